@@ -118,14 +118,14 @@ import { TemplateIndex } from "./templates/TemplateIndex.ts"
 import { Templates } from "./templates/Templates.ts"
 import { TemplateCache } from "./templates/TemplateCache.ts"
 
-/** Where actors run: in this process alone, or spread over the nodes on one database. */
+/** Cluster of actors: this process alone, or all nodes on one database. */
 type LayerActors = Layer.Layer<
   Layer.Success<typeof SingleProcess.layer>,
   Layer.Error<typeof Nodes.layer>,
   Layer.Services<typeof Nodes.layer>
 >
 
-/** What is learned, and who learns it. */
+/** Models and the actors that learn them. */
 const layerLearning = (layerActors: LayerActors) =>
   Policies.layer.pipe(
     Layer.provideMerge(Learning.layer),
@@ -144,10 +144,10 @@ const layerLearning = (layerActors: LayerActors) =>
     ),
   )
 
-/** Where connections may go. */
+/** Addresses that connections may use. */
 const layerGuard = Layer.unwrap(Effect.map(Settings, ({ outboundAllow }) => AddressGuard.layer(outboundAllow)))
 
-/** What is sent: the queue, and the ways out of it. */
+/** Delivery: the queue and its connections. */
 const layerDelivery = Layer.mergeAll(BulkActions.layer, Deliveries.layer, DeliveryRates.layer, Outbox.layer).pipe(
   Layer.provideMerge(DeliveryQueue.layer),
   Layer.provideMerge(Layer.mergeAll(Tracking.layer, Targets.layer)),
@@ -157,7 +157,7 @@ const layerDelivery = Layer.mergeAll(BulkActions.layer, Deliveries.layer, Delive
   Layer.provideMerge(layerGuard),
 )
 
-/** What is derived from the journal in the transactions that write it. */
+/** Projections derived from the journal in the transactions that write it. */
 const layerProjections = Layer.succeed(Projections, [historyProjection])
 
 /** The suppression list. */
@@ -166,7 +166,7 @@ const layerSuppressions = SuppressionImports.layer.pipe(
   Layer.provideMerge(Layer.mergeAll(AddressKeys.layer, layerCancelSuppressed)),
 )
 
-/** When to send. */
+/** Recommended send times. */
 const layerSendTimes = Layer.mergeAll(SendTime.layer, Settling.layer).pipe(
   Layer.provideMerge(Layer.mergeAll(Groups.layer, AdviceLog.layer)),
 )
@@ -229,13 +229,13 @@ const servicesOver = (layerActors: LayerActors) =>
     Layer.provideMerge(StoreFromSettings.layerMigrated),
   )
 
-/** The same in a process by itself, such as a command: no actor is moved for it. */
+/** Actors in a single process, such as a command. */
 export const layerServices = servicesOver(SingleProcess.layer)
 
-/** The same in a process that shares the actors with all others that serve on the database. */
+/** Actors shared with all other processes that serve on the database. */
 export const layerNodeServices = servicesOver(Nodes.layer)
 
-/** What a serving process does besides answering: commands that work on the store themselves leave it alone. */
+/** Background work of a serving process; commands that use the database directly omit it. */
 export const layerJobs = Layer.mergeAll(
   LoopWatch.layer,
   Intake.layerRunning,

@@ -24,19 +24,19 @@ const makeDemo = Effect.gen(function* () {
   const { key } = yield* (yield* Keys).create(demo, { name: "First run", scopes: ["generate", "deliver", "events"] })
   return key
 }).pipe(
-  // An empty store cannot lack what was just made in it, and the sample is ours.
+  // The sample was just created in an empty database, so it exists.
   Effect.orDie,
 )
 
-/** As long as nobody has an account: a link that lets its holder make the first administrator. */
+/** A link to create the first administrator, while no account exists. */
 const firstLink = Effect.fnUntraced(function* (url: string) {
   if ((yield* (yield* Accounts).list).length > 0) return undefined
   return `${url}/console/first-run?token=${yield* (yield* OneTimeLinks).create("first_run")}`
 })
 
 /**
- * What the terminal shows at the start on a store of this machine: after the first one a call that can be copied, and
- * the way into the console until somebody has an account. Undefined where there is nothing to say.
+ * Text for the terminal at the start on a local database: after the first start an example request, and the sign-up
+ * link while no account exists. Undefined if there is no text.
  */
 export const greeting = Effect.fnUntraced(function* (url: string) {
   const key = yield* makeDemo

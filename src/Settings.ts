@@ -43,14 +43,14 @@ const isLength = (text: string): boolean =>
     (length) => Duration.isFinite(length) && Duration.toMillis(length) >= 0,
   )
 
-// Compose files and unit files pass on what is unset as an empty text.
+// Compose files and unit files pass unset values as an empty text.
 const secret = (name: string) =>
   Config.map(Config.option(Config.Redacted(name)), Option.filter((value) => Redacted.value(value) !== ""))
 
 /** Switches a limit off. */
 const none = "none"
 
-/** The limit of keys while nobody sets another: half of what one process can do, and more than senders ask for. */
+/** Default limit of keys: half the capacity of one process, and more than senders need. */
 export const defaultKeyLimit: RateLimit = { requests: 5000, per: "second" }
 
 /** A rate limit; empty means `otherwise`, and `none` that there is no limit. */
@@ -123,7 +123,7 @@ const nameServers = (name: string): Config.Config<ReadonlyArray<string>> =>
     })),
     name,
   ).pipe(Config.withDefault(""), Config.map(entriesOf))
-/** Where something listens. */
+/** Address and port to listen on. */
 export interface HostAndPort {
   readonly host: string
   readonly port: number
@@ -204,7 +204,7 @@ const config = {
    * path of a file. Set without `sslmode`, it makes that `verify-full`. Default none.
    */
   databaseCa: Config.String("DATABASE_CA").pipe(Config.withDefault("")),
-  /** `PARLANCE_DEMO`: `1` accepts the default password of the compose file, which everybody knows. Default: refused. */
+  /** `PARLANCE_DEMO`: `1` accepts the default password of the compose file, which is public. Default: refused. */
   isDemo: checked("PARLANCE_DEMO", (text) => text === "0" || text === "1", "must be 1, or 0 which is the same as unset")
     .pipe(Config.map((text) => text === "1")),
   /** `DATABASE_POOL_SIZE`: connections to Postgres at most, 2 or more. Default 10. */
@@ -217,7 +217,7 @@ const config = {
   secretKey: secret("SECRET_KEY"),
   /** `OIDC_ISSUER`: URL of an OpenID Connect provider to sign in to the console with. Unset: passwords alone. */
   oidcIssuer: Config.option(Config.URL("OIDC_ISSUER")),
-  /** `OIDC_CLIENT_ID`: what the provider knows this installation as. */
+  /** `OIDC_CLIENT_ID`: id of this installation at the provider. */
   oidcClientId: Config.option(Config.NonEmptyString("OIDC_CLIENT_ID")),
   /** `OIDC_CLIENT_SECRET`: its secret there. */
   oidcClientSecret: secret("OIDC_CLIENT_SECRET"),
@@ -240,7 +240,7 @@ const config = {
   otlpProtocol: Config.schema(Schema.Literals(["http/protobuf", "http/json"]), "OTEL_EXPORTER_OTLP_PROTOCOL").pipe(
     Config.withDefault("http/protobuf" as const),
   ),
-  /** `OTEL_SERVICE_NAME`: `service.name` of what is exported. Default `parlance`. */
+  /** `OTEL_SERVICE_NAME`: `service.name` of exported data. Default `parlance`. */
   serviceName: Config.NonEmptyString("OTEL_SERVICE_NAME").pipe(Config.withDefault("parlance")),
   /** `OTEL_RESOURCE_ATTRIBUTES`: more that all of it is marked with, such as `deployment.environment.name=staging`. */
   resourceAttributes: pairs("OTEL_RESOURCE_ATTRIBUTES").pipe(Config.map((text) => pairsOf(text)!)),
@@ -267,7 +267,7 @@ const config = {
     Schema.NumberFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: 10_000 })),
     "DELIVERY_RATE",
   ).pipe(Config.withDefault(100)),
-  /** `DELIVERY_ATTEMPTS`: attempts before a message fails, whatever the retry horizons say. Default no limit. */
+  /** `DELIVERY_ATTEMPTS`: attempts before a message fails, regardless of the retry horizons. Default no limit. */
   deliveryAttempts: atLeast(1, "DELIVERY_ATTEMPTS").pipe(Config.withDefault(Infinity)),
   /**
    * `DELIVERY_RETRY_HORIZON`: a message fails at the first failed attempt that begins this long after its first one failed.
@@ -289,8 +289,8 @@ const config = {
     Config.map(entriesOf),
   ),
   /**
-   * `DNS_SERVERS`: name servers that are asked for SPF, DKIM and DMARC records, such as `10.0.0.2,[fd00::2]:5353`. Default:
-   * those of the system.
+   * `DNS_SERVERS`: name servers for SPF, DKIM and DMARC look-ups, such as `10.0.0.2,[fd00::2]:5353`. Default: the
+   * system's name servers.
    */
   dnsServers: nameServers("DNS_SERVERS"),
   /**
@@ -339,7 +339,7 @@ type Checked = Omit<Values, "store" | "databaseUrl" | "databaseCa"> & {
   readonly isEmbedded: boolean
 }
 
-/** Settings that are not what they should be, each by its name. */
+/** Invalid settings, each with its name. */
 export class SettingsFaulty extends Schema.TaggedError<SettingsFaulty>()("SettingsFaulty", {
   faults: Schema.Array(Schema.String),
 }) {
@@ -410,8 +410,8 @@ const databaseOf = (
 const leastSecret = 32
 
 /**
- * Whether a variable of the environment is there without a value. To `Config` it is missing, but its name is listed among those
- * that begin with the same words.
+ * Whether an environment variable is set but empty. `Config` treats it as missing, but lists its name among those with
+ * the same prefix.
  */
 const isSetToNothing = Effect.fnUntraced(function* (name: string) {
   const provider = yield* ConfigProvider.ConfigProvider

@@ -33,7 +33,9 @@ export interface CheckingOptions {
   readonly program?: URL
 }
 
-/** A check that was stopped: `deadline` and `ended` (most likely for lack of memory) are faults of what was checked. */
+/**
+ * A check that was stopped. `deadline` and `ended` (most likely for lack of memory) are faults of the checked input.
+ */
 export type CheckStopped = WorkFailed & { readonly reason: "deadline" | "ended" }
 
 /** The fault of something whose check was stopped, such as `takes longer than 1s to check`. */
@@ -41,8 +43,8 @@ export const stoppedFault = ({ detail, reason }: CheckStopped): string =>
   reason === "deadline" ? `${detail} to check` : "ends the process that checks it, most likely for lack of memory"
 
 /**
- * Parses, renders and evaluates what people write (Liquid, template files, mappings, sample fields) in one worker process
- * with a deadline, so that no request holds up another one.
+ * Parses, renders and evaluates user input (Liquid, template files, mappings, sample fields) in one worker process with
+ * a deadline, so that it cannot block other requests.
  */
 export class Checking extends Context.Service<Checking, {
   /**

@@ -18,7 +18,10 @@ import { storePlan } from "./StorePlan.ts"
 export class Decider extends Context.Service<Decider, {
   /** Chooses and renders. Stores nothing and counts nothing: that is up to the caller, such as Deliver. */
   readonly plan: (org: string, request: DecideRequest) => Effect.Effect<Plan>
-  /** Stores a plan without anything else, and answers what stands. Fails with `BufferFull` when the store is down for long. */
+  /**
+   * Stores a plan without other effects. Returns the decision that stands. Fails with `BufferFull` when the database is
+   * down and the write buffer is full.
+   */
   readonly store: (plan: Plan) => Effect.Effect<Outcome, BufferFull>
   /** Plans, stores the plan and counts the outcome. */
   readonly decide: (org: string, request: DecideRequest) => Effect.Effect<Outcome, BufferFull>

@@ -8,7 +8,7 @@ interface StickyRow {
   readonly userId: string
 }
 
-/** Deletes what templates remember for the people, so that they get the same variant again. */
+/** Deletes the sticky choices of the people. */
 export const eraseStickyChoices = (work: Work): Effect.Effect<void, SqlError> => {
   const { names, org, sizes, sql } = work
   return pages<StickyRow>(

@@ -13,7 +13,7 @@ export class NotRendered extends Schema.TaggedError<NotRendered>()("NotRendered"
   faults: Schema.Array(Schema.Struct({ variable: Schema.String, detail: Schema.String })),
 }) {}
 
-/** A variant with its words, or why there is none. Nothing is recorded in the second case. */
+/** A rendered variant, or the reason why there is none. Without a variant, no decision is recorded. */
 export type Outcome =
   | {
     readonly _tag: "Chosen"

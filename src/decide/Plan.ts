@@ -21,7 +21,7 @@ export interface PlanInput {
   readonly nowMillis: number
 }
 
-/** An answer that stands for a decision: a rendered variant, or no message for somebody held out. */
+/** The response for a decision: a rendered variant, or no message for a held-out user. */
 export type Decided = Extract<Outcome, { readonly _tag: "Chosen" | "HeldOut" }>
 
 /** There is nothing to store: no decision was made, or it is stored already. */

@@ -144,7 +144,7 @@ const planSelected = (services: PlannerServices, input: PlanInput, standing: Sti
 /** Plans for a user of a sticky template, who gets the earlier choice if there is one. */
 const planSticky = (services: PlannerServices, input: PlanInput, userId: string): Effect.Effect<Plan> =>
   services.sticky.find(input.view.org.slug, input.view.id, userId).pipe(
-    // Without the store nobody knows the earlier choice: a fresh one is better than none.
+    // While the database is down, earlier choices are unknown. A new choice is better than no variant.
     Effect.catch(() => Effect.succeed(undefined)),
     Effect.map((standing) => withinBudget(input, () => planSelected(services, input, standing))),
   )
@@ -159,8 +159,8 @@ const planRetry = (services: PlannerServices, input: PlanInput, copyId: CopyId):
 }
 
 /**
- * Answers a tracking id that has its decision already with that, whoever is eligible now; otherwise with `otherwise`. Used
- * only where the answer would differ: storing finds retries too, and the hot path need not read the store.
+ * Returns the existing decision of a tracking id, regardless of current eligibility; otherwise evaluates `otherwise`.
+ * Used only if the response would differ: storing detects retries too, so the hot path need not read the database.
  */
 const retryOr = (
   services: PlannerServices,

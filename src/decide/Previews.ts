@@ -11,14 +11,14 @@ import { TemplateCache, whyNotEligible } from "../templates/TemplateCache.ts"
 import { armOf } from "../bandit/Holdout.ts"
 import { NotRendered, targetingLimit } from "./Outcome.ts"
 
-/** What to show: sources as written, or a stored variant, or neither to see only who is eligible. */
+/** The content to preview: Liquid sources, a stored variant, or neither to check eligibility only. */
 export interface PreviewAsk {
   readonly vars: Vars | undefined
   readonly formats: Formats | undefined
   readonly copyId: string | undefined
   readonly fields: Readonly<Record<string, unknown>>
   readonly attrs: Attributes
-  /** Whose place in the holdout to tell; undefined: nobody's. */
+  /** The user whose holdout group is reported; undefined for none. */
   readonly userId?: string | undefined
 }
 

@@ -94,8 +94,8 @@ export const weightsText = (choice: Choice): string => {
 }
 
 /**
- * The choice for somebody on a side of the holdout (undefined: there is none): the policy's, an even one, a fixed
- * variant, or no message. `set` is not empty.
+ * The choice for a user on a side of the holdout (undefined without a holdout): the policy's choice, a uniform one, a
+ * fixed variant, or no message. `set` is not empty.
  */
 export const choose = (
   view: TemplateView,
@@ -137,8 +137,8 @@ export const changeTrace = (trace: unknown, chosen: CopyId, mode: "retry" | "sti
     : undefined
 
 /**
- * What `trace: true` shows: the numbers the decision used, and why each other variant was out. Throws `LimitReached` past
- * the budget.
+ * The content of `trace: true`: the numbers behind the decision, and why each other variant was excluded. Throws
+ * `LimitReached` past the budget.
  */
 export const traceOf = (
   view: TemplateView,

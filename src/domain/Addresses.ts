@@ -21,7 +21,7 @@ export const addressOf = (text: string): Address | undefined => {
 /** The IPv4 address in the last 32 bits. */
 export const innerIPv4 = (address: ipaddr.IPv6): ipaddr.IPv4 => new ipaddr.IPv4(address.toByteArray().slice(12))
 
-/** What a socket connects to: a mapped address is an IPv4 address in other clothes. */
+/** The address of a connected socket; an IPv4-mapped IPv6 address is converted to IPv4. */
 export const unmapped = (address: Address): Address =>
   address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() ? innerIPv4(address) : address
 

@@ -2,13 +2,13 @@ import { Schema } from "effect"
 import { KeyId } from "./Ids.ts"
 
 /**
- * What a key may be used for. `generate` covers Generate, Batch generate and Delay; `deliver` also covers reading, listing and
- * cancelling the deliveries of the organization.
+ * Permissions of a key. `generate` covers Generate, Batch generate and Delay; `deliver` also covers reading, listing
+ * and cancelling deliveries of the organization.
  */
 export const Scope = Schema.Literals(["generate", "deliver", "events"])
 export type Scope = typeof Scope.Type
 
-/** Whether what a key does counts. What a test key does is kept in the sandbox of its organization. */
+/** Whether a key affects production data. Requests with a test key affect only the sandbox of its organization. */
 export const KeyKind = Schema.Literals(["live", "test"]).annotate({
   description:
     "`test`: decisions, events and messages of the key are kept in the sandbox of the organization and never " +
@@ -16,7 +16,7 @@ export const KeyKind = Schema.Literals(["live", "test"]).annotate({
 })
 export type KeyKind = typeof KeyKind.Type
 
-/** What a key may do unless its creator says otherwise. */
+/** Default scopes of a key. */
 export const defaultScopes: ReadonlyArray<Scope> = ["generate", "deliver"]
 
 /** Windows over which a limit counts, and their length in milliseconds. */
@@ -29,7 +29,7 @@ export const RateLimit = Schema.Struct({
 })
 export type RateLimit = typeof RateLimit.Type
 
-/** A limit as people write it, such as `100/second`; undefined for a text that is none. */
+/** Parses a rate limit such as `100/second`; undefined for invalid text. */
 export const parseRateLimit = (text: string): RateLimit | undefined => {
   const [, requests, per] = /^([1-9]\d{0,6})\s*\/\s*(second|minute)$/.exec(text.trim()) ?? []
   return requests === undefined || Number(requests) > 1_000_000

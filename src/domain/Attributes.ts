@@ -1,8 +1,8 @@
 import { JsonPointer, Result } from "effect"
 
 /**
- * What a request says about its end user, for targeting and learning: lowercase values by attribute name. Names are
- * kept as sent, upper and lower case included. Every attribute in the map has at least one value.
+ * Attributes of an end user in a request, for targeting and learning: lowercase values by attribute name. Names are
+ * kept as sent, including case. Every attribute in the map has at least one value.
  */
 export type Attributes = ReadonlyMap<string, ReadonlyArray<string>>
 
@@ -16,7 +16,7 @@ export interface AttributeFault {
 /** Most attributes of one request. */
 export const maxAttributes = 1_000
 
-/** Most elements of one attribute's array, those that are `null` included. */
+/** Most elements of one attribute's array, including `null`. */
 export const maxElements = 1_000
 
 /** Most characters (UTF-16 code units) of one text: each condition of a template may search all of it. */
@@ -28,10 +28,10 @@ export const maxListCharacters = 20_000
 /** Most faults reported of one request, so that a small hostile body cannot ask for an answer many times its size. */
 export const maxFaults = 100
 
-/** No attributes at all: what a request without `attrs` has. */
+/** The attributes of a request without `attrs`. */
 export const empty: Attributes = new Map()
 
-/** The text an attribute's scalar is compared as: lowercase, by the rules of Unicode whatever the process' locale. */
+/** The comparison text of a scalar: lowercase by the rules of Unicode, independent of the process's locale. */
 export const textOf = (value: string | number | boolean): string =>
   typeof value === "string" ? value.toLowerCase() : String(value).toLowerCase()
 

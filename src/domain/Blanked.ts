@@ -2,11 +2,11 @@ import { JsonPointer } from "effect"
 import { isDeepStrictEqual } from "node:util"
 import type { Fields } from "./Difference.ts"
 
-/** Whether what has this name may be a secret: credentials, and addresses, which may carry one. */
+/** Whether a setting of this name may be secret: credentials, and addresses that can contain one. */
 export const soundsSecret = (name: string): boolean =>
   /secret|password|token|credential|key|authorization|dsn|_url$|^url$/i.test(name)
 
-/** What stands for a secret. */
+/** Placeholder for a secret. */
 export const blank = "•••"
 
 /** A copy with everything blanked that sounds like a secret. */
@@ -21,8 +21,8 @@ const blanked = (value: unknown): unknown => {
 type Settings = Readonly<Record<string, unknown>>
 
 /**
- * Settings before and after a change, as the audit log compares them: below `/settings`, without what sounds like a
- * secret. That such a thing has changed is told all the same.
+ * Settings before and after a change for the audit log, below `/settings`. Possible secrets are replaced by
+ * placeholders that still differ if the secret changed.
  */
 export const comparedSettings = (before: Settings, after: Settings): readonly [Fields, Fields] => {
   const [a, b]: [Record<string, unknown>, Record<string, unknown>] = [{}, {}]
@@ -39,5 +39,5 @@ export const comparedSettings = (before: Settings, after: Settings): readonly [F
   return [a, b]
 }
 
-/** How it is said that a secret is there, and that it is another one now. */
+/** Placeholders for an existing secret and for a changed one. */
 export const secretIs = { set: "set", replaced: "replaced" } as const

@@ -1,6 +1,6 @@
 import { ByteSize, Option } from "effect"
 
-/** A number of bytes as people write it, such as `10 GiB`, `500MB` or `1048576`; undefined for a text that is none. */
+/** Parses a number of bytes such as `10 GiB`, `500MB` or `1048576`; undefined for invalid text. */
 export const parseBytes = (text: string): number | undefined => {
   const plain = /^\d+$/.test(text.trim()) ? `${text.trim()} B` : text.trim()
   const bytes = Option.match(ByteSize.fromString(plain), { onNone: () => NaN, onSome: Number })

@@ -14,7 +14,7 @@ const Name = Schema.String.check(
 
 const names = (name: typeof Name) => Schema.Array(name).check(Schema.isMaxLength(200))
 
-const description = "Names of events that count as conversions beside those that are known, such as `trial_started`. " +
+const description = "Names of additional events that count as conversions, such as `trial_started`. " +
   "Compared without letter case with the whole name or its last dotted segment. Declared anywhere in an organization, a " +
   "name counts for all its templates. Up to 200"
 

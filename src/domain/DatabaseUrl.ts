@@ -10,7 +10,10 @@ export type Mode = (typeof modes)[number]
 /** How connections to a server are encrypted, and how its certificate is checked. */
 export interface Encryption {
   readonly mode: Mode
-  /** Certificates (PEM) of the authorities that sign the server's; `system`: those that Deno trusts. */
+  /**
+   * PEM certificates of the authorities that may sign the server's certificate; `system`: the authorities that Deno
+   * trusts.
+   */
   readonly authorities: string | "system" | undefined
   /** Checks of the server's certificate: none, its authority, or its authority and the host that it is for. */
   readonly check: "nothing" | "authority" | "authority and host"
@@ -18,7 +21,7 @@ export interface Encryption {
   readonly client: { readonly cert: string; readonly key: Redacted.Redacted } | undefined
 }
 
-/** Where the database of `DATABASE_URL` is and how to connect to it. */
+/** Location of the database of `DATABASE_URL`, and connection settings. */
 export interface DatabaseTarget {
   /** A name or address, or the folder of a socket. */
   readonly host: string
@@ -198,7 +201,7 @@ const authoritiesOf = (
   return pem
 }
 
-/** Faults of a mode that does not go with what else is set, so that a setting would have no effect. */
+/** Faults of an sslmode that contradicts other settings, which would then have no effect. */
 const modeFaults = (mode: Mode, parameters: Parameters, hasOwnSetting: boolean): ReadonlyArray<string> => {
   const roots = parameters.get("sslrootcert")
   const source = hasOwnSetting ? "DATABASE_CA" : "DATABASE_URL: sslrootcert"
@@ -263,7 +266,7 @@ const encryptionOf = (
   const hasOwnSetting = options.authorities !== undefined
   const given = parameters.get("sslmode")
   if (given !== undefined && !isMode(given)) {
-    faults.push(`DATABASE_URL: sslmode=${given} is none of ${modes.join(", ")}`)
+    faults.push(`DATABASE_URL: sslmode=${given} is not supported. Use one of ${modes.join(", ")}`)
   }
   const mode = given !== undefined && isMode(given) ? given : defaultMode(parameters, hasOwnSetting)
   const authorities = authoritiesOf(parameters, options, faults)

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util"
 /** A record's fields by JSON pointer, such as `/name` or `/vars/subject`. */
 export type Fields = Readonly<Record<string, unknown>>
 
-/** What became of one field. A side that is absent says that the field was not there. */
+/** The change of one field. An absent side means that the field did not exist. */
 export const FieldChange = Schema.Struct({
   field: Schema.String.annotate({
     description: "A JSON pointer, such as /name; variants by id: /variants/warm/active",
@@ -18,14 +18,14 @@ export const FieldChange = Schema.Struct({
 })
 export type FieldChange = typeof FieldChange.Type
 
-/** What a change did to a record: the fields that differ. `omitted` are more fields, of which nothing was kept. */
+/** The change of a record: the fields that differ. `omitted` names further fields whose values are not kept. */
 export const Difference = Schema.Struct({ fields: Schema.Array(FieldChange), omitted: Schema.Int })
 export type Difference = typeof Difference.Type
 
-/** What is kept of one side of a field at most. Unit: UTF-16 code units, as all here. */
+/** Most characters kept of one side of a field. Unit: UTF-16 code units, as for all limits here. */
 const maxValue = 8_192
 
-/** What is kept of all fields together; of the next ones only the name, as long as there is room for names. */
+/** Most characters kept of all fields together. Of further fields only the name is kept, as long as names fit. */
 const maxAll = 32_768
 const maxNames = 8_192
 
@@ -53,7 +53,7 @@ const commonStart = <A>(a: ArrayLike<A>, b: ArrayLike<A>): number => {
   return at
 }
 
-/** What two texts have around the lines in which they differ, and where that begins. */
+/** The lines in which two texts differ with surrounding lines, and the position of their beginning. */
 const excerpts = (before: string, after: string) => {
   const [a, b] = [before.split("\n"), after.split("\n")]
   const same = commonStart(a, b)

@@ -14,7 +14,7 @@ export interface Found {
   readonly value: string
 }
 
-/** What became of an item, and where each of its values was found; null where it was looked for in vain. */
+/** The result of an item, and the place of each value; null if the value was not found. */
 export interface Explained {
   /** JSON pointer of the item. */
   readonly pointer: string

@@ -45,7 +45,7 @@ export interface Email {
 export interface Shown {
   readonly text: string
   readonly html: string | undefined
-  /** Where its links lead, each once, in their order. */
+  /** The distinct targets of its links, in order. */
   readonly links: ReadonlyArray<string>
 }
 
@@ -61,7 +61,8 @@ export interface Composed {
 
 const maxAddress = 254
 
-// What turns the reading direction of all that follows; the marks U+200E, U+200F and U+061C act on their place only.
+// Characters that change the reading direction of the following text. The marks U+200E, U+200F and U+061C affect only
+// their own position.
 const bidi = /[\u202a-\u202e\u2066-\u2069]/
 // deno-lint-ignore no-control-regex
 const controls = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/

@@ -1,6 +1,8 @@
 import { Schema } from "effect"
 
-/** A fault in what a user wrote: where it is (a JSON pointer into the body, or a parameter's name) and what is wrong. */
+/**
+ * A fault in a user's input: its place (a JSON pointer into the body, or the name of a parameter) and a description.
+ */
 export const Fault = Schema.Struct({ pointer: Schema.String, detail: Schema.String })
 export type Fault = typeof Fault.Type
 
@@ -32,11 +34,11 @@ export class TemplateNotFound
   }
 }
 
-/** The template is archived: it is there, and nobody gets it. */
+/** The template is archived and not served. */
 export class TemplateArchived
   extends Schema.TaggedError<TemplateArchived>()("TemplateArchived", { id: Schema.String }) {
   override get message() {
-    return `The template ${JSON.stringify(this.id)} is archived: nobody gets it until it is restored.`
+    return `The template ${JSON.stringify(this.id)} is archived and is not served. Restore it first.`
   }
 }
 

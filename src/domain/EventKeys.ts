@@ -11,7 +11,7 @@ export const maxName = 200
 /** Most characters of a message key: see `NormalizedEvent.messageKey`. */
 const maxMessageKey = 400
 
-/** A text or a number as text; undefined for anything else, and for what is blank. */
+/** A text or number as text; undefined for other types and blank text. */
 export const textOf = (value: unknown): string | undefined =>
   typeof value === "string"
     ? value.trim() === "" ? undefined : value
@@ -83,7 +83,7 @@ export const canonicalJson = (item: Item): string => {
 
 // `createHash` is four times as fast here as `hash`, whose base64url is slow on Deno 2.9.6 (measured).
 
-/** `digest:` and the SHA-256 (base64url) of an object's content, whatever the order of its members. */
+/** `digest:` and the SHA-256 (base64url) of an object's content, independent of the order of its members. */
 export const digestKey = (content: Item): string =>
   `digest:${createHash("sha256").update(canonicalJson(content)).digest("base64url")}`
 

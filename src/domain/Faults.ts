@@ -63,7 +63,8 @@ export const unknownMembersOf = (fields: object) => (input: unknown, at = ""): R
  */
 export const decoder = <S extends Schema.ConstraintDecoder<unknown>>(schema: S): Decode<S["Type"]> => {
   const decode = Schema.decodeUnknownResult(schema)
-  // The first pass stops at the first fault, which costs nothing when there is none; only then are all collected.
+  // The first pass stops at the first fault, which costs nothing for valid input. Only invalid input gets a second pass
+  // for all faults.
   const decodeAll = (input: unknown): Result.Result<S["Type"], ReadonlyArray<Fault>> => {
     const quick = decode(input)
     if (Result.isSuccess(quick)) return Result.succeed(quick.success)

@@ -2,19 +2,19 @@ import { Schema } from "effect"
 import { described } from "./described.ts"
 import { CopyId } from "./Ids.ts"
 
-// A holdout: people for whom the service does not use what it has learned, so that its effect can be measured.
+// A holdout: a group of people for whom the service does not use learned data, so that its effect can be measured.
 
-/** Share of the people held out: 0 (nobody, the default) to 0.5. */
+/** Share of the people held out: 0 (the default, no holdout) to 0.5. */
 export const HoldoutShare = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 0.5 }))
 
-const share = described(HoldoutShare, "Share of the people who are held out, 0 to 0.5. 0: nobody")
+const share = described(HoldoutShare, "Share of the people who are held out, 0 to 0.5. 0: no holdout")
 
 /** The holdout of an organization, which holds for its templates without one of their own. */
 export const OrganizationHoldout = Schema.Struct({
   share,
   content: described(
     Schema.Literals(["even", "no_message"]),
-    "What people who are held out get: `even`: an even choice among the variants they may get; `no_message`: nothing",
+    "Content for held-out people. `even`: a random split among their eligible variants; `no_message`: nothing",
   ),
 }).annotate({
   description: "Holdout of all templates without one of their own. The same people are held out of all of them",
@@ -26,7 +26,7 @@ export const TemplateHoldout = Schema.Struct({
   share,
   content: described(
     Schema.Literals(["even", "fixed", "no_message"]),
-    "What people who are held out get: `even`: an even choice among the variants they may get; `fixed`: the variant " +
+    "Content for held-out people. `even`: a random split among their eligible variants; `fixed`: the variant " +
       "`copy_id`; `no_message`: nothing",
   ),
   copy_id: Schema.optionalKey(described(CopyId, "The variant of `fixed` content")),
@@ -39,7 +39,7 @@ export const TemplateHoldout = Schema.Struct({
       : undefined
   ),
 ).annotate({
-  description: "Holdout of this template; null: that of the organization",
+  description: "Holdout of this template; null: the holdout of the organization",
 })
 export type TemplateHoldout = typeof TemplateHoldout.Type
 

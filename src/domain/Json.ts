@@ -13,7 +13,10 @@ export class NamesCollide extends Error {
   }
 }
 
-/** What is wrong with a text that `parse` threw `error` for, such as `is not valid JSON: expected a value, found "}" at …`. */
+/**
+ * The message for a text for which `parse` threw `error`, such as `is not valid JSON: expected a value, found "}" at
+ * …`.
+ */
 export const explain = (error: unknown): string =>
   error instanceof NamesCollide
     ? error.message
@@ -27,7 +30,7 @@ export const explain = (error: unknown): string =>
  */
 export const parse = (text: string): unknown => new Parser(text, new NameCost()).parse()
 
-/** Parses what `parse` has accepted before and the store has kept. Never throws `NamesCollide`. */
+/** Parses stored text that `parse` accepted before. Never throws `NamesCollide`. */
 export const parseStored = (text: string): unknown => new Parser(text, undefined).parse()
 
 const quote = 0x22
@@ -54,7 +57,7 @@ const padding = "-".repeat(11)
 /** Slices of up to 12 characters are copies. Longer ones would keep the whole text in memory as long as they live. */
 const maxCopied = 12
 
-/** Names that came lately, by a few of their characters: the names of most texts are those of the texts before. */
+/** Recently seen names, by a few of their characters. Most texts repeat the names of earlier texts. */
 const recentNames: Array<string> = new Array(512).fill("")
 const maxRecent = 64
 
@@ -236,7 +239,7 @@ class Parser {
     }
   }
 
-  /** Checks what follows a backslash and returns the place of its last character. */
+  /** Validates an escape sequence after the backslash and returns the position of its last character. */
   private passEscape(at: number): number {
     const code = this.text.charCodeAt(at)
     if (escapes.has(code)) return at

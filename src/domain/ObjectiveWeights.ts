@@ -9,7 +9,7 @@ export type ObjectiveWeights = { readonly [outcome in ValuedOutcome]: number }
 
 const none: ObjectiveWeights = { click: 0, open: 0, conversion: 0, negative: 0 }
 
-/** The weights of an objective: 1 for a single outcome, those of a mix as given, 0 for every other outcome. */
+/** The weights of an objective: 1 for a single outcome, the given weights for a mix, 0 for all other outcomes. */
 export const weightsOf = (objective: Objective): ObjectiveWeights =>
   typeof objective === "string" ? { ...none, [objective]: 1 } : { ...none, ...objective }
 

@@ -30,7 +30,7 @@ export const TimeZone = Schema.String.check(
   ),
 )
 
-/** Share of traffic chosen uniformly whatever is known: 0 to 0.2, 0.01 unless changed. */
+/** Share of traffic for uniform exploration: 0 to 0.2, default 0.01. */
 export const ExplorationFloor = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 0.2 }))
 
 /** How far from now a send time lies at most. Unit: hours, 1 to 168, 24 unless changed. */
@@ -54,7 +54,7 @@ export type QuietHours = typeof QuietHours.Type
 export const AllowedDays = Schema.NonEmptyArray(DayOfWeek)
 export type AllowedDays = typeof AllowedDays.Type
 
-/** Tallies look back 180 days, by weeks: what they are made of is kept a little longer at least. Unit: days. */
+/** Tallies look back 180 days in weeks, so their source data is kept at least slightly longer. Unit: days. */
 export const leastRetentionDays = 200
 
 /** For how long decisions and events are kept. Unit: days, 200 to 3,650, 400 unless changed. */
@@ -78,7 +78,7 @@ export const SoftBounceLimit = Schema.Int.check(Schema.isBetween({ minimum: 1, m
   description: "Soft bounces in a row after which an address is suppressed; null: no number of them does",
 })
 
-/** What is needed to make an organization. `time_zone` is UTC unless given. */
+/** A request to create an organization. Default of `time_zone`: UTC. */
 export const OrganizationInput = Schema.Struct({
   slug: OrgSlug,
   name: DisplayName,
@@ -86,7 +86,7 @@ export const OrganizationInput = Schema.Struct({
 })
 export type OrganizationInput = typeof OrganizationInput.Type
 
-/** A change of an organization: what is absent stays, null takes a limit away. */
+/** A change of an organization. Absent members stay unchanged; null removes a limit. */
 export const OrganizationPatch = Schema.Struct({
   name: Schema.optionalKey(DisplayName),
   time_zone: Schema.optionalKey(TimeZone),

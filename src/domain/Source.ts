@@ -1,4 +1,4 @@
-/** Where events come from, by the neutral name in paths and tables, with the platform's own name. */
+/** Webhook sources, by the neutral name in paths and tables, with the platform's own name. */
 export const platforms = {
   provider_a: "braze",
   provider_b: "iterable",
@@ -27,7 +27,7 @@ for (const [id, platform] of Object.entries(platforms) as ReadonlyArray<[SourceI
 /** The id of a source by its neutral name or the name of its platform; undefined for other names. */
 export const sourceIdOf = (name: string): SourceId | undefined => byName.get(name)
 
-/** What the service itself reports about the messages it sends stands in the inbox under this name. */
+/** Inbox name of the service's own reports about messages it sends. */
 export const deliverSource = "deliver"
 
 /** Mail about deliveries, such as bounces and complaints, stands in the inbox under this name. */

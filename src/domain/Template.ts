@@ -123,7 +123,10 @@ const variantSettings = {
 export const VariantInput = Schema.Struct({ id: Schema.optionalKey(CopyId), vars: Vars, ...variantSettings })
 export type VariantInput = typeof VariantInput.Type
 
-/** A change of a variant: what is absent stays. `vars`, `formats`, `targeting`, `seasons`, `components` are replaced whole. */
+/**
+ * A change of a variant. Absent members stay unchanged; `vars`, `formats`, `targeting`, `seasons` and `components` are
+ * replaced as a whole.
+ */
 export const VariantPatch = Schema.Struct({ vars: Schema.optionalKey(Vars), ...variantSettings })
 export type VariantPatch = typeof VariantPatch.Type
 
@@ -144,7 +147,7 @@ const templateSettings = {
   ignore_unsubscribes: Schema.optionalKey(IgnoreUnsubscribes),
   conversion_events: Schema.optionalKey(TemplateConversionEvents),
   archived: Schema.optionalKey(Schema.Boolean).annotate({
-    description: "True: nobody gets the template any more; it keeps its content and its results. False unless said",
+    description: "true: the template is not served, but keeps its content and results. Default false",
   }),
 }
 
@@ -157,7 +160,7 @@ export const TemplateInput = Schema.Struct({
 })
 export type TemplateInput = typeof TemplateInput.Type
 
-/** A change of a template: what is absent stays. */
+/** A change of a template. Absent members stay unchanged. */
 export const TemplatePatch = Schema.Struct({ name: Schema.optionalKey(DisplayName), ...templateSettings })
 export type TemplatePatch = typeof TemplatePatch.Type
 

@@ -19,7 +19,7 @@ export interface FileFault {
   readonly line: number
   /** Counted from 1, in UTF-16 code units. */
   readonly column: number
-  /** Where in the content, such as `templates[0].variants[1].vars.subject`; empty for the file itself. */
+  /** Place in the content, such as `templates[0].variants[1].vars.subject`; empty for the file as a whole. */
   readonly path: string
   readonly message: string
 }

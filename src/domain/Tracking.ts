@@ -24,7 +24,7 @@ export const OrganizationTracking = Schema.Struct({
   clicks,
   url: Schema.optionalKey(described(
     Schema.NullOr(Schema.String.check(Schema.makeFilter<string>(urlFault))),
-    "Where tracked links and unsubscribe links of this organization begin, such as https://links.shop.example, a domain " +
+    "Base address of the tracked links and unsubscribe links of this organization, such as https://links.shop.example, a domain " +
       "that leads to this service. Null: TRACKING_URL",
   )),
 }).annotate({ description: "Opens and clicks measured in messages that Deliver sends; off unless changed" })

@@ -7,7 +7,7 @@ export const WebhookDailyBytes = Schema.Int.check(Schema.isBetween({ minimum: 1,
 export const Quota = Schema.Struct({ webhook_daily_bytes: Schema.NullOr(WebhookDailyBytes) })
 export type Quota = typeof Quota.Type
 
-/** What an organization has used of its quotas today. */
+/** An organization's use of its quotas today. */
 export const Usage = Schema.Struct({
   day: Schema.String.annotate({ description: "The day these figures are of, in UTC, such as 2026-11-22" }),
   webhook_bytes: Schema.Int.annotate({

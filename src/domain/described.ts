@@ -1,4 +1,4 @@
 import type { Schema } from "effect"
 
-/** The same schema, with words on it for the document of the API. */
+/** Adds a description for the OpenAPI document to a schema. */
 export const described = <S extends Schema.Top>(schema: S, description: string) => schema.annotate({ description })

@@ -11,7 +11,9 @@ export const partBytes = 64 * 1024
 /** Bytes at the end of a part that the next one begins with: more than a name takes in any encoding. */
 export const overlapBytes = 8 * 1024
 
-/** Where a part is within its body. A name that a cut may have shortened is left to the part that has all of it. */
+/**
+ * Position of a part within its body. A name that may have been cut is found in the part that contains it completely.
+ */
 export interface Part {
   readonly isFirst: boolean
   readonly isLast: boolean
@@ -76,7 +78,7 @@ const domainsOf = (names: Names): Domains => {
   return domains
 }
 
-/** Whether `run`, which stands before an `@`, ends in the first part of an address: all of it, or what follows a boundary. */
+/** Whether `run`, the text before an `@`, ends with the local part of an address: as a whole or after a boundary. */
 const endsInName = (
   run: string,
   isMarked: boolean,
@@ -131,7 +133,7 @@ const hasMatch = (text: string, pattern: RegExp, names: Names): boolean => {
 
 /** A search for names. */
 export interface BodySearch {
-  /** Whether a part of a body has one of the names. Takes time in proportion to its length, whatever it is. */
+  /** Whether a part of a body contains one of the names. Takes time in proportion to its length, for any content. */
   readonly isIn: (bytes: Uint8Array, part: Part) => boolean
 }
 

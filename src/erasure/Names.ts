@@ -1,4 +1,4 @@
-// How the names of the people to erase are compared: identifiers exactly, e-mail addresses whatever their case.
+// Comparison of names to erase: identifiers exactly, e-mail addresses ignoring case.
 
 /** One person to erase: a user by the caller's id, an e-mail address, or both. */
 export interface Person {

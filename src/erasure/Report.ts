@@ -1,6 +1,6 @@
-// What an erasure reports: how much was erased, by kind, and what stays, with the reason.
+// The report of an erasure: erased rows by kind, and the remaining data with reasons.
 
-/** Kinds of data that are erased, in the order in which they are shown. */
+/** Kinds of erased data, in display order. */
 export const erasedKinds = [
   "profiles",
   "decisions",
@@ -35,7 +35,7 @@ export const noCounts: ErasedCounts = {
   sink_messages: 0,
 }
 
-/** What is meant by each kind, for people. */
+/** Description of each kind, for people. */
 export const erasedLabels: { readonly [kind in ErasedKind]: string } = {
   profiles: "Profiles deleted",
   decisions: "Decisions without the name now",
@@ -59,20 +59,20 @@ export const keptReasons = {
   deliveries_leaving: "Were being sent at that moment and cannot be recalled. Address and content are erased.",
   pending_bodies: "Were received but not read yet. They may hold data of the person: erase again once they are read.",
   tracking_ids:
-    "Contain a name of the person. They are keys of decisions and were made by the caller: use ids that name nobody.",
+    "Contain a name of the person. They are keys of decisions and were made by the caller: use ids that do not identify a person.",
   idempotency_keys:
     "Stay for 24 hours, so that a repeated Deliver request does not send again. Keys are made by the caller.",
   other_profiles: "Belong to another user with the same e-mail address. Erase them by their user id or by the address.",
   suppressions:
     "Stay on the suppression list as a keyed digest without the address, so that nothing is sent to the person in future.",
-  audit_entries: "The audit log shows who did what in the console. It is kept for its retention period.",
+  audit_entries: "The audit log shows the actions of console users. It is kept for its retention period.",
   accounts: "A console account has this address. Remove the member to remove it.",
   logs_and_backups:
     "Logs, traces and database dumps are outside the database. They go with their own retention period.",
 } as const
 export type KeptKind = keyof typeof keptReasons
 
-/** What is meant by each kind, for people. */
+/** Description of each kind, for people. */
 export const keptLabels: { readonly [kind in KeptKind]: string } = {
   decisions: "Decisions",
   events: "Events",
@@ -95,7 +95,7 @@ export interface Kept {
   readonly reason: string
 }
 
-/** Lists what stays: the kinds that there is something of, and what no erasure reaches. */
+/** Lists the remaining data: the kinds that have rows, and data outside the reach of an erasure. */
 export const keptOf = (counts: { readonly [kind in KeptKind]?: number }): ReadonlyArray<Kept> =>
   (Object.keys(keptReasons) as ReadonlyArray<KeptKind>).flatMap((kind): ReadonlyArray<Kept> => {
     if (kind === "logs_and_backups") return [{ kind, count: null, reason: keptReasons[kind] }]

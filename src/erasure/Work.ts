@@ -4,8 +4,8 @@ import type { SqlError } from "effect/sql/SqlError"
 import type { Names } from "./Names.ts"
 import type { ErasedKind, KeptKind } from "./Report.ts"
 
-// Erasing goes through whole tables, so it is done in steps: each reads or changes a bounded number of rows in a transaction
-// of its own, and everybody else gets the store in between.
+// Erasures scan whole tables, so they run in steps. Each step reads or changes a bounded number of rows in its own
+// transaction, and other work uses the database in between.
 
 /** How much one step does. */
 export interface StepSizes {
@@ -19,7 +19,7 @@ export interface StepSizes {
   readonly bytes: number
 }
 
-/** Large enough to be done soon, and small enough that nobody waits long for the rows of a step. */
+/** Large enough to finish soon, and small enough that locks on the rows of a step are short. */
 export const stepSizes: StepSizes = { rows: 5000, changes: 500, bodies: 20, bytes: 512 * 1024 }
 
 /** One erasure under way. */
@@ -30,9 +30,9 @@ export interface Work {
   readonly sizes: StepSizes
   /** When it began, Unix milliseconds. */
   readonly now: number
-  /** Somebody will read what was kept, so that it is worth looking for. */
+  /** A person may inspect the kept bodies, so they are searched. */
   readonly isReported: boolean
-  /** Runs one step in a transaction that nobody else changes events of the organization in, and stores the counts. */
+  /** Runs one step and stores its counts, in a transaction that is alone in changing events of the organization. */
   readonly step: <A>(step: Effect.Effect<A, SqlError>) => Effect.Effect<A, SqlError>
   readonly count: (kind: ErasedKind, rows: number) => void
   readonly keep: (kind: KeptKind, rows: number) => void

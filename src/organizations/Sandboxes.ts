@@ -7,8 +7,8 @@ import { sandboxOf } from "../domain/Sandbox.ts"
 const own = ["slug", "sandbox_of", "revision"]
 
 /**
- * Gives an organization's sandbox the settings of the organization, and makes it first where `create` says so. All columns
- * count, those of later releases too. Call it inside the transaction that changes the organization.
+ * Copies the settings of an organization to its sandbox, which is created first with `create`. Copies all columns,
+ * including those of later releases. Call it inside the transaction that changes the organization.
  */
 const write = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,

@@ -1,7 +1,7 @@
 import { Effect, Metric } from "effect"
 import type { SqlClient } from "effect/sql"
 
-/** Requests to erase people that are not done, and those that have failed three times. */
+/** Numbers of pending erasures, and of erasures that have failed three times. */
 const erasuresPending = Metric.gauge("parlance_erasures_pending")
 const erasuresFailed = Metric.gauge("parlance_erasures_failed")
 

@@ -30,14 +30,14 @@ export interface PersonOf extends Person {
   readonly org: string
 }
 
-/** A requested erasure with its report. After a failed attempt the counts are those of the last one. */
+/** An erasure with its report. After a failed attempt, the counts are those of the last attempt. */
 export interface Erasure extends ErasedCounts {
   readonly id: number
   /** `running` until it is done, or until three attempts have failed. */
   readonly state: "running" | "done" | "failed"
   readonly requestedAt: Date
   readonly finishedAt: Date | null
-  /** What stays, and why. Empty until the erasure is done. */
+  /** The remaining data, with reasons. Empty until the erasure is done. */
   readonly kept: ReadonlyArray<Kept>
   /** Why the last attempt failed; null where none did. */
   readonly reason: string | null
@@ -62,7 +62,7 @@ type Origin = "management" | "webhook"
 /** People that are erased in one pass over the data. */
 const peopleAtOnce = 1000
 
-/** How long a caller waits for the end of an erasure before it is told that it goes on. */
+/** How long a caller waits for an erasure before the response reports it as running. */
 const patience = Duration.seconds(10)
 
 /** How long an erasure waits for bodies that came in before it. */
@@ -171,7 +171,7 @@ export class Erasures extends Context.Service<Erasures, {
   readonly eraseNow: (person: PersonOf) => Effect.Effect<Erasure>
   /** The report of an erasure of the last 30 days; undefined for an unknown id and for requests of platforms. */
   readonly find: (org: string, id: number) => Effect.Effect<Erasure | undefined>
-  /** Carries out what has been requested. */
+  /** Carries out pending erasures. */
   readonly drain: Effect.Effect<void, SqlError>
 }>()("parlance/events/Erasures") {
   static readonly layer = Layer.effect(
@@ -197,7 +197,7 @@ export class Erasures extends Context.Service<Erasures, {
         origin: Origin,
       ) => {
         const values = rows.map(({ org, people }) => ({ org_slug: org, people: JSON.stringify(people) }))
-        // Whoever erases now works on it from the start; what platforms ask for is taken by whichever node is first.
+        // The requesting node starts at once; erasures requested by platforms are claimed by the first free node.
         const lease = origin === "management" ? leaseSeconds : 0
         return sql<Row>`
           INSERT INTO erasures AS e (org_slug, origin, people, requested_at, state, attempts, lease_until)
@@ -263,7 +263,10 @@ export class Erasures extends Context.Service<Erasures, {
           Effect.withSpan("Erasures.pass"),
         )
 
-      /** Claims what is due of the next organization: one request of a person, or what platforms asked for together. */
+      /**
+       * Claims the due erasures of the next organization: one requested for a person, or all requested by platforms
+       * together.
+       */
       const claim = sql.withTransaction(Effect.gen(function* () {
         const [next] = yield* sql<{ orgSlug: string; origin: Origin; id: number }>`
           SELECT e.org_slug, e.origin, e.id::float8 AS id FROM erasures e
@@ -320,11 +323,11 @@ export class Erasures extends Context.Service<Erasures, {
     }),
   ).pipe(Layer.provide(Inflow.layer))
 
-  /** Carries out what is requested, as it comes in. */
+  /** Carries out erasures as they arrive. */
   static readonly layerRunning = Layer.effectDiscard(
     Effect.flatMap(Erasures, ({ drain }) =>
       drain.pipe(
-        Effect.catchCause((cause) => Effect.logWarning("Erasures could not be carried out, they wait", cause)),
+        Effect.catchCause((cause) => Effect.logWarning("Erasures could not be carried out and will be retried", cause)),
         Effect.repeat(Schedule.spaced("2 seconds")),
         Effect.forkScoped,
       )),

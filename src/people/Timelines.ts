@@ -14,7 +14,7 @@ import { profilesOf, type StoredProfile } from "../profiles/ProfileRows.ts"
 import { adviceOf, type GivenAdvice } from "../sendtime/AdviceRows.ts"
 import { effectsOf, type EventEffect } from "../journal/events/EventEffects.ts"
 
-/** An event, and what it did. */
+/** An event and its effect. */
 export interface TimelineEvent {
   readonly source: string
   /** The source's id of it; null where its content is its name. */
@@ -33,7 +33,7 @@ export interface TimelineEvent {
   readonly reason: string | null
 }
 
-/** A decision and all that came of it. */
+/** A decision with its events. */
 export interface TimelineDecision extends DecisionRow {
   readonly delivery: Delivery | null
   /** The earliest first. */
@@ -54,23 +54,23 @@ export interface Timeline {
   /** Events under the tracking id, or of the person, that belong to no decision (yet). */
   readonly loose: ReadonlyArray<TimelineEvent>
   readonly advice: ReadonlyArray<GivenAdvice>
-  /** Where the next page of decisions begins; null on the last. */
+  /** Cursor of the next page of decisions; null on the last page. */
   readonly next: string | null
 }
 
-/** What to look for: one of them. */
+/** The search: one of these identifiers. */
 export type TimelineQuery =
   | { readonly trackingId: string }
   | { readonly userId: string }
   | { readonly email: string }
 
-/** Messages without a decision, and pieces of advice, that are shown at most. */
+/** Most messages without a decision, and most recommendations, that are shown. */
 const shownOthers = 20
 
 const cursorOf = ({ decidedAt, templateId, trackingId }: DecisionRow): string =>
   Buffer.from(JSON.stringify([decidedAt.getTime(), trackingId, templateId])).toString("base64url")
 
-/** The position a cursor stands for; undefined for a text that is none. */
+/** The position of a cursor; undefined for an invalid cursor. */
 export const parseTimelineCursor = (cursor: string): Position | undefined => {
   try {
     const parsed: unknown = Json.parse(Buffer.from(cursor, "base64url").toString("utf8"))
@@ -91,7 +91,7 @@ const keyOf = ({ templateId, trackingId }: { readonly trackingId: string | null;
 
 const eventId = (key: string) => key.startsWith("id:") ? key.slice(3) : null
 
-/** The events of one decision with what they did, the earliest first. */
+/** The events of one decision with their effects, earliest first. */
 const explained = (decision: DecisionRow, rows: ReadonlyArray<EventRow>): ReadonlyArray<TimelineEvent> => {
   const effects = effectsOf(
     decision.decidedAt.getTime(),
@@ -112,7 +112,7 @@ const effectOf = (
   reason: effect !== "counted" || (mode !== "forced" && (mode !== "control" || propensity !== null))
     ? reason ?? null
     : mode === "forced"
-    ? "Counted apart: the variant was asked for by name, so nothing is learned from it"
+    ? "Counted separately: the caller named the variant, so the event is not learned from"
     : "Counted apart: the person is held out, and nothing was drawn that could be learned from",
 })
 
@@ -139,7 +139,7 @@ const loosened = (row: EventRow): TimelineEvent => {
     : { ...shown(row), effect: "waiting", reason: `No decision ${sought} is known yet; it is looked for again` }
 }
 
-/** What became of one message or one person, found by indexes alone. */
+/** The timeline of one message or one person, found by indexes only. */
 export class Timelines extends Context.Service<Timelines, {
   /** Everything about a tracking id, a user or an e-mail address; `limit` decisions at most, behind `after`. */
   readonly find: (
@@ -147,13 +147,13 @@ export class Timelines extends Context.Service<Timelines, {
     ask: TimelineQuery,
     page: { readonly after: string | undefined; readonly limit: number },
   ) => Effect.Effect<Timeline>
-  /** The same for a text of which it is not known what it names: a tracking id if there is one, or else a person. */
+  /** The timeline for an identifier of unknown kind: a tracking id if one matches, otherwise a person. */
   readonly search: (
     org: OrgSlug,
     text: string,
     page: { readonly after: string | undefined; readonly limit: number },
   ) => Effect.Effect<{ readonly as: "tracking_id" | "person"; readonly timeline: Timeline }>
-  /** The latest events of a source, at most `limit`, those of the latest body first. */
+  /** The latest events of a source, at most `limit`, starting with the latest body. */
   readonly recent: (org: OrgSlug, source: string, limit: number) => Effect.Effect<ReadonlyArray<RecentEvent>>
 }>()("parlance/people/Timelines") {
   static readonly layer = Layer.effect(
@@ -193,7 +193,7 @@ export class Timelines extends Context.Service<Timelines, {
         })
       })
 
-      /** The profiles of somebody, and every name that decisions may call them by. */
+      /** The profiles of a person, and every name that their decisions may have. */
       const personOf = Effect.fnUntraced(function* (
         org: OrgSlug,
         ask: { readonly userId: string } | { readonly email: string },
@@ -269,7 +269,7 @@ export class Timelines extends Context.Service<Timelines, {
           if (!isEmpty(timeline)) return { as: "tracking_id" as const, timeline }
         }
         const asUser = yield* personOf(org, { userId: text })
-        // A caller's id may be an e-mail address; one that no profile is called by may be that of a profile.
+        // A caller's id may be an e-mail address. If no profile has it as its id, it may be a profile's address.
         const ask = asUser.profiles.length > 0 || !text.includes("@") ? { userId: text } : { email: text }
         return { as: "person" as const, timeline: yield* person(org, ask, page) }
       }, Effect.orDie)

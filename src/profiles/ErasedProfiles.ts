@@ -19,8 +19,8 @@ const profilePage = (work: Work) => (after: ProfileRow | undefined) =>
     ORDER BY q.user_id`
 
 /**
- * Deletes the profiles of the people, and learns from them what else they are called. A profile of another user that has the
- * address of somebody who is erased by the user id stays.
+ * Deletes the profiles of the people, and collects their other names from them. A profile of another user with the same
+ * address stays if the erasure names the user id.
  */
 export const eraseProfiles = Effect.fnUntraced(function* (work: Work): Effect.fn.Return<void, SqlError> {
   const { names, org, sql } = work

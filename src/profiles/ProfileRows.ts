@@ -5,7 +5,7 @@ import { recordset } from "../store/Recordset.ts"
 /** Profiles that may share one e-mail address; more are left out. */
 const shownProfiles = 10
 
-/** What is known of a person. */
+/** The stored profile of a person. */
 export interface StoredProfile {
   readonly userId: string
   readonly email: string | null

@@ -8,7 +8,7 @@ import { SeededMap, SeededSet } from "../domain/SeededMap.ts"
 import { recordset } from "../store/Recordset.ts"
 import { bounded } from "../store/bounded.ts"
 
-/** For how long what is known of a user is used without asking the store. Unit: milliseconds. */
+/** Cache time of a profile. Unit: milliseconds. */
 const freshMillis = 30_000
 
 /** Users kept in memory at most. */
@@ -18,7 +18,7 @@ const remembered = 50_000
 const maxTraits = 200
 const maxTraitCharacters = 32_768
 
-/** What a body of an organization reports about a user. */
+/** Traits of a user reported by a body of an organization. */
 export type Update = ProfileUpdate & { readonly org: string }
 
 interface Traits {
@@ -41,22 +41,26 @@ const profileColumns = {
   reported_at: "text",
 } as const
 
-/** What platforms report about end users. Traits take part in targeting and segments as if requests had sent them. */
+/**
+ * Profiles of end users reported by platforms. Traits take part in targeting and segments like attributes of requests.
+ */
 export class Profiles extends Context.Service<Profiles, {
-  /** Merges reports, of each trait the latest; call it inside a transaction that nobody else writes profiles in. */
+  /**
+   * Merges reports, keeping the latest value of each trait. Call it in a transaction that is alone in writing profiles.
+   */
   readonly apply: (
     updates: ReadonlyArray<Update>,
   ) => Effect.Effect<void, SqlError>
   /**
-   * What a request knows of its user: its own attributes, and the user's traits where it does not say. Undefined when that
-   * is the request's attributes alone and nothing has to be asked.
+   * The attributes of a request's user: those of the request, plus traits that the request does not set. Undefined if
+   * these are the request's attributes alone and no read is needed.
    */
   readonly attributes: (
     org: string,
     user: string | undefined,
     attrs: Attributes.Attributes,
   ) => Effect.Effect<Attributes.Attributes> | undefined
-  /** Forgets in memory what is known of a user. */
+  /** Drops the cached profile of a user. */
   readonly forget: (org: string, user: string) => void
 }>()("parlance/profiles/Profiles") {
   static readonly layer = Layer.effect(
@@ -65,7 +69,7 @@ export class Profiles extends Context.Service<Profiles, {
       const sql = yield* SqlClient.SqlClient
       const clock = yield* Clock.Clock
       const memory = new LruMap<{ readonly traits: Attributes.Attributes; readonly readAt: number }>(remembered)
-      // Organizations without any profile are asked about nobody, which is most of them.
+      // Most organizations have no profiles, which saves their look-ups.
       let withProfiles: ReadonlySet<string> = new Set()
 
       const poll = Effect.map(
@@ -193,7 +197,7 @@ export const merged = (profile: Row | undefined, reports: ReadonlyArray<Update>)
   }
 }
 
-/** Traits as attributes: what a request could not send is left out. */
+/** Traits as attributes, without those that a request could not send. */
 const attributesOf = (traits: Traits): Attributes.Attributes => {
   const attributes = new Map<string, ReadonlyArray<string>>()
   for (const [name, value] of Object.entries(traits)) {

@@ -23,7 +23,7 @@ const page = 5000
 /** Older decisions are in no bucket any more. Unit: days. */
 const countedDays = 190
 
-/** A count that was not what decisions and events say. */
+/** A count that differed from decisions and events. */
 export interface Difference {
   readonly templateId: string
   readonly copyId: string
@@ -41,16 +41,16 @@ export interface RebuildFault {
   readonly reason: string
 }
 
-/** What a rebuild found. */
+/** Result of a rebuild. */
 export interface Rebuilt {
   readonly decisions: number
   readonly templates: number
   readonly faults: ReadonlyArray<RebuildFault>
-  /** Where tallies and ledger together differed from the truth; at most 1,000 of them. */
+  /** Differences between stored and recomputed tallies, ledger included; at most 1,000. */
   readonly differences: ReadonlyArray<Difference>
-  /** Days of templates on which a measure of the decisions weighted to an even choice was not what it should be. */
+  /** Number of template days on which a measure weighted to a random split was wrong. */
   readonly evenSplitDifferences: number
-  /** Histories of people; null where one template was asked for. */
+  /** Histories of people; null for a rebuild of one template. */
   readonly sendTimes: HistoriesRebuilt | null
 }
 
@@ -150,8 +150,8 @@ export class Rebuild extends Context.Service<Rebuild, {
           sql.withTransaction(Effect.gen(function* () {
             yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ`
             if (check) {
-              // The picture of the data, taken before the time is: nothing in it has been put into the buckets of a later
-              // hour. It needs no lock, as whatever adds to the ledger or takes from it does so in one transaction.
+              // The snapshot is taken before the time is read, so that none of its rows are in buckets of a later hour.
+              // It needs no lock, because every change of the ledger is one transaction.
               yield* sql`SELECT 1`
             } else {
               yield* TallyRebuild.stopFolding(sql)
@@ -183,7 +183,7 @@ export class Rebuild extends Context.Service<Rebuild, {
                 evenSplitDifferences += yield* rebuildEven
                 continue
               }
-              // In a savepoint: what Postgres refuses of one template must not undo the others.
+              // In a savepoint, so that a failure of one template does not undo the others.
               evenSplitDifferences += yield* sql.withTransaction(
                 Effect.andThen(TallyRebuild.replaceTallies(sql, org, id, truth, now), rebuildEven),
               ).pipe(

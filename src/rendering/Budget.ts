@@ -2,13 +2,13 @@ import * as Limits from "./Limits.ts"
 
 /** Thrown when work would cost more than a budget has left. Caught where the work begins, and never seen outside. */
 export class LimitReached extends Error {
-  /** `limit` is what was reached, such as `500,000 steps`, where that is a limit of the budget. */
+  /** `limit` names the limit that was reached, such as `500,000 steps`. */
   constructor(message: string, readonly limit?: string) {
     super(message)
   }
 }
 
-/** What one item of a request has. */
+/** The budget of one item of a request. */
 interface Share {
   readonly items: number
   readonly steps: number

@@ -97,7 +97,7 @@ const read = (value: unknown, zone: string | number, run: Run): Moment | undefin
   if (statesOffset.test(value)) return moment(Date.parse(value), zone, run)
   const clock = Date.parse(/T\d/.test(value) ? `${value.trim()}Z` : `${value.trim()} UTC`)
   const guess = moment(clock, zone, run)
-  // The offset at the clock's reading taken as UTC may be that of the other side of a change; the second look is right.
+  // The first offset may belong to the other side of a clock change; the second look-up corrects it.
   const near = guess && moment(clock - guess.offset * 60_000, zone, run)
   return near && moment(clock - near.offset * 60_000, zone, run)
 }
@@ -121,7 +121,7 @@ const week = (wall: Date, start: number): number =>
 const ordinal = (day: number): string =>
   day > 10 && day < 14 ? "th" : day % 10 === 1 ? "st" : day % 10 === 2 ? "nd" : day % 10 === 3 ? "rd" : "th"
 
-/** What each directive writes, with the width it is padded to and what with. */
+/** The output of each directive, with the width and character of its padding. */
 const directives: Record<string, readonly [(moment: Moment) => string | number, width?: number, fill?: string]> = {
   a: [({ wall }) => days[wall.getUTCDay()]!.slice(0, 3), 0, " "],
   A: [({ wall }) => days[wall.getUTCDay()]!, 0, " "],

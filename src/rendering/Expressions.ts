@@ -61,7 +61,7 @@ const compileToken: Compile = (token, lenient, depth) => {
   throw new Refused(`does not understand ${excerpt(token)}`, token.begin)
 }
 
-/** The same value as plain text where it is a text. */
+/** The value as plain text if it is text. */
 export const asPlain = (evaluate: Evaluate): Evaluate => (run) => plain(evaluate(run))
 
 const compilePlain: Compile = (token, lenient, depth) => asPlain(compileToken(token, lenient, depth))
@@ -89,7 +89,7 @@ const compileRange = (token: RangeToken, depth: number): Evaluate => {
   }
 }
 
-/** The innermost loop variable of the name, else what was assigned, counted, or is among the fields. */
+/** The innermost loop variable of this name, then assigned variables and counters, then the fields. */
 const variable = (name: string, run: Run): unknown => {
   for (let index = run.loops.length - 1; index >= 0; index--) {
     const loop = run.loops[index]!
@@ -117,7 +117,7 @@ const compileAccess = (token: PropertyAccessToken, lenient: boolean, depth: numb
   }
   return (run) => {
     run.spend(1 + keys.length)
-    // Names are put together only where they can be asked for.
+    // Names are joined for messages only if the mode reports them.
     const path: Array<string> | undefined = run.options.strict && !lenient ? [] : undefined
     let value = base?.(run)
     for (let index = 0; index < keys.length; index++) {
@@ -126,7 +126,7 @@ const compileAccess = (token: PropertyAccessToken, lenient: boolean, depth: numb
       if (index === 0 && base === undefined) {
         value = typeof key === "string" || typeof key === "number" ? plain(variable(String(key), run)) : undefined
       } else {
-        // What null has is null; that the field is null was the caller's word.
+        // A member of null is null, because the caller sent null on purpose.
         if (value === null) return null
         value = member(value, key, run)
       }

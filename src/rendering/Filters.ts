@@ -6,8 +6,8 @@ import { textFilters } from "./TextFilters.ts"
 import { Emptiness, empty, integer, isTrue, json, number, plain } from "./Values.ts"
 
 /**
- * A filter. It takes values of any type and never throws but `LimitReached`: what it cannot work with it complains about
- * (`Run.complain`) and answers with its input, or with nothing.
+ * A filter. It accepts values of any type and throws only `LimitReached`. It reports unusable values with
+ * `Run.complain`, and returns its input or an empty value.
  */
 export interface FilterEntry {
   /** Fewest arguments. */
@@ -22,7 +22,7 @@ export interface FilterEntry {
   ) => unknown
 }
 
-/** Takes numbers, 0 for what is none. */
+/** Takes numbers; other values count as 0. */
 const onNumbers = (needs: number, make: (input: number, arg: number, run: Run) => unknown): FilterEntry => ({
   needs,
   apply: (input, [arg], run) => make(number(input, run), number(arg, run), run),
@@ -98,12 +98,12 @@ const otherFilters: Record<string, FilterEntry> = {
 }
 
 /**
- * All filters by name: liquidjs's, except those that read an expression out of a value while rendering (`where_exp` and
- * its like: data must not become code) and `sample` (a retry has to render the same).
+ * All filters by name: those of liquidjs, except filters that evaluate an expression from a value (`where_exp` and
+ * similar, because data must not become code) and `sample` (a retry must render the same content).
  */
 export const filters: ReadonlyMap<string, FilterEntry> = new Map(
   Object.entries({ ...textFilters, ...listFilters, ...numberFilters, ...otherFilters }),
 )
 
-/** Filters whose result goes into HTML as it is: `raw`, and those that have escaped it already. */
+/** Filters whose result is inserted into HTML unchanged: `raw`, and filters that escape their result. */
 export const escaped: ReadonlySet<string> = new Set(["raw", "escape", "xml_escape", "escape_once"])

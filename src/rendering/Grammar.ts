@@ -86,7 +86,7 @@ const liquid = new Liquid({
   timezoneOffset: 0,
 })
 for (const name of Object.keys(liquid.filters)) if (!filters.has(name)) liquid.unregisterFilter(name)
-// The parser refuses names that are not registered. What filters do is in `Filters.ts`.
+// Registered because the parser refuses unknown names. `Filters.ts` implements the filters.
 for (const name of filters.keys()) if (!(name in liquid.filters)) liquid.registerFilter(name, (value) => value)
 for (
   const [name, Block] of Object.entries<TagClass>({

@@ -1,6 +1,7 @@
 /**
- * Limits of rendering. Nearly all are deterministic counts: the same source and fields end the same way on a slow
- * machine. The times are a second line of defence, for work that is charged too little. Lengths are UTF-16 code units.
+ * Limits of rendering. Nearly all are deterministic counts, so that the same source and fields give the same result on
+ * slow machines. The time limits are a second defence against work that costs more than its charge. Lengths are UTF-16
+ * code units.
  */
 
 /** Longest Liquid source of one variable. Parsing is not linear in it. */
@@ -39,7 +40,7 @@ export const stepsPerReading = 4_096
 /** Most characters of Liquid, text around it not counted, in all variables of a variant: parsing them takes up to 50 ms. */
 export const liquidLength = 65_536
 
-/** Longest text that is read as a number. Longer ones are none. */
+/** Longest text that is read as a number. */
 export const numberLength = 400
 
 /** Longest strftime format of the `date` filters, and widest padding in one. */

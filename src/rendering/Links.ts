@@ -5,11 +5,11 @@ export interface LinkOptions {
   /** Host names in lowercase ASCII; a link is tagged when its host is one of them or a subdomain of one. */
   readonly domains: ReadonlyArray<string>
   readonly trackingId: string
-  /** What it may cost; without one, no more than the limits of a text. */
+  /** Budget of the work; by default only the limits of a text apply. */
   readonly budget?: Budget
 }
 
-/** Links of the domains that are looked at in one text, so that what is added to it has a bound. */
+/** Most distinct link domains checked in one text, which bounds the text added to it. */
 const maxLinks = 5_000
 
 /** Hosts beyond ASCII that are brought to their ASCII form in one text, which takes microseconds for each. */
@@ -36,7 +36,7 @@ const isDigit = (code: number) => code >= 0x30 && code <= 0x39
 
 const hexValue = (code: number) => isDigit(code) ? code - 0x30 : lower(code) >= 0x61 ? lower(code) - 0x57 : 99
 
-/** Elements whose content is text to a browser, whatever it looks like. */
+/** Elements whose content browsers treat as text. */
 const textElements = new Set(["style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"])
 
 /** References to characters that have a meaning in a URL. Those without a semicolon are HTML's oldest. */
@@ -70,7 +70,7 @@ const references = new Map([
 class ValueReader {
   /** The character read last; -1 at the end. */
   code = -1
-  /** Where that character begins in the text. */
+  /** Start of that character in the text. */
   begin = 0
   #next: number
 
@@ -79,7 +79,7 @@ class ValueReader {
     this.advance()
   }
 
-  /** Where the character read last ends in the text. */
+  /** End of the last character read in the text. */
   get next(): number {
     return this.#next
   }
@@ -134,7 +134,9 @@ class ValueReader {
   }
 }
 
-/** Follows the name of a query's parameter, perhaps percent-encoded, as long as it may be that of the tracking id. */
+/**
+ * Matches the name of a query parameter, possibly percent-encoded, as long as it can still be the tracking parameter.
+ */
 class NameMatch {
   /** Signs of the name found so far; -1 for another name. */
   #found = 0
@@ -169,7 +171,7 @@ class NameMatch {
   }
 
   #compare(code: number): void {
-    // Behind the last sign of the name there is none to be equal to.
+    // The name ends at the end of the text, so no equals sign follows.
     this.#found = code === parameterName.charCodeAt(this.#found) ? this.#found + 1 : -1
   }
 }
@@ -180,12 +182,12 @@ class NameMatch {
  */
 const hostOf = (reader: ValueReader): { readonly host: string; readonly end: number } | undefined => {
   let host = ""
-  // The same, up to the last sign that is no white space.
+  // The text up to the last character that is not white space.
   let length = 0
   let end = reader.begin
   for (let code = reader.code; code !== -1; reader.advance(), code = reader.code) {
     if (code === slash || code === backslash || code === question || code === hash) break
-    // What came before is the user's name and password.
+    // The preceding text is a user name and password.
     if (code === at) host = ""
     else if (host.length <= maxHost) host += String.fromCodePoint(code)
     if (code > space) {
@@ -200,7 +202,7 @@ const hostOf = (reader: ValueReader): { readonly host: string; readonly end: num
   return /^[0-9]*$/.test(host.slice(colon + 1)) ? { host: host.slice(0, colon), end } : undefined
 }
 
-/** Where in a link the parameter goes, and what comes before it; undefined when the link has it already. */
+/** Position of the parameter in a link, and its separator; undefined if the link has the parameter already. */
 interface Place {
   readonly at: number
   readonly joint: string
@@ -313,14 +315,14 @@ const readTag = (html: string, from: number): Tag | undefined => {
 const isTagAt = (html: string, from: number, start: string): boolean =>
   isNameEnd(html.charCodeAt(from + start.length)) && isTextAt(html, from, start)
 
-/** Where the end tag of a text element stands, or -1. */
+/** Position of the end tag of a text element, or -1. */
 const endOfText = (html: string, from: number, name: string): number => {
   let i = html.indexOf("</", from)
   while (i !== -1 && !isTagAt(html, i, `</${name}`)) i = html.indexOf("</", i + 2)
   return i
 }
 
-/** The same of a script, where a script within `<!--` and `-->` has an end tag of its own. */
+/** Position of the end tag of a script. A script within `<!--` and `-->` has its own end tag. */
 const endOfScript = (html: string, from: number): number => {
   let nesting: "none" | "comment" | "script" = "none"
   for (let i = from; i < html.length; i++) {

@@ -3,7 +3,7 @@ import { isParsed, type LiquidFault, parse, type Parsed, tooMuchLiquid } from ".
 
 type Entry = Partial<Record<Format, Parsed>>
 
-/** What a parsed source holds in memory, measured at 4 to 90 bytes for each code unit. */
+/** Memory of a parsed source, measured at 4 to 90 bytes per code unit. */
 const sizeOf = (source: string): number => 1_024 + 64 * source.length
 
 /** Parsed sources by content and format. The least recently used go when the estimate of their memory passes `maxBytes`. */

@@ -19,8 +19,8 @@ export class LiquidFaults extends Schema.TaggedError<LiquidFaults>()("LiquidFaul
 }
 
 /**
- * Why one variable could not be rendered: Liquid variables that are `undefined` (strict mode), a value that is `invalid`
- * for what is done with it (strict mode), or a `limit` of work or length (always).
+ * Why a variable could not be rendered: Liquid variables that are `undefined` (strict mode), a value that is `invalid`
+ * for its use (strict mode), or a `limit` of work or length (always).
  */
 export const VariableFault = Schema.Struct({
   ...SourceFault.fields,
@@ -52,11 +52,11 @@ export interface ParsedVars {
 export interface RenderOptions {
   /** Makes every unknown variable and unusable value a fault; false renders them as nothing. */
   readonly strict: boolean
-  /** What `"now" | date` is: milliseconds since 1970. */
+  /** Time of `"now" | date`, in Unix milliseconds. */
   readonly now: number
   /** IANA name of the zone in which dates are read and written. Defaults to UTC. */
   readonly timeZone?: string
-  /** What rendering may cost. Default: the budget of a request for one template. */
+  /** Budget of rendering. Default: the budget of a request for one template. */
   readonly budget?: Budget
 }
 

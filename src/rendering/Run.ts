@@ -1,7 +1,7 @@
 import { type Budget, LimitReached } from "./Budget.ts"
 import * as Limits from "./Limits.ts"
 
-/** What a loop or block asks of the tags around it. */
+/** A loop's or block's requests to the surrounding tags. */
 export const Jump = { none: 0, break: 1, continue: 2 } as const
 export type Jump = typeof Jump[keyof typeof Jump]
 
@@ -25,7 +25,7 @@ export interface Complaint {
  * Everything that can grow is charged here before it grows.
  */
 export class Run {
-  /** The text being written: the variable's output, or what is being captured. */
+  /** The current output: of the variable, or of a `capture`. */
   out = ""
   /** Offset in the source of the tag or output being rendered, for showing a fault at its place. */
   at = 0
@@ -34,7 +34,7 @@ export class Run {
   locals = new Map<string, unknown>()
   /** `increment` and `decrement`. */
   counters = new Map<string, number>()
-  /** Where `cycle` groups and `offset: continue` stand. */
+  /** Positions of `cycle` groups and of `offset: continue`. */
   readonly positions = new Map<string, number>()
   /** Variables of the loops around, innermost last. */
   readonly loops: Array<{ readonly name: string; value: unknown }> = []
@@ -47,7 +47,7 @@ export class Run {
   #dirty = false
   #cap = Limits.outputLength
 
-  /** `written` is the length the variant has already, without what is rendered here. */
+  /** `written` is the length of the variant so far, without this run's output. */
   constructor(readonly fields: object, readonly options: RunOptions, written: number, budget: Budget) {
     this.#written = written
     this.#budget = budget
@@ -86,7 +86,7 @@ export class Run {
     return this.#budget.stepsLeft
   }
 
-  /** Charges a pass over `length` code units at `shift` bits per step: 4 for a copy, less for what is slower. */
+  /** Charges a pass over `length` code units at `shift` bits per step: 4 for a copy, fewer for slower work. */
   scan(length: number, shift = 4): void {
     this.spend(1 + Math.floor(length / (1 << shift)))
   }
@@ -123,7 +123,7 @@ export class Run {
     }
   }
 
-  /** Notes a value a filter cannot work with in strict mode; otherwise the filter does what its docstring says. */
+  /** Records a value that a filter cannot use in strict mode. Otherwise the filter follows its documentation. */
   complain(message: string): void {
     this.spend(5)
     if (!this.options.strict || this.complaints.length >= Limits.complaints) return

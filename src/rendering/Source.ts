@@ -5,7 +5,7 @@ import { read } from "./Grammar.ts"
 import * as Limits from "./Limits.ts"
 import { compile, type Render } from "./Tags.ts"
 
-/** What is wrong with a source, for showing at its place: line and column count from 1, columns in UTF-16 code units. */
+/** A fault of a source with its position: line and column count from 1, columns in UTF-16 code units. */
 export interface LiquidFault {
   readonly message: string
   readonly line: number
@@ -48,7 +48,7 @@ const faultOf = (source: string, error: unknown): LiquidFault => {
   return { message: reword(error instanceof Error ? error.message : String(error)), line: 1, column: 1 }
 }
 
-/** The fault of the variable whose tags and outputs bring those of the variant above `Limits.liquidLength`. */
+/** The fault of the variable whose tags and outputs exceed `Limits.liquidLength` for the variant. */
 export const tooMuchLiquid: LiquidFault = {
   message: `brings the tags and outputs of the variant above ${Limits.liquidLength} characters: ` +
     "remove some, or make several variants of it",
@@ -56,7 +56,7 @@ export const tooMuchLiquid: LiquidFault = {
   column: 1,
 }
 
-/** Whether parsing came to an end with something to render. */
+/** Whether parsing finished with a template to render. */
 export const isParsed = (parsed: Parsed | LiquidFault): parsed is Parsed => "render" in parsed
 
 /** Whether a source has Liquid in it; without, it is a text that stays as it is. */

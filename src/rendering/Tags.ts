@@ -44,8 +44,8 @@ const all = (renders: ReadonlyArray<Render>): Render => {
 }
 
 /**
- * Compiles parsed templates for one format. `html` escapes data unless the last filter says otherwise; what the author has
- * written, as literals or between `capture` tags, is not escaped.
+ * Compiles parsed templates for one format. With `html`, data is escaped unless the last filter is exempt. Text written
+ * by the author, as literals or between `capture` tags, is not escaped.
  */
 export const compile = (templates: ReadonlyArray<Template>, html: boolean): Render =>
   all(templates.map((template) => compileTemplate(template, html)).filter((render) => render !== undefined))
@@ -158,7 +158,7 @@ const branches = (choices: ReadonlyArray<Branch>, otherwise: Render, begin: numb
 
 type Body = (templates: ReadonlyArray<Template> | undefined) => Render
 
-/** Every `when` that has an equal value renders, and `else` when there was none. */
+/** Renders every `when` with an equal value, and `else` if none matched. */
 const compileCase = (template: CaseTag, begin: number, body: Body): Render => {
   const target = asPlain(compileValue(template.value, true, template.token).evaluate)
   const choices = template.branches.map(({ templates, values }) => ({

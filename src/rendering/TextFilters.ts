@@ -228,7 +228,7 @@ export const textFilters: Record<string, FilterEntry> = {
     }
   }, 1),
   base64_encode: onText(0, (_, source) => encodeBase64(source.toWellFormed()), 2),
-  /** Nothing for what is not Base64. */
+  /** Empty for invalid Base64. */
   base64_decode: onText(0, (run, source) => {
     try {
       return decodeBase64(source)

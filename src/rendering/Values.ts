@@ -41,7 +41,7 @@ export class ZonedTime extends RichText {
   }
 }
 
-/** The value without what a `RichText` knows beside its text. */
+/** The plain text of a `RichText`; other values unchanged. */
 export const plain = (value: unknown): unknown => value instanceof RichText ? value.text : value
 
 /** `forloop` and `tablerowloop`. */
@@ -153,7 +153,7 @@ const requireShallow = (value: unknown, run: Run, depth: number): void => {
 
 /** JSON of any value, indented by `indent` (0 to 10) spaces; nothing is `null`. */
 export const json = (value: unknown, run: Run, indent = 0): string => {
-  // Depth first: it also bounds what indentation can add, and the recursion of JSON.stringify.
+  // Depth first, because depth also bounds indentation and the recursion of JSON.stringify.
   requireShallow(value, run, 0)
   let length = 0
   const made = JSON.stringify(
@@ -178,7 +178,7 @@ const numberOf = (text: string, run: Run): number => {
   return Number(text)
 }
 
-/** A number, or 0 for what is none. Text is read as a decimal number. */
+/** A number; 0 for values that are not numbers. Text is read as a decimal number. */
 export const number = (value: unknown, run: Run): number => {
   const read = typeof value === "number"
     ? value
@@ -243,8 +243,8 @@ export const contains = (whole: unknown, part: unknown, run: Run): boolean => {
 }
 
 /**
- * A member of a value: own properties only, whatever they are called, and `size`, `first` and `last` where the data has
- * no such member of its own. `undefined` when there is none.
+ * A member of a value: own properties only, and `size`, `first` and `last` unless the data has such a member.
+ * `undefined` if missing.
  */
 export const member = (value: unknown, key: unknown, run: Run): unknown => {
   if (typeof key !== "string" && typeof key !== "number") {
@@ -267,7 +267,7 @@ export const member = (value: unknown, key: unknown, run: Run): unknown => {
   return key === "size" ? keys(value, run).length : undefined
 }
 
-/** What a loop goes through: a list's elements, an object's `[key, value]` pairs, a text that is not empty once. */
+/** The values of a loop: a list's elements, an object's `[key, value]` pairs, or a non-empty text once. */
 export const elements = (value: unknown, run: Run): ReadonlyArray<unknown> => {
   if (Array.isArray(value)) return value
   if (typeof value === "string") return value === "" ? [] : [value]
@@ -284,7 +284,7 @@ export const list = (value: unknown, run: Run): ReadonlyArray<unknown> => {
   return value
 }
 
-/** The elements of a list, with those of all lists in it in their places. */
+/** The elements of a list, with nested lists flattened. */
 export const flat = (parts: ReadonlyArray<unknown>, run: Run, depth = 0): ReadonlyArray<unknown> => {
   if (!parts.some((part) => Array.isArray(part))) return parts
   if (depth === Limits.nesting) throw tooDeep()

@@ -4,7 +4,7 @@ import { Settings } from "../Settings.ts"
 import * as GroupCommit from "../store/GroupCommit.ts"
 import { recordset } from "../store/Recordset.ts"
 
-/** What was advised to somebody about the sending of a variant. Unix milliseconds. */
+/** A recommended send time of a variant for one person. Unix milliseconds. */
 export interface Given {
   readonly org: string
   readonly person: string
@@ -31,8 +31,8 @@ const adviceColumns = {
 } as const
 
 /**
- * Keeps what was advised, in groups that share a commit. Nobody waits for it: what is lost with the process is lost for the
- * comparison in `results` and for nothing else.
+ * Stores recommendations in groups that share a commit, without blocking the caller. Recommendations lost in a crash
+ * are only missing from the comparison in `results`.
  */
 export class AdviceLog extends Context.Service<AdviceLog, {
   readonly record: (advice: Given) => void

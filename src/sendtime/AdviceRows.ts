@@ -4,7 +4,7 @@ import type { OrgSlug } from "../domain/Ids.ts"
 /** Pieces of advice that are read at most. */
 const mostAdvice = 20
 
-/** What was advised about when to send somebody a variant, while it is kept. */
+/** A stored recommendation of a send time. */
 export interface GivenAdvice {
   readonly person: string
   readonly copyId: string

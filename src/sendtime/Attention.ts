@@ -105,18 +105,18 @@ export class Exposures {
     if (isEngaged) this.#engaged[(first + lain - 1) % weekHours]! += weight
   }
 
-  /** Adds what was counted to a histogram. */
+  /** Adds counts to a histogram. */
   addTo({ engaged, exposed }: Histogram): void {
     const fading = this.#fresh[1]!
     const begun = this.#begun
-    // What the end of a week leaves over for its beginning, all the weeks before included.
+    // The values that the end of a week carries over to its beginning, including all previous weeks.
     let lying = 0
     for (let hour = 0; hour < weekHours; hour++) lying = begun[hour]! + fading * lying
     lying /= 1 - fading ** weekHours
     for (let hour = 0; hour < weekHours; hour++) {
       lying = begun[hour]! + fading * lying
       const k = fold[hour]!
-      // Rounding leaves a little more or less than nothing of what was taken out.
+      // Rounding errors leave small remainders.
       if (lying > 0) exposed[k]! += lying
       engaged[k]! += this.#engaged[hour]!
     }
@@ -221,7 +221,10 @@ const dayHours = 24
 // A day with the hours before and after it.
 const around = new Float64Array(dayHours + 2 * reach)
 
-/** Writes to `mixed`, another array than `values`, what they are with their neighbours of the same kind of day. */
+/**
+ * Writes to `mixed`, a different array, the values of `values` smoothed over neighbouring hours of the same kind of
+ * day.
+ */
 const smoothInto = (mixed: Float64Array, values: Float64Array): void => {
   const [here, one, two, three, four] = kernel
   for (let day = 0; day < foldedHours; day += dayHours) {
@@ -238,11 +241,11 @@ const smoothInto = (mixed: Float64Array, values: Float64Array): void => {
   }
 }
 
-/** What the own kind of day counts, and the other kind at most: where it is certain that both are alike. */
+/** Weight of the own kind of day, and the largest weight of the other kind, reached when both are certainly alike. */
 const ownKind = 0.8
 const otherKind = 0.48
 
-/** The log odds that somebody's weekend is like the week, before there is evidence of it. */
+/** Prior log odds that a person's weekend is like their week. */
 const alikePrior = 1
 
 /**
@@ -271,7 +274,7 @@ const alikeOdds = (
   return odds
 }
 
-/** Adds to each kind of day what the other says, by the log odds that both are alike. */
+/** Adds to each kind of day the data of the other kind, weighted by the log odds that both are alike. */
 const mixKinds = (values: Float64Array, other: number): void => {
   for (let k = 0; k < dayHours; k++) {
     const workday = values[k]!
@@ -281,7 +284,7 @@ const mixKinds = (values: Float64Array, other: number): void => {
   }
 }
 
-/** Takes a smoothed array back towards what it was made of, by a share. */
+/** Shrinks a smoothed array by a share towards the array it was made from. */
 const sharpen = (smoothed: Float64Array, values: Float64Array, share: number): void => {
   for (let k = 0; k < foldedHours; k++) smoothed[k]! += share * (values[k]! - smoothed[k]!)
 }
@@ -308,13 +311,15 @@ const smoothWithin = (
   mixKinds(into.exposed, other)
 }
 
-/** What a wider group counts against a narrower one, in engagements per hour of the week. */
+/** Weight of a wider group in the estimate of a narrower group, in engagements per hour of the week. */
 export const groupPrior = 15
 
-/** What a wider group counts against the weekdays of a narrower one, where they are to tell its weekends. */
+/**
+ * Weight of a wider group in the weekdays of a narrower group, when these weekdays are used to estimate its weekends.
+ */
 const groupWeekPrior = 60
 
-/** Engagements per hour of exposure, whatever the hour. */
+/** Engagements per hour of exposure, over all hours. */
 const meanRate = ({ engaged, exposed }: Histogram): number => (total(engaged) + 0.1) / (total(exposed) + 1)
 
 /** The histogram of a group with what neighbouring hours and the other kind of day say; `wider` undefined: of everybody. */
@@ -343,11 +348,13 @@ export const everybody = (smoothed: Histogram): Float64Array => {
 export const narrowed = ({ engaged, exposed }: Histogram, wider: Float64Array): Float64Array =>
   Float64Array.from(wider, (rate, k) => (engaged[k]! + groupPrior) / (exposed[k]! + groupPrior / rate))
 
-/** What a person's group counts against the person, in engagements: on the level, and on the shape of the week. */
+/**
+ * Weight of a person's group in the person's estimate, in engagements: for the level, and for the shape of the week.
+ */
 const levelPrior = 2
 export const shapePrior = 6
 
-/** How much a person's engagements differ in number from those of the group. */
+/** Spread of the number of engagements between the people of a group. */
 export const levelOf = ({ engaged, exposed }: Histogram, group: Float64Array): number => {
   let expected = levelPrior
   for (let k = 0; k < foldedHours; k++) expected += exposed[k]! * group[k]!
@@ -375,7 +382,7 @@ export const personal = (histogram: Histogram, group: Float64Array): Float64Arra
   return attention
 }
 
-/** What an hour of waiting costs, as a share of the value. */
+/** Cost of an hour of waiting, as a share of the value. */
 const waiting = 0.0001
 
 let whole = new Float64Array(0)
@@ -397,7 +404,7 @@ export const expected = (attention: Float64Array, hours: Uint8Array, slots: numb
   return found
 }
 
-/** What sending in hour 0, 1, … is worth: the same, less what waiting until then costs. */
+/** Value of sending in hour 0, 1, … after the cost of waiting until then. */
 export const values = (attention: Float64Array, hours: Uint8Array, slots: number, tau: number): Float64Array => {
   const found = expected(attention, hours, slots, tau)
   for (let i = 0; i < slots; i++) found[i]! *= 1 - waiting * i

@@ -10,18 +10,15 @@ export const explorationShare = 0.02
 export interface Chosen {
   /** Unix milliseconds, a whole second. */
   readonly at: number
-  /** Drawn evenly, whatever is known. */
+  /** Drawn uniformly, regardless of the data. */
   readonly explored: boolean
   /** No time in the horizon was allowed: this is the first one after it. */
   readonly late: boolean
-  /** What is expected of each slot of the window, by its index; undefined where nothing is known. */
+  /** Expected value of each slot of the window, by index; undefined without data. */
   readonly worth: Float64Array | undefined
 }
 
-/**
- * What a choice needs to know of a stretch of time, whoever it is for: it is the same for everybody who is asked about in
- * one second, in one zone.
- */
+/** Data about a period that is the same for all people: shared by all requests within one second and time zone. */
 export interface SendWindow {
   /** The hours in which may be sent, in their order; empty where no time was allowed. */
   readonly slots: ReadonlyArray<Slot>
@@ -29,7 +26,7 @@ export interface SendWindow {
   readonly seconds: number
   /** Folded hours from the first slot on, until 72 hours after the last. */
   readonly hours: Uint8Array
-  /** Where no time was allowed: the first hour afterwards in which may be sent; undefined where nothing ever is. */
+  /** If no time is allowed: the first allowed hour afterwards; undefined if there is none. */
   readonly next: Slot | undefined
   /** Unix milliseconds, half-open. */
   readonly until: number
@@ -89,7 +86,7 @@ export const choose = (
   return { at: secondAt(best, draws[2]) * 1000, explored: false, late: false, worth }
 }
 
-/** The hours that were considered and what is expected of each, in their order. */
+/** The candidate hours in order, each with its expected value. */
 export const candidatesOf = (
   { slots }: SendWindow,
   { worth }: Chosen,

@@ -10,7 +10,7 @@ const rememberedDays = 512
  */
 export interface Clocks {
   readonly zone: string
-  /** What is added to UTC at an instant. Unit: milliseconds. */
+  /** Offset from UTC at an instant. Unit: milliseconds. */
   readonly offsetAt: (instantMs: number) => number
   /** Whole hours since 1970-01-01T00:00 as the clocks show it. */
   readonly localHour: (instantMs: number) => number
@@ -42,7 +42,9 @@ const make = (zone: string): Clocks => {
 
 const zones = new Map<string, Clocks>()
 
-/** The clocks of a zone, kept for the life of the process. Throws a `RangeError` for what is no IANA time zone. */
+/**
+ * The clocks of a time zone, cached for the life of the process. Throws a `RangeError` for an unknown IANA time zone.
+ */
 export const of = (zone: string): Clocks => {
   const key = zone.toLowerCase()
   let clocks = zones.get(key)

@@ -10,7 +10,7 @@ export interface DecisionRow {
   readonly decidedAt: Date
 }
 
-/** What was reported about each of these decisions of an organization, in their order. */
+/** The events of each of these decisions of an organization, in order. */
 export const eventsOf = (sql: SqlClient.SqlClient, org: string, rows: ReadonlyArray<DecisionRow>) =>
   readEvents(
     sql,
@@ -19,7 +19,7 @@ export const eventsOf = (sql: SqlClient.SqlClient, org: string, rows: ReadonlyAr
       trackingId,
       templateId,
       copyId,
-      // What tallies are kept by says nothing of when somebody looks.
+      // The keys of tallies carry no information about when people open messages.
       segment: "",
       forced: false,
       user: undefined,

@@ -2,7 +2,10 @@ import { Effect } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { changed, chunks, learnSpellings, lookedUp, repeated, type Work } from "../erasure/Work.ts"
 
-/** Deletes when the people looked at messages, and what was advised about them. After decisions and events, which make it. */
+/**
+ * Deletes the send-time histories of the people and their recommendations. Run it after decisions and events are
+ * erased, because histories are derived from them.
+ */
 export const eraseSendTimes = Effect.fnUntraced(function* (work: Work): Effect.fn.Return<void, SqlError> {
   const { names, org, sizes, sql } = work
   for (const some of chunks(names.spellings(), lookedUp)) {

@@ -23,10 +23,10 @@ import { delayOf, noEngagement, variantCode, variantOf } from "./Touch.ts"
 /** People of an organization that the wider levels are learned from at most: a fixed lottery among all of them. */
 const sampled = 20_000
 
-/** People read and counted at a stretch, so that nobody waits for longer than a few milliseconds. */
+/** People read and counted at a time, so that the event loop is blocked for a few milliseconds only. */
 const page = 500
 
-/** How old the levels may be when they are used: 10 seconds to an hour, and 200 times what learning them takes. */
+/** Cache time of the levels: 10 seconds to an hour, and 200 times the duration of learning them. */
 const shortestPause = 10_000
 const longestPause = 3_600_000
 const pausePerCost = 200
@@ -34,13 +34,13 @@ const pausePerCost = 200
 /** How long the first question about an organization waits for its levels. */
 const firstWait = "2 seconds"
 
-/** What one level knows. */
+/** The data of one level. */
 export interface Level {
   readonly touches: number
   readonly engagements: number
   /** Engagements per hour of exposure by folded hour, the wider levels included. */
   readonly attention: Float64Array
-  /** How much of that is its own, 0 to 1; the rest is the next wider level's. */
+  /** Share of the level's own data, 0 to 1. The remainder comes from the next wider level. */
   readonly weight: number
   /** Its own touches tell hours of the week apart by more than chance, at the 5 % level. */
   readonly differs: boolean
@@ -53,7 +53,7 @@ export interface Levels {
   readonly variant: Level
 }
 
-/** What is known of a template as a whole and of each of its variants. */
+/** The estimates of a template and of each of its variants. */
 export interface TemplateLevels extends Omit<Levels, "variant"> {
   readonly variants: ReadonlyMap<string, Level>
 }
@@ -61,18 +61,18 @@ export interface TemplateLevels extends Omit<Levels, "variant"> {
 /** A template's variants that a question may be about. */
 export interface About {
   readonly template: string
-  /** The variants of the template as they stand, for what its messages have in common. */
+  /** The variants of the template with their current content, for their common effect. */
   readonly variants: ReadonlyArray<string>
   readonly copy: string
 }
 
-/** What is known of an organization's people at large. */
+/** The estimates of all people of an organization. */
 export interface OrganizationTiming {
   readonly tau: number
   readonly fresh: Float64Array
   readonly touches: number
   readonly levels: (about: ReadonlyArray<About>) => Levels
-  /** A template's level and those of all its variants, by their ids. */
+  /** The levels of a template and of all its variants, by id. */
   readonly template: (template: string, variants: ReadonlyArray<string>) => TemplateLevels
 }
 
@@ -160,7 +160,7 @@ class VariantCounting {
     }
   }
 
-  /** What was counted of each variant, by its code. */
+  /** Counts of each variant, by code. */
   counted(): ReadonlyMap<number, Counted> {
     for (const { exposures, histogram } of this.#variants.values()) exposures.addTo(histogram)
     return this.#variants
@@ -205,7 +205,8 @@ export const timingOf = Effect.fnUntraced(function* (
     engagements: cells.engagements,
   }
   const organization = levelOf(whole, undefined)
-  // A question is about one template or, where several have a variant of that id, about a few, the same objects each time.
+  // A request concerns one template or, if several have a variant with this id, a few. The same objects recur, so they
+  // serve as keys.
   const known = new Map<About | string, Levels>()
   const countedOf = (codes: Iterable<number>) => sumOf([...new Set(codes)].flatMap((code) => variants.get(code) ?? []))
   const levels = (about: ReadonlyArray<About>): Levels => {
@@ -259,8 +260,8 @@ interface Entry {
 }
 
 /**
- * What organizations, templates and variants teach about when people look: learned from the histories of up to 20,000 of
- * an organization's people, anew from time to time while it is asked for. Nothing of it is stored.
+ * Send-time estimates of organizations, templates and variants, learned from the histories of up to 20,000 people per
+ * organization and refreshed while in use. Kept in memory only.
  */
 export class Groups extends Context.Service<Groups, {
   /** As it stands; the first question waits for it, at most 2 seconds, and goes without if the store does not answer. */

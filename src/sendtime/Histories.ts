@@ -7,7 +7,7 @@ import { recordset } from "../store/Recordset.ts"
 import { isTimeZone } from "../templates/LocalTime.ts"
 import { type Coded, digest } from "./Touch.ts"
 
-// Where touches are kept: one row per person, so that somebody who is asked about for the first time costs one look-up.
+// Storage of touches: one row per person, so that a first request for a person costs one look-up.
 
 /** Touches kept of one person, the latest. */
 const kept = 200
@@ -22,7 +22,7 @@ export interface Holder {
   readonly person: string
 }
 
-/** Who holds the touch of a decision. */
+/** The person whose history has a decision's touch. */
 export const holderOf = (org: string, user: string | undefined, trackingId: string): Holder =>
   user === undefined
     ? { org, kind: "anonymous", person: String(digest(trackingId) % anonymousRows) }
@@ -53,7 +53,7 @@ export const changed = (
   return sorted.length <= kept ? sorted : sorted.slice(sorted.length - kept)
 }
 
-/** What the events of one decision change about its holder's history. */
+/** Changes that the events of one decision make to a person's history. */
 export interface TouchChange {
   readonly holder: Holder
   readonly remove: Coded | undefined
@@ -157,7 +157,7 @@ export const applyZones = Effect.fnUntraced(function* (
     spot: digest(`user\0${person}`),
     zone,
   }))
-  // Most events say again what is known: nothing is written for them.
+  // Most events repeat known data and cause no write.
   yield* sql`
     INSERT INTO send_times AS s (org_slug, kind, person, spot, touches, zone)
     SELECT r.org_slug, 'user', r.person, r.spot, '', r.zone
@@ -169,7 +169,7 @@ export const applyZones = Effect.fnUntraced(function* (
     ON CONFLICT (org_slug, kind, person) DO UPDATE SET zone = EXCLUDED.zone`
 })
 
-/** Puts histories in the place of what is stored of their holders; an empty one takes the row away. */
+/** Replaces stored histories; an empty history deletes the row. */
 export const replaceHistories = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   histories: ReadonlyArray<readonly [holder: Holder, codes: Float64Array]>,
@@ -200,7 +200,7 @@ export interface Asked {
   readonly email: string | undefined
 }
 
-/** What is known of a person. */
+/** The data of a person. */
 export interface Known {
   /** The person's own zone; undefined where nothing tells it. */
   readonly zone: string | undefined
@@ -208,7 +208,7 @@ export interface Known {
   readonly codes: Float64Array
 }
 
-/** Traits that may hold a time zone, the first that holds one counts; after them what events named. */
+/** Traits that may hold a time zone. The first one set takes precedence, then the zone named by events. */
 const zoneTraits = ["timezone", "time_zone", "tz", "timeZone"]
 const zoneColumns = (alias: string) => zoneTraits.map((name) => `${alias}.traits ->> '${name}'`).join(", ")
 
@@ -301,7 +301,7 @@ export const readSample = Effect.fnUntraced(function* (
   }
 })
 
-/** Removes what is known of when people look at their messages, and what was advised about them. */
+/** Deletes the histories and recommendations of people. */
 export const forgetHistories = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: string,

@@ -13,13 +13,13 @@ import { type Coded, epochMillis, isHourly, quarterOf, touchOf } from "./Touch.t
 /** Decisions, or rows of histories, read at once. */
 const page = 5000
 
-/** What a rebuild of histories found: people with decisions in the lookback, and those whose history was not true. */
+/** Result of a rebuild of histories: people with decisions in the lookback, and the number of wrong histories. */
 export interface HistoriesRebuilt {
   readonly people: number
   readonly differences: number
 }
 
-/** What was stored, with the touches of whole hours in the form in which they would be stored today. */
+/** The stored history, with touches of whole hours converted to the current format. */
 const inQuarters = (stored: Float64Array, touches: ReadonlyArray<Coded>): Float64Array => {
   if (!stored.some(isHourly)) return stored
   const codes = new Map(touches.map(({ code, hourly }) => [hourly, code]))

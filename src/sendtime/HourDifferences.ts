@@ -22,7 +22,7 @@ const lainOf = (code: number, nowMillis: number): number => {
   return delay === noEngagement ? Math.min(ages, Math.floor((nowMillis - sentMillis) / quarterMillis) + 1) : delay + 1
 }
 
-/** How likely a message is engaged with at each age, whatever the hour. */
+/** Probability of engagement at each age of a message, over all hours. */
 export class Ages {
   readonly #engaged = new Float64Array(ages + 1)
   readonly #ended = new Float64Array(ages + 1)
@@ -79,7 +79,7 @@ export const addBlocks = (into: Blocks, other: Blocks): void => {
 const engaged = new Float64Array(blocks)
 const expected = new Float64Array(blocks)
 
-/** Adds what one person did with some messages. `cumulative` is that of `Ages`. */
+/** Adds one person's engagements with some messages. `cumulative` comes from `Ages`. */
 export const addPerson = (
   into: Blocks,
   codes: Iterable<number>,

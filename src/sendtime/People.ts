@@ -7,7 +7,7 @@ import { type Asked, type Known, readPeople } from "./Histories.ts"
 /** People kept in memory at most; the least recently asked for go first. */
 const remembered = 100_000
 
-/** For how long what is known of a person is used without asking the store. Unit: milliseconds. */
+/** Cache time of a person's data. Unit: milliseconds. */
 const freshMillis = 60_000
 
 /** People read by one statement at most, and statements at a time. */
@@ -35,15 +35,15 @@ const emailKey = (org: string, email: string) => `${org}\0\0${email}`
 const keyOf = ({ email, org, user }: Asked) => user === undefined ? emailKey(org, email ?? "") : userKey(org, user)
 
 /**
- * The histories of people, as far as they have been asked for lately. Those that are not in memory are read together with
- * everybody else who is asked for at the moment.
+ * A cache of recently requested histories. People missing from it are read in one statement with other concurrent
+ * requests.
  */
 export class People extends Context.Service<People, {
   /** Undefined where the store does not answer in time. */
   readonly find: (asked: Asked) => Effect.Effect<Known | undefined>
-  /** What is in memory; undefined when the store has to be asked. */
+  /** The cached history; undefined if it must be read from the database. */
   readonly peek: (asked: Asked) => Known | undefined
-  /** Forgets in memory what is known under these names; other nodes do within a minute. */
+  /** Drops the cached data under these names; other nodes do so within a minute. */
   readonly forget: (org: string, names: Iterable<string>) => void
 }>()("parlance/delay/People") {
   static readonly layer = Layer.effect(
@@ -101,7 +101,7 @@ export class People extends Context.Service<People, {
         const known = peek(asked)
         if (known !== undefined) return Effect.succeed(known)
         return Effect.callback<Known | undefined>((resume) => {
-          // Somebody asked for with another address meanwhile is read by both.
+          // A person requested under another address meanwhile is read by both requests.
           const key = `${keyOf(asked)}\0${asked.email}`
           let one = waiting.get(key)
           if (one === undefined) waiting.set(key, one = { asked, key: keyOf(asked), resumes: [] })

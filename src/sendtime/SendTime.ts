@@ -19,7 +19,7 @@ export type Basis = "user" | "variant" | "template" | "organization" | "default"
 
 export interface SendTimeAsk {
   readonly org: string
-  /** Where several templates have a variant of that id: the one that is meant. Undefined: what all of them teach. */
+  /** The template, if several have a variant with this id. Undefined: the estimate combines all of them. */
   readonly templateId: string | undefined
   readonly copyId: string
   readonly userId: string | undefined
@@ -44,7 +44,7 @@ export interface AdviceTrace {
   readonly levels: ReadonlyArray<
     { readonly level: string; readonly touches: number; readonly engagements: number; readonly weight: number }
   >
-  /** The engagements expected of a message sent in each allowed hour, by what they start with. */
+  /** Expected engagements of a message sent in each allowed hour, by the start of the hour. */
   readonly curve: ReadonlyArray<{ readonly from: string; readonly local_hour: number; readonly value: number }>
 }
 
@@ -90,7 +90,7 @@ const windows = new WeakMap<OrganizationView, Map<string, { readonly from: numbe
 const windowOf = (settings: OrganizationView, clocks: Clocks.Clocks, start: number): SendWindow => {
   let byZone = windows.get(settings)
   if (byZone === undefined) windows.set(settings, byZone = new Map())
-  // Answers are whole seconds: everybody who is asked about in the same second has the same window.
+  // Results are whole seconds, so all requests within one second share a window.
   const from = Math.ceil(start / 1000) * 1000
   const known = byZone.get(clocks.zone)
   if (known?.from === from) return known.window
@@ -102,7 +102,10 @@ const windowOf = (settings: OrganizationView, clocks: Clocks.Clocks, start: numb
 
 const nobody: Known = { zone: undefined, codes: new Float64Array(0) }
 
-/** Exploration and the second within the hour: the same for the same question within an hour, so that a retry agrees. */
+/**
+ * Seed of exploration and of the second within the hour. It is constant for equal requests within an hour, so that a
+ * retry gets the same result.
+ */
 const drawsOf = (org: string, ask: SendTimeAsk, person: string, now: number): readonly [number, number, number] => {
   const question = `${org}\0${person}\0${ask.copyId}\0${Math.floor(now / hourMillis)}`
   const draw = (n: number) => digest(`${n}\0${question}`) / 2 ** 32
@@ -112,14 +115,14 @@ const drawsOf = (org: string, ask: SendTimeAsk, person: string, now: number): re
 const basisOf = (person: Known, levels: ReadonlyArray<readonly [Basis, Level]>): Basis =>
   person.codes.length > 0 ? "user" : levels.find(([, level]) => isKnown(level))?.[0] ?? "default"
 
-/** When to send to whom. A broken store leaves the answer to what is in memory. */
+/** Recommends send times. During a database outage, it uses the data in memory. */
 export class SendTime extends Context.Service<SendTime, {
   /**
-   * Fails where the organization has no such variant. What is advised to somebody is recorded, without waiting for it, but
-   * for a sandbox.
+   * Fails with `VariantNotFound` when the organization has no such variant. Records the recommendation without waiting,
+   * except for a sandbox.
    */
   readonly advise: (ask: SendTimeAsk) => Effect.Effect<Advice, VariantNotFound>
-  /** What the member of the answer is called that carries it. */
+  /** Name of the response member that holds the result. */
   readonly serviceWords: string
 }>()("parlance/delay/SendTime") {
   static readonly layer = Layer.effect(
@@ -134,7 +137,7 @@ export class SendTime extends Context.Service<SendTime, {
 
       const advise = Effect.fnUntraced(function* (ask: SendTimeAsk) {
         const { copyId, email, userId } = ask
-        // A sandbox is answered by what is known of the people of its organization.
+        // A sandbox uses the data of the people of its organization.
         const org = liveOf(ask.org)
         const templates = templatesWith(templateCache.templates(org), copyId)
           .filter(({ id }) => ask.templateId === undefined || id === ask.templateId)

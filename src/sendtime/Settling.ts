@@ -123,7 +123,7 @@ const makeCountTiming = (sql: SqlClient.SqlClient) => {
  * mark on.
  */
 export class Settling extends Context.Service<Settling, {
-  /** Settles what is due in all organizations; answers how many decisions that were. */
+  /** Settles due decisions in all organizations. Returns their number. */
   readonly run: Effect.Effect<number, SqlError>
 }>()("parlance/delay/Settling") {
   static readonly layer = Layer.effect(
@@ -147,7 +147,8 @@ export class Settling extends Context.Service<Settling, {
         if (last !== rows[0]!.decidedAt.getTime()) {
           return { decisions: rows.filter(({ decidedAt }) => decidedAt.getTime() < last), until: last }
         }
-        // More of one moment than a page holds are all taken: the rest of them would never be reached.
+        // If more decisions share one time than fit on a page, all of them are read; otherwise the next page would skip
+        // them.
         const decisions = yield* decisionsBetween(sql, org, { from: new Date(last), until: new Date(last + 1) })
         return { decisions, until: last + 1 }
       })
@@ -174,7 +175,7 @@ export class Settling extends Context.Service<Settling, {
             const decision = { ...row, decidedAt: row.decidedAt.getTime() }
             return {
               holder: holderOf(org, row.userId ?? undefined, row.trackingId),
-              // During an upgrade a node of an earlier release leaves there what it knows under its own code only.
+              // During an upgrade, a node of an earlier release stores data under its own code only.
               remove: touchOf(decision, []),
               known: false,
               add: touchOf(decision, events[place]!),
@@ -190,7 +191,7 @@ export class Settling extends Context.Service<Settling, {
           if (from >= horizon && !isNew) return { count: 0, more: false }
           const { decisions: found, until } = yield* readSpan(org, from, horizon)
           const foundEvents = yield* eventsOf(sql, org, found)
-          // Who is held out and gets no message cannot look at it.
+          // Held-out users who get no message cannot engage with it.
           const isMessage = (_: unknown, place: number) => found[place]!.copyId !== noMessage
           const decisions = found.filter(isMessage)
           const events = foundEvents.filter(isMessage)
@@ -254,7 +255,7 @@ export class Settling extends Context.Service<Settling, {
         const hoursAgo = (hours: number) => Math.floor(now / hourMillis - hours) * hourMillis
         const horizon = hoursAgo(settledAfterHours)
         const settled = yield* pass("settled_until", horizon)
-        // After the other: a mark of an organization begins with what has been settled.
+        // Runs after the other task, because a new mark starts at the settled time.
         yield* pass("counted_until", hoursAgo(countedAfterHours))
         if (settled.due > 0) {
           yield* sql`DELETE FROM send_advice a WHERE a.given_at < ${new Date(horizon - (keptDays - 4) * dayMillis)}`

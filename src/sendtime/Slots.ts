@@ -13,7 +13,7 @@ export interface Permission {
 
 const minutesOf = (text: string) => Number(text.slice(0, 2)) * 60 + Number(text.slice(3, 5))
 
-/** What the settings of an organization permit. */
+/** Send times that an organization's settings allow. */
 export const permissionOf = (
   { allowedDays, quietHours }: {
     readonly quietHours: QuietHours | null
@@ -43,7 +43,7 @@ const loud = (quiet: Permission["quiet"]): ReadonlyArray<readonly [number, numbe
   return from < to ? [[0, from], [to, dayMinutes]] : [[to, from]]
 }
 
-/** The share of an hour in which may be sent, by what clocks show: 0 to 1. */
+/** Allowed share of an hour, by local time: 0 to 1. */
 export const allowedShare = (day: DayOfWeek, hour: number, { days, quiet }: Permission): number => {
   if (days !== undefined && !days.has(day)) return 0
   const start = 60 * hour
@@ -120,10 +120,10 @@ export const secondAt = (slot: Slot, share: number): number => {
   return slot.pieces[slot.pieces.length - 1]![1] - 1
 }
 
-/** Where nothing is allowed within the horizon, the search goes on for so many days. */
+/** Number of days to search beyond the horizon if no time within it is allowed. */
 const searchedDays = 15
 
-/** The first hour from `from` on in which may be sent; undefined where there is none for 15 days. */
+/** The first allowed hour from `from` on; undefined if there is none within 15 days. */
 export const firstSlotFrom = (from: number, clocks: Clocks, permission: Permission): Slot | undefined => {
   for (let day = 0; day < searchedDays; day++) {
     const start = from + day * 24 * hourMillis

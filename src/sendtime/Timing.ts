@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 
-// What keeping to the advised times gained, from the messages about whose sending was advised.
+// Lift from following the recommended send times, over messages that had a recommendation.
 
 /** Messages of one kind, with the share of them that was engaged with and its 95 % interval; null without messages. */
 export interface TimingCount {
@@ -21,13 +21,13 @@ export interface TimingDifference {
 export interface TimingResults {
   /** Sent at the advised time, which was the best hour. */
   readonly followed: TimingCount
-  /** Sent at the advised time, which was drawn evenly: what sending at any allowed time brings. */
+  /** Messages sent at a recommended time that was drawn uniformly: the average over all allowed times. */
   readonly explored: TimingCount
   /** Advised, and sent at another time. */
   readonly missed: TimingCount
   /** `followed` against `explored`: chance alone decided which messages are which. */
   readonly gain: TimingDifference | null
-  /** `followed` against `missed`: whoever keeps to advice may differ in other ways. */
+  /** `followed` compared with `missed`. Senders that follow recommendations may differ in other ways. */
   readonly followed_against_missed: TimingDifference | null
 }
 

@@ -11,13 +11,13 @@ export const followedHours = 72
 /** Touches are kept by quarter of an hour: the offset of every time zone is a multiple of it. */
 export const quarterMillis = hourMillis / 4
 
-/** The delay of a message that nobody has engaged with. Unit: quarters of an hour. */
+/** Delay of a message without an engagement. Unit: quarters of an hour. */
 export const noEngagement = 4 * followedHours
 
 export interface Touch {
   /** Quarter of an hour in which the message was sent, in quarters since 2020-01-01T00:00Z. */
   readonly quarter: number
-  /** Quarters of an hour from then to that of the first engagement, 0 to 287; `noEngagement` where there was none. */
+  /** Quarters of an hour from the sending to the first engagement, 0 to 287; `noEngagement` without one. */
   readonly delay: number
   /** 0 to 4095: which variant it was, see `variantCode`. */
   readonly variant: number
@@ -46,10 +46,13 @@ export const digest = (text: string): number => {
   return (hash ^ (hash >>> 16)) >>> 0
 }
 
-/** What a variant is called in touches. Two of an organization share a code once in 4096, which only adds a little noise. */
+/**
+ * Code of a variant in touches. Two variants of an organization share a code once in 4096 cases, which only adds a
+ * little noise.
+ */
 export const variantCode = (template: string, copy: string): number => digest(`${template}\0${copy}`) % variants
 
-/** Hours from the hour of sending to that of the engagement. */
+/** Hours from the hour of sending to the hour of the engagement. */
 const hoursUntil = ({ delay, quarter }: Touch) =>
   delay >= noEngagement ? followedHours : Math.min(followedHours, Math.floor((quarter % 4 + delay) / 4))
 
@@ -61,7 +64,7 @@ export const encode = (touch: Touch, decision: string): number => {
   return ((Math.floor(touch.quarter / 4) * delays + after) * variants + touch.variant) * marks + mark + 0.5
 }
 
-/** The same as releases before 0.2.0 wrote it, by whole hours. */
+/** The format of releases before 0.2.0, in whole hours. */
 export const encodeHourly = (touch: Touch, decision: string): number =>
   ((Math.floor(touch.quarter / 4) * delays + hoursUntil(touch)) * variants + touch.variant) * marks +
   digest(decision) % marks
@@ -76,7 +79,7 @@ export const quarterOf = (code: number): number => {
   return 4 * (high >> 7) + (low === Math.floor(low) ? 2 : (low >> 13) & 3)
 }
 
-/** Quarters from the sending to the first engagement; `noEngagement` where there was none. */
+/** Quarters of an hour from the sending to the first engagement; `noEngagement` without one. */
 export const delayOf = (code: number): number => {
   const high = Math.floor(code / below)
   const after = high & (delays - 1)
@@ -98,13 +101,13 @@ export interface Touched {
   readonly decidedAt: number
 }
 
-/** What events say about the sending of a message. Unix milliseconds. */
+/** The sending and first engagement of a message according to its events. Unix milliseconds. */
 export interface Sending {
   /** The first `sent`, else the first `delivered`; undefined where neither is known. */
   readonly sentAt: number | undefined
   /** The first open, click, other interaction or conversion of a person. */
   readonly engagedAt: number | undefined
-  /** It bounced or failed, and nobody has engaged with it: nobody saw it. */
+  /** The message bounced or failed without an engagement, so the recipient did not see it. */
   readonly voided: boolean
 }
 
@@ -150,7 +153,7 @@ export interface Coded {
   readonly hourly: number
 }
 
-/** A decision's touch; undefined where nobody saw the message or its time is out of all bounds. */
+/** The touch of a decision; undefined if the message was not seen or its time is out of bounds. */
 export const touchOf = (decision: Touched, events: ReadonlyArray<AttributedEvent>): Coded | undefined => {
   const { engagedAt, sentAt, voided } = sendingOf(decision.decidedAt, events)
   if (voided) return undefined

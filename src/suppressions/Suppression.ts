@@ -15,7 +15,7 @@ export interface SuppressionEntry extends Suppression {
   readonly id: number
   /** The address in the form in which addresses are compared; null once the person has been erased. */
   readonly address: string | null
-  /** What added it: a webhook source, `api`, `import`, `unsubscribe page`. */
+  /** Origin of the entry: a webhook source, `api`, `import`, `unsubscribe page`. */
   readonly source: string
 }
 
@@ -24,7 +24,7 @@ export interface NewSuppression {
   readonly org: OrgSlug
   readonly address: string
   readonly reason: SuppressionReason
-  /** What adds it, 1 to 100 characters. */
+  /** Origin of the entry, 1 to 100 characters. */
   readonly source: string
   /** When the person said so, or the message bounced. Unix milliseconds. */
   readonly at: number

@@ -80,7 +80,7 @@ export const csvRows = (text: string): Result.Result<ReadonlyArray<CsvRow>, numb
   return Result.succeed(rows)
 }
 
-/** What a row of an import says. */
+/** The entry of an import's row. */
 export interface ImportedRow {
   readonly address: string
   readonly reason: SuppressionReason

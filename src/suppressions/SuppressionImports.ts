@@ -13,7 +13,7 @@ export interface Imported {
   readonly skipped: number
 }
 
-/** Adds to the suppression list what a file names. */
+/** Adds the entries of a file to the suppression list. */
 export class SuppressionImports extends Context.Service<SuppressionImports, {
   /** All or nothing; fails with every fault of the CSV (see `readCsv`). */
   readonly importCsv: (org: OrgSlug, text: string) => Effect.Effect<Imported, InvalidInput>

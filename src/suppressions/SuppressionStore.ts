@@ -10,7 +10,7 @@ import type { NewSuppression } from "./Suppression.ts"
 // The tables of suppressions. Everything that is written here runs inside a transaction of its caller, so that an event
 // and the suppression it gives are stored together or not at all.
 
-/** Most characters of what added a suppression. */
+/** Most characters of an entry's origin. */
 const maxSource = 100
 
 /** Addresses of one statement. */
@@ -83,7 +83,7 @@ export const clearSoftBounces = Effect.fnUntraced(function* (
   arrivals: ReadonlyArray<Arrival>,
 ): Effect.fn.Return<void, SqlError> {
   if (arrivals.length === 0) return
-  // Nearly always there are none, and the addresses need not be compared.
+  // Nearly always there are no such entries, so the addresses need not be compared.
   const counting = yield* sql<{ org: string }>`
     SELECT o.org FROM unnest(${[...new Set(arrivals.map(({ org }) => org))]}::text[]) AS o(org)
     WHERE EXISTS (SELECT 1 FROM soft_bounces s WHERE s.org_slug = o.org)`
@@ -98,8 +98,8 @@ export const clearSoftBounces = Effect.fnUntraced(function* (
 })
 
 /**
- * Counts soft bounces, and suppresses the addresses that have reached their organization's limit. Call it in a transaction
- * that nobody else counts in for the same organizations.
+ * Counts soft bounces, and suppresses addresses that reach their organization's limit. Call it in a transaction that is
+ * alone in counting for these organizations.
  */
 export const countSoftBounces = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,

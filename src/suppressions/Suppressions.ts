@@ -34,8 +34,8 @@ const toEntry = ({ addressKey, ...row }: Row): SuppressionEntry => ({
 const toEntries = (rows: ReadonlyArray<Row>) => Effect.forEach(rows, (row) => Effect.map(readRow(row), toEntry))
 
 /**
- * The addresses of each organization that nothing is sent to. Webhook events add to it in the transaction in which they
- * count (see `EventSuppressions`); this service is for everybody else. Addresses compare as `addressKey` says.
+ * The suppressed addresses of each organization. Webhook events add entries in the transaction that counts them (see
+ * `EventSuppressions`); all other callers use this service. Addresses are compared by `addressKey`.
  */
 export class Suppressions extends Context.Service<Suppressions, {
   /**
@@ -43,7 +43,7 @@ export class Suppressions extends Context.Service<Suppressions, {
    * Joins a transaction of the caller. Returns how many entries are new; texts that are no addresses are left out.
    */
   readonly add: (added: ReadonlyArray<NewSuppression>) => Effect.Effect<number, SqlError>
-  /** The entries of an address, by reason; also those that an erasure has left of it. */
+  /** The entries of an address, by reason, including entries kept as digests after an erasure. */
   readonly find: (org: OrgSlug, address: string) => Effect.Effect<ReadonlyArray<SuppressionEntry>>
   /** The latest first. */
   readonly list: (org: OrgSlug, page: SuppressionPage) => Effect.Effect<ReadonlyArray<SuppressionEntry>>

@@ -1,8 +1,8 @@
 import { Cause, Logger } from "effect"
 import { isSqlError } from "effect/sql/SqlError"
 
-// Errors quote what was worked on: a database names the value it did not take, a decoder the one it did not expect. That may
-// be a person's. Logs say of such an error what it is and where it came about.
+// Error messages quote values: a database names the rejected value, a decoder the unexpected one. Such a value may be
+// personal data, so logs contain only the kind of the error and its stack.
 
 /** SQLSTATE of a database's error. */
 const stateOf = (error: unknown): string | undefined => {
@@ -12,7 +12,7 @@ const stateOf = (error: unknown): string | undefined => {
   return typeof code === "string" ? code : undefined
 }
 
-/** A message without what it quotes, e-mail addresses and queries of URLs. */
+/** A message without quoted values, e-mail addresses and URL queries. */
 export const withoutQuotes = (message: string): string =>
   message
     .replace(/"(?:[^"\\]|\\.)*"|'[^']*'|`[^`]*`/g, "…")
@@ -20,7 +20,7 @@ export const withoutQuotes = (message: string): string =>
     .replace(/[^\s<>()]+@[^\s<>()]+/g, "…")
     .replace(/\?\S+/g, "?…")
 
-/** Where an error came about: its stack without its message. */
+/** The stack of an error without its message. */
 const placesOf = (error: Error): string =>
   (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line)).slice(0, 20).join("\n")
 
@@ -32,7 +32,7 @@ const told = (error: unknown): Error => {
   }
   const state = stateOf(error)
   const name = "_tag" in error && typeof error._tag === "string" ? error._tag : error.name
-  // What a statement was given is quoted only by errors about data (classes 22 and 23).
+  // Only data errors (classes 22 and 23) quote the parameters of a statement.
   const isAboutData = !isSqlError(error) || (state !== undefined && /^2[23]/.test(state))
   const message = `${isAboutData ? withoutQuotes(error.message) : error.message}${
     state === undefined ? "" : ` (SQLSTATE ${state})`
@@ -63,14 +63,14 @@ const toldValue = (value: unknown): unknown => {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, toldValue(one)]))
 }
 
-/** Our own words come first, whatever they are about behind them. */
+/** Our own messages are matched first, whatever follows them. */
 const toldMessage = (message: unknown): unknown => {
   if (typeof message === "string") return message
   if (!Array.isArray(message)) return toldValue(message)
   return message.map((part, i) => i === 0 && typeof part === "string" ? part : toldValue(part))
 }
 
-/** Logs as `logger` does, but of errors only what they are and where they came about, not what they quote. */
+/** Wraps `logger` so that errors are logged with their kind and stack, without quoted values. */
 export const discreet = <A>(logger: Logger.Logger<unknown, A>): Logger.Logger<unknown, A> =>
   Logger.make((options) =>
     logger.log({

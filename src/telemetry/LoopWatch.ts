@@ -16,7 +16,7 @@ const namedWork = 5
 /** Log entries in a minute; further holds are only counted. */
 const loggedPerMinute = 6
 
-/** Turns of the event loop of more than 100 ms, in which nobody is answered. Unit: seconds. */
+/** Duration of event loop turns over 100 ms, in which no request is served. Unit: seconds. */
 const held = Metric.histogram("parlance_event_loop_held_seconds", { boundaries: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] })
 
 /** The loop was held. Unit of all numbers: milliseconds, and bytes. */
@@ -57,7 +57,7 @@ export const fieldsOf = (hold: Hold) => ({
   }),
 })
 
-/** Notices turns of the event loop that took more than 100 ms, counts them, and logs what was in work meanwhile. */
+/** Measures event loop turns of more than 100 ms, counts them, and logs the work in progress. */
 export const layer = Layer.effectDiscard(Effect.gen(function* () {
   // Exported from the start: an alert on a histogram that is not there yet never fires.
   yield* Metric.value(held)

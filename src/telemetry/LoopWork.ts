@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { performance } from "node:perf_hooks"
 
-// What is in work on the event loop: requests and background jobs. A late turn of the loop is blamed on them.
+// Work in progress on the event loop: requests and background jobs. A late turn of the loop is attributed to them.
 
 /** A piece of work as the log names it: never with a path or anything else that may name a person. */
 export interface WorkName {
@@ -63,8 +63,8 @@ export interface Suspect {
 const sameTurnMillis = 2
 
 /**
- * Of all work, what was there through the longest time within `from` to `until` in which nothing began or ended: the time in
- * which the loop was held. The likely ones come first; what was there for longer comes later.
+ * The work in progress during the longest time within `from` to `until` without a start or end of work, which is when
+ * the loop was blocked. The most likely cause comes first; work that began earlier comes later.
  */
 export const suspectsOf = (all: ReadonlyArray<Work>, from: number, until: number): ReadonlyArray<Suspect> => {
   const isWithin = (time: number) => time > from && time < until

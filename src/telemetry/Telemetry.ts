@@ -32,8 +32,8 @@ const layerClient = Layer.effect(
 ).pipe(Layer.provide(FetchHttpClient.layer))
 
 /**
- * Traces, metrics and logs over OTLP/HTTP to the collector of `OTEL_EXPORTER_OTLP_ENDPOINT`; nothing without it. A collector
- * that is away loses what it was to be sent: nothing waits for it, but the end of the process for some seconds.
+ * Exports traces, metrics and logs over OTLP/HTTP to `OTEL_EXPORTER_OTLP_ENDPOINT`; disabled without it. Data for an
+ * unreachable collector is dropped. Only shutdown waits for the export, for a few seconds.
  */
 export const layer = Layer.unwrap(Effect.map(Settings, (settings) => {
   const { otlpEndpoint, otlpHeaders, otlpProtocol, resourceAttributes, serviceName, traceShare } = settings

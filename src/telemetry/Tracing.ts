@@ -1,15 +1,15 @@
 import { Cause, Clock, Context, Effect, Exit, type Fiber, Option, Tracer } from "effect"
 import { Headers, HttpTraceContext } from "effect/http"
 
-// A trace begins with a request and follows what it brings about: see docs/decisions/0017. Nothing else begins one, so that
-// what runs in the background costs and sends nothing.
+// A trace starts with a request and includes its consequences: see docs/decisions/0017. Background work starts no
+// trace, so it costs and exports nothing.
 
 /** Share of requests that are traced when their caller does not say, 0 to 1. Undefined (the default): nothing is traced. */
 export const TraceShare = Context.Reference<number | undefined>("parlance/telemetry/TraceShare", {
   defaultValue: () => undefined,
 })
 
-/** What failed, by its kind alone: messages quote what was worked on. */
+/** The kind of a failure without its message, because messages quote values. */
 const kindOf = (cause: Cause.Cause<unknown>): Error => {
   const error: unknown = Cause.squash(cause)
   const named = error !== null && typeof error === "object" ? error as { _tag?: unknown; name?: unknown } : {}
@@ -23,8 +23,8 @@ const withoutWords = (exit: Exit.Exit<unknown, unknown>): Exit.Exit<unknown, unk
   Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause) ? exit : Exit.fail(kindOf(exit.cause))
 
 /**
- * Sends a span to `tracer` only if it belongs to a trace that was begun on purpose (`root: true`) or elsewhere, and without
- * the words of failures; any other span is held for nobody.
+ * Sends a span to `tracer` only if its trace was started explicitly (`root: true`) or elsewhere, and without error
+ * messages. Other spans are discarded.
  */
 export const onlyBegun = (tracer: Tracer.Tracer): Tracer.Tracer =>
   Tracer.make({
@@ -43,10 +43,10 @@ export const onlyBegun = (tracer: Tracer.Tracer): Tracer.Tracer =>
 export const currentSpan = (fiber: Fiber.Fiber<unknown, unknown>): Tracer.AnySpan | undefined =>
   fiber.cache.tracer !== undefined && fiber.cache.span?.sampled === true ? fiber.cache.span : undefined
 
-/** The same, where no fiber is at hand. */
+/** The current span, for code outside of a fiber. */
 export const current: Effect.Effect<Tracer.AnySpan | undefined> = Effect.withFiberSucceed(currentSpan)
 
-/** Shows `effect` as a span of its own where there is a trace; costs next to nothing where there is none. */
+/** Records `effect` as a span if there is a trace; otherwise costs almost nothing. */
 export const step =
   (name: string, attributes: Readonly<Record<string, unknown>> = {}) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
@@ -56,7 +56,7 @@ export const step =
         : Effect.withSpan(effect, name, { attributes, captureStackTrace: false }) as Effect.Effect<A, E, R>
     )
 
-/** The same as part of the trace of `parent`, whatever this fiber is in. */
+/** Records `effect` as part of the trace of `parent`, whatever the fiber's own trace. */
 export const stepOf =
   (parent: Tracer.AnySpan | undefined, name: string, options: Omit<Tracer.SpanOptions, "parent"> = {}) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
@@ -64,10 +64,10 @@ export const stepOf =
       ? effect
       : Effect.withSpan(effect, name, { ...options, parent, captureStackTrace: false }) as Effect.Effect<A, E, R>
 
-/** Links of one span at most, which is what collectors expect. */
+/** Most links of one span, the default limit of collectors. */
 const mostLinks = 128
 
-/** The links of work that is done for several traces at once to those that it is not part of. */
+/** Links from work done for several traces to the traces it is not part of. */
 export const linksTo = (spans: ReadonlyArray<Tracer.AnySpan>): ReadonlyArray<Tracer.SpanLink> =>
   spans.slice(0, mostLinks).map((span) => ({ span, attributes: {} }))
 
@@ -105,19 +105,19 @@ export const stepSince = (
     return span
   })
 
-/** The `traceparent` with which what this fiber stores can be worked on in the same trace; undefined outside of one. */
+/** The `traceparent` to store with rows, so that later work on them joins this trace; undefined outside of a trace. */
 export const carried: Effect.Effect<string | undefined> = Effect.withFiber((fiber) => {
   const span = currentSpan(fiber)
   return Effect.succeed(span === undefined ? undefined : `00-${span.traceId.padStart(32, "0")}-${span.spanId}-01`)
 })
 
-/** The span that a `traceparent` names; undefined for what is none. */
+/** The span of a `traceparent`; undefined for an invalid value. */
 export const spanNamed = (traceparent: string | null | undefined): Tracer.ExternalSpan | undefined =>
   traceparent === null || traceparent === undefined
     ? undefined
     : Option.getOrUndefined(HttpTraceContext.w3c(Headers.fromInput({ traceparent })))
 
-/** The same of headers. */
+/** The span of the `traceparent` header. */
 export const spanOf = (headers: Readonly<Record<string, string>>): Tracer.ExternalSpan | undefined =>
   spanNamed(headers["traceparent"])
 

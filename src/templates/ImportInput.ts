@@ -14,7 +14,7 @@ const maxFaults = 1_000
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** The fault of an import with too many templates or variants. Looks at lengths only, whatever else is wrong. */
+/** The fault of an import with too many templates or variants. Checks lengths only. */
 export const sizeFaults = (templates: ReadonlyArray<unknown>): ReadonlyArray<Fault> => {
   const variants = templates.reduce((sum: number, template) => {
     const list = isObject(template) ? template["variants"] : undefined
@@ -88,7 +88,10 @@ const repeats = () => {
   }
 }
 
-/** The faults of the variants of one template, with pointers below `at`. `liquid` tells those of a variant's Liquid. */
+/**
+ * The faults of the variants of one template, with pointers below `at`. `liquid` returns the Liquid faults of a
+ * variant.
+ */
 export const variantListFaults = (
   variants: ReadonlyArray<VariantInput>,
   liquid: (variant: VariantInput, at: string) => ReadonlyArray<SourceFault>,

@@ -11,7 +11,7 @@ export const lockTemplates = (sql: SqlClient.SqlClient, org: OrgSlug, ids: Reado
     SELECT t.id, t.revision::float8 AS revision FROM templates t
     WHERE t.org_slug = ${org} AND t.id = ANY(${[...ids]}::text[]) ORDER BY t.id FOR UPDATE`
 
-/** Adds templates without variants; answers the ids of those that did not exist. */
+/** Adds templates without variants. Returns the ids of new templates. */
 export const insertTemplates = (
   sql: SqlClient.SqlClient,
   org: OrgSlug,
@@ -48,7 +48,7 @@ export const updateTemplates = (
       link_domains text[], ignore_unsubscribes boolean, conversion_events text[], archived boolean)
     WHERE t.org_slug = ${org} AND t.id = r.id`
 
-/** Adds variants, in their order, or replaces those of the same id. */
+/** Adds variants in order, or replaces variants with the same id. */
 export const putVariants = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: OrgSlug,

@@ -18,9 +18,9 @@ export interface Local {
 export interface LocalTime {
   /** The zone's name as the runtime spells it, `Europe/Berlin` for `europe/berlin`. */
   readonly zone: string
-  /** What the clocks show at an instant. */
+  /** Local time at an instant. */
   readonly at: (instantMs: number) => Local
-  /** What is added to UTC at an instant. Unit: milliseconds, negative west of Greenwich. */
+  /** Offset from UTC at an instant. Unit: milliseconds, negative west of Greenwich. */
   readonly offsetAt: (instantMs: number) => number
   /**
    * The instant at which the clocks show a local time, itself given as if it were UTC (`Date.UTC(2026, 2, 29, 2, 30)`
@@ -38,7 +38,7 @@ const maxSlots = 1_024
 
 const weekdays: ReadonlyArray<DayOfWeek> = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
 
-/** The first millisecond in `(low, high]` at which the offset is no longer that of `low`, given that it changes once. */
+/** The first millisecond in `(low, high]` whose offset differs from the offset at `low`, given exactly one change. */
 const changeIn = (low: number, high: number, offset: (instantMs: number) => number): number => {
   const before = offset(low)
   while (high - low > 1) {

@@ -15,7 +15,7 @@ export interface Calendar {
   readonly steps: number
 }
 
-/** One member of a season and what to say when it does not hold. */
+/** One member of a season, and the reason if it does not match. */
 interface Window {
   readonly holds: (nowMs: number, local: LocalTime.Local) => boolean
   readonly otherwise: string

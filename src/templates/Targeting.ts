@@ -16,7 +16,7 @@ export interface Audience {
   readonly whyNot: (attributes: Attributes, budget?: Budget) => string | undefined
 }
 
-/** What one condition says of an attribute's values; an absent attribute has none. */
+/** Checks one condition on an attribute's values; an absent attribute has no values. */
 type Check = (values: ReadonlyArray<string>, budget: Budget | undefined) => boolean
 
 const absent: ReadonlyArray<string> = []

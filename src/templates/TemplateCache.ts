@@ -34,7 +34,7 @@ export interface TemplateView {
   readonly strict: boolean
   readonly stickyHours: number
   readonly objective: Template["objective"]
-  /** Its own, or that of its organization. */
+  /** The template's own setting, or the organization's. */
   readonly holdout: TemplateHoldout
   /** Events measured in its messages; null: as its organization. */
   readonly tracking: Template["tracking"]
@@ -44,7 +44,7 @@ export interface TemplateView {
   readonly linkDomains: ReadonlyArray<string>
   /** Its messages also go to people who have unsubscribed. */
   readonly ignoresUnsubscribes: boolean
-  /** True: nobody gets it. It is learned from what comes in late all the same. */
+  /** True: the template is not served, but late events are still learned from. */
   readonly archived: boolean
   readonly revision: number
   /** All variants, sorted by id (UTF-16 code units). */
@@ -52,7 +52,7 @@ export interface TemplateView {
   readonly variantsById: ReadonlyMap<string, VariantView>
 }
 
-/** What the templates of one organization share. A change of it makes a new object. */
+/** Settings shared by the templates of one organization. Every change creates a new object. */
 export interface OrganizationView {
   readonly slug: OrgSlug
   readonly timeZone: string
@@ -125,10 +125,10 @@ const viewOf = (org: OrganizationView, template: Template): TemplateView => {
   }
 }
 
-/** Views for sandboxes, by those of the organizations: one for each, as others remember things by them. */
+/** Views for sandboxes, one per view of an organization, because other caches use views as keys. */
 const sandboxed = new WeakMap<TemplateView, TemplateView>()
 
-/** A template as decisions of a sandbox see it: that of the organization, under the name of the sandbox. */
+/** A template as seen by decisions of a sandbox: the organization's template with the sandbox's slug. */
 const inSandbox = (live: TemplateView): TemplateView => {
   const known = sandboxed.get(live)
   if (known !== undefined) return known
@@ -141,18 +141,21 @@ const inSandbox = (live: TemplateView): TemplateView => {
 const variantsPerTurn = 50
 
 /**
- * The templates of all organizations, in memory and ready to decide with. Follows changes made on any node within 5
- * seconds (see `Changes`); reads only what has changed.
+ * The templates of all organizations, in memory and prepared for decisions. Changes made on any node arrive within 5
+ * seconds (see `Changes`); only changed templates are read.
  */
 export class TemplateCache extends Context.Service<TemplateCache, {
   /**
-   * The template as it stands in memory; undefined when there is none by that id. A sandbox has the templates of its
-   * organization, and its own slug stands in them, so that what is decided is kept under it.
+   * The cached template; undefined for an unknown id. A sandbox uses the templates of its organization with its own
+   * slug, so that decisions are stored under the sandbox.
    */
   readonly template: (org: string, id: string) => TemplateView | undefined
   /** Looks up a template that `template` does not have: it may have been made on another node a moment ago. */
   readonly lookUp: (org: string, id: string) => Effect.Effect<void>
-  /** All templates of an organization by id; a change of any makes a new map. Those of a sandbox are its organization's. */
+  /**
+   * All templates of an organization by id. Every change creates a new map. A sandbox has the templates of its
+   * organization.
+   */
   readonly templates: (org: string) => ReadonlyMap<string, TemplateView>
 }>()("parlance/templates/TemplateCache") {
   static readonly layer = Layer.effect(

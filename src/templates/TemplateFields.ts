@@ -34,7 +34,7 @@ export const fieldsOfVariant = (variant: VariantContent, at = ""): Fields => ({
   ...named(`${at}/components`, variant.components),
 })
 
-/** The fields of a template with those of its variants. */
+/** The fields of a template and its variants. */
 export const fieldsOfTemplate = (
   template: Settings & { readonly archived: boolean; readonly variants: ReadonlyArray<VariantContent> },
 ): Fields => ({

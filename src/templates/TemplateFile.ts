@@ -10,7 +10,7 @@ import { type Located, type Member, type PlacedFault, read } from "./TemplateFil
 export { format, joined } from "./TemplateFileText.ts"
 export type { FileFault } from "../domain/TextFaults.ts"
 
-/** What a file holds: `templates`, each as the management API takes it. */
+/** Content of a file: `templates`, each in the form of the management API. */
 const File = Schema.Struct({ templates: Schema.Array(TemplateSchema) })
 
 /** Most faults reported of one file. */
@@ -34,7 +34,7 @@ const kinds: { readonly [word: string]: string } = {
   string: "text",
 }
 
-/** What the schema expects, in words of the file: `must be "text" or "html"` for `Expected "text" | "html"`. */
+/** The schema's requirement in terms of the file: `must be "text" or "html"` for `Expected "text" | "html"`. */
 const inWords = (message: string): string => {
   if (message === "Missing key") return "is missing"
   if (!message.startsWith("Expected ")) return message
@@ -59,7 +59,7 @@ const member = (located: Located | undefined, name: PropertyKey): Located | unde
 const elements = (located: Located | undefined): ReadonlyArray<Located> =>
   Array.isArray(located?.value) ? [...located.members!.values()].map(({ at }) => at) : []
 
-/** Where a fault at `path` is shown: at the name of a member, at an element, or at what lacks the member. */
+/** Position of a fault at `path`: the name of a member, an element, or the object that lacks the member. */
 const placeOf = (root: Located, path: ReadonlyArray<PropertyKey>, atName: boolean): number => {
   let offset = root.offset
   let located: Located | undefined = root
@@ -133,7 +133,7 @@ const strayFormats = (variant: Located, path: ReadonlyArray<PropertyKey>): Reado
   }))
 }
 
-/** What no schema of a single value can see. */
+/** Faults that concern several values, which a schema cannot express. */
 const crossFaults = (root: Located): ReadonlyArray<PlacedFault> => {
   const templates = elements(member(root, "templates"))
   return [
@@ -215,7 +215,7 @@ export const readFile = (
     const unique = new Map<string, FileFault>()
     for (const { message, offset, path } of faults) {
       const fault = { file: fileName, ...positionOf(offset), path: pathText(path), message }
-      // What stands behind an anchor is decoded once for each of its aliases.
+      // The value of an anchor is decoded once for each of its aliases.
       const key = `${fault.line}:${fault.column}:${message}`
       if (!unique.has(key)) unique.set(key, fault)
     }
@@ -271,7 +271,7 @@ const variantInputOf = (variant: Template["variants"][number]): VariantInput => 
   ...(Object.keys(variant.components).length === 0 ? {} : { components: variant.components }),
 })
 
-/** A stored template as its author would write it: without what is as by default, and without what the store added. */
+/** A stored template as its author would write it: without defaults and without columns added by the store. */
 export const inputOf = (template: Template): TemplateInput => ({
   id: template.id,
   name: template.name,

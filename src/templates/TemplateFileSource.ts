@@ -12,7 +12,7 @@ export interface Located {
   readonly source?: string
   /** The members of an object, or the elements of an array by their index. */
   readonly members?: ReadonlyMap<string, Member>
-  /** Scalars, arrays and objects in all, those that came by an alias counted each time. */
+  /** Most scalars, arrays and objects in all; values of an alias count each time. */
   readonly size: number
 }
 
@@ -24,7 +24,7 @@ export interface Member {
 /** Largest file. Unit: bytes of UTF-8. */
 export const maxBytes = 8 * 1024 * 1024
 
-/** Deepest nesting; what the format needs is nine levels. Composing recurses, so the depth is bounded before it. */
+/** Deepest nesting; the format needs nine levels. Composing recurses, so the depth is checked before it. */
 const maxDepth = 50
 
 /** Most values that aliases may stand for in one file. */
@@ -37,9 +37,9 @@ export interface PlacedFault {
   readonly message: string
 }
 
-/** What a text says, with everything that is wrong with it as YAML. */
+/** The content of a text, with all YAML faults. */
 export interface Source {
-  /** Absent when the text is no YAML: its structure is then a guess, and what it lacks would be noise. */
+  /** Absent if the text is not YAML: faults of a guessed structure would be misleading. */
   readonly root: Located | undefined
   readonly faults: ReadonlyArray<PlacedFault>
   readonly positionOf: (offset: number) => { readonly line: number; readonly column: number }

@@ -3,7 +3,7 @@ import type { TemplateInput, VariantInput } from "../domain/Template.ts"
 
 type Plain = { readonly [name: string]: unknown }
 
-/** The members of `value` in a given order, without those that are absent. */
+/** The present members of `value` in a given order. */
 const ordered = <A extends object>(value: A, names: ReadonlyArray<keyof A & string>): Plain =>
   Object.fromEntries(names.filter((name) => value[name] !== undefined).map((name) => [name, value[name]]))
 

@@ -17,7 +17,7 @@ import { insertTemplates, lockTemplates, putVariants, updateTemplates } from "./
 import type { FileFault } from "../domain/TextFaults.ts"
 import { maxVariantsOfOne, pagesOf, readTemplates } from "./TemplateRows.ts"
 
-/** What an import did, by template id. A template that already stood as the import says is `unchanged`. */
+/** Result of an import, by template id. A template that equals its import is `unchanged`. */
 export interface Imported {
   readonly created: ReadonlyArray<string>
   readonly updated: ReadonlyArray<string>
@@ -40,7 +40,7 @@ export class FileRefused extends Schema.TaggedError<FileRefused>()("FileRefused"
 /** A template was changed between reading and writing it. */
 class Moved extends Schema.TaggedError<Moved>()("Moved", {}) {}
 
-/** Times that an import is planned anew because somebody else changes its templates. */
+/** How often an import is planned again if its templates change concurrently. */
 const maxReplans = 5
 
 /** The stopped check of an import, at the place where it was stopped. */

@@ -17,9 +17,9 @@ export interface IndexedTemplate {
   readonly active: number
 }
 
-/** Finds templates without reading what is in them. */
+/** Finds templates without reading their content. */
 export class TemplateIndex extends Context.Service<TemplateIndex, {
-  /** Up to `limit` templates by id, those after the id `after` whose name or id contains `search`, whatever the case. */
+  /** Up to `limit` templates after the id `after`, sorted by id, whose name or id contains `search`, ignoring case. */
   readonly list: (
     org: OrgSlug,
     page: { readonly search: string; readonly after: string; readonly limit: number; readonly which: Which },

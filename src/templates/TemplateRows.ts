@@ -72,7 +72,7 @@ const fromRows = (rows: ReadonlyArray<TemplateRow>, variants: ReadonlyArray<Vari
   }))
 }
 
-/** Which templates a list has: those in use, those that are archived, or both. */
+/** Which templates to list: those in use, archived ones, or both. */
 export type Which = "in-use" | "archived" | "all"
 
 /** The condition for a list of `templates t`. */
@@ -162,7 +162,7 @@ export const insertVariant = Effect.fnUntraced(function* (
 
 const json = (value: unknown): string | null => value === undefined ? null : JSON.stringify(value)
 
-/** Changes what `patch` names; answers whether there is such a variant. */
+/** Changes the members in `patch`. Returns whether the variant exists. */
 export const updateVariant = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: OrgSlug,

@@ -55,8 +55,8 @@ export const readMailbox = (
 }
 
 /**
- * Where providers send complaints about an organization's messages: `mailbox` in the domain of a connection's return paths. Null
- * for a connection without one.
+ * Address for providers' complaints about an organization's messages: `mailbox` in the return-path domain of a
+ * connection. Null for a connection without one.
  */
 export const complaintAddressOf = (mailbox: string, settings: Readonly<Record<string, unknown>>): string | null => {
   const domain = settings["bounce_domain"]

@@ -12,7 +12,7 @@ interface Change {
 
 const isSpace = (code: number) => code === 0x20 || code === 9 || code === 10 || code === 12 || code === 13
 
-/** Where the value of an attribute begins whose name ends at `nameEnd`, behind its quote. */
+/** Start of an attribute's value after its quote, given that the attribute's name ends at `nameEnd`. */
 const valueStart = (html: string, nameEnd: number): number => {
   let at = nameEnd
   while (isSpace(html.charCodeAt(at))) at++

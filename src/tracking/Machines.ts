@@ -55,8 +55,8 @@ export const isMachineOpen = (headers: Headers): boolean => {
 }
 
 /**
- * Whether the program that followed a link says that it is no person's. Scanners that pose as a browser are told by their
- * haste, from all events of a message: see `machineClicks`.
+ * Whether the user agent identifies itself as automated. Scanners that imitate browsers are recognized by the timing of
+ * their events: see `machineClicks`.
  */
 export const isMachineClick = (headers: Headers): boolean =>
   scanners.test(headers["user-agent"] ?? "") || isPrefetch(headers)

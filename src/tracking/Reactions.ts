@@ -19,7 +19,7 @@ export interface Reaction {
   readonly link?: string | undefined
 }
 
-/** Reactions by event, and by what happened to them: `recorded`, `repeated`, `dropped`. */
+/** Number of reactions by event and result: `recorded`, `repeated`, `dropped`. */
 const reactions = Metric.counter("parlance_tracking_events_total", { incremental: true })
 const events = ["open", "click", "unsubscribe"] as const
 const outcomes = ["recorded", "repeated", "dropped"] as const

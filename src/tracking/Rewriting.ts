@@ -43,7 +43,7 @@ export interface Tracked {
   readonly own: ReadonlyArray<string>
 }
 
-/** Where a link leads, in ASCII; undefined for a link that a redirect cannot stand for: `mailto:`, `tel:`, a fragment. */
+/** The target of a link, in ASCII; undefined for links that cannot be redirected: `mailto:`, `tel:`, a fragment. */
 export const targetOf = (url: string): string | undefined => {
   const text = url.trim()
   if (!/^https?:\/\//i.test(text) || text.length > maxTarget || !URL.canParse(text)) return undefined

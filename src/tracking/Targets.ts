@@ -12,7 +12,7 @@ import type { Token } from "./Token.ts"
 
 /** The target of a click. */
 export interface Target {
-  /** Where the click leads: an absolute URL in ASCII. */
+  /** Target of the click: an absolute URL in ASCII. */
   readonly url: string
   /** Names the link in the event of the click: its target, or its number where the target may name a person. */
   readonly name: string
@@ -38,7 +38,7 @@ const sharedKey = (org: string, key: string) => `${org}/${key}`
 /** The tracking parameter that Deliver appends to links of a template's domains; the event names its message anyway. */
 const parameter = new RegExp(`[?&]tracking_id=${idPlace}(?=&|#|$)`)
 
-/** What a message brings to the store along with itself. */
+/** Link targets stored together with a message. */
 export interface OwnTargets extends Pick<Tracked, "own" | "shared"> {
   readonly org: OrgSlug
   readonly id: string
@@ -156,7 +156,7 @@ export class Targets extends Context.Service<Targets, {
           }
         }),
         Effect.catch((error) =>
-          Effect.logWarning("Tracked links were not read, each is read when clicked", error.message)
+          Effect.logWarning("Tracked links could not be preloaded. Each is read when it is clicked", error.message)
         ),
         Effect.forkScoped,
       )

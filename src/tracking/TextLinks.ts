@@ -1,6 +1,6 @@
 import type { Rewrite } from "./HtmlLinks.ts"
 
-/** An address in plain text, with what may follow it in a sentence. */
+/** A URL in plain text, including punctuation that may follow it. */
 const address = /\bhttps?:\/\/[^\s<>"]+/gi
 
 /** The length of an address without the punctuation of the sentence behind it, as mail programs find its end. */

@@ -44,7 +44,7 @@ type Hmac = ReturnType<typeof hmacOf.create>
 export interface TokenKey {
   /** The state after the blocks that the key makes, which stays as it is. */
   readonly prepared: Hmac
-  /** Where a message is hashed. */
+  /** Position of a message's hash. */
   readonly working: Hmac
 }
 

@@ -11,7 +11,7 @@ import { targetOf, track, type Tracked } from "./Rewriting.ts"
 import { orgTag, readToken, type Token, type TokenKind, writeToken } from "./Token.ts"
 import { TrackingKey } from "./TrackingKey.ts"
 
-/** What tracking and the unsubscribe page need to know of an organization. */
+/** Settings of an organization for tracking and the unsubscribe page. */
 export interface TrackedOrganization {
   readonly slug: OrgSlug
   readonly name: string
@@ -42,7 +42,7 @@ export interface Parts {
 
 const untouched = (vars: Readonly<Record<string, string>>): Tracked => ({ vars, shared: new Map(), own: [] })
 
-/** The addresses in messages that lead back to this service: who may make them, and what they mean. */
+/** Signed addresses in messages that lead back to this service: creates and verifies them. */
 export class Tracking extends Context.Service<Tracking, {
   /** The tracking of a new message. Fails where the key is not in memory and the store is out. */
   readonly forMessage: (org: OrgSlug, id: string) => Effect.Effect<MessageTracking, SqlError>
@@ -56,7 +56,7 @@ export class Tracking extends Context.Service<Tracking, {
   readonly openMailbox: (localPart: string) => Effect.Effect<BounceMailbox | undefined, SqlError>
   /** The content of a genuine token; undefined for any other text. */
   readonly open: (kind: TokenKind, text: string) => Effect.Effect<Token | undefined, SqlError>
-  /** The same from memory; undefined as well while the key is not there. */
+  /** The key from memory; undefined if it has not been loaded. */
   readonly openKnown: (kind: TokenKind, text: string) => Token | undefined
   /** From memory; undefined for an organization that this node does not know. */
   readonly organization: (org: OrgSlug) => TrackedOrganization | undefined

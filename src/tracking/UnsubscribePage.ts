@@ -4,13 +4,13 @@ import type { TrackedOrganization } from "./Tracking.ts"
 // The pages behind links in messages: plain HTML without a script, readable in light and dark.
 
 interface Texts extends UnsubscribePage {
-  /** Shown where the service cannot take the request now. */
+  /** Shown while the service cannot store the request. */
   readonly later: string
 }
 
 const later = "This did not work just now. Please try again in a minute."
 
-/** The service's own texts, English last: it is shown where none of the reader's languages is here. */
+/** The built-in texts, English last. English is the fallback for other languages. */
 const translations: ReadonlyArray<Texts> = [
   {
     language: "de",
@@ -78,7 +78,7 @@ const languagesOf = (header: string | undefined): ReadonlyArray<string> =>
     return tag === "" || !(quality > 0) ? [] : [{ language: tag.split("-")[0]!, quality }]
   }).sort((a, b) => b.quality - a.quality).map(({ language }) => language)
 
-/** The texts of an organization's page, or those of the service in the reader's language. */
+/** The texts of an organization's page, or the built-in ones in the reader's language. */
 export const textsFor = (own: UnsubscribePage | null, acceptLanguage: string | undefined): Texts => {
   const english = translations.at(-1)!
   const found =
