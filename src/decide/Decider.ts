@@ -23,9 +23,15 @@ export class Decider extends Context.Service<Decider, {
    * down and the write buffer is full.
    */
   readonly store: (plan: Plan) => Effect.Effect<Outcome, BufferFull>
-  /** Plans, stores the plan and counts the outcome. */
+  /**
+   * Plans, stores the plan and counts the outcome. Fails with `BufferFull` when the database is down and the write
+   * buffer is full.
+   */
   readonly decide: (org: string, request: DecideRequest) => Effect.Effect<Outcome, BufferFull>
-  /** Decides for several templates: one outcome for each item, in their order. No item affects another one. */
+  /**
+   * Decides for several templates: one outcome for each item, in their order. No item affects another one. Fails with
+   * `BufferFull` when the database is down and the write buffer is full.
+   */
   readonly decideBatch: (
     org: string,
     request: BatchRequest,

@@ -48,12 +48,20 @@ const pointers = (faults: ReadonlyArray<SourceFault>): ReadonlyArray<Fault> =>
 
 /** Shows authors which content would be sent and to whom, without deciding anything. Renders in the checking process. */
 export class Previews extends Context.Service<Previews, {
+  /**
+   * Renders a variant for sample values, and lists the eligible variants. Fails with `TemplateNotFound` for an unknown
+   * template, `VariantNotFound` for an unknown variant, `InvalidInput`, listing every fault, for invalid content,
+   * `NotRendered` when the variant cannot be rendered, and with `ChecksBusy` when too many checks are waiting.
+   */
   readonly preview: (
     org: OrgSlug,
     template: string,
     ask: PreviewAsk,
   ) => Effect.Effect<Preview, TemplateNotFound | VariantNotFound | InvalidInput | NotRendered | ChecksBusy>
-  /** Renders variants as of now, each by itself. Together they have the time limit of one check. */
+  /**
+   * Renders variants as of now, each by itself. Together they have the time limit of one check. Fails with `ChecksBusy`
+   * when too many checks are waiting.
+   */
   readonly render: (
     org: OrgSlug,
     variants: ReadonlyArray<Sources>,

@@ -87,17 +87,20 @@ const remembered = 100_000
  * same moment end up with the same variant, since one row per user stands in the store.
  */
 export class StickyChoices extends Context.Service<StickyChoices, {
-  /** The choice that holds now, if any. */
+  /** The choice that holds now, if any. Fails with `SqlError` when the database does not respond. */
   readonly find: (
     org: OrgSlug,
     template: TemplateId,
     user: string,
   ) => Effect.Effect<StickyChoice | undefined, SqlError>
-  /** Stores a claim in a transaction of its own and answers the choice that stands, see `insertClaim`. */
+  /**
+   * Stores a claim in a transaction of its own and answers the choice that stands, see `insertClaim`. Fails with
+   * `SqlError` when the database does not respond.
+   */
   readonly claim: (claim: StickyClaim) => Effect.Effect<StickyChoice, SqlError>
   /** Remembers the choice that stands after a claim, and counts its decision. Call it when the claim is committed. */
   readonly committed: (claim: StickyClaim, standing: StickyChoice) => Effect.Effect<void>
-  /** Stores one alias. */
+  /** Stores one alias. Fails with `SqlError` when the database does not respond. */
   readonly alias: (alias: TrackingAlias) => Effect.Effect<void, SqlError>
 }>()("parlance/decisions/StickyChoices") {
   static readonly layer = Layer.effect(

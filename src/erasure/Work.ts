@@ -32,7 +32,10 @@ export interface Work {
   readonly now: number
   /** A person may inspect the kept bodies, so they are searched. */
   readonly isReported: boolean
-  /** Runs one step and stores its counts, in a transaction that is alone in changing events of the organization. */
+  /**
+   * Runs one step and stores its counts, in a transaction that is alone in changing events of the organization. Fails
+   * with `SqlError` when the database does not respond.
+   */
   readonly step: <A>(step: Effect.Effect<A, SqlError>) => Effect.Effect<A, SqlError>
   readonly count: (kind: ErasedKind, rows: number) => void
   readonly keep: (kind: KeptKind, rows: number) => void

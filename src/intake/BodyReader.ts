@@ -28,6 +28,7 @@ export interface Readable extends Omit<BodyToRead, "reading"> {
 /** A slice of the content of bodies, and the means to get the next slice. */
 export interface Slice {
   readonly pieces: ReadonlyArray<Piece>
+  /** Reads the next slice. Fails with `WorkFailed` when the process exits or exceeds its deadline. */
   readonly next: Effect.Effect<Slice, WorkFailed> | undefined
 }
 

@@ -46,11 +46,20 @@ export class WebhookQuota extends Context.Service<WebhookQuota, {
   readonly check: (org: string) => Effect.Effect<void, QuotaReached>
   /** Adds stored bytes to the count. */
   readonly add: (org: string, bytes: number) => void
-  /** Adds this node's new bytes to the table, and reads those of the other nodes. */
+  /**
+   * Adds this node's new bytes to the table, and reads those of the other nodes. Fails with `SqlError` when the
+   * database does not respond.
+   */
   readonly exchange: Effect.Effect<void, SqlError>
-  /** Bytes that the organization stored today, on all nodes. */
+  /**
+   * Bytes that the organization stored today, on all nodes. Fails with `OrganizationNotFound` for an unknown
+   * organization.
+   */
   readonly usage: (org: OrgSlug) => Effect.Effect<Usage, OrganizationNotFound>
-  /** Sets the quota of one organization; null: the installation's default. Other nodes follow within seconds. */
+  /**
+   * Sets the quota of one organization; null: the installation's default. Other nodes follow within seconds. Fails with
+   * `OrganizationNotFound` for an unknown organization.
+   */
   readonly setQuota: (org: OrgSlug, bytes: number | null) => Effect.Effect<Usage, OrganizationNotFound>
 }>()("parlance/events/WebhookQuota") {
   static readonly layer = Layer.effect(

@@ -159,6 +159,7 @@ export class WebhookSources extends Context.Service<WebhookSources, {
     input: SourceInput,
   ) => Effect.Effect<SourceSetup, InvalidInput | NoSecretKey | SecretFileFaulty>
   readonly list: (org: OrgSlug) => Effect.Effect<ReadonlyArray<SourceSetup>>
+  /** Removes a source. Fails with `SourceNotFound` when the organization has no such source. */
   readonly remove: (org: OrgSlug, segment: SourceId) => Effect.Effect<void, SourceNotFound>
   /** Whether a request is from the source; undefined where that has not been set up, or is switched off. */
   readonly verify: (

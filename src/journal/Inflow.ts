@@ -7,8 +7,12 @@ import type { WorkFailed } from "../store/WorkerProcess.ts"
  * receiving modules register it.
  */
 export class Inflow extends Context.Service<Inflow, {
+  /** Registers the processing of received data. `drain` fails with its errors. */
   readonly register: (drain: Effect.Effect<void, SqlError | WorkFailed>) => Effect.Effect<void>
-  /** Takes in all that has been received so far. */
+  /**
+   * Takes in all that has been received so far. Fails with `SqlError` when the database does not respond, and with
+   * `WorkFailed` when a body cannot be read.
+   */
   readonly drain: Effect.Effect<void, SqlError | WorkFailed>
 }>()("parlance/learning/Inflow") {
   static readonly layer = Layer.sync(Inflow, () => {

@@ -20,9 +20,12 @@ type CountsOfDay = Omit<CensusDay, "start">
 export class AttributeStatistics extends Context.Service<AttributeStatistics, {
   /** Counts one decision at `now` (Unix milliseconds). */
   readonly observe: (org: string, template: string, attrs: Attributes, now: number) => void
-  /** Writes the counts. */
+  /** Writes the counts. Fails with `SqlError` when the database does not respond. */
   readonly flush: Effect.Effect<void, SqlError>
-  /** Attributes in the requests of the last 14 days, on all nodes, as far as written. */
+  /**
+   * Attributes in the requests of the last 14 days, on all nodes, as far as written. Fails with `SqlError` when the
+   * database does not respond.
+   */
   readonly read: (org: string, template: string) => Effect.Effect<ReadonlyArray<CensusDay>, SqlError>
 }>()("parlance/learning/AttributeStatistics") {
   static readonly layer = Layer.effect(

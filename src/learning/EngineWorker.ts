@@ -21,8 +21,11 @@ export class EngineFailed extends Schema.TaggedError<EngineFailed>()("EngineFail
  * next worker.
  */
 export class EngineWorker extends Context.Service<EngineWorker, {
+  /** Loads the counts of a template. Fails with `EngineFailed` when the worker stops or cannot do the work. */
   readonly open: (key: string, request: OpenRequest, now: number) => Effect.Effect<void, EngineFailed>
+  /** Adds counts to an open template. Fails with `EngineFailed` when the worker stops or cannot do the work. */
   readonly apply: (key: string, counted: Counted, now: number) => Effect.Effect<void, EngineFailed>
+  /** Fits the model of an open template. Fails with `EngineFailed` when the worker stops or cannot do the work. */
   readonly fit: (key: string, request: FitRequest) => Effect.Effect<FitAnswer, EngineFailed>
   readonly close: (key: string) => Effect.Effect<void>
 }>()("parlance/learning/EngineWorker") {

@@ -5,7 +5,7 @@ const share = 0.2
 
 /** Divides processor time among the templates that want to be fitted: one at a time, who waits longest first. */
 export class FitBudget extends Context.Service<FitBudget, {
-  /** Runs `fit`, which answers how long it took in milliseconds, when it is its turn. */
+  /** Runs `fit`, which answers how long it took in milliseconds, when it is its turn. Fails with the error of `fit`. */
   readonly turn: <E, R>(fit: Effect.Effect<number, E, R>) => Effect.Effect<number, E, R>
 }>()("parlance/learning/FitBudget") {
   static readonly layer = Layer.effect(

@@ -25,8 +25,11 @@ type LearnerError = SqlError | EngineFailed
 
 /** The engine's part for one template; see `EngineWorker`. */
 export interface LearnerEngine {
+  /** Loads the counts of the template. Fails with `EngineFailed` when the worker stops or cannot do the work. */
   readonly open: (request: OpenRequest, now: number) => Effect.Effect<void, EngineFailed>
+  /** Adds counts to the template. Fails with `EngineFailed` when the worker stops or cannot do the work. */
   readonly apply: (counted: Counted, now: number) => Effect.Effect<void, EngineFailed>
+  /** Fits the model. Fails with `EngineFailed` when the worker stops or cannot do the work. */
   readonly fit: (request: FitRequest) => Effect.Effect<FitAnswer, EngineFailed>
 }
 
@@ -39,7 +42,7 @@ export interface LearnerParts {
   readonly engine: LearnerEngine
   readonly budget: FitBudget["Service"]
   readonly facts: () => TemplateFacts
-  /** Gathers the inputs of a fit. */
+  /** Gathers the inputs of a fit. Fails with `SqlError` when the database does not respond. */
   readonly gather: (command: Extract<Command, { readonly _tag: "Gather" }>) => Effect.Effect<FitRequest, SqlError>
   /** Follows changes of templates that were made through other nodes. */
   readonly followChanges: Effect.Effect<void>

@@ -30,17 +30,27 @@ export interface FoldedBatch extends Tallies.Folded {
 
 /** A learner's access to the store, for its own template. */
 export interface LearnerStore {
+  /** Reads the tallies of the template. Fails with `SqlError` when the database does not respond. */
   readonly read: Effect.Effect<StoredLearning, SqlError>
   /**
-   * Runs `fold` as an attempt that is counted (see `FoldAttempts`). Returns undefined without running it if the ledger is
-   * empty or folding has stopped.
+   * Runs `fold` as an attempt that is counted (see `FoldAttempts`). Returns undefined without running it if the ledger
+   * is empty or folding has stopped. Fails with the error of `fold`, and with `SqlError` when the attempt cannot be
+   * stored.
    */
   readonly attempt: <A, E>(fold: Effect.Effect<A, E>) => Effect.Effect<A | undefined, E | SqlError>
-  /** Moves one batch of the ledger into the tallies in one transaction, inside an attempt. `now` in Unix milliseconds. */
+  /**
+   * Moves one batch of the ledger into the tallies in one transaction, inside an attempt. `now` in Unix milliseconds.
+   * Fails with `SqlError` when the database does not respond.
+   */
   readonly fold: (now: number) => Effect.Effect<FoldedBatch, SqlError>
-  /** Revision of the tallies, undefined before the first fold. */
+  /**
+   * Revision of the tallies, undefined before the first fold. Fails with `SqlError` when the database does not respond.
+   */
   readonly revision: Effect.Effect<number | undefined, SqlError>
-  /** Stores a model and lets this node decide by it. Returns false if its version has been published already. */
+  /**
+   * Stores a model and lets this node decide by it. Returns false if its version has been published already. Fails with
+   * `SqlError` when the database does not respond.
+   */
   readonly publish: (fitted: FittedModel) => Effect.Effect<boolean, SqlError>
 }
 

@@ -34,13 +34,13 @@ export class Models extends Context.Service<Models, {
   /** The latest model; undefined before the first. */
   readonly latest: (org: string, template: string) => Published | undefined
   /**
-   * Stores a model for all nodes; call it inside a transaction. Answers false, and writes nothing, where the version has
-   * been published already, by another node.
+   * Stores a model for all nodes; call it inside a transaction. Answers false, and writes nothing, where the version
+   * has been published already, by another node. Fails with `SqlError` when the database does not respond.
    */
   readonly write: (publication: Publication) => Effect.Effect<boolean, SqlError>
   /** Makes this node decide by a model; call it after that transaction. */
   readonly adopt: (publication: Publication) => void
-  /** Reads the models published by other nodes. */
+  /** Reads the models published by other nodes. Fails with `SqlError` when the database does not respond. */
   readonly poll: Effect.Effect<void, SqlError>
 }>()("parlance/learning/Models") {
   static readonly layer = Layer.effect(

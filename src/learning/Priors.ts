@@ -29,7 +29,9 @@ interface Entry {
  * would grow with the square of the number of templates.
  */
 export class Priors extends Context.Service<Priors, {
-  /** As it stood at `notBefore` (Unix milliseconds) or later. */
+  /**
+   * As it stood at `notBefore` (Unix milliseconds) or later. Fails with `SqlError` when the database does not respond.
+   */
   readonly read: (org: string, notBefore: number) => Effect.Effect<Taught, SqlError>
 }>()("parlance/learning/Priors") {
   static readonly layer = Layer.effect(

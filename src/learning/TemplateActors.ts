@@ -23,11 +23,17 @@ const decodeModel = Schema.decodeUnknownEffect(Schema.fromJsonString(ModelSnapsh
  * hangs: callers limit the time.
  */
 export class TemplateActors extends Context.Service<TemplateActors, {
-  /** Asks the actor to fold pending rows, and with `stale` to fit. Returns once the request is sent. */
+  /**
+   * Asks the actor to fold pending rows, and with `stale` to fit. Returns once the request is sent. Fails with the
+   * error of the cluster when the actor's node cannot be reached.
+   */
   readonly wake: (actorId: string, stale: boolean) => Effect.Effect<void, unknown>
-  /** Folds pending rows and fits. Returns once the model is published. */
+  /**
+   * Folds pending rows and fits. Returns once the model is published. Fails with the error of the cluster when the
+   * actor's node cannot be reached.
+   */
   readonly refresh: (actorId: string) => Effect.Effect<void, unknown>
-  /** Fits the model of a window. */
+  /** Fits the model of a window. Fails with the error of the cluster when the actor's node cannot be reached. */
   readonly windowed: (actorId: string, window: LearningWindow) => Effect.Effect<ModelSnapshot, unknown>
 }>()("parlance/learning/TemplateActors") {
   static readonly layer = Layer.effect(

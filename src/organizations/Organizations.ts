@@ -64,10 +64,13 @@ const fieldsOf = ({ created_at: _, slug: _1, updated_at: _2, ...settings }: Orga
 
 /** The customers of this installation. A broken store is a defect everywhere here. */
 export class Organizations extends Context.Service<Organizations, {
+  /** Creates an organization. Fails with `AlreadyExists` when the slug is taken. */
   readonly create: (input: OrganizationInput) => Effect.Effect<Organization, AlreadyExists>
   /** All, by slug; no sandboxes. */
   readonly list: Effect.Effect<ReadonlyArray<Organization>>
+  /** Reads an organization. Fails with `OrganizationNotFound` for an unknown organization. */
   readonly get: (slug: OrgSlug) => Effect.Effect<Organization, OrganizationNotFound>
+  /** Updates an organization. Fails with `OrganizationNotFound` for an unknown organization. */
   readonly update: (slug: OrgSlug, patch: OrganizationPatch) => Effect.Effect<Organization, OrganizationNotFound>
 }>()("parlance/organizations/Organizations") {
   static readonly layer = Layer.effect(

@@ -165,13 +165,16 @@ const makePass = ({ addressKeys, clock, inflow, people, profiles, sql }: {
  * keeps a digest of the address. Counts stay, which name nobody. The sandbox of the organization forgets them soon after.
  */
 export class Erasures extends Context.Service<Erasures, {
-  /** Stores requests of platforms; inside the transaction of the bodies they came in. They are carried out later. */
+  /**
+   * Stores requests of platforms; inside the transaction of the bodies they came in. They are carried out later. Fails
+   * with `SqlError` when the database does not respond.
+   */
   readonly request: (people: ReadonlyArray<PersonOf>) => Effect.Effect<void, SqlError>
   /** Erases a person now. Answers after 10 seconds even if it is not done; it then goes on. */
   readonly eraseNow: (person: PersonOf) => Effect.Effect<Erasure>
   /** The report of an erasure of the last 30 days; undefined for an unknown id and for requests of platforms. */
   readonly find: (org: string, id: number) => Effect.Effect<Erasure | undefined>
-  /** Carries out pending erasures. */
+  /** Carries out pending erasures. Fails with `SqlError` when the database does not respond. */
   readonly drain: Effect.Effect<void, SqlError>
 }>()("parlance/events/Erasures") {
   static readonly layer = Layer.effect(

@@ -47,6 +47,7 @@ const profileColumns = {
 export class Profiles extends Context.Service<Profiles, {
   /**
    * Merges reports, keeping the latest value of each trait. Call it in a transaction that is alone in writing profiles.
+   * Fails with `SqlError` when the database does not respond.
    */
   readonly apply: (
     updates: ReadonlyArray<Update>,

@@ -21,7 +21,10 @@ export class SourceCheck extends Context.Service<SourceCheck, {
    * `LiquidFaults`, which has the faults of all variables, at most one for each, and with `ChecksBusy`.
    */
   readonly check: (org: string, sources: Sources) => Effect.Effect<void, LiquidFaults | ChecksBusy>
-  /** Checks several variants together, within 5 seconds; answers the faults of each. */
+  /**
+   * Checks several variants together, within 5 seconds; answers the faults of each. Fails with `ChecksBusy` when too
+   * many checks are waiting.
+   */
   readonly checkAll: (
     org: string,
     variants: ReadonlyArray<Sources>,

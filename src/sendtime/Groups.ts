@@ -266,7 +266,7 @@ interface Entry {
 export class Groups extends Context.Service<Groups, {
   /** As it stands; the first question waits for it, at most 2 seconds, and goes without if the store does not answer. */
   readonly of: (org: string, zone: string) => Effect.Effect<OrganizationTiming | undefined>
-  /** Learns an organization's anew now. */
+  /** Learns an organization's anew now. Fails with `SqlError` when the database does not respond. */
   readonly refresh: (org: string, zone: string) => Effect.Effect<OrganizationTiming, SqlError>
 }>()("parlance/delay/Groups") {
   static readonly layer = Layer.effect(

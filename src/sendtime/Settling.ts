@@ -123,7 +123,10 @@ const makeCountTiming = (sql: SqlClient.SqlClient) => {
  * mark on.
  */
 export class Settling extends Context.Service<Settling, {
-  /** Settles due decisions in all organizations. Returns their number. */
+  /**
+   * Settles due decisions in all organizations. Returns their number. Fails with `SqlError` when the database does not
+   * respond.
+   */
   readonly run: Effect.Effect<number, SqlError>
 }>()("parlance/delay/Settling") {
   static readonly layer = Layer.effect(

@@ -39,8 +39,9 @@ const toEntries = (rows: ReadonlyArray<Row>) => Effect.forEach(rows, (row) => Ef
  */
 export class Suppressions extends Context.Service<Suppressions, {
   /**
-   * Adds addresses, and cancels messages to them that are queued. Once it has returned, no attempt to send to them begins.
-   * Joins a transaction of the caller. Returns how many entries are new; texts that are no addresses are left out.
+   * Adds addresses, and cancels messages to them that are queued. Once it has returned, no attempt to send to them
+   * begins. Joins a transaction of the caller. Returns how many entries are new; texts that are no addresses are left
+   * out. Fails with `SqlError` when the database does not respond.
    */
   readonly add: (added: ReadonlyArray<NewSuppression>) => Effect.Effect<number, SqlError>
   /** The entries of an address, by reason, including entries kept as digests after an erasure. */

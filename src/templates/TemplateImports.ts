@@ -54,17 +54,27 @@ const stopped = (detail: string) => `${detail}: import fewer templates at a time
  * Fails with every fault, up to 1,000, and with `ChecksBusy`. A broken store is a defect.
  */
 export class TemplateImports extends Context.Service<TemplateImports, {
-  /** Imports a parsed JSON body, `{"templates": […]}`. */
+  /**
+   * Imports a parsed JSON body, `{"templates": […]}`. Fails with `OrganizationNotFound` for an unknown organization,
+   * `InvalidInput`, listing every fault, for invalid content, and with `ChecksBusy` when too many checks are waiting.
+   */
   readonly importJson: (
     org: OrgSlug,
     json: unknown,
   ) => Effect.Effect<Imported, OrganizationNotFound | InvalidInput | ChecksBusy>
-  /** Imports a template file: see `TemplateFile.readFile`. */
+  /**
+   * Imports a template file: see `TemplateFile.readFile`. Fails with `OrganizationNotFound` for an unknown
+   * organization, `FileRefused`, listing every fault, for an invalid file, and with `ChecksBusy` when too many checks
+   * are waiting.
+   */
   readonly importFile: (
     org: OrgSlug,
     text: string,
   ) => Effect.Effect<Imported, OrganizationNotFound | FileRefused | ChecksBusy>
-  /** Imports templates that are decoded already. */
+  /**
+   * Imports templates that are decoded already. Fails with `OrganizationNotFound` for an unknown organization,
+   * `InvalidInput`, listing every fault, for invalid content, and with `ChecksBusy` when too many checks are waiting.
+   */
   readonly importAll: (
     org: OrgSlug,
     inputs: ReadonlyArray<TemplateInput>,

@@ -229,15 +229,24 @@ const makeVariants = (
  * is an `InvalidInput` with each fault at its place. A broken store is a defect everywhere here.
  */
 export class Templates extends Context.Service<Templates, {
+  /**
+   * Creates a template. Fails with `OrganizationNotFound` for an unknown organization, `AlreadyExists` when the id is
+   * taken, `InvalidInput`, listing every fault, for invalid content, and with `ChecksBusy` when too many checks are
+   * waiting.
+   */
   readonly create: (
     org: OrgSlug,
     input: TemplateInput,
   ) => Effect.Effect<Template, OrganizationNotFound | AlreadyExists | InvalidInput | ChecksBusy>
-  /** Up to `limit` templates by id, those after the id `after`; those in use unless said. */
+  /**
+   * Up to `limit` templates by id, those after the id `after`; those in use unless said. Fails with
+   * `OrganizationNotFound` for an unknown organization.
+   */
   readonly list: (
     org: OrgSlug,
     page: { readonly after?: string | undefined; readonly limit: number; readonly which?: Which | undefined },
   ) => Effect.Effect<ReadonlyArray<Template>, OrganizationNotFound>
+  /** Reads a template. Fails with `TemplateNotFound` for an unknown template. */
   readonly get: (org: OrgSlug, id: string) => Effect.Effect<Template, TemplateNotFound>
   /** Fails with `InvalidInput` for a holdout whose fixed variant the template does not have. */
   readonly update: (
@@ -245,24 +254,43 @@ export class Templates extends Context.Service<Templates, {
     id: string,
     patch: TemplatePatch,
   ) => Effect.Effect<Template, TemplateNotFound | InvalidInput>
-  /** Removes the template with its variants. Decisions already made of it stay. */
+  /**
+   * Removes the template with its variants. Decisions already made of it stay. Fails with `TemplateNotFound` for an
+   * unknown template.
+   */
   readonly remove: (org: OrgSlug, id: string) => Effect.Effect<void, TemplateNotFound>
+  /**
+   * Adds a variant. Fails with `TemplateNotFound` for an unknown template, `AlreadyExists` when the id is taken,
+   * `InvalidInput`, listing every fault, for invalid content, and with `ChecksBusy` when too many checks are waiting.
+   */
   readonly createVariant: (
     org: OrgSlug,
     template: string,
     input: VariantInput,
   ) => Effect.Effect<Variant, TemplateNotFound | AlreadyExists | InvalidInput | ChecksBusy>
+  /**
+   * Reads a variant. Fails with `TemplateNotFound` for an unknown template, and `VariantNotFound` for an unknown
+   * variant.
+   */
   readonly getVariant: (
     org: OrgSlug,
     template: string,
     id: string,
   ) => Effect.Effect<Variant, TemplateNotFound | VariantNotFound>
+  /**
+   * Updates a variant. Fails with `TemplateNotFound` for an unknown template, `VariantNotFound` for an unknown variant,
+   * `InvalidInput`, listing every fault, for invalid content, and with `ChecksBusy` when too many checks are waiting.
+   */
   readonly updateVariant: (
     org: OrgSlug,
     template: string,
     id: string,
     patch: VariantPatch,
   ) => Effect.Effect<Variant, TemplateNotFound | VariantNotFound | InvalidInput | ChecksBusy>
+  /**
+   * Removes a variant. Fails with `TemplateNotFound` for an unknown template, and `VariantNotFound` for an unknown
+   * variant.
+   */
   readonly removeVariant: (
     org: OrgSlug,
     template: string,

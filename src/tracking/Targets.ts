@@ -52,9 +52,15 @@ export interface OwnTargets extends Pick<Tracked, "own" | "shared"> {
 export class Targets extends Context.Service<Targets, {
   /** The target of a click token from memory; undefined if it is not there. */
   readonly known: (token: Token) => Target | undefined
-  /** The target of a click token; undefined if the message or its link is gone. Waits for the store only on a miss. */
+  /**
+   * The target of a click token; undefined if the message or its link is gone. Waits for the store only on a miss.
+   * Fails with `SqlError` when the database does not respond, and with `TimeoutError` when it takes too long.
+   */
   readonly find: (token: Token) => Effect.Effect<Target | undefined, SqlError | Cause.TimeoutError>
-  /** Stores shared targets that are not known to be stored as used today. Call it in the transaction of the messages. */
+  /**
+   * Stores shared targets that are not known to be stored as used today. Call it in the transaction of the messages.
+   * Fails with `SqlError` when the database does not respond.
+   */
   readonly save: (messages: ReadonlyArray<OwnTargets>) => Effect.Effect<void, SqlError>
   /** Takes the targets of messages into memory, once they are committed. */
   readonly remember: (messages: ReadonlyArray<OwnTargets>) => Effect.Effect<void>

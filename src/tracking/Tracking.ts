@@ -50,11 +50,20 @@ export class Tracking extends Context.Service<Tracking, {
   readonly unsubscribeUrls: (org: OrgSlug) => Effect.Effect<(id: string) => string, SqlError>
   /** Answers the local parts of the return paths of an organization's messages by their ids. */
   readonly returnPaths: (org: OrgSlug) => Effect.Effect<(id: string) => string, SqlError>
-  /** The local part of the address for complaints about an organization's messages. */
+  /**
+   * The local part of the address for complaints about an organization's messages. Fails with `SqlError` when the
+   * database does not respond.
+   */
   readonly complaintMailbox: (org: OrgSlug) => Effect.Effect<string, SqlError>
-  /** The mailbox of a genuine local part; undefined for any other text. */
+  /**
+   * The mailbox of a genuine local part; undefined for any other text. Fails with `SqlError` when the database does not
+   * respond.
+   */
   readonly openMailbox: (localPart: string) => Effect.Effect<BounceMailbox | undefined, SqlError>
-  /** The content of a genuine token; undefined for any other text. */
+  /**
+   * The content of a genuine token; undefined for any other text. Fails with `SqlError` when the database does not
+   * respond.
+   */
   readonly open: (kind: TokenKind, text: string) => Effect.Effect<Token | undefined, SqlError>
   /** The key from memory; undefined if it has not been loaded. */
   readonly openKnown: (kind: TokenKind, text: string) => Token | undefined

@@ -10,6 +10,7 @@ import { type TokenKey, tokenKey } from "./Token.ts"
  * then on. Not derived from `SECRET_KEY`, which may be replaced: links in messages have to work for years.
  */
 export class TrackingKey extends Context.Service<TrackingKey, {
+  /** Reads the key, and creates it first if needed. Fails with `SqlError` when the database does not respond. */
   readonly get: Effect.Effect<TokenKey, SqlError>
   /** The key where it is in memory. */
   readonly known: () => TokenKey | undefined

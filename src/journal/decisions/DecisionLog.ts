@@ -286,13 +286,22 @@ export const insertDecisions: (
  * id: a second one under the same key is a retry and changes nothing.
  */
 export class DecisionLog extends Context.Service<DecisionLog, {
-  /** Answers once the decision is committed, or from memory while the store is down; fails when that memory is full. */
+  /**
+   * Answers once the decision is committed, or from memory while the store is down. Fails with `BufferFull` when the
+   * database is down and the write buffer is full.
+   */
   readonly record: (decision: Decision) => Effect.Effect<Recorded, GroupCommit.BufferFull>
-  /** Records several decisions. Returns the results in order, once all are recorded. */
+  /**
+   * Records several decisions. Returns the results in order, once all are recorded. Fails with `BufferFull` when the
+   * database is down and the write buffer is full.
+   */
   readonly recordAll: (
     decisions: ReadonlyArray<Decision>,
   ) => Effect.Effect<ReadonlyArray<Recorded>, GroupCommit.BufferFull>
-  /** The variant recorded under a key, if there is one: in the store, or on its way there. */
+  /**
+   * The variant recorded under a key, if there is one: in the store, or on its way there. Fails with `SqlError` when
+   * the database does not respond.
+   */
   readonly find: (
     org: OrgSlug,
     template: TemplateId,

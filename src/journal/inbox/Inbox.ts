@@ -58,7 +58,10 @@ const bodyColumns = { org_slug: "text", source: "text", received_at: "float8", h
 export class Inbox extends Context.Service<Inbox, {
   /** Answers once the body is committed. Fails while the store does not take it: then the sender has to come again. */
   readonly store: (received: Received) => Effect.Effect<void, GroupCommit.BufferFull>
-  /** Stores a group of bodies in one statement. Not idempotent, but an event that is stored twice counts once. */
+  /**
+   * Stores a group of bodies in one statement. Not idempotent, but an event that is stored twice counts once. Fails
+   * with `SqlError` when the database does not respond.
+   */
   readonly insert: (
     received: ReadonlyArray<Received & { readonly receivedAt: number }>,
   ) => Effect.Effect<void, SqlError>
@@ -72,7 +75,10 @@ export class Inbox extends Context.Service<Inbox, {
     source: string,
     options: { readonly before?: number | undefined; readonly limit: number; readonly all: boolean },
   ) => Effect.Effect<ReadonlyArray<InboxEntry>>
-  /** Makes a body pending again, with three attempts. Its counted events are not counted twice. */
+  /**
+   * Makes a body pending again, with three attempts. Its counted events are not counted twice. Fails with
+   * `InboxEntryNotFound` for an unknown body.
+   */
   readonly replay: (org: OrgSlug, source: string, id: number) => Effect.Effect<void, InboxEntryNotFound>
 }>()("parlance/events/Inbox") {
   static readonly layer = Layer.effect(

@@ -154,11 +154,14 @@ const makeRemoval = (
  * than `lockTimeout`. One node at a time does it; stopping in the middle leaves nothing half done.
  */
 export class Retention extends Context.Service<Retention, {
-  /** Makes the partitions that are needed now and soon. */
+  /** Makes the partitions that are needed now and soon. Fails with `SqlError` when the database does not respond. */
   readonly prepare: Effect.Effect<void, SqlError>
-  /** Goes on with the next table where one fails. */
+  /** Goes on with the next table where one fails. Fails with `SqlError` when the database does not respond. */
   readonly remove: Effect.Effect<Removed, SqlError>
-  /** Does both, if no node has of late; again after ten minutes if something fails. */
+  /**
+   * Does both, if no node has of late; again after ten minutes if something fails. Fails with `SqlError` when the
+   * database does not respond.
+   */
   readonly runIfDue: Effect.Effect<void, SqlError>
 }>()("parlance/retention/Retention") {
   static readonly layer = Layer.effect(
