@@ -188,6 +188,26 @@ const makeShared = (scope: Scope.Scope) => {
   return shared
 }
 
+/** Repeats a lane. After a failure it pauses for a second. */
+const repeated = (lane: Effect.Effect<void, SqlError | WorkFailed>) =>
+  lane.pipe(
+    Effect.catchCause((cause) =>
+      Effect.andThen(
+        Effect.logWarning("Webhook bodies could not be processed and will be retried", cause),
+        Effect.sleep("1 second"),
+      )
+    ),
+    Effect.forever,
+  )
+
+const reportSpent = ({ spent }: IntakeBatches.Spent) =>
+  Effect.andThen(
+    Metric.update(setAside, 1),
+    Effect.logWarning("A webhook body is rejected: the service stopped each time it was being processed", {
+      id: spent,
+    }),
+  )
+
 /**
  * Takes stored bodies from the inbox. A batch of them is claimed, read and normalized in a process with a deadline (see
  * `BodyReader`), and stored slice by slice: what is known already is left out, the decisions that events belong to are found,
@@ -271,14 +291,6 @@ export class Intake extends Context.Service<Intake, {
           })
         )
 
-      const reportSpent = ({ spent }: IntakeBatches.Spent) =>
-        Effect.andThen(
-          Metric.update(setAside, 1),
-          Effect.logWarning("A webhook body is rejected: the service stopped each time it was being processed", {
-            id: spent,
-          }),
-        )
-
       const takeBatches = Effect.gen(function* () {
         yield* settleAll
         while (yield* takeNext(batches.claimBatch));
@@ -331,17 +343,6 @@ export class Intake extends Context.Service<Intake, {
 
       // Each caller stops waiting on its own when it is interrupted.
       yield* inflow.register(settled)
-
-      const repeated = (lane: Effect.Effect<void, SqlError | WorkFailed>) =>
-        lane.pipe(
-          Effect.catchCause((cause) =>
-            Effect.andThen(
-              Effect.logWarning("Webhook bodies could not be processed and will be retried", cause),
-              Effect.sleep("1 second"),
-            )
-          ),
-          Effect.forever,
-        )
 
       // Woken by new bodies and decisions of this node. The timeout picks up bodies from other nodes and waiting
       // events.
