@@ -1,10 +1,13 @@
 import { Schema } from "effect"
 
-/** What kind of thing happened: handed over, engaged with, a downstream action, or something against the message. */
+/** Category of an event: the message was sent, a person engaged with it, a downstream action, or a negative report. */
 export const EventCategory = Schema.Literals(["delivery", "engagement", "conversion", "negative"])
 export type EventCategory = typeof EventCategory.Type
 
-/** What happened. `other` is any interaction that is neither open nor click; `failed` never left the platform. */
+/**
+ * Kind of an event. `other` is any interaction except opens and clicks; `failed` means that the platform did not send
+ * the message.
+ */
 export const EventName = Schema.Literals([
   "sent",
   "delivered",
@@ -36,16 +39,16 @@ export const categoryOf: { readonly [name in EventName]: EventCategory } = {
 }
 
 /**
- * One thing a messaging platform or a caller's own code reports, in the form all sources are brought to. Texts are
- * storable (see `isStorable`); what a source leaves out is undefined.
+ * An event reported by a messaging platform or a caller, in the form common to all sources. Texts are storable (see
+ * `isStorable`); missing values are undefined.
  */
 export interface NormalizedEvent {
   readonly event: EventName
   /** The tracking id the item itself carries, 1 to 200 characters. */
   readonly trackingId: string | undefined
-  /** The template it names, for attribution by user, or to tell decisions under one tracking id apart. */
+  /** Template named by the event, for attribution by user, or to distinguish decisions under one tracking id. */
   readonly templateId: string | undefined
-  /** The end user by the source's name, 1 to 200 characters. */
+  /** The end user's id at the source, 1 to 200 characters. */
   readonly user: string | undefined
   /**
    * The person's e-mail address, as the source spells it. Absent where the source names none, and on events of a message
@@ -53,24 +56,27 @@ export interface NormalizedEvent {
    */
   readonly email?: string | undefined
   /**
-   * What makes it the same event when it arrives again: `id:` and the source's event id, or `digest:` and the SHA-256
-   * (base64url) of its content where there is none. At most 210 characters.
+   * Identity of the event when it arrives again: `id:` and the source's event id, or `digest:` and the SHA-256
+   * (base64url) of its content if it has no id. At most 210 characters.
    */
   readonly key: string
-  /** When it happened, Unix milliseconds, never after `receivedAt`. */
+  /** Time of the event in Unix milliseconds, never after `receivedAt`. */
   readonly occurredAt: number
-  /** A machine did it: a prefetching proxy, a link scanner. */
+  /** Whether the event was automated, such as by a prefetching proxy or a link scanner. */
   readonly automated: boolean
   /**
-   * The platform's own name of the message, where events that carry no tracking id can be told by it: equal for all events
-   * of one message to one recipient, at most 400 characters. Absent where the source has none.
+   * The platform's id of the message, to attribute events without a tracking id: equal for all events of one message to
+   * one recipient, at most 400 characters. Absent if the source has none.
    */
   readonly messageKey?: string | undefined
-  /** The clicked URL, or what stands for it; tells different links of one message apart. At most 2,000 characters. */
+  /** The clicked URL, or another identifier that distinguishes the links of a message. At most 2,000 characters. */
   readonly link: string | undefined
-  /** Of a suppressing event: the message was no e-mail, so that it says nothing about an address. */
+  /** On a suppressing event: the message was not an e-mail, so the event does not concern an address. */
   readonly otherChannel?: true
-  /** What a conversion is worth, 0 to a billion, in the unit of `currency`. Absent for other events, and where none is given. */
+  /**
+   * Value of a conversion, 0 to 1,000,000,000, in the unit of `currency`. Absent for other events and for conversions
+   * without a value.
+   */
   readonly value?: number | undefined
   /** ISO 4217 code of the value's currency, three capital letters. Absent where none is given. */
   readonly currency?: string | undefined
@@ -78,26 +84,26 @@ export interface NormalizedEvent {
   readonly timeZone?: string | undefined
 }
 
-/** Why an item of a body became no event: its place in the body (a JSON pointer) and what stands in the way. */
+/** Why an item of a body is not an event: its place in the body (a JSON pointer) and the reason. */
 export interface SkippedItem {
   readonly pointer: string
   readonly reason: string
-  /** True for what is known and means nothing here (lifecycle noise); false for what may want a look. */
+  /** True for known items without effect (lifecycle noise); false for items that may need attention. */
   readonly expected: boolean
   /** JSON pointer, within the item, of the member at fault. Absent where the item as a whole is. */
   readonly member?: string
 }
 
-/** What a source reports about an end user: traits by name, as a request's `attrs` would give them. */
+/** Traits of an end user reported by a source, by name, in the form of a request's `attrs`. */
 export interface ProfileUpdate {
   /** 1 to 200 characters. */
   readonly user: string
   readonly email: string | undefined
-  /** Scalars and arrays of them; null takes a trait away. */
+  /** Scalars and arrays of scalars; null removes a trait. */
   readonly traits: Readonly<Record<string, unknown>>
   /** Unix milliseconds. */
   readonly occurredAt: number
-  /** What makes it the same report when it arrives again, like the `key` of an event. */
+  /** Identity of the report when it arrives again, like the `key` of an event. */
   readonly key: string
 }
 
@@ -108,12 +114,12 @@ export interface Erasure {
   readonly key: string
 }
 
-/** What a body held. `items` counts what was recognized as an item, events and skipped ones alike. */
+/** The normalized content of a body. `items` counts recognized items, both events and skipped ones. */
 export interface Normalized {
   readonly items: number
   readonly events: ReadonlyArray<NormalizedEvent>
   readonly skipped: ReadonlyArray<SkippedItem>
-  /** The place of each skipped item among all items, rising. Absent where the source asks for no verdicts. */
+  /** The place of each skipped item among all items, in ascending order. Absent if the source needs no verdicts. */
   readonly skippedAt?: ReadonlyArray<number>
   readonly profiles?: ReadonlyArray<ProfileUpdate>
   readonly erasures?: ReadonlyArray<Erasure>

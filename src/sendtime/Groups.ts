@@ -205,8 +205,8 @@ export const timingOf = Effect.fnUntraced(function* (
     engagements: cells.engagements,
   }
   const organization = levelOf(whole, undefined)
-  // A request concerns one template or, if several have a variant with this id, a few. The same objects recur, so they
-  // serve as keys.
+  // Requests concern one template or, if several have a variant with this id, a few. Equal objects recur, so they serve
+  // as cache keys.
   const known = new Map<About | string, Levels>()
   const countedOf = (codes: Iterable<number>) => sumOf([...new Set(codes)].flatMap((code) => variants.get(code) ?? []))
   const levels = (about: ReadonlyArray<About>): Levels => {

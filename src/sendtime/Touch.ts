@@ -114,9 +114,9 @@ export interface Sending {
 const isEngagement = (event: EventName) => event === "open" || event === "other" || event === "conversion"
 
 /**
- * What became of a message, given all events attributed to it in any order and with any repetitions. Machine opens and
- * clicks, marked or told by their haste as in the tallies, are nobody's engagement. What is said to have
- * happened before the message was sent by no more than two hours (clocks differ) counts as at once.
+ * The sending and first engagement of a message, given all events attributed to it in any order and with any
+ * repetitions. Machine opens and clicks, marked or told by their haste as in the tallies, are nobody's engagement. What
+ * is said to have happened before the message was sent by no more than two hours (clocks differ) counts as at once.
  */
 export const sendingOf = (decidedAt: number, events: ReadonlyArray<AttributedEvent>): Sending => {
   const skewed = decidedAt - 2 * hourMillis

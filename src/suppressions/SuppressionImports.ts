@@ -15,7 +15,7 @@ export interface Imported {
 
 /** Adds the entries of a file to the suppression list. */
 export class SuppressionImports extends Context.Service<SuppressionImports, {
-  /** All or nothing; fails with every fault of the CSV (see `readCsv`). */
+  /** Imports all rows or none. Fails with `InvalidInput`, listing every fault of the CSV (see `readCsv`). */
   readonly importCsv: (org: OrgSlug, text: string) => Effect.Effect<Imported, InvalidInput>
 }>()("parlance/suppressions/SuppressionImports") {
   static readonly layer = Layer.effect(

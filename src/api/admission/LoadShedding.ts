@@ -103,11 +103,11 @@ const heldBy = (request: IncomingMessage): number => {
 }
 
 /**
- * Lets requests of a server wait that its gate does not let in yet, and refuses those that waited too long. What refusing
- * costs decides how much is left for those who are served: so, while many wait, connections that were just answered are not
- * read. What they ask for next waits in the system's own buffers, which costs nothing here.
+ * Lets requests of a server wait that its gate does not let in yet, and refuses those that waited too long. The cost of
+ * refusals reduces the capacity for served requests. So while many requests wait, connections that just got a response
+ * are not read, and their next requests wait in the operating system's buffers at no cost.
  *
- * `busy` returns the sockets with a request in work or waiting; a connection that rests has none.
+ * `busy` returns the sockets with a request in work or waiting; an idle connection has neither.
  */
 export const install = (
   server: Server,

@@ -3,8 +3,8 @@ import type { OpenApi } from "effect/http-api"
 // Parts of the OpenAPI document that are the same for all endpoints.
 
 /**
- * The same with objects open: members that are not named are ignored in what is asked, and may be added to what is
- * answered. Where they are refused, as in the settings of a source or a connection, the schema names none at all.
+ * A copy of a schema with open objects: unknown members are ignored in requests and may be added to responses. Schemas
+ * that refuse unknown members, such as the settings of a source or a connection, declare no properties.
  */
 const opened = (node: unknown): unknown => {
   if (Array.isArray(node)) return node.map(opened)

@@ -61,9 +61,9 @@ const member = (value: unknown): string | undefined =>
   typeof value === "string" && value.length <= maxMember && /^[\x21-\x7e]+$/.test(value) ? value : undefined
 
 /**
- * What to do about the request with which Salesforce tries a new callback's address. That request is not signed, has no
- * events, and wants a 200 whoever answers the call, a program or a person who is shown the key. Undefined for any other
- * request: all others must pass `check`. Anybody can send one, so show it as what it is and do not repeat the call.
+ * The handshake in which Salesforce tests a new callback's address; undefined for any other request, which must pass
+ * `check`. The handshake is unsigned, has no events, and expects a 200, whoever completes it. Because anybody can send
+ * one, show it as unverified and do not repeat the call.
  */
 export const handshakeOf = (headers: Verdict.Headers, body: Uint8Array): Handshake | undefined => {
   if (Object.hasOwn(headers, signatureName) || body.length > maxHandshakeBytes) return undefined

@@ -1,7 +1,7 @@
 import { type AttributedEvent, machineClicks, outcomesOf } from "./Outcomes.ts"
 
 /**
- * What an event of a decision did to its tallies.
+ * The effect of an event on the tallies of its decision.
  *
  *     counted      the first of its kind that a person did: learned from
  *     repeated     its kind was counted already; each counts once

@@ -4,7 +4,8 @@ import { isByCircumstance, isSpent, reasonOf } from "../../store/Attempts.ts"
 import { isDataFault } from "../../store/DataFault.ts"
 import { WorkFailed } from "../../store/WorkerProcess.ts"
 
-// What becomes of bodies whose intake failed. A body is `pending` until it is taken in or rejected; meanwhile it is
+// The states of bodies during processing, and after failures. A body is `pending` until it is processed or rejected.
+// Meanwhile it is
 //
 //     free ──────► in a batch ─────────────────► taken in
 //      ▲               │ │ │
