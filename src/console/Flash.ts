@@ -3,7 +3,7 @@ export const flashes: Readonly<Record<string, string>> = {
   "account-created": "The account has been created.",
   "account-removed": "The account has been removed.",
   "account-saved": "Your account has been saved.",
-  "body-replayed": "The body is looked at again. Events that were counted before are not counted twice.",
+  "body-replayed": "The payload is being read again. Events that were counted before are not counted twice.",
   "connection-added": "The connection has been set up. Test it before it is needed.",
   "connection-default": "Deliveries now use this connection.",
   "connection-disabled": "The connection has been disabled.",

@@ -356,7 +356,7 @@ describeShop("Templates in the console", (shop) => {
     }
     assert.notInclude((await editor.get(base)).text, "Old one")
     assert.include((await editor.get(`${base}?archived=true`)).text, "1 archived template")
-    assert.include((await editor.get(`${base}?archived=true&q=nothing`)).text, "Nothing is called that")
+    assert.include((await editor.get(`${base}?archived=true&q=nothing`)).text, "No matching templates")
     const page = (await editor.get(`${base}/old`)).text
     assert.include(page, "nobody gets it, whatever its variants say")
     assert.include(page, "template archived")

@@ -10,7 +10,7 @@ import { Icon, Mark } from "./Icon.tsx"
 import { Note } from "./Note.tsx"
 
 const nextTheme: Record<Theme, Theme> = { auto: "dark", dark: "light", light: "auto" }
-const themeNames: Record<Theme, string> = { auto: "as the device", dark: "dark", light: "light" }
+const themeNames: Record<Theme, string> = { auto: "system", dark: "dark", light: "light" }
 
 const Switcher = ({ current, organizations, role, session }: {
   readonly current: Organization | undefined

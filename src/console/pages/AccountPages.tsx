@@ -319,7 +319,7 @@ const removePage = (services: Services, visit: Visit) =>
           button="Remove the account"
         >
           <p>
-            {email} is signed out at once and loses every membership. What the account did stays in the audit log.
+            {email} is signed out at once and loses every membership. Its actions stay in the audit log.
           </p>
         </Confirm>
       </>

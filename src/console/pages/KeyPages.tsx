@@ -22,7 +22,7 @@ import { Console, decoded, type Fields, type Visit } from "../Routes.tsx"
 
 const decodeKey = decoder(KeyBody)
 
-const labels = { name: "Name", kind: "Kind", scopes: "What it may do", lifetime: "Works until", rate_limit: "Limit" }
+const labels = { name: "Name", kind: "Kind", scopes: "Scopes", lifetime: "Expires", rate_limit: "Limit" }
 
 const lifetimes: ReadonlyArray<readonly [string, string]> = [
   ["", "It is revoked"],

@@ -54,7 +54,7 @@ const requirement = ({ can, org, session }: Visit, faults: ReadonlyArray<Fault>)
     <Card
       title="Second factor"
       lead={org.require_second_factor
-        ? "Required. Members who sign in with a password enter a code of an authenticator app as well. Members without one set it up when they next sign in."
+        ? "Required. Members who sign in with a password enter a code of an authenticator app as well. Members without an authenticator app set one up when they next sign in."
         : "Optional. Members can sign in with a password alone."}
       actions={can("updateOrganization")
         ? (
@@ -91,7 +91,7 @@ const list = Effect.fnUntraced(
           <Card kind="flush">
             {members.length === 0
               ? (
-                <Empty title="Nobody is a member yet" action={invite}>
+                <Empty title="No members yet" action={invite}>
                   Invite the people who are to write and to watch; each gets a link.
                 </Empty>
               )

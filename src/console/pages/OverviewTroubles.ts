@@ -165,7 +165,7 @@ export const eventTroubles = (base: string, arriving: ReadonlyArray<Arrival>): R
         what: "events",
         href: `${base}/sources/${source}/inbox`,
         title: `${nameOf(source)}: ${count(notUnderstood)} not understood`,
-        detail: "Some recent payloads could not be read. Fix the source, then replay them.",
+        detail: "Some recent payloads could not be read. They are kept: fix the source, then replay them.",
       }]
       : []),
   ])
@@ -197,7 +197,7 @@ export const templateTroubles = (
           what: "template",
           href,
           title: `${template.id}: active variants without traffic`,
-          detail: `${quoted(idle)}. Check their audience: no recent user may match.`,
+          detail: `${quoted(idle)}. Check their audience: perhaps no recent user matches.`,
         }]
         : []),
     ]

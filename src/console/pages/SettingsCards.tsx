@@ -26,7 +26,7 @@ export const labels = {
   time_zone: "Time zone",
   exploration_floor: "Share always chosen at random",
   holdout_share: "Share of the people held out",
-  holdout_content: "What they get",
+  holdout_content: "Holdout content",
   conversion_events: "Names of conversions",
   tracking: "Measured events",
   tracking_url: "Address of tracked links",

@@ -23,7 +23,7 @@ const from: Readonly<Record<string, Words>> = {
     label: "Sender address",
     hint: "Such as news@example.com; the platform must be allowed to send for its domain.",
   },
-  from_name: { label: "Sender name", hint: "The sender name in mail programs." },
+  from_name: { label: "Sender name", hint: "The name that mail programs show beside the address." },
   reply_to: { label: "Address for replies" },
 }
 
@@ -150,7 +150,7 @@ export const connectionWords: { readonly [platform in PlatformName]: Readonly<Re
     },
     region,
     endpoint,
-    allow_repeats: { label: "May somebody get several messages of this campaign?", hint: "Yes unless set." },
+    allow_repeats: { label: "Can one person get several messages of this campaign?", hint: "Yes unless set." },
     api_key: { label: "API key", hint: "A server-side key." },
   },
   customerio: {

@@ -92,7 +92,7 @@ export const Pictures = ({ path, series: { hours, points, stepMinutes }, zone }:
               attempts repeated.
             </p>
           }
-          caption={`What became of messages, per minute${
+          caption={`Messages by state, per minute${
             stepMinutes === 1 ? "" : ` on the average of ${length}`
           }. Failed ones are not tried again; an attempt that is repeated failed for now.`}
           headings={[from, "Sent per minute", "Failed per minute", "Repeated per minute"]}

@@ -124,7 +124,7 @@ export const ChangeList = ({ caption, entries, pathOf, subjectOf, zone }: {
             {shown === undefined || changes === null
               ? text === "" ? null : <p class="small details">{text}</p>
               : changes.fields.length === 0
-              ? <p class="small muted">It left everything as it was.</p>
+              ? <p class="small muted">No changes.</p>
               : isShort(entry, shown)
               ? <Fields shown={shown} />
               : (
@@ -156,7 +156,5 @@ export const WholeChange = ({ entry: { changes, details } }: { readonly entry: A
       ? <p class="muted">Nothing more is kept of it.</p>
       : <pre class="details" tabIndex={0}>{JSON.stringify(details, null, 2)}</pre>
   }
-  return changes.fields.length === 0
-    ? <p class="muted">It left everything as it was.</p>
-    : <Fields shown={shownOf(changes, mostAlone)} />
+  return changes.fields.length === 0 ? <p class="muted">No changes.</p> : <Fields shown={shownOf(changes, mostAlone)} />
 }

@@ -41,7 +41,7 @@ const ask = (visit: Visit, sent: Fields = {}, faults: ReadonlyArray<Fault> = [])
         <PageHead
           title="Erase a person"
           back={back(visit)}
-          lead="For somebody who asks to be erased. The profile tells the other name of the same person."
+          lead="For people who ask for erasure. The profile shows the other id of the same person."
         />
         <ErrorSummary
           faults={faults.map((fault) =>
@@ -106,7 +106,8 @@ const confirm = (visit: Visit, person: { readonly user_id?: string; readonly ema
           </dl>
           <p>
             Deletes the profile, sticky choices and send times. Takes the name out of decisions, events and deliveries.
-            Cancels queued messages. Empties received bodies that contain the name. Counts stay: they name nobody.
+            Cancels queued messages. Empties received bodies that contain the name. Counts stay, because they contain no
+            personal data.
           </p>
           <p>
             <b>It cannot be undone.</b>

@@ -194,7 +194,7 @@ const importForm = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fau
           <Card kind="flush">
             <Table
               caption="Nothing was imported: correct these lines"
-              headings={["Line", "What is wrong"]}
+              headings={["Line", "Fault"]}
               rows={faults.slice(0, 100).map(({ detail, pointer }) => [pointer.replace("/line/", ""), detail])}
             />
           </Card>

@@ -181,7 +181,7 @@ export const DecisionCard = ({ decision, org, withLink }: {
               <dt>Message</dt>
               <dd>
                 <a href={`${deliveriesPath(org.slug)}/${delivery.id}`}>
-                  {delivery.state === "sent" ? "Sent" : "Queued"} to {delivery.email ?? "somebody erased"}
+                  {delivery.state === "sent" ? "Sent" : "Queued"} to {delivery.email ?? "an erased person"}
                 </a>
                 {delivery.reason === null ? null : `: ${delivery.reason}`}
               </dd>
@@ -192,7 +192,7 @@ export const DecisionCard = ({ decision, org, withLink }: {
       </div>
       {decision.events.length === 0 ? <p class="pad muted">Nothing has been reported about it.</p> : (
         <Events
-          caption={decision.moreEvents ? "The first 200 events" : "What was reported"}
+          caption={decision.moreEvents ? "The first 200 events" : "Events"}
           events={decision.events}
           zone={org.time_zone}
         />

@@ -62,7 +62,7 @@ export const RateOverTime = (shown: Shown) => {
     <Figure
       id="rate"
       title={`${capital(rateName(objective))} over time`}
-      caption={`The model of each variant at the end of each ${series.step}: its rate up to then, and around it the ` +
+      caption={`The estimated rate of each variant at the end of each ${series.step}, and around it the ` +
         `band that holds the true rate in 95 % or more of the cases. Bands that narrow and part show which is better.`}
       headings={[`Up to the end of the ${series.step}`, ...lines.map(({ name }) => name)]}
       rows={series.points.toReversed().map(({ end, variants }) => [
@@ -202,7 +202,7 @@ export const GainOverTime = (shown: Shown) => {
   return (
     <Figure
       id="gain"
-      title="Gain over an even choice"
+      title="Lift vs. random split"
       lead={
         <>
           <p class="headline">{gainSentence(series)}</p>

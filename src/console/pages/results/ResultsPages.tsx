@@ -227,7 +227,7 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
               to <Time at={found.window.to} zone={org.time_zone} />
               {found.window.half_life_days === null
                 ? "."
-                : `; an outcome counts half after ${Math.round(found.window.half_life_days)} days.`}
+                : `; older results count less (half after ${Math.round(found.window.half_life_days)} days).`}
             </span>
           }
           actions={<Live />}

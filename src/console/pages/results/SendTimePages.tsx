@@ -163,7 +163,7 @@ const Day = ({ hours }: Pick<TemplateSendTimes, "hours">) => {
 const Learned = ({ basis, levels, tau_hours: tau, variants }: TemplateSendTimes) => {
   const [template, organization] = levels
   return (
-    <Card kind="flush" title="What it is learned from">
+    <Card kind="flush" title="Data behind send times">
       <div data-live="learned">
         <p class="padded">
           {basis === "template"
@@ -243,7 +243,7 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
           )}
         {found.hours.length === 0 ? null : <Learned {...found} />}
         <div data-live="timing">
-          <Timing timing={found.timing} title="What it gains" />
+          <Timing timing={found.timing} title="Lift from send times" />
         </div>
         <p class="small muted">
           Times come from Delay, and from Deliver where it is asked to choose them. {Math.round(100 * explorationShare)}

@@ -32,7 +32,7 @@ export interface Verdict {
   readonly badge: string
   readonly headline: string
   readonly detail: string
-  /** Conditions for a winner: how much of it there is, 0 to 1. */
+  /** The conditions for a winner, each with its present state. */
   readonly steps: ReadonlyArray<{ readonly what: string; readonly now: string; readonly done: boolean }>
 }
 

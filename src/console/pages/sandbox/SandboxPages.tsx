@@ -100,7 +100,7 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
         />
         {isSandbox(org.slug) || !hasSandbox ? null : (
           <Note>
-            What test keys did is kept apart: <a href={`${inSandbox}/people`}>people and messages</a>,{" "}
+            Activity of test keys is kept apart: <a href={`${inSandbox}/people`}>people and messages</a>,{" "}
             <a href={`${inSandbox}/deliveries`}>deliveries</a>, <a href={`${inSandbox}/suppressions`}>suppressions</a>
             {" "}
             and <a href={`${inSandbox}/sources/events/inbox?all=true`}>received events</a> of the sandbox.

@@ -48,7 +48,7 @@ const Explained = ({ run, zone }: { readonly run: DryRun; readonly zone: string 
     >
       {run.items === 0 ? <p class="pad muted">The list of items is empty.</p> : (
         <Table
-          caption="What comes out of each item"
+          caption="Events by item"
           headings={["Item", "Result", "Found"]}
           rows={run.explained.map((one) => [
             <code>{one.pointer === "" ? "the body" : one.pointer}</code>,

@@ -42,7 +42,7 @@ export const sourceWords: { readonly [source in SourceId]: Readonly<Record<strin
   },
   provider_e: {
     key_encoding: {
-      label: "What the signature key is",
+      label: "Type of signature key",
       hint: "text unless set. base64: its characters stand for bytes.",
     },
   },

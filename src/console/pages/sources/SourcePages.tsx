@@ -413,8 +413,8 @@ const removePage = Effect.fnUntraced(function* (services: Services, visit: Visit
         <PageHead title={`Remove ${title}?`} back={{ href: at, label: title }} />
         <Confirm action={`${at}/remove`} csrf={visit.session.csrfToken} back={at} button="Remove the source">
           <p>
-            Its secrets and settings are forgotten, and what it sends is refused from now on. What came in stays, with
-            all that was learned from it.
+            Its secrets and settings are deleted, and its webhooks are refused from now on. Received events are kept,
+            with all that was learned from it.
           </p>
         </Confirm>
       </>

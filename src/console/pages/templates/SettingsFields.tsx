@@ -15,7 +15,7 @@ export const settingsLabels = {
   open: "Weight of an open",
   conversion: "Weight of a conversion",
   negative: "Weight of a negative signal",
-  sticky_hours: "Sticky hours",
+  sticky_hours: "Keep the same variant, hours",
   holdout: "Holdout",
   holdout_share: "Share held out",
   holdout_copy_id: "Fixed variant",

@@ -97,7 +97,7 @@ const form = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = 
           <Card kind="flush">
             <Table
               caption={faults.length > shownFaults ? `The first ${shownFaults} faults by line` : "Faults by line"}
-              headings={["Place", "What is wrong", "The line"]}
+              headings={["Place", "Fault", "The line"]}
               rows={faults.slice(0, shownFaults).map(({ detail, pointer }) => {
                 const [, , line = "1", column = "1"] = pointer.split("/")
                 return [

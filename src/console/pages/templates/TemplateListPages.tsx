@@ -138,7 +138,7 @@ const list = Effect.fnUntraced(function* (services: Services, { can, org, query 
             ? which === "archived"
               ? (
                 <Empty title="Nothing is archived" action={<a class="button" href={here}>Templates in use</a>}>
-                  What is archived is listed here, with its results, until it is restored or deleted.
+                  Archived templates are listed here, with their results, until it is restored or deleted.
                 </Empty>
               )
               : (
@@ -148,7 +148,7 @@ const list = Effect.fnUntraced(function* (services: Services, { can, org, query 
               )
             : shown.length === 0
             ? (
-              <Empty title="Nothing is called that" action={<a class="button" href={start}>Show all</a>}>
+              <Empty title="No matching templates" action={<a class="button" href={start}>Show all</a>}>
                 No name and no id contains “{search}”.
               </Empty>
             )
