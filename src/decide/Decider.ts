@@ -19,18 +19,18 @@ export class Decider extends Context.Service<Decider, {
   /** Chooses and renders. Stores nothing and counts nothing: that is up to the caller, such as Deliver. */
   readonly plan: (org: string, request: DecideRequest) => Effect.Effect<Plan>
   /**
-   * Stores a plan without other effects. Returns the decision that stands. Fails with `BufferFull` when the database is
-   * down and the write buffer is full.
+   * Stores a plan without other effects. Returns the decision that stands. Fails with `BufferFull` when too many writes
+   * wait for the database, or it has been down for too long.
    */
   readonly store: (plan: Plan) => Effect.Effect<Outcome, BufferFull>
   /**
-   * Plans, stores the plan and counts the outcome. Fails with `BufferFull` when the database is down and the write
-   * buffer is full.
+   * Plans, stores the plan and counts the outcome. Fails with `BufferFull` when too many writes wait for the database,
+   * or it has been down for too long.
    */
   readonly decide: (org: string, request: DecideRequest) => Effect.Effect<Outcome, BufferFull>
   /**
    * Decides for several templates: one outcome for each item, in their order. No item affects another one. Fails with
-   * `BufferFull` when the database is down and the write buffer is full.
+   * `BufferFull` when too many writes wait for the database, or it has been down for too long.
    */
   readonly decideBatch: (
     org: string,

@@ -30,7 +30,7 @@ export interface Work {
   readonly sizes: StepSizes
   /** When it began, Unix milliseconds. */
   readonly now: number
-  /** A person may inspect the kept bodies, so they are searched. */
+  /** Whether a person reads the report, which makes it worth counting the remaining data. */
   readonly isReported: boolean
   /**
    * Runs one step and stores its counts, in a transaction that is alone in changing events of the organization. Fails

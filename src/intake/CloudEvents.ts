@@ -52,7 +52,7 @@ interface CloudEvent {
 
 const attributes = ["id", "source", "specversion", "type"] as const
 
-/** Reads an event with the default shape, given its type, its data and members to ignore. */
+/** Reads an event as an item of the default shape, which defines its types, its data and the events without effect. */
 const read = (
   event: CloudEvent,
   receivedAt: number,

@@ -151,7 +151,8 @@ const makeSecrets = (box: SecretBox["Service"]) => {
 /** The messaging platforms that report to an organization: how they sign, and how what they send is read. */
 export class WebhookSources extends Context.Service<WebhookSources, {
   /**
-   * Creates or updates a source. Fails with `InvalidInput`, listing every fault, when the result would not be valid.
+   * Creates or updates a source. Fails with `InvalidInput`, listing every fault, when the result would not be valid, with
+   * `NoSecretKey` when there is no key to encrypt the secret with, and with `SecretFileFaulty` when its file is faulty.
    */
   readonly put: (
     org: OrgSlug,

@@ -9,7 +9,7 @@ export interface LinkOptions {
   readonly budget?: Budget
 }
 
-/** Most distinct link domains checked in one text, which bounds the text added to it. */
+/** Most links to the tagged domains in one text, which bounds the text added to it. */
 const maxLinks = 5_000
 
 /** Hosts beyond ASCII that are brought to their ASCII form in one text, which takes microseconds for each. */
@@ -171,7 +171,7 @@ class NameMatch {
   }
 
   #compare(code: number): void {
-    // The name ends at the end of the text, so no equals sign follows.
+    // Past the end of the parameter's name, charCodeAt returns NaN, which equals no character.
     this.#found = code === parameterName.charCodeAt(this.#found) ? this.#found + 1 : -1
   }
 }
@@ -182,7 +182,7 @@ class NameMatch {
  */
 const hostOf = (reader: ValueReader): { readonly host: string; readonly end: number } | undefined => {
   let host = ""
-  // The text up to the last character that is not white space.
+  // Length of `host` up to its last character that is not white space.
   let length = 0
   let end = reader.begin
   for (let code = reader.code; code !== -1; reader.advance(), code = reader.code) {

@@ -73,8 +73,8 @@ export class Reactions extends Context.Service<Reactions, {
   /** Takes a reaction without waiting for the store. One that finds no room is dropped and counted. */
   readonly note: (reaction: Reaction) => void
   /**
-   * Answers once the reaction is committed, or from memory while the store is out. Fails with `BufferFull` when the
-   * database is down and the write buffer is full.
+   * Answers once the reaction is committed, or from memory while the store is out. Fails with `BufferFull` when too
+   * many writes wait for the database, or it has been down for too long.
    */
   readonly record: (reaction: Reaction) => Effect.Effect<{ readonly durable: boolean }, GroupCommit.BufferFull>
 }>()("parlance/tracking/Reactions") {

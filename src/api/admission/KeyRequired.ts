@@ -8,7 +8,7 @@ import { Refusals } from "./Refusals.ts"
 
 const details: { readonly [reason in KeyRejected["reason"]]: string } = {
   missing: "No API key: send it in the header X-Api-Key, or as `Authorization: Bearer`",
-  // An unknown id and a wrong secret get the same text, so that ids cannot be guessed.
+  // For an unknown id as well as for a wrong secret of a known one.
   unknown: "The API key is not known here",
   expired: "The API key has expired",
   revoked: "The API key has been revoked",

@@ -116,7 +116,7 @@ export const install = (
 ): { readonly busy: () => ReadonlySet<Socket> } => {
   // Long: short callbacks that share the state of one server and call each other in a circle (work, let in, wait).
   const longest = { waitMillis, restMillis, ...options }
-  // Connections whose requests count as in work.
+  // Requests that count as in work.
   const inWork = new Set<InWork>()
   const waiting = {
     management: new Line<Waiting>(),
@@ -161,7 +161,7 @@ export const install = (
     socket.pause()
     resting.enter(socket, performance.now())
     gate.resting = resting.size
-    // Every reader of the load wakes the gate, even if no other work is left.
+    // The periodic check resumes the connection, so it must run even if there is no other work.
     watch()
   }
 
@@ -283,7 +283,7 @@ export const install = (
       watching = false
       watch()
     }, lookMillis)
-    // The connection need not stay alive for this timer.
+    // The timer must not keep the process alive.
     if (timer instanceof Object && "unref" in timer && typeof timer.unref === "function") timer.unref()
   }
 

@@ -21,7 +21,7 @@ export const Connection = Schema.Struct({
   enabled: Schema.Boolean,
   paused: Schema.Boolean,
   default: Schema.Boolean.annotate({
-    description: "Whether Deliver uses this connection; one enabled connection is the default",
+    description: "Whether this is the default. Deliver sends through the default among the enabled connections",
   }),
   in_use: Schema.Boolean,
   trouble: Schema.NullOr(Schema.Struct({
@@ -33,7 +33,7 @@ export const Connection = Schema.Struct({
     until: Schema.NullOr(Schema.String).annotate({
       description: "Time of the next attempt; null for a refusing connection, which must be resumed",
     }),
-  })).annotate({ description: "Why the connection is not sending at full speed; null if it works normally" }),
+  })).annotate({ description: "Why the connection sends no messages now; null if it works normally" }),
   complaint_address: Schema.NullOr(Schema.String).annotate({
     description: "Address for the feedback loops of mailbox providers (complaints); null without a `bounce_domain`",
   }),

@@ -154,10 +154,7 @@ const bytesOf = (
   })
 }
 
-/**
- * Checks type, encoding and declared size of a body before it is read. Fails with `UnsupportedMediaType` or
- * `PayloadTooLarge`.
- */
+/** The problem of a body that can be refused before it is read, by its type, encoding or declared size. */
 const refusal = (
   { headers }: HttpServerRequest.HttpServerRequest,
   limit: number,

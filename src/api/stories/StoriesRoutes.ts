@@ -112,7 +112,7 @@ export const layer = HttpApiBuilder.group(
           if (first === undefined || second !== undefined) {
             return yield* invalid([{
               pointer: "tracking_id",
-              detail: `must be given alone: exactly one of ${asks.join(", ")}`,
+              detail: `exactly one of ${asks.join(", ")} is required`,
             }])
           }
           const { name: kind, text } = first

@@ -264,7 +264,7 @@ const read = (item: unknown, batch: Batch, options: Settings & { readonly receiv
     case "delete":
       return readDelete(item, call)
     case undefined:
-      // A customer's own mapping may change the type of a value.
+      // A mapping made by the customer may omit the type of the call.
       return event === undefined ? faulty("has no type, such as track") : readTrack(item, event, call, options)
     default:
       return otherCalls.has(type)

@@ -287,13 +287,13 @@ export const insertDecisions: (
  */
 export class DecisionLog extends Context.Service<DecisionLog, {
   /**
-   * Answers once the decision is committed, or from memory while the store is down. Fails with `BufferFull` when the
-   * database is down and the write buffer is full.
+   * Answers once the decision is committed, or from memory while the store is down. Fails with `BufferFull` when too
+   * many writes wait for the database, or it has been down for too long.
    */
   readonly record: (decision: Decision) => Effect.Effect<Recorded, GroupCommit.BufferFull>
   /**
-   * Records several decisions. Returns the results in order, once all are recorded. Fails with `BufferFull` when the
-   * database is down and the write buffer is full.
+   * Records several decisions. Returns the results in order, once all are recorded. Fails with `BufferFull` when too
+   * many writes wait for the database, or it has been down for too long.
    */
   readonly recordAll: (
     decisions: ReadonlyArray<Decision>,

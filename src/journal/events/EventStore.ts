@@ -169,7 +169,7 @@ const eventColumns = {
 
 /**
  * Inserts events: attributed ones once for each decision, others as waiting or as a person's. Returns the events that
- * were not in the partition yet. The others had been received with a different time, which `unknown` compares.
+ * were not in the partition yet. The others had been received before with a different event time: `unknown` searches by that time.
  */
 export const insertEvents = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,

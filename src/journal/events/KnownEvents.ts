@@ -96,7 +96,7 @@ export interface Known {
 export class KnownEvents extends Context.Service<KnownEvents, {
   /**
    * Finds the events, all of one organization and source, that were received before. With `enter`, remembers the others
-   * as being received. Fails with `SqlError` when the database does not respond.
+   * as being received. Fails with `BufferFull` when the database cannot be asked.
    */
   readonly find: (
     events: ReadonlyArray<EventRef>,
