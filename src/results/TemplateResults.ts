@@ -106,8 +106,12 @@ export const WinnerResults = Schema.Struct({
     Schema.Literals(["undecided", "winner", "firm_winner", "no_difference"]),
     "The verdict on all decisions, whatever the window and segment; looked at once an hour. `no_difference`: whichever " +
       "active variant is chosen, less than 1 % of the rate can be lost (with a probability of 95 %). `winner`: the leader " +
-      `is the best with a probability of 95 %, with evidence against each of the others; in ${stoppingRule.simulated.runs} ` +
-      `simulations of two equally good variants (1,000 decisions a day, 45 days, daily looks) ${stoppingRule.simulated.winners} had one. ` +
+      `is the best with a probability of ${100 * stoppingRule.probability.later} % ` +
+      `(${
+        100 * stoppingRule.probability.first
+      } % in the first ${stoppingRule.probability.firstDays} days), with evidence ` +
+      `against each of the others; in ${stoppingRule.simulated.runs} simulations of two equally good variants (1,000 decisions a day, 45 days, daily looks) ` +
+      `${stoppingRule.simulated.winners} had one. ` +
       "`firm_winner`: equally good variants ever bring it about with a " +
       "probability of at most 1 %, however often one looks; weaker variants are soon hardly shown, so that it takes a large " +
       "lift, much traffic or a higher exploration floor. Each after 7 days and 100 matured sends of the leader. " +

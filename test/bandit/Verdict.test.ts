@@ -39,6 +39,18 @@ describe("the verdict", () => {
     assert.strictEqual(judge(clear, { active: ["b"] }).verdict, "undecided")
   })
 
+  it("needs a higher probability of being best in the first three weeks", () => {
+    // Probabilities of 96, 98 and 99 %.
+    const [low, middle, high] = [35, 36, 37].map((clicks) => ({ a: [1000, 30], b: [1000, clicks] } as const))
+    const verdicts = (days: number) =>
+      [low, middle, high].map((daily) => {
+        const rows = rowsOf(daily!).map((row) => ({ ...row, start: row.start - (days - 10) * day }))
+        return judge([...rows, ...rowsOf({ a: [1, 0], b: [1, 0] }, 1)]).verdict
+      })
+    assert.deepStrictEqual(verdicts(10), ["undecided", "undecided", "winner"])
+    assert.deepStrictEqual(verdicts(25), ["undecided", "winner", "winner"])
+  })
+
   it("is undecided while the evidence is weak", () => {
     assert.strictEqual(judge(rowsOf({ a: [120, 3.6], b: [120, 5] })).verdict, "undecided")
   })
