@@ -41,7 +41,7 @@ const kinds: Readonly<Record<string, string>> = {
 
 const described = (kind: string) => kinds[kind] ?? "a reserved address"
 
-/** What kind of address is refused without being listed; undefined for public ones. */
+/** The kind of an address that is refused unless it is listed; undefined for public addresses. */
 const specialKind = (address: Address): string | undefined => {
   if (address instanceof ipaddr.IPv4) return address.range() === "unicast" ? undefined : address.range()
   // Networks without IPv4 reach all of it by this prefix, the private part too.
@@ -74,7 +74,7 @@ export class AddressGuard extends Context.Service<AddressGuard, {
   readonly isListed: (address: string) => boolean
   /**
    * Looks a name up for a socket and hands out only addresses that may be connected to; `AddressRefused` when there are
-   * none. What it judged is what the socket connects to, so that a second answer of the DNS changes nothing.
+   * none. The socket connects to the address that was checked, so that a second DNS answer changes nothing.
    */
   readonly lookup: LookupFunction
   /** The same, for listed addresses only. */

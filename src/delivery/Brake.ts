@@ -48,7 +48,7 @@ interface Answer {
  * The brake trips if the refusals came from recipients at several domains. Otherwise a few domains may refuse, such as one that
  * is gone, and no message to them (`suspects`) is to be sent until messages to other domains have been answered.
  * Where there are no others to send, call `noOthers`. Only final refusals and acceptances count. Tripped, a brake stays so: start
- * with another one when somebody says that the cause is removed.
+ * with another one when a person confirms that the cause is removed.
  */
 export class Brake {
   private answers: ReadonlyArray<Answer>
@@ -59,7 +59,7 @@ export class Brake {
   /** Refusals by suspected domains that are let pass, because there was no other domain to try. */
   private letPass = 0
 
-  /** `state` is what an earlier owner of the lane remembered. */
+  /** `state` comes from an earlier owner of the lane. */
   constructor(state: BrakeState | null = null) {
     // Earlier releases kept no domains: their answers are not known here.
     this.answers = (state?.answers ?? []).map((text) => ({ domain: text.slice(1), isRefused: text[0] === "x" }))

@@ -33,7 +33,7 @@ export interface Composition {
 /** The effect that an action would have now. */
 export interface BulkPreview {
   readonly kind: BulkKind
-  /** With the upper time bound that keeps what happens after the preview out of the action. */
+  /** With an upper time bound, so that the action leaves out changes after the preview. */
   readonly filter: BulkFilter & { readonly until: Date }
   readonly matched: number
   /** Deliveries that fit the filter and stay as they are, because their content was erased with their recipient. */

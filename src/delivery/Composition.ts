@@ -45,7 +45,7 @@ const prefixes: ReadonlyMap<string, number> = new Map([["blockquote", 2], ["ul",
 /** How to act on HTML that cannot be turned into plain text. */
 const remedy = "Simplify the HTML, or add a `text` variable"
 
-/** What the service needs to know about HTML before it works on it. */
+/** Facts about an HTML text that the service needs before it changes the text. */
 interface Outline {
   readonly isTooDeep: boolean
   /** No plain text made from it is much longer. Unit: characters. */

@@ -50,7 +50,7 @@ export type FailureScope = "connection" | "recipient"
  *     slow-down   the platform wants less: the message stays as it was, and all messages of the scope wait
  *     yielded     given up on request before any part of the message was sent: the message stays as it was
  *     refused     the platform will never take this message
- *     unfit       the message cannot be made into what the platform takes; the platform was not asked
+ *     unfit       the message cannot be written in the platform's format; no request was made
  *     broken      the platform takes nothing from us (credentials, settings): the message stays, the connection stops
  */
 export type SendResult =
@@ -116,5 +116,5 @@ export interface ConnectionInput {
   readonly secrets: Readonly<Record<string, string>>
 }
 
-/** The faults of what was entered, with pointers such as `/settings/host` and `/secrets/password`. */
+/** The faults of an input, with pointers such as `/settings/host` and `/secrets/password`. */
 export type Faults = ReadonlyArray<Fault>

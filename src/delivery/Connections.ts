@@ -22,7 +22,7 @@ import { DkimSigning } from "./dkim/DkimSigning.ts"
 import { signerOf } from "./dkim/SigningKeys.ts"
 import { Settings as SinkSettings } from "./connections/Sink.ts"
 
-/** What an administrator enters. What is absent stays as it is; secrets are merged by name, the others replaced whole. */
+/** Input of an administrator. Absent members stay unchanged; secrets are merged by name, other members replaced whole. */
 export const ConnectionChange = Schema.Struct({
   /** The messaging platform; cannot be changed afterwards. */
   platform: Schema.optionalKey(Schema.Literals(Object.keys(platforms) as [PlatformName, ...Array<PlatformName>])),
@@ -31,10 +31,10 @@ export const ConnectionChange = Schema.Struct({
   secrets: Schema.optionalKey(Schema.Record(Schema.String, Schema.NullOr(Schema.String))),
   /** False: nothing leaves through it, and it does not count as a connection. Default true. */
   enabled: Schema.optionalKey(Schema.Boolean),
-  /** True: what is due waits. Default false. */
+  /** True: due messages wait. Default false. */
   paused: Schema.optionalKey(Schema.Boolean),
   /**
-   * True: it carries what is delivered, instead of the one that did. The first one is the default by itself; while the
+   * True: deliveries use it instead of the earlier default. The first connection becomes the default by itself; while the
    * default one is switched off, the first of the others by name carries.
    */
   default: Schema.optionalKey(Schema.Boolean),
@@ -51,7 +51,7 @@ export interface Trouble {
   readonly until: string
 }
 
-/** A connection that is paused because the platform refused too many messages. It goes on when somebody resumes it. */
+/** A connection that is paused because the platform refused too many messages. It goes on when a person resumes it. */
 export interface Refusing {
   readonly state: "refusing"
   readonly reason: string
@@ -103,7 +103,7 @@ const fromRow = ({ refusing, secrets, trouble, ...row }: Row): ConnectionSetup =
 
 const versionOf = ({ name, updatedAt }: Pick<Row, "name" | "updatedAt">) => `${name} ${updatedAt.getTime()}`
 
-/** What the audit log compares of a connection; of its secrets only whether they are there, or others than before. */
+/** The members of a connection that the audit log compares; for secrets only whether they are set or have changed. */
 const fieldsOf = (
   row: Pick<Row, "platform" | "enabled" | "paused" | "refusing" | "isDefault" | "secrets">,
   settings: Fields,
@@ -215,7 +215,7 @@ const makePut = ({ box, changes, clock, opened, rows, sql }: Surroundings) => {
         before === undefined ? undefined : fieldsOf(before, was, new Set()),
         fieldsOf(after!, is, replaced),
       )
-      // What happens to its magic recipients is kept there.
+      // Events of its magic recipients are kept in the sandbox.
       if (platform === "sink") yield* ensureSandbox(sql, org)
       yield* changes.bump(org)
       return after!
@@ -259,7 +259,7 @@ const makeBrake = ({ changes, clock, found, one, sql }: Surroundings) => {
       yield* lockOrganization(sql, org)
       const before = yield* found(org, name)
       if (!before.paused && before.refusing === null) return before
-      // A new version: what the lane remembers of refusals is forgotten.
+      // A new version: the lane forgets earlier refusals.
       const [after] = yield* sql<Row>`
         UPDATE connections c SET paused = FALSE, refusing = NULL, trouble = NULL, updated_at = ${now}
         WHERE c.org_slug = ${org} AND c.name = ${name}
@@ -276,9 +276,9 @@ const makeBrake = ({ changes, clock, found, one, sql }: Surroundings) => {
   return { refuse, resume }
 }
 
-/** The ways out of an organization: messaging platforms with its credentials, of which one carries what is delivered. */
+/** The ways out of an organization: messaging platforms with its credentials, of which one is in use for deliveries. */
 export class Connections extends Context.Service<Connections, {
-  /** Sets a connection up, or changes it; refuses what is not valid with every fault. */
+  /** Creates or changes a connection. Fails with `InvalidInput` and every fault when the input is not valid. */
   readonly put: (
     org: OrgSlug,
     name: string,
@@ -301,7 +301,7 @@ export class Connections extends Context.Service<Connections, {
   readonly refuse: (org: OrgSlug, active: ActiveConnection, reason: string) => Effect.Effect<boolean, SqlError>
   /** Lets a paused or refusing connection send again. */
   readonly resume: (org: OrgSlug, name: string) => Effect.Effect<ConnectionSetup, ConnectionNotFound>
-  /** Notes what is the matter with a connection, for people to see; null when it works again. */
+  /** Stores the trouble of a connection, which the console shows; null when it works again. */
   readonly note: (org: OrgSlug, name: string, trouble: Trouble | null) => Effect.Effect<void>
 }>()("parlance/delivery/Connections") {
   static readonly layer = Layer.effect(

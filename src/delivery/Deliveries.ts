@@ -15,7 +15,7 @@ export interface Listing extends DeliveryFilter {
   readonly limit: number
 }
 
-/** What waits is counted up to this many: beyond, the exact number helps nobody and takes long to find. */
+/** Largest number of waiting messages that is counted: larger numbers take long to count and help little. */
 export const countedAtMost = 50_000
 
 const nameOf = ({ id }: Delivery) => `id ${id}`
@@ -56,7 +56,7 @@ export interface RecentEnds {
   readonly failed: number
 }
 
-/** What is queued, on its way and gone, for people to look at and to change. */
+/** Lists and changes messages that are queued, being sent and finished. */
 export class Deliveries extends Context.Service<Deliveries, {
   /** The latest first. */
   readonly list: (org: OrgSlug, listing: Listing) => Effect.Effect<ReadonlyArray<Delivery>>
@@ -94,7 +94,7 @@ export class Deliveries extends Context.Service<Deliveries, {
         return yield* row === undefined ? new DeliveryNotFound({ id }) : readDetail(row)
       })
 
-      /** The delivery, locked against whoever would send it now. */
+      /** The delivery, locked so that no lane sends it meanwhile. */
       const locked = Effect.fnUntraced(function* (org: OrgSlug, id: string) {
         const [row] = yield* sql<Delivery>`
           SELECT ${columns} FROM deliveries d WHERE d.org_slug = ${org} AND d.id = ${id} FOR UPDATE`

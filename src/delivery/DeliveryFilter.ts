@@ -38,7 +38,7 @@ const textOf = (most: number) =>
     ),
   )
 
-/** What each member of a filter on the wire means. */
+/** The meaning of each member of a filter on the wire. */
 export const filterDescriptions = {
   since:
     "Only deliveries that ended at this time or later (ISO 8601). One that has not ended counts by the time at which " +

@@ -26,9 +26,9 @@ export interface DeliveryPoint {
   readonly failed: number
   /** Attempts that failed and are repeated. */
   readonly retried: number
-  /** Messages that were due and waited, at the most; 50,000 stands for that or more. Null where nobody looked. */
+  /** Messages that were due and waited, at the most; 50,000 stands for that or more. Null when it was not counted. */
   readonly queued: number | null
-  /** For how long the oldest of them had waited, at the most. Unit: seconds. Null where nobody looked. */
+  /** For how long the oldest of them had waited, at the most. Unit: seconds. Null when it was not counted. */
   readonly oldestDueSeconds: number | null
 }
 
@@ -48,7 +48,7 @@ interface Row {
   readonly retried: number
   readonly queued: number | null
   readonly oldestDueSeconds: number | null
-  /** Since when something waited at the latest, by what was seen in the stretch. */
+  /** Latest time since which a message must have waited, by the counts of the stretch. */
   readonly since: Date | null
 }
 
@@ -57,7 +57,7 @@ export const stepOf = (hours: number): number =>
   steps.find((step) => hours * 60 / step <= mostPoints) ?? steps[steps.length - 1]!
 
 /**
- * How delivery went over time. What became of messages is counted where it is recorded (`Outbox.settle`); how many wait,
+ * Delivery over time. Results of messages are counted where they are recorded (`Outbox.settle`); how many wait,
  * and for how long, is looked up once in a minute by whichever node comes first. All times are the store's.
  */
 export class DeliveryRates extends Context.Service<DeliveryRates, {
@@ -65,7 +65,7 @@ export class DeliveryRates extends Context.Service<DeliveryRates, {
   readonly series: (org: OrgSlug, hours: number) => Effect.Effect<DeliverySeries>
   /** Notes for each organization whose messages wait how many and for how long, unless that has been done this minute. */
   readonly sample: Effect.Effect<void, SqlError>
-  /** Removes what is older than `keptHours`. */
+  /** Removes minutes older than `keptHours`. */
   readonly forget: Effect.Effect<void, SqlError>
 }>()("parlance/delivery/DeliveryRates") {
   static readonly layer = Layer.effect(
@@ -121,7 +121,7 @@ export class DeliveryRates extends Context.Service<DeliveryRates, {
             GROUP BY 1
           ) c ON c.start = g.start
           ORDER BY g.start DESC`
-        // Nothing is noted while nothing waits. But where what waited later had waited all the time, nobody looked.
+        // An empty queue leaves no note. A minute without a note, in which later messages were already waiting, was not observed.
         let waitedSince = Infinity
         const points = rows.map(({ now, oldestDueSeconds, queued, since, start, ...counts }): DeliveryPoint => {
           const end = start.getTime() + stepMinutes * 60_000

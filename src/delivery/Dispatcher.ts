@@ -9,14 +9,14 @@ import { endExpired } from "./Expiry.ts"
 import * as Lane from "./Lane.ts"
 import { Outbox } from "./Outbox.ts"
 
-/** How often it is looked for lanes that nobody holds, and for messages that have expired. */
+/** Interval of the search for lanes without an owner and for expired messages. */
 const lookEvery = Duration.seconds(1)
 
 /** Idempotency keys that have expired are removed this many at a time. */
 const removedAtOnce = 10_000
 
 /**
- * Sends what is queued. Of each organization there is one lane, which one process of the installation holds at a time:
+ * Sends queued messages. Each organization has one lane, which one process of the installation holds at a time:
  * whichever finds it free. When that process dies, another takes the lane over as soon as its lease has run out.
  */
 export const layer = Layer.effectDiscard(Effect.gen(function* () {
@@ -56,7 +56,7 @@ export const layer = Layer.effectDiscard(Effect.gen(function* () {
     )
   })
 
-  // A process that has just come up finds what was left to do.
+  // A new process begins with the messages that earlier ones left.
   yield* outbox.idle.pipe(
     Effect.flatMap((orgs) => Effect.forEach(orgs, start, { discard: true })),
     Effect.catch((error) => Effect.logDebug("The store was not asked for lanes", error.message)),

@@ -7,7 +7,7 @@ import { recordset } from "../store/Recordset.ts"
 import type { Suppression } from "../suppressions/Suppression.ts"
 import { readSuppression, type SuppressionRow, suppressionsOf } from "../suppressions/SuppressionQuery.ts"
 
-// What the store knows of a request to deliver before anything is decided.
+// Facts in the store about a request to deliver, read before anything is decided.
 
 /** For how long an idempotency key is kept, in hours. */
 export const keptHours = 24
@@ -35,7 +35,7 @@ export const readStanding = rowReader(
   ({ key, orgSlug }: Standing) => `org_slug ${orgSlug} and key ${key}`,
 )
 
-/** What is known of a request before anything is decided. */
+/** Facts about a request before anything is decided. */
 export interface Known {
   readonly standing: Standing | undefined
   readonly suppressions: ReadonlyArray<Suppression>

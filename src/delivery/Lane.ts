@@ -27,7 +27,7 @@ import { next } from "./LaneLoop.ts"
 import { type LaneCommand, type LaneInput, type LaneSettings, start, wakeAt } from "./LaneState.ts"
 import type { Claimed, Lane, Outbox, Settled } from "./Outbox.ts"
 
-/** Messages sent by this process, by platform; and what else became of attempts. */
+/** Messages sent by this process, by platform, and other results of attempts. */
 const sent = Metric.counter("parlance_deliveries_sent_total", { incremental: true })
 export const failed = Metric.counter("parlance_deliveries_failed_total", { incremental: true })
 const repeated = Metric.counter("parlance_deliveries_retried_total", { incremental: true })
@@ -52,7 +52,7 @@ const count = (settled: Settled) => {
 /** Longest time for one message: 40 seconds to compose it and 30 seconds for the platform's answer, with a margin. */
 const sendTimeout = Duration.seconds(75)
 
-/** What a lane needs of the process it runs in. */
+/** Services of the process that a lane uses. */
 export interface Surroundings {
   readonly outbox: Outbox["Service"]
   readonly connections: Connections["Service"]
@@ -70,11 +70,11 @@ export interface Surroundings {
 }
 
 /**
- * Sends what is due for one organization, for as long as this process holds its lane and there is something to do.
+ * Sends due messages of one organization, for as long as this process holds its lane and there is something to do.
  *
  *     claim ──► sessions by domain ──► rate limiter (ceiling) ──► suppressed, expired? ──► send, several at once ──► settle, in groups
  *
- * Messages leave in the order of `DomainSessions`. What was accepted by the platform is recorded at once; while that
+ * Messages leave in the order of `DomainSessions`. Accepted messages are recorded at once; while that
  * fails, nothing further leaves. `due` wakes it when something was queued on this node.
  *
  * `LaneLoop.ts` decides everything; this executes its commands and passes the results back as inputs.
@@ -105,7 +105,7 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
     body: () => Effect.flatMap(Queue.take(inputs), step),
     step: () => {},
   })
-  // A process that wants to end waits for what is under way.
+  // A process that wants to end waits for the attempts under way.
   yield* Effect.addFinalizer(() => {
     offer({ _tag: "stop" })
     return untilEnded
@@ -275,7 +275,7 @@ const makeLine = Effect.fnUntraced(function* (org: OrgSlug, connections: Connect
   return { open, connection: () => opened!.connection }
 })
 
-/** Sends a message. Never fails: what goes wrong is a result. */
+/** Sends a message. Never fails: errors are results. */
 const attempt = (connection: Connection, message: Claimed, platform: string, giveUp: Deferred.Deferred<void>) =>
   connection.send(message, Deferred.await(giveUp)).pipe(
     Effect.timeoutOrElse({ duration: sendTimeout, orElse: () => Effect.succeed(unanswered("No answer in time")) }),
@@ -302,7 +302,7 @@ const messageOf = (cause: Cause.Cause<unknown>): string => {
 
 /**
  * Shows an attempt in the trace of the request that asked for the message, on whichever node it is made and however much
- * later. Anything but an acceptance is an error by its kind; nothing tells who gets it, or what.
+ * later. Anything but an acceptance is an error by its kind; nothing names the recipient or the content.
  */
 const inTrace = ({ attempt, traceparent }: Claimed, platform: string) => (sending: Effect.Effect<SendResult>) => {
   const request = spanNamed(traceparent)

@@ -11,9 +11,9 @@ import { type Draft, type LaneInput, move, type Turn } from "./LaneState.ts"
 import type { Claimed, RememberedBrake, Settled } from "./Outbox.ts"
 import type { Departure } from "./RateLimiter.ts"
 
-// What becomes of the messages that a lane has picked: checks, attempts, and their records.
+// The way of messages that a lane has picked: checks, attempts, and their records.
 
-/** Time between two attempts to record what was sent. Unit: milliseconds. */
+/** Time between two attempts to record sent messages. Unit: milliseconds. */
 const recordAgainMillis = 250
 
 /**
@@ -145,7 +145,7 @@ export const tell = ({ commands, lane }: Turn, { name }: ActiveConnection): void
   commands.push({ _tag: "note", connection: name, breaker: lane.breaker })
 }
 
-/** Records what has gathered since the last record. */
+/** Records the results since the last record. */
 export const recordNext = ({ commands, lane }: Turn): void => {
   if (lane.recording !== undefined || lane.settling.length === 0) return
   lane.recording = { settled: lane.settling, brake: brakeToRemember(lane) }
@@ -181,7 +181,7 @@ export const confirmRecords = (lane: Draft, claimed: ReadonlyArray<Claimed>): vo
   lane.recording = { ...lane.recording, settled }
 }
 
-/** Tries to record until the store has taken it: what was sent would leave again. */
+/** Tries to record until the store has accepted it; unrecorded messages would be sent again. */
 export const recordAgain = ({ commands, lane }: Turn, cause: Cause.Cause<SqlError>): void => {
   if (lane.isRecording) commands.push({ _tag: "warn", text: "What was sent could not be recorded yet", cause })
   lane.isRecording = false

@@ -44,7 +44,7 @@ const restMillis = 250
 const leaseRestMillis = 100
 
 /**
- * The state of the lane after an input, and what it wants done. It reads no clock, draws no chance and changes none of its
+ * The state of the lane after an input, with its commands. It reads no clock, draws no chance and changes none of its
  * arguments: equal inputs give equal results.
  */
 export const next = (
@@ -125,7 +125,7 @@ const decide = (turn: Turn): void => {
   if (lane.isStopping || lane.isLost || active === undefined || active.paused || active.refusing === true) {
     return land(turn)
   }
-  // Rests that begin from here on end with what happens from now on.
+  // Rests that begin from here on end with later inputs.
   lane.hasMoved = false
   if (lane.version !== active.version) beginAnew(lane, active.version)
   const { trip } = lane.brake
@@ -199,7 +199,7 @@ const afterReturn = (turn: Turn): void => {
   return purpose === undefined ? proceed(lane) : afterClaim(turn, purpose)
 }
 
-/** Searches the queue for messages that may leave. What is queued from now on is found by another search. */
+/** Searches the queue for messages that may leave. Messages queued from now on are found by another search. */
 const search = (turn: Turn, opened: Opened): void => {
   const { lane } = turn
   lane.isDue = false
@@ -305,7 +305,7 @@ const endRenewal = ({ lane, now }: Turn): void => {
   lane.renewAt = now + renewMillis
 }
 
-/** The store's failure ends the lane, but not before what has left is recorded, however long that takes. */
+/** A failure of the store ends the lane, but only after sent messages are recorded, however long that takes. */
 const takeFailure = (turn: Turn, cause: Cause.Cause<SqlError>): void => {
   const { commands, lane } = turn
   if (lane.phase._tag === "leaving" || lane.phase._tag === "releasing") {
@@ -317,7 +317,7 @@ const takeFailure = (turn: Turn, cause: Cause.Cause<SqlError>): void => {
   lane.phase = { _tag: "landing" }
 }
 
-/** Ends the lane: what is under way arrives and is recorded, what has not left goes back. */
+/** Ends the lane: attempts under way finish and are recorded, other messages go back to the queue. */
 const land = ({ lane, now }: Turn): void => {
   lane.phase = { _tag: "landing" }
   lane.endsAt = Math.min(lane.endsAt, now + lane.settings.shutdownMillis)

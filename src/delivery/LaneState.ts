@@ -121,7 +121,7 @@ export interface LaneState {
   readonly sentLately: number
 }
 
-/** What happens to a lane. */
+/** Events that a lane reacts to. */
 export type LaneInput =
   /** The time of `wakeAt` has come. */
   | { readonly _tag: "woken" }
@@ -148,7 +148,7 @@ export type LaneInput =
   /** The process wants to end. */
   | { readonly _tag: "stop" }
 
-/** What a lane wants done. All but `giveUp`, `arrive`, `note` and `warn` are answered by an input. */
+/** Commands of a lane to its shell. All but `giveUp`, `arrive`, `note` and `warn` are answered by an input. */
 export type LaneCommand =
   | { readonly _tag: "renew"; readonly sentPerSecond: number }
   | {

@@ -21,7 +21,7 @@ export class NoAnswer extends Schema.TaggedError<NoAnswer>()("NoAnswer", {
    * `broken`: the connection ended early. `timeout`: it took too long.
    */
   kind: Schema.Literals(["address", "certificate", "unreachable", "broken", "timeout"]),
-  /** What happened, without the body or any header. */
+  /** The error in words, without the body or any header. */
   detail: Schema.String,
   /** The request, or part of it, may have arrived. */
   sent: Schema.Boolean,
@@ -148,7 +148,7 @@ export const make: Effect.Effect<OutboundHttp, never, Scope.Scope | AddressGuard
         })
         response.on("error", fail)
         response.on("aborted", () => fail(new Error("The answer ended early")))
-        // Not before the end of all: only then the connection is free for whoever comes next.
+        // Only after the last byte, because then the connection is free for the next request.
         response.on("close", () => response.complete ? finish() : fail(new Error("The answer ended early")))
       })
       request.end(payload)

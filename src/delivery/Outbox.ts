@@ -20,13 +20,13 @@ import type { BrakeState } from "./Brake.ts"
 import type { Message, MessageLink } from "./Connection.ts"
 import type { ClaimChoice, Waiting } from "./DomainSessions.ts"
 
-/** A lane this process holds: nobody else sends for the organization while it does. */
+/** A lane that this process holds: no other process sends for the organization meanwhile. */
 export interface Lane {
   readonly org: OrgSlug
   readonly fence: number
 }
 
-/** What the owner of a lane remembers of refusals through a connection. */
+/** Refusals through a connection that the owner of a lane remembers. */
 export interface RememberedBrake {
   /** Of the connection as it was set up then. */
   readonly version: string
@@ -55,7 +55,7 @@ export interface Claimed extends Message, Waiting {
   readonly traceparent?: string | null
 }
 
-/** When a claimed message expires, and what the reason will say then. */
+/** The expiry of a claimed message, with the reason that it will get. */
 export interface Expiry extends Expired {
   /** The instant on the monotonic clock of this process, which no change of the time moves. Unit: milliseconds. */
   readonly monotonicMillis: number
@@ -331,14 +331,14 @@ const makeSettle = (sql: SqlClient.SqlClient) => {
 
 /**
  * The queue as its dispatcher sees it. A lane (one per organization) is leased by one process at a time; its fence rises
- * with every owner, so that a late hand cannot change what a later owner has claimed. A message whose person was erased
+ * with every owner, so that an earlier owner cannot change messages that a later one has claimed. A message whose person was erased
  * while it was under way does not come back into the queue.
  */
 export class Outbox extends Context.Service<Outbox, {
-  /** Organizations with something to do whose lane nobody holds. */
+  /** Organizations with work to do and a lane without an owner. */
   readonly idle: Effect.Effect<ReadonlyArray<OrgSlug>, SqlError>
   /**
-   * Takes the lane of an organization unless somebody holds it. Messages that its last owner left under way count as
+   * Takes the lane of an organization unless it has an owner. Messages that its last owner left under way count as
    * interrupted: they are queued again, and fail after five interruptions in a row (`failed` is their number). The first
    * message may leave after `quietMillis`: until then a message of the last owner may still be arriving.
    */
@@ -368,7 +368,7 @@ export class Outbox extends Context.Service<Outbox, {
   /** Puts claimed messages back as they were. */
   readonly giveBack: (lane: Lane, ids: ReadonlyArray<string>) => Effect.Effect<void, SqlError>
   /**
-   * Records what became of messages, with what is to be learned of it. What a later owner has claimed stays. `brake`, where
+   * Records the results of messages and the events to learn from. Messages that a later owner has claimed stay unchanged. `brake`, where
    * given, is stored for the next owner in the same transaction.
    */
   readonly settle: (
@@ -455,7 +455,7 @@ const findSuppressions = Effect.fnUntraced(function* (
 })
 
 /**
- * Puts into the inbox what became of messages, so that it is learned from as if a platform had reported it: `sent`, or
+ * Puts the results of messages into the inbox, so that the model learns from them as from a platform's reports: `sent`, or
  * `failed` for one that never left. Call it inside the transaction that changes their state.
  */
 export const report = (

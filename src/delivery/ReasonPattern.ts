@@ -5,7 +5,7 @@ const maxLength = 200
 const varying = /[^\s<>"'(),;:]+@[^\s<>"'(),;:]+|\b(?=[\w-]*\d)[\w-]{8,}\b|\b\d{4,}\b/g
 
 /**
- * The reason of a delivery without what differs from message to message: `…` stands for any characters. Deliveries whose
+ * The reason of a delivery without the parts that differ from message to message: `…` stands for any characters. Deliveries whose
  * reasons have one pattern failed alike. A pattern has at most 200 characters, and is contained in the reason it is made of.
  */
 export const reasonPattern = (reason: string): string =>

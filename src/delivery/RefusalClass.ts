@@ -20,7 +20,7 @@ const wordsOf = (reason: string): string =>
     .slice(0, 200)
 
 /**
- * The class of a refusal: refusals with one cause have one class, whoever the recipient is. The enhanced status code where
+ * The class of a refusal: refusals with one cause have one class for all recipients. The enhanced status code where
  * there is one that says something, otherwise the status code and the words.
  */
 export const refusalClass = (reason: string): string => {

@@ -19,7 +19,7 @@ const forms = (secret: string): ReadonlyArray<string> => [
 ]
 
 /**
- * The beginning of what a platform said, in one line of 300 characters at most. Whatever looks like one of the secrets is
+ * The beginning of a platform's response, in one line of at most 300 characters. Text that looks like one of the secrets is
  * left out, should the platform repeat it.
  */
 export const excerpt = (text: string, secrets: ReadonlyArray<string>): string => {
@@ -107,7 +107,7 @@ export const slowDown = (reason: string, wait?: Duration.Duration): SendResult =
 export const ofRecipient = (result: SendResult): SendResult =>
   result._tag === "retry" || result._tag === "slow-down" ? { ...result, scope: "recipient" } : result
 
-/** Words for what a platform said: its name, the status, and the beginning of the body. */
+/** A platform's response in words: its name, the status, and the beginning of the body. */
 export const reasonOf = (platform: string, answer: Answer, secrets: ReadonlyArray<string>): string => {
   const said = excerpt(answer.body, secrets)
   return `${platform} answered ${answer.status}${said === "" ? "" : `: ${said}`}`
@@ -128,14 +128,14 @@ const lossOf = (platform: string, { detail, kind }: NoAnswer): string => {
   }
 }
 
-/** What it means that there was no answer. */
+/** The result of an attempt without a response. */
 export const sortNoAnswer = (platform: string, loss: NoAnswer, secrets: ReadonlyArray<string>): SendResult => {
   const reason = excerpt(lossOf(platform, loss), secrets)
   return loss.kind === "address" || loss.kind === "certificate" ? broken(reason) : retry(reason, loss.sent)
 }
 
 /**
- * What an answer means that is no success, where its platform says no more than HTTP does:
+ * The meaning of a response that is not a success, for platforms that follow plain HTTP:
  *
  *     3xx, 401, 403, 404, 405, 410    broken: the endpoint or the credentials are not right
  *     429, 503 with Retry-After       slow-down
@@ -178,14 +178,14 @@ export const sortStatus = (
   return status >= 500 ? repeat() : refused(reason)
 }
 
-/** A success that does not look like one: somebody else may be answering in the platform's place. */
+/** A success status with an unexpected body: another server may be answering in the platform's place. */
 export const odd = (platform: string, answer: Answer, lacking: string, secrets: ReadonlyArray<string>): SendResult =>
   retry(`${reasonOf(platform, answer, secrets)}; but there is no ${lacking}`, true)
 
 export const works = (detail: string): TestResult => ({ ok: true, detail })
 export const fails = (detail: string): TestResult => ({ ok: false, detail })
 
-/** A try of the credentials: `right` for the statuses that prove them, and what was not tried. */
+/** A test of the credentials: `right` for the statuses that prove them, with the permissions that were not tested. */
 export const testOf = (
   platform: string,
   result: Result.Result<Answer, NoAnswer>,
@@ -204,7 +204,7 @@ export interface Peer {
   readonly secrets: ReadonlyArray<string>
 }
 
-/** One request that sends one message; `sort` knows what the platform's answers mean. */
+/** One request that sends one message; `sort` classifies the platform's responses. */
 export const exchange = (
   { http, name, secrets }: Peer,
   request: Request,
@@ -215,7 +215,7 @@ export const exchange = (
     onSuccess: (answer) => Effect.map(Clock.currentTimeMillis, (now) => sort(answer, now)),
   })
 
-/** One request that sends nothing to anybody; `right` says what an answer proves, or undefined when it proves nothing. */
+/** One request that sends no message; `right` returns the permission that a response proves, or undefined. */
 export const probe = (
   { http, name, secrets }: Peer,
   request: Request,

@@ -60,7 +60,7 @@ const personOf = ({ alias_label: label = "email", recipient = "email_alias" }: S
     ? { externalId: email, alias: undefined }
     : { externalId: undefined, alias: { alias_name: email, alias_label: label } }
 
-/** The body of `POST /messages/send`; a text says what the message lacks. */
+/** The body of `POST /messages/send`, or a text that names the missing part of the message. */
 const messageBody = (settings: Settings, message: Message) =>
   Result.map(contentOf(message, settings.variables), ({ html, preheader, subject, text }) => {
     const { alias, externalId } = personOf(settings, message.email)
@@ -76,7 +76,7 @@ const messageBody = (settings: Settings, message: Message) =>
           ...(settings.reply_to === undefined ? {} : { reply_to: settings.reply_to }),
           subject: literal(subject),
           ...(preheader === undefined ? {} : { preheader: literal(preheader) }),
-          // Currents carries what this tag says with each event of the message; `extras` goes to the mail provider only.
+          // Currents repeats this tag with each event of the message; `extras` goes to the mail provider only.
           body: `${literal(html ?? htmlOf(text ?? ""))}{% message_extras :key tracking_id :value ${message.id} %}`,
           ...(text === undefined ? {} : { plaintext_body: literal(text) }),
           ...(settings.message_variation_id === undefined

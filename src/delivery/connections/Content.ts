@@ -54,7 +54,7 @@ const partNames = (
 
 /**
  * The parts of an e-mail among a message's variables: `subject`; `body`, html or text as its format says; `html`, which is
- * html whatever its format, and `body_html` in its place; `text` and `preheader`. Fails with what is missing, to stand after "The message".
+ * html whatever its format, and `body_html` in its place; `text` and `preheader`. Fails with words that follow "The message" and name the missing parts.
  */
 export const contentOf = (
   message: Pick<Message, "formats" | "vars">,

@@ -57,7 +57,7 @@ export const Endpoint = checked((text) =>
 /** `path` under an endpoint. */
 export const under = (endpoint: string, path: string): URL => new URL(`${endpoint.replace(/\/+$/, "")}${path}`)
 
-/** A secret that stands in a header, or beside one: 1 to 4,000 printable characters; what is wrong with it is said without it. */
+/** A secret that stands in a header, or beside one: 1 to 4,000 printable characters. Its faults do not quote it. */
 export const Secret = checked((text) =>
   text === "" || text.length > 4_000
     ? "must be 1 to 4,000 characters"
@@ -105,7 +105,7 @@ const membersOf = <A>(input: unknown, faults: Faults, root: string): Partial<A> 
     ),
   ) as Partial<A>
 
-/** A platform: what is wrong with an input, all at once, and what is right as `Settings` and `Secrets`. */
+/** Validates an input for a platform: all its faults, or its `Settings` and `Secrets`. */
 export const entry = <
   Settings extends Schema.ConstraintDecoder<unknown>,
   Secrets extends Schema.ConstraintDecoder<unknown>,

@@ -33,7 +33,7 @@ export const Settings = Schema.Struct({
   region: Schema.optionalKey(Schema.Literals(["us", "eu"])),
   /** In place of the region's address. */
   endpoint: Schema.optionalKey(Endpoint),
-  /** False: nobody gets a message of this campaign twice. Default true. */
+  /** False: each person gets a message of this campaign once at most. Default true. */
   allow_repeats: Schema.optionalKey(Schema.Boolean),
 })
 

@@ -12,12 +12,12 @@ import * as Sink from "./Sink.ts"
 import * as Smtp from "./Smtp.ts"
 import * as Webhook from "./Webhook.ts"
 
-/** What opening a connection needs: it closes with the scope. */
+/** Requirements for opening a connection, which closes with the scope. */
 type Opened = Effect.Effect<Connection, Faults, Scope.Scope | AddressGuard | Composer | SinkMessages>
 
 /** A messaging platform that messages can leave through. */
 export interface Platform {
-  /** What is wrong with an input; empty when nothing is. */
+  /** The faults of an input; empty when it is valid. */
   readonly faults: (input: ConnectionInput) => Faults
   /** Opens a connection; connects to nothing yet. Fails with the faults of an input that `faults` finds fault with. */
   readonly make: (input: ConnectionInput) => Opened

@@ -71,7 +71,7 @@ export const Settings = Schema.Struct({
   ),
   /**
    * Domain of the return paths. Each message then has one of its own, such as `bounce+TOKEN@bounces.shop.example`, to which
-   * mail servers report what became of it. Mail for the domain has to reach a node with `BOUNCE_LISTEN`. Unset: `from`.
+   * mail servers report bounces. Mail for the domain has to reach a node with `BOUNCE_LISTEN`. Unset: `from`.
    */
   bounce_domain: Schema.optionalKey(BounceDomain),
   /** How this client names itself (EHLO). */
@@ -125,7 +125,7 @@ const filled = (url: string, { email, id }: Message): string =>
     "{email}",
     encodeURIComponent(email.toWellFormed()),
   )
-    // What else a URL may hold as entered, but a header may not.
+    // Characters that a URL may contain as entered, but a header may not.
     .replace(/[^\x21-\x7e]|[<>]/gu, (character) => encodeURIComponent(character))
 
 /** The same in each attempt. */
@@ -153,7 +153,7 @@ const unsubscribeOf = ({ unsubscribe }: Sender, message: Message): Email["unsubs
   return url === undefined && mailto === undefined ? undefined : { url, mailto }
 }
 
-/** The e-mail of a message. Fails with what is missing or faulty, to stand after "The message". */
+/** The e-mail of a message. Fails with words that follow "The message" and name the missing or faulty part. */
 export const emailOf = (settings: Sender, message: Message): Result.Result<Email, string> => {
   const content = contentOf(message, settings.variables)
   if (Result.isFailure(content)) return Result.fail(content.failure)

@@ -139,7 +139,7 @@ const lineOver = (socket: Socket, options: LineOptions) =>
       tls: { ...(ca === undefined ? {} : { ca }), minVersion: "TLSv1.2" },
       connectionTimeout: setupMillis,
       greetingTimeout: setupMillis,
-      // Whoever sends puts an end to it sooner.
+      // The sender's own time limit is shorter.
       socketTimeout: 60_000,
       socketCloseTimeout: 0,
       maxResponseSize: 65_536,

@@ -7,9 +7,9 @@ export interface SmtpFault {
   readonly stage: "connect" | "login" | "sender" | "recipient" | "data"
   /** The reply's code; undefined when there was none. */
   readonly code: number | undefined
-  /** The reply, or what happened instead. */
+  /** The reply, or the error that came instead. */
   readonly detail: string
-  /** Part of the message may have been sent, and no reply says what became of it. */
+  /** Part of the message may have been sent, and no reply says whether it was accepted. */
   readonly uncertain: boolean
   /** `tls`: encryption failed for good. `address`: the guard refused the address. `login`: no way of logging in. */
   readonly cause?: "tls" | "address" | "login" | "size" | undefined
@@ -38,7 +38,7 @@ const isOfRecipient = ({ cause, code, detail, stage }: SmtpFault) =>
 const enhancedOf = (detail: string): string | undefined => /^\d{3}[ -][245]\.(\d{1,3}\.\d{1,3})\b/.exec(detail)?.[1]
 
 /**
- * Decides what a failure means (`providers.md` 9.2), and whether it belongs to the connection or to the recipient:
+ * Decides the meaning of a failure, and whether it belongs to the connection or to the recipient:
  *
  *     530, 534, 535, 538, TLS, address    broken
  *     5yz before a message, or to its sender    broken: nobody's message would get through

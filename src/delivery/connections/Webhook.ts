@@ -37,7 +37,7 @@ export const decode = entry(Settings, Secrets)
 const name = "The webhook"
 
 /**
- * What is posted, of type `message.send`; times are ISO 8601:
+ * The posted body, of type `message.send`; times are ISO 8601:
  *
  *     { "type": "message.send", "timestamp": when it was queued,
  *       "data": { "tracking_id", "org", "template_id", "copy_id", "email", "vars": {name: text},

@@ -57,7 +57,7 @@ const dkimKeyOf = (key: KeyObject): DkimKey => ({
   bits: key.asymmetricKeyDetails?.modulusLength ?? 0,
 })
 
-/** Reads a private key in PEM form (PKCS #1 or PKCS #8), or says what is wrong with it, to stand after its name. */
+/** Reads a private key in PEM form (PKCS #1 or PKCS #8), or returns its fault as words that follow its name. */
 export const readKey = (text: string): Result.Result<DkimKey, string> => {
   const pem = text.length > 16_384 ? undefined : pemOf(text)
   if (pem === undefined) {

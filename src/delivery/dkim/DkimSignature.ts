@@ -2,10 +2,10 @@ import type { DkimSigner } from "../../domain/Email.ts"
 import { Buffer } from "node:buffer"
 import { createHash, createSign, type KeyObject } from "node:crypto"
 
-/** Header fields of which nobody may add one more, not even where the message has none. */
+/** Header fields that are signed once more than they occur, so that nobody can add one. */
 const sealed: ReadonlySet<string> = new Set(["from", "to", "cc", "subject", "reply-to"])
 
-/** Header fields that are signed where the message has them, and of which nobody may add one more then. */
+/** Header fields that are signed in this way when the message has them. */
 const sealedIfPresent: ReadonlySet<string> = new Set([
   "date",
   "message-id",
@@ -48,7 +48,7 @@ const relaxedBody = (body: string): string => {
 
 /**
  * The fields to sign, and their names for `h=`. Of fields with one name the last is signed first. A name that stands in `h=`
- * once more than the message has such fields makes a field that somebody adds break the signature.
+ * once more than the message has such fields makes an added field break the signature.
  */
 const selectFields = (
   fields: ReadonlyArray<HeaderField>,

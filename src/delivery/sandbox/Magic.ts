@@ -6,7 +6,7 @@ export const magicDomain = "sandbox.test"
 /** A reaction that a sink reports. `bounce` is a hard one. */
 export type SimulatedEvent = "delivered" | "bounce" | "soft_bounce" | "spam" | "open" | "click" | "unsubscribe"
 
-/** What happens to a message for each magic address, in its order. */
+/** Events of a message to each magic address, in their order. */
 export const magicAddresses = {
   delivered: ["delivered"],
   bounced: ["bounce"],
