@@ -13,7 +13,7 @@ export const stoppingRule = {
   days: 7,
   /** Matured sends of the leader. */
   maturedSends: 100,
-  /** What can be lost by any choice where there is no difference, as a share of the rate. */
+  /** Largest loss by choosing any variant that still counts as no difference, as a share of the rate. */
   loss: 0.01,
   /** Where no difference was found, it stays until so much can be lost. */
   lossAgain: 0.02,
@@ -82,8 +82,8 @@ const judgeWinner = (
 }
 
 /**
- * Looks at what is known, and goes on from the last look's verdict: at most once an hour, so that what is found depends
- * on the data and hardly on how often a model is fitted.
+ * Looks at the model and the counts, and goes on from the last look's verdict. Looks happen at most once an hour, so that
+ * verdicts depend on the data and hardly on how often a model is fitted.
  *
  * `no_difference` when after the days and sends of the stopping rule, whichever variant is chosen, less than 1 % of the
  * rate can be lost (with a probability of 95 %), until it is 2 %. Otherwise `winner` when the leader is the best with a

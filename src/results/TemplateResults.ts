@@ -4,7 +4,7 @@ import { HoldoutResults } from "./HoldoutResults.ts"
 import { Objective } from "../domain/Template.ts"
 import { described } from "../domain/described.ts"
 
-// What is known of a template's variants, as the API answers it and people read it.
+// Results of a template's variants, as the API answers them.
 
 /** How many decisions had each outcome, once each however often it came. */
 export const OutcomeCounts = Schema.Struct({
@@ -78,7 +78,7 @@ export const VariantResults = Schema.Struct({
   ),
   expected_loss: described(
     Schema.NullOr(Schema.Finite),
-    "What is expected to be lost by choosing this variant for good, as a share of its rate; null where `rate` is",
+    "Expected loss by choosing this variant for good, as a share of its rate; null where `rate` is",
   ),
   share: described(
     Schema.Finite,
@@ -87,7 +87,7 @@ export const VariantResults = Schema.Struct({
 })
 export type VariantResults = typeof VariantResults.Type
 
-/** What is still needed before a winner can be named. */
+/** Conditions that a winner still lacks. */
 export const Missing = Schema.Literals(["variants", "outcomes", "days", "sends", "certainty"])
 
 const Interval = Schema.Tuple([Schema.Finite, Schema.Finite])
@@ -138,7 +138,7 @@ export const WinnerResults = Schema.Struct({
   matured_sends: described(Schema.Finite, "Of the leader"),
   waiting_for: described(
     Schema.Array(Missing),
-    "What an undecided verdict lacks: a second active variant, any outcome, 7 days of data, 100 matured sends of the " +
+    "Conditions that an undecided verdict lacks: a second active variant, any outcome, 7 days of data, 100 matured sends of the " +
       "leader, or certainty about a difference",
   ),
 })
