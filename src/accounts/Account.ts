@@ -1,13 +1,13 @@
 import { Schema } from "effect"
 import { DisplayName } from "../domain/Ids.ts"
 
-/** What a member of an organization may do; each role may do what the ones before it may. */
+/** Roles in an organization; each one includes the permissions of the ones before it. */
 export const Role = Schema.Literals(["viewer", "editor", "admin"])
 export type Role = typeof Role.Type
 
 const ranks: Record<Role, number> = { viewer: 1, editor: 2, admin: 3 }
 
-/** Whether `role` may do what takes `needed`. */
+/** Whether `role` includes the permissions of `needed`. */
 export const reaches = (role: Role | undefined, needed: Role): boolean =>
   role !== undefined && ranks[role] >= ranks[needed]
 
@@ -35,7 +35,7 @@ export const Account = Schema.Struct({
 })
 export type Account = typeof Account.Type
 
-/** What is needed to make an account. Without a password it takes a link to choose one. */
+/** The input for a new account. Without a password it takes a link to choose one. */
 export const AccountInput = Schema.Struct({
   email: Email,
   name: DisplayName,

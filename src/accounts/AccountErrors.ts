@@ -7,7 +7,7 @@ export class AccountNotFound extends Schema.TaggedError<AccountNotFound>()("Acco
   }
 }
 
-/** Somebody has this e-mail address already. */
+/** Another account has this e-mail address. */
 export class EmailTaken extends Schema.TaggedError<EmailTaken>()("EmailTaken", { email: Schema.String }) {
   override get message() {
     return `There is already an account with the e-mail address ${JSON.stringify(this.email)}.`
@@ -72,7 +72,7 @@ export class NoPassword extends Schema.TaggedError<NoPassword>()("NoPassword", {
   }
 }
 
-/** A session is not recent enough for what it asks for. */
+/** A session is not recent enough for the requested action. */
 export class SignInTooOld extends Schema.TaggedError<SignInTooOld>()("SignInTooOld", {}) {
   override get message() {
     return "Sign in again through the identity provider, then choose the password within 15 minutes."
@@ -86,7 +86,7 @@ export class SignInExpired extends Schema.TaggedError<SignInExpired>()("SignInEx
   }
 }
 
-/** The identity provider names somebody without an account or invitation here. */
+/** The identity provider names a person without an account or invitation here. */
 export class NotInvited extends Schema.TaggedError<NotInvited>()("NotInvited", {}) {
   override get message() {
     return "No account or invitation here has this e-mail address."

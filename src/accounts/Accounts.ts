@@ -23,8 +23,8 @@ interface Row {
 
 /**
  * Who chose a password. `own`: its owner, as the installation knows by the link of the first run or by a sign-in through the
- * identity provider. Any other password may have been chosen by somebody who does not own the e-mail address: an administrator,
- * or whoever got an invitation or a link into their hands.
+ * identity provider. Any other password may have been chosen by a person who does not own the e-mail address: an administrator,
+ * or the finder of an invitation or a link.
  */
 export type PasswordOrigin = "own" | "administrator" | "invitation" | "link"
 
@@ -44,7 +44,7 @@ const fromRow = (row: Row): Account => ({
   created_at: row.createdAt.toISOString(),
 })
 
-/** What the audit log says of an account. */
+/** An account as the audit log shows it. */
 const fieldsOf = ({ administrator, name }: Row): Fields => ({ "/name": name, "/administrator": administrator })
 
 /** People who work in the console. A broken store is a defect everywhere here. */
@@ -83,7 +83,7 @@ export class Accounts extends Context.Service<Accounts, {
    */
   readonly dropForeignPassword: (id: string) => Effect.Effect<boolean>
   readonly rename: (id: string, name: string) => Effect.Effect<Account, AccountNotFound>
-  /** With its memberships and sessions; what it did stays in the audit log. */
+  /** Removes an account with its memberships and sessions. Its actions stay in the audit log. */
   readonly remove: (id: string) => Effect.Effect<void, AccountNotFound>
 }>()("parlance/accounts/Accounts") {
   static readonly layer = Layer.effect(

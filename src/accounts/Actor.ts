@@ -4,7 +4,7 @@ import { liveOf } from "../domain/Sandbox.ts"
 import { reaches, type Role } from "./Account.ts"
 import type { SignedIn } from "./Sessions.ts"
 
-/** Who asks for something: the holder of the admin token (also the command line), or somebody who is signed in. */
+/** Who asks for something: the holder of the admin token (also the command line), or a person who is signed in. */
 export type Actor = { readonly kind: "token" } | { readonly kind: "session"; readonly session: SignedIn }
 
 /** Who asks, within a management request. */
@@ -13,7 +13,7 @@ export class CurrentActor extends Context.Service<CurrentActor, Actor>()("parlan
 /** The actor as the audit log names it. */
 export const nameOf = (actor: Actor): string => actor.kind === "token" ? "Admin token" : actor.session.account.email
 
-/** What an actor may do in an organization or its sandbox; undefined for one that is not its. */
+/** The role of an actor in an organization or its sandbox; undefined without membership. */
 export const roleIn = (actor: Actor, org: string): Role | undefined =>
   actor.kind === "token" || actor.session.account.administrator
     ? "admin"

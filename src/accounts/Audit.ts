@@ -45,7 +45,7 @@ const currentAddress: Effect.Effect<string | null> = Effect.contextWith((context
   )
 )
 
-/** What the handler of a request read as its body, for the audit log. */
+/** The body that the handler of a request has read, for the audit log. */
 export class AuditNote extends Context.Service<AuditNote, { body: unknown }>()("parlance/accounts/AuditNote") {}
 
 /** Keeps the body of the management request that is being handled; does nothing elsewhere. */
@@ -106,7 +106,7 @@ export interface Change {
   readonly endpoint: string
   readonly params: Readonly<Record<string, string | undefined>>
   readonly body: unknown
-  /** What was changed by it, as far as it is told. */
+  /** The changed values, as far as they are recorded. */
   readonly trail?: Trail | undefined
 }
 
@@ -120,7 +120,7 @@ const endpointOf: Readonly<Record<Kind, Readonly<Record<Changed["what"], string>
   variant: { created: "createVariant", changed: "updateVariant", removed: "deleteVariant" },
 }
 
-/** What archiving a template and bringing it back are called. */
+/** The actions of archiving a template and of restoring it. */
 export const archiveActions = { archived: "template archived", restored: "template restored" } as const
 
 /** A change that says more than its endpoint: a template that is archived or restored by it, and nothing else. */
@@ -143,7 +143,7 @@ export interface Page {
   readonly limit: number
 }
 
-/** What belongs to no organization: accounts, sessions, links for passwords, and that organizations were made. */
+/** Actions outside organizations: accounts, sessions, links for passwords, and that organizations were made. */
 export const installation = Symbol("installation")
 
 /** Whose entries: an organization's, by its slug, or those of the installation. */
@@ -164,17 +164,17 @@ export const entryOf = (row: EntryRow): AuditEntry => {
   return entry
 }
 
-/** Who changed what. Recorded after a change has succeeded, whichever way it came in. */
+/** The audit log of changes. A change is recorded after it has succeeded, from the console, the API and the command line. */
 export class Audit extends Context.Service<Audit, {
   /** Never fails: a store that is away is told to the log. */
   readonly record: (change: Change) => Effect.Effect<void>
-  /** What somebody did by a link or a provider, on the way in; of an organization where it is about one. Never fails. */
+  /** Records an action by a link or an identity provider during sign-in, for its organization if it has one. Never fails. */
   readonly recordEntry: (
     account: { readonly id: string; readonly email: string },
     action: string,
     org?: string,
   ) => Effect.Effect<void>
-  /** Records what the holder of an API key did in its organization. Never fails. */
+  /** Records an action of the holder of an API key in its organization. Never fails. */
   readonly recordOfKey: (keyId: string, action: string, org: string, details: unknown) => Effect.Effect<void>
   /** Entries of an organization, or of the installation, newest first, older than `before`. */
   readonly list: (scope: Scope, page: Page) => Effect.Effect<ReadonlyArray<AddressedEntry>>
@@ -224,7 +224,7 @@ export class Audit extends Context.Service<Audit, {
 
       const record = Effect.fn("Audit.record")(function* ({ actor, body, endpoint, params, trail }: Change) {
         const rule = policy[endpoint]
-        // What the policy does not know is recorded by its name: nothing that changes something goes unseen.
+        // Endpoints that are not in the policy are recorded by their name, so that no change is missed.
         const action = rule === undefined ? endpoint : rule.action
         if (action === undefined || body === nothing) return
         const asked = body !== null && typeof body === "object" && !Array.isArray(body)
@@ -241,7 +241,7 @@ export class Audit extends Context.Service<Audit, {
         const slug = org ?? (endpoint === "createOrganization" ? String(asked["slug"]) : undefined)
         const { apart, changed = [] } = trail ?? {}
         const own = apart === undefined ? changed[0] : undefined
-        // An account is called by its address, as long as that does not name somebody to whom this is private.
+        // An account is called by its address, as long as that does not disclose a private action of a person.
         const subject = own === undefined || rule?.isPrivate === true ? asCalled : own.subject
         const entries: ReadonlyArray<NewEntry> = [
           {

@@ -15,7 +15,7 @@ const endpoints = [
 
 const actions = [...endpoints.flatMap((endpoint) => policy[endpoint]?.action ?? []), ...Object.values(archiveActions)]
 
-/** What was changed of one template and its variants, and by whom: its part of the audit log. */
+/** Changes of one template and its variants, with their authors: its part of the audit log. */
 export class ChangeHistory extends Context.Service<ChangeHistory, {
   /** Newest first, older than `before`. Changes of a template of the same id that has been deleted are among them. */
   readonly ofTemplate: (

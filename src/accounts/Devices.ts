@@ -22,7 +22,7 @@ interface Entry extends Device {
   readonly account: string
 }
 
-// A digest, so that the cookie does not tell an e-mail address to somebody who looks over a shoulder.
+// A digest, so that the cookie does not show the e-mail address.
 const accountOf = (email: string) => hash("sha256", normalizeEmail(email), "base64url").slice(0, 22)
 
 const entriesOf = (text: string): ReadonlyArray<Entry> =>

@@ -9,7 +9,7 @@ const invitationMillis = 30 * 86_400_000
 /** For how long the audit log keeps refused requests, which anybody can cause. Unit: milliseconds. */
 const refusalMillis = 30 * 86_400_000
 
-/** Removes what has expired: it says who was where with which device, and is of use to nobody. */
+/** Removes expired sessions, devices and links: personal data without further use. */
 export class Expired extends Context.Service<Expired, {
   /** Removes sessions, attempts to sign in, one-time links, invitations and counts of refused requests past their time. */
   readonly remove: Effect.Effect<void>
@@ -38,7 +38,7 @@ export class Expired extends Context.Service<Expired, {
     }),
   )
 
-  /** Removes from time to time: signing in removes some of it as well, but nobody may sign in for months. */
+  /** Removes from time to time: sign-ins remove some of it as well, but may be months apart. */
   static readonly layerRunning = Layer.effectDiscard(
     Effect.flatMap(Expired, ({ remove }) => Effect.forkScoped(Effect.repeat(remove, Schedule.spaced("10 minutes")))),
   )

@@ -39,7 +39,7 @@ export class Invitations extends Context.Service<Invitations, {
   /** Those that can still be accepted, newest first. */
   readonly list: (org: OrgSlug) => Effect.Effect<ReadonlyArray<Invitation>, OrganizationNotFound>
   readonly revoke: (org: OrgSlug, id: string) => Effect.Effect<void, InvitationNotFound>
-  /** What a link invites to. */
+  /** The invitation of a link. */
   readonly find: (token: string) => Effect.Effect<Invitation & { readonly org: OrgSlug }, InvitationNotFound>
   /** Makes the account a member and spends the link, in one transaction. A role that is higher already stays. */
   readonly accept: (token: string, account: Account) => Effect.Effect<OrgSlug, InvitationNotFound>

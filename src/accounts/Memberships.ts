@@ -25,13 +25,13 @@ const fromRow = (row: Row): Member => ({
   since: row.createdAt.toISOString(),
 })
 
-/** Who may do what in which organization. A change holds from the next request on. */
+/** Roles of accounts in organizations. A change holds from the next request on. */
 export class Memberships extends Context.Service<Memberships, {
   /** By e-mail address. */
   readonly list: (org: OrgSlug) => Effect.Effect<ReadonlyArray<Member>, OrganizationNotFound>
   /**
    * Gives a member another role; by the admin token or an administrator of the installation also makes any account a
-   * member. Refuses to change what the actor itself may do, so that no organization loses its last admin by a slip.
+   * member. Refuses to change the actor's own role, so that no organization loses its last admin by a slip.
    */
   readonly put: (
     org: OrgSlug,

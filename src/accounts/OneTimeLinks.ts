@@ -6,7 +6,7 @@ import * as Tokens from "./Tokens.ts"
 /** For how long a link works. Unit: milliseconds. */
 const validMillis = 3_600_000
 
-/** What a link lets its holder do: make the first administrator, or choose a new password for an account. */
+/** The action that a link permits: make the first administrator, or choose a new password for an account. */
 export type Purpose = "first_run" | "password"
 
 /** Links that work once, for one hour. Only a digest of them is kept. */

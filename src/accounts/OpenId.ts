@@ -26,7 +26,7 @@ interface State {
 
 /** Signing in through OpenID Connect: code flow with PKCE, state and nonce. */
 export class OpenId extends Context.Service<OpenId, {
-  /** What the button says; undefined where none is set up. */
+  /** The label of the button; undefined without a provider. */
   readonly label: string | undefined
   /** Where to send the browser, and the sealed state that its cookie keeps for ten minutes. */
   readonly begin: (

@@ -18,9 +18,9 @@ import { SignIn } from "./SignIn.ts"
 type PasswordRefused = WrongPassword | NoPassword | TooManyAttempts | HashingOverloaded
 type CodeRefused = WrongCode | SecondFactorOff | TooManyAttempts | SecretUnreadable | SecretFileFaulty
 
-/** What people do with their own second factor, the same in the console and in the API; and what administrators do with it. */
+/** Actions of people on their own second factor, the same in the console and in the API, and of administrators on it. */
 export class OwnSecondFactor extends Context.Service<OwnSecondFactor, {
-  /** Takes the password, so that nobody at an unlocked computer can set one up. */
+  /** Takes the password, so that a stranger at an unlocked computer cannot set one up. */
   readonly begin: (
     session: SignedIn,
     password: string,

@@ -11,7 +11,7 @@ export interface Cost {
   readonly p: number
 }
 
-/** What new hashes cost: OWASP's scrypt with 32 MiB, about 0.3 s of one core here. Tests of many sign-ins lower it. */
+/** The cost of new hashes: OWASP's scrypt with 32 MiB, about 0.3 s of one core here. Tests of many sign-ins lower it. */
 export const PasswordCost = Context.Reference<Cost>("parlance/accounts/PasswordCost", {
   defaultValue: () => ({ logN: 15, r: 8, p: 3 }),
 })
@@ -90,7 +90,7 @@ export const verify = Effect.fnUntraced(function* (password: string, stored: str
 export const isOutdated = (stored: string): Effect.Effect<boolean> =>
   Effect.map(PasswordCost, ({ logN, p, r }) => !stored.startsWith(`scrypt$${logN}$${r}$${p}$`))
 
-/** What is wrong with a password; undefined if nothing. */
+/** The fault of a password; undefined for a valid one. */
 export const faultOf = (password: string, email: string): string | undefined => {
   // First, so that no work is spent on a long one.
   if (password.length > maxLength) return `must have at most ${maxLength} characters`

@@ -6,7 +6,7 @@ import { type Actor, roleIn } from "./Actor.ts"
 /** Who may use an endpoint: a role in the organization of its path, anybody signed in, or administrators of the installation. */
 export interface Rule {
   readonly needs: Role | "signed-in" | "administrator"
-  /** What the audit log calls it; absent for what changes nothing. */
+  /** Its name in the audit log; absent for endpoints that change nothing. */
   readonly action?: string
   /** The audit log keeps nothing of the body: it names a person, or is a secret. */
   readonly isPrivate?: boolean
@@ -17,13 +17,13 @@ export interface Rule {
 const reads = (needs: Rule["needs"]): Rule => ({ needs })
 const writes = (needs: Rule["needs"], action: string, more: Partial<Rule> = {}): Rule => ({ needs, action, ...more })
 
-/** `provider_e` is set up with care and on purpose: by nobody who merely has a browser open. */
+/** `provider_e` is set up on purpose, on the command line, and not in the console. */
 const commandLineOnly = (params: Readonly<Record<string, string | undefined>>) =>
   sourceIdOf(params["segment"] ?? "") === "provider_e"
     ? "The webhook source provider_e is set up on the command line: `parlance webhook set provider_e`, or with the admin token"
     : undefined
 
-/** Endpoints that can be used on the sandbox of an organization: what happened there, and what may be changed of it. */
+/** Endpoints that can be used on the sandbox of an organization, to read and to change it. */
 const ofSandbox: ReadonlySet<string> = new Set([
   "cancelDelivery",
   "retryDelivery",
@@ -49,7 +49,7 @@ const ofSandbox: ReadonlySet<string> = new Set([
   "clearSinkMessages",
 ])
 
-/** Why an endpoint cannot be used on a sandbox, by whoever; undefined for organizations, and where it can. */
+/** Why an endpoint cannot be used on a sandbox; undefined for organizations, and for endpoints that can. */
 export const sandboxRefusal = (
   endpoint: string,
   params: Readonly<Record<string, string | undefined>>,
@@ -96,7 +96,7 @@ export const policy: Readonly<Record<string, Rule>> = {
   rebuild: writes("admin", "tallies recomputed"),
   listStoppedLearning: reads("viewer"),
   resumeLearning: writes("editor", "learning resumed"),
-  // Sources and what came in
+  // Sources and their inboxes
   listSources: reads("viewer"),
   putSource: writes("admin", "webhook source changed", { refuses: commandLineOnly }),
   deleteSource: writes("admin", "webhook source removed", { refuses: commandLineOnly }),

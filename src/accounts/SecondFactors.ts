@@ -47,7 +47,7 @@ export class SecondFactors extends Context.Service<SecondFactors, {
   readonly renewRecoveryCodes: (accountId: string) => Effect.Effect<ReadonlyArray<string>, SecondFactorOff>
   /** Turns it off. Returns whether there was one, also one that was not confirmed. */
   readonly remove: (accountId: string) => Effect.Effect<boolean>
-  /** Fails where secrets cannot be stored, so that nobody could set a second factor up. */
+  /** Fails with `NoSecretKey` when secrets cannot be stored, because then second factors cannot be set up. */
   readonly canStore: Effect.Effect<void, NoSecretKey | SecretFileFaulty>
 }>()("parlance/accounts/SecondFactors") {
   static readonly layer = Layer.effect(

@@ -63,7 +63,7 @@ export class SecurityLog extends Context.Service<SecurityLog, {
     details: Readonly<Record<string, unknown>>,
     address: string,
   ) => void
-  /** Writes to the audit log what has been counted since the last time. */
+  /** Writes the counts since the last time to the audit log. */
   readonly write: Effect.Effect<void>
 }>()("parlance/accounts/SecurityLog") {
   static readonly layer = Layer.effect(
@@ -73,7 +73,7 @@ export class SecurityLog extends Context.Service<SecurityLog, {
       const clock = yield* Clock.Clock
       const oneAtATime = yield* Semaphore.make(1)
       const tally = new SecurityTally()
-      /** E-mail addresses in subjects that may be nobody's, by what they were counted as. */
+      /** E-mail addresses in subjects that may have no account, by the subject under which they were counted. */
       const typed = new Set<string>()
 
       // From the start, so that alerts have a series to compare with.
@@ -90,7 +90,7 @@ export class SecurityLog extends Context.Service<SecurityLog, {
         count({ action, reason, ...about, actor: anonymous, actorId: undefined, details: {} }, address)
       }
 
-      /** Counts what was typed and is nobody's address under one subject. */
+      /** Counts typed addresses without an account under one subject. */
       const resolveTyped = Effect.gen(function* () {
         const asked = tally.changed().filter(({ rowId, subject }) => rowId === undefined && typed.has(subject))
         if (asked.length === 0) return

@@ -18,7 +18,7 @@ export const reasons = [
 ] as const
 export type Reason = typeof reasons[number]
 
-/** What the audit log calls each refusal. A missing key is counted in the metric alone: anybody can send such requests. */
+/** The name of each refusal in the audit log. A missing key is counted in the metric alone: anybody can send such requests. */
 export const actionOf: Readonly<Record<Exclude<Reason, "no_key">, string>> = {
   bad_key: "API key refused",
   other_organization: "API key refused at another organization",
@@ -36,7 +36,7 @@ export const actionOf: Readonly<Record<Exclude<Reason, "no_key">, string>> = {
   admin_token_limit: "admin token locked out",
 }
 
-/** What the subject of refusals beyond `maxSubjects` is. */
+/** The subject of refusals beyond `maxSubjects`. */
 export const otherSubjects = "others"
 
 /** Subjects with an entry of their own, per action and minute: of refusals, which anybody can cause, and of sign-ins. */
@@ -50,7 +50,7 @@ const maxEntries = 4000
 
 const minuteMillis = 60_000
 
-/** What is counted together within a minute. */
+/** Members that events counted together within a minute share. */
 export interface Occurrence {
   readonly action: string
   readonly reason: Reason | undefined
@@ -61,7 +61,7 @@ export interface Occurrence {
   readonly details: Readonly<Record<string, unknown>>
 }
 
-/** What happened within a minute, and how often. */
+/** Equal events within a minute, and their number. */
 export interface Tallied extends Occurrence {
   readonly minuteMillis: number
   count: number
@@ -136,12 +136,12 @@ export class SecurityTally {
     for (const address of entry.addresses) addTo(target, address, 0)
   }
 
-  /** What has to be written, without marking it. */
+  /** Counts to be written, without marking them. */
   changed(): ReadonlyArray<Tallied> {
     return [...this.#entries.values()].filter(({ isChanged }) => isChanged)
   }
 
-  /** What has to be written. Marks it as written; `restore` takes that back. */
+  /** Counts to be written. Marks them as written; `restore` takes that back. */
   takeChanged(): ReadonlyArray<Tallied> {
     const changed = this.changed()
     for (const entry of changed) entry.isChanged = false
@@ -153,7 +153,7 @@ export class SecurityTally {
     for (const entry of entries) entry.isChanged = true
   }
 
-  /** Forgets what has been written and can no longer change. */
+  /** Forgets written counts that can no longer change. */
   forgetWritten(nowMillis: number): void {
     for (const [key, entry] of this.#entries) {
       if (!entry.isChanged && entry.minuteMillis + minuteMillis <= nowMillis) this.#entries.delete(key)

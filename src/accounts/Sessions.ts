@@ -15,10 +15,10 @@ export const absoluteMillis = 30 * 86_400_000
 /** How exactly it is known when a session was last used. Unit: milliseconds. */
 const seenEveryMillis = 60_000
 
-/** Who is signed in, and what they may do where, as the store has it now. */
+/** The signed-in account with its roles, as stored now. */
 export interface SignedIn {
   readonly sessionId: string
-  /** What forms and `X-CSRF-Token` must carry; derived from the session's token, which it does not tell. */
+  /** The value for forms and `X-CSRF-Token`; derived from the session's token without disclosing it. */
   readonly csrfToken: string
   readonly account: Pick<Account, "id" | "email" | "name" | "administrator">
   readonly roles: ReadonlyMap<OrgSlug, Role>

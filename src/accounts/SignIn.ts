@@ -45,7 +45,7 @@ export interface CodeAsked {
   readonly pending: string
 }
 
-/** Somebody the identity provider vouches for. */
+/** A person whom the identity provider has identified. */
 export interface Vouched {
   readonly email: string
   readonly name: string
@@ -89,7 +89,7 @@ const makeCompare = ({ accounts, devices, limits, log }: {
     return verified
   })
 
-  /** Whether the password was set after the client's device signed in: whoever used it then need not own the account. */
+  /** Whether the password was set after the client's device signed in: its user at that time need not own the account. */
   const isForgotten = Effect.fnUntraced(function* (email: string, client: Client) {
     const device = yield* devices.find(client.deviceCookie, email)
     const setAt = yield* accounts.passwordSetAt(email)
@@ -144,7 +144,7 @@ const makeEntry = ({ accounts, devices, log, sessions, signatures }: {
 }
 
 /**
- * The ways to sign in, and to change what one signs in with. Sign-ins and refused ones go to the security log. A session of an
+ * The ways to sign in, and to change passwords and second factors. Sign-ins and refused ones go to the security log. A session of an
  * account with a second factor begins only once that has been shown, unless the identity provider vouches for it.
  */
 export class SignIn extends Context.Service<SignIn, {
@@ -173,7 +173,7 @@ export class SignIn extends Context.Service<SignIn, {
     client: Client,
   ) => Effect.Effect<Entered | CodeAsked, LinkSpent | AccountNotFound | InvalidInput>
   /**
-   * By the identity provider. Removes a password that somebody else may have chosen: an account is its address's, and the
+   * By the identity provider. Removes a password that another person may have chosen: an account is its address's, and the
    * provider is the first to say whose that is.
    */
   readonly withIdentity: (

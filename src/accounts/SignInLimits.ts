@@ -9,7 +9,7 @@ import { TooManyAttempts } from "./AccountErrors.ts"
 /**
  * Attempts within a window.
  *
- * - `pair`: at one account from one network, so that a stranger locks out nobody but their own network;
+ * - `pair`: at one account from one network, so that a stranger locks out only their own network;
  * - `network`: from one network at all accounts, behind which many people may be;
  * - `account`: at one account from everywhere, which bounds an attack from many addresses;
  * - `device`: at one account from a device that signed in to it before; no other limit holds for it;
@@ -42,8 +42,8 @@ const subject = (kind: Kind, ...parts: ReadonlyArray<string>): Subject => ({
 })
 
 /**
- * What an attempt at a password counts for. The second list is counted only where the first has room: refused attempts from one
- * network must not use up what an account has for everybody.
+ * The limits that an attempt at a password counts towards. The second list is counted only where the first has room: refused attempts from one
+ * network must not use up the attempts of an account for all networks.
  */
 export const subjectsOf = (
   { address, device, email }: Attempt,
@@ -57,7 +57,7 @@ export const subjectsOf = (
   }
 }
 
-/** What an attempt at a second factor counts for. */
+/** The limits that an attempt at a second factor counts towards. */
 export const codeSubjectsOf = ({ device, email }: Attempt): ReadonlyArray<Subject> => [
   device === undefined ? subject("code", normalizeEmail(email)) : subject("deviceCode", normalizeEmail(email), device),
 ]
@@ -66,7 +66,7 @@ export const codeSubjectsOf = ({ device, email }: Attempt): ReadonlyArray<Subjec
 const maxSubjects = 20_000
 
 /**
- * Slows down guessing. Attempts are counted in the memory of each node, which refuses what is past a limit without asking the
+ * Slows down guessing. Attempts are counted in the memory of each node, which refuses attempts past a limit without asking the
  * store, and in the store, which the nodes share.
  */
 export class SignInLimits extends Context.Service<SignInLimits, {

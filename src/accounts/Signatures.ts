@@ -5,7 +5,7 @@ import { createHmac, timingSafeEqual } from "node:crypto"
 import { signingKey } from "../store/SigningKey.ts"
 
 /**
- * Signs what cookies of the console say, with HMAC-SHA256 under a random key that all nodes on a store share. The first node
+ * Signs the contents of the console's cookies, with HMAC-SHA256 under a random key that all nodes on a store share. The first node
  * that needs the key makes it; it stays in memory from then on.
  */
 export class Signatures extends Context.Service<Signatures, {

@@ -5,7 +5,7 @@ import { hash, randomBytes } from "node:crypto"
 /** A new token, 43 characters that need no encoding in URLs and cookies. */
 export const make = (): string => randomBytes(32).toString("base64url")
 
-/** SHA-256, lowercase hex: what the store keeps. A token is random, so there is nothing that a slow hash could add. */
+/** SHA-256 in lowercase hex, as stored. A token is random, so that a slow hash would add no safety. */
 export const digest = (token: string): string => hash("sha256", token, "hex")
 
 /** Whether a text could be a token, so that anything else need not be looked up. */

@@ -20,7 +20,7 @@ const totp = (secret: string, label = "") =>
 /** The `otpauth:` URI that authenticator apps read from a QR code. */
 export const uriOf = (secret: string, email: string): string => totp(secret, email).toString()
 
-/** What was typed without spaces and hyphens, as apps and people group digits. */
+/** The typed code without spaces and hyphens, with which apps and people group digits. */
 const plain = (typed: string): string => typed.slice(0, 100).replace(/[\s-]/g, "")
 
 /**

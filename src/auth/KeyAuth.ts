@@ -19,7 +19,7 @@ export class KeyRejected extends Schema.TaggedError<KeyRejected>()("KeyRejected"
   keyId: Schema.optionalKey(Schema.String),
 }) {}
 
-/** What a key opens. */
+/** The access that a key grants. */
 export interface Grant {
   readonly keyId: string
   readonly org: OrgSlug

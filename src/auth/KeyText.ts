@@ -23,7 +23,7 @@ const checksum = (text: string): string => {
   return out
 }
 
-/** What keys of each kind start with. */
+/** The prefix of each kind of key. */
 export const prefixOf: { readonly [kind in KeyKind]: string } = { live: "plk_", test: "plt_" }
 
 /** A new key, to be shown once, and the id under which it is stored. */
@@ -46,5 +46,5 @@ export const isGenuine = (key: string): boolean => {
   return match !== null && checksum(`${match[1]}${match[2]!.slice(0, 40)}`) === match[2]!.slice(40)
 }
 
-/** SHA-256 of the key, lowercase hex: what the store keeps. `node:crypto`'s one-shot is 100 times cheaper than WebCrypto. */
+/** SHA-256 of the key in lowercase hex, as stored. `node:crypto`'s one-shot is 100 times cheaper than WebCrypto. */
 export const digest = (key: string): string => hash("sha256", key, "hex")

@@ -43,7 +43,7 @@ export interface KeyInput {
   readonly rateLimit?: RateLimit | undefined
 }
 
-/** What changes of a key; what is undefined stays. A `rateLimit` of null takes the key's own limit away. */
+/** Changes of a key; undefined members stay unchanged. A `rateLimit` of null takes the key's own limit away. */
 export interface KeyChange {
   readonly name?: string | undefined
   readonly rateLimit?: RateLimit | null | undefined

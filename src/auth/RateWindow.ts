@@ -23,7 +23,7 @@ export class RateWindow {
   #total = 0
   /** Requests this node may let through in a window. */
   allowed: number
-  /** Whether other nodes share the limit, so that what is allowed may soon be more. */
+  /** Whether other nodes share the limit, so that this node's share may grow soon. */
   isShared = false
   /** Whether callers are told of the limit with every response; the built-in default is told only to those it refuses. */
   isAnnounced = true
@@ -36,7 +36,7 @@ export class RateWindow {
     this.allowed = limit
   }
 
-  /** Forgets what is too old; answers the time. */
+  /** Forgets requests that are too old; returns the time. */
   #advance(): number {
     const now = this.now()
     const slot = Math.floor(now / this.#slotMillis)
@@ -61,7 +61,7 @@ export class RateWindow {
   take(requests: number): boolean {
     this.#advance()
     this.asked += requests
-    // What is more than the share of this node would never pass: it takes what comes after it, too.
+    // More requests than this node's share would never pass: they use the following shares as well.
     const fits = this.#total + requests <= this.allowed || (this.#total === 0 && requests <= this.limit)
     if (!fits) return false
     this.#counts[this.#last % (slots + 1)]! += requests
@@ -90,7 +90,7 @@ export class RateWindow {
     return this.windowMillis
   }
 
-  /** Whole seconds, 1 or more, after which so many requests can be taken, if nobody else takes any. */
+  /** Whole seconds, 1 or more, after which so many requests can be taken if no others come. */
   retryAfterSeconds(requests: number): number {
     const now = this.#advance()
     const millis = this.#freedIn(Math.max(1, this.#total + requests - this.allowed), now)

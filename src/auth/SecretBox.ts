@@ -71,12 +71,12 @@ const localKey = (dataDir: string): Effect.Effect<Key, SecretFileFaulty> =>
   })
 
 /**
- * Encrypts what has to be stored and used again, such as the signing secret of a platform: AES-256-GCM under `SECRET_KEY`,
+ * Encrypts secrets that are stored and used again, such as the signing secret of a platform: AES-256-GCM under `SECRET_KEY`,
  * bound to its purpose, so that a stored secret cannot be moved to another place. On the embedded store without
  * `SECRET_KEY` the key is `DATA_DIR/secret-key`.
  */
 export class SecretBox extends Context.Service<SecretBox, {
-  /** `purpose` names what the secret is for, such as `webhook acme/provider_a`. */
+  /** `purpose` names the use of the secret, such as `webhook acme/provider_a`. */
   readonly seal: (
     purpose: string,
     secret: Redacted.Redacted<string>,

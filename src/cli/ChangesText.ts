@@ -29,7 +29,7 @@ const names = ({ changes }: AuditEntry): string => {
   return `${all.slice(0, 4).join(", ")}${more > 0 ? ` and ${more} more` : ""}`
 }
 
-/** Entries of the audit log: as a table, or with `whole` each with what it changed. */
+/** Entries of the audit log: as a table, or with `whole` each with its changes. */
 export const changesText = (entries: ReadonlyArray<AuditEntry>, whole: boolean): string =>
   whole
     ? entries.map((entry) =>

@@ -7,7 +7,7 @@ import { Api } from "../api/Api.ts"
 import { routerConfig } from "../api/server/Server.ts"
 import { Settings } from "../Settings.ts"
 
-/** A command cannot be carried out as it stands; the message says what to do. */
+/** A command cannot be carried out; the message gives the next step. */
 export class CommandFailed extends Schema.TaggedError<CommandFailed>()("CommandFailed", {
   message: Schema.String,
 }) {}
@@ -36,7 +36,7 @@ const clientFor = (baseUrl: string, token: Redacted.Redacted<string>, fetch?: ty
 
 /** Answers the API within this process, on the store of the settings. */
 const inProcess = Effect.gen(function* () {
-  // Nobody but this process can ask, so the token need not outlive it.
+  // Only this process can send requests, so the token need not outlive it.
   const token = Redacted.make(randomBytes(24).toString("hex"))
   const settings = yield* Settings
   const services = yield* Layer.build(

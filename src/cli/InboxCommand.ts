@@ -11,7 +11,7 @@ const source = Flag.String("source").pipe(
   Flag.optional,
 )
 
-/** The source that was named, or all there can be: what one that was removed sent is kept, too. */
+/** The named source, or all sources: bodies of removed sources are kept, too. */
 const sourcesOf = (source: Option.Option<string>): ReadonlyArray<string> =>
   Option.match(source, {
     onNone: () => [...Object.keys(platforms), mailSource],

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs"
 import { decoder } from "../domain/Faults.ts"
 import { CommandFailed } from "./Connection.ts"
 
-/** Decodes what a command was given, or fails with every fault, a line each. */
+/** Decodes the input of a command. Fails with `CommandFailed` and every fault, one on each line. */
 export const decodeInput = <S extends Schema.ConstraintDecoder<unknown>>(
   schema: S,
   input: unknown,

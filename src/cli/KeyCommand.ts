@@ -14,7 +14,7 @@ const rateLimit = Flag.String("rate-limit").pipe(
   Flag.optional,
 )
 
-/** What a body says of the limit. */
+/** The limit as members of a body. */
 const limitIn = Effect.fnUntraced(function* (text: Option.Option<string>) {
   if (Option.isNone(text)) return {}
   if (text.value === "default") return { rate_limit: null }

@@ -94,7 +94,7 @@ const quietHoursOf = (text: string) => {
   return { from, to }
 }
 
-/** Texts as JSON; what is no JSON is refused as the texts that it is not. */
+/** Parses texts as JSON; a text that is not JSON is refused. */
 const textsOf = (text: string): unknown => {
   if (text === "default") return null
   try {

@@ -5,7 +5,7 @@ import * as HttpClientError from "effect/http/HttpClientError"
 const member = (value: unknown, name: string): unknown =>
   value !== null && typeof value === "object" && name in value ? (value as Record<string, unknown>)[name] : undefined
 
-/** What a problem says, each of its faults or else its detail; undefined for what is none. */
+/** The text of a problem: each of its faults, or else its detail; undefined for other values. */
 const saidBy = (problem: unknown): string | undefined => {
   const faults = member(problem, "errors")
   if (Array.isArray(faults) && faults.length > 0) {
@@ -15,7 +15,7 @@ const saidBy = (problem: unknown): string | undefined => {
   return typeof detail === "string" && detail !== "" ? detail : undefined
 }
 
-/** What is said of an answer that the contract does not have, such as that of a service with too much to do. */
+/** The text about a response outside the contract, such as that of an overloaded service. */
 const messageOfResponse = Effect.fnUntraced(function* (response: HttpClientResponse.HttpClientResponse) {
   const { headers, status } = response
   const problem = headers["content-type"]?.startsWith("application/problem+json")
@@ -31,7 +31,7 @@ const messageOfResponse = Effect.fnUntraced(function* (response: HttpClientRespo
       `its logs say why under the request id ${headers["x-request-id"]}.`
 })
 
-/** What a person should read of an error: what happened, where, and what to do. */
+/** The text of an error for people: its cause, its place, and the next step. */
 export const messageOf = (error: unknown): Effect.Effect<string> => {
   if (HttpClientError.isHttpClientError(error)) {
     return error.response !== undefined ? messageOfResponse(error.response) : Effect.succeed(
@@ -45,7 +45,7 @@ export const messageOf = (error: unknown): Effect.Effect<string> => {
 
 /** Prints the error of a command to standard error and makes the process end with status 1. */
 export const report = (error: unknown) =>
-  // What is wrong with the command line has been printed, with the help.
+  // Faults of the command line have been printed with the help.
   member(error, "_tag") === "ShowHelp" ? Effect.sync(() => void (process.exitCode = 1)) : Effect.flatMap(
     messageOf(error),
     (message) => Effect.andThen(Console.error(`parlance: ${message}`), Effect.sync(() => void (process.exitCode = 1))),

@@ -19,7 +19,7 @@ const statusText: { readonly [status in VariantStatus]: string } = {
   removed: "removed",
 }
 
-/** Outcomes with a column of their own; one that nobody had is left out unless it is what is learned from. */
+/** Outcomes with a column of their own; one without events is left out unless it is the objective. */
 const shownOutcomes: ReadonlyArray<readonly [keyof OutcomeCounts, string]> = [
   ["delivered", "delivered"],
   ["open", "opens"],
@@ -34,7 +34,7 @@ const barWidth = 25
 const nothing = "–"
 const noData = "no data"
 
-/** A share in percent: `83 %`, `4.2 %`, `0.35 %`; what is not quite nothing or all is `<0.01 %` or `>99 %`. */
+/** A share in percent: `83 %`, `4.2 %`, `0.35 %`; shares close to 0 and to 1 are `<0.01 %` and `>99 %`. */
 export const percent = (share: number): string => {
   const value = share * 100
   if (value > 99 && value < 100) return ">99 %"
@@ -217,7 +217,7 @@ const windowText = ({ from, half_life_days, lookback_days, mode, to }: TemplateR
 /** Attribute values as `--segment` takes them. */
 export const segmentText = (segment: Readonly<Record<string, string>>): string => encodeCell(Object.entries(segment))
 
-/** What was counted and is not learned from; empty where there is nothing of it. */
+/** Counted events that are not learned from; empty without such events. */
 const apartText = ({ automated, forced }: TemplateResults): ReadonlyArray<string> => {
   const machines = [
     ...(automated.open > 0 ? [`${automated.open} opens`] : []),
@@ -230,7 +230,7 @@ const apartText = ({ automated, forced }: TemplateResults): ReadonlyArray<string
   ]
 }
 
-/** What keeping to advised times gained, in a sentence; nothing where nobody was advised. */
+/** The gain of following advised times, in a sentence; empty without advice. */
 export const timingText = (
   { explored, followed, gain, missed }: TimedTemplateResults["timing"],
 ): ReadonlyArray<string> => {
@@ -250,7 +250,7 @@ export const timingText = (
   ]
 }
 
-/** What deciding brought against people who are held out, a sentence an outcome; nothing where nobody is or was. */
+/** The lift over held-out people, a sentence for each outcome; empty without a holdout. */
 export const holdoutLines = (holdout: TimedTemplateResults["holdout"]): ReadonlyArray<string> => {
   if (holdout === null) return []
   const { content, control, copy_id, outcomes, running, share, treated } = holdout

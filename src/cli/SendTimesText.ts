@@ -19,7 +19,7 @@ const nothing: { readonly [basis in TemplateSendTimes["basis"]]?: string } = {
   default: "Nothing is known yet of when people look at their messages.",
 }
 
-/** A row for each hour of the day, what may not be sent in brackets; then the variants. */
+/** A row for each hour of the day, with hours in which sending is not allowed in brackets; then the variants. */
 export const sendTimesText = (found: TemplateSendTimes): string => {
   const { basis, best, hours, levels, template_id, time_zone, variants } = found
   const none = nothing[basis]

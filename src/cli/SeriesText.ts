@@ -22,7 +22,7 @@ const weightedGainLines = (gain: TemplateSeries["weighted_gain"]): ReadonlyArray
   ]
 }
 
-/** A row for each stretch: what each variant got of the traffic, its rate and probability of being best so far, and the gain. */
+/** A row for each stretch: each variant's share of the traffic, its rate and probability of being best so far, and the gain. */
 export const seriesText = (series: TemplateSeries): string => {
   const { left_out, objective, points, step, template_id, variants, weighted_gain } = series
   if (points.length === 0) return `${template_id}: no decisions in this window.`

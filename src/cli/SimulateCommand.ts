@@ -35,7 +35,7 @@ const pageSize = 5_000
 
 type Outcomes = Readonly<Partial<Record<"click" | "open" | "conversion", string>>>
 
-/** What a decision brought by the template's objective. A mix is known when its last part is. */
+/** The outcome of a decision by the template's objective. A mix is known when its last part is known. */
 const outcomeOf = (objective: Objective, outcomes: Outcomes): Pick<LoggedDecision, "outcome" | "outcomeAt"> => {
   const weights: Readonly<Record<string, number | undefined>> = weightsOf(objective)
   let outcome = 0
@@ -75,7 +75,7 @@ const readDecisions = Effect.fnUntraced(function* (options: {
     after = page.next ?? undefined
     for (const { copy_id, decided_at, mode, outcomes, propensity, segment, weights } of page.decisions) {
       const at = Date.parse(decided_at)
-      // A forced choice was nobody's draw, nor is what a holdout names; with one variant there was nothing to choose.
+      // Forced choices and fixed content of a holdout were not drawn; with one variant there was no choice.
       if (mode === "forced" || mode === "single" || propensity === null || weights === null) continue
       if (at < options.since) continue
       const choice = { at, cell: segment, copyId: copy_id, propensity, weights, control: mode === "control" }
@@ -88,7 +88,7 @@ const readDecisions = Effect.fnUntraced(function* (options: {
 const perThousand = (estimate: Estimate | undefined) =>
   estimate === undefined ? null : `${(1000 * estimate.value).toFixed(2)} ± ${(1000 * estimate.halfWidth).toFixed(2)}`
 
-/** Prints what other policies would have brought on the logged decisions of a template. */
+/** Prints the expected outcomes of other policies on the logged decisions of a template. */
 export const replayLog = Effect.fnUntraced(
   function* (template: string, lookbackDays: Option.Option<number>, limit: number) {
     const client = yield* ManagementClient

@@ -76,14 +76,14 @@ const remove = Command.make(
   }),
 ).pipe(Command.withDescription("Take an address off the suppression list"))
 
-/** Characters of one request at most, with room for what UTF-8 adds. */
+/** Largest number of characters in one request, with room for UTF-8's further bytes. */
 const maxRequest = 250_000
 
 /** A file in parts that one request takes each, with its header repeated. */
 export const partsOf = (text: string): ReadonlyArray<string> => {
   if (text.length <= maxRequest && text.split("\n").length <= maxRows) return [text]
   const parsed = csvRows(text)
-  // The service says what is wrong with it.
+  // The service returns its faults.
   if (parsed._tag === "Failure") return [text]
   const written = ({ values }: { readonly values: ReadonlyArray<string> }) =>
     `${values.map((value) => `"${value.replaceAll('"', '""')}"`).join(",")}\n`

@@ -50,7 +50,7 @@ export const find = Command.make(
   }),
 ).pipe(Command.withDescription("Find templates by name or id"))
 
-/** What changed, rather than only that it did. */
+/** The changed members of a variant. */
 export const changesFlag = Flag.Boolean("changes").pipe(
   Flag.withDescription("Show each field before and after, instead of a table"),
   Flag.withDefault(false),

@@ -3,7 +3,7 @@ import type { TestMessageResult } from "../api/deliveries/DeliverabilityApi.ts"
 
 const marks = { ok: "ok      ", missing: "missing ", wrong: "wrong   ", unknown: "unknown " } as const
 
-/** The result of a test message for people: what the server said, and a line for each finding. */
+/** The result of a test message for people: the server's reply, and a line for each finding. */
 export const testMessageText = ({ detail, findings, ok }: TestMessageResult): string =>
   [
     `${ok ? "It works" : "It does not work"}: ${detail}`,

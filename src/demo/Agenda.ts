@@ -1,12 +1,12 @@
 const minuteMillis = 60_000
 
-/** What is to happen later, taken out a minute at a time: due is what lies in a minute that has passed. */
+/** Future events, taken out minute by minute: events of minutes that have passed are due. */
 export class Agenda<A> {
   readonly #minutes = new Map<number, Array<A>>()
   #next: number
   #size = 0
 
-  /** Nothing may be put in from before `start` (Unix milliseconds), or from before what has been taken. */
+  /** Events must lie after `start` (Unix milliseconds) and after the events already taken. */
   constructor(start: number) {
     this.#next = Math.floor(start / minuteMillis)
   }

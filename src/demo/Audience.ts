@@ -8,7 +8,7 @@ import { Gain } from "./Gain.ts"
 import { drawCell, messagesAt, type Rates } from "./Rates.ts"
 import { react, type Reaction, type ReportedEvent } from "./Reactions.ts"
 
-/** What the audience has done so far. Counts are of what the service has answered. */
+/** Actions of the audience so far. Counts are of answered requests. */
 export interface Done {
   readonly messages: number
   /** Events by their name, each once; those of machines under `machine_open`. */
@@ -19,7 +19,7 @@ export interface Done {
 }
 
 export interface Audience {
-  /** Lives from `from` to `to` (Unix milliseconds): asks for messages, and reports what is due by then. */
+  /** Lives from `from` to `to` (Unix milliseconds): requests messages, and reports reactions that are due by then. */
   readonly live: (from: number, to: number) => Effect.Effect<void, NotAnswered | Schema.SchemaError>
   readonly done: Done
 }
@@ -66,7 +66,7 @@ const decodeAnswer = Schema.decodeUnknownEffect(
 
 /**
  * The simulated audience of one template. It knows the true rates and nothing of the service but its API: it asks for
- * variants by Generate and reports what happens by the webhook for events.
+ * variants by Generate and reports reactions by the webhook for events.
  */
 export const make = (options: {
   readonly client: Client
@@ -96,7 +96,7 @@ export const make = (options: {
   const send = Effect.fnUntraced(function* () {
     const trackingId = `demo-${seed}-${++asked}`
     const user = Math.floor(users * chance())
-    // What belongs to a user follows from who it is.
+    // The attributes of a user follow from its id.
     const own = seeded(seed ^ (user + 1))
     const cell = drawCell(own)
     const answer = yield* Effect.flatMap(
@@ -109,14 +109,14 @@ export const make = (options: {
       }),
       decodeAnswer,
     )
-    // Somebody who looks at the demo has stopped every variant: nobody gets a message.
+    // A visitor of the demo has deactivated every variant: no messages are sent.
     if (answer.copy.id === undefined) return
     const chosen = variants.indexOf(answer.copy.id)
     const now = clock.currentTimeMillisUnsafe()
     const clickRates = rates.at(cell, now)
     done.messages++
     if (chosen >= 0) done.gain.add(now, clickRates, chosen)
-    // A variant that was made meanwhile is as good as the others are on average, and no part of what can be gained.
+    // A variant that was made meanwhile is as good as the average of the others, and does not count towards the possible gain.
     const clickRate = clickRates[chosen] ?? clickRates.reduce((sum, rate) => sum + rate, 0) / clickRates.length
     const message = { trackingId, decidedAt: now, clickRate, link: shopUrl }
     for (const reaction of react(chance, message)) agenda.put(reaction.reportAt, reaction)

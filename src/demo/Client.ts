@@ -2,7 +2,7 @@ import { Effect, Schedule, Schema } from "effect"
 import { Buffer } from "node:buffer"
 import { Agent, request } from "node:http"
 
-/** The service did not do what was asked, however often. */
+/** The service refused a request, also after further attempts. */
 export class NotAnswered extends Schema.TaggedError<NotAnswered>()("NotAnswered", {
   path: Schema.String,
   reason: Schema.String,
@@ -16,7 +16,7 @@ export class NotAnswered extends Schema.TaggedError<NotAnswered>()("NotAnswered"
 
 /** Calls the service over HTTP, with JSON. */
 export interface Client {
-  /** Answers the decoded body of a 200. What fails in passing (no connection, a 503) is sent again for ten seconds. */
+  /** Returns the decoded body of a 200. Passing failures (no connection, a 503) are retried for ten seconds. */
   readonly post: (path: string, body: unknown) => Effect.Effect<unknown, NotAnswered>
 }
 

@@ -20,7 +20,7 @@ export const make = (options: {
   readonly real: Clock.Clock
 }): FasterClock => {
   const { real, speed } = options
-  // Where time stood when it was last released, and what the real clock said then.
+  // The demo's time and the real time when time was last released.
   let at = options.from
   let realAt = real.currentTimeMillisUnsafe()
   let limit = options.from

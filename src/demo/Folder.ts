@@ -4,7 +4,7 @@ import { join } from "node:path"
 import * as Lock from "../store/bundled/Lock.ts"
 import { removeDatabase } from "../store/bundled/Folders.ts"
 
-/** The folder cannot be the demo's: somebody else's data is in it, or a demo that still runs. */
+/** The demo cannot use the folder: it holds other data, or a demo that still runs uses it. */
 export class FolderTaken extends Schema.TaggedError<FolderTaken>()("FolderTaken", {
   folder: Schema.String,
   reason: Schema.String,

@@ -4,7 +4,7 @@ import { type Chance, pick, seeded, shuffled } from "./Chance.ts"
 
 // The truth of the demo: how often people click. Nothing of it is told to the service.
 
-/** What requests say of users, and how common each value is; the shares of an attribute sum to 1. */
+/** Attributes of users in requests, and the share of each value; the shares of an attribute sum to 1. */
 export const attributes = {
   tier: { basic: 0.56, silver: 0.32, gold: 0.12 },
   country: { de: 0.4, gb: 0.22, at: 0.15, ch: 0.13, nl: 0.1 },
@@ -17,7 +17,7 @@ export const attributeNames = Object.keys(attributes) as ReadonlyArray<Attribute
 /** One value of every attribute. */
 export type Cell = Readonly<Record<AttributeName, string>>
 
-/** Standard deviations of what is drawn, in units of the natural logarithm of the click rate. */
+/** Standard deviations of the drawn effects, in units of the natural logarithm of the click rate. */
 const spread: { readonly [name in AttributeName]: { readonly all: number; readonly variant: number } } = {
   tier: { all: 0.15, variant: 0.35 },
   country: { all: 0.1, variant: 0.1 },

@@ -37,14 +37,14 @@ const delays = {
   again: [10 * minuteMillis, 1],
 } as const
 
-/** Nobody reads a message faster than this; sooner clicks are those of link scanners. */
+/** People do not read a message faster than this; earlier clicks come from link scanners. */
 const fastestMillis = 45 * secondMillis
 
-/** What has not happened by then does not happen: the service counts two weeks. */
+/** Later reactions do not occur: the service counts two weeks. */
 const longestMillis = 13 * 24 * hourMillis
 
 /**
- * What becomes of a message decided at `decidedAt` (Unix milliseconds) whose user clicks with the probability
+ * The reactions to a message decided at `decidedAt` (Unix milliseconds) whose user clicks with the probability
  * `clickRate` if it arrives. Clicks follow an open. Of all reports one in twenty comes twice.
  */
 export const react = (

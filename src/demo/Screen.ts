@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import type { Done } from "./Audience.ts"
 import { captured, type Clicks } from "./Gain.ts"
 
-// What the terminal shows while the demo runs: drawn in place on a terminal, a line now and then anywhere else.
+// The display of the running demo: redrawn in place on a terminal, a line from time to time elsewhere.
 
 /** A variant as far as it is shown. */
 export interface ShownVariant {
@@ -97,7 +97,7 @@ export interface Screen {
   readonly show: (view: View) => void
   /** Prints lines above the picture, which stay. */
   readonly note: (text: string) => void
-  /** Leaves the picture as it is; what is shown from here on is nothing. */
+  /** Leaves the picture as it is and shows nothing more. */
   readonly end: () => void
   /** How often it is worth showing something new. Unit: milliseconds. */
   readonly everyMillis: number

@@ -13,13 +13,13 @@ export interface Summary {
   /** Reported events by name, each once, and how many were reported a second time. */
   readonly events: Done["events"]
   readonly reported_again: number
-  /** By the true rates: what the same messages bring when chosen evenly, as chosen, and knowing every rate. */
+  /** By the true rates: clicks of the same messages when chosen evenly, as chosen, and with all rates known. */
   readonly expected_clicks: Clicks
   /** Of the way from even to oracle; null where nothing was to gain. */
   readonly gain_captured: number | null
   readonly gain_captured_last_day: number | null
   readonly true_rates: Readonly<Record<string, number>>
-  /** What the service says of the template. */
+  /** The service's results of the template. */
   readonly results: TemplateResults
 }
 
@@ -79,7 +79,7 @@ True rates: ${
   }. Which one is best differs by segment.`
 }
 
-/** What to do next, while the service stays up. */
+/** Next steps, while the service stays up. */
 export const nextText = (options: {
   readonly url: string
   readonly dataDir: string

@@ -14,7 +14,7 @@ import type { Template } from "../domain/Template.ts"
 import * as Targeting from "../templates/Targeting.ts"
 import type { OutcomeCounts, TemplateResults, VariantResults, VariantStatus, WinnerResults } from "./TemplateResults.ts"
 
-// From counts and a model to the results of a template: what to ask of `report`, and what to make of its answer. Pure.
+// From counts and a model to the results of a template: the question to `report`, and the results from its answer. Pure.
 
 /** Counts of one variant in one segment over the whole window, in the order of `measures`. */
 export interface CountedSegment {
@@ -45,7 +45,7 @@ export interface ResultsInput {
   readonly nowMillis: number
 }
 
-/** What the answer of `report` is to be put together with. */
+/** Data that the results add to the answer of `report`. */
 export interface Prepared {
   readonly request: ReportRequest
   readonly compose: (answer: ReportAnswer) => TemplateResults
@@ -230,7 +230,7 @@ const cellsIn = (
   return traffic.length > 0 ? traffic : [{ cell: encodeCell(segment), sends: 1 }]
 }
 
-/** What an undecided verdict lacks. */
+/** Conditions that an undecided verdict does not meet. */
 const waitingFor = (evidence: {
   readonly contenders: number
   readonly hasOutcomes: boolean
@@ -255,7 +255,7 @@ const verdictNow = (state: VerdictState | undefined, running: ReadonlyArray<stri
 
 const iso = (millis: number): string => new Date(millis).toISOString()
 
-/** What to ask of `report`, and how its answer becomes the results. */
+/** The question to `report`, and the function that makes the results from its answer. */
 export const prepare = (input: ResultsInput): Prepared => {
   const { eligible, floor, model, nowMillis, rows, segment, template } = input
   const cells = cellsOf(model.scheme)

@@ -1,6 +1,6 @@
 import type { SegmentRates } from "./SegmentRates.ts"
 
-// What deciding brought beyond an even choice among the variants. Pure.
+// The gain of the policy over an even choice among the variants. Pure.
 
 /** Counts of one variant in one segment for the decisions of one stretch of time; each by its position, from 0. */
 export interface StretchCount {
@@ -11,12 +11,12 @@ export interface StretchCount {
   readonly trials: number
   /** The same, each counted for the share of its outcomes due at its age. */
   readonly exposure: number
-  /** What the outcomes are worth, and the sum of their squared worths. */
+  /** The sum of the outcomes' worths, and the sum of their squared worths. */
   readonly value: number
   readonly square: number
 }
 
-/** From the first stretch to the end of one: what was gained, with its 95 % interval, and what an even choice would have had. */
+/** From the first stretch to the end of one: the gain with its 95 % interval, and the outcomes of an even choice. */
 export interface GainSoFar {
   readonly gained: number
   readonly interval: readonly [number, number]
@@ -51,8 +51,8 @@ export const stretchFactors = (
 }
 
 /**
- * The gain over an even choice, by what the model knows now of every variant in every segment: in each stretch and segment,
- * what was chosen against what an even choice among the variants that could be chosen would have brought. A change of the
+ * The gain over an even choice, by the model's present rates of every variant in every segment: in each stretch and segment,
+ * the outcomes of the chosen variants less the outcomes of an even choice among the eligible variants. A change of the
  * base rate is therefore no gain, and showing a variant where it does well is. The interval is that of the model's
  * coefficients, the base rate's included. The model draws variants of which little is known towards the others. Undoing
  * that by their counts would overstate the gain, because the counts of a variant that was given up after bad luck are

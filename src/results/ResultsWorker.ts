@@ -5,7 +5,7 @@ import type { SeriesInput } from "./SeriesComposition.ts"
 import type { TemplateResults } from "./TemplateResults.ts"
 import type { ComposedSeries } from "./TemplateSeries.ts"
 
-/** What is counted comes as the JSON text of the store: a list of lists, in the order of the members. */
+/** Counts come as the JSON text of the store: a list of lists, in the order of the members. */
 type Unread<A, Counted extends keyof A> = Omit<A, Counted> & { readonly [name in Counted]: string }
 
 /** `rows`: copyId, segment, track, counts. */
@@ -18,7 +18,7 @@ export type ResultsRequest =
   | { readonly type: "series"; readonly input: UnreadSeries }
 
 /**
- * Puts results and series together in a worker of its own, started when somebody first looks: up to half a second of
+ * Puts results and series together in a worker of its own, started by the first request for results: up to half a second of
  * arithmetic for each that must hold up neither the event loop nor what is learned. A failure is a defect.
  */
 export class ResultsWorker extends Context.Service<ResultsWorker, {

@@ -4,7 +4,7 @@ import { cellsOf } from "../bandit/Cells.ts"
 import { foretellings, interceptVariance } from "../bandit/Components.ts"
 import { type ModelSnapshot, rate, type VariantPosterior } from "../bandit/Model.ts"
 
-/** What a model says of variants in segments: rates, and how sure sums of them are. Variants and segments go by position. */
+/** A model's rates of variants in segments, and the uncertainty of their sums. Variants and segments go by position. */
 export class SegmentRates {
   readonly #model: ModelSnapshot
   readonly #ids: ReadonlyArray<string>

@@ -18,10 +18,10 @@ const weekHours = 168
 /** Folded hours of a week from a Monday on, with those in which the last message is still looked at; hour 0 was a Thursday's. */
 const hours = Uint8Array.from({ length: weekHours + followedHours }, (_, at) => foldedHour(4 * 24 + at))
 
-/** The share of what happens at this rate that happens at least once. */
+/** The probability of at least one event at this rate. */
 const atLeastOnce = (rate: number) => -Math.expm1(-rate)
 
-/** The hours of the week from Monday 0:00 on, by what is known of when people look. Pure. */
+/** The hours of the week from Monday 0:00 on, with the times at which people read messages. Pure. */
 export const weekOf = (
   { attention }: Pick<Level, "attention">,
   tau: number,
@@ -59,7 +59,7 @@ const knownOf = ({ engagements, touches, weight }: Level) => ({ touches, engagem
 /** When the people who get a template look at their messages. A broken store is a defect. */
 export class SendTimes extends Context.Service<SendTimes, {
   /**
-   * What is known of a template's week. The first question about an organization waits until its people are counted, at
+   * The reading times in a template's week. The first question about an organization waits until its people are counted, at
    * most `patience` (2 seconds), and says that they are being counted after that.
    */
   readonly of: (

@@ -18,7 +18,7 @@ const mostVariants = 20
 /** From here on a stretch is complete. */
 const completeFrom = 0.95
 
-/** What was counted of a variant in a segment in one stretch of time. */
+/** Counts of a variant in a segment in one stretch of time. */
 export interface CountedStretch {
   /** Start of the first bucket, and sum over decisions of those of their buckets. Unix milliseconds. */
   readonly first: number
@@ -173,7 +173,7 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
     (variant, segment) => !targeted.has(variant) || chosen.has(`${variant}/${segment}`),
   )
 
-  // Rates up to each stretch; what is older fades with the half-life of the model.
+  // Rates up to each stretch; older outcomes fade with the half-life of the model.
   const halfLife = model.window.mode === "adaptive" ? model.window.halfLifeDays : null
   const traffic = new Map(model.traffic.map(({ cell, sends }) => [cell, sends]))
   const weights = Array.from(places.keys(), (segment) => traffic.get(segment) ?? 0)
@@ -181,7 +181,7 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
   const standing = () => new Standing(rates, ids.length, weights, worth)
   const addTo = (to: Standing, { exposure, segment, stretch, value, variant }: typeof counts[0]) =>
     to.add(variant, value, exposure * factors[stretch]! * rates.of(variant, segment))
-  /** Goes through the stretches, with what had been added before faded, and says what was known at the end of each. */
+  /** Goes through the stretches, in which earlier outcomes fade, and returns the rates at the end of each. */
   const through = function* () {
     const state = standing()
     let before = ordered[0]?.start ?? now

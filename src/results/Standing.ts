@@ -1,7 +1,7 @@
 import { lgamma } from "../bandit/Gamma.ts"
 import type { SegmentRates } from "./SegmentRates.ts"
 
-// What counts say of rates: posteriors of a gamma law, and the probability that one of several is the best. Pure.
+// Rates by counts: posteriors of a gamma distribution, and the probability that one of several is the best. Pure.
 
 /** A posterior of a rate: outcomes over exposure, both with the prior's share. `scale` is the worth of one outcome. */
 export interface RatePosterior {
@@ -105,7 +105,7 @@ export class Standing {
     this.#due.forEach((count, variant) => this.#due[variant] = count * share)
   }
 
-  /** Adds what the outcomes of a variant are worth, and what they were expected to be. */
+  /** Adds the worth of a variant's outcomes, and its expected value. */
   add(variant: number, value: number, expected: number): void {
     this.#had[variant]! += Math.max(0, value) / this.#worth
     this.#due[variant]! += Math.max(0, expected) / this.#worth

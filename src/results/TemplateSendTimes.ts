@@ -52,7 +52,7 @@ export const SendTimeHour = Schema.Struct({
 })
 export type SendTimeHour = typeof SendTimeHour.Type
 
-/** The week of a template: what becomes of messages sent in each of its hours. */
+/** The week of a template: reactions to messages by the hour of sending. */
 export const TemplateSendTimes = Schema.Struct({
   template_id: Schema.String,
   basis: described(

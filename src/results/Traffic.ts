@@ -30,7 +30,7 @@ export class Traffic extends Context.Service<Traffic, {
         const byTemplate = new Map(templates.map((id) => [id, new Array<number>(trafficDays).fill(0)]))
         for (const { day, decisions, id } of rows) {
           const at = (day.getTime() - first) / dayMillis
-          // What a clock that is ahead dates to tomorrow is shown tomorrow.
+          // Decisions that a fast clock dates to tomorrow are shown tomorrow.
           if (at < trafficDays) byTemplate.get(id)![at] = decisions
         }
         return byTemplate
