@@ -8,6 +8,7 @@ describe("Schedules of group commits", () => {
   it("acknowledge only what is stored, and answer every write once", () =>
     runSchedules({
       file: "test/simulation/GroupCommitSchedules.test.ts",
+      task: "test",
       count: 4_000,
       // A store that was down and then refuses the data of the last write that waits.
       regressions: [343],

@@ -23,7 +23,7 @@ const bugs: ReadonlyArray<readonly [name: string, planted: Planted, broken: RegE
 
 describe("Lane in simulated schedules", () => {
   it("loses no message, sends none twice, keeps the ceiling, and has one owner", () => {
-    runSchedules({ file, count: 10_000, regressions, run: runLane })
+    runSchedules({ file, task: "test:system", count: 10_000, regressions, run: runLane })
   })
 
   it("gives the same result for the same seed", () => {

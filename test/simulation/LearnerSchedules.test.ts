@@ -25,6 +25,7 @@ describe("Schedules of learners", () => {
   it("count every row once and keep models fresh under all faults", () =>
     runSchedules({
       file: "test/simulation/LearnerSchedules.test.ts",
+      task: "test",
       count: 4_000,
       // Clocks set back, a refresh after a crash, a window after the engine's worker ended.
       regressions: [23, 94, 152, 318, 355],

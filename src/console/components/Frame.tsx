@@ -4,6 +4,7 @@ import { reaches, type Role } from "../../accounts/Account.ts"
 import type { SignedIn } from "../../accounts/Sessions.ts"
 import type { Organization } from "../../domain/Organization.ts"
 import { isSandbox, liveOf } from "../../domain/Sandbox.ts"
+import { helpFor } from "../Help.ts"
 import { navigation, sandboxNavigation } from "../Navigation.ts"
 import type { Theme } from "./Document.tsx"
 import { Icon, Mark } from "./Icon.tsx"
@@ -108,6 +109,9 @@ export const Frame = (
                   <span class="muted">{session.account.email}</span>
                 </p>
                 <ul>
+                  <li>
+                    <a href={helpFor(path)}>Help with this page</a>
+                  </li>
                   <li>
                     <a href="/console/account" {...(path === "/console/account" ? { "aria-current": "page" } : {})}>
                       Your account

@@ -2,6 +2,8 @@
 export interface Schedules {
   /** The test file, for the command that reproduces a failure. */
   readonly file: string
+  /** The task that runs the file. */
+  readonly task: "test" | "test:system"
   /** Schedules of the seeds from 1 to this number. */
   readonly count: number
   /** Seeds that failed once. They run first. */
@@ -22,7 +24,7 @@ export const runSchedules = (schedules: Schedules): void => {
     const broken = schedules.run(seed)
     if (broken === undefined) continue
     throw new Error(
-      `Seed ${seed}: ${broken}\nRepeat it with: SIMULATION_SEED=${seed} deno task test:system ${schedules.file}\n` +
+      `Seed ${seed}: ${broken}\nRepeat it with: SIMULATION_SEED=${seed} deno task ${schedules.task} ${schedules.file}\n` +
         "Once it is mended, add the seed to the regressions of this simulation",
     )
   }

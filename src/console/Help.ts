@@ -1,0 +1,21 @@
+/** The section of the documentation for pages below an organization, by the beginning of their path. The first match counts. */
+const byPath: ReadonlyArray<readonly [path: RegExp, document: string]> = [
+  [/^\/templates\/[^/]+\/results/, "guide/results"],
+  [/^\/templates\/[^/]+\/send-times/, "guide/results#send-times"],
+  [/^\/templates\/[^/]+\/variants/, "guide/templates#liquid"],
+  [/^\/templates/, "guide/marketers#your-first-template"],
+  [/^\/people/, "guide/marketers#finding-one-person-or-message"],
+  [/^\/deliveries/, "guide/marketers#sending-and-deliverability"],
+  [/^\/suppressions/, "operations/bounces"],
+  [/^\/sandbox/, "integrations/sandbox"],
+  [/^\/sources/, "integrations/README"],
+  [/^\/connections/, "integrations/sending"],
+  [/^\/settings\/keys/, "guide/api#before-you-start"],
+  [/^\/settings\/members/, "guide/marketers#roles"],
+]
+
+/** The address of the help for a page of the console. Default: the guide for marketers. */
+export const helpFor = (path: string): string => {
+  const inside = /^\/console\/o\/[^/]+(\/.*)$/.exec(path)?.[1] ?? ""
+  return `/docs/${byPath.find(([pattern]) => pattern.test(inside))?.[1] ?? "guide/marketers"}`
+}

@@ -1,0 +1,41 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { helpFor } from "../../src/console/Help.ts"
+import { readLibrary } from "../../src/documents/Library.ts"
+
+describe("The help of a console page", () => {
+  it("is the section about the page, or else the guide for marketers", () => {
+    assert.strictEqual(helpFor("/console/o/acme/templates/welcome/results"), "/docs/guide/results")
+    assert.strictEqual(helpFor("/console/o/acme/templates/welcome/variants/a"), "/docs/guide/templates#liquid")
+    assert.strictEqual(helpFor("/console/o/acme/settings/keys"), "/docs/guide/api#before-you-start")
+    for (const path of ["/console", "/console/account", "/console/o/acme", "/console/o/acme/settings"]) {
+      assert.strictEqual(helpFor(path), "/docs/guide/marketers")
+    }
+  })
+
+  it.effect("is a document and a heading that exist", () =>
+    Effect.gen(function* () {
+      const library = yield* readLibrary
+      const pages = [
+        "",
+        "/templates",
+        "/templates/t/results",
+        "/templates/t/send-times",
+        "/templates/t/variants/a",
+        "/people",
+        "/deliveries",
+        "/suppressions",
+        "/sandbox",
+        "/sources/events",
+        "/connections/-/new",
+        "/settings/keys",
+        "/settings/members",
+      ]
+      for (const page of pages) {
+        const [path = "", heading] = helpFor(`/console/o/acme${page}`).slice("/docs/".length).split("#")
+        const document = library.get(path)
+        assert.isDefined(document, path)
+        if (heading !== undefined) assert.include(document!.headings.map(({ id }) => id), heading)
+      }
+    }))
+})
