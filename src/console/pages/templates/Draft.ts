@@ -264,12 +264,6 @@ export const sourcesOf = (draft: Draft): { readonly vars: Vars; readonly formats
   }
 }
 
-/** A fault in words that make sense beside a field. */
-export const reworded = ({ detail, pointer }: Fault): Fault => ({
-  pointer,
-  detail: detail === "Expected a value with a length of at least 1" ? "must not be empty" : detail,
-})
-
 /** The variant a draft means, or every fault at its control. Liquid is not looked at. */
 export const read = (draft: Draft): Result.Result<Required<VariantPatch>, ReadonlyArray<Fault>> => {
   const vars: Record<string, string> = Object.create(null)
@@ -301,7 +295,7 @@ export const read = (draft: Draft): Result.Result<Required<VariantPatch>, Readon
     seasons: draft.seasons.filter((row) => !isBlankSeason(row)).map(seasonOf),
     components,
   })
-  if (Result.isFailure(decoded)) faults.push(...placed(draft, decoded.failure).map(reworded))
+  if (Result.isFailure(decoded)) faults.push(...placed(draft, decoded.failure))
   return faults.length > 0 || Result.isFailure(decoded)
     ? Result.fail(faults)
     : Result.succeed(decoded.success as Required<VariantPatch>)
