@@ -89,7 +89,7 @@ const invite = Command.make(
   {
     email,
     role: Flag.Literals("role", Role.literals).pipe(
-      Flag.withDescription("What the person may do in the organization. Default: viewer"),
+      Flag.withDescription("Role of the person in the organization. Default: viewer"),
       Flag.withDefault("viewer" as const),
     ),
   },
@@ -163,7 +163,7 @@ const resetSecondFactor = Command.make(
     yield* client.secondFactor.resetSecondFactor({ params: { account: id } })
     yield* print({ id, second_factor: false }, `Removed the second factor of ${email}; it is signed out everywhere`)
   }),
-).pipe(Command.withDescription("Remove the second factor of somebody who has lost the authenticator app"))
+).pipe(Command.withDescription("Remove the second factor of a person who has lost the authenticator app"))
 
 /** `parlance account …` */
 export const accountCommand = Command.make("account").pipe(

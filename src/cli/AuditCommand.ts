@@ -10,7 +10,7 @@ const list = Command.make(
   "list",
   {
     installation: Flag.Boolean("installation").pipe(
-      Flag.withDescription("What belongs to no organization: accounts, sessions, and that organizations were made"),
+      Flag.withDescription("Show entries outside any organization: accounts, sessions and created organizations"),
       Flag.withDefault(false),
     ),
     changes: changesFlag,
@@ -33,7 +33,7 @@ const list = Command.make(
     const shown = entries.slice(0, most)
     yield* print(shown, changesText(shown, changes))
   }),
-).pipe(Command.withDescription("Who changed what, newest first"))
+).pipe(Command.withDescription("List changes and their authors, newest first"))
 
 /** `parlance audit …` */
 export const auditCommand = Command.make("audit").pipe(

@@ -10,7 +10,7 @@ import { organization, print } from "./Root.ts"
 import { table } from "./Table.ts"
 import { testMessageText } from "./TestMessageText.ts"
 
-const name = Argument.String("name").pipe(Argument.withDescription("What you call the connection, such as main"))
+const name = Argument.String("name").pipe(Argument.withDescription("Name of the connection, such as main"))
 
 const change = Effect.fnUntraced(function* (connection: string, input: unknown) {
   const client = yield* ManagementClient
@@ -59,7 +59,7 @@ const set = Command.make(
       Flag.withDefault(false),
     ),
     makeDefault: Flag.Boolean("default").pipe(
-      Flag.withDescription("Let it carry what is delivered from now on"),
+      Flag.withDescription("Send all further messages through this connection"),
       Flag.withDefault(false),
     ),
   },
@@ -77,7 +77,7 @@ const set = Command.make(
       connection,
       connection.in_use
         ? `Deliveries leave through ${connection.name}; \`parlance connection test ${connection.name}\` tries it out`
-        : `${connection.name} is set up; --default lets it carry what is delivered`,
+        : `${connection.name} is set up. Send messages through it with --default`,
     )
   }),
 ).pipe(
@@ -114,7 +114,7 @@ const test = Command.make(
   {
     name,
     to: Flag.String("to").pipe(
-      Flag.withDescription("Send a test message to this address, and tell what receivers will miss"),
+      Flag.withDescription("Send a test message to this address and list problems that mail receivers may report"),
       Flag.optional,
     ),
     template: Flag.String("template").pipe(
@@ -198,7 +198,7 @@ const remove = Command.make(
     yield* client.delivery.deleteConnection({ params: { org: yield* organization, connection: name } })
     yield* print(
       { name, removed: true },
-      `Removed ${name} with its secrets; what is queued waits for another connection`,
+      `Removed ${name} and its secrets. Queued messages wait for another connection`,
     )
   }),
 ).pipe(Command.withDescription("Forget a connection and its secrets"))

@@ -131,11 +131,11 @@ const rates = Command.make(
       ) + "\n\nUTC. * This stretch has not ended.",
     )
   }),
-).pipe(Command.withDescription("What was sent, failed and was repeated per minute, and what waited, over time"))
+).pipe(Command.withDescription("Show messages sent, failed and retried per minute, and the queue length, over time"))
 
 /** `parlance deliver …` */
 export const deliverCommand = Command.make("deliver").pipe(
-  Command.withDescription("What is queued, on its way and gone"),
+  Command.withDescription("Show queued, running and finished deliveries"),
   Command.withSubcommands([
     list,
     show,

@@ -45,6 +45,6 @@ const list = Command.make(
 
 /** `parlance event …` */
 export const eventCommand = Command.make("event").pipe(
-  Command.withDescription("What became of messages"),
+  Command.withDescription("List events of messages, such as opens and clicks"),
   Command.withSubcommands([list, eventStory]),
 )

@@ -22,7 +22,10 @@ const list = Command.make(
   "list",
   {
     source,
-    all: Flag.Boolean("all").pipe(Flag.withDescription("Also what was understood"), Flag.withDefault(false)),
+    all: Flag.Boolean("all").pipe(
+      Flag.withDescription("Include bodies that were read without faults"),
+      Flag.withDefault(false),
+    ),
     limit: Flag.Int("limit").pipe(Flag.withDescription("1 to 100"), Flag.withDefault(20)),
   },
   Effect.fnUntraced(function* ({ all, limit, source }) {
@@ -36,7 +39,7 @@ const list = Command.make(
         }),
         ({ inbox }) => inbox.map((entry) => ({ source: segment, ...entry })),
       ))
-    // Ids rise with the time of arrival, whatever the source.
+    // Ids rise with the time of arrival across all sources.
     const inbox = inboxes.flat().sort((a, b) => b.id - a.id).slice(0, limit)
     const rows = inbox.map((entry) => [
       entry.id,
@@ -88,7 +91,7 @@ const replay = Command.make(
     }
     yield* print({ replayed: ids }, `Looked at again: ${ids.join(", ")}`)
   }),
-).pipe(Command.withDescription("Look at bodies again; what was counted is not counted twice"))
+).pipe(Command.withDescription("Replay bodies. Events that were already counted are not counted twice"))
 
 /** `parlance inbox …` */
 export const inboxCommand = Command.make("inbox").pipe(

@@ -30,14 +30,14 @@ const limitIn = Effect.fnUntraced(function* (text: Option.Option<string>) {
 const create = Command.make(
   "create",
   {
-    name: Argument.String("name").pipe(Argument.withDescription("What the key is for")),
+    name: Argument.String("name").pipe(Argument.withDescription("Purpose of the key")),
     scopes: Flag.Literals("scope", ["generate", "deliver", "events"]).pipe(
-      Flag.withDescription("What it may do; repeat for several. Default: generate and deliver"),
+      Flag.withDescription("Permission of the key. Repeat the option for several. Default: generate and deliver"),
       Flag.between(0, 3),
     ),
     kind: Flag.Literals("kind", ["live", "test"]).pipe(
       Flag.withDescription(
-        "test: what it does is kept in the sandbox, and never counted, learned from or sent. Default: live",
+        "test: its requests stay in the sandbox and are never counted, learned from or sent. Default: live",
       ),
       Flag.optional,
     ),
@@ -91,7 +91,7 @@ const update = Command.make(
   "update",
   {
     id: Argument.String("id").pipe(Argument.withDescription("The key's id, not the key itself")),
-    name: Flag.String("name").pipe(Flag.withDescription("What the key is for"), Flag.optional),
+    name: Flag.String("name").pipe(Flag.withDescription("Purpose of the key"), Flag.optional),
     rateLimit,
   },
   Effect.fnUntraced(function* ({ id, name, rateLimit }) {

@@ -118,7 +118,7 @@ const update = Command.make(
     ),
     holdout: Flag.String("holdout").pipe(
       Flag.withDescription(
-        'Share of the people held out, 0 to 0.5, and what they get: "0.05 even" or "0.05 no_message"; 0: nobody',
+        'Share of the people held out, 0 to 0.5, and their content: "0.05 even" or "0.05 no_message"; 0: no holdout',
       ),
       Flag.optional,
     ),
@@ -245,7 +245,7 @@ const usage = Command.make(
     const used = yield* client.organizations.organizationUsage({ params: { org: slug } })
     yield* print(used, describeUsage(used))
   }),
-).pipe(Command.withDescription("Show what an organization has used of its daily quota of webhook bodies"))
+).pipe(Command.withDescription("Show an organization's use of its daily quota of webhook bodies"))
 
 const quota = Command.make(
   "quota",

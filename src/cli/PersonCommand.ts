@@ -47,7 +47,7 @@ const erase = Command.make(
       ].join("\n\n"),
     )
   }),
-).pipe(Command.withDescription("Erase a person, and report what was erased and what stays; counts stay"))
+).pipe(Command.withDescription("Erase a person and report the erased and the kept data. Counts are kept"))
 
 /** `parlance person …` */
 export const personCommand = Command.make("person").pipe(

@@ -62,5 +62,5 @@ export const rebuildCommand = Command.make(
     if ((check && count > 0) || result.faults.length > 0) yield* Effect.sync(() => void (process.exitCode = 1))
   }),
 ).pipe(
-  Command.withDescription("Recompute tallies from decisions and events, and say what had been counted otherwise"),
+  Command.withDescription("Recompute tallies from decisions and events, and list the counts that differ"),
 )

@@ -21,13 +21,13 @@ const messageOfResponse = Effect.fnUntraced(function* (response: HttpClientRespo
   const problem = headers["content-type"]?.startsWith("application/problem+json")
     ? yield* Effect.orElseSucceed(response.json, () => undefined)
     : undefined
-  const said = saidBy(problem)
+  const text = problemText(problem)
   if (status === 503) {
     const seconds = /^\d+$/.exec(headers["retry-after"] ?? "")?.[0]
-    return `${said ?? "The service answered 503, it takes no requests now"}: try again ` +
+    return `${text ?? "The service answered 503, it takes no requests now"}: try again ` +
       (seconds === undefined ? "later." : `in ${seconds} s.`)
   }
-  return said ?? `The service answered ${status}, which it should not have; ` +
+  return text ?? `The service answered ${status}, which it should not have; ` +
       `its logs say why under the request id ${headers["x-request-id"]}.`
 })
 
@@ -39,7 +39,7 @@ export const messageOf = (error: unknown): Effect.Effect<string> => {
         "Is it running? Without PARLANCE_URL the command works on DATA_DIR or DATABASE_URL itself.",
     )
   }
-  const message = saidBy(error) ?? member(error, "message")
+  const message = problemText(error) ?? member(error, "message")
   return Effect.succeed(typeof message === "string" && message !== "" ? message : String(error))
 }
 

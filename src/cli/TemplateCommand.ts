@@ -83,7 +83,7 @@ const settings = {
   ),
   holdout: Flag.String("holdout").pipe(
     Flag.withDescription(
-      'Share of the people held out, 0 to 0.5, and what they get: "0.05 even", "0.05 no_message", or "0.05 fixed ID" ' +
+      'Share of the people held out, 0 to 0.5, and their content: "0.05 even", "0.05 no_message", or "0.05 fixed ID" ' +
         "for a variant; organization: as the organization",
     ),
     Flag.optional,
@@ -216,7 +216,7 @@ const setArchived = (name: "archive" | "restore", archived: boolean, done: strin
   )
 
 const archive = setArchived("archive", true, "Archived template").pipe(
-  Command.withDescription("Have a template served to nobody; it keeps its content and its results"),
+  Command.withDescription("Stop serving a template. It keeps its content and its results"),
 )
 
 const restore = setArchived("restore", false, "Restored template").pipe(

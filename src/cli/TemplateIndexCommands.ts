@@ -75,4 +75,4 @@ export const history = Command.make(
     } while (before !== undefined)
     yield* print(changes, changesText(changes, whole))
   }),
-).pipe(Command.withDescription("What was changed of a template and by whom, newest first"))
+).pipe(Command.withDescription("List the changes of a template and their authors, newest first"))

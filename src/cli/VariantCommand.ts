@@ -128,7 +128,7 @@ const update = Command.make(
     })
     yield* print(changed, describe([changed]))
   }),
-).pipe(Command.withDescription("Change a variant; what is not named stays"))
+).pipe(Command.withDescription("Change a variant. Options that you leave out keep their values"))
 
 const remove = Command.make(
   "delete",

@@ -40,7 +40,7 @@ const list = Command.make(
     const { webhooks } = yield* client.sources.listSources({ params: { org: yield* organization } })
     yield* print(webhooks, `${describe(webhooks)}\n\nCounts are those of the last 24 hours.`)
   }),
-).pipe(Command.withDescription("List sources, where they send to, and what came in"))
+).pipe(Command.withDescription("List sources, their webhook addresses and counts of received bodies"))
 
 const change = Effect.fnUntraced(function* (name: string, input: unknown) {
   const client = yield* ManagementClient
@@ -103,7 +103,7 @@ const remove = Command.make(
   Effect.fnUntraced(function* ({ segment }) {
     const client = yield* ManagementClient
     yield* client.sources.deleteSource({ params: { org: yield* organization, segment } })
-    yield* print({ segment, removed: true }, `Removed ${segment} with its secrets; what came in stays`)
+    yield* print({ segment, removed: true }, `Removed ${segment} and its secrets. Its received bodies are kept`)
   }),
 ).pipe(Command.withDescription("Forget a source and its secrets"))
 
