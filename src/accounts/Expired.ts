@@ -31,7 +31,7 @@ export class Expired extends Context.Service<Expired, {
             OR i.accepted_at <= ${ago(invitationMillis)}`
         yield* sql`DELETE FROM audit_entries e WHERE e.refusal IS NOT NULL AND e.at <= ${ago(refusalMillis)}`
       }).pipe(
-        Effect.catch((error) => Effect.logDebug("What has expired was not removed", error.message)),
+        Effect.catch((error) => Effect.logDebug("Expired records were not removed", error.message)),
         Effect.withSpan("Expired.remove"),
       )
       return Expired.of({ remove })

@@ -10,7 +10,7 @@ export interface Rule {
   readonly action?: string
   /** The audit log keeps nothing of the body: it names a person, or is a secret. */
   readonly isPrivate?: boolean
-  /** Why a session may not do it with these path parameters, whatever its role. */
+  /** Why a session of any role is refused for these path parameters. */
   readonly refuses?: (params: Readonly<Record<string, string | undefined>>) => string | undefined
 }
 
