@@ -4,7 +4,6 @@ import type { Template } from "../../../domain/Template.ts"
 import { Choices, Field, SelectField } from "../../components/Field.tsx"
 import { TextAreaField } from "../../components/TextAreaField.tsx"
 import type { Fields } from "../../Routes.tsx"
-import { reworded } from "./Draft.ts"
 
 // The settings of a template as fields of a form, and back.
 
@@ -88,16 +87,12 @@ export const settingsInput = (fields: Fields) => ({
 
 /** Faults at the controls of the form: those of a weight at the weight, of a part of the holdout at that part. */
 export const settingsPointers = (faults: ReadonlyArray<Fault>): ReadonlyArray<Fault> =>
-  faults.map(({ detail, pointer }) =>
-    reworded({
-      pointer: pointer.replace(/^\/objective\/(click|open|conversion|negative)$/, "/$1")
-        .replace(/^\/holdout\/(share|copy_id)$/, "/holdout_$1").replace("/holdout/content", "/holdout")
-        .replace(/^\/conversion_events\/\d+$/, "/conversion_events"),
-      detail: pointer.startsWith("/conversion_events/")
-        ? `line ${Number(pointer.split("/")[2]) + 1} ${detail}`
-        : detail,
-    })
-  )
+  faults.map(({ detail, pointer }) => ({
+    pointer: pointer.replace(/^\/objective\/(click|open|conversion|negative)$/, "/$1")
+      .replace(/^\/holdout\/(share|copy_id)$/, "/holdout_$1").replace("/holdout/content", "/holdout")
+      .replace(/^\/conversion_events\/\d+$/, "/conversion_events"),
+    detail: pointer.startsWith("/conversion_events/") ? `line ${Number(pointer.split("/")[2]) + 1} ${detail}` : detail,
+  }))
 
 /** The form of a stored template. */
 export const settingsOf = (template: Template): Fields => {
