@@ -6,7 +6,7 @@ const member = (value: unknown, name: string): unknown =>
   value !== null && typeof value === "object" && name in value ? (value as Record<string, unknown>)[name] : undefined
 
 /** The text of a problem: each of its faults, or else its detail; undefined for other values. */
-const saidBy = (problem: unknown): string | undefined => {
+const problemText = (problem: unknown): string | undefined => {
   const faults = member(problem, "errors")
   if (Array.isArray(faults) && faults.length > 0) {
     return faults.map((fault) => `${String(member(fault, "pointer"))}: ${String(member(fault, "detail"))}`).join("\n")
