@@ -264,7 +264,7 @@ describe("A faulty setting", () => {
       )
       assert.strictEqual(code, 1, output)
       assert.include(output, `127.0.0.1:${port}`)
-      assert.include(output, "choose another PORT")
+      assert.include(output, "set another PORT")
       assertClear(output)
     })))
 })
