@@ -1,8 +1,9 @@
-import { Context, Deferred, Effect, Exit, FiberSet, Layer, Queue, Schedule } from "effect"
+import { Context, Deferred, Effect, Exit, FiberSet, Layer, Queue, Schedule, Semaphore } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { Store } from "../store/Store.ts"
 import { Cluster } from "./Cluster.ts"
+import { RequestsUnderWay } from "./RequestsUnderWay.ts"
 
 /** Notifications are hints: everything they announce is in the table. */
 const channel = "parlance_actors"
@@ -55,7 +56,8 @@ export class ActorRequests extends Context.Service<ActorRequests, {
       const cluster = yield* Cluster
       const scope = yield* Effect.scope
       const asked = new Map<number, Deferred.Deferred<string | null, ActorFailed>>()
-      const underWay = new Set<number>()
+      const underWay = new RequestsUnderWay()
+      const oneReading = yield* Semaphore.make(1)
       const tasks = yield* FiberSet.make<void>()
       let answerer: Answerer | undefined
 
@@ -119,28 +121,31 @@ export class ActorRequests extends Context.Service<ActorRequests, {
       const take = Effect.suspend(() => {
         const answer = answerer
         if (answer === undefined) return Effect.void
+        underWay.beginReading()
         return Effect.flatMap(
           sql<{ id: number; actorId: string; request: string; isAwaited: boolean }>`
             SELECT r.id::float8 AS id, r.actor_id, r.request, r.is_awaited FROM actor_requests r
             WHERE r.answered_at IS NULL AND r.asked_at > now() - make_interval(secs => ${expirySeconds}::float8)`,
           (rows) =>
-            Effect.forEach(rows.filter(({ actorId, id }) => !underWay.has(id) && cluster.isHere(actorId)), (row) => {
-              underWay.add(row.id)
-              return FiberSet.run(
-                tasks,
-                answer(row.actorId, row.request).pipe(
-                  Effect.tapCause((cause) => Effect.logWarning("A request of another node failed", cause)),
-                  Effect.exit,
-                  Effect.flatMap((exit): Effect.Effect<unknown, SqlError> =>
-                    row.isAwaited ? reply(row.id, exit) : remove(row.id)
+            Effect.forEach(
+              rows.filter(({ actorId, id }) => cluster.isHere(actorId) && underWay.add(id)),
+              (row) =>
+                FiberSet.run(
+                  tasks,
+                  answer(row.actorId, row.request).pipe(
+                    Effect.tapCause((cause) => Effect.logWarning("A request of another node failed", cause)),
+                    Effect.exit,
+                    Effect.flatMap((exit): Effect.Effect<unknown, SqlError> =>
+                      row.isAwaited ? reply(row.id, exit) : remove(row.id)
+                    ),
+                    Effect.ignore,
+                    Effect.ensuring(Effect.sync(() => underWay.markAnswered(row.id))),
                   ),
-                  Effect.ignore,
-                  Effect.ensuring(Effect.sync(() => underWay.delete(row.id))),
                 ),
-              )
-            }, { discard: true }),
+              { discard: true },
+            ),
         )
-      })
+      }).pipe(oneReading.withPermit)
 
       const look = Effect.andThen(take, collect)
 
