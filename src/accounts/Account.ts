@@ -32,7 +32,7 @@ export const Account = Schema.Struct({
   has_password: Schema.Boolean,
   second_factor: Schema.Boolean.annotate({ description: "Whether sign-in with the password takes a code as well" }),
   created_at: Schema.String,
-})
+}).annotate({ identifier: "Account" })
 export type Account = typeof Account.Type
 
 /** The input for a new account. Without a password it takes a link to choose one. */
@@ -41,7 +41,7 @@ export const AccountInput = Schema.Struct({
   name: DisplayName,
   administrator: Schema.optionalKey(Schema.Boolean),
   password: Schema.optionalKey(Schema.String),
-})
+}).annotate({ identifier: "AccountInput" })
 export type AccountInput = typeof AccountInput.Type
 
 /** A member of an organization. */
@@ -52,7 +52,7 @@ export const Member = Schema.Struct({
   role: Role,
   second_factor: Schema.Boolean.annotate({ description: "Whether sign-in with the password takes a code as well" }),
   since: Schema.String,
-})
+}).annotate({ identifier: "Member" })
 export type Member = typeof Member.Type
 
 /** An invitation that has not been accepted. */
@@ -63,7 +63,7 @@ export const Invitation = Schema.Struct({
   invited_by: Schema.String,
   created_at: Schema.String,
   expires_at: Schema.String,
-})
+}).annotate({ identifier: "Invitation" })
 export type Invitation = typeof Invitation.Type
 
 /** How an account was signed in. */
@@ -75,7 +75,7 @@ export const SecondFactorState = Schema.Struct({
   enabled: Schema.Boolean,
   enabled_at: Schema.NullOr(Schema.String),
   recovery_codes_left: Schema.Int,
-})
+}).annotate({ identifier: "SecondFactor" })
 export type SecondFactorState = typeof SecondFactorState.Type
 
 /** Somewhere an account is signed in. */
@@ -88,5 +88,5 @@ export const SessionInfo = Schema.Struct({
   last_seen_at: Schema.String,
   expires_at: Schema.String,
   current: Schema.Boolean,
-})
+}).annotate({ identifier: "Session" })
 export type SessionInfo = typeof SessionInfo.Type

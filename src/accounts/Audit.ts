@@ -22,7 +22,7 @@ export const AuditEntry = Schema.Struct({
   changes: Schema.NullOr(Difference).annotate({
     description: "What it did to the record, field by field, without secrets; null where that is not known",
   }),
-})
+}).annotate({ identifier: "AuditEntry" })
 export type AuditEntry = typeof AuditEntry.Type
 
 /** An entry with the address it came from, which is not for everybody to see. */
@@ -31,7 +31,7 @@ export const AddressedEntry = Schema.Struct({
   address: Schema.NullOr(Schema.String).annotate({
     description: "IP address the request came from; null where there was none",
   }),
-})
+}).annotate({ identifier: "InstallationAuditEntry" })
 export type AddressedEntry = typeof AddressedEntry.Type
 
 /** Where the request comes from that is being handled; null outside of one. */

@@ -62,10 +62,12 @@ const generated = {
 }
 
 /** Response of Generate. Without a variant for the user, `copy` is empty and `message` is present. */
-export const Generated = Schema.Struct(generated)
+export const Generated = Schema.Struct(generated).annotate({ identifier: "GenerateResponse" })
 
 /** Response of Batch generate for one item. */
-export const BatchGenerated = Schema.Struct({ ...generated, trace: Schema.optionalKey(GenerateTrace) })
+export const BatchGenerated = Schema.Struct({ ...generated, trace: Schema.optionalKey(GenerateTrace) }).annotate({
+  identifier: "BatchGenerateResult",
+})
 
 const keyed = OpenApi.annotations({ override: { security: [{ ApiKeyHeader: [] }, { ApiKeyBearer: [] }] } })
 
@@ -277,7 +279,7 @@ export const PreviewBody = Schema.Struct({
   fields: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
   attrs: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
   user_id: Schema.optionalKey(UserId).annotate({ description: "Also reports whether this user is held out" }),
-})
+}).annotate({ identifier: "PreviewRequest" })
 
 /** `variants` lists every variant of the template, whether it is eligible for these `attrs` now, and if not, why. */
 export const Preview = Schema.Struct({
@@ -290,7 +292,7 @@ export const Preview = Schema.Struct({
   held_out: Schema.optionalKey(Schema.Boolean).annotate({
     description: "Whether the user is held out and gets the content of the holdout; present with `user_id`",
   }),
-})
+}).annotate({ identifier: "Preview" })
 
 class VariantsGroup extends HttpApiGroup.make("variants")
   .add(

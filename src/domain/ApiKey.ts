@@ -54,5 +54,5 @@ export const ApiKey = Schema.Struct({
   revoked_at: Schema.NullOr(Schema.String),
   last_used_at: Schema.NullOr(Schema.String),
   rate_limit: Schema.NullOr(RateLimit),
-})
+}).annotate({ identifier: "ApiKey" })
 export type ApiKey = typeof ApiKey.Type

@@ -15,11 +15,13 @@ export const FieldChange = Schema.Struct({
     description: "Present where long texts are kept around the place of the change only: the line it begins with",
   }),
   cut: Schema.optionalKey(Schema.Boolean).annotate({ description: "True: too much to keep whole" }),
-})
+}).annotate({ identifier: "FieldChange" })
 export type FieldChange = typeof FieldChange.Type
 
 /** The change of a record: the fields that differ. `omitted` names further fields whose values are not kept. */
-export const Difference = Schema.Struct({ fields: Schema.Array(FieldChange), omitted: Schema.Int })
+export const Difference = Schema.Struct({ fields: Schema.Array(FieldChange), omitted: Schema.Int }).annotate({
+  identifier: "Difference",
+})
 export type Difference = typeof Difference.Type
 
 /** Most characters kept of one side of a field. Unit: UTF-16 code units, as for all limits here. */

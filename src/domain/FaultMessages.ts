@@ -25,13 +25,16 @@ const alternativesOf = (expected: string): ReadonlyArray<string> =>
 const listed = (words: ReadonlyArray<string>): string =>
   words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`
 
+/** The type that a fault of a schema expects. A name with a capital is that of a schema in the OpenAPI document: an object. */
+export const expectedType = (name: string): string => /^[A-Z]\w*$/.test(name) ? "object" : name
+
 const requirementOf = (expected: string): string => {
   const bound = bounds.find(([form]) => form.test(expected))
   if (bound !== undefined) return expected.replace(bound[0], bound[1])
   const alternatives = alternativesOf(expected)
   // A member that may be null may also be absent, which its documentation says.
   const named = alternatives.length > 1 ? alternatives.filter((one) => one !== "null") : alternatives
-  return `must be ${listed(named.map((one) => kinds[one] ?? one))}`
+  return `must be ${listed(named.map((one) => kinds[expectedType(one)] ?? one))}`
 }
 
 /**

@@ -83,7 +83,7 @@ export const OrganizationInput = Schema.Struct({
   slug: OrgSlug,
   name: DisplayName,
   time_zone: Schema.optionalKey(TimeZone),
-})
+}).annotate({ identifier: "OrganizationInput" })
 export type OrganizationInput = typeof OrganizationInput.Type
 
 /** A change of an organization. Absent members stay unchanged; null removes a limit. */
@@ -103,7 +103,7 @@ export const OrganizationPatch = Schema.Struct({
   require_second_factor: Schema.optionalKey(RequireSecondFactor),
   suppression: Schema.optionalKey(SuppressionSetting),
   soft_bounce_limit: Schema.optionalKey(Schema.NullOr(SoftBounceLimit)),
-})
+}).annotate({ identifier: "OrganizationPatch" })
 export type OrganizationPatch = typeof OrganizationPatch.Type
 
 /** A stored organization, times as ISO 8601 UTC. */
@@ -126,5 +126,5 @@ export const Organization = Schema.Struct({
   soft_bounce_limit: Schema.NullOr(SoftBounceLimit),
   created_at: Schema.String,
   updated_at: Schema.String,
-})
+}).annotate({ identifier: "Organization" })
 export type Organization = typeof Organization.Type

@@ -59,7 +59,7 @@ export const Season = Schema.Struct({
     from: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 23 })),
     to: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 24 })),
   })),
-}).check(ends)
+}).check(ends).annotate({ identifier: "Season" })
 export type Season = typeof Season.Type
 
 /** A variant's seasons: in season while any of them holds. Empty: always. At most 50. */

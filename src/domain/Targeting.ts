@@ -72,7 +72,7 @@ export const Condition = Schema.Struct({
   attribute: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200), storable),
   op: Operator,
   values: Schema.Array(ConditionValue).pipe(Schema.withDecodingDefaultKey(Effect.succeed([]))),
-}).check(arity)
+}).check(arity).annotate({ identifier: "Condition" })
 export type Condition = typeof Condition.Type
 
 /** A variant's conditions: all must hold. Empty: everyone. At most 50. */

@@ -120,14 +120,18 @@ const variantSettings = {
 }
 
 /** A variant as its author writes it. Without `id` one is made; `active` is true unless said otherwise. */
-export const VariantInput = Schema.Struct({ id: Schema.optionalKey(CopyId), vars: Vars, ...variantSettings })
+export const VariantInput = Schema.Struct({ id: Schema.optionalKey(CopyId), vars: Vars, ...variantSettings }).annotate({
+  identifier: "VariantInput",
+})
 export type VariantInput = typeof VariantInput.Type
 
 /**
  * A change of a variant. Absent members stay unchanged; `vars`, `formats`, `targeting`, `seasons` and `components` are
  * replaced as a whole.
  */
-export const VariantPatch = Schema.Struct({ vars: Schema.optionalKey(Vars), ...variantSettings })
+export const VariantPatch = Schema.Struct({ vars: Schema.optionalKey(Vars), ...variantSettings }).annotate({
+  identifier: "VariantPatch",
+})
 export type VariantPatch = typeof VariantPatch.Type
 
 /** Whether messages of a template carry the headers `List-Unsubscribe` and `List-Unsubscribe-Post`. False unless changed. */
@@ -157,11 +161,13 @@ export const TemplateInput = Schema.Struct({
   name: DisplayName,
   ...templateSettings,
   variants: Schema.optionalKey(Schema.Array(VariantInput).check(Schema.isMaxLength(1000))),
-})
+}).annotate({ identifier: "TemplateInput" })
 export type TemplateInput = typeof TemplateInput.Type
 
 /** A change of a template. Absent members stay unchanged. */
-export const TemplatePatch = Schema.Struct({ name: Schema.optionalKey(DisplayName), ...templateSettings })
+export const TemplatePatch = Schema.Struct({ name: Schema.optionalKey(DisplayName), ...templateSettings }).annotate({
+  identifier: "TemplatePatch",
+})
 export type TemplatePatch = typeof TemplatePatch.Type
 
 /** A stored variant, all defaults filled in. */
@@ -176,7 +182,7 @@ export const Variant = Schema.Struct({
   components: Components,
   created_at: Schema.String,
   updated_at: Schema.String,
-})
+}).annotate({ identifier: "Variant" })
 export type Variant = typeof Variant.Type
 
 /** A stored template with its variants, oldest first. `revision` grows with every change of it or of a variant. */
@@ -197,5 +203,5 @@ export const Template = Schema.Struct({
   created_at: Schema.String,
   updated_at: Schema.String,
   variants: Schema.Array(Variant),
-})
+}).annotate({ identifier: "Template" })
 export type Template = typeof Template.Type

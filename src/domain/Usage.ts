@@ -4,7 +4,9 @@ import { Schema } from "effect"
 export const WebhookDailyBytes = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1e15 }))
 
 /** The quotas of an organization, set by administrators of the installation. null: the installation's default. */
-export const Quota = Schema.Struct({ webhook_daily_bytes: Schema.NullOr(WebhookDailyBytes) })
+export const Quota = Schema.Struct({ webhook_daily_bytes: Schema.NullOr(WebhookDailyBytes) }).annotate({
+  identifier: "Quota",
+})
 export type Quota = typeof Quota.Type
 
 /** An organization's use of its quotas today. */
@@ -18,5 +20,5 @@ export const Usage = Schema.Struct({
   }),
   webhook_refused: Schema.Int.annotate({ description: "Webhook bodies answered 429 today for the quota" }),
   resets_at: Schema.String.annotate({ description: "When the next day begins" }),
-})
+}).annotate({ identifier: "Usage" })
 export type Usage = typeof Usage.Type

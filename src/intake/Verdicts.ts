@@ -54,7 +54,7 @@ export const Verdict = Schema.Struct({
   }),
   pointer: Schema.optionalKey(Schema.String).annotate({ description: "JSON pointer of the item or member meant" }),
   reason: Schema.optionalKey(Schema.String),
-})
+}).annotate({ identifier: "EventVerdict" })
 export type Verdict = typeof Verdict.Type
 
 /** Characters of reasons in one answer; 10,000 verdicts without reasons have about 500,000. */

@@ -58,7 +58,7 @@ export const HoldoutResults = Schema.Struct({
     Schema.Array(HoldoutOutcome),
     "One comparison for each outcome of the objective; in each the interval is one of its own",
   ),
-})
+}).annotate({ identifier: "HoldoutResults" })
 export type HoldoutResults = typeof HoldoutResults.Type
 
 const decisionsOf = (side: ReadonlyArray<PeopleCounts>) => side.reduce((sum, [decisions = 0]) => sum + decisions, 0)

@@ -229,5 +229,5 @@ export const TimedTemplateResults = Schema.Struct({
     "Outcomes of treated people compared with those of people held out, over all segments; null if nobody is or was " +
       "held out",
   ),
-})
+}).annotate({ identifier: "TemplateResults" })
 export type TimedTemplateResults = typeof TimedTemplateResults.Type

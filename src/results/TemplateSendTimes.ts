@@ -81,5 +81,5 @@ export const TemplateSendTimes = Schema.Struct({
     "Where the variants differ from their template; empty while nothing is known",
   ),
   timing: described(TimingResults, "What keeping to advised times gained, of decisions of the last 180 days"),
-})
+}).annotate({ identifier: "TemplateSendTimes" })
 export type TemplateSendTimes = typeof TemplateSendTimes.Type

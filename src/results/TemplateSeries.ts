@@ -92,6 +92,6 @@ export const TemplateSeries = Schema.Struct({
       "days old. Null where its standard error is a third of the model's gain or more, or the weighted decisions tell no " +
       "more than 1,000 decisions or 30 outcomes of an even choice would, and for a segment",
   ),
-})
+}).annotate({ identifier: "TemplateSeries" })
 export type TemplateSeries = typeof TemplateSeries.Type
 export type SeriesPoint = typeof SeriesPoint.Type

@@ -1,6 +1,7 @@
 import { Result, Schema, SchemaIssue } from "effect"
 import { pointerParts } from "../domain/Difference.ts"
 import type { Fault } from "../domain/Errors.ts"
+import { expectedType } from "../domain/FaultMessages.ts"
 import type { Template, TemplateInput, VariantInput } from "../domain/Template.ts"
 import { TemplateInput as TemplateSchema } from "../domain/Template.ts"
 import { sizeFaults } from "./ImportInput.ts"
@@ -38,7 +39,7 @@ const kinds: { readonly [word: string]: string } = {
 const inWords = (message: string): string => {
   if (message === "Missing key") return "is missing"
   if (!message.startsWith("Expected ")) return message
-  const expected = message.slice("Expected ".length).split(" | ").map((word) => kinds[word] ?? word)
+  const expected = message.slice("Expected ".length).split(" | ").map((word) => kinds[expectedType(word)] ?? word)
   return `must be ${listed(expected, "or")}`
 }
 

@@ -332,7 +332,7 @@ suiteOnSending("Deliver", (bench) => {
   })
 
   it("is described with its fields, its answer and its refusals", async () => {
-    const { paths } = (await read(await bench.service.request("/openapi.json"))).json
+    const { components, paths } = (await read(await bench.service.request("/openapi.json"))).json
     const operation = paths["/api/deliver/{org}"].post
     assert.includeMembers(Object.keys(operation.responses), [
       "200",
@@ -345,7 +345,7 @@ suiteOnSending("Deliver", (bench) => {
       "415",
       "422",
     ])
-    const text = JSON.stringify(operation)
+    const text = JSON.stringify([operation, components.schemas.DeliverRequest])
     for (
       const name of [
         "template_id",

@@ -1,4 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
+import { createConfig, lintFromString } from "@redocly/openapi-core"
+import { Validator } from "@seriousme/openapi-schema-validator"
 import { normalize } from "../../src/intake/CustomEvents.ts"
 import { describeApi } from "../../src/api/operations/OperationsRoutes.ts"
 import { docsPage } from "../../src/api/server/Pages.ts"
@@ -7,8 +9,42 @@ const document = describeApi()
 const operations = Object.values(document.paths).flatMap(({ delete: deleted, get, patch, post, put }) =>
   [get, post, put, patch, deleted].flatMap((operation) => operation ?? [])
 )
+const schemas = document.components.schemas as Readonly<Record<string, Record<string, unknown>>>
+
+/** A schema, with a reference followed. */
+const resolved = (schema: object): Readonly<Record<string, unknown>> =>
+  "$ref" in schema ? schemas[String(schema.$ref).replace("#/components/schemas/", "")]! : { ...schema }
 
 describe("The document of the API", () => {
+  it("is valid for two validators, without a warning", async () => {
+    const config = await createConfig({ extends: ["recommended"] })
+    const problems = await lintFromString({ source: JSON.stringify(document), config })
+    assert.deepStrictEqual(
+      problems.map(({ location, message, ruleId }) => [ruleId, message, location[0]?.pointer]),
+      [],
+    )
+    const validation = await new Validator().validate(structuredClone(document) as unknown as Record<string, unknown>)
+    assert.isTrue(validation.valid, JSON.stringify(validation))
+  })
+
+  it("names operations and the schemas of all JSON bodies", () => {
+    const ids = operations.map(({ operationId }) => operationId)
+    assert.strictEqual(new Set(ids).size, ids.length)
+    for (const id of ids) assert.match(id, /^[a-z][A-Za-z]+$/)
+    for (const { operationId, requestBody, responses } of operations) {
+      for (const { content } of [requestBody, ...Object.values(responses)].flatMap((part) => part ?? [])) {
+        const schema = content?.["application/json"]?.schema
+        if (schema !== undefined) assert.property(schema, "$ref", operationId)
+      }
+    }
+    for (
+      const name of ["Template", "Variant", "ApiKey", "Connection", "Delivery", "WebhookSource", "GenerateResponse"]
+    ) {
+      assert.property(schemas, name)
+    }
+    assert.isEmpty(Object.keys(schemas).filter((name) => name.endsWith("Encoded")))
+  })
+
   it("has a page that describes every parameter, body and answer", () => {
     const page = docsPage(document)
     const escaped = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;")
@@ -58,7 +94,10 @@ describe("The document of the API", () => {
   it("shows custom events that are understood, and how a decision came about", () => {
     const schemaOf = (path: string) => {
       const operation = document.paths[path]!.post!
-      return { asked: operation.requestBody!.content["application/json"]!.schema, answers: operation.responses }
+      return {
+        asked: resolved(operation.requestBody!.content["application/json"]!.schema),
+        answer: resolved(operation.responses[200]!.content!["application/json"]!.schema),
+      }
     }
     const { asked } = schemaOf("/api/webhook/events/{org}")
     assert.include(asked.description, "One event")
@@ -70,8 +109,8 @@ describe("The document of the API", () => {
       [["click"], ["open", "conversion"]],
     )
     for (const { skipped } of read) assert.isEmpty(skipped)
-    const { answers } = schemaOf("/api/batch-generate/{org}")
-    const text = JSON.stringify(answers[200]?.content?.["application/json"]?.schema)
+    assert.include(JSON.stringify(schemaOf("/api/batch-generate/{org}").answer), "BatchGenerateResult")
+    const text = JSON.stringify(schemas["BatchGenerateResult"])
     for (const name of ["trace", "candidates", "propensity", "examples"]) assert.include(text, `"${name}":`)
   })
 

@@ -45,6 +45,7 @@ describe("Faults", () => {
   it("keeps messages of a schema's own, and bars within quotes", () => {
     assert.strictEqual(plainMessage("must be a domain"), "must be a domain")
     assert.strictEqual(plainMessage('Expected "a|b" | "c"'), 'must be "a|b" or "c"')
+    assert.strictEqual(plainMessage("Expected TemplateInput"), "must be an object")
     assert.strictEqual(plainMessage("Expected null"), "must be null")
     assert.strictEqual(plainMessage("Expected a UUID"), "must be a UUID")
     assert.strictEqual(plainMessage("Expected <filter>"), "is not valid")

@@ -14,7 +14,7 @@ const memberPath = { ...path, account: Schema.String }
 export const Link = Schema.Struct({
   path: Schema.String.annotate({ description: "Path with the secret token: in this answer only" }),
   expires_at: Schema.String,
-})
+}).annotate({ identifier: "OneTimeLink" })
 
 export const MemberBody = Schema.Struct({ role: Role })
 
@@ -47,7 +47,7 @@ export const SessionState = Schema.Struct({
     description: "Organizations that stay closed until the account has a second factor",
   }),
   csrf_token: Schema.NullOr(Schema.String).annotate({ description: "For X-CSRF-Token" }),
-})
+}).annotate({ identifier: "SessionState" })
 
 const auditQuery = {
   before: Schema.optionalKey(Schema.String).annotate({ description: "An id: only older entries" }),

@@ -90,7 +90,7 @@ export const DelayTrace = Schema.Struct({
     Schema.Array(Schema.Struct({ from: Schema.String, local_hour: Schema.Finite, value: Schema.Finite })),
     "The engagements expected of a message sent in each allowed hour of the horizon",
   ),
-})
+}).annotate({ identifier: "DelayTrace" })
 
 /** Recommended send times. */
 export class DelayGroup extends HttpApiGroup.make("delay")

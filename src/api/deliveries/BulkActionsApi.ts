@@ -17,14 +17,14 @@ export const BulkRetryBody = Schema.Struct({
   state: Schema.optionalKey(Schema.Literal("failed")).annotate({ description: "Only failed deliveries are retried" }),
   ...filterMembers,
   dry_run: dryRun,
-})
+}).annotate({ identifier: "BulkRetryRequest" })
 
 /** A request to cancel queued deliveries. Without further members: all of them. */
 export const BulkCancelBody = Schema.Struct({
   state: Schema.optionalKey(Schema.Literal("queued")).annotate({ description: "Only queued deliveries are cancelled" }),
   ...filterMembers,
   dry_run: dryRun,
-})
+}).annotate({ identifier: "BulkCancelRequest" })
 
 /** A retry or cancellation of all deliveries that match a filter. */
 export const BulkAction = Schema.Struct({
@@ -42,7 +42,7 @@ export const BulkAction = Schema.Struct({
   requested_at: Schema.String,
   finished_at: Schema.NullOr(Schema.String),
   reason: Schema.NullOr(Schema.String).annotate({ description: "Why the last batch failed; null if it succeeded" }),
-})
+}).annotate({ identifier: "BulkAction" })
 export type BulkAction = typeof BulkAction.Type
 
 const shares = <S extends Schema.Constraint>(value: S) => Schema.Array(Schema.Struct({ value, count: Schema.Int }))
@@ -66,7 +66,7 @@ export const BulkPreview = Schema.Struct({
   }),
   templates: shares(Schema.String),
   connections: shares(Schema.NullOr(Schema.String)),
-})
+}).annotate({ identifier: "BulkPreview" })
 
 export const BulkResult = Schema.Struct({
   matched: Schema.Int,
@@ -76,7 +76,7 @@ export const BulkResult = Schema.Struct({
   }),
   preview: Schema.NullOr(BulkPreview).annotate({ description: "With `dry_run` only" }),
   action: Schema.NullOr(BulkAction).annotate({ description: "Null with `dry_run`" }),
-})
+}).annotate({ identifier: "BulkResult" })
 export type BulkResult = typeof BulkResult.Type
 
 export const bulkHeaders = {

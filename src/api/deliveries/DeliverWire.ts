@@ -46,7 +46,7 @@ export const DeliverBody = Schema.Struct({
       "`transactional` messages are sent before all waiting `bulk` messages. Default: `transactional` if the template has " +
       "`ignore_unsubscribes`, else `bulk`",
   }),
-})
+}).annotate({ identifier: "DeliverRequest" })
 
 /** A request for one message, decoded, defaults filled in. */
 export interface Deliver {

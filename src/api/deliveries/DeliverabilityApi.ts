@@ -29,7 +29,7 @@ export const DkimKey = Schema.Struct({
   }),
   record: Record.annotate({ description: "The record to publish, with the public key" }),
   created_at: Schema.String,
-})
+}).annotate({ identifier: "DkimKey" })
 export type DkimKey = typeof DkimKey.Type
 
 /** One check that receivers make. */
@@ -40,7 +40,7 @@ export const Finding = Schema.Struct({
   }),
   detail: Schema.String.annotate({ description: "The finding and its remedy, in sentences" }),
   record: Schema.NullOr(Record).annotate({ description: "The DNS record to publish; null if the check has no record" }),
-})
+}).annotate({ identifier: "Finding" })
 
 /** The result of a test message. */
 export const TestMessageResult = Schema.Struct({
@@ -48,7 +48,7 @@ export const TestMessageResult = Schema.Struct({
   detail: Schema.String,
   message_id: Schema.NullOr(Schema.String),
   findings: Schema.Array(Finding),
-})
+}).annotate({ identifier: "TestMessageResult" })
 export type TestMessageResult = typeof TestMessageResult.Type
 
 const notFound = [Problems.OrganizationNotFound, Problems.ConnectionNotFound] as const

@@ -39,7 +39,7 @@ export const Connection = Schema.Struct({
   }),
   created_at: Schema.String,
   updated_at: Schema.String,
-})
+}).annotate({ identifier: "Connection" })
 export type Connection = typeof Connection.Type
 
 const delivery = {
@@ -64,7 +64,7 @@ const delivery = {
 }
 
 /** A delivery, queued or finished, without its content. */
-export const Delivery = Schema.Struct(delivery)
+export const Delivery = Schema.Struct(delivery).annotate({ identifier: "Delivery" })
 export type Delivery = typeof Delivery.Type
 
 /** A delivery with its content. */
@@ -72,7 +72,7 @@ export const DeliveryDetail = Schema.Struct({
   ...delivery,
   vars: Schema.NullOr(Schema.Record(Schema.String, Schema.String)),
   formats: Schema.Record(Schema.String, Schema.String),
-})
+}).annotate({ identifier: "DeliveryDetail" })
 
 /** The state of the delivery queue. */
 export const DeliverySummary = Schema.Struct({
@@ -86,7 +86,7 @@ export const DeliverySummary = Schema.Struct({
   cancelled: Schema.Int,
   oldest_due_seconds: Schema.Finite.annotate({ description: "Age of the oldest due message, in seconds" }),
   sent_per_second: Schema.Finite.annotate({ description: "Messages sent per second, recently" }),
-})
+}).annotate({ identifier: "DeliverySummary" })
 
 /** Delivery over time, in intervals of equal length. */
 export const DeliverySeries = Schema.Struct({
@@ -112,7 +112,7 @@ export const DeliverySeries = Schema.Struct({
       description: "Greatest age of the oldest due message",
     }),
   })).annotate({ description: "Without gaps, oldest first" }),
-})
+}).annotate({ identifier: "DeliverySeries" })
 export type DeliverySeries = typeof DeliverySeries.Type
 
 /** A string here, because the handler decodes the query and lists every fault. */
@@ -140,7 +140,7 @@ const keyed = OpenApi.annotations({ override: { security: [{ ApiKeyHeader: [] },
 /** Deliveries for callers of Deliver: with an API key that has the scope `deliver`. */
 export class DeliveriesGroup extends HttpApiGroup.make("deliveries")
   .add(
-    HttpApiEndpoint.get("listOwn", "/api/deliveries/:org", {
+    HttpApiEndpoint.get("listOwnDeliveries", "/api/deliveries/:org", {
       params: path,
       query: listQuery,
       success: Schema.Struct({ deliveries: Schema.Array(Delivery), next: Schema.NullOr(Schema.String) }),
@@ -149,7 +149,7 @@ export class DeliveriesGroup extends HttpApiGroup.make("deliveries")
       OpenApi.Description,
       "Latest first. The key needs the scope `deliver`.",
     ),
-    HttpApiEndpoint.get("readOwn", "/api/deliveries/:delivery/:org", {
+    HttpApiEndpoint.get("getOwnDelivery", "/api/deliveries/:delivery/:org", {
       params: keyPath,
       success: DeliveryDetail,
       error: [...keyProblems, Problems.DeliveryNotFound],
@@ -157,7 +157,7 @@ export class DeliveriesGroup extends HttpApiGroup.make("deliveries")
       OpenApi.Description,
       "`delivery` is the value of the header Parlance-Delivery-Id in the response of Deliver. The key needs the scope `deliver`.",
     ),
-    HttpApiEndpoint.post("cancelOwn", "/api/deliveries/:delivery/cancel/:org", {
+    HttpApiEndpoint.post("cancelOwnDelivery", "/api/deliveries/:delivery/cancel/:org", {
       params: keyPath,
       success: Delivery,
       error: [...keyProblems, Problems.DeliveryNotFound, Problems.DeliveryFixed],
@@ -165,7 +165,7 @@ export class DeliveriesGroup extends HttpApiGroup.make("deliveries")
       OpenApi.Description,
       "Cancelling a cancelled message changes nothing. The key needs the scope `deliver`.",
     ),
-    HttpApiEndpoint.post("cancelAllOwn", "/api/deliveries/cancel/:org", {
+    HttpApiEndpoint.post("cancelOwnDeliveries", "/api/deliveries/cancel/:org", {
       params: path,
       headers: bulkHeaders,
       payload: BulkCancelBody,

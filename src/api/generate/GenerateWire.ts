@@ -28,7 +28,7 @@ export const GenerateBody = Schema.Struct({
   template_id: TemplateId,
   tracking_id: optional(TrackingId),
   ...shared,
-})
+}).annotate({ identifier: "GenerateRequest" })
 
 const days = (minimum: number) => Schema.Finite.check(Schema.isBetween({ minimum, maximum: 365 }))
 
@@ -60,7 +60,7 @@ export const BatchBody = Schema.Struct({
   ...shared,
   ...policyMembers,
   trace: optional(Schema.Boolean),
-})
+}).annotate({ identifier: "BatchGenerateRequest" })
 
 /** A request for one variant of one template, decoded. */
 export interface Ask {

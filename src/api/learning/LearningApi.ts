@@ -32,7 +32,7 @@ export const InboxBody = Schema.Struct({
     description: "Why items were ignored, with the JSON pointer of the first of each kind; 20 reasons at most",
   }),
   faults: Schema.Array(Schema.Struct({ pointer: Schema.String, reason: Schema.String })),
-})
+}).annotate({ identifier: "InboxEntry" })
 
 /** A recorded decision, with the time of the person's first outcome of each kind. */
 export const LoggedDecision = Schema.Struct({
@@ -57,7 +57,7 @@ export const LoggedDecision = Schema.Struct({
     click: Schema.optionalKey(Schema.String),
     conversion: Schema.optionalKey(Schema.String),
   }),
-})
+}).annotate({ identifier: "Decision" })
 
 /** The result of a rebuild. `differences` is empty if all counts were right. */
 export const RebuildResult = Schema.Struct({
@@ -87,7 +87,7 @@ export const RebuildResult = Schema.Struct({
     counted: Schema.Int,
     true: Schema.Int,
   })),
-})
+}).annotate({ identifier: "RebuildResult" })
 
 const RebuildBody = Schema.Struct({
   template_id: Schema.optionalKey(Schema.String),

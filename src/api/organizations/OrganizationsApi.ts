@@ -61,13 +61,13 @@ export const KeyBody = Schema.Struct({
   scopes: Schema.optionalKey(Schema.NonEmptyArray(Scope)),
   expires_at: Schema.optionalKey(Schema.NullOr(Schema.DateTimeUtcFromString)),
   rate_limit: Schema.optionalKey(Schema.NullOr(RateLimit)),
-})
+}).annotate({ identifier: "ApiKeyInput" })
 
 /** Changes to a key. `rate_limit` null: the default of the installation. */
 export const KeyPatch = Schema.Struct({
   name: Schema.optionalKey(DisplayName),
   rate_limit: Schema.optionalKey(Schema.NullOr(RateLimit)),
-})
+}).annotate({ identifier: "ApiKeyPatch" })
 
 /** API keys of an organization. */
 export class KeysGroup extends HttpApiGroup.make("keys")

@@ -20,7 +20,7 @@ export const SinkSummary = Schema.Struct({
     description: "Why no e-mail could be composed of the variables; an SMTP connection would not send the message",
   }),
   received_at: Schema.String,
-})
+}).annotate({ identifier: "SandboxMessageSummary" })
 export type SinkSummary = typeof SinkSummary.Type
 
 /** A message with all there is of it. */
@@ -31,7 +31,7 @@ export const SinkMessage = Schema.Struct({
   headers: Schema.Array(Schema.Struct({ name: Schema.String, value: Schema.String })),
   links: Schema.Array(Schema.String).annotate({ description: "Where its links lead, each once" }),
   vars: Schema.Record(Schema.String, Schema.String).annotate({ description: "The rendered variables" }),
-})
+}).annotate({ identifier: "SandboxMessage" })
 export type SinkMessage = typeof SinkMessage.Type
 
 export class SandboxGroup extends HttpApiGroup.make("sandbox")

@@ -1,19 +1,23 @@
 import type { OpenApi } from "effect/http-api"
+import { withNamedSchemas } from "./NamedSchemas.ts"
 
 // Parts of the OpenAPI document that are the same for all endpoints.
 
-/**
- * A copy of a schema with open objects: unknown members are ignored in requests and may be added to responses. Schemas
- * that refuse unknown members, such as the settings of a source or a connection, declare no properties.
- */
-const opened = (node: unknown): unknown => {
-  if (Array.isArray(node)) return node.map(opened)
-  if (node === null || typeof node !== "object") return node
-  return Object.fromEntries(
-    Object.entries(node).flatMap(([name, value]) =>
-      name === "additionalProperties" && value === false ? [] : [[name, opened(value)]]
-    ),
-  )
+/** Descriptions of the groups whose declarations have none. */
+const tagDescriptions: Readonly<Record<string, string>> = {
+  tracking: "Opens, clicks and unsubscribes of messages that Deliver sends",
+  organizations: "Organizations: settings and usage",
+  keys: "API keys",
+  templates: "Templates and their import",
+  variants: "Variants of templates, and previews",
+  learning: "The inbox of events, logged decisions, and the state of learning",
+  sources: "Webhook sources, stored events, and erasure of people",
+  stories: "The messages and events of one person",
+  delivery: "Connections and deliveries",
+  deliverability: "DKIM keys and test messages of connections",
+  bulkActions: "Retrying and cancelling many deliveries",
+  suppressions: "Addresses that get no messages",
+  operations: "Health, metrics and documents",
 }
 
 /** How the API's keys are sent. */
@@ -102,21 +106,50 @@ const withHeaders = (operation: OpenApi.OpenAPISpecOperation) => ({
   ),
 })
 
+/** Answer of every operation to a request that fails in a way that its other answers do not list. */
+const otherProblem = {
+  description: "Any other problem, such as a path that is not valid or headers that are too long",
+  content: { "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } } },
+}
+
+/** Validators expect each operation to say what it answers to faulty requests. */
+const others4xx = (responses: object) =>
+  Object.keys(responses).some((status) => status.startsWith("4")) ? {} : { "4XX": otherProblem }
+
+const completed = (operation: OpenApi.OpenAPISpecOperation): OpenApi.OpenAPISpecOperation => {
+  const { responses, ...others } = withHeaders(operation)
+  return {
+    ...others,
+    operationId: operation.operationId.slice(operation.operationId.indexOf(".") + 1),
+    responses: {
+      ...responses,
+      ...others4xx(responses),
+      default: otherProblem,
+    } as unknown as OpenApi.OpenAPISpecResponses,
+  }
+}
+
 /** Completes the OpenAPI document generated from the declarations. */
 export const finished = (document: OpenApi.OpenAPISpec): OpenApi.OpenAPISpec => {
-  const { components, paths, ...others } = document
-  const described = Object.entries(paths).map(([path, item]) => [
+  const { components, info, paths, tags, ...others } = document
+  const operations = Object.entries(paths).map(([path, item]) => [
     path,
     Object.fromEntries(
       Object.entries(item as Record<string, OpenApi.OpenAPISpecOperation>).map((
         [method, operation],
-      ) => [method, withHeaders(operation)]),
+      ) => [method, completed(operation)]),
     ),
   ])
-  const more = { headers, securitySchemes: { ...components.securitySchemes, ...keySchemes } }
+  const { schemas, ...named } = withNamedSchemas(Object.fromEntries(operations), components.schemas)
   return {
     ...others,
-    paths: opened(Object.fromEntries(described)) as typeof paths,
-    components: { schemas: opened(components.schemas) as typeof components.schemas, ...more },
+    info: { ...info, license: { name: "Proprietary", identifier: "LicenseRef-Proprietary" } },
+    servers: [{ url: "/", description: "The service that serves this document" }],
+    tags: tags.map((tag) => ({ ...tag, description: tag.description ?? tagDescriptions[tag.name] ?? tag.name })),
+    paths: named.paths as typeof paths,
+    components: {
+      schemas: schemas as typeof components.schemas,
+      ...{ headers, securitySchemes: { ...components.securitySchemes, ...keySchemes } },
+    },
   }
 }

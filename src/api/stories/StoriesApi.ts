@@ -28,7 +28,7 @@ export const StoryEvent = Schema.Struct({
       "person and no message",
   ),
   reason: Schema.NullOr(Schema.String),
-})
+}).annotate({ identifier: "StoryEvent" })
 
 /** A decision with its events. */
 export const StoryDecision = Schema.Struct({
@@ -55,7 +55,7 @@ export const StoryDecision = Schema.Struct({
   delivery: Schema.NullOr(Delivery),
   events: described(Schema.Array(StoryEvent), "The earliest first, 200 at most"),
   more_events: Schema.Boolean,
-})
+}).annotate({ identifier: "StoryDecision" })
 
 /** Everything there is about a message, or about a person. */
 export const Story = Schema.Struct({
@@ -96,7 +96,7 @@ export const Story = Schema.Struct({
     "Entries of the person's addresses on the suppression list, on the first page",
   ),
   next: Schema.NullOr(Schema.String),
-})
+}).annotate({ identifier: "Story" })
 export type Story = typeof Story.Type
 
 export const RecentEvent = Schema.Struct({
@@ -109,7 +109,7 @@ export const RecentEvent = Schema.Struct({
   occurred_at: Schema.String,
   received_at: Schema.String,
   status: Schema.Literals(["attributed", "waiting", "unmatched", "person"]),
-})
+}).annotate({ identifier: "RecentEvent" })
 
 export class StoriesGroup extends HttpApiGroup.make("stories")
   .add(

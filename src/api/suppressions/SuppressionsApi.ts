@@ -19,14 +19,14 @@ export const Suppression = Schema.Struct({
   reason: SuppressionReason,
   source: Schema.String.annotate({ description: "Origin of the entry, such as a webhook source, `api` or `import`" }),
   suppressed_at: Schema.String.annotate({ description: "When the person said so, or the message bounced" }),
-})
+}).annotate({ identifier: "Suppression" })
 export type Suppression = typeof Suppression.Type
 
 /** An address to suppress. */
 export const SuppressionInput = Schema.Struct({
   address: Schema.String.check(Schema.makeFilter<string>((address) => validateAddress(address.trim()))),
   reason: Schema.optionalKey(SuppressionReason).annotate({ description: "Default `manual`" }),
-})
+}).annotate({ identifier: "SuppressionInput" })
 
 const Csv = Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/csv" }))
 

@@ -17,7 +17,7 @@ export const FoundTemplate = Schema.Struct({
   decisions: Schema.Array(Schema.Finite).annotate({
     description: "Decisions on each of the last 14 days (UTC), oldest first; some seconds behind",
   }),
-})
+}).annotate({ identifier: "FoundTemplate" })
 export type FoundTemplate = typeof FoundTemplate.Type
 
 /** Which templates a list has. */

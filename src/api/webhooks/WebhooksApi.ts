@@ -29,7 +29,7 @@ export const WebhookSource = Schema.Struct({
   not_understood: Schema.Int,
   pending: Schema.Int,
   lag_seconds: Schema.Finite.annotate({ description: "How long the oldest body has waited to be looked at" }),
-})
+}).annotate({ identifier: "WebhookSource" })
 export type WebhookSource = typeof WebhookSource.Type
 
 /** A normalized event. Template, variant and segment are copied from its decision. */
@@ -53,7 +53,7 @@ export const ListedEvent = Schema.Struct({
     description:
       "`waiting` for its decision; `unmatched`: none was found in time; `person`: it names a person and no message",
   }),
-})
+}).annotate({ identifier: "Event" })
 export type ListedEvent = typeof ListedEvent.Type
 
 /** Whom to forget: by the caller's id, by e-mail address, or both. */
@@ -94,14 +94,14 @@ export const ErasureReport = Schema.Struct({
     count: Schema.NullOr(Schema.Int).annotate({ description: "Null where it is not known" }),
     reason: Schema.String,
   })).annotate({ description: "What stays, and why" }),
-})
+}).annotate({ identifier: "Erasure" })
 
 /** A mapping to try on a sample: `body` as text or JSON, `headers` by lowercase name. */
 export const DryRunBody = Schema.Struct({
   mapping: Schema.Unknown,
   body: Schema.Unknown,
   headers: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
-})
+}).annotate({ identifier: "MappingTestRequest" })
 
 export class WebhooksManagementGroup extends HttpApiGroup.make("sources")
   .add(
