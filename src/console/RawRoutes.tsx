@@ -57,7 +57,7 @@ export const message = (html: string): Response =>
     headers: { ...common, "content-security-policy": messagePolicy },
   })
 
-/** The policy of a message that nobody was sent: looking at it loads nothing from anywhere, which could count as an open. */
+/** The content security policy of a sandbox message. It loads nothing remote, so that viewing cannot count as an open. */
 const isolatedPolicy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; sandbox; frame-ancestors 'self'"
 
 /** A message's HTML without what it would load. */
@@ -139,7 +139,7 @@ export class RawRoutes extends Context.Service<RawRoutes, {
           const org = yield* organizations.get(lookedUp(params["org"] ?? "") as OrgSlug).pipe(
             Effect.catchTag("OrganizationNotFound", () => Effect.succeed(undefined)),
           )
-          if (org === undefined) return refused(request, 404, "There is no such organization.")
+          if (org === undefined) return refused(request, 404, "This organization does not exist.")
           const fields = method === "GET"
             ? Object.create(null) as Fields
             : yield* Effect.catch(fieldsOf(request), () => Effect.succeed(undefined))

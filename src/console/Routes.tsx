@@ -26,7 +26,7 @@ import { flashes } from "./Flash.ts"
 
 type Request = HttpServerRequest.HttpServerRequest
 
-/** A page of somebody who is signed in. */
+/** A page of a signed-in person. */
 export interface Visit {
   readonly request: Request
   readonly actor: Actor & { readonly kind: "session" }
@@ -128,7 +128,7 @@ class TooManyFields extends Schema.TaggedError<TooManyFields>()("TooManyFields",
 export const fieldsOf = (request: Request, maxBytes = maxFormBytes) =>
   Effect.flatMap(Body.raw(request, maxBytes), (bytes): Effect.Effect<Fields, TooManyFields> => {
     const text = new TextDecoder().decode(bytes)
-    // Told before the text is taken apart: names that somebody has chosen may take long to store.
+    // Checked before parsing: names chosen by an attacker may take long to store.
     if (text.split("&", maxFields + 1).length > maxFields) return Effect.fail(new TooManyFields())
     const fields: Record<string, string> = Object.create(null)
     for (const [name, value] of new URLSearchParams(text)) {
@@ -253,7 +253,9 @@ export class Console extends Context.Service<Console, {
             })
           }
           const refused = refusal(actor, endpoint, params)
-          if (refused !== undefined) return yield* show(undefined, problem(403, "You may not do this", `${refused}.`))
+          if (refused !== undefined) {
+            return yield* show(undefined, problem(403, "You do not have permission", `${refused}.`))
+          }
 
           const org = params["org"] === undefined ? undefined : yield* organizations.get(params["org"] as OrgSlug).pipe(
             Effect.catchTag("OrganizationNotFound", () => Effect.succeed(undefined)),
@@ -263,7 +265,7 @@ export class Console extends Context.Service<Console, {
               undefined,
               problem(
                 404,
-                "There is no such organization",
+                "Organization not found",
                 `No organization has the id ${JSON.stringify(params["org"])} here.`,
               ),
             )
@@ -285,7 +287,7 @@ export class Console extends Context.Service<Console, {
           if (fields === undefined) {
             return yield* show(
               org,
-              problem(413, "This is too much", "The form holds more than 1 MiB or 2,000 fields. Shorten it."),
+              problem(413, "The form is too large", "The form holds more than 1 MiB or 2,000 fields. Shorten it."),
             )
           }
           if (
@@ -334,7 +336,7 @@ export class Console extends Context.Service<Console, {
               const message = messageOf(error)
               return message === undefined
                 ? Effect.die(error)
-                : show(org, problem(404, "This is not here, or cannot be done", message))
+                : show(org, problem(404, "Not found or not possible", message))
             }),
           )
         })

@@ -144,7 +144,7 @@ describeInBrowser("The console in a browser", startWith(), (tried) => {
     const page = await signIn(context, email)
     await page.goto(`${tried.service().url}/console/o/viewed/settings/members/invite`)
     await page.getByLabel("E-mail address").fill("viewer@example.com")
-    await submit(page, "Make the invitation")
+    await submit(page, "Create invitation")
     const link = await page.getByLabel("Link for viewer@example.com").inputValue()
 
     const other = await tried.browser().newContext()
@@ -263,7 +263,7 @@ describeInBrowser("The console in a browser", startWith(), (tried) => {
       }
       await page.goto(`${tried.service().url}/console/o/looks/settings`)
       await page.getByLabel("Time zone").fill("Nowhere/Nothing")
-      await page.getByLabel("Share always chosen at random").fill("7")
+      await page.getByLabel("Share of random traffic").fill("7")
       await page.getByLabel("Quiet from").fill("21:00")
       for (const day of await page.getByRole("group", { name: "Allowed sending days" }).getByRole("checkbox").all()) {
         await day.uncheck()
@@ -303,7 +303,7 @@ describeInBrowser("The console in a browser", startWith(), (tried) => {
       quiet_hours: { from: "22:30", to: "07:00" },
       allowed_days: ["mon", "tue", "wed", "thu", "fri", "sat"],
     })
-    await page.getByRole("button", { name: /^Colours/ }).click()
+    await page.getByRole("button", { name: /^Theme/ }).click()
     assert.strictEqual(await page.locator("html").getAttribute("data-theme"), "dark")
     assert.match(page.url(), /\/console\/o\/plain\/settings$/, "one stays where one was")
     await context.close()

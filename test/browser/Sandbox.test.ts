@@ -77,7 +77,7 @@ describeInBrowser("The sandbox in a browser", start, (tried) => {
       const page = await signIn(context, await administrator("tried@example.com"))
       const at = `${tried.service().url}/console/o/tried`
       await page.goto(`${at}/sandbox`)
-      await page.getByText("There are no messages yet").waitFor()
+      await page.getByText("No messages yet").waitFor()
       await page.goto(`${at}/settings/keys/new`)
       await page.getByLabel("Name").fill("Staging")
       await page.getByLabel("Test", { exact: true }).check()
@@ -139,7 +139,7 @@ describeInBrowser("The sandbox in a browser", start, (tried) => {
       await page.goto(`${at}/sandbox`)
       await submit(page, "Remove all messages")
       await page.getByText("All messages of the sandbox have been removed").waitFor()
-      await page.getByText("There are no messages yet").waitFor()
+      await page.getByText("No messages yet").waitFor()
       const refused = await page.goto(`${at}~test/templates`)
       assert.strictEqual(refused?.status(), 403)
       await context.close()

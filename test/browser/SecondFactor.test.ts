@@ -49,7 +49,7 @@ describeInBrowser("The second factor in a browser", startWith(), (tried) => {
       const codes = (await page.locator("#recovery-codes").innerText()).split("\n")
       assert.strictEqual(codes.length, 10)
       await page.getByRole("link", { name: "I have saved the codes" }).click()
-      await page.getByText("On. A code of your authenticator app").waitFor()
+      await page.getByText("On. You enter a code from your authenticator app").waitFor()
       await check(page, "second-factor/account")
       for (const name of ["", "/disable", "/recovery-codes"]) {
         await page.goto(`${tried.service().url}/console/account/second-factor${name}`)
@@ -105,7 +105,7 @@ describeInBrowser("The second factor in a browser", startWith(), (tried) => {
       const page = await signIn(context, await administrator(`member-${Math.random()}@example.com`))
       await page.goto(members)
       assert.match(page.url(), /second-factor\?required=pier&next=/)
-      await page.getByText("requires a second factor of everybody").waitFor()
+      await page.getByText("requires a second factor from everyone").waitFor()
       await page.getByLabel("Current password").fill(password)
       await submit(page, "Continue")
       const key = (await page.getByLabel(/Enter this key/).inputValue()).replaceAll(" ", "")

@@ -80,14 +80,14 @@ describeInBrowser("Templates in a browser", start, (tried) => {
     await page.getByLabel("Sample time").fill("2026-12-24T12:00")
     await preview(page).getByText("every year from 15 Nov until 6 Jan, on Friday").waitFor()
     assert.deepStrictEqual(await preview(page).locator(".checks .badge").allInnerTexts(), [
-      "does not hold",
-      "does not hold",
+      "no match",
+      "no match",
     ])
     await page.getByLabel("Sample time").fill("2026-12-25T12:00")
     await page.getByLabel("Sample attributes").fill('{"tier": "Gold"}')
-    await preview(page).locator(".checks .badge").filter({ hasText: /^holds$/ }).nth(1).waitFor()
-    await preview(page).getByText("The variant is switched off").waitFor()
-    await page.getByLabel("Switched on").check()
+    await preview(page).locator(".checks .badge").filter({ hasText: /^match$/ }).nth(1).waitFor()
+    await preview(page).getByText("The variant is inactive").waitFor()
+    await page.getByLabel("Active", { exact: true }).check()
     await preview(page).getByText("gets this variant").waitFor()
     assert.notStrictEqual(await page.title(), "owned")
     await press(page, "Create variant")
@@ -102,7 +102,7 @@ describeInBrowser("Templates in a browser", start, (tried) => {
     })
 
     await press(page, "Duplicate Warm")
-    await page.getByText("This is the copy.").waitFor()
+    await page.getByText("The variant has been duplicated.").waitFor()
     await page.getByLabel("Name", { exact: true }).fill("Cool")
     await press(page, "Remove condition 1")
     await page.getByText("Not saved yet.").waitFor()
@@ -111,11 +111,11 @@ describeInBrowser("Templates in a browser", start, (tried) => {
     await page.getByLabel("Name", { exact: true }).press("Enter")
     await page.getByText("The variant has been saved.").waitFor()
     await page.getByRole("link", { name: "← Cart reminder" }).click()
-    await press(page, "Switch on Cool")
-    await page.getByText("The variant has been switched on.").waitFor()
+    await press(page, "Activate Cool")
+    await page.getByText("The variant is now active.").waitFor()
     const card = page.getByRole("listitem").filter({ has: page.getByRole("link", { name: "Cool", exact: true }) })
-    await card.getByText("everybody").waitFor()
-    await page.getByRole("region", { name: "Changes, newest first" }).getByText("variant switched on").waitFor()
+    await card.getByText("everyone").waitFor()
+    await page.getByRole("region", { name: "Changes, newest first" }).getByText("variant activated").waitFor()
     assert.notStrictEqual(await page.title(), "owned")
     await page.getByRole("link", { name: "Delete Cool" }).click()
     await press(page, "Delete the variant")

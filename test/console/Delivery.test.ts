@@ -81,7 +81,7 @@ describe("Delivery in the console", () => {
     await manage("POST", "/organizations", { slug: "out", name: "Out" })
     const admin = await signedIn(service, "out@example.com")
     const at = "/console/o/out/connections"
-    assert.include((await admin.get(at)).text, "Nothing can be delivered yet")
+    assert.include((await admin.get(at)).text, "No connections yet")
     const faulty = await admin.post(`${at}/-/new/webhook`, { name: "Not A Name", "settings-url": "ftp://x" })
     assert.strictEqual(faulty.status, 400)
     for (const name of ["name", "settings-url", "secrets-signing_secret"]) {
@@ -176,7 +176,10 @@ describe("Delivery in the console", () => {
     assert.notInclude(failed.text, deliveries[0].email)
     const one = await admin.get(`${at}?email=p1%40example.com`)
     assert.notInclude(one.text, "p2@example.com")
-    assert.include((await admin.get(`${at}?email=nobody%40example.com&state=wrong&before=%00`)).text, "Nothing matches")
+    assert.include(
+      (await admin.get(`${at}?email=nobody%40example.com&state=wrong&before=%00`)).text,
+      "No matching deliveries",
+    )
     const shown = await admin.get(`${at}/${deliveries[0].id}`)
     assert.include(shown.text, `sandbox`)
     assert.notInclude(shown.text, "<script>document.title")
@@ -265,7 +268,7 @@ describe("Delivery in the console", () => {
     assert.strictEqual((await byState("cancelled")).length, 0, "asking changes nothing")
     assert.strictEqual((await editor.post(`${at}/${later.id}/cancel`)).status, 303)
     assert.strictEqual((await byState("cancelled")).length, 1)
-    assert.include((await editor.get(`${at}/${later.id}/retry`)).text, "nothing to retry")
+    assert.include((await editor.get(`${at}/${later.id}/retry`)).text, "so you cannot retry it")
     assert.strictEqual((await editor.post(`${at}/${later.id}/retry`)).status, 404)
     assert.include((await editor.get(`${at}/${failed.id}/retry`)).text, "Queue it again")
     assert.strictEqual((await editor.post(`${at}/${failed.id}/retry`)).status, 303)
@@ -300,7 +303,7 @@ describe("Delivery in the console", () => {
     assert.notInclude((await editor.get(`${at}?state=failed&reason=nothing+of+the+kind`)).text, "Retry all")
     assert.include((await editor.get(`${at}?state=failed&template_id=welcome&connection=main`)).text, "Retry all 3")
     // On the clocks of the organization, as a form sends it.
-    assert.include((await editor.get(`${at}?state=failed&until=2020-06-01T12:00`)).text, "Nothing matches")
+    assert.include((await editor.get(`${at}?state=failed&until=2020-06-01T12:00`)).text, "No matching deliveries")
     const faulty = await editor.get(`${at}?state=failed&since=2026-02-31T00:00`)
     assert.include(faulty.text, 'id="since-error"')
     assert.notInclude(faulty.text, "Retry all")

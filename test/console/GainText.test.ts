@@ -15,8 +15,8 @@ describe("The gain by propensities in the console", () => {
     }
     assert.strictEqual(
       weightedGainSentence({ weighted_gain })!.replace(/\s/g, " "),
-      "Measured by the recorded propensities, without the model: +812 (95 % interval +301 to +1 290) for the 56 000 " +
-        "decisions of 2026-10-01 to 2026-10-28, with their outcomes of four days. For these days the model says +760.",
+      "Measured from the recorded probabilities of the choices, without the model: +812 (95 % interval +301 to +1,290) for the 56,000 " +
+        "decisions of 1 Oct 2026 to 28 Oct 2026, counting outcomes within four days. The model estimates +760 for these days.",
     )
   })
 

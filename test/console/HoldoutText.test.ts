@@ -21,9 +21,12 @@ const resultsOf = (clicks: number) =>
 describe("A holdout in words", () => {
   it("says a difference with its interval, and how many decisions it still takes", () => {
     const within = comparisonText(resultsOf(48).outcomes[0]!)
-    assert.match(within, /^The click rate is \+0\.33 percentage points against the holdout .* within chance so far: /)
+    assert.match(
+      within,
+      /^The click rate differs by \+0\.33 percentage points from the holdout .* may still be chance\. /,
+    )
     assert.match(within, /takes about \d[^a-z]* more decisions\.$/)
-    assert.match(comparisonText(resultsOf(90).outcomes[0]!), /^The click rate is \+5\.00 .* to \+\d\.\d\d\)\.$/)
+    assert.match(comparisonText(resultsOf(90).outcomes[0]!), /^The click rate differs by \+5\.00 .* to \+\d\.\d\d\)\.$/)
     const none = holdoutResults({ share: 0.1, content: "even" }, [], "click")!
     assert.include(comparisonText(none.outcomes[0]!), "nothing to be compared with yet")
   })
@@ -40,10 +43,10 @@ describe("A holdout in words", () => {
   })
 
   it("says who gets what", () => {
-    assert.strictEqual(holdoutWords(null), "as the organization")
-    assert.strictEqual(holdoutWords({ share: 0, content: "even" }), "nobody")
-    assert.strictEqual(holdoutWords({ share: 0.05, content: "even" }), "5 % of the people get an even choice")
+    assert.strictEqual(holdoutWords(null), "organization default")
+    assert.strictEqual(holdoutWords({ share: 0, content: "even" }), "none")
+    assert.strictEqual(holdoutWords({ share: 0.05, content: "even" }), "5 % of people get a random split")
     const fixed = { share: 0.07, content: "fixed", copy_id: "warm" as CopyId } as const
-    assert.strictEqual(holdoutWords(fixed), "7 % of the people get always warm")
+    assert.strictEqual(holdoutWords(fixed), "7 % of people always get warm")
   })
 })

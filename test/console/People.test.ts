@@ -112,7 +112,7 @@ describe("People and messages", () => {
     const at = "/console/o/page/people"
     assert.strictEqual((await viewer.get(at)).status, 200)
     const message = (await viewer.get(`${at}?q=order-1001`)).text
-    for (const word of ["welcome", "Why this variant", "counted before", "by a machine", "out of time", "weekend"]) {
+    for (const word of ["welcome", "Why this variant", "already counted", "by a machine", "out of time", "weekend"]) {
       assert.include(message, word)
     }
     const person = (await viewer.get(`${at}?q=u-1`)).text
@@ -122,7 +122,7 @@ describe("People and messages", () => {
     assert.notInclude(person, "/people/erase", "a viewer erases nobody")
     assert.include(
       (await viewer.get(`${at}?q=${encodeURIComponent("<script>x")}`)).text,
-      "Nothing is known by that name",
+      "Nothing found",
     )
     for (const query of ["q=%00", "after=x&q=u-1", `q=${"x".repeat(2000)}`, "user_id=%F0%90", "email=%40"]) {
       assert.strictEqual((await viewer.get(`${at}?${query}`)).status, 200, query)
@@ -151,7 +151,7 @@ describe("People and messages", () => {
     assert.strictEqual(nobody.status, 400)
     assert.include(nobody.text, `href="#user_id"`)
     const asked = await admin.get(`${at}?check=yes&user_id=u-1&email=`)
-    assert.include(asked.text, "It cannot be undone.")
+    assert.include(asked.text, "This cannot be undone.")
     assert.strictEqual((await story("erased", "user_id=u-1")).profiles.length, 1, "asking erases nothing")
     const done = await admin.post(at, { user_id: "u-1" })
     assert.strictEqual(done.status, 200)
@@ -161,7 +161,7 @@ describe("People and messages", () => {
     assert.include(done.text, "<dt>Logs and backups</dt>")
     const { id } = await manage("POST", "/organizations/erased/erasures", { user_id: "u-1" })
     assert.deepInclude(await manage("GET", `/organizations/erased/erasures/${id}`), { id, state: "done", profiles: 0 })
-    assert.include((await admin.get(`${at}/${id}`)).text, "Nothing was known under that name")
+    assert.include((await admin.get(`${at}/${id}`)).text, "No data found for this person")
     assert.strictEqual((await admin.get(`${at}/999999`)).status, 404)
     assert.strictEqual((await editor.get(`${at}/${id}`)).status, 403)
     const after = await story("erased", "user_id=u-1")
@@ -171,6 +171,6 @@ describe("People and messages", () => {
     const erasures = entries.filter(({ action }: Json) => action === "person erased")
     assert.strictEqual(erasures.length, 2)
     assert.notInclude(JSON.stringify(erasures), "u-1")
-    assert.include((await admin.post(at, { user_id: "u-1" })).text, "Nothing was known under that name")
+    assert.include((await admin.post(at, { user_id: "u-1" })).text, "No data found for this person")
   })
 })

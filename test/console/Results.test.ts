@@ -22,14 +22,14 @@ describe("Results and overview in the console", () => {
     const admin = await signedIn(running.service, "admin@example.com", ["empty", "admin"])
     const first = await admin.get("/console/o/empty")
     assert.strictEqual(first.status, 200)
-    for (const step of ["Make an API key", "Write a template", "Let events come in"]) assert.include(first.text, step)
+    for (const step of ["Create an API key", "Write a template", "Receive events"]) assert.include(first.text, step)
     for (const href of ["settings/keys/new", "templates/-/new", "sources"]) {
       assert.include(first.text, `href="/console/o/empty/${href}"`)
       assert.strictEqual((await admin.get(`/console/o/empty/${href}`)).status, 200, "no step leads nowhere")
     }
     const viewer = await signedIn(running.service, "viewer@example.com", ["empty", "viewer"])
     const seen = (await viewer.get("/console/o/empty")).text
-    assert.include(seen, "Make an API key")
+    assert.include(seen, "Create an API key")
     assert.notInclude(seen, "Create New API Key")
     assert.notInclude(seen, "Create a template")
     const other = await signedIn(running.service, "other@example.com", ["empty", "viewer"])
@@ -125,7 +125,7 @@ describe("Results and overview in the console", () => {
     assert.strictEqual((await editor.get(href)).status, 200)
     const { text } = await editor.get("/console/o/quiet/templates/t/results")
     assert.include(text, "No decisions in this window yet")
-    assert.include(text, "There is no data yet")
+    assert.include(text, "No data yet")
   })
 
   it("shows the hours of the week to whoever may look, and says so where there is nothing yet", async () => {
@@ -145,9 +145,9 @@ describe("Results and overview in the console", () => {
       const answer = await viewer.get(path)
       assert.strictEqual(answer.status, 200, answer.text)
       text = answer.text
-      return !text.includes("People are being counted")
+      return !text.includes("Send times are being calculated")
     })
-    assert.include(text, "There is nothing to see yet")
+    assert.include(text, "No data yet")
     assert.notInclude(text, "<figure")
     await running.run(Effect.gen(function* () {
       yield* plant("hours", { copy: "a", decisions: 60, outcomes: { click: 24 }, ago: 3 * day, segment })
@@ -161,7 +161,7 @@ describe("Results and overview in the console", () => {
     for (const id of ["week", "attention"]) assert.include(page.text, `id="${id}"`)
     assert.include(page.text, "nothing is sent from 20:30 to 08:00 and only Mondays are used")
     // All were sent at one hour, so that nothing tells hours apart.
-    assert.include(page.text, "The hours do not differ by more than chance so far")
+    assert.include(page.text, "So far the hours differ only by chance")
     assert.notInclude(page.text, "is the best hour to send")
     assert.strictEqual(page.text.match(/class="off partly"/g)?.length, 1)
     assert.strictEqual((await viewer.get("/console/o/hours/templates/none/send-times")).status, 404)

@@ -54,7 +54,7 @@ describe("Webhook sources in the console", () => {
     assert.notInclude(shown.text, "first-secret")
     assert.match(shown.text, /name="settings-tolerance_seconds"[^>]*value="any"/)
     assert.strictEqual((await admin.post(at, { secret: "second-secret-0123456789" })).status, 303)
-    assert.include((await admin.get(at)).text, "The one before is accepted until")
+    assert.include((await admin.get(at)).text, "The previous one is accepted until")
     assert.strictEqual((await source()).secrets.length, 2)
     assert.strictEqual((await admin.post(`${at}/disable`)).status, 303)
     assert.isFalse((await source()).enabled)

@@ -43,7 +43,7 @@ suiteOnServer("Stopped learning", (server) => {
 
     assert.strictEqual((await viewer.post(`${results}/resume-learning`, {})).status, 403)
     assert.strictEqual((await editor.post(`${results}/resume-learning`, {})).status, 303)
-    assert.include((await editor.get(`${results}?done=learning-resumed`)).text, "Learning is resumed")
+    assert.include((await editor.get(`${results}?done=learning-resumed`)).text, "Learning has been resumed")
     assert.notInclude((await viewer.get(results)).text, "Learning has stopped")
     assert.deepStrictEqual((await manage("GET", "/organizations/halted/learning/stopped")).stopped, [])
     const { entries } = await manage("GET", "/organizations/halted/audit")

@@ -6,7 +6,7 @@ const path = "/console/o/shop/suppressions"
 describeShop("Suppressions in the console", (shop) => {
   it("are added by an editor, found, filtered, imported and exported, and removed by an admin", async () => {
     const editor = await shop.signIn("editor@example.com")
-    assert.include((await editor.get(path)).text, "No address is suppressed")
+    assert.include((await editor.get(path)).text, "No suppressed addresses")
     const faulty = await editor.post(path, { address: "nobody", reason: "manual" })
     assert.strictEqual(faulty.status, 400)
     assert.include(faulty.text, 'id="address-error"')

@@ -38,7 +38,7 @@ describeShop("The list of templates in the console", (shop) => {
     await shop.manage("PUT", "/organizations/many/members/" + id, { role: "viewer" })
     const viewer = await shop.signIn("many@example.com")
     const list = "/console/o/many/templates"
-    assert.include((await viewer.get(list)).text, "There is no template yet")
+    assert.include((await viewer.get(list)).text, "No templates yet")
     const templates = Array.from({ length: 60 }, (_, index) => ({
       id: `t-${String(index).padStart(2, "0")}`,
       name: `Message ${index}`,

@@ -96,7 +96,7 @@ describeShop("Templates in the console", (shop) => {
     const stale = variantForm({ name: "Mine", base: stored.updated_at })
     const conflict = await editor.post(`${base}/cart/variants/warm`, stale)
     assert.strictEqual(conflict.status, 400)
-    assert.include(conflict.text, "Somebody has saved this variant since you opened it")
+    assert.include(conflict.text, "Someone else saved this variant after you opened it")
     const newer = /name="base" value="([^"]+)"/.exec(conflict.text)![1]!
     assert.strictEqual((await editor.post(`${base}/cart/variants/warm`, { ...stale, base: newer })).status, 303)
 
@@ -113,11 +113,11 @@ describeShop("Templates in the console", (shop) => {
     assert.deepInclude(variants[1], { name: "Copy of Mine", active: false, vars: { subject: "Hello {{ name }}" } })
 
     const page = (await editor.get(`${base}/cart`)).text
-    for (const deed of ["template created", "variant created", "variant changed", "variant switched off"]) {
+    for (const deed of ["template created", "variant created", "variant changed", "variant deactivated"]) {
       assert.include(page, deed)
     }
     assert.include(page, "editor@example.com")
-    assert.include((await editor.get(`${base}/cart/history`)).text, "variant switched on")
+    assert.include((await editor.get(`${base}/cart/history`)).text, "variant activated")
     const path = "/organizations/shop/templates/cart/history"
     const { changes, next } = await shop.manage("GET", `${path}?limit=2`)
     assert.deepStrictEqual(
@@ -259,9 +259,9 @@ describeShop("Templates in the console", (shop) => {
     assert.strictEqual(preview.status, 200)
     assert.include(preview.text, "Hello &lt;b>Ann&lt;/b>")
     assert.include(preview.text, 'data-fault="var_1_source"')
-    assert.match(preview.text, /does not hold<\/span> <span>tier is gold/)
-    assert.match(preview.text, /holds<\/span> <span>age is at least 18/)
-    assert.match(preview.text, /holds<\/span> <span>every year from 15 Nov until 6 Jan/)
+    assert.match(preview.text, /no match<\/span> <span>tier is gold/)
+    assert.match(preview.text, />match<\/span> <span>age is at least 18/)
+    assert.match(preview.text, />match<\/span> <span>every year from 15 Nov until 6 Jan/)
     assert.include(preview.text, "does not get it")
     const policy = preview.headers.get("content-security-policy")!
     assert.include(policy, "default-src 'none'")
@@ -358,7 +358,7 @@ describeShop("Templates in the console", (shop) => {
     assert.include((await editor.get(`${base}?archived=true`)).text, "1 archived template")
     assert.include((await editor.get(`${base}?archived=true&q=nothing`)).text, "No matching templates")
     const page = (await editor.get(`${base}/old`)).text
-    assert.include(page, "nobody gets it, whatever its variants say")
+    assert.include(page, "it is not served, even if variants are active")
     assert.include(page, "template archived")
     assert.strictEqual((await editor.get(`${base}/old/results`)).status, 200)
     const { decisions } = (await shop.manage("GET", `${at}/results`)).variants[0]

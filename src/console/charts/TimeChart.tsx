@@ -1,7 +1,8 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
 import { Legend } from "./Figure.tsx"
-import { ticks } from "./Numbers.ts"
+import { percent } from "../Format.ts"
+import { ticks } from "./Ticks.ts"
 
 /** One line over time: as many values as there are times, null where there is none. */
 export interface Line {
@@ -220,7 +221,7 @@ export const ShareChart = ({ lines, ...common }: Omit<Common, "formatValue"> & {
   return (
     <Plot
       {...common}
-      formatValue={(share) => `${Math.round(share * 100)} %`}
+      formatValue={(share) => percent(share)}
       y={(share) => 0.03 + 0.94 * y(share)}
       marks={[0, 0.25, 0.5, 0.75, 1]}
       labels={labels.map((label) => ({ ...label, at: 0.03 + 0.94 * label.at }))}

@@ -17,7 +17,7 @@ export const Confirm = ({ action, back, button, children, csrf }: {
       <Form action={action} csrf={csrf}>
         <div class="buttons">
           <Submit kind="danger">{button}</Submit>
-          <a class="button" href={back}>Keep it</a>
+          <a class="button" href={back}>Go back</a>
         </div>
       </Form>
     </div>

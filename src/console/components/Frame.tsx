@@ -43,7 +43,7 @@ const Switcher = ({ current, organizations, role, session }: {
   </details>
 )
 
-/** The page of somebody who is signed in: sidebar with organization and navigation, then the content. */
+/** The page of a signed-in person: sidebar with organization and navigation, then the content. */
 export const Frame = (
   { children, flash, org, organizations, path, role, session, theme }: {
     readonly session: SignedIn
@@ -133,7 +133,7 @@ export const Frame = (
                 <form method="post" action="/console/theme">
                   <input type="hidden" name="theme" value={nextTheme[theme]} />
                   <input type="hidden" name="back" value={path} />
-                  <button class="quiet" type="submit">Colours: {themeNames[theme]}</button>
+                  <button class="quiet" type="submit">Theme: {themeNames[theme]}</button>
                 </form>
                 <form method="post" action="/console/sign-out">
                   <input type="hidden" name="_csrf" value={session.csrfToken} />
@@ -149,7 +149,7 @@ export const Frame = (
             {inSandbox
               ? (
                 <Note>
-                  This is the sandbox of {org.name}: what test keys did. It counts nowhere.{" "}
+                  This is the sandbox of {org.name}. It shows what test keys did; none of it counts in results.{" "}
                   <a href={`/console/o/${liveOf(org.slug)}`}>Back to {org.name}</a>
                 </Note>
               )

@@ -1,16 +1,7 @@
 /** @jsxImportSource preact */
+import { dateTime } from "../Format.ts"
 
-const formats = new Map<string, Intl.DateTimeFormat>()
-
-const formatOf = (zone: string): Intl.DateTimeFormat => {
-  const known = formats.get(zone)
-  if (known !== undefined) return known
-  const made = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short", timeZone: zone })
-  if (formats.size < 1000) formats.set(zone, made)
-  return made
-}
-
-/** A time in the organization's zone, with UTC on hover. Without one, `none`. */
+/** A time in the organization's zone, with UTC on hover; `none` if there is no time. */
 export const Time = ({ at, none = "–", zone }: {
   readonly at: string | null
   readonly zone: string
@@ -20,6 +11,6 @@ export const Time = ({ at, none = "–", zone }: {
     ? <span class="muted">{none}</span>
     : (
       <time dateTime={at} title={`${at.slice(0, 19).replace("T", " ")} UTC`}>
-        {formatOf(zone).format(new Date(at))}
+        {dateTime(new Date(at), zone)}
       </time>
     )

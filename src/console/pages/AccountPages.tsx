@@ -53,9 +53,9 @@ interface Services {
 
 const secondFactorText = ({ has_password, second_factor }: Account) =>
   second_factor
-    ? "On. A code of your authenticator app is asked for after your password."
+    ? "On. You enter a code from your authenticator app after your password."
     : has_password
-    ? "Off. Your password alone signs you in."
+    ? "Off. You sign in with your password alone."
     : "Not needed. You sign in through the identity provider."
 
 const own = Effect.fnUntraced(
@@ -85,8 +85,8 @@ const own = Effect.fnUntraced(
           <Card
             title="Password"
             lead={account.has_password
-              ? "Changing it ends every other session."
-              : "Your account has none. You can choose one within 15 minutes of signing in through the identity provider."}
+              ? "Changing it ends all your other sessions."
+              : "Your account has no password. You can choose one within 15 minutes of signing in through the identity provider."}
           >
             <Form action="/console/account/password" csrf={session.csrfToken}>
               <input type="hidden" name="username" autoComplete="username" value={session.account.email} />
@@ -162,7 +162,7 @@ const list = Effect.fnUntraced(
         <>
           <PageHead
             title="All accounts"
-            lead="Of this installation. Members of an organization are invited there."
+            lead="Accounts of this installation. Invite members of an organization on its Members page."
             actions={<a class="button" href="/console/accounts/audit">Audit log</a>}
           />
           <ErrorSummary faults={faults} labels={{ ...labels, name: "Name" }} />
@@ -217,7 +217,7 @@ const list = Effect.fnUntraced(
               ])}
             />
           </Card>
-          <Card title="Create an account" lead="You get a link to send, with which the person chooses a password.">
+          <Card title="Create an account" lead="You get a link to send to the person, who then chooses a password.">
             <Form action="/console/accounts" csrf={visit.session.csrfToken}>
               <Field name="email" label={labels.email} type="email" value={fields["email"] ?? ""} faults={faults} />
               <Field name="name" label="Name" value={fields["name"] ?? ""} faults={faults} />
@@ -229,7 +229,7 @@ const list = Effect.fnUntraced(
                 options={[[
                   "on",
                   "Administrator of the installation",
-                  "May do everything in every organization, and manage accounts.",
+                  "Can do everything in every organization and manage accounts.",
                 ]]}
               />
               <div>
@@ -300,7 +300,7 @@ const accountsAction = Effect.fnUntraced(function* (services: Services, visit: V
   const account = yield* services.accounts.create(input).pipe(
     Effect.catchTag(
       "EmailTaken",
-      () => new InvalidInput({ faults: [{ pointer: "/email", detail: "is taken: there is such an account" }] }),
+      () => new InvalidInput({ faults: [{ pointer: "/email", detail: "is already used by another account" }] }),
     ),
   )
   return linkView(services, visit, account.email, yield* services.links.create("password", account.id))

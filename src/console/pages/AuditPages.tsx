@@ -54,8 +54,8 @@ const ofInstallation = (services: Services) =>
     path: "/console/accounts/audit",
     title: "Audit log of the installation",
     lead:
-      "Actions outside organizations: sign-ins and refused requests, accounts, links for passwords, sessions that were " +
-      "ended, and organizations that were made. Times are UTC.",
+      "Actions outside organizations: sign-ins, refused requests, accounts, password links, ended sessions, and created " +
+      "organizations. Times are UTC.",
     back: { href: "/console/accounts", label: "All accounts" },
     zone: "UTC",
     subjectOf,
@@ -74,8 +74,8 @@ const list = Effect.fnUntraced(
           <Card kind="flush">
             {entries.length === 0
               ? (
-                <Empty title="Nothing has been changed yet">
-                  Every change from now on is listed here, with who made it and when.
+                <Empty title="No changes yet">
+                  Changes are listed here with their author and time.
                 </Empty>
               )
               : (

@@ -25,7 +25,7 @@ const decodeKey = decoder(KeyBody)
 const labels = { name: "Name", kind: "Kind", scopes: "Scopes", lifetime: "Expires", rate_limit: "Limit" }
 
 const lifetimes: ReadonlyArray<readonly [string, string]> = [
-  ["", "It is revoked"],
+  ["", "Never"],
   ["30", "30 days from now"],
   ["90", "90 days from now"],
   ["365", "365 days from now"],
@@ -56,15 +56,15 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
       <>
         <PageHead
           title="API Keys"
-          lead="Your systems send a key with every request. Each key can do only what its scopes say, and only in this organization."
+          lead="Your systems send a key with every request. A key works only in this organization and within its scopes."
           actions={all.length === 0 ? undefined : create}
         />
         <Card kind="flush">
           {all.length === 0
             ? (
-              <Empty title="There is no key yet" action={create}>
+              <Empty title="No API keys yet" action={create}>
                 {can("createKey")
-                  ? "Create one for the system that is to ask for content or report events."
+                  ? "Create one for the system that requests content or reports events."
                   : "An admin of the organization can create one."}
               </Empty>
             )
@@ -146,7 +146,7 @@ const create = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> 
                 [
                   "test",
                   "Test",
-                  "For development: everything works, but nothing is counted, learned from or sent. See the page Sandbox.",
+                  "For development: all requests work, but nothing is counted, learned from or sent. Messages appear in the Sandbox.",
                 ],
               ]}
             />
@@ -157,8 +157,8 @@ const create = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> 
               faults={faults}
               values={fields["name"] === undefined ? ["generate", "deliver"] : (fields["scopes"] ?? "").split("\n")}
               options={[
-                ["generate", "Generate", "Ask for content, one template or several, and for the best time to send."],
-                ["deliver", "Deliver", "Have e-mails sent through a connected platform."],
+                ["generate", "Generate", "Request content and the best send time."],
+                ["deliver", "Deliver", "Send messages through a connected platform."],
                 ["events", "Report events", "Report opens, clicks and conversions."],
               ]}
             />
@@ -175,7 +175,7 @@ const create = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> 
               value={fields["rate_limit"] ?? ""}
               required={false}
               faults={faults}
-              hint="How often it may be used, such as 100/second or 5000/minute; requests beyond it are answered 429. Empty: the default of this installation."
+              hint="Rate limit, such as 100/second or 5000/minute. Requests over the limit are answered 429. Empty: the default of this installation."
             />
             <div>
               <Submit>Create key</Submit>
@@ -191,7 +191,7 @@ const shown = (visit: Visit, key: ApiKey & { readonly key: string }) => ({
   body: (
     <>
       <PageHead title="Your new API key" back={{ href: at(visit), label: "API Keys" }} />
-      <Note kind="warn">Copy it now: it is shown this once. The service keeps only a digest of it.</Note>
+      <Note kind="warn">Copy it now: it is shown only once. Parlance stores only a hash of it.</Note>
       <Card>
         <div class="stack">
           <div class="field">
@@ -242,7 +242,7 @@ const newAction = Effect.fnUntraced(function* (services: Services, visit: Visit,
       ...(Result.isFailure(result) ? result.failure : []),
       {
         pointer: "/rate_limit",
-        detail: "write a limit such as 100/second, of 1 to 1,000,000 requests, or nothing",
+        detail: "must be a limit such as 100/second, with 1 to 1,000,000 requests, or empty",
       },
     ]),
   )
@@ -270,7 +270,7 @@ const revokePage = (services: Services, visit: Visit) =>
         >
           <p>
             Requests with <code>{prefixOf[key.kind]}{key.id}_…</code>{" "}
-            will be refused everywhere within 5 seconds. It cannot be undone: what uses the key needs a new one.
+            will be refused everywhere within 5 seconds. This cannot be undone: systems that use the key need a new one.
           </p>
           <p class="muted">
             Last used: <Time at={key.last_used_at} zone={visit.org.time_zone} none="never" />

@@ -32,9 +32,13 @@ const asFault = ({ message }: { readonly message: string }) =>
 const labels = { email: "E-mail address", role: "Role" }
 
 const roles: ReadonlyArray<readonly [string, string, string]> = [
-  ["viewer", "Viewer", "Sees everything but the audit log, changes nothing."],
-  ["editor", "Editor", "Also writes templates and variants, and handles deliveries and replays."],
-  ["admin", "Admin", "Also keys, members, sources, connections, settings and erasure."],
+  ["viewer", "Viewer", "Sees everything except the audit log. Cannot change anything."],
+  [
+    "editor",
+    "Editor",
+    "Viewer who also edits templates and variants, retries or cancels deliveries, and replays payloads.",
+  ],
+  ["admin", "Admin", "Editor who also manages keys, members, sources, connections, settings and erasure."],
 ]
 
 /** Services of these pages. */
@@ -92,7 +96,7 @@ const list = Effect.fnUntraced(
             {members.length === 0
               ? (
                 <Empty title="No members yet" action={invite}>
-                  Invite the people who are to write and to watch; each gets a link.
+                  Invite people to this organization. Each person gets a link.
                 </Empty>
               )
               : (
@@ -187,7 +191,7 @@ const invite = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> 
               faults={faults}
             />
             <div>
-              <Submit>Make the invitation</Submit>
+              <Submit>Create invitation</Submit>
             </div>
           </Form>
         </Card>
@@ -262,7 +266,7 @@ const inviteAction = Effect.fnUntraced(function* (services: Services, visit: Vis
               <button type="button" class="button primary" data-copy="new-link" hidden>Copy</button>
             </div>
             <p class="hint" id="new-link-hint">
-              It works once, for {validDays} days, and makes the person a member as {made.role}.{" "}
+              It works once, within {validDays} days, and gives the person the role {made.role}.{" "}
               <span role="status" id="new-link-status"></span>
             </p>
           </div>

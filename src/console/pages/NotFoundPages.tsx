@@ -15,7 +15,7 @@ export const layer = HttpRouter.use((router) =>
         : Effect.succeed(
           alone(
             request,
-            problem(404, "There is no such page", "The address may be mistyped, or what was here has been removed."),
+            problem(404, "Page not found", "The address may be mistyped, or the page has been removed."),
           ),
         )
     }),

@@ -36,15 +36,13 @@ const list = Effect.fnUntraced(
       title: "Organizations",
       body: (
         <>
-          <PageHead title="Organizations" lead="Each has its own templates, keys, events and members." />
+          <PageHead title="Organizations" lead="Each organization has its own templates, keys, events and members." />
           <ErrorSummary faults={faults} labels={labels} />
           <Card kind="flush">
             {mine.length === 0
               ? (
                 <Empty title="You belong to no organization yet">
-                  {mayCreate
-                    ? "Create the first one below."
-                    : "Ask an admin of your organization for an invitation; its link brings you in."}
+                  {mayCreate ? "Create the first one below." : "Ask an admin of your organization to invite you."}
                 </Empty>
               )
               : (
@@ -70,7 +68,7 @@ const list = Effect.fnUntraced(
                     label={labels.slug}
                     value={fields["slug"] ?? ""}
                     faults={faults}
-                    hint="Part of every address of the API. Lowercase letters, digits, hyphens and underscores; it cannot be changed."
+                    hint="Part of every API address. Lowercase letters, digits, hyphens and underscores. It cannot be changed later."
                   />
                   <Field
                     name="time_zone"

@@ -7,7 +7,7 @@ import { Deliveries } from "../../delivery/Deliveries.ts"
 import { type Arrival } from "../../journal/inbox/Arrivals.ts"
 import { trafficDays } from "../../results/Traffic.ts"
 import { type TemplateView } from "../../templates/TemplateCache.ts"
-import { count } from "../charts/Numbers.ts"
+import { count, duration, rate } from "../Format.ts"
 import { Badge } from "../components/Badge.tsx"
 import { Card } from "../components/Card.tsx"
 import { Empty } from "../components/Empty.tsx"
@@ -15,12 +15,12 @@ import { Table } from "../components/Table.tsx"
 import { Time } from "../components/Time.tsx"
 import { type Visit } from "../Routes.tsx"
 import { Sparkline } from "./templates/Sparkline.tsx"
-import { ages, nameOf, type Trouble } from "./OverviewTroubles.ts"
+import { nameOf, type Trouble } from "./OverviewTroubles.ts"
 
 /** Things to look after that are listed. */
 export const shownTroubles = 12
 
-/** Problems that somebody has to look at, the worst first. */
+/** Problems that need attention, the worst first. */
 export const Attention = ({ troubles }: {
   readonly troubles: readonly Trouble[]
 }) => (
@@ -79,7 +79,7 @@ export const TemplatesInUse = ({ base, daily, names, shown, templates, today }: 
                 <Sparkline days={daily.get(id) ?? []} what="decision" />,
                 { content: `${active} of ${variants.length} active`, kind: "nowrap" as const },
                 {
-                  content: <a href={`${href}/results`} aria-label={`Results of ${names.get(id) ?? id}`}>Results</a>,
+                  content: <a href={`${href}/results`} aria-label={`${names.get(id) ?? id} · Results`}>Results</a>,
                   kind: "actions" as const,
                 },
               ]
@@ -123,7 +123,9 @@ export const IncomingEvents = ({ arriving, base, can, org }: {
               <span>
                 <a href={`${base}/sources/${one.source}`}>{nameOf(one.source)}</a>
                 <span class="sub">
-                  {one.pending === 0 ? "nothing waits" : `${count(one.pending)} waiting, for ${ages(one.lagSeconds)}`}
+                  {one.pending === 0
+                    ? "queue is empty"
+                    : `${count(one.pending)} waiting, for ${duration(one.lagSeconds)}`}
                 </span>
               </span>,
               {
@@ -158,16 +160,16 @@ export const DeliveryCard = ({ base, can, queue, ways }: {
       {ways.length === 0
         ? (
           <p class="muted">
-            No connection is set up: Parlance decides, your own systems send. {can("putConnection")
+            No connection is set up: Parlance chooses the content and your own systems send it. {can("putConnection")
               ? <a href={`${base}/connections`}>Connect a platform</a>
-              : "An admin can connect a platform"} to have it send as well.
+              : "An admin can connect a platform"} to send through Parlance.
           </p>
         )
         : (
           <dl class="figures">
-            <Fact what="a second now">{queue.sentPerSecond.toFixed(queue.sentPerSecond < 10 ? 1 : 0)}</Fact>
+            <Fact what="a second now">{rate(queue.sentPerSecond)}</Fact>
             <Fact what="due now">{count(queue.queued)}</Fact>
-            <Fact what="oldest due for">{ages(queue.oldestDueSeconds)}</Fact>
+            <Fact what="oldest due for">{duration(queue.oldestDueSeconds)}</Fact>
             <Fact what="scheduled">{count(queue.scheduled)}</Fact>
             <Fact what="sent">{count(queue.sent)}</Fact>
             <Fact what="failed">{count(queue.failed)}</Fact>
@@ -193,7 +195,7 @@ export const Start = ({ base, can, done: [hasKey, hasTemplate, hasSource] }: {
   const steps = [
     {
       done: hasKey,
-      title: "Make an API key",
+      title: "Create an API key",
       text: "Your systems request content with it.",
       button: "Create New API Key",
       href: `${base}/settings/keys/new`,
@@ -209,7 +211,7 @@ export const Start = ({ base, can, done: [hasKey, hasTemplate, hasSource] }: {
     },
     {
       done: hasSource,
-      title: "Let events come in",
+      title: "Receive events",
       text: "Connect your messaging platform, or post events yourself: opens and clicks decide which variant is shown.",
       button: "Connect a source",
       href: `${base}/sources`,

@@ -15,10 +15,10 @@ import { TemplateIndex } from "../../templates/TemplateIndex.ts"
 import { TemplateCache } from "../../templates/TemplateCache.ts"
 import { Live, LiveScript } from "../components/Live.tsx"
 import { PageHead } from "../components/PageHead.tsx"
+import { duration } from "../Format.ts"
 import { Console, type View, type Visit } from "../Routes.tsx"
 import { actionPath } from "./delivery/BulkPages.tsx"
 import {
-  ages,
   connectionTroubles,
   eventTroubles,
   failureTroubles,
@@ -91,7 +91,7 @@ const show = Effect.fnUntraced(function* (services: Services, { can, org }: Visi
         what: "delivery",
         href: `${base}/deliveries?state=queued`,
         title: "Messages are late",
-        detail: `The oldest has been due for ${ages(queue.oldestDueSeconds)}.`,
+        detail: `The oldest has been due for ${duration(queue.oldestDueSeconds)}.`,
       }]
       : []),
     ...failureTroubles(ends, `${base}/deliveries`),
@@ -101,7 +101,7 @@ const show = Effect.fnUntraced(function* (services: Services, { can, org }: Visi
       what: "learning",
       href: `${base}/templates/${encodeURIComponent(templateId)}/results`,
       title: `${templateId} has stopped learning`,
-      detail: `New counts could not be folded in three attempts: ${reason}. It is served by its last model.`,
+      detail: `The model could not be updated in three attempts: ${reason}. The last model stays in use.`,
     })),
     ...templateTroubles(base, services.models, org.slug, templates, now),
   ].toSorted((a, b) => Number(b.kind === "bad") - Number(a.kind === "bad"))

@@ -7,7 +7,7 @@ import type { Usage } from "../../domain/Usage.ts"
 import { type Arrival } from "../../journal/inbox/Arrivals.ts"
 import { Models } from "../../learning/Models.ts"
 import { type TemplateView } from "../../templates/TemplateCache.ts"
-import { count } from "../charts/Numbers.ts"
+import { count, duration, percent } from "../Format.ts"
 import { isStopped } from "./delivery/BulkPages.tsx"
 
 /** Bodies that wait for longer are worth a look. Unit: seconds. */
@@ -20,7 +20,7 @@ export const longQueue = 300
 export const enoughDecisions = 200
 
 export const troubleTitle = {
-  "slow-down": "is asked to slow down",
+  "slow-down": "is throttled by its platform",
   failing: "does not take messages",
   broken: "does not take messages",
   refusing: "refuses messages and is paused",
@@ -33,13 +33,6 @@ export interface Trouble {
   readonly title: string
   readonly detail: string
 }
-
-export const ages = (seconds: number): string =>
-  seconds < 90
-    ? `${Math.round(seconds)} s`
-    : seconds < 5400
-    ? `${Math.round(seconds / 60)} min`
-    : `${Math.round(seconds / 3600)} h`
 
 export const nameOf = (source: Arrival["source"]) =>
   source === "events" ? "Custom events" : `${source} (${platforms[source]})`
@@ -66,7 +59,7 @@ export const quotaTroubles = (usage: Usage, href: string): ReadonlyArray<Trouble
   const { webhook_bytes: used, webhook_daily_bytes: quota, webhook_refused: refused } = usage
   if (quota === null || used < nearQuota * quota) return []
   const figures = `${formatBytes(used)} of ${formatBytes(quota)} stored today.`
-  const ask = "The quota starts anew at 00:00 UTC; an administrator of the installation can raise it."
+  const ask = "The quota resets at 00:00 UTC. An administrator of the installation can raise it."
   return used < quota
     ? [{
       kind: "warn",
@@ -104,9 +97,8 @@ export const failureTroubles = (
     what: "delivery",
     href: `${deliveries}?state=failed&since=${since.toISOString()}`,
     title: `${count(failed)} of ${count(failed + sent)} messages failed`,
-    detail:
-      `That is ${share < 0.1 ? (100 * share).toFixed(1) : Math.round(100 * share)} % of those that ended in the last ` +
-      "24 hours. The list says why. Fix the cause, then retry all of them there.",
+    detail: `That is ${percent(share)} of the messages sent or failed in the last  ` +
+      "24 hours. The list of deliveries shows the reasons. Fix the cause, then retry the messages there.",
   }]
 }
 
@@ -155,8 +147,8 @@ export const eventTroubles = (base: string, arriving: ReadonlyArray<Arrival>): R
         kind: "bad" as const,
         what: "events",
         href: `${base}/sources/${source}`,
-        title: `${nameOf(source)}: events wait`,
-        detail: `${count(pending)} bodies have not been looked at, the oldest for ${ages(lagSeconds)}.`,
+        title: `${nameOf(source)}: events are waiting`,
+        detail: `${count(pending)} payloads are waiting, the oldest for ${duration(lagSeconds)}.`,
       }]
       : []),
     ...(notUnderstood > 0
@@ -197,7 +189,7 @@ export const templateTroubles = (
           what: "template",
           href,
           title: `${template.id}: active variants without traffic`,
-          detail: `${quoted(idle)}. Check their audience: perhaps no recent user matches.`,
+          detail: `${quoted(idle)}. Check their audience: no recent user may match it.`,
         }]
         : []),
     ]

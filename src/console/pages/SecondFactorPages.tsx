@@ -29,7 +29,7 @@ const asFault = (error: { readonly _tag: string; readonly message: string }) => 
     case "WrongPassword":
       return fault("/current_password", "is not the password of this account")
     case "WrongCode":
-      return fault("/code", "is wrong or has been used. Enter the code that your app shows now")
+      return fault("/code", "is wrong or was used before. Enter the code that your app shows now")
     default:
       return fault("", error.message)
   }
@@ -122,7 +122,7 @@ const offView = Effect.fnUntraced(
         {required === null || !visit.session.closedTo.has(required) ? null : (
           <Note kind="warn">
             The organization <b>{required}</b>{" "}
-            requires a second factor of everybody who signs in with a password. Set one up to open it.
+            requires a second factor from everyone who signs in with a password. Set one up to open it.
           </Note>
         )}
         <ErrorSummary faults={faults} labels={labels} />
@@ -163,7 +163,7 @@ const overview = Effect.fnUntraced(
         <>
           <PageHead
             title={title}
-            lead="A code of an authenticator app, asked for after your password. A stolen password is then not enough to sign in."
+            lead="A code from an authenticator app that you enter after your password. A stolen password alone is then not enough to sign in."
             back={back}
           />
           {enabled
@@ -313,7 +313,7 @@ const resetSecondFactorPage = (services: Services, visit: Visit) =>
         : problem(404, "There is nothing to reset", `${email} has no second factor.`),
   )
 
-/** Your account, Second factor; and for administrators the reset of somebody else's. */
+/** Your account, Second factor; and for administrators the reset of another account's second factor. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { action, page } = yield* Console
   const services: Services = {

@@ -14,7 +14,8 @@ import type { Fault } from "../../domain/Errors.ts"
 /** Names of zones to choose from. */
 export const zones = ["UTC", ...Intl.supportedValuesOf("timeZone")]
 
-export const zoneHint = "An IANA name such as Europe/Berlin. Seasons, hours and every time in the console follow it."
+export const zoneHint =
+  "An IANA name such as Europe/Berlin. Schedules, quiet hours and all times in the console use it."
 
 export const days: ReadonlyArray<readonly [DayOfWeek, string]> = DayOfWeek.literals.map((
   day,
@@ -24,10 +25,10 @@ export const days: ReadonlyArray<readonly [DayOfWeek, string]> = DayOfWeek.liter
 export const labels = {
   name: "Name",
   time_zone: "Time zone",
-  exploration_floor: "Share always chosen at random",
-  holdout_share: "Share of the people held out",
+  exploration_floor: "Share of random traffic",
+  holdout_share: "Share of people held out",
   holdout_content: "Holdout content",
-  conversion_events: "Names of conversions",
+  conversion_events: "Conversion events",
   tracking: "Measured events",
   tracking_url: "Address of tracked links",
   unsubscribe_page_language: "Language",
@@ -35,14 +36,14 @@ export const labels = {
   unsubscribe_page_question: "Question",
   unsubscribe_page_button: "Button",
   unsubscribe_page_done: "Confirmation",
-  delay_horizon_hours: "How far ahead a send time lies at most",
+  delay_horizon_hours: "Latest send time",
   "quiet_hours-from": "Quiet from",
   "quiet_hours-to": "Quiet until",
   allowed_days: "Allowed sending days",
   suppression: "Suppression list",
-  soft_bounce_limit: "Soft bounces in a row that suppress an address",
-  retention_days: "Days that decisions and events are kept",
-  inbox_retention_days: "Days that received bodies are kept",
+  soft_bounce_limit: "Consecutive soft bounces until suppressed",
+  retention_days: "Keep decisions and events for (days)",
+  inbox_retention_days: "Keep webhook payloads for (days)",
 }
 
 export const pageTexts = ["language", "title", "question", "button", "done"] as const
@@ -50,7 +51,7 @@ export const pageTexts = ["language", "title", "question", "button", "done"] as 
 export const chosenDays = (text: string): ReadonlyArray<string> => text === "" ? [] : text.split("\n")
 
 export const quietText = ({ quiet_hours: quiet }: Organization) =>
-  quiet === null ? "none" : `${quiet.from} to ${quiet.to}, on the recipient's clocks`
+  quiet === null ? "none" : `${quiet.from} to ${quiet.to}, recipient's local time`
 
 export const daysText = ({ allowed_days: allowed }: Organization) =>
   allowed === null ? "every day" : days.flatMap(([day, name]) => allowed.includes(day) ? [name] : []).join(", ")
@@ -73,7 +74,7 @@ export const OrganizationFields = ({ field }: {
       <Field
         {...field("exploration_floor")}
         type="number"
-        hint="From 0 to 0.2. This share of the traffic is spread evenly over the variants whatever is known, so that a change of taste is noticed."
+        hint="From 0 to 0.2. This share of the traffic is split randomly among the variants, so that Parlance notices when preferences change."
       />
     </div>
   </Card>
@@ -84,18 +85,18 @@ export const HoldoutFields = ({ field }: {
 }) => (
   <Card
     title="Holdout"
-    lead="Results compare people in the holdout with everyone else, to measure the lift. The same people are held out of all templates without a holdout of their own."
+    lead="Results compare people in the holdout with everyone else to measure the lift. The same people are held out of every template that has no holdout setting of its own."
   >
     <div class="fields">
       <Field
         {...field("holdout_share")}
         type="number"
-        hint="From 0 (nobody) to 0.5. Small shares need much traffic before they show anything."
+        hint="From 0 (no holdout) to 0.5. A small share needs a lot of traffic to show a difference."
       />
       <SelectField
         {...field("holdout_content")}
-        hint="Where they get no message, Generate answers without content and `held_out`: send no fallback either."
-        options={[["even", "An even choice among the variants"], ["no_message", "No message"]]}
+        hint="With “No message”, Generate returns no content and held_out: true for them. Do not send your fallback content then."
+        options={[["even", "Random split of the variants"], ["no_message", "No message"]]}
       />
     </div>
   </Card>
@@ -106,7 +107,7 @@ export const ConversionFields = ({ field }: {
 }) => (
   <Card
     title="Conversions"
-    lead="Purchases and order_completed are always conversions. An event of another name is refused unless the name is declared here, by a template, or in the settings of its source."
+    lead="The events purchase and order_completed are always conversions. Other event names are refused unless you declare them here, in a template, or in the settings of a source."
   >
     <div class="fields">
       <TextAreaField
@@ -114,7 +115,7 @@ export const ConversionFields = ({ field }: {
         required={false}
         rows={4}
         code
-        hint="One name a line, such as trial_started. A * accepts any name from an event with a tracking id, misspelt ones too."
+        hint="One name per line, such as trial_started. A * accepts every name in events with a tracking id, including misspelt ones."
       />
     </div>
   </Card>
@@ -127,7 +128,7 @@ export const TrackingFields = ({ faults, field, fields }: {
 }) => (
   <Card
     title="Tracking"
-    lead="Events that this service measures by itself in e-mails that Deliver sends, for all templates without a setting of their own. Platforms that report opens and clicks need none of it."
+    lead="Events that Parlance measures itself in e-mails sent with Deliver, for all templates without a setting of their own. Not needed if your platform reports opens and clicks."
   >
     <div class="fields">
       <Choices
@@ -135,8 +136,8 @@ export const TrackingFields = ({ faults, field, fields }: {
         name="tracking"
         label={labels.tracking}
         options={[
-          ["opens", "Opens", "A pixel at the end of the HTML part."],
-          ["clicks", "Clicks", "Links lead through this service."],
+          ["opens", "Opens", "Adds a pixel to the end of the HTML part."],
+          ["clicks", "Clicks", "Redirects links through Parlance."],
         ]}
         values={(fields["tracking"] ?? "").split("\n")}
         faults={faults}
@@ -144,7 +145,7 @@ export const TrackingFields = ({ faults, field, fields }: {
       <Field
         {...field("tracking_url")}
         required={false}
-        hint="A domain of yours that leads to this service, such as https://links.shop.example. Tracked links and unsubscribe links begin with it. Empty: the address of the installation."
+        hint="A domain of yours that points to this service, such as https://links.shop.example. Tracked links and unsubscribe links use it. Empty: the address of the installation."
       />
     </div>
   </Card>
@@ -155,14 +156,14 @@ export const UnsubscribeFields = ({ field }: {
 }) => (
   <Card
     title="Unsubscribe page"
-    lead="Texts that a recipient reads after following an unsubscribe link. Leave all of them empty for the texts of the service, in the language of the reader. {organization} stands for the organization's name."
+    lead="Texts on the page behind the unsubscribe link. Leave all of them empty to use the built-in texts in the reader's language. {organization} is replaced by the organization's name."
   >
     <div class="fields">
       {pageTexts.map((name) => (
         <Field
           {...field(`unsubscribe_page_${name}`)}
           required={false}
-          {...(name === "language" ? { hint: "Of these texts, such as de or pt-BR." } : {})}
+          {...(name === "language" ? { hint: "Language of these texts, such as de or pt-BR." } : {})}
         />
       ))}
     </div>
@@ -176,20 +177,19 @@ export const SendTimeFields = ({ faults, field, fields }: {
 }) => (
   <Card
     title="Send times"
-    lead="Limits for send times that Parlance advises or chooses. Quiet hours and days are those of the recipient's clocks; where a recipient's zone is not known, the organization's counts."
+    lead="Limits for the send times that Parlance recommends or chooses. Quiet hours and days are in the recipient's local time, or in the organization's time zone if the recipient's is unknown."
   >
     <div class="fields">
       <Field
         {...field("delay_horizon_hours")}
         label={`${labels.delay_horizon_hours} (hours)`}
         type="number"
-        hint="From 1 to 168 hours from the moment of asking. Where quiet hours and days leave no time until then, the first one after it is taken."
+        hint="From 1 to 168 hours after the request. If quiet hours and days leave no time before that, the first allowed time after it is used."
       />
       <fieldset>
         <legend>Quiet hours</legend>
         <p class="hint">
-          Nothing is sent from the first time of day until the second, which may be past midnight. Leave both empty for
-          none.
+          Nothing is sent between these times of day. The range may cross midnight. Leave both empty for no quiet hours.
         </p>
         <div class="beside">
           <Field {...field("quiet_hours-from")} type="time" required={false} />
@@ -215,13 +215,13 @@ export const SuppressionFields = ({ field }: {
 }) => (
   <Card
     title="Suppression"
-    lead="People who unsubscribe or complain, and addresses that bounce for good, are put on the suppression list."
+    lead="People who unsubscribe or complain and addresses that bounce permanently are added to the suppression list."
   >
     <div class="fields">
       <SelectField
         {...field("suppression")}
-        hint="On: Deliver refuses addresses on the list. Switch it off only if your sending platform does this."
-        options={[["true", "On: nothing is sent to these addresses"], ["false", "Off"]]}
+        hint="Deliver refuses addresses on the list. Turn it off only if your sending platform keeps such a list."
+        options={[["true", "On"], ["false", "Off"]]}
       />
       <Field
         {...field("soft_bounce_limit")}
@@ -238,7 +238,7 @@ export const RetentionFields = ({ field }: {
 }) => (
   <Card
     title="Retention"
-    lead="Older data is removed up to a month or a week later. Results look back 180 days."
+    lead="Decisions are deleted within a month after this time, their events two months later, payloads within a week. Results look back 180 days."
   >
     <div class="fields">
       <Field {...field("retention_days")} type="number" hint="From 200 to 3,650 days." />
@@ -283,10 +283,10 @@ export const About = ({ mayChange, org, visit }: {
           <dt>{labels.suppression}</dt>
           <dd>{org.suppression ? "on" : "off"}</dd>
           <dt>{labels.soft_bounce_limit}</dt>
-          <dd>{org.soft_bounce_limit ?? "no number"}</dd>
-          <dt>Decisions and events are kept</dt>
+          <dd>{org.soft_bounce_limit ?? "never"}</dd>
+          <dt>Decisions and events kept for</dt>
           <dd>{org.retention_days} days</dd>
-          <dt>Received bodies are kept</dt>
+          <dt>Webhook payloads kept for</dt>
           <dd>{org.inbox_retention_days} days</dd>
         </>
       )}

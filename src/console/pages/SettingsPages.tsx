@@ -111,7 +111,7 @@ export const patchOf = (fields: Fields): Result.Result<OrganizationPatch, Readon
           : fault.pointer.startsWith("/tracking/") || fault.pointer.startsWith("/unsubscribe_page/")
           ? { ...fault, pointer: fault.pointer.replace(/^(\/\w+)\//, "$1_") }
           : fault.pointer.startsWith("/allowed_days") && chosen.length === 0
-          ? { pointer: "/allowed_days", detail: "choose at least one, or nothing could be sent" }
+          ? { pointer: "/allowed_days", detail: "choose at least one day" }
           : fault
       ),
   )
@@ -131,7 +131,7 @@ const settings = (visit: Visit, typed: Fields | undefined, faults: ReadonlyArray
     title: "Settings",
     body: (
       <>
-        <PageHead title="General settings" lead={`Of the organization ${org.name}.`} />
+        <PageHead title="General settings" lead={org.name} />
         <ErrorSummary faults={faults} labels={labels} />
         {mayChange
           ? (
@@ -149,7 +149,7 @@ const settings = (visit: Visit, typed: Fields | undefined, faults: ReadonlyArray
               </div>
             </Form>
           )
-          : <Note>Your role is {visit.role}: you can see these settings, an admin can change them.</Note>}
+          : <Note>Your role is {visit.role}: you can view these settings. An admin can change them.</Note>}
         <About mayChange={mayChange} org={org} visit={visit} />
       </>
     ),

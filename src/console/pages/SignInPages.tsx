@@ -61,7 +61,7 @@ const signInView = ({ email = "", error, next, openId, status }: {
   ),
 })
 
-/** A form for somebody without an account: name and password, for an address that is known or asked for. */
+/** A form for a person without an account: name and password, for an address that is known or asked for. */
 const newAccountView = (title: string, lead: string, action: string, token: string, fields: Fields, more: {
   readonly email?: string
   readonly faults?: ReadonlyArray<Fault>
@@ -118,7 +118,7 @@ const passwordView = (token: string, faults?: ReadonlyArray<Fault>): View => ({
   status: faults === undefined ? 200 : 400,
   body: (
     <Card>
-      <Title lead="You will be signed in with it, and signed out everywhere else.">Choose a password</Title>
+      <Title lead="You will be signed in here and signed out everywhere else.">Choose a password</Title>
       <div class="stack">
         <ErrorSummary faults={faults ?? []} labels={labels} />
         <Form action="/console/password">

@@ -41,7 +41,7 @@ export const signedOutPages = Effect.gen(function* () {
     answer: (request: Request) => Effect.Effect<HttpServerResponse.HttpServerResponse>,
   ) => router.add("GET", path, Effect.flatMap(HttpServerRequest.HttpServerRequest, answer))
 
-  /** A form from a page of ours; nobody is signed in yet, so there is no token to ask for. */
+  /** A form from a page of this console before sign-in, when there is no session and no token to check. */
   const post = (
     path: `/${string}`,
     answer: (request: Request, fields: Fields) => Effect.Effect<HttpServerResponse.HttpServerResponse>,
@@ -62,7 +62,7 @@ export const signedOutPages = Effect.gen(function* () {
           onFailure: () =>
             Effect.succeed(alone(
               request,
-              problem(413, "The form is too large", "It holds more than 16 KiB. Go back and enter less."),
+              problem(413, "The form is too large", "It holds more than 16 KiB. Go back and shorten your input."),
             )),
           onSuccess: (fields) => answer(request, fields),
         })

@@ -3,8 +3,9 @@ import * as fc from "fast-check"
 import { h } from "preact"
 import { renderToString } from "preact-render-to-string"
 import { shade, WeekMap } from "../../../src/console/charts/HeatMap.tsx"
-import { count, percent, rateFormat, signedCount, ticks } from "../../../src/console/charts/Numbers.ts"
+import { ticks } from "../../../src/console/charts/Ticks.ts"
 import { LineChart, ShareChart, spread } from "../../../src/console/charts/TimeChart.tsx"
+import { count, percent, rateFormat, signedCount } from "../../../src/console/Format.ts"
 
 const hour = 3_600_000
 const times = [0, 1, 2, 3, 4, 5].map((n) => n * hour)
@@ -97,7 +98,7 @@ describe("Charts", () => {
   })
 
   it("writes numbers as people read them", () => {
-    assert.strictEqual(count(1_234_567), "1\u202f234\u202f567")
+    assert.strictEqual(count(1_234_567), "1,234,567")
     assert.strictEqual(percent(0.0123), "1.2\u00a0%")
     assert.strictEqual(percent(0.9999), "> 99\u00a0%")
     assert.strictEqual(percent(0.00001), "< 0.01\u00a0%")

@@ -11,7 +11,7 @@ import { type BulkKind, type BulkPreview, type Share, stateOf } from "../../../d
 import { decodeMembers, type FilterMembers, filterOf, membersOf } from "../../../delivery/DeliveryFilter.ts"
 import { InvalidInput } from "../../../domain/Errors.ts"
 import { bulkDetails } from "../../../api/deliveries/BulkActionsRoutes.ts"
-import { count } from "../../charts/Numbers.ts"
+import { count } from "../../Format.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { Form, Submit } from "../../components/Form.tsx"
@@ -36,10 +36,9 @@ const endpoints = { retry: "retryDeliveries", cancel: "cancelDeliveries" } as co
 
 const effects: { readonly [kind in BulkKind]: ComponentChildren } = {
   retry:
-    "They are queued again. Their attempts start anew. Where an attempt was taken without an answer, a message may " +
-    "arrive twice.",
-  cancel:
-    "They do not leave any more, and cannot be queued again. A message that is leaving at this moment is not cancelled.",
+    "They are queued again with a new set of attempts. A message may arrive twice if the platform accepted an earlier " +
+    "attempt but its response was lost.",
+  cancel: "They will not be sent and cannot be queued again. A message that is being sent right now is not cancelled.",
 }
 
 /** The values of one kind that messages have, each with the way to the preview for it alone. */
@@ -102,15 +101,15 @@ const previewView = ({ org, session }: Visit, asked: FilterMembers, preview: Bul
                     to suppressed addresses and will be cancelled instead of sent.
                   </p>
                 )}
-                {erased === 0 ? null : <p>{messagesOf(erased)} of erased people stay as they are.</p>}
-                {expired === 0 ? null : <p>{messagesOf(expired)} that expired stay as they are.</p>}
+                {erased === 0 ? null : <p>{messagesOf(erased)} to erased people are left unchanged.</p>}
+                {expired === 0 ? null : <p>{messagesOf(expired)} that expired are left unchanged.</p>}
                 <FilterFacts members={members} state={stateOf[kind]} zone={org.time_zone} />
                 <Form action={bulkPath(org.slug, kind)} csrf={session.csrfToken}>
                   {Object.entries(members).map(([name, value]) => <input type="hidden" name={name} value={value} />)}
                   <input type="hidden" name="key" value={key} />
                   <div class="buttons">
                     <Submit kind="danger">{verbs[kind]} {messagesOf(matched)}</Submit>
-                    <a class="button" href={back}>Keep them as they are</a>
+                    <a class="button" href={back}>Go back</a>
                   </div>
                 </Form>
               </div>
@@ -149,21 +148,21 @@ export const Progress = ({ action }: { readonly action: BulkAction }) => {
     return (
       <Note live>
         {count(changed)} of {messagesOf(matched)} {changed === 1 ? "has" : "have"} been{" "}
-        {done[kind]}. The others follow, also if you leave this page.
+        {done[kind]}. The rest follow, even if you leave this page.
       </Note>
     )
   }
   if (state === "failed") {
     return (
       <Note kind="bad" live>
-        Stopped after {count(changed)} of {messagesOf(matched)}: {reason ?? "unknown"}. The others are as they were.
+        Stopped after {count(changed)} of {messagesOf(matched)}: {reason ?? "unknown"}. The rest are unchanged.
       </Note>
     )
   }
   return (
     <Note kind="good" live>
       {messagesOf(changed)} {changed === 1 ? "has" : "have"} been {done[kind]}.
-      {changed < matched ? ` The other ${count(matched - changed)} had been sent or changed meanwhile.` : ""}
+      {changed < matched ? ` The other ${count(matched - changed)}  had already been sent or changed.` : ""}
     </Note>
   )
 }

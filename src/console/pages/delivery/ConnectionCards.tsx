@@ -38,7 +38,11 @@ export const SecretFields = ({ faults, platform, set }: {
                 label={`Remove the ${label.toLowerCase()}`}
                 type="checkbox"
                 values={[]}
-                options={[["yes", "Remove it", "Together with the user, where the server needs no login any more."]]}
+                options={[[
+                  "yes",
+                  "Remove it",
+                  "Remove it together with the user if the server no longer needs a login.",
+                ]]}
               />
             )
             : null}
@@ -97,7 +101,7 @@ export const StateCard = ({ at, complaints, csrf, inUse, mayChange, org, setup }
         ? (
           <div class="buttons">
             {setup.enabled && !setup.isDefault
-              ? <Switch at={at} csrf={csrf} to="default">Make it the one in use</Switch>
+              ? <Switch at={at} csrf={csrf} to="default">Use for deliveries</Switch>
               : null}
             {setup.enabled
               ? setup.paused || isRefusing(setup)
@@ -160,8 +164,8 @@ export const ReceiversCard = ({ at }: {
   <Card title="Receivers">
     <div class="stack">
       <p>
-        Sign messages with DKIM, and send a test message that shows what receivers miss: records in DNS, an unsubscribe
-        header, plain text.
+        Sign messages with DKIM, and send a test message to check DNS records, the unsubscribe header and the plain
+        text.
       </p>
       <div class="buttons">
         <a class="button" href={`${at}/receivers`}>Signatures and test messages</a>

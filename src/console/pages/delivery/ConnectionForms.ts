@@ -21,68 +21,69 @@ export interface PlatformForm {
 const from: Readonly<Record<string, Words>> = {
   from: {
     label: "Sender address",
-    hint: "Such as news@example.com; the platform must be allowed to send for its domain.",
+    hint: "Such as news@example.com. The platform must be allowed to send for its domain.",
   },
-  from_name: { label: "Sender name", hint: "The name that mail programs show beside the address." },
+  from_name: { label: "Sender name", hint: "The sender name that mail programs show." },
   reply_to: { label: "Address for replies" },
 }
 
 const sender: Readonly<Record<string, Words>> = {
   ...from,
-  from: { label: "Sender address (optional)", hint: "sandbox@sandbox.test unless set." },
+  from: { label: "Sender address (optional)", hint: "Default: sandbox@sandbox.test." },
 }
 
 const unsubscribe: Readonly<Record<string, Words>> = {
   "unsubscribe.url": {
     label: "Unsubscribe address",
-    hint: "For List-Unsubscribe; {tracking_id} and {email} are filled in. With https, mail programs offer one click.",
+    hint:
+      "For the List-Unsubscribe header. {tracking_id} and {email} are replaced. With https, mail programs offer one-click unsubscribe.",
     further: true,
   },
   "unsubscribe.mailto": {
     label: "Unsubscribe mailbox",
-    hint: "An address that takes opt-outs by mail.",
+    hint: "An e-mail address that receives unsubscribe requests.",
     further: true,
   },
   "unsubscribe.one_click": {
     label: "Unsubscribe link of this service",
-    hint: "For all templates, in place of an address above. Without it, templates choose.",
+    hint: "Used by all templates, instead of an address above. When off, each template decides.",
     further: true,
   },
 }
 
 const variables: Readonly<Record<string, Words>> = {
-  "variables.subject": { label: "Variable with the subject", hint: "“subject” unless set.", further: true },
+  "variables.subject": { label: "Variable with the subject", hint: "Default: subject.", further: true },
   "variables.body": {
     label: "Variable with the body",
-    hint: "“body” unless set; HTML or text, as its format says.",
+    hint: "Default: body. HTML or text, according to its format.",
     further: true,
   },
-  "variables.html": { label: "Variable with the HTML body", hint: "“html” unless set.", further: true },
-  "variables.text": { label: "Variable with the text body", hint: "“text” unless set.", further: true },
-  "variables.preheader": { label: "Variable with the preheader", hint: "“preheader” unless set.", further: true },
+  "variables.html": { label: "Variable with the HTML body", hint: "Default: html.", further: true },
+  "variables.text": { label: "Variable with the text body", hint: "Default: text.", further: true },
+  "variables.preheader": { label: "Variable with the preheader", hint: "Default: preheader.", further: true },
 }
 
 const endpoint = {
   label: "API address",
-  hint: "In place of the region's, such as https://proxy.example.com.",
+  hint: "Replaces the region's address, such as https://proxy.example.com.",
   further: true,
 }
-const region = { label: "Data centre", hint: "us unless set." }
+const region = { label: "Data centre", hint: "Default: us." }
 
 /** Labels and hints of settings and secrets, by platform. */
 export const connectionWords: { readonly [platform in PlatformName]: Readonly<Record<string, Words>> } = {
   smtp: {
-    host: { label: "Server", hint: "Its host name, such as smtp.example.com." },
-    port: { label: "Port", hint: "587 unless set; 465 with tls." },
+    host: { label: "Server", hint: "Host name, such as smtp.example.com." },
+    port: { label: "Port", hint: "Default: 587, or 465 with tls." },
     tls: {
       label: "Encryption",
       hint:
-        "starttls unless set: encrypted before anything is said, or not at all. tls: from the start. none: for servers " +
-        "of your own network only.",
+        "starttls (default): encrypts before sending anything, otherwise the connection fails. tls: encrypted from the start. " +
+        "none: only for servers in your own network.",
     },
     ca: {
       label: "Certificates to trust (optional)",
-      hint: "PEM, in place of the public authorities, for a server with a certificate of your own.",
+      hint: "In PEM format. Replaces the public authorities, for a server with a private certificate.",
       long: true,
       further: true,
     },
@@ -92,26 +93,30 @@ export const connectionWords: { readonly [platform in PlatformName]: Readonly<Re
     sender_id: {
       label: "Sender id in Feedback-ID",
       hint:
-        "5 to 15 characters, by which Gmail's Postmaster Tools group complaints. Made from the organization unless set.",
+        "5 to 15 characters by which Gmail Postmaster Tools group complaints. Default: derived from the organization.",
       further: true,
     },
     bounce_domain: {
       label: "Domain for bounces",
       hint:
-        "Such as bounces.shop.example. Mail servers report bounces to it, each message with an address of its own. Its MX " +
-        "record has to lead to this service.",
+        "Such as bounces.shop.example. Mail servers send bounces to an address in this domain that is unique for each " +
+        "message. Its MX record must point to this service.",
       further: true,
     },
-    client_name: { label: "Own name (EHLO)", hint: "How this service names itself to the server.", further: true },
-    connections: { label: "Sessions at once", hint: "1 to 20; 5 unless set.", further: true },
+    client_name: {
+      label: "Own name (EHLO)",
+      hint: "The name with which this service introduces itself to the server.",
+      further: true,
+    },
+    connections: { label: "Concurrent sessions", hint: "1 to 20. Default: 5.", further: true },
     domain_share: {
-      label: "Share of the sessions for one recipient domain",
-      hint: "0.05 to 1; 0.5 unless set. It applies while messages to other domains wait.",
+      label: "Share of sessions per recipient domain",
+      hint: "0.05 to 1. Default: 0.5. Applies while messages to other domains are waiting.",
       further: true,
     },
     domain_rate: {
-      label: "Messages a second to one recipient domain",
-      hint: "Empty: no limit but that of the organization.",
+      label: "Messages per second to one recipient domain",
+      hint: "Empty: only the limit of the organization applies.",
       further: true,
     },
     ...variables,
@@ -122,26 +127,26 @@ export const connectionWords: { readonly [platform in PlatformName]: Readonly<Re
     recipient: {
       label: "How people are addressed",
       hint:
-        "email_alias unless set: the user that has the address as an alias. external_id: whose external id is the address.",
+        "email_alias (default): the user whose alias is the address. external_id: the user whose external id is the address.",
     },
-    alias_label: { label: "Label of those aliases", hint: "“email” unless set.", further: true },
+    alias_label: { label: "Label of those aliases", hint: "Default: email.", further: true },
     transactional_campaign_id: {
       label: "Transactional campaign",
       hint:
-        "Set: messages go through this API-triggered campaign, whose content is the variables; the fields below that " +
-        "shape a message are then left empty.",
+        "If set, messages are sent by this API-triggered campaign, which receives the variables. Leave the fields below " +
+        "that shape a message empty then.",
     },
     app_id: { label: "App", hint: "The id of the app that sends. Required without a transactional campaign." },
     ...from,
     campaign_id: { label: "Campaign for statistics", hint: "The id of an API campaign.", further: true },
-    message_variation_id: { label: "Message variation", hint: "Which of that campaign's messages.", further: true },
+    message_variation_id: { label: "Message variation", hint: "A message of that campaign.", further: true },
     subscription_state: {
-      label: "Who gets it",
-      hint: "subscribed unless set: who opted out gets nothing.",
+      label: "Recipients",
+      hint: "Default: subscribed, which excludes people who opted out.",
       further: true,
     },
     ...variables,
-    api_key: { label: "REST API key", hint: "With the permission messages.send, or transactional.send." },
+    api_key: { label: "REST API key", hint: "Needs the permission messages.send, or transactional.send." },
   },
   iterable: {
     campaign_id: {
@@ -150,7 +155,7 @@ export const connectionWords: { readonly [platform in PlatformName]: Readonly<Re
     },
     region,
     endpoint,
-    allow_repeats: { label: "Can one person get several messages of this campaign?", hint: "Yes unless set." },
+    allow_repeats: { label: "Can one person get several messages of this campaign?", hint: "Default: yes." },
     api_key: { label: "API key", hint: "A server-side key." },
   },
   customerio: {
@@ -159,10 +164,10 @@ export const connectionWords: { readonly [platform in PlatformName]: Readonly<Re
     ...from,
     transactional_message_id: {
       label: "Transactional message",
-      hint: "Whose statistics these messages count for; message 1 unless set.",
+      hint: "Messages count in its statistics. Default: message 1.",
     },
-    tracked: { label: "Track opens and clicks?", hint: "Yes unless set." },
-    send_to_unsubscribed: { label: "Also to those who unsubscribed?", hint: "No unless set." },
+    tracked: { label: "Track opens and clicks?", hint: "Default: yes." },
+    send_to_unsubscribed: { label: "Also to those who unsubscribed?", hint: "Default: no." },
     ...variables,
     app_api_key: { label: "App API key" },
   },
@@ -171,26 +176,30 @@ export const connectionWords: { readonly [platform in PlatformName]: Readonly<Re
       label: "Subdomain of the tenant",
       hint: "As in https://SUBDOMAIN.rest.marketingcloudapis.com. Required without the two addresses below.",
     },
-    auth_endpoint: { label: "Authentication address", hint: "In place of the subdomain's.", further: true },
-    rest_endpoint: { label: "REST address", hint: "In place of the subdomain's.", further: true },
-    account_id: { label: "Business unit (MID)", hint: "That of the installed package unless set.", further: true },
+    auth_endpoint: { label: "Authentication address", hint: "Replaces the address of the subdomain.", further: true },
+    rest_endpoint: { label: "REST address", hint: "Replaces the address of the subdomain.", further: true },
+    account_id: {
+      label: "Business unit (MID)",
+      hint: "Default: the business unit of the installed package.",
+      further: true,
+    },
     definition_key: {
       label: "Send definition",
-      hint: "Its key; its e-mail renders the variables: %%=v(@subject)=%% and so on.",
+      hint: "The key of the send definition. Its e-mail uses the variables as %%=v(@subject)=%% and so on.",
     },
-    client_id: { label: "Client id", hint: "Of a server-to-server installed package with the scope email_send." },
+    client_id: { label: "Client id", hint: "From a server-to-server installed package with the scope email_send." },
     client_secret: { label: "Client secret" },
   },
   sink: { ...sender, ...unsubscribe, ...variables },
   webhook: {
-    url: { label: "Address", hint: "Each message is posted there as JSON." },
+    url: { label: "Address", hint: "Receives a POST request with each message as JSON." },
     deduplicates: {
-      label: "Does the receiver pass a message on once, however often it comes?",
-      hint: "No unless set. Yes: an attempt whose answer was lost may be repeated.",
+      label: "Does the receiver discard duplicates?",
+      hint: "Default: no. With yes, an attempt whose response was lost is repeated.",
     },
     signing_secret: {
       label: "Signing secret",
-      hint: "whsec_ and 24 to 64 random bytes in Base64, by Standard Webhooks.",
+      hint: "whsec_ followed by 24 to 64 random bytes in Base64, as defined by Standard Webhooks.",
     },
   },
 }
@@ -212,7 +221,7 @@ const formOf = (
 
 /** The platforms that messages can leave through. */
 export const platformForms: { readonly [platform in PlatformName]: PlatformForm } = {
-  smtp: formOf("smtp", Smtp, "SMTP", "Any mail server or e-mail service that takes SMTP."),
+  smtp: formOf("smtp", Smtp, "SMTP", "Any mail server or e-mail service with SMTP."),
   braze: formOf("braze", Braze, "Braze", "Sends through your Braze workspace, with its subscriptions and statistics."),
   iterable: formOf("iterable", Iterable, "Iterable", "Triggers a campaign of your Iterable project."),
   customerio: formOf(
@@ -225,13 +234,13 @@ export const platformForms: { readonly [platform in PlatformName]: PlatformForm 
     "sfmc",
     Sfmc,
     "Salesforce Marketing Cloud",
-    "Sends by a send definition of Marketing Cloud Engagement.",
+    "Uses a send definition of Marketing Cloud Engagement.",
   ),
   sink: formOf(
     "sink",
     Sink,
     "Sink",
-    "Takes every message and sends none: look at them on the page Sandbox. For a first try, and for systems under test.",
+    "Accepts every message and sends none. View the messages in the Sandbox. For first trials and test systems.",
   ),
-  webhook: formOf("webhook", Webhook, "Signed webhook", "Posts each message, signed, to a server of your own."),
+  webhook: formOf("webhook", Webhook, "Signed webhook", "Posts each message, signed, to your own server."),
 }

@@ -73,9 +73,9 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
         <Card kind="flush">
           {all.length === 0
             ? (
-              <Empty title="Nothing can be delivered yet" action={add}>
+              <Empty title="No connections yet" action={add}>
                 {can("putConnection")
-                  ? "Add the platform that is to send your messages. Content without delivery needs none."
+                  ? "Add the platform that sends your messages. You do not need one if your own systems send."
                   : "An admin of the organization can add a connection."}
               </Empty>
             )
@@ -115,7 +115,7 @@ const choose = (visit: Visit) =>
         <PageHead
           title="Add a connection"
           back={{ href: pathOf(visit), label: "Connections" }}
-          lead="Which platform is to send your messages?"
+          lead="Choose the platform that sends your messages."
         />
         <div class="columns">
           {Object.entries(platformForms).map(([platform, { about, title }]) => (
@@ -184,7 +184,7 @@ const create = Effect.fnUntraced(
                 label="Name"
                 value={sent["name"] ?? free}
                 faults={faults}
-                hint="How this connection is called here: lowercase letters, digits, hyphens and underscores."
+                hint="The name of this connection: lowercase letters, digits, hyphens and underscores."
               />
               <SchemaFields fields={settings} values={sent} faults={faults} />
               <SecretFields platform={platform} set={[]} faults={faults} />
@@ -329,7 +329,7 @@ const removePage = Effect.fnUntraced(function* (services: Services, visit: Visit
         <Confirm action={`${at}/remove`} csrf={visit.session.csrfToken} back={at} button="Remove the connection">
           <p>
             Its settings and secrets are deleted. Queued messages wait for another connection
-            {isInUse(services, visit, setup) ? "; this is the one in use now" : ""}.
+            {isInUse(services, visit, setup) ? ". This connection is in use now" : ""}.
           </p>
         </Confirm>
       </>

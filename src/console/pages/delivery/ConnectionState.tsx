@@ -5,9 +5,9 @@ import { Note } from "../../components/Note.tsx"
 import { Time } from "../../components/Time.tsx"
 
 const troubleText = {
-  "slow-down": "The platform asked for less",
+  "slow-down": "Throttled by the platform",
   failing: "Attempts fail",
-  broken: "It takes nothing",
+  broken: "Accepts no messages",
   refusing: "Paused because the platform refuses messages",
 }
 
@@ -33,7 +33,7 @@ export const Trouble = ({ setup, zone }: { readonly setup: ConnectionSetup; read
     <Note kind="bad">
       {troubleText[setup.trouble.state]} since <Time at={setup.trouble.since} zone={zone} />: {setup.trouble.reason}
       {" "}
-      {setup.trouble.until === null ? "Remove the cause, then resume the connection. Queued messages wait." : (
+      {setup.trouble.until === null ? "Fix the cause, then resume the connection. Queued messages wait." : (
         <>
           Tried again <Time at={setup.trouble.until} zone={zone} />. Queued messages wait.
         </>

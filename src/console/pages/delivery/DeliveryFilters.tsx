@@ -6,7 +6,7 @@ import { DeliveryState } from "../../../delivery/Delivery.ts"
 import { decodeMembers, type DeliveryFilter, type FilterMembers, filterOf } from "../../../delivery/DeliveryFilter.ts"
 import type { Fault } from "../../../domain/Errors.ts"
 import * as LocalTime from "../../../templates/LocalTime.ts"
-import { count } from "../../charts/Numbers.ts"
+import { count } from "../../Format.ts"
 import { Field, SelectField } from "../../components/Field.tsx"
 import { Time } from "../../components/Time.tsx"
 
@@ -52,7 +52,7 @@ const inField = (at: Date | undefined, zone: string): string => {
 /** A fault in the words of the form. */
 const inWords = ({ detail, pointer }: Fault): Fault => ({
   pointer,
-  detail: pointer === "/since" || pointer === "/until" ? "must be a date and time from 1970 on" : detail,
+  detail: pointer === "/since" || pointer === "/until" ? "must be a date and time after 1970-01-01" : detail,
 })
 
 /** The filter that a query asks for, with every fault. An empty value stands for none. */

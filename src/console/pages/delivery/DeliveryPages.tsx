@@ -11,7 +11,7 @@ import { DeliveryRates } from "../../../delivery/DeliveryRates.ts"
 import { isStorable } from "../../../domain/Attributes.ts"
 import { hoursOf } from "../../../api/server/Requests.ts"
 import { TemplateCache } from "../../../templates/TemplateCache.ts"
-import { count } from "../../charts/Numbers.ts"
+import { count } from "../../Format.ts"
 import { Card } from "../../components/Card.tsx"
 import { Confirm } from "../../components/Confirm.tsx"
 import { Empty } from "../../components/Empty.tsx"
@@ -85,7 +85,7 @@ const DeliveryTable = ({ at, org, shown }: {
   readonly shown: ReadonlyArray<Delivery>
 }) => (
   <Table
-    caption="The latest first"
+    caption="Deliveries, newest first"
     headings={["To", "State", "Template and variant", "Queued", "Due", "Attempts"]}
     rows={shown.map((delivery) => [
       <>
@@ -151,7 +151,7 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
         {active === undefined
           ? (
             <Note kind="warn">
-              No connection is switched on, so nothing leaves.{" "}
+              No connection is in use, so no messages are sent.{" "}
               <a href={`/console/o/${org.slug}/connections`}>
                 {visit.can("putConnection") ? "Set one up" : "See connections"}
               </a>.
@@ -161,14 +161,14 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
           ? (
             <Note kind="warn">
               The connection <a href={`/console/o/${org.slug}/connections/${active.name}`}>{active.name}</a>{" "}
-              is paused: what is due waits.
+              is paused. Due messages wait until you resume it.
             </Note>
           )
           : null}
         {unfinished.map((one) => (
           <Note kind={one.state === "failed" ? "bad" : "plain"}>
             <a href={actionPath(org.slug, one.id)}>{verbs[one.kind]} {messagesOf(one.matched)}</a>
-            {one.state === "failed" ? " stopped before its end." : ` goes on: ${one.changed} are done.`}
+            {one.state === "failed" ? " stopped early." : ` is running: ${count(one.changed)} done.`}
           </Note>
         ))}
         <SummaryCard summary={summary} />
@@ -187,7 +187,7 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
             {shown.length === 0
               ? (
                 <Empty
-                  title={isFiltered || before !== undefined ? "Nothing matches" : "No deliveries yet"}
+                  title={isFiltered || before !== undefined ? "No matching deliveries" : "No deliveries yet"}
                 >
                   {isFiltered || before !== undefined
                     ? "Change or clear the filter."
@@ -270,7 +270,7 @@ const Facts = ({ delivery, org, zone }: {
     <dd>{delivery.connection ?? <span class="muted">none yet</span>}</dd>
     {delivery.messageId === null ? null : (
       <>
-        <dt>Name at the platform</dt>
+        <dt>Message ID at the platform</dt>
         <dd>
           <code>{delivery.messageId}</code>
         </dd>
@@ -299,7 +299,7 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
           back={{ href: deliveriesPath(org.slug), label: "Deliveries" }}
           actions={
             <>
-              <a class="button" href={story}>Whole story</a>
+              <a class="button" href={story}>Full history</a>
               {isRetriable(delivery, now) && can("retryDelivery")
                 ? <a class="button primary" href={`${at}/retry`}>Retry</a>
                 : null}
@@ -349,7 +349,8 @@ const confirm = (
               <Note kind="warn">
                 {delivery.state === "failed" && hasExpired(delivery, now)
                   ? "The message has expired."
-                  : `The message is ${delivery.state}, so there is nothing to ${what}.`} <a href={at}>Back to it</a>.
+                  : `The message is ${delivery.state}, so you cannot ${what} it.`}{" "}
+                <a href={at}>Back to the delivery</a>.
               </Note>
             )}
         </>
@@ -389,7 +390,7 @@ const pages = HttpRouter.use(Effect.fnUntraced(function* (router) {
       confirm(services, "cancel", {
         title: "Cancel this message?",
         button: "Cancel the message",
-        text: "It does not leave any more, and cannot be queued again: a new one has to be asked for.",
+        text: "It will not be sent and cannot be queued again. Request a new message instead.",
       }),
     ),
     action(
@@ -404,7 +405,7 @@ const pages = HttpRouter.use(Effect.fnUntraced(function* (router) {
         title: "Send this message again?",
         button: "Queue it again",
         text:
-          "It is queued again. Its attempts start anew. Where an attempt was taken without an answer, it may arrive twice.",
+          "It is queued again with a new set of attempts. It may arrive twice if the platform accepted an earlier attempt but its response was lost.",
       }),
     ),
     action(

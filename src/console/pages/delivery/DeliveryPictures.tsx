@@ -1,7 +1,7 @@
 /** @jsxImportSource preact */
 import type { DeliveryPoint, DeliverySeries } from "../../../delivery/DeliveryRates.ts"
 import { Figure } from "../../charts/Figure.tsx"
-import { count } from "../../charts/Numbers.ts"
+import { axisTime, count } from "../../Format.ts"
 import { LineChart } from "../../charts/TimeChart.tsx"
 
 const windows = [[1, "Last hour"], [24, "Last 24 hours"], [168, "Last 7 days"], [840, "Last 35 days"]] as const
@@ -12,21 +12,13 @@ const few = [0, 4] as const
 const rate = (perMinute: number) =>
   perMinute === 0 ? "0" : perMinute < 10 ? String(Number(perMinute.toPrecision(2))) : count(perMinute)
 
-/** How lengths of time of this size are told. */
+/** The unit for durations up to `seconds`. */
 const unitOf = (seconds: number) =>
   seconds < 120
     ? { name: "s", seconds: 1 }
     : seconds < 7_200
     ? { name: "min", seconds: 60 }
     : { name: "h", seconds: 3_600 }
-
-const date = { day: "numeric", month: "short" } as const
-const clock = { hour: "2-digit", minute: "2-digit" } as const
-
-const formatOf = (zone: string, parts: Intl.DateTimeFormatOptions) => {
-  const format = new Intl.DateTimeFormat("en-GB", { timeZone: zone, ...parts })
-  return (time: number) => format.format(new Date(time))
-}
 
 const lengthOf = (minutes: number) =>
   minutes === 1 ? "minute" : minutes < 120 ? `${minutes} minutes` : `${minutes / 60} hours`
@@ -44,14 +36,14 @@ export const Pictures = ({ path, series: { hours, points, stepMinutes }, zone }:
   readonly zone: string
 }) => {
   const isLong = hours > 24
-  const time = formatOf(zone, isLong ? { ...date, ...clock } : clock)
+  const time = axisTime(zone, isLong ? "both" : "clock")
   const length = lengthOf(stepMinutes)
   const open = points.find(({ complete }) => !complete)
   const common = (id: string) => ({
     labelledBy: `${id}-title`,
     times: points.map(({ end }) => end.getTime()),
     incompleteFrom: open === undefined ? undefined : open.start.getTime(),
-    formatTime: isLong ? formatOf(zone, date) : time,
+    formatTime: isLong ? axisTime(zone, "day") : time,
     certain: true,
   })
   const from = stepMinutes === 1 ? "Minute from" : `${length} from`
@@ -63,10 +55,10 @@ export const Pictures = ({ path, series: { hours, points, stepMinutes }, zone }:
   const longest = most(waits)
   const unit = unitOf(longest)
   const told = (seconds: number | null) =>
-    seconds === null ? "not looked" : `${Math.round(seconds / unit.seconds)} ${unit.name}`
+    seconds === null ? "not measured" : `${Math.round(seconds / unit.seconds)} ${unit.name}`
   return (
     <>
-      <nav aria-label="Time shown in the pictures">
+      <nav aria-label="Period of the charts">
         <ul class="pills">
           {windows.map(([one, label]) => (
             <li>
@@ -94,7 +86,7 @@ export const Pictures = ({ path, series: { hours, points, stepMinutes }, zone }:
           }
           caption={`Messages by state, per minute${
             stepMinutes === 1 ? "" : ` on the average of ${length}`
-          }. Failed ones are not tried again; an attempt that is repeated failed for now.`}
+          }. Failed messages are not retried automatically; repeated attempts failed temporarily.`}
           headings={[from, "Sent per minute", "Failed per minute", "Repeated per minute"]}
           rows={latest.map((point) => [
             start(point),
@@ -117,11 +109,11 @@ export const Pictures = ({ path, series: { hours, points, stepMinutes }, zone }:
         <Figure
           id="waiting"
           title="Messages waiting"
-          caption={`Messages that were due and had not left, looked up once a minute${
+          caption={`Messages that were due but not sent, measured once a minute${
             stepMinutes === 1 ? "" : `; the most within ${length}`
           }. At most ${count(most(queued))}.`}
           headings={[from, "Waiting"]}
-          rows={latest.map((point) => [start(point), point.queued === null ? "not looked" : count(point.queued)])}
+          rows={latest.map((point) => [start(point), point.queued === null ? "not measured" : count(point.queued)])}
         >
           <LineChart
             {...common("waiting")}
@@ -132,11 +124,11 @@ export const Pictures = ({ path, series: { hours, points, stepMinutes }, zone }:
         </Figure>
         <Figure
           id="oldest"
-          title="Age of the oldest"
-          caption={`For how long the one that was due first had waited. At most ${
+          title="Age of the oldest message"
+          caption={`How long the oldest due message had been waiting. Maximum: ${
             told(longest)
-          }; more than a few seconds means ` +
-            `that more comes in than leaves, or that the connection is paused or in trouble.`}
+          }. More than a few seconds means that ` +
+            `messages arrive faster than they are sent, or that the connection is paused or has problems.`}
           headings={[from, "Oldest waiting"]}
           rows={latest.map((point) => [start(point), told(point.oldestDueSeconds)])}
         >

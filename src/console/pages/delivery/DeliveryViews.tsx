@@ -3,6 +3,7 @@ import { type Delivery, type DeliveryState, type DeliverySummary, hasExpired } f
 import type { OrgSlug } from "../../../domain/Ids.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
+import { rate } from "../../Format.ts"
 import { ago, Stats } from "../sources/SourceViews.tsx"
 
 /** Where deliveries are. */
@@ -24,8 +25,6 @@ export const DeliveryBadge = ({ state }: { readonly state: DeliveryState }) =>
 export const isCancellable = ({ state }: Delivery) => state === "queued"
 export const isRetriable = (delivery: Delivery, now: number) =>
   delivery.state === "failed" && delivery.email !== null && !hasExpired(delivery, now)
-
-const rate = (perSecond: number) => perSecond >= 10 ? perSecond.toFixed(0) : perSecond.toFixed(1)
 
 /** How the queue stands. */
 export const SummaryCard = ({ summary }: { readonly summary: DeliverySummary }) => (

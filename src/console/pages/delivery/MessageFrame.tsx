@@ -45,7 +45,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
           const part = query.get("part") ?? ""
           return vars !== null && Object.hasOwn(vars, part) && formats[part] === "html"
             ? message(vars[part]!)
-            : refused(request, 404, "There is no such part of the message.")
+            : refused(request, 404, "The message has no such part.")
         }),
     ),
   ])

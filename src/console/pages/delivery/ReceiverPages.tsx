@@ -118,8 +118,8 @@ const KeyCard = ({ at, csrf, dkimKey, mayChange }: {
                 <Form action={`${at}/dkim/${selector}`} csrf={csrf} inline>
                   <input type="hidden" name="signing" value="yes" />
                   <input type="hidden" name="unchecked" value="yes" />
-                  <Submit kind="plain" label={`Sign without a look-up: ${selector}`}>
-                    Sign without a look-up
+                  <Submit kind="plain" label={`Sign without checking DNS: ${selector}`}>
+                    Sign without checking DNS
                   </Submit>
                 </Form>
               )}
@@ -156,7 +156,10 @@ const TestForm = ({ at, faults, sent, services, visit }: {
 }) => {
   const templates = [...services.templateCache.templates(visit.org.slug).values()].filter(({ archived }) => !archived)
   return (
-    <Card title="Test message" lead="A real message, with the checks that receivers make. It counts in no result.">
+    <Card
+      title="Test message"
+      lead="Sends a real message and runs the checks that receivers make. It does not count in results."
+    >
       <Form action={`${at}/test-message`} csrf={visit.session.csrfToken}>
         <Field
           name="to"
@@ -164,14 +167,14 @@ const TestForm = ({ at, faults, sent, services, visit }: {
           type="email"
           value={sent["to"] ?? visit.session.account.email}
           faults={faults}
-          hint="10 messages in an hour and 30 in a day. Addresses on the suppression list get none."
+          hint="Up to 10 test messages per hour and 30 per day. Addresses on the suppression list are refused."
         />
         <SelectField
           name="template_id"
           label={labels.template_id}
           value={sent["template_id"] ?? ""}
           faults={faults}
-          hint="The first variant of a template that is switched on, without values for its placeholders."
+          hint="The first active variant of a template, with empty placeholders."
           options={[
             ["", "A short text about the test"],
             ...templates.slice(0, maxTemplates).map(({ id }) => [id, id] as const),
@@ -193,7 +196,7 @@ const NewKey = ({ at, faults, sent, visit }: {
 }) => (
   <Card
     title="New DKIM key"
-    lead="With a signature, receivers can tell that a message is yours. The key signs once its record is published."
+    lead="A signature proves to receivers that a message is yours. Publish the DNS record of the key before you sign with it."
   >
     <Form action={`${at}/dkim`} csrf={visit.session.csrfToken}>
       <Field
@@ -202,7 +205,7 @@ const NewKey = ({ at, faults, sent, visit }: {
         required={false}
         value={sent["domain"] ?? ""}
         faults={faults}
-        hint="The domain of the sender unless set."
+        hint="Default: the domain of the sender."
       />
       <Field
         name="selector"
@@ -210,7 +213,7 @@ const NewKey = ({ at, faults, sent, visit }: {
         required={false}
         value={sent["selector"] ?? ""}
         faults={faults}
-        hint="The name of the key below the domain. One is chosen unless set."
+        hint="The name of the key below the domain. Leave empty to have one chosen."
       />
       <Field
         name="private_key"
@@ -219,10 +222,10 @@ const NewKey = ({ at, faults, sent, visit }: {
         label={`${labels.private_key} (optional)`}
         required={false}
         faults={faults}
-        hint="RSA in PEM form, to import a key. It is stored encrypted and never shown again. A new key is made unless set."
+        hint="To import an RSA key in PEM format. It is stored encrypted and never shown again. Leave empty to create a new key."
       />
       <div>
-        <Submit>Make key</Submit>
+        <Submit>Create key</Submit>
       </div>
     </Form>
   </Card>
@@ -244,7 +247,7 @@ const show = Effect.fnUntraced(
       <PageHead
         title="Receivers"
         back={{ href: `/console/o/${org.slug}/connections/${name}`, label: name }}
-        lead="Signatures of this connection, and test messages with the checks that receivers make."
+        lead="DKIM signatures and test messages of this connection, with the checks that receivers make."
       />
     )
     if (platform !== "smtp") {
@@ -254,7 +257,7 @@ const show = Effect.fnUntraced(
           <>
             {head}
             <Note>
-              The platform of this connection composes and signs messages itself. Only SMTP connections do that here.
+              The platform of this connection signs its messages itself. DKIM keys are only for SMTP connections.
             </Note>
           </>
         ),
@@ -329,7 +332,7 @@ const receiversDkimAction = Effect.fnUntraced(function* (services: Services, vis
       new InvalidInput({
         faults: [{
           pointer: "",
-          detail: `${detail} Nothing was changed. Publish the record, and try again when name servers have it.`,
+          detail: `${detail} Nothing was changed. Publish the record, and try again once name servers return it.`,
         }],
       })),
   )
@@ -352,8 +355,8 @@ const removePage = Effect.fnUntraced(function* (services: Services, visit: Visit
           button="Remove the key"
         >
           <p>
-            The private key is deleted, and a connection that signs with it sends unsigned. Leave the record in DNS for
-            some days, for messages that are under way.
+            The private key is deleted. A connection that signs with it then sends unsigned messages. Leave the record
+            in DNS for some days, so that receivers can verify messages in transit.
           </p>
         </Confirm>
       </>

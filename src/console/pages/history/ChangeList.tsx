@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact"
 import type { AddressedEntry, AuditEntry } from "../../../accounts/Audit.ts"
 import { Time } from "../../components/Time.tsx"
-import { counted } from "../templates/Words.ts"
+import { counted } from "../../Format.ts"
 import { deedOf, namesOf, type Shown, type ShownField, type ShownLine, shownOf } from "./Shown.ts"
 
 /** Characters of page for the differences of one entry in a list, for those of all, and for those of an entry alone. */
@@ -153,7 +153,7 @@ export const ChangeList = ({ caption, entries, pathOf, subjectOf, zone }: {
 export const WholeChange = ({ entry: { changes, details } }: { readonly entry: AuditEntry }) => {
   if (changes === null) {
     return Object.keys(details).length === 0
-      ? <p class="muted">Nothing more is kept of it.</p>
+      ? <p class="muted">No details were kept.</p>
       : <pre class="details" tabIndex={0}>{JSON.stringify(details, null, 2)}</pre>
   }
   return changes.fields.length === 0 ? <p class="muted">No changes.</p> : <Fields shown={shownOf(changes, mostAlone)} />

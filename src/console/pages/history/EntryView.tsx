@@ -24,7 +24,13 @@ export const entryView = (
     readonly zone: string
   },
 ): View => {
-  if (entry === undefined) return problem(404, "There is no such change here", "The list has all that are on record.")
+  if (entry === undefined) {
+    return problem(
+      404,
+      "Change not found",
+      "It may have been removed after its retention time. The list shows all recorded changes.",
+    )
+  }
   const title = upperFirst(deedOf(entry))
   return {
     title,

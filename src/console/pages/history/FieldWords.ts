@@ -5,8 +5,9 @@ import { Season } from "../../../domain/Season.ts"
 import { Condition } from "../../../domain/Targeting.ts"
 import { Objective } from "../../../domain/Template.ts"
 import { OrganizationTracking } from "../../../domain/Tracking.ts"
+import { counted } from "../../Format.ts"
 import { conditionText } from "../templates/Draft.ts"
-import { counted, dayNames, holdoutWords, objectiveText, seasonText, trackingWords } from "../templates/Words.ts"
+import { dayNames, holdoutWords, objectiveText, seasonText, trackingWords } from "../templates/Words.ts"
 
 // Labels of fields in the audit log, and texts of their values.
 
@@ -20,23 +21,23 @@ const labels: Readonly<Record<string, string>> = {
   tracking: "Tracking",
   list_unsubscribe: "Unsubscribe header",
   unsubscribe_page: "Unsubscribe page",
-  strict: "Unknown variables",
-  link_domains: "Links tracked",
+  strict: "Missing fields",
+  link_domains: "Links with tracking id",
   ignore_unsubscribes: "People who unsubscribed",
   suppression: "Suppression list",
   soft_bounce_limit: "Soft bounces until suppressed",
-  conversion_events: "Names of conversions",
+  conversion_events: "Conversion events",
   targeting: "Audience",
-  seasons: "When",
+  seasons: "Schedule",
   time_zone: "Time zone",
-  exploration_floor: "Share always chosen at random",
-  delay_horizon_hours: "Send times at most ahead",
+  exploration_floor: "Share of random traffic",
+  delay_horizon_hours: "Latest send time",
   quiet_hours: "Quiet hours",
   allowed_days: "Allowed sending days",
-  webhook_daily_bytes: "Webhook bytes a day",
+  webhook_daily_bytes: "Webhook bytes per day",
   enabled: "Enabled",
   paused: "Paused",
-  default: "Carries what is delivered",
+  default: "In use for deliveries",
   platform: "Platform",
   secret: "Secret",
   administrator: "Administrator",
@@ -75,9 +76,9 @@ type Words = (value: unknown) => Option.Option<string>
 const hours: Words = decoding(Schema.Finite, (value) => counted(value, "hour"))
 
 const spoken: Readonly<Record<string, Words>> = {
-  active: yesNo("switched on", "switched off"),
+  active: yesNo("active", "inactive"),
   archived: yesNo("archived", "in use"),
-  strict: yesNo("an error (strict)", "render as nothing"),
+  strict: yesNo("fail (strict)", "left blank"),
   ignore_unsubscribes: yesNo("get its messages (transactional)", "get no message"),
   suppression: yesNo("on", "off"),
   objective: decoding(Objective, objectiveText),
@@ -86,11 +87,11 @@ const spoken: Readonly<Record<string, Words>> = {
     OrganizationTracking,
     ({ url, ...tracking }) => trackingWords(tracking) + (url ? `, links at ${url}` : ""),
   ),
-  sticky_hours: (value) => value === 0 ? Option.some("chosen anew") : hours(value),
+  sticky_hours: (value) => value === 0 ? Option.some("no, chosen for every message") : hours(value),
   delay_horizon_hours: hours,
   link_domains: list(Schema.String, "none", (domain) => domain),
   conversion_events: list(Schema.String, "none", (name) => name),
-  targeting: list(Condition, "everybody", conditionText),
+  targeting: list(Condition, "everyone", conditionText),
   seasons: list(Season, "always", seasonText),
   quiet_hours: decoding(
     Schema.Struct({ from: Schema.String, to: Schema.String }),
@@ -103,7 +104,7 @@ const spoken: Readonly<Record<string, Words>> = {
   ),
 }
 
-/** A value in words; one of no known shape, such as a part of a long one, as it is kept. */
+/** A value in words. A value of unknown shape, such as a part of a shortened one, as JSON. */
 export const valueText = ({ field }: FieldChange, value: unknown): string => {
   if (value === undefined) return ""
   const parts = pointerParts(field)

@@ -12,7 +12,7 @@ export interface ShownField {
   /** Values of one line each. Absent for longer texts, which have `lines`. */
   readonly short?: { readonly before: string | undefined; readonly after: string | undefined }
   readonly lines: ReadonlyArray<ShownLine>
-  /** A remark beside the change, such as `too much to keep`. */
+  /** A remark beside the change, such as `too long to keep`. */
   readonly remark?: string
 }
 
@@ -55,7 +55,7 @@ const folded = (lines: ReadonlyArray<DiffLine>): ReadonlyArray<ShownLine> => {
 const shownField = (change: FieldChange): ShownField => {
   const { after, before, cut, line } = change
   const label = labelOf(change)
-  if (before === undefined && after === undefined) return { label, lines: [], remark: "too much to keep" }
+  if (before === undefined && after === undefined) return { label, lines: [], remark: "too long to keep" }
   const [a, b] = [valueText(change, before), valueText(change, after)]
   const remarks = [
     ...(line === undefined || line === 1 ? [] : [`from line ${line}`]),
@@ -104,7 +104,7 @@ export const shownOf = ({ fields, omitted }: Difference, most: number): Shown & 
 export const deedOf = ({ action, changes, details }: AuditEntry): string => {
   const [first, second] = changes?.fields ?? []
   if (action === "variant changed" && first?.field === "/active" && second === undefined) {
-    return first.after === true ? "variant switched on" : "variant switched off"
+    return first.after === true ? "variant activated" : "variant deactivated"
   }
   if (details["duplicated"] === "true") return "template duplicated"
   if (details["copy_of"] !== undefined) return `template created as a copy of ${String(details["copy_of"])}`

@@ -41,11 +41,11 @@ const ask = (visit: Visit, sent: Fields = {}, faults: ReadonlyArray<Fault> = [])
         <PageHead
           title="Erase a person"
           back={back(visit)}
-          lead="For people who ask for erasure. The profile shows the other id of the same person."
+          lead="For people who request the deletion of their data. A profile shows both ids of a person."
         />
         <ErrorSummary
           faults={faults.map((fault) =>
-            fault.pointer === "" ? { pointer: "/user_id", detail: "or the e-mail address is needed" } : fault
+            fault.pointer === "" ? { pointer: "/user_id", detail: "or the e-mail address is required" } : fault
           )}
           labels={labels}
         />
@@ -71,7 +71,7 @@ const ask = (visit: Visit, sent: Fields = {}, faults: ReadonlyArray<Fault> = [])
               hint="One of the two is enough."
             />
             <div>
-              <Submit kind="plain">Go on</Submit>
+              <Submit kind="plain">Continue</Submit>
             </div>
           </form>
         </Card>
@@ -105,12 +105,12 @@ const confirm = (visit: Visit, person: { readonly user_id?: string; readonly ema
             )}
           </dl>
           <p>
-            Deletes the profile, sticky choices and send times. Takes the name out of decisions, events and deliveries.
-            Cancels queued messages. Empties received bodies that contain the name. Counts stay, because they contain no
-            personal data.
+            Deletes the profile, sticky choices and send times. Removes the person from decisions, events and
+            deliveries. Cancels queued messages. Empties webhook payloads that name the person. Counts are kept, because
+            they contain no personal data.
           </p>
           <p>
-            <b>It cannot be undone.</b>
+            <b>This cannot be undone.</b>
           </p>
           <Form action={`${pathOf(visit)}/erase`} csrf={visit.session.csrfToken}>
             {Object.entries(person).map(([name, value]) => <input type="hidden" name={name} value={value} />)}
@@ -129,8 +129,8 @@ const outcome = (visit: Visit, erasure: Erasure) => {
   if (erasure.state === "running") {
     return (
       <Note kind="warn" live>
-        The person is being erased, which takes minutes where much was received.{" "}
-        <a href={`${pathOf(visit)}/erase/${erasure.id}`}>See whether it is done</a>
+        The person is being erased. This takes minutes if many payloads were received.{"  "}
+        <a href={`${pathOf(visit)}/erase/${erasure.id}`}>Check the progress</a>
       </Note>
     )
   }
@@ -144,7 +144,7 @@ const outcome = (visit: Visit, erasure: Erasure) => {
   return erasedKinds.every((kind) => erasure[kind] === 0)
     ? (
       <Note kind="warn" live>
-        Nothing was known under that name, so nothing was erased. Check how your systems write it.
+        No data found for this person, so nothing was erased. Check the exact spelling in your systems.
       </Note>
     )
     : <Note kind="good" live>The person has been erased.</Note>
@@ -180,7 +180,9 @@ const done = (visit: Visit, erasure: Erasure) => ({
           </dl>
         </Card>
       )}
-      <p class="muted">Counts of variants are as they were. The audit log tells that a person was erased, not who.</p>
+      <p class="muted">
+        Counts of variants are unchanged. The audit log records that a person was erased, but not who.
+      </p>
     </>
   ),
 })

@@ -49,9 +49,9 @@ const Found = ({ as, at, name, timeline, text, visit, after }: {
   if (isEmpty(timeline) && after === undefined) {
     return (
       <Card kind="flush">
-        <Empty title="Nothing is known by that name">
-          Check how your system writes it: names are compared as they are. A message is known once its content has been
-          asked for, a person once content was asked for with a user id, or a platform reported a profile.
+        <Empty title="Nothing found">
+          Check the exact spelling, including upper and lower case. A message appears once its content was requested, a
+          person once content was requested with their user id or a platform reported their profile.
         </Empty>
       </Card>
     )
@@ -82,14 +82,14 @@ const Found = ({ as, at, name, timeline, text, visit, after }: {
       {timeline.decisions.length === 0
         ? (
           <Card>
-            <p class="muted">No content has been asked for under this name.</p>
+            <p class="muted">No content has been requested for this person.</p>
           </Card>
         )
         : timeline.decisions.map((decision) => <DecisionCard decision={decision} org={org} withLink={isPerson} />)}
       <OtherCards org={org} timeline={timeline} />
       {isPerson ? null : profiles}
       <Pagination
-        label="Pages of the story"
+        label="Pages of the history"
         first={after === undefined ? undefined : here}
         next={timeline.next === null ? undefined : `${here}&after=${timeline.next}`}
       />
@@ -110,7 +110,7 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
       <>
         <PageHead
           title="People and messages"
-          lead="The whole story of a person or a message: each decision with its reason, deliveries, events and their effect on results."
+          lead="The full history of a person or a message: each decision with its reason, deliveries, events and their effect on results."
           actions={result === undefined && visit.can("erasePerson")
             ? <a class="button" href={`${at}/erase`}>Erase a person</a>
             : undefined}

@@ -121,7 +121,7 @@ const show = Effect.fnUntraced(
         <>
           <PageHead
             title="Suppressions"
-            lead="Nothing is sent to these addresses. Addresses of people who unsubscribe or complain, and addresses that bounce, are added automatically."
+            lead="Addresses that get no messages. People who unsubscribe or complain and addresses that bounce are added automatically."
             actions={
               <>
                 <a class="button" href={`${pathOf(visit)}/export`} download>Export CSV</a>
@@ -166,7 +166,11 @@ const show = Effect.fnUntraced(
               ? <Entries visit={visit} entries={entries} />
               : address !== ""
               ? <Empty title="The address is not suppressed">Messages to {address} are sent.</Empty>
-              : <Empty title="No address is suppressed">Addresses are added as soon as events say so.</Empty>}
+              : (
+                <Empty title="No suppressed addresses">
+                  Addresses are added as soon as platforms report unsubscribes, complaints or bounces.
+                </Empty>
+              )}
           </Card>
           <Pagination
             label="Pages of the suppression list"
@@ -188,7 +192,7 @@ const importForm = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fau
         <PageHead
           title="Import suppressions"
           back={{ href: pathOf(visit), label: "Suppressions" }}
-          lead="All rows are added, or none. A header names the column address or email, and perhaps reason, source and suppressed_at."
+          lead="Either all rows are imported or none. The header must have a column address or email; reason, source and suppressed_at are optional."
         />
         {faults.length === 0 ? null : (
           <Card kind="flush">
@@ -247,7 +251,7 @@ const removeAction = Effect.fnUntraced(function* (services: Services, visit: Vis
   const reason = SuppressionReason.literals.find((one) => one === fields["reason"])
   const address = fields["address"] ?? ""
   if (reason === undefined || !isStorable(address)) {
-    return yield* new InvalidInput({ faults: [{ pointer: "/reason", detail: "names no reason of the list" }] })
+    return yield* new InvalidInput({ faults: [{ pointer: "/reason", detail: "is not one of the reasons" }] })
   }
   yield* services.list.remove(visit.org.slug, address, reason)
   return { to: pathOf(visit), done: "suppression-removed" }

@@ -8,6 +8,7 @@ import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
+import { percent } from "../../Format.ts"
 import { deliveriesPath, DeliveryBadge } from "../delivery/DeliveryViews.tsx"
 import { templatePath } from "../templates/Paths.ts"
 
@@ -15,7 +16,7 @@ const effects: {
   readonly [effect in TimelineEvent["effect"]]: readonly [kind: "good" | "plain" | "warn" | "accent", text: string]
 } = {
   counted: ["good", "counted"],
-  repeated: ["plain", "counted before"],
+  repeated: ["plain", "already counted"],
   automated: ["accent", "by a machine"],
   out_of_time: ["warn", "out of time"],
   waiting: ["plain", "waiting"],
@@ -24,14 +25,12 @@ const effects: {
 }
 
 const modes: Readonly<Record<string, string>> = {
-  bandit: "Drawn by what has been learned",
-  epsilon: "Drawn evenly, because the request asked for it",
-  single: "The only variant that could be chosen",
-  forced: "Asked for by name",
-  control: "Held out: given without regard to what has been learned",
+  bandit: "Chosen by the model",
+  epsilon: "Random split, as the request asked (epsilon)",
+  single: "The only eligible variant",
+  forced: "Requested by copy_id",
+  control: "Holdout: chosen without the model",
 }
-
-const percent = (share: number) => `${(share * 100).toFixed(share < 0.1 ? 1 : 0)} %`
 
 /** The value of a conversion, such as `worth 49.9 EUR`. */
 const valueText = ({ currency, value }: Pick<TimelineEvent, "currency" | "value">) =>
@@ -99,11 +98,11 @@ const Why = ({ decision }: { readonly decision: TimelineDecision }) => {
             <Segment segment={decision.segment} />
           </dd>
           <dt>Chance of this variant</dt>
-          <dd>{decision.propensity === null ? "none: it was not drawn" : percent(decision.propensity)}</dd>
+          <dd>{decision.propensity === null ? "none: it was not a random choice" : percent(decision.propensity)}</dd>
           <dt>Window</dt>
           <dd>
             {decision.lookbackDays === null
-              ? "as far back as the data is of use"
+              ? "adaptive"
               : `the ${decision.lookbackDays} days that ended ${decision.offsetDays ?? 0} days before`}
           </dd>
           <dt>Model</dt>
@@ -113,7 +112,7 @@ const Why = ({ decision }: { readonly decision: TimelineDecision }) => {
         </dl>
         {weights.length === 0 ? null : (
           <table class="chances">
-            <caption>Chance of each variant then</caption>
+            <caption>Chance of each variant at that time</caption>
             <thead>
               <tr>
                 <th scope="col">Variant</th>
@@ -169,7 +168,7 @@ export const DecisionCard = ({ decision, org, withLink }: {
           <dt>User</dt>
           <dd>
             {decision.user === null
-              ? <span class="muted">none was given, or erased</span>
+              ? <span class="muted">not given, or erased</span>
               : (
                 <a href={`/console/o/${org.slug}/people?user_id=${encodeURIComponent(decision.user)}`}>
                   {decision.user}
@@ -190,7 +189,7 @@ export const DecisionCard = ({ decision, org, withLink }: {
         </dl>
         <Why decision={decision} />
       </div>
-      {decision.events.length === 0 ? <p class="pad muted">Nothing has been reported about it.</p> : (
+      {decision.events.length === 0 ? <p class="pad muted">No events yet.</p> : (
         <Events
           caption={decision.moreEvents ? "The first 200 events" : "Events"}
           events={decision.events}
@@ -257,13 +256,13 @@ export const OtherCards = ({ org, timeline }: { readonly org: Organization; read
     {timeline.advice.length === 0 ? null : (
       <Card kind="flush">
         <Table
-          caption="Advice about when to send"
-          headings={["Variant", "Asked", "Advised to send", "Known from"]}
+          caption="Recommended send times"
+          headings={["Variant", "Requested", "Recommended time", "Based on"]}
           rows={timeline.advice.map((one) => [
             one.copyId,
             { kind: "nowrap", content: <Time at={one.givenAt.toISOString()} zone={org.time_zone} /> },
             { kind: "nowrap", content: <Time at={one.advisedAt.toISOString()} zone={org.time_zone} /> },
-            one.explored ? "drawn evenly, to learn" : one.basis,
+            one.explored ? "random, to keep learning" : one.basis,
           ])}
         />
       </Card>

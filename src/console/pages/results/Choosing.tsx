@@ -38,7 +38,7 @@ export const Choosing = ({ faults, path, query, segments }: {
   const isPreset = presets.some(([days, before]) => days === lookback && before === offset)
   const known = segments.map((one): readonly [string, string] => [segmentQuery(one.segment), segmentText(one.segment)])
   const options: ReadonlyArray<readonly [string, string]> = [
-    ["", "Everybody"],
+    ["", "Everyone"],
     ...(segment === "" || known.some(([value]) => value === segment) ? [] : [[segment, segment] as const]),
     ...known,
   ]
@@ -63,7 +63,7 @@ export const Choosing = ({ faults, path, query, segments }: {
         </ul>
       </nav>
       <details open={faults.length > 0 || segment !== "" || (!isAdaptive && !isPreset)}>
-        <summary>Another window, or one segment</summary>
+        <summary>Other window or segment</summary>
         <form method="get" action={path} class="filter">
           <Field
             name="lookback_days"

@@ -1,6 +1,6 @@
 /** @jsxImportSource preact */
 import type { TemplateResults } from "../../../results/TemplateResults.ts"
-import { count, percent } from "../../charts/Numbers.ts"
+import { count, percent } from "../../Format.ts"
 import { Card } from "../../components/Card.tsx"
 import { Table } from "../../components/Table.tsx"
 
@@ -11,9 +11,9 @@ export const Components = ({ components }: Pick<TemplateResults, "components">) 
   components.length === 0 ? null : (
     <Card kind="flush" title="Components">
       <p class="padded">
-        The effect of each component on the rate, against the average of its kind. In simulations the intervals held the
-        true effect in 95 % or more of the cases while components changed the rate by up to about 30 %, and in 81 % of
-        the cases with effects twice as strong.
+        The effect of each component on the rate, compared with the average of its kind. In simulations the intervals
+        held the true effect in 95 % or more of the cases while components changed the rate by up to about 30 %, and in
+        81 % of the cases with effects twice as strong.
       </p>
       <Table
         caption="Effects of the components"

@@ -1,11 +1,11 @@
 /** @jsxImportSource preact */
 import type { HoldoutOutcome, HoldoutResults } from "../../../results/HoldoutResults.ts"
-import { count, percent } from "../../charts/Numbers.ts"
+import { count, percent, percentagePoints } from "../../Format.ts"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { Table } from "../../components/Table.tsx"
 
-const points = (share: number) => `${share < 0 ? "−" : "+"}${(100 * Math.abs(share)).toFixed(2)}`
+const points = (share: number) => percentagePoints(share, 2)
 
 const names: { readonly [outcome in HoldoutOutcome["outcome"]]: string } = {
   click: "click rate",
@@ -14,12 +14,12 @@ const names: { readonly [outcome in HoldoutOutcome["outcome"]]: string } = {
   negative: "rate of negative signals",
 }
 
-/** Share and content of the holdout, such as `5 % of the people get an even choice`. */
+/** Share and content of the holdout, such as `5 % of the people get a random split of the variants`. */
 const aboutText = ({ content, copy_id, share }: Pick<HoldoutResults, "content" | "copy_id" | "share">) => {
   const content_ = content === "even"
-    ? "an even choice among the variants"
+    ? "a random split of the variants"
     : content === "fixed"
-    ? `always the variant ${copy_id}`
+    ? `the variant ${copy_id}`
     : "no message"
   return `${percent(share)} of the people get ${content_}`
 }
@@ -28,12 +28,13 @@ const aboutText = ({ content, copy_id, share }: Pick<HoldoutResults, "content" |
 export const comparisonText = ({ difference, interval, needed, outcome }: HoldoutOutcome): string => {
   if (difference === null || interval === null) return `The ${names[outcome]} has nothing to be compared with yet.`
   const isWithinChance = interval[0] <= 0 && interval[1] >= 0
-  const found = `The ${names[outcome]} is ${points(difference)} percentage points against the holdout (95\u00a0% ` +
+  const found =
+    `The ${names[outcome]} differs by ${points(difference)} percentage points from the holdout (95\u00a0% ` +
     `interval ${points(interval[0])} to ${points(interval[1])}).`
   if (!isWithinChance) return found
   return needed === null || needed === 0
-    ? `${found} That is within chance so far.`
-    : `${found} That is within chance so far: to tell a difference of this size takes about ${
+    ? `${found} This difference may still be chance.`
+    : `${found} This difference may still be chance. To confirm a difference of this size takes about ${
       count(needed)
     } more decisions.`
 }
@@ -59,8 +60,9 @@ export const Holdout = ({ holdout }: { readonly holdout: HoldoutResults | null }
     >
       {treated + control === 0
         ? (
-          <Empty title="No decision of the holdout is four days old yet">
-            The comparison begins with the last change of the holdout's share or content.
+          <Empty title="No results of the holdout yet">
+            Decisions count once they are four days old. The comparison starts again when the share or content of the
+            holdout changes.
           </Empty>
         )
         : outcomes.map((one) => (
@@ -68,8 +70,8 @@ export const Holdout = ({ holdout }: { readonly holdout: HoldoutResults | null }
             <p class="padded">{comparisonText(one)}</p>
             <Table
               caption={`The ${names[one.outcome]} against the holdout`}
-              headings={["People", "Decisions", "With the outcome", "Rate", "95 % interval"]}
-              rows={[row("Treated", treated, one.treated), row("Held out", control, one.control)]}
+              headings={["People", "Decisions", "With outcome", "Rate", "95 % interval"]}
+              rows={[row("Personalized", treated, one.treated), row("Holdout", control, one.control)]}
             />
           </>
         ))}

@@ -3,7 +3,7 @@ import type { TimedTemplateResults } from "../../../results/TemplateResults.ts"
 import type { TemplateSeries } from "../../../results/TemplateSeries.ts"
 import { Figure } from "../../charts/Figure.tsx"
 import { dayNames, HeatTable, ShadeKey, WeekMap } from "../../charts/HeatMap.tsx"
-import { count, percent, rateFormat, signedCount, signedPercent } from "../../charts/Numbers.ts"
+import { axisTime, count, date, percent, rateFormat, signedCount, signedPercent } from "../../Format.ts"
 import { LineChart, ShareChart } from "../../charts/TimeChart.tsx"
 import { list, objectiveText, rateName, segmentText } from "./Words.ts"
 
@@ -20,15 +20,10 @@ const capital = (text: string) => text[0]!.toUpperCase() + text.slice(1)
 
 const timesOf = ({ points }: TemplateSeries) => points.map(({ end }) => Date.parse(end))
 
+/** Labels each end of a step; a day is named by its last moment, not by the midnight after it. */
 const clock = (zone: string, step: TemplateSeries["step"]) => {
-  const short = new Intl.DateTimeFormat("en-GB", {
-    timeZone: zone,
-    day: "numeric",
-    month: "short",
-    ...(step === "hour" ? { hour: "2-digit", minute: "2-digit" } : {}),
-  })
-  // What is labelled is the end of a stretch, whose last moment belongs to the day before.
-  return (time: number) => short.format(new Date(step === "hour" ? time : time - 1))
+  const format = axisTime(zone, step === "hour" ? "both" : "day")
+  return (time: number) => format(step === "hour" ? time : time - 1)
 }
 
 /** Properties that all charts over time share. */
@@ -62,8 +57,8 @@ export const RateOverTime = (shown: Shown) => {
     <Figure
       id="rate"
       title={`${capital(rateName(objective))} over time`}
-      caption={`The estimated rate of each variant at the end of each ${series.step}, and around it the ` +
-        `band that holds the true rate in 95 % or more of the cases. Bands that narrow and part show which is better.`}
+      caption={`The estimated rate of each variant at the end of each ${series.step}. The band around it holds ` +
+        `the true rate in 95 % or more of the cases. A variant is clearly better once the bands no longer overlap.`}
       headings={[`Up to the end of the ${series.step}`, ...lines.map(({ name }) => name)]}
       rows={series.points.toReversed().map(({ end, variants }) => [
         time(Date.parse(end)),
@@ -100,8 +95,8 @@ export const ShareOverTime = (shown: Shown) => {
     <Figure
       id="share"
       title="Traffic share"
-      caption={`Which share of the decisions of each ${series.step} each variant got. Better variants get more traffic; a small ` +
-        `share stays spread evenly, so that a change is noticed.`}
+      caption={`The share of decisions that each variant got in each ${series.step}. Better variants get more traffic; a small ` +
+        `share stays randomly split, so that changes are noticed.`}
       headings={[capital(series.step), "Decisions", ...lines.map(({ name }) => name), ...(withRest ? ["Others"] : [])]}
       rows={series.points.toReversed().map((point) => [
         time(Date.parse(point.end)),
@@ -141,8 +136,8 @@ export const BestOverTime = (shown: Shown) => {
     <Figure
       id="best"
       title="Probability of being best"
-      caption={`How probable it was, by the counts up to the end of each ${series.step}, that a variant has the highest rate ` +
-        `of all. The table of variants has the model's own figure for now, which also weighs who saw what.`}
+      caption={`The probability that a variant has the highest rate, based on the counts up to the end of each ${series.step}. ` +
+        `The table of variants shows the current probability by the model, which also takes the audience into account.`}
       headings={[`Up to the end of the ${series.step}`, ...lines.map(({ name }) => name)]}
       rows={series.points.toReversed().map(({ end, variants }) => [
         time(Date.parse(end)),
@@ -152,7 +147,7 @@ export const BestOverTime = (shown: Shown) => {
       <LineChart
         {...overTime(shown, "best")}
         range={[0, 1]}
-        formatValue={(value) => `${Math.round(value * 100)} %`}
+        formatValue={(value) => percent(value)}
         lines={lines.map(({ at, name, series: place }) => ({
           series: place,
           name,
@@ -166,17 +161,17 @@ export const BestOverTime = (shown: Shown) => {
 /** One sentence about the lift over a random split. */
 export const gainSentence = ({ objective, points }: Pick<TemplateSeries, "objective" | "points">): string => {
   const gain = points.at(-1)?.gain
-  if (gain === undefined || gain === null || gain.even <= 0) return "There are no outcomes to tell a gain from."
+  if (gain === undefined || gain === null || gain.even <= 0) {
+    return "There are not enough outcomes to estimate the lift."
+  }
   const what = typeof objective === "string" ? objectiveText(objective) : "points of value"
   const [low, high] = gain.interval
   const range = `95\u00a0% interval ${signedCount(low)} to ${signedCount(high)}`
   const share = signedPercent(gain.gained / gain.even)
   return low > 0
-    ? `${
-      signedCount(gain.gained)
-    } ${what} more than showing every variant equally often would have brought (${share}; ${range}).`
+    ? `${signedCount(gain.gained)} ${what} more than a random split would have brought (${share}; ${range}).`
       .replace("+", "")
-    : `About as many ${what} as showing every variant equally often would have brought: ${signedCount(gain.gained)} ` +
+    : `About as many ${what} as a random split would have brought: ${signedCount(gain.gained)} ` +
       `(${share}; ${range}).`
 }
 
@@ -186,15 +181,17 @@ export const weightedGainSentence = (
 ): string | undefined => {
   if (gain === null) return undefined
   const [low, high] = gain.interval
-  const day = (time: number) => new Date(time).toISOString().slice(0, 10)
-  return `Measured by the recorded propensities, without the model: ${signedCount(gain.gained)} (95\u00a0% interval ${
-    signedCount(low)
-  } to ${signedCount(high)}) for the ${count(gain.decisions)} decisions of ${day(Date.parse(gain.from))} to ${
-    day(Date.parse(gain.to) - 1)
-  }, with their outcomes of four days. For these days the model says ${signedCount(gain.model)}.`
+  const day = (time: number) => date(new Date(time), "UTC")
+  return `Measured from the recorded probabilities of the choices, without the model: ${
+    signedCount(gain.gained)
+  } (95\u00a0% interval ${signedCount(low)} to ${signedCount(high)}) for the ${count(gain.decisions)} decisions of ${
+    day(Date.parse(gain.from))
+  } to ${day(Date.parse(gain.to) - 1)}, counting outcomes within four days. The model estimates ${
+    signedCount(gain.model)
+  } for these days.`
 }
 
-/** The gain over an even choice with its interval. */
+/** The gain over a random split with its interval. */
 export const GainOverTime = (shown: Shown) => {
   const { series } = shown
   const time = clock(shown.zone, series.step)
@@ -212,13 +209,13 @@ export const GainOverTime = (shown: Shown) => {
       caption={[
         `Estimated ${
           objectiveText(series.objective)
-        } won since the start of the window because variants were chosen by what`,
-        `was known and not evenly${
+        } gained since the start of the window compared with a random split`,
+        `of the variants${
           series.by_segment ? ", segment by segment" : ""
-        }. Above 0 deciding pays; the band holds`,
-        "the true gain in 95 % or more of the cases, since variants of which little is known are taken to be near the others.",
+        }. Above 0, personalization pays off. The band holds`,
+        "the true gain in 95 % or more of the cases. Variants with little data are assumed to be close to the others.",
       ].join(" ")}
-      headings={[`Up to the end of the ${series.step}`, "Gained", "95 % interval", "Even choice"]}
+      headings={[`Up to the end of the ${series.step}`, "Gained", "95 % interval", "Random split"]}
       rows={series.points.toReversed().map(({ end, gain }) => [
         time(Date.parse(end)),
         ...(gain === null ? ["no data", "–", "–"] : [
@@ -259,8 +256,8 @@ export const Segments = ({ names, results: { objective, segments, variants } }: 
       <div class="stack" data-live="segments-picture">
         <p class="caption">
           {capital(rateName(objective))}{" "}
-          of each variant by attribute value, as the model estimates it; the best of a row in bold, with its probability
-          of being that. The stronger the colour, the higher.
+          of each variant by attribute value, as estimated by the model. The best of each row is bold, with its
+          probability of being best. Stronger colours are higher rates.
         </p>
         <HeatTable
           caption={`${capital(rateName(objective))} by segment and variant`}

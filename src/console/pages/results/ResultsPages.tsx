@@ -11,7 +11,7 @@ import { Series } from "../../../results/Series.ts"
 import type { TimedTemplateResults } from "../../../results/TemplateResults.ts"
 import type { TemplateSeries } from "../../../results/TemplateSeries.ts"
 import { Templates } from "../../../templates/Templates.ts"
-import { count } from "../../charts/Numbers.ts"
+import { count, percent } from "../../Format.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
@@ -53,19 +53,23 @@ const placesOf = ({ variants }: TimedTemplateResults): ReadonlyMap<string, numbe
       .map(({ copy_id }) => copy_id).sort().map((id, index) => [id, index]),
   )
 
-const Incomplete = ({ points, step, zone }: {
+/** The shares of the expected outcomes that have arrived, such as `75 %` or `40 % to 75 %`. */
+const incompleteShares = (open: TemplateSeries["points"]): string => {
+  const least = percent(Math.min(...open.map(({ maturity }) => maturity)))
+  const most = percent(Math.max(...open.map(({ maturity }) => maturity)))
+  return least === most ? least : `${least} to ${most}`
+}
+
+const Incomplete = ({ points, zone }: {
   readonly points: TemplateSeries["points"]
-  readonly step: TemplateSeries["step"]
   readonly zone: string
 }) => {
   const open = points.filter(({ complete }) => !complete)
   const first = open[0]
   return first === undefined ? null : (
     <p class="small muted">
-      Since <Time at={first.start} zone={zone} /> outcomes are still coming in (shaded in the pictures): of the{" "}
-      {open.length === 1 ? step : `${open.length} ${step}s`} since then about{" "}
-      {Math.round(100 * Math.min(...open.map(({ maturity }) => maturity)))} to{" "}
-      {Math.round(100 * Math.max(...open.map(({ maturity }) => maturity)))} % are in. Rates allow for that.
+      Outcomes since <Time at={first.start} zone={zone} /> are incomplete (shaded in the charts): about{"  "}
+      {incompleteShares(open)} have arrived so far. Rates allow for that.
     </p>
   )
 }
@@ -106,10 +110,9 @@ const StoppedNote = ({ org, path, stop, visit }: {
   <Note kind="bad">
     <p>
       <b>Learning has stopped</b>{" "}
-      <Time at={stop.stoppedAt.toISOString()} zone={org.time_zone} />: new counts could not be folded in three attempts.
-      The last one failed with:{" "}
-      {stop.reason}. The template is served by its last model. Decisions and events are kept, and counted once learning
-      is resumed.
+      <Time at={stop.stoppedAt.toISOString()} zone={org.time_zone} />: the model could not be updated in three attempts.
+      Reason of the last failure:{"  "}
+      {stop.reason}. The last model stays in use. Decisions and events are kept, and count once learning is resumed.
     </p>
     {visit.can("resumeLearning")
       ? (
@@ -160,7 +163,7 @@ const Charts = ({ found, org, over, shown }: {
 }) => (
   <>
     <div data-live="incomplete">
-      <Incomplete points={over.points} step={over.step} zone={org.time_zone} />
+      <Incomplete points={over.points} zone={org.time_zone} />
     </div>
     <div class="charts">
       <RateOverTime {...shown} />
@@ -171,7 +174,7 @@ const Charts = ({ found, org, over, shown }: {
     {over.left_out + Math.max(0, over.variants.length - shown.places.size) > 0
       ? (
         <p class="small muted">
-          The pictures show the {shown.places.size} variants with most decisions; the table of variants has all of them.
+          The charts show the {shown.places.size} variants with the most decisions. The table of variants lists all.
         </p>
       )
       : null}
@@ -211,13 +214,13 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   const segment = Object.keys(found.segment).length > 0 ? segmentText(found.segment) : undefined
   const anything = found.decisions > 0
   const view: View = {
-    title: `Results of ${template.name}`,
+    title: `${template.name} · Results`,
     ...(faults.length > 0 ? { status: 400 } : {}),
     live: true,
     body: (
       <>
         <PageHead
-          title={`Results of ${template.name}`}
+          title={`${template.name} · Results`}
           back={{ href: base, label: template.name }}
           lead={
             <span data-live="window">
@@ -262,11 +265,11 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
               <Empty
                 title={segment === undefined ? "No decisions in this window yet" : "No decisions in this segment"}
                 action={segment === undefined
-                  ? <a class="button" href={`/console/o/${org.slug}`}>See what is set up</a>
-                  : <a class="button" href={path}>Show everybody</a>}
+                  ? <a class="button" href={`/console/o/${org.slug}`}>Go to the overview</a>
+                  : <a class="button" href={path}>Show everyone</a>}
               >
                 {segment === undefined
-                  ? "Pictures come up here as soon as variants are generated and events come in."
+                  ? "Charts appear here as soon as content is requested and events are reported."
                   : "No decisions for people with these attributes in this window."}
               </Empty>
             </Card>

@@ -9,7 +9,7 @@ import type { SendTimeHour, TemplateSendTimes } from "../../../results/TemplateS
 import { Templates } from "../../../templates/Templates.ts"
 import { Figure } from "../../charts/Figure.tsx"
 import { dayNames, ShadeKey, WeekMap } from "../../charts/HeatMap.tsx"
-import { count, percent, signedPercent } from "../../charts/Numbers.ts"
+import { count, percent, signedPercent } from "../../Format.ts"
 import { LineChart } from "../../charts/TimeChart.tsx"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
@@ -38,7 +38,7 @@ const permissionText = ({ allowed_days: days, quiet_hours: quiet }: TemplateSend
       `only ${list(DayOfWeek.literals.flatMap((day, at) => days.includes(day) ? [`${dayNames[at]}s`] : []))} are used`,
     ]),
   ]
-  return parts.length === 0 ? "Every hour may be used." : `By the settings ${list(parts)}.`
+  return parts.length === 0 ? "Every hour is allowed." : `Settings: ${list(parts)}.`
 }
 
 /** Lift of the best hour over an average hour. */
@@ -50,15 +50,14 @@ const Headline = ({ best, hours }: Pick<TemplateSendTimes, "best" | "hours">) =>
   if (!best.certain) {
     return (
       <p class="headline">
-        The hours do not differ by more than chance so far: any of those in which may be sent may be as good.
+        So far the hours differ only by chance: any allowed hour may be equally good.
       </p>
     )
   }
   return (
     <p class="headline">
       {placeOf(best)} is the best hour to send: people are expected to engage with {per100(best.engaged)}{" "}
-      of 100 messages, {signedPercent(best.engaged / average - 1).replace("+", "")}{" "}
-      more than at an even choice of the hours in which may be sent.
+      of 100 messages, {signedPercent(best.engaged / average - 1).replace("+", "")} more than at a random allowed hour.
     </p>
   )
 }
@@ -79,9 +78,9 @@ const Week = ({ found, settings }: { readonly found: TemplateSendTimes; readonly
       lead={<Headline best={best} hours={hours} />}
       caption={
         <>
-          Of 100 messages, how many people are expected to open, click or convert of within three days, by the hour in
-          which they are sent: on each recipient's clocks, or those of {zone} where theirs are not known.{" "}
-          {permissionText(found)} <a href={settings}>Quiet hours and days</a>
+          Expected opens, clicks or conversions per 100 messages within three days, by the hour of sending in the
+          recipient's local time, or in {zone} if it is unknown. {permissionText(found)}{" "}
+          <a href={settings}>Quiet hours and days</a>
         </>
       }
       headings={["Hour", ...dayNames]}
@@ -121,7 +120,7 @@ const Week = ({ found, settings }: { readonly found: TemplateSendTimes; readonly
               <svg width="18" height="16" aria-hidden="true">
                 <line class="off" x1="3" x2="15" y1="13" y2="3" />
               </svg>
-              not allowed, in brackets in the table
+              not allowed (in brackets in the table)
             </span>
           )
           : null}
@@ -139,7 +138,7 @@ const Day = ({ hours }: Pick<TemplateSendTimes, "hours">) => {
       id="attention"
       wide
       title="Attention through the day"
-      caption="Of 100 messages that have just come in, how many are engaged with in that hour; what lies there longer loses its freshness."
+      caption="Of 100 messages that have just arrived, the number that people engage with in that hour. Older messages get less attention."
       headings={["Hour", "Monday to Friday", "Saturday and Sunday"]}
       rows={week.map((value, hour) => [`${hour}:00`, per100(value), per100(weekend[hour]!)])}
     >
@@ -169,19 +168,19 @@ const Learned = ({ basis, levels, tau_hours: tau, variants }: TemplateSendTimes)
           {basis === "template"
             ? `${count(template!.touches)} messages of this template, of which ${
               count(template!.engagements)
-            } were engaged with. ${percent(template!.weight)} of its week is its own; the rest is what the ` +
-              `${count(organization!.touches)} messages of the organization say.`
-            : `Nothing is known of this template yet, so this is the week of the whole organization: ${
+            } were engaged with. ${percent(template!.weight)} of its week is based on them, the rest on the ` +
+              `${count(organization!.touches)} messages of the organization.`
+            : `There is no data for this template yet, so this is the week of the whole organization: ${
               count(organization!.touches)
             } messages, of which ${count(organization!.engagements)} were engaged with.`}{" "}
-          A message loses its freshness in about {tau}{" "}
-          hours. People with a history of their own are sent to by that; the week here is what stands in for it where
-          there is none, and what theirs is drawn towards.
+          Attention to a message fades within about {tau}{"  "}
+          hours. Send times for people with a history are based on that history, combined with this week. For everyone
+          else, this week is used.
         </p>
         {variants.length === 0 ? null : (
           <Table
             caption="By variant"
-            headings={["Variant", "Messages", "Engaged with", "Share of its own", "Best hour"]}
+            headings={["Variant", "Messages", "Engaged with", "Own share", "Best hour"]}
             rows={variants.map(({ best, engagements, name, touches, weight }) => [
               name,
               count(touches),
@@ -207,7 +206,7 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   const template = yield* services.templates.get(org.slug, lookedUp(params["template"] ?? ""))
   const found = yield* services.sendTimes.of(org.slug, template.id, patience)
   const base = `/console/o/${org.slug}/templates/${encodeURIComponent(template.id)}`
-  const title = `Send times of ${template.name}`
+  const title = `${template.name} · Send times`
   return {
     title,
     live: true,
@@ -215,23 +214,23 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
       <>
         <PageHead
           title={title}
-          back={{ href: `${base}/results`, label: `Results of ${template.name}` }}
-          lead="When the people who get this template look at it, and which hour of the week is worth most."
+          back={{ href: `${base}/results`, label: `${template.name} · Results` }}
+          lead="When recipients engage with this template, and the best hour of the week to send it."
           actions={<Live />}
         />
         {found.hours.length === 0
           ? (
             <Card kind="flush">
               <Empty
-                title={found.basis === "learning" ? "People are being counted" : "There is nothing to see yet"}
+                title={found.basis === "learning" ? "Send times are being calculated" : "No data yet"}
                 {...(found.basis === "learning"
                   ? {}
-                  : { action: <a class="button" href={`/console/o/${org.slug}/sources`}>See what comes in</a> })}
+                  : { action: <a class="button" href={`/console/o/${org.slug}/sources`}>Check webhook sources</a> })}
               >
                 {found.basis === "learning"
-                  ? "Up to 20,000 of them, which takes a few seconds after a start. The week comes up here when that is done."
-                  : "The week comes up once messages are known to have been sent: those that an event reports as sent, " +
-                    "delivered or engaged with at once, all others four days after they were decided."}
+                  ? "This takes a few seconds after the service has started. The page updates itself."
+                  : "The week appears once messages were sent. A message counts as sent when an event reports that it was sent, " +
+                    "delivered or engaged with, or else four days after its decision."}
               </Empty>
             </Card>
           )
@@ -246,9 +245,8 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
           <Timing timing={found.timing} title="Lift from send times" />
         </div>
         <p class="small muted">
-          Times come from Delay, and from Deliver where it is asked to choose them. {Math.round(100 * explorationShare)}
-          {" "}
-          % are drawn evenly from all that are allowed, so that a gain can be told and a change is noticed.
+          Send times come from Delay, and from Deliver if the request lets it choose. {percent(explorationShare)}{"  "}
+          of them are random allowed times, to measure the lift and to notice changes.
         </p>
         <LiveScript />
       </>

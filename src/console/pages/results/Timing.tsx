@@ -1,11 +1,9 @@
 /** @jsxImportSource preact */
 import type { TimedTemplateResults } from "../../../results/TemplateResults.ts"
-import { count, percent } from "../../charts/Numbers.ts"
+import { count, percent, percentagePoints } from "../../Format.ts"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { Table } from "../../components/Table.tsx"
-
-const points = (share: number) => `${share < 0 ? "−" : "+"}${Math.abs(100 * share).toFixed(1)}`
 
 /** The gain from advised send times. */
 export const Timing = ({ more, timing, title = "Send times" }: Pick<TimedTemplateResults, "timing"> & {
@@ -29,9 +27,8 @@ export const Timing = ({ more, timing, title = "Send times" }: Pick<TimedTemplat
     >
       {followed.sends + explored.sends + missed.sends === 0
         ? (
-          <Empty title="No message was sent by advice yet">
-            Ask Delay when to send, or let Deliver choose the time: what that gains is shown here, four days after
-            sending.
+          <Empty title="No messages sent at recommended times yet">
+            Request send times from Delay, or let Deliver choose them. The lift appears here four days after sending.
           </Empty>
         )
         : (
@@ -39,20 +36,22 @@ export const Timing = ({ more, timing, title = "Send times" }: Pick<TimedTemplat
             <p class="padded">
               {gain === null
                 ? "There is nothing to compare with yet."
-                : `Sending at the advised time changes engagement by ${points(gain.difference)} percentage points ` +
-                  `(95 % interval ${points(gain.interval[0])} to ${
-                    points(gain.interval[1])
-                  }) against times drawn evenly.${
-                    gain.interval[0] <= 0 && gain.interval[1] >= 0 ? " That is within chance so far." : ""
+                : `Sending at the recommended time changes engagement by ${
+                  percentagePoints(gain.difference)
+                } percentage points ` +
+                  `(95 % interval ${percentagePoints(gain.interval[0])} to ${
+                    percentagePoints(gain.interval[1])
+                  }) compared with random times.${
+                    gain.interval[0] <= 0 && gain.interval[1] >= 0 ? " This difference may still be chance." : ""
                   }`}
             </p>
             <Table
               caption="Engagement by when the message was sent"
               headings={["Sent", "Messages", "Engaged with", "Rate", "95 % interval"]}
               rows={[
-                row("At the advised time", followed),
-                row("At a time drawn evenly, to compare with", explored),
-                row("At another time than advised", missed),
+                row("At the recommended time", followed),
+                row("At a random time, for comparison", explored),
+                row("At another time", missed),
               ]}
             />
           </>

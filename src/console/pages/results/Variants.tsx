@@ -3,7 +3,7 @@
 import type { OutcomeCounts, TimedTemplateResults, VariantStatus } from "../../../results/TemplateResults.ts"
 import { Swatch } from "../../charts/Figure.tsx"
 import { IntervalBar } from "../../charts/IntervalBar.tsx"
-import { count, percent, rateFormat } from "../../charts/Numbers.ts"
+import { count, percent, rateFormat } from "../../Format.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Table } from "../../components/Table.tsx"
 import { list, objectiveText, rateName } from "./Words.ts"
@@ -111,15 +111,15 @@ export const Variants = ({ results, series }: {
         <p>
           Rates are {objectiveText(objective)}{" "}
           per decision{results.voided > 0 ? `, ${count(results.voided)} that bounced or failed left out` : ""}. The
-          model's rate makes up for outcomes that are still to come and for who happened to see which variant; the raw
-          rate does neither. Intervals hold the true rate in 95 % or more of the cases. Opens and clicks of machines,
-          such as mail proxies and link scanners, are counted apart and not learned from{machines.length > 0
+          model's rate allows for outcomes that are still expected and for differences in who saw which variant; the raw
+          rate does not. Intervals hold the true rate in 95 % or more of the cases. Opens and clicks of machines, such
+          as mail proxies and link scanners, are counted separately and ignored by the model{machines.length > 0
             ? `: ${list(machines)}`
             : ""}.
           {results.forced.decisions > 0
             ? ` ${
               count(results.forced.decisions)
-            } decisions whose variant the caller or a holdout named are not in the table.`
+            } decisions with a variant fixed by the request or a holdout are not in the table.`
             : ""}
         </p>
       </div>

@@ -1,7 +1,7 @@
 import { stoppingRule } from "../../../bandit/Verdict.ts"
 import type { Objective } from "../../../domain/Template.ts"
 import type { TemplateResults } from "../../../results/TemplateResults.ts"
-import { percent, signedPercent } from "../../charts/Numbers.ts"
+import { count, date, percent, signedPercent } from "../../Format.ts"
 
 // Texts about the results of a template.
 
@@ -45,10 +45,10 @@ const liftText = (
   const inPercent = typeof objective === "string"
   const unit = (value: number) => `${value < 0 ? "−" : "+"}${Math.abs(inPercent ? 100 * value : value).toPrecision(2)}`
   const [low, high] = lift.difference_interval
-  return `Its ${rateName(objective)} is ${unit(lift.difference)} ${
+  return `Its ${rateName(objective)} differs by ${unit(lift.difference)} ${
     inPercent ? "percentage points" : "points"
   } (95\u00a0% ` +
-    `interval ${unit(low)} to ${unit(high)}) against that of ${baseline}, the next best: a lift of ${
+    `interval ${unit(low)} to ${unit(high)}) from that of ${baseline}, the next best: a lift of ${
       signedPercent(lift.value)
     } (${signedPercent(lift.interval[0])} to ${signedPercent(lift.interval[1])}).`
 }
@@ -64,28 +64,28 @@ const openVerdict = (results: Judged, name: string): Verdict => {
     return {
       ...open,
       headline: "No variant is active",
-      detail: "Nothing is chosen until a variant is switched on, and within its season.",
+      detail: "Activate a variant, or check the schedules of the active ones.",
     }
   }
   if (active.length === 1) {
     return {
       ...open,
       headline: `${active[0]!.name} has nothing to be compared with`,
-      detail: "It is the only active variant. Switch another one on to learn which does better.",
+      detail: "It is the only active variant. Activate another one to learn which works better.",
     }
   }
   if (winner.leader === null) {
     return {
       ...open,
-      headline: "There is no data yet",
-      detail: "Every variant has the same chance until the first outcomes come in.",
+      headline: "No data yet",
+      detail: "Every variant has the same chance until the first outcomes arrive.",
     }
   }
   const sure = winner.p_best === null ? "" : `It is the best with a probability of ${percent(winner.p_best)}. `
   return {
     ...open,
     headline: `${name} leads, but it is too early to name a winner`,
-    detail: `${sure}${liftText(results)} Traffic moves towards what does well while this is found out.`,
+    detail: `${sure}${liftText(results)} Better variants get more traffic in the meantime.`,
     steps: [
       {
         what: `${stoppingRule.days} days of data`,
@@ -110,7 +110,7 @@ const openVerdict = (results: Judged, name: string): Verdict => {
 export const verdictOf = (results: Judged): Verdict => {
   const { variants, winner } = results
   const nameOf = (id: string | null) => variants.find(({ copy_id }) => copy_id === id)?.name ?? id ?? ""
-  const since = winner.since === null ? "" : ` since ${winner.since.slice(0, 10)}`
+  const since = winner.since === null ? "" : ` since ${date(new Date(winner.since), "UTC")}`
   switch (winner.verdict) {
     case "firm_winner":
     case "winner": {
@@ -121,10 +121,12 @@ export const verdictOf = (results: Judged): Verdict => {
         badge: `${isFirm ? "Firm winner" : "Winner"}${since}`,
         headline: `${nameOf(winner.copy_id)} wins`,
         detail: isFirm
-          ? `${now} Variants that are equally good ever come to this with a probability of at most ${
+          ? `${now} With equally good variants, this verdict would ever appear with a probability of at most ${
             percent(stoppingRule.errors.firm_winner)
-          }, however often one looks.`
-          : `${now} In ${stoppingRule.simulated.runs} simulations of two equally good variants with daily looks, ${stoppingRule.simulated.winners} had a winner.`,
+          }, however often you check.`
+          : `${now} In ${
+            count(stoppingRule.simulated.runs)
+          } simulations of two equally good variants, checked daily, ${stoppingRule.simulated.winners} had a winner.`,
         steps: [],
       }
     }
@@ -133,8 +135,7 @@ export const verdictOf = (results: Judged): Verdict => {
         kind: "accent",
         badge: `No meaningful difference${since}`,
         headline: "The variants do equally well",
-        detail:
-          `Whichever is chosen, less than ${percent(stoppingRule.loss)} of its rate can be lost. Keep the one you ` +
+        detail: `Whichever you ship, you risk less than ${percent(stoppingRule.loss)} of its rate. Keep the one you  ` +
           "like.",
         steps: [],
       }

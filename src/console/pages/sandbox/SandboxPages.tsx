@@ -31,7 +31,7 @@ const words: Readonly<Record<string, string>> = { spam: "complaint", bounce: "ha
 const MagicCard = () => (
   <Card
     title="Magic addresses"
-    lead="People who react at once. Add + and any word to have many of them, such as opened+ann@sandbox.test."
+    lead="Test recipients that react immediately. Add + and any word to get more of them, such as opened+ann@sandbox.test."
   >
     <dl class="found">
       {Object.entries(magicAddresses).map(([name, events]) => (
@@ -51,7 +51,7 @@ const Messages = ({ messages, visit: { org } }: {
   readonly messages: ReadonlyArray<SinkSummary>
 }) => (
   <Table
-    caption="The latest first"
+    caption="Messages, newest first"
     headings={["Subject", "To", "Kind", "Template and variant", "Received"]}
     rows={messages.map((message) => [
       <>
@@ -89,7 +89,7 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
       <>
         <PageHead
           title="Sandbox"
-          lead={`Messages that were not sent: those of test keys, and all where the connection is a sink. The latest ${keptMessages} of each are kept for ${keptDays} days.`}
+          lead={`Messages that were not sent: from test keys, and through a sink connection. The latest ${keptMessages} of each are kept for ${keptDays} days.`}
           actions={messages.length > 0 && can("clearSinkMessages")
             ? (
               <Form action={`${pathOf(org.slug)}/clear`} csrf={session.csrfToken} inline>
@@ -109,7 +109,7 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
         <Card kind="flush">
           {messages.length === 0
             ? (
-              <Empty title="There are no messages yet">
+              <Empty title="No messages yet">
                 Deliver a message with a test key (Settings, API Keys), or through a connection of the platform Sink.
               </Empty>
             )
@@ -129,7 +129,7 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   const { org, params } = visit
   const message = yield* existing(services, org.slug, params["message"] ?? "")
   const of = message.isTest ? sandboxOf(org.slug) : liveOf(org.slug)
-  const title = message.subject ?? "A message of which no e-mail can be made"
+  const title = message.subject ?? "A message that cannot become an e-mail"
   return {
     title,
     body: (
@@ -164,7 +164,7 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
         {message.html === null ? null : (
           <Card
             title="HTML"
-            lead="Pictures from elsewhere are not loaded, so that looking at a message counts no open."
+            lead="Remote images are not loaded, so that viewing a message does not count as an open."
           >
             <iframe
               class="message-frame"
@@ -182,7 +182,7 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
         {message.links.length === 0
           ? null
           : (
-            <Card title="Links" lead="A tracked link counts a click of the recipient when it is opened.">
+            <Card title="Links" lead="Opening a tracked link counts as a click by the recipient.">
               <ul class="message-links">
                 {message.links.map((link) => (
                   <li>

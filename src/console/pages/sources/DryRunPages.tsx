@@ -44,7 +44,7 @@ const Explained = ({ run, zone }: { readonly run: DryRun; readonly zone: string 
       title={`${run.items} ${run.items === 1 ? "item" : "items"}`}
       lead={run.items > run.explained.length
         ? `The first ${run.explained.length} are explained.`
-        : "Nothing of this was kept."}
+        : "Nothing was stored."}
     >
       {run.items === 0 ? <p class="pad muted">The list of items is empty.</p> : (
         <Table
@@ -112,7 +112,7 @@ const show = Effect.fnUntraced(
           <PageHead
             title="Try a mapping"
             back={{ href: at, label: "Your own events" }}
-            lead="Shows the events that a mapping makes of a payload: which event comes out of each item, where its values were found, or why not. Nothing is kept."
+            lead="Shows the events that a mapping produces from a payload: the event of each item and where its values were found, or the reason why it has none. Nothing is stored."
           />
           <ErrorSummary faults={faults} labels={labels} />
           {run === undefined ? null : <Explained run={run} zone={org.time_zone} />}
@@ -131,7 +131,7 @@ const show = Effect.fnUntraced(
               <TextAreaField
                 name="body"
                 label={labels.body}
-                hint="As your code would post it."
+                hint="As your code would send it."
                 rows={18}
                 code
                 value={values["body"] ?? ""}

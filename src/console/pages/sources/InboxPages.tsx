@@ -58,7 +58,7 @@ const Entry = ({ at, entry, visit }: { readonly at: string; readonly entry: Inbo
     <Card>
       <div class="stack">
         <div class="source-head">
-          <h2>Body {entry.id}</h2>
+          <h2>Payload {entry.id}</h2>
           <Badge kind={kind}>{text}</Badge>
           <Time at={entry.receivedAt.toISOString()} zone={visit.org.time_zone} />
         </div>
@@ -94,7 +94,7 @@ const Entry = ({ at, entry, visit }: { readonly at: string; readonly entry: Inbo
             ? null
             : ` · new events: ${entry.events}, duplicates: ${entry.duplicates ?? 0}, ignored: ${entry.ignored ?? 0}`}
         </p>
-        {entry.bytes === 0 ? <p class="muted">The body is empty, or has been erased.</p> : (
+        {entry.bytes === 0 ? <p class="muted">The payload is empty or was erased.</p> : (
           <details class="body">
             <summary>Show the body{isCut ? " (its first 10,000 characters)" : ""}</summary>
             <pre tabIndex={0} aria-label={`Body ${entry.id}`}>{isCut ? entry.body : pretty(entry.body)}</pre>
@@ -116,14 +116,14 @@ const Entry = ({ at, entry, visit }: { readonly at: string; readonly entry: Inbo
               ))}
             </dl>
             <p class="small muted">
-              Only those that a mapping or a platform's format may need are kept; none that may hold a credential.
+              Only headers that a mapping or a platform format may need are kept, and none that may contain credentials.
             </p>
           </details>
         )}
         {visit.can("replayInbox") && entry.status !== "pending" && entry.bytes > 0
           ? (
             <Form action={`${at}/${entry.id}/replay`} csrf={visit.session.csrfToken} inline>
-              <Submit kind="compact" label={`Replay body ${entry.id}`}>Replay</Submit>
+              <Submit kind="compact" label={`Replay payload ${entry.id}`}>Replay</Submit>
             </Form>
           )
           : null}
@@ -161,19 +161,19 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
           title={`Inbox: ${title}`}
           back={back}
           lead={segment === mailSource
-            ? "Mail servers and mailbox providers report here about messages that were sent by SMTP. The first 256 KiB of each mail are kept."
-            : "Every body is kept as it came. Once a mapping or a setting has been mended, replay it: what was counted of it already is not counted twice."}
+            ? "Bounces and complaints that mail servers and mailbox providers report about messages sent by SMTP. The first 256 KiB of each mail are kept."
+            : "Payloads as they were received. After you fix a mapping or a setting, replay them: events that were counted before are not counted twice."}
           actions={all
-            ? <a class="button" href={at}>Only what was not understood</a>
-            : <a class="button" href={`${at}?all=true`}>Show all bodies</a>}
+            ? <a class="button" href={at}>Only not understood</a>
+            : <a class="button" href={`${at}?all=true`}>Show all payloads</a>}
         />
         {entries.length === 0
           ? (
             <Card kind="flush">
-              <Empty title={all || before !== undefined ? "There is nothing here" : "Everything was understood"}>
+              <Empty title={all || before !== undefined ? "No payloads" : "All payloads were understood"}>
                 {all
                   ? "New payloads from this source are listed here."
-                  : "Bodies that were not understood, wholly or in part, would be listed here with the reason."}
+                  : "Payloads that were not or only partly understood are listed here with the reason."}
               </Empty>
             </Card>
           )

@@ -24,13 +24,13 @@ export const RecentEvents = ({ events, org }: {
   events.length === 0
     ? (
       <Empty title="No events yet">
-        Once the source reports an open, a click or the like, it is listed here with the message it belongs to. What was
-        not understood stands in the inbox.
+        Opens, clicks and other events from this source are listed here with their message. Payloads that were not
+        understood are in the inbox.
       </Empty>
     )
     : (
       <Table
-        caption="Recent events, the latest first"
+        caption="Recent events, newest first"
         headings={["Event", "Message", "User", "Happened", "State"]}
         rows={events.map((event) => [
           <>

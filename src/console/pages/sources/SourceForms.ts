@@ -15,10 +15,10 @@ export interface SourceForm {
   readonly mapping: boolean
 }
 
-const header = { label: "Header with the token", hint: "In lower case; authorization unless set." }
+const header = { label: "Header with the token", hint: "In lower case. Default: authorization." }
 const tolerance = {
-  label: "How old a signature may be, in seconds",
-  hint: "300 unless set. Write any to take signatures of any age; a repeated event still counts once.",
+  label: "Maximum age of a signature, in seconds",
+  hint: "Default: 300. Enter any to accept signatures of any age. A repeated event still counts once.",
 }
 
 /** Labels and hints of settings, by source. */
@@ -30,20 +30,20 @@ export const sourceWords: { readonly [source in SourceId]: Readonly<Record<strin
     scheme: {
       label: "How requests are signed",
       hint:
-        "signature unless set: Segment's shared secret. token: a fixed token in a header, as extensible webhooks, " +
-        "RudderStack and mParticle send it.",
+        "signature (default): with Segment's shared secret. token: a fixed token in a header, as sent by extensible webhooks, " +
+        "RudderStack and mParticle.",
     },
-    header: { label: "Header with the token", hint: "With token only; in lower case, authorization unless set." },
+    header: { label: "Header with the token", hint: "Only for token. In lower case. Default: authorization." },
     unsigned_items: {
-      label: "Take batches of which only the first item is signed?",
+      label: "Accept batches of which only the first item is signed?",
       hint:
-        "No unless set. Segment signs no more than the first: who has seen one signed item can write others behind it.",
+        "Default: no. Segment signs only the first item, so anyone who has seen one signed item could append forged ones.",
     },
   },
   provider_e: {
     key_encoding: {
       label: "Type of signature key",
-      hint: "text unless set. base64: its characters stand for bytes.",
+      hint: "Default: text. base64: the key is Base64-encoded.",
     },
   },
   events: { tolerance_seconds: tolerance },
@@ -89,7 +89,7 @@ export const sourceForms: { readonly [source in SourceId]: SourceForm } = {
   }),
   provider_e: formOf("provider_e", {
     title: "Salesforce Marketing Cloud",
-    about: "Existing integrations only. An operator of this service sets it up on the command line.",
+    about: "For existing integrations. An operator of this installation sets it up on the command line.",
     secret: { label: "Signature key" },
   }),
   events: formOf("events", {
@@ -98,7 +98,7 @@ export const sourceForms: { readonly [source in SourceId]: SourceForm } = {
       "Standard Webhooks with a secret that you enter here.",
     secret: {
       label: "Signing secret",
-      hint: "Only for signed requests: whsec_ and 24 to 64 bytes in Base64. An API key needs none.",
+      hint: "Only for signed requests: whsec_ followed by 24 to 64 bytes in Base64. Not needed with an API key.",
     },
     conversions: true,
     mapping: true,
@@ -108,11 +108,10 @@ export const sourceForms: { readonly [source in SourceId]: SourceForm } = {
 /** Labels and hints of the settings that map events. */
 export const conversionsWords: Words = {
   label: "Events that count as conversions (optional)",
-  hint: "Names of business events, one a line, such as order completed. Upper and lower case do not matter.",
+  hint: "Names of business events, one per line, such as order completed. Case does not matter.",
 }
 
 export const mappingWords: Words = {
   label: "Mapping (optional)",
-  hint:
-    "JSON. Replaces the default shape, CloudEvents and the conversions above: for events that come in a shape of their own.",
+  hint: "For events in your own format, as JSON. Replaces the default format, CloudEvents and the conversions above.",
 }

@@ -139,10 +139,10 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
                       ? (
                         <p class="muted small">
                           {segment === "events"
-                            ? "Nothing in the last 24 hours. Post an event with an API key that may report events."
+                            ? "Nothing in the last 24 hours. Send an event with an API key with the scope events."
                             : segment === "provider_e"
                             ? "Set up on the command line."
-                            : "Not set up: what is sent there is refused."}
+                            : "Not set up: requests to this address are refused."}
                         </p>
                       )
                       : (
@@ -167,7 +167,7 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
                 </span>
               </div>
               <p class="muted small">
-                Mail servers report here about messages of SMTP connections that have a domain for bounces.
+                Reports from mail servers about messages of SMTP connections with a domain for bounces.
               </p>
             </div>
           </Card>
@@ -195,25 +195,25 @@ const CommandLineSetup = ({ at, org }: {
   <Card title="Set up on the command line">
     <div class="stack">
       <p>
-        This source needs somebody who runs the service. Its key exists only after Salesforce has tried the address, so
-        there are two steps. First:
+        An operator of this installation sets up this source in two steps, because Salesforce issues the key only after
+        it has called the address. First:
       </p>
       <pre
         tabIndex={0}
         aria-label="First command"
       >{`parlance --org ${org.slug} webhook set provider_e`}</pre>
       <p>
-        Then create the callback at Salesforce, with the address above. Its handshake comes into the{" "}
-        <a href={`${at}/inbox?all=true`}>inbox</a>: compare its <code>callbackId</code>{" "}
-        with the one that Salesforce showed, and verify the callback there with its{" "}
-        <code>verificationKey</code>. Last, with the signature key that Salesforce shows once:
+        Then create the callback in Salesforce with the address above. Its handshake appears in the{"  "}
+        <a href={`${at}/inbox?all=true`}>inbox</a>. Check that its <code>callbackId</code>{"  "}
+        is the one that Salesforce showed, and verify the callback in Salesforce with its{"  "}
+        <code>verificationKey</code>. Finally, enter the signature key that Salesforce shows once:
       </p>
       <pre tabIndex={0} aria-label="Second command">
                     {`parlance --org ${org.slug} webhook set provider_e --secret-stdin < signature-key.txt`}
       </pre>
       <p class="muted small">
         <code>parlance webhook disable provider_e</code> refuses its webhooks,{" "}
-        <code>parlance webhook remove provider_e</code> forgets it.
+        <code>parlance webhook remove provider_e</code> deletes its settings.
       </p>
     </div>
   </Card>
@@ -239,7 +239,7 @@ const SetupForm = ({ at, faults, form, hasSecret, segment, session, setup, value
         required={!hasSecret && segment !== "events"}
         faults={faults}
         hint={hasSecret
-          ? "Set, and never shown again. Leave it empty to keep it; a new one leaves it valid for 24 hours more."
+          ? "Set, and never shown again. Leave empty to keep it. If you enter a new one, the old one stays valid for 24 hours."
           : form.secret.hint ?? "It is stored encrypted and never shown again."}
       />
       <SchemaFields fields={form.settings} values={values} faults={faults} />
@@ -302,8 +302,7 @@ const StopCard = ({ at, session, setup }: {
         <a class="button danger" href={`${at}/remove`}>Remove</a>
       </div>
       <p class="muted small">
-        A disabled source keeps its secrets and settings; what it sends is refused, and most platforms send it again
-        later.
+        A disabled source keeps its secrets and settings. Its webhooks are refused, and most platforms retry them later.
       </p>
     </div>
   </Card>
@@ -350,7 +349,7 @@ const show = Effect.fnUntraced(
               <SourceStats activity={activity} zone={org.time_zone} />
               {old === undefined ? null : (
                 <Note>
-                  The secret was changed. The one before is accepted until{" "}
+                  The secret was changed. The previous one is accepted until{" "}
                   <Time at={old.acceptedUntil!.toISOString()} zone={org.time_zone} />.
                 </Note>
               )}
@@ -413,8 +412,8 @@ const removePage = Effect.fnUntraced(function* (services: Services, visit: Visit
         <PageHead title={`Remove ${title}?`} back={{ href: at, label: title }} />
         <Confirm action={`${at}/remove`} csrf={visit.session.csrfToken} back={at} button="Remove the source">
           <p>
-            Its secrets and settings are deleted, and its webhooks are refused from now on. Received events are kept,
-            with all that was learned from it.
+            Its secrets and settings are deleted, and its webhooks are refused from now on. Received events are kept and
+            stay in results.
           </p>
         </Confirm>
       </>

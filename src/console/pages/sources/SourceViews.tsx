@@ -4,6 +4,7 @@ import type { SourceActivity } from "../../../journal/events/EventHistory.ts"
 import type { SourceSetup } from "../../../intake/WebhookSources.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Time } from "../../components/Time.tsx"
+import { count, duration } from "../../Format.ts"
 
 /** A source as its pages know it. */
 export interface SourceState {
@@ -18,12 +19,12 @@ export const segments = Object.keys(platforms) as ReadonlyArray<SourceId>
 /** Whether webhooks are taken, in a word. */
 export const SourceBadge = ({ activity, segment, setup }: SourceState) =>
   setup === undefined
-    ? segment === "events" ? <Badge kind="good">takes API keys</Badge> : <Badge>not set up</Badge>
+    ? segment === "events" ? <Badge kind="good">accepts API keys</Badge> : <Badge>not set up</Badge>
     : !setup.enabled
     ? <Badge kind="warn">disabled</Badge>
     : activity !== undefined && activity.notUnderstood > 0
-    ? <Badge kind="warn">needs a look</Badge>
-    : <Badge kind="good">on</Badge>
+    ? <Badge kind="warn">check the inbox</Badge>
+    : <Badge kind="good">active</Badge>
 
 /** The address that a platform sends to, with a button that copies it. */
 export const SourceUrl = ({ label, segment, url }: {
@@ -43,17 +44,8 @@ export const SourceUrl = ({ label, segment, url }: {
   </div>
 )
 
-const count = new Intl.NumberFormat("en")
-
-/** A time span as people say it. Unit: seconds. */
-export const ago = (seconds: number): string =>
-  seconds < 1
-    ? "none"
-    : seconds < 90
-    ? `${Math.round(seconds)} s`
-    : seconds < 5400
-    ? `${Math.round(seconds / 60)} min`
-    : `${Math.round(seconds / 3600)} h`
+/** The age of the oldest waiting item, such as `12 min`; `none` below a second. */
+export const ago = (seconds: number): string => seconds < 1 ? "none" : duration(seconds)
 
 /** Numbers with their names. */
 export const Stats = ({ stats }: {
@@ -65,7 +57,7 @@ export const Stats = ({ stats }: {
     {stats.map(({ kind, label, value }) => (
       <div class={kind}>
         <dt>{label}</dt>
-        <dd>{typeof value === "number" ? count.format(value) : value}</dd>
+        <dd>{typeof value === "number" ? count(value) : value}</dd>
       </div>
     ))}
   </dl>

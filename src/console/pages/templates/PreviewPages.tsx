@@ -52,7 +52,7 @@ const Audience = ({ attrs, now, org, variant }: {
   /** Unix milliseconds. */
   readonly now: number
 }) => {
-  const holds = (held: boolean) => held ? <Badge kind="good">holds</Badge> : <Badge kind="bad">does not hold</Badge>
+  const holds = (held: boolean) => held ? <Badge kind="good">match</Badge> : <Badge kind="bad">no match</Badge>
   const eligible = variant.active && Targeting.compile(variant.targeting).holds(attrs) &&
     Seasonality.compile(variant.seasons, org.time_zone).holds(now)
   return (
@@ -61,9 +61,9 @@ const Audience = ({ attrs, now, org, variant }: {
         Who matches{" "}
         {eligible ? <Badge kind="good">gets this variant</Badge> : <Badge kind="warn">does not get it</Badge>}
       </h2>
-      {variant.active ? null : <p>The variant is switched off, so nobody gets it.</p>}
-      <h3>Targeting</h3>
-      {variant.targeting.length === 0 ? <p class="muted">No condition: everybody matches.</p> : (
+      {variant.active ? null : <p>The variant is inactive, so it is not served.</p>}
+      <h3>Audience</h3>
+      {variant.targeting.length === 0 ? <p class="muted">No conditions: everyone matches.</p> : (
         <ul class="checks">
           {variant.targeting.map((condition) => (
             <li>
@@ -72,8 +72,8 @@ const Audience = ({ attrs, now, org, variant }: {
           ))}
         </ul>
       )}
-      <h3>Seasons</h3>
-      {variant.seasons.length === 0 ? <p class="muted">No season: always.</p> : (
+      <h3>Schedule</h3>
+      {variant.seasons.length === 0 ? <p class="muted">No rules: always active.</p> : (
         <ul class="checks">
           {variant.seasons.map((season) => {
             const calendar = Seasonality.compile([season], org.time_zone)

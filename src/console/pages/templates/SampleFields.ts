@@ -48,9 +48,8 @@ const searched = (sources: ReadonlyArray<Vars>): ReadonlyArray<string> => {
 }
 
 /**
- * Example values for what the sources of a template use, by their names: something to look at before somebody writes
- * better ones. A guess from the text; a name that it misses renders as nothing. Searches 50 variants and 300,000
- * characters at most.
+ * Example values for the fields that the sources of a template use, guessed from their names. A field that the search
+ * misses renders blank. Searches 50 variants and 300,000 characters at most.
  */
 export const sampleFields = (sources: ReadonlyArray<Vars>): Readonly<Record<string, unknown>> => {
   const root = node()

@@ -22,7 +22,7 @@ export const draftWarning = (connections: Connections["Service"], org: string, d
     ? ""
     : warningsOf(connections, org, [{ name: draft.name.trim() || "without a name", ...sourcesOf(draft) }])
 
-/** The warning about the variants of a template that are switched on and that Deliver cannot send; empty for none. */
+/** The warning about active variants that Deliver cannot send; empty for none. */
 export const templateWarning = (
   connections: Connections["Service"],
   org: string,

@@ -161,7 +161,7 @@ const HoldoutFields = ({ faults, fields }: {
       required={false}
       value={fields["holdout_share"] ?? ""}
       faults={faults}
-      hint="From 0 (nobody) to 0.5."
+      hint="From 0 (no holdout) to 0.5."
     />
     <Field
       name="holdout_copy_id"
@@ -187,7 +187,7 @@ const UnsubscribeChoice = ({ faults, fields }: {
     options={[[
       "list_unsubscribe",
       "Offer to unsubscribe beside the sender",
-      "E-mails carry List-Unsubscribe and List-Unsubscribe-Post, which mail programs show as a link of their own.",
+      "E-mails carry List-Unsubscribe and List-Unsubscribe-Post, so that mail programs show an unsubscribe link.",
     ]]}
   />
 )
@@ -204,8 +204,8 @@ const StrictChoice = ({ faults, fields }: {
     faults={faults}
     options={[[
       "strict",
-      "Refuse to render what is not known",
-      "Fail if a field is missing instead of leaving it blank.",
+      "Fail if a field is missing",
+      "When off, missing fields are left blank.",
     ]]}
   />
 )
@@ -223,7 +223,7 @@ const TransactionalChoice = ({ faults, fields }: {
     options={[[
       "ignore",
       "Also send to people who unsubscribed",
-      "For transactional messages such as receipts. Spam complaints and bounces still keep a message from leaving.",
+      "For transactional messages such as receipts. People who complained and addresses that bounce still get nothing.",
     ]]}
   />
 )
@@ -235,7 +235,7 @@ const LinkDomains = ({ domains, fields }: {
   <div class="field">
     <label for="link_domains">{settingsLabels.link_domains}</label>
     <p class="hint" id="link_domains-hint">
-      Links to these hosts and their subdomains carry the tracking id, one host a line, such as shop.example.
+      Links to these hosts and their subdomains carry the tracking id. One host per line, such as shop.example.
     </p>
     <textarea
       id="link_domains"
@@ -286,7 +286,7 @@ export const SettingsFields = ({ faults, fields }: {
         type="number"
         value={fields["sticky_hours"] ?? "0"}
         faults={faults}
-        hint="Hours for which a reader keeps the same variant. 0: a variant is chosen for every message."
+        hint="A person keeps the same variant for this many hours. 0: Parlance chooses for every message."
       />
       <SelectField
         name="holdout"
@@ -295,8 +295,8 @@ export const SettingsFields = ({ faults, fields }: {
         faults={faults}
         hint="Results compare people in the holdout with everyone else, to measure the lift."
         options={[
-          ["organization", "As the organization"],
-          ["even", "Own: an even choice among the variants"],
+          ["organization", "Organization default"],
+          ["even", "Own: random split of the variants"],
           ["fixed", "Own: a fixed variant"],
           ["no_message", "Own: no message"],
         ]}
@@ -307,9 +307,9 @@ export const SettingsFields = ({ faults, fields }: {
         label={settingsLabels.tracking}
         value={fields["tracking"] ?? "organization"}
         faults={faults}
-        hint="Events that this service measures by itself in e-mails that Deliver sends: opens by a pixel, clicks by links that lead through it."
+        hint="Events that Parlance measures itself in e-mails sent with Deliver: opens with a pixel, clicks with redirected links."
         options={[
-          ["organization", "As the organization"],
+          ["organization", "Organization default"],
           ["both", "Opens and clicks"],
           ["clicks", "Clicks"],
           ["opens", "Opens"],
@@ -328,7 +328,7 @@ export const SettingsFields = ({ faults, fields }: {
         code
         value={fields["conversion_events"] ?? ""}
         faults={faults}
-        hint="Names of events that count as conversions beside purchase and order_completed, one a line, such as trial_started. They count for all templates of the organization."
+        hint="Events that count as conversions besides purchase and order_completed, one name per line, such as trial_started. They count for all templates of the organization."
       />
     </>
   )

@@ -1,5 +1,5 @@
 /** @jsxImportSource preact */
-import { counted } from "./Words.ts"
+import { counted } from "../../Format.ts"
 
 const step = 8
 const height = 28

@@ -20,7 +20,7 @@ import { Table } from "../../components/Table.tsx"
 import { Console, type Fields, type Visit } from "../../Routes.tsx"
 import { importPath, listPath, templatePath } from "./Paths.ts"
 import { download, RawRoutes } from "../../RawRoutes.tsx"
-import { counted } from "./Words.ts"
+import { counted } from "../../Format.ts"
 
 // Templates as files: in by a text area, out as a download.
 
@@ -86,7 +86,7 @@ const form = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = 
         <PageHead
           title="Import templates"
           back={{ href: listPath(visit.org.slug), label: "Templates" }}
-          lead="A file in YAML or JSON brings templates to the state it describes, all or none. Variants that it does not name stay as they are."
+          lead="A YAML or JSON file creates and updates templates. Either the whole file is imported or nothing. Variants that the file does not name stay unchanged."
         />
         {faults.length === 0 ? null : (
           <div class="note bad" role="alert" tabIndex={-1} data-focus>
@@ -176,7 +176,7 @@ const take = Effect.fnUntraced(function* (services: Services, visit: Visit, fiel
     body: (
       <>
         <PageHead title="The file has been imported" back={{ href: listPath(org.slug), label: "Templates" }} />
-        {isEmpty ? <Note>It names no template.</Note> : null}
+        {isEmpty ? <Note>The file contains no templates.</Note> : null}
         {part("Created", done.created)}
         {part("Changed", done.updated)}
         {part("Unchanged", done.unchanged)}

@@ -43,17 +43,17 @@ const changes = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   const entries = yield* services.history.ofTemplate(org.slug, template.id, { before, limit: changesPerPage + 1 })
   const shown = entries.slice(0, changesPerPage)
   return {
-    title: `Changes of ${template.name}`,
+    title: `${template.name} · Changes`,
     body: (
       <>
         <PageHead
-          title={`Changes of ${template.name}`}
+          title={`${template.name} · Changes`}
           back={{ href: here, label: template.name }}
-          lead="Every change of the template and its variants, by whichever way it came in: the values before and after."
+          lead="Changes to the template and its variants in the console, the API and the command line, with the values before and after."
         />
         <Card kind="flush">
           {shown.length === 0
-            ? <Empty title="No change is on record">Changes are listed from the first one on.</Empty>
+            ? <Empty title="No changes yet">Changes are listed here with their author and time.</Empty>
             : (
               <ChangeList
                 caption="Changes, newest first"
@@ -83,7 +83,7 @@ const one = Effect.fnUntraced(function* (services: Services, visit: Visit) {
     : yield* services.history.ofTemplate(org.slug, template.id, { before: id + 1, limit: 1 })
   const found = entry?.id === id ? entry : undefined
   return entryView(found, {
-    back: { href: `${templatePath(org.slug, template.id)}/history`, label: `Changes of ${template.name}` },
+    back: { href: `${templatePath(org.slug, template.id)}/history`, label: `${template.name} · Changes` },
     subject: found === undefined ? "" : variantOf(template)(found) || template.name,
     zone: org.time_zone,
   })

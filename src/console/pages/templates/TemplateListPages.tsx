@@ -23,7 +23,8 @@ import { Console, decoded, type Fields, type Visit } from "../../Routes.tsx"
 import { createPath, exportPath, importPath, listPath, templatePath } from "./Paths.ts"
 import { SettingsFields, settingsInput, settingsLabels, settingsPointers } from "./SettingsFields.tsx"
 import { Sparkline } from "./Sparkline.tsx"
-import { counted, objectiveText } from "./Words.ts"
+import { counted } from "../../Format.ts"
+import { objectiveText } from "./Words.ts"
 
 const pageSize = 25
 
@@ -84,7 +85,7 @@ const list = Effect.fnUntraced(function* (services: Services, { can, org, query 
       <>
         <PageHead
           title="Templates"
-          lead="A template is one message. Its variants are the ways to say it; for every reader Parlance chooses one and learns which does best."
+          lead="A template is one message in several variants. Parlance chooses a variant for each reader and learns which one works best."
           actions={all === 0 ? undefined : (
             <>
               {create}
@@ -121,7 +122,7 @@ const list = Effect.fnUntraced(function* (services: Services, { can, org, query 
           {all === 0
             ? (
               <Empty
-                title="There is no template yet"
+                title="No templates yet"
                 action={
                   <div class="buttons">
                     {create}
@@ -130,26 +131,26 @@ const list = Effect.fnUntraced(function* (services: Services, { can, org, query 
                 }
               >
                 {can("createTemplate")
-                  ? "Create the first one and give it a few variants, or bring a file with both."
+                  ? "Create one and add a few variants, or import a file with templates."
                   : "An editor of the organization can create one."}
               </Empty>
             )
             : total === 0
             ? which === "archived"
               ? (
-                <Empty title="Nothing is archived" action={<a class="button" href={here}>Templates in use</a>}>
-                  Archived templates are listed here, with their results, until it is restored or deleted.
+                <Empty title="No archived templates" action={<a class="button" href={here}>Templates in use</a>}>
+                  Archived templates are listed here with their results until they are restored or deleted.
                 </Empty>
               )
               : (
                 <Empty title="Every template is archived" action={create}>
-                  None is served. Restore one of those that are archived, or create another.
+                  Restore an archived template, or create a new one.
                 </Empty>
               )
             : shown.length === 0
             ? (
               <Empty title="No matching templates" action={<a class="button" href={start}>Show all</a>}>
-                No name and no id contains “{search}”.
+                No template has “{search}” in its name or id.
               </Empty>
             )
             : (
@@ -203,7 +204,7 @@ const create = (visit: Visit, fields: Fields = { objective: "click" }, faults: R
               label="Id"
               value={fields["id"] ?? ""}
               faults={faults}
-              hint="Your systems ask for the message by it, as template_id. Such as cart-reminder; it cannot be changed."
+              hint="The template_id in requests, such as cart-reminder. It cannot be changed later."
             />
             <SettingsFields fields={fields} faults={faults} />
             <div>

@@ -28,7 +28,8 @@ import { templateWarning } from "./SendNote.tsx"
 import { Sparkline } from "./Sparkline.tsx"
 import { variantOf } from "./TemplateHistoryPages.tsx"
 import { cardSources, maxCardText, VariantCard } from "./VariantCard.tsx"
-import { counted, holdoutWords, objectiveText, trackingWords } from "./Words.ts"
+import { counted } from "../../Format.ts"
+import { holdoutWords, objectiveText, trackingWords } from "./Words.ts"
 
 const variantsPerPage = 12
 const changesShown = 8
@@ -99,8 +100,8 @@ const actions = (visit: Visit, template: Template, at: number) => {
         ? (
           <Form action={`${base}/state`} csrf={csrfToken} inline>
             <input type="hidden" name="active" value={active ? "false" : "true"} />
-            <Submit kind="compact" label={`Switch ${active ? "off" : "on"} ${name}`}>
-              Switch {active ? "off" : "on"}
+            <Submit kind="compact" label={`${active ? "Deactivate" : "Activate"} ${name}`}>
+              {active ? "Deactivate" : "Activate"}
             </Submit>
           </Form>
         )
@@ -160,7 +161,7 @@ const Facts = ({ days, org, template }: {
     <div>
       <dt>Keep the same variant</dt>
       <dd>
-        {template.sticky_hours === 0 ? "chosen anew" : `kept for ${counted(template.sticky_hours, "hour")}`}
+        {template.sticky_hours === 0 ? "no, chosen for every message" : `for ${counted(template.sticky_hours, "hour")}`}
       </dd>
     </div>
     <div>
@@ -172,19 +173,19 @@ const Facts = ({ days, org, template }: {
       <dd>{template.list_unsubscribe ? "yes" : "no"}</dd>
     </div>
     <div>
-      <dt>Unknown variables</dt>
-      <dd>{template.strict ? "an error (strict)" : "render as nothing"}</dd>
+      <dt>Missing fields</dt>
+      <dd>{template.strict ? "fail (strict)" : "left blank"}</dd>
     </div>
     <div>
       <dt>People who unsubscribed</dt>
       <dd>{template.ignore_unsubscribes ? "get its messages (transactional)" : "get no message"}</dd>
     </div>
     <div>
-      <dt>Links tracked</dt>
+      <dt>Links with tracking id</dt>
       <dd>{template.link_domains.length === 0 ? "none" : template.link_domains.join(", ")}</dd>
     </div>
     <div>
-      <dt>Names of conversions</dt>
+      <dt>Conversion events</dt>
       <dd>{template.conversion_events.length === 0 ? "none" : template.conversion_events.join(", ")}</dd>
     </div>
     <div>
@@ -243,8 +244,8 @@ const ArchivedNote = ({ can, here, org, template, visit }: {
     <div class="note-row">
       <p>
         <b>Archived</b> since{" "}
-        <Time at={template.archived_at} zone={org.time_zone} />: nobody gets it, whatever its variants say. Its results
-        stay.
+        <Time at={template.archived_at} zone={org.time_zone} />: it is not served, even if variants are active. Its
+        results are kept.
       </p>
       {can("updateTemplate")
         ? (
@@ -279,7 +280,7 @@ const RecentChanges = ({ entries, here, org, template }: {
 }) => (
   <Card kind="flush">
     {entries.length === 0
-      ? <Empty title="No change is on record">From now on every change is listed here, with who made it.</Empty>
+      ? <Empty title="No changes yet">Changes are listed here with their author and time.</Empty>
       : (
         <Changes
           entries={entries.slice(0, changesShown)}
@@ -336,7 +337,7 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
           back={{ href: listPath(org.slug), label: "Templates" }}
           lead={
             <>
-              Template ID: <code>{template.id}</code>.
+              Template ID: <code>{template.id}</code>
             </>
           }
           actions={
@@ -365,9 +366,9 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
           {template.variants.length === 0
             ? (
               <Card kind="flush">
-                <Empty title="This template says nothing yet" action={create}>
+                <Empty title="No variants yet" action={create}>
                   {can("createVariant")
-                    ? "Write its first variant. With two or more, Parlance finds out which does best for whom."
+                    ? "Write its first variant. With two or more, Parlance learns which one works best for whom."
                     : "An editor of the organization can write its variants."}
                 </Empty>
               </Card>

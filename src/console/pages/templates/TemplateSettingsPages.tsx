@@ -24,7 +24,7 @@ import { PageHead } from "../../components/PageHead.tsx"
 import { Console, decoded, type Fields, type Visit } from "../../Routes.tsx"
 import { listPath, templatePath } from "./Paths.ts"
 import { SettingsFields, settingsInput, settingsLabels, settingsOf, settingsPointers } from "./SettingsFields.tsx"
-import { counted } from "./Words.ts"
+import { counted } from "../../Format.ts"
 
 /** Copies of one template that find an id by themselves. */
 const maxCopies = 50
@@ -47,11 +47,11 @@ const settings = Effect.fnUntraced(
   function* (services: Services, visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []) {
     const template = yield* get(services, visit)
     return {
-      title: `Settings of ${template.name}`,
+      title: `${template.name} · Settings`,
       body: (
         <>
           <PageHead
-            title={`Settings of ${template.name}`}
+            title={`${template.name} · Settings`}
             back={{ href: home(visit), label: template.name }}
             lead={
               <>
@@ -70,7 +70,7 @@ const settings = Effect.fnUntraced(
           </Card>
           <Card
             title="Copy or archive"
-            lead="A copy has an id of its own and the same variants. An archived template is served to nobody, keeps its results and can be restored."
+            lead="A copy has an id of its own and the same variants. An archived template is no longer served, keeps its results and can be restored."
           >
             <div class="buttons">
               {visit.can("createTemplate")
@@ -93,7 +93,7 @@ const settings = Effect.fnUntraced(
           </Card>
           {visit.can("deleteTemplate")
             ? (
-              <Card title="Delete this template" lead="With its variants. Decisions already made stay.">
+              <Card title="Delete this template" lead="Deletes its variants too. Past decisions are kept.">
                 <a class="button danger" href={`${home(visit)}/delete`}>Delete the template</a>
               </Card>
             )
@@ -158,13 +158,13 @@ const confirmArchive = Effect.fnUntraced(function* (services: Services, visit: V
           button="Archive the template"
         >
           <p>
-            Within 5 seconds nobody gets it any more: systems that ask for <code>{id}</code>{" "}
-            are told that it is archived (404), and messages with it are refused. What is queued already still leaves;
-            cancel it under Deliveries.
+            Within 5 seconds, requests for <code>{id}</code>{"  "}
+            are answered 404 (archived) and new messages with it are refused. Queued messages are still sent; cancel
+            them under Deliveries.
           </p>
           <p class="muted">
-            Its variants, its results and its history stay, and what comes in for messages that were sent is still
-            counted. You can restore it at any time.
+            Its variants, results and history are kept, and events for sent messages still count. You can restore it at
+            any time.
           </p>
         </Confirm>
       </>
@@ -188,10 +188,9 @@ const confirm = Effect.fnUntraced(function* (services: Services, visit: Visit) {
         >
           <p>
             The template and its {counted(variants.length, "variant")}{" "}
-            cannot be brought back; systems that ask for it get the answer that it does not exist. Decisions already
-            made stay.
+            cannot be restored. Requests for it are answered 404. Past decisions are kept.
           </p>
-          {active === 0 ? null : <p>{counted(active, "variant is", "variants are")} switched on.</p>}
+          {active === 0 ? null : <p>{counted(active, "variant is", "variants are")} active.</p>}
           <p class="muted">
             <a href={`${home(visit)}/export`}>Export it first</a> to be able to import it again
             {archivedAt === null

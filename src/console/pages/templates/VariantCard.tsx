@@ -5,7 +5,8 @@ import type { Rendered, Sources } from "../../../checking/Checks.ts"
 import type { Variant } from "../../../domain/Template.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { conditionText } from "./Draft.ts"
-import { counted, seasonText } from "./Words.ts"
+import { counted, percent } from "../../Format.ts"
+import { seasonText } from "./Words.ts"
 
 /** Texts shown of one variant before its html. */
 const shownTexts = 4
@@ -92,13 +93,13 @@ export const VariantCard = (
         )}
       </dl>
       <dl class="facts compact">
-        <dt>For</dt>
+        <dt>Audience</dt>
         <dd>
           {variant.targeting.length === 0
-            ? "everybody"
+            ? "everyone"
             : <ul class="plain-list">{cut(variant.targeting.map(conditionText)).map((text) => <li>{text}</li>)}</ul>}
         </dd>
-        <dt>When</dt>
+        <dt>Schedule</dt>
         <dd>
           {variant.seasons.length === 0
             ? "always"
@@ -108,7 +109,7 @@ export const VariantCard = (
         <dd>
           {share === undefined ? <span class="muted">no decision yet</span> : (
             <>
-              {Math.round(share * 100)} %
+              {percent(share)}
               <span class="sub">{counted(decisions, "decision")}</span>
               <svg class="share" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
                 <rect class="none" width="100" height="4" rx="2" />

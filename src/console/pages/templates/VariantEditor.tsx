@@ -163,7 +163,7 @@ const ComponentsCard = ({ draft, faults }: {
     <Labelled
       id="components"
       label="Made of"
-      hint="One a line: a kind, a colon and a value, such as subject: question."
+      hint="One per line: a kind, a colon and a value, such as subject: question."
       faults={faults}
     >
       <textarea
@@ -215,8 +215,8 @@ const ScheduleCard = ({ button, draft, faults, remove, timeZone }: {
   readonly timeZone: string
 }) => (
   <Card
-    title="When"
-    lead={`Active when any rule matches, or always without rules. Times are in ${timeZone}.`}
+    title="Schedule"
+    lead={`Active when any rule matches. Without rules, always active. Times are in ${timeZone}.`}
   >
     <div class="stack" id="seasons">
       {draft.seasons.map((row, at) => (
@@ -271,13 +271,13 @@ export const VariantEditor = (props: EditorProps) => {
                     value={draft.id}
                     faults={faults}
                     required={false}
-                    hint="The copy_id in answers and results; it cannot be changed. One is made when this stays empty."
+                    hint="The copy_id in responses and results. It cannot be changed later. Leave empty to have one generated."
                   />
                 )
                 : null}
               <div class="choice">
                 <input type="checkbox" id="active" name="active" value="true" checked={draft.active} />
-                <label for="active">Switched on</label>
+                <label for="active">Active</label>
                 <span>Served as soon as you save, within its audience and schedule.</span>
               </div>
             </div>

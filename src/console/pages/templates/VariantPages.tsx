@@ -115,7 +115,7 @@ const editor = (
         <PageHead
           title={title}
           back={{ href: home(visit), label: of.name }}
-          lead={stored === undefined ? `Of the template ${of.name}.` : (
+          lead={stored === undefined ? `A variant of ${of.name}.` : (
             <>
               Variant <code>{stored.id}</code> of {of.name}.
             </>
@@ -152,7 +152,7 @@ const shown = (visit: Visit, of: Template, stored: Variant) => ({
       <PageHead
         title={stored.name}
         back={{ href: home(visit), label: of.name }}
-        lead={`You can see this variant; your role ${visit.role} does not change it.`}
+        lead={`Read-only: your role (${visit.role}) cannot change variants.`}
       />
       <Card title="Content">
         <div class="stack">
@@ -168,8 +168,8 @@ const shown = (visit: Visit, of: Template, stored: Variant) => ({
       </Card>
       <Card title="Audience and schedule">
         <ul class="plain-list">
-          <li>{stored.active ? "Switched on." : "Switched off."}</li>
-          {stored.targeting.length === 0 ? <li>For everybody.</li> : null}
+          <li>{stored.active ? "Active." : "Inactive."}</li>
+          {stored.targeting.length === 0 ? <li>For everyone.</li> : null}
           {stored.targeting.map((condition) => <li>{conditionText(condition)}</li>)}
           {stored.seasons.length === 0 ? <li>Always.</li> : null}
           {stored.seasons.map((season) => <li>{seasonText(season)}</li>)}
@@ -254,8 +254,8 @@ const save = Effect.fnUntraced(function* (services: Services, visit: Visit, fiel
       faults: [{
         pointer: "",
         detail:
-          "Somebody has saved this variant since you opened it. This form shows your version: save again to put it in " +
-          "the place of theirs, or open the variant anew to see theirs.",
+          "Someone else saved this variant after you opened it. This form shows your version: save again to overwrite " +
+          "theirs, or reopen the variant to see theirs.",
       }],
     })
   }
@@ -335,10 +335,10 @@ const deletePage = Effect.fnUntraced(function* (services: Services, visit: Visit
           button="Delete the variant"
         >
           <p>
-            What it says cannot be brought back. Decisions already made for it stay, and so do its results.
-            {active ? " It is switched on: from now on its readers get the other variants." : ""}
+            Its content cannot be restored. Past decisions and its results are kept.{" "}
+            {active ? " It is active: its audience will get the other variants." : ""}
           </p>
-          <p class="muted">To keep it for later, switch it off instead.</p>
+          <p class="muted">To keep it for later, deactivate it instead.</p>
         </Confirm>
       </>
     ),

@@ -19,19 +19,23 @@ export const objectiveText = (objective: Objective): string =>
     return weight === undefined || weight === 0 ? [] : [`${outcomes[outcome]} × ${String(weight).replace("-", "−")}`]
   }).join(", ")
 
-/** Who is held out of a template, such as `5 % get an even choice`; of null: as the organization. */
+/** Who is held out of a template, such as `5 % of people get a random split`. Null: the setting of the organization. */
 export const holdoutWords = (holdout: TemplateHoldout | null): string => {
-  if (holdout === null) return "as the organization"
+  if (holdout === null) return "organization default"
   const { content, copy_id, share } = holdout
-  if (share === 0) return "nobody"
-  const get = content === "even" ? "an even choice" : content === "fixed" ? `always ${copy_id}` : "no message"
-  return `${Number((100 * share).toPrecision(6))} % of the people get ${get}`
+  if (share === 0) return "none"
+  const get = content === "even"
+    ? "get a random split"
+    : content === "fixed"
+    ? `always get ${copy_id}`
+    : "get no message"
+  return `${Number((100 * share).toPrecision(6))} % of people ${get}`
 }
 
-/** Events measured in messages, such as `opens and clicks`; of null: as the organization. */
+/** Events measured in messages, such as `opens and clicks`; null: the setting of the organization. */
 export const trackingWords = (tracking: TemplateTracking | null): string =>
   tracking === null
-    ? "as the organization"
+    ? "organization default"
     : [...(tracking.opens ? ["opens"] : []), ...(tracking.clicks ? ["clicks"] : [])].join(" and ") || "nothing"
 
 export const dayNames = {
@@ -64,9 +68,3 @@ export const seasonText = ({ annual, days, ends_at, hours, starts_at }: Season):
   ]
   return parts.length === 0 ? "always" : parts.join(", ")
 }
-
-const grouped = new Intl.NumberFormat("en")
-
-/** `1,234 decisions`. */
-export const counted = (count: number, one: string, many = `${one}s`): string =>
-  `${grouped.format(count)} ${count === 1 ? one : many}`

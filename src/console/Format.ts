@@ -1,0 +1,82 @@
+// The formats of numbers, percentages, dates and durations on all pages of the console.
+
+/** The language and region of every number and date. */
+const locale = "en-GB"
+
+const numbers = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 })
+
+/** A count, such as `12,345`. Rounded to a whole number. */
+export const count = (value: number): string => numbers.format(Math.round(value) + 0)
+
+/** A count with its noun, such as `1,234 decisions`. */
+export const counted = (value: number, one: string, many = `${one}s`): string =>
+  `${count(value)} ${value === 1 ? one : many}`
+
+/** A number per second, per hour or the like: `0.4`, `12`, `1,234`. */
+export const rate = (value: number): string => value >= 10 ? count(value) : value.toFixed(1)
+
+/** A share in percent: `83 %`, `4.2 %`, `0.35 %`. Shares next to 0 and 1 are `< 0.01 %` and `> 99 %`. */
+export const percent = (share: number): string => {
+  const value = share * 100
+  if (value > 99 && value < 100) return "> 99\u00a0%"
+  if (value > 0 && value < 0.01) return "< 0.01\u00a0%"
+  if (Math.abs(value) >= 10 || value === 0) return `${Math.round(value)}\u00a0%`
+  return `${value.toFixed(Math.abs(value) >= 1 ? 1 : 2)}\u00a0%`
+}
+
+/** A share in percent with its sign, such as `+4.2 %`. */
+export const signedPercent = (share: number): string => share < 0 ? `−${percent(-share)}` : `+${percent(share)}`
+
+/** A count with its sign. */
+export const signedCount = (value: number): string => value < -0.5 ? `−${count(-value)}` : `+${count(Math.abs(value))}`
+
+/** A difference of two shares in percentage points with its sign, such as `−1.7`. */
+export const percentagePoints = (share: number, decimals = 1): string =>
+  `${share < 0 ? "−" : "+"}${Math.abs(100 * share).toFixed(decimals)}`
+
+/** A format with three digits for rates up to `largest`: in percent, or plain for the value per decision of a mix. */
+export const rateFormat = (inPercent: boolean, largest: number): (rate: number) => string => {
+  const scale = inPercent ? 100 : 1
+  const magnitude = Math.floor(Math.log10(Math.max(Math.abs(largest) * scale, 1e-6)))
+  const decimals = Math.min(6, Math.max(0, 2 - magnitude))
+  return (rate) => `${(rate * scale).toFixed(decimals)}${inPercent ? "\u00a0%" : ""}`
+}
+
+const dateFormats = new Map<string, Intl.DateTimeFormat>()
+
+/** The most formats that are kept. A zone has about five. */
+const maxDateFormats = 1_000
+
+/** A format of dates in `zone`, made once. */
+const dateFormat = (zone: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat => {
+  const key = `${zone} ${JSON.stringify(options)}`
+  const known = dateFormats.get(key)
+  if (known !== undefined) return known
+  const made = new Intl.DateTimeFormat(locale, { ...options, timeZone: zone })
+  if (dateFormats.size < maxDateFormats) dateFormats.set(key, made)
+  return made
+}
+
+/** A date and time in `zone`, such as `23 Nov 2026, 14:05`. */
+export const dateTime = (at: Date, zone: string): string =>
+  dateFormat(zone, { dateStyle: "medium", timeStyle: "short" }).format(at)
+
+/** A date in `zone`, such as `23 Nov 2026`. */
+export const date = (at: Date, zone: string): string => dateFormat(zone, { dateStyle: "medium" }).format(at)
+
+/** A format for the axis of a chart: `23 Nov`, `14:05`, or both. */
+export const axisTime = (zone: string, parts: "day" | "clock" | "both"): (time: number) => string => {
+  const format = dateFormat(zone, {
+    ...(parts === "clock" ? {} : { day: "numeric", month: "short" } as const),
+    ...(parts === "day" ? {} : { hour: "2-digit", minute: "2-digit" } as const),
+  })
+  return (time) => format.format(new Date(time))
+}
+
+/** A duration, such as `45 s`, `12 min` or `3 h`. */
+export const duration = (seconds: number): string =>
+  seconds < 90
+    ? `${Math.round(seconds)} s`
+    : seconds < 5_400
+    ? `${Math.round(seconds / 60)} min`
+    : `${Math.round(seconds / 3_600)} h`
