@@ -27,7 +27,7 @@ const accountOf = Effect.fnUntraced(function* (name: string) {
   const { accounts } = yield* client.accounts.listAccounts()
   const found = accounts.find(({ email, id }) => id === name || email === name.trim().toLowerCase())
   return found ?? (yield* new CommandFailed({
-    message: `There is no account ${JSON.stringify(name)}; parlance account list shows those that there are.`,
+    message: `There is no account ${JSON.stringify(name)}. \`parlance account list\` lists all accounts.`,
   }))
 })
 
@@ -40,7 +40,7 @@ const create = Command.make(
       Flag.optional,
     ),
     administrator: Flag.Boolean("administrator").pipe(
-      Flag.withDescription("May do everything in every organization, and manage accounts"),
+      Flag.withDescription("Can do everything in every organization and manage accounts"),
       Flag.withDefault(false),
     ),
   },
@@ -113,7 +113,7 @@ const remove = Command.make(
   {
     account: Argument.String("account").pipe(Argument.withDescription("E-mail address or id")),
     yes: Flag.Boolean("yes").pipe(
-      Flag.withDescription("It cannot be undone; say that you know"),
+      Flag.withDescription("Confirm the removal, which cannot be undone"),
       Flag.withDefault(false),
     ),
   },
@@ -139,14 +139,14 @@ const reset = Command.make(
       `With this link ${email} chooses a new password, once, until ${made.expires_at}:\n\n${link}`,
     )
   }),
-).pipe(Command.withDescription("Make a link to choose a new password"))
+).pipe(Command.withDescription("Print a link to choose a new password"))
 
 const resetSecondFactor = Command.make(
   "reset-second-factor",
   {
     account: Argument.String("account").pipe(Argument.withDescription("E-mail address or id")),
     yes: Flag.Boolean("yes").pipe(
-      Flag.withDescription("Confirm that you know it is the account's owner who asks"),
+      Flag.withDescription("Confirm that the owner of the account asked for this"),
       Flag.withDefault(false),
     ),
   },
@@ -154,7 +154,7 @@ const resetSecondFactor = Command.make(
     if (!yes) {
       return yield* new CommandFailed({
         message:
-          "Without its second factor the account opens with its password alone. Make sure that its owner asks for " +
+          "Without a second factor, the password alone signs in to the account. Make sure that its owner asked for " +
           "this, then repeat with --yes.",
       })
     }

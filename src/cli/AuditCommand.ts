@@ -14,7 +14,7 @@ const list = Command.make(
       Flag.withDefault(false),
     ),
     changes: changesFlag,
-    limit: Flag.Int("limit").pipe(Flag.withDescription("Entries at most. Default: all"), Flag.optional),
+    limit: Flag.Int("limit").pipe(Flag.withDescription("Maximum number of entries. Default: all"), Flag.optional),
   },
   Effect.fnUntraced(function* ({ changes, installation, limit }) {
     const client = yield* ManagementClient

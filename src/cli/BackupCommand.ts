@@ -36,4 +36,4 @@ export const restoreCommand = Command.make(
     yield* Backup.restore(folder, file)
     yield* Console.log(`${file} was restored to ${folder}. Start the service`)
   }),
-).pipe(Command.withDescription("Make the embedded database of an empty DATA_DIR out of a backup"))
+).pipe(Command.withDescription("Restore the embedded database from a backup into an empty DATA_DIR"))

@@ -33,7 +33,7 @@ export const membersGiven = ({ template, ...given }: Given): FilterMembers =>
 export const bulkFlags = {
   ...filterFlags,
   all: Flag.Boolean("all").pipe(
-    Flag.withDescription("All deliveries that the other flags leave, of any time and reason"),
+    Flag.withDescription("All deliveries that match the other flags"),
     Flag.withDefault(false),
   ),
   yes: Flag.Boolean("yes").pipe(
@@ -56,12 +56,12 @@ const describePreview = (kind: keyof typeof words, { matched, preview, until }: 
   const { connections, erased, expired, reasons, sampled, suppressed, templates } = preview!
   return [
     `${messages(matched)} ${words[kind].does}.`,
-    ...(erased === 0 ? [] : [`${messages(erased)} of erased people stay as they are.`]),
-    ...(expired === 0 ? [] : [`${messages(expired)} that expired stay as they are.`]),
+    ...(erased === 0 ? [] : [`${messages(erased)} to erased people are left unchanged.`]),
+    ...(expired === 0 ? [] : [`${messages(expired)} that expired are left unchanged.`]),
     ...(suppressed === 0
       ? []
       : [`${messages(suppressed)} will be cancelled instead of sent, as the recipient is suppressed.`]),
-    ...(sampled < matched ? [`The tables are about the latest ${sampled}.`] : []),
+    ...(sampled < matched ? [`The tables cover the latest ${sampled}.`] : []),
     ...(kind === "retry" ? shares("reason", reasons) : []),
     ...shares("template", templates),
     ...(kind === "retry" ? shares("connection", connections) : []),
@@ -71,7 +71,7 @@ const describePreview = (kind: keyof typeof words, { matched, preview, until }: 
 
 const describeAction = ({ changed, id, kind, matched }: BulkAction) =>
   `${words[kind].done}: ${changed} of ${messages(matched)} (bulk action ${id})` +
-  (changed < matched ? "\n\nThe others were sent or changed meanwhile." : "")
+  (changed < matched ? "\n\nThe rest had already been sent or changed." : "")
 
 /** Shows a preview of a bulk action, or carries it out and waits for its end. */
 export const bulk = Effect.fnUntraced(function* (
@@ -81,8 +81,8 @@ export const bulk = Effect.fnUntraced(function* (
   const members = membersGiven(given)
   if (!all && Object.keys(members).length === 0) {
     return yield* new CommandFailed({
-      message: `Name the deliveries: give ids, or flags such as --reason and --since, or --all for ` +
-        `${kind === "retry" ? "everything that has failed" : "everything that is queued"}.`,
+      message: `Select deliveries with ids, with flags such as --reason and --since, or with --all for ` +
+        `${kind === "retry" ? "all that failed" : "all that are queued"}.`,
     })
   }
   const client = yield* ManagementClient
@@ -101,7 +101,7 @@ export const bulk = Effect.fnUntraced(function* (
   if (current.state === "failed") {
     return yield* new CommandFailed({
       message: `Stopped after ${current.changed} of ${messages(current.matched)}: ${current.reason ?? "unknown"}. ` +
-        "Repeat the command to go on with the others.",
+        "Repeat the command to continue.",
     })
   }
   yield* print(current, describeAction(current))

@@ -35,7 +35,7 @@ const migrateCommand = Command.make("migrate", {}, () =>
     ),
     Effect.provide(StoreFromSettings.layer),
     Effect.provide(layerQuiet),
-  )).pipe(Command.withDescription("Bring the database's tables up to date; serve does so too"))
+  )).pipe(Command.withDescription("Apply pending migrations to the database; `serve` does this too"))
 
 // Opening the store is quiet as well: its progress would stand before the JSON of a command.
 const managed = Layer.provideMerge(Connection.layer, layerQuiet)

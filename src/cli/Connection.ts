@@ -6,6 +6,7 @@ import { layerRoutes, layerServices } from "../App.ts"
 import { Api } from "../api/Api.ts"
 import { routerConfig } from "../api/server/Server.ts"
 import { Settings } from "../Settings.ts"
+import { inProcessUrl } from "./Report.ts"
 
 /** A command cannot be carried out; the message gives the next step. */
 export class CommandFailed extends Schema.TaggedError<CommandFailed>()("CommandFailed", {
@@ -59,7 +60,7 @@ const inProcess = Effect.gen(function* () {
     ({ dispose }) => Effect.promise(dispose),
   )
   return yield* clientFor(
-    "http://parlance.local",
+    inProcessUrl,
     token,
     (input, init) => handler(new Request(input, init), services),
   )

@@ -26,7 +26,7 @@ const list = Command.make(
     const { connections } = yield* client.delivery.listConnections({ params: { org: yield* organization } })
     yield* print(
       connections,
-      connections.length === 0 ? "No connection is set up; `parlance connection set --help` tells how" : table(
+      connections.length === 0 ? "No connections. `parlance connection set --help` explains how to add one." : table(
         ["name", "platform", "on", "paused", "in use", "secrets", "trouble"],
         connections.map((one) => [
           one.name,
@@ -40,7 +40,7 @@ const list = Command.make(
       ),
     )
   }),
-).pipe(Command.withDescription("List connections and how they do"))
+).pipe(Command.withDescription("List connections with their state"))
 
 const set = Command.make(
   "set",
@@ -76,12 +76,12 @@ const set = Command.make(
     yield* print(
       connection,
       connection.in_use
-        ? `Deliveries leave through ${connection.name}; \`parlance connection test ${connection.name}\` tries it out`
-        : `${connection.name} is set up. Send messages through it with --default`,
+        ? `Deliveries now use ${connection.name}. Test it with \`parlance connection test ${connection.name}\`.`
+        : `${connection.name} is set up. To use it for deliveries, repeat the command with --default`,
     )
   }),
 ).pipe(
-  Command.withDescription("Set a connection up, or change it"),
+  Command.withDescription("Set up or change a connection"),
   Command.withExamples([{
     command:
       'parlance connection set main --platform smtp --settings "$(cat smtp.json)" --secrets-stdin < secrets.json',
@@ -94,7 +94,7 @@ const tried = Effect.fnUntraced(function* (connection: string) {
   yield* print(
     result,
     [
-      `${result.ok ? "It works" : "It does not work"}: ${result.detail}`,
+      `${result.ok ? "The test succeeded" : "The test failed"}: ${result.detail}`,
       ...result.warnings.map((warning) => `Warning: ${warning}`),
     ].join("\n"),
   )
@@ -122,7 +122,7 @@ const test = Command.make(
       Flag.optional,
     ),
     variant: Flag.String("variant").pipe(
-      Flag.withDescription("With --template: of this variant; the first that is switched on unless given"),
+      Flag.withDescription("With --template: the variant. Default: the first active one"),
       Flag.optional,
     ),
     fields: Flag.String("fields").pipe(
@@ -147,7 +147,7 @@ const test = Command.make(
   }),
 ).pipe(
   Command.withDescription(
-    "Try credentials and settings, without sending anything unless --to is given; exits with 1 if they do not work",
+    "Test credentials and settings; sends a message only with --to. Exits with 1 if the test fails",
   ),
   Command.withExamples([{ command: "parlance connection test main --to me@example.com --template welcome" }]),
 )
@@ -169,9 +169,9 @@ const switched = (
 
 const pause = switched(
   "pause",
-  "Let everything that is due wait",
+  "Pause a connection: due messages wait",
   { paused: true },
-  (name) => `Nothing leaves through ${name} until \`parlance connection resume ${name}\``,
+  (name) => `${name} sends nothing until \`parlance connection resume ${name}\``,
 )
 const resume = Command.make(
   "resume",
@@ -182,12 +182,14 @@ const resume = Command.make(
     const connection = yield* client.delivery.resumeConnection({ params })
     yield* print(connection, `${connection.name} sends again`)
   }),
-).pipe(Command.withDescription("Send again, after a pause or refusals by the platform"))
+).pipe(
+  Command.withDescription("Resume a connection that you paused or that paused because its platform refused messages"),
+)
 const disable = switched(
   "disable",
-  "Switch a connection off",
+  "Disable a connection",
   { enabled: false },
-  (name) => `${name} is switched off; \`parlance connection set ${name}\` switches it on`,
+  (name) => `${name} is disabled. Enable it with \`parlance connection set ${name}\`.`,
 )
 
 const remove = Command.make(
@@ -201,10 +203,10 @@ const remove = Command.make(
       `Removed ${name} and its secrets. Queued messages wait for another connection`,
     )
   }),
-).pipe(Command.withDescription("Forget a connection and its secrets"))
+).pipe(Command.withDescription("Remove a connection and its secrets"))
 
 /** `parlance connection …` */
 export const connectionCommand = Command.make("connection").pipe(
-  Command.withDescription("Where deliveries leave through"),
+  Command.withDescription("Platforms that send deliveries"),
   Command.withSubcommands([list, set, test, dkimCommand, pause, resume, disable, remove]),
 )

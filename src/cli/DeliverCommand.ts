@@ -7,7 +7,7 @@ import { organization, print } from "./Root.ts"
 import { table } from "./Table.ts"
 
 const ids = Argument.String("id").pipe(
-  Argument.withDescription("Ids of deliveries; without them, the flags say which"),
+  Argument.withDescription("Ids of deliveries. Without ids, the flags select them"),
   Argument.variadic({ min: 0 }),
 )
 
@@ -44,9 +44,9 @@ const list = Command.make(
         ...membersGiven(given),
       },
     })
-    yield* print(deliveries, deliveries.length === 0 ? "There are no such deliveries" : describe(deliveries))
+    yield* print(deliveries, deliveries.length === 0 ? "No matching deliveries" : describe(deliveries))
   }),
-).pipe(Command.withDescription("List deliveries, the latest first"))
+).pipe(Command.withDescription("List deliveries, newest first"))
 
 const show = Command.make(
   "show",
@@ -58,7 +58,7 @@ const show = Command.make(
     const expiry = delivery.expires_at === null ? [] : [`expires: ${delivery.expires_at}`]
     yield* print(delivery, [describe([delivery]), ...expiry, ...words].join("\n\n"))
   }),
-).pipe(Command.withDescription("Show one delivery with its words"))
+).pipe(Command.withDescription("Show a delivery with its content"))
 
 const each = (
   command: "cancelDelivery" | "retryDelivery",
@@ -71,7 +71,9 @@ const each = (
     Effect.fnUntraced(function* ({ ids, ...flags }) {
       if (ids.length === 0) return yield* bulk(name, flags)
       if (flags.all || Object.keys(membersGiven(flags)).length > 0) {
-        return yield* new CommandFailed({ message: "Give either ids of deliveries or flags that select them." })
+        return yield* new CommandFailed({
+          message: "Use either ids of deliveries or flags that select them, not both.",
+        })
       }
       const client = yield* ManagementClient
       const org = yield* organization
@@ -101,14 +103,14 @@ const status = Command.make(
       ]]),
     )
   }),
-).pipe(Command.withDescription("Counts by state, the age of the oldest due, and the present rate"))
+).pipe(Command.withDescription("Show counts by state, the age of the oldest due message, and the current rate"))
 
 const perMinute = (count: number, minutes: number) => Math.round(10 * count / minutes) / 10
 
 const rates = Command.make(
   "rates",
   {
-    hours: Flag.Int("hours").pipe(Flag.withDescription("The last hours, 1 to 840"), Flag.withDefault(1)),
+    hours: Flag.Int("hours").pipe(Flag.withDescription("Length of the period, 1 to 840 hours"), Flag.withDefault(1)),
   },
   Effect.fnUntraced(function* ({ hours }) {
     const client = yield* ManagementClient
@@ -128,7 +130,7 @@ const rates = Command.make(
           queued,
           oldest_due_seconds === null ? null : Math.round(oldest_due_seconds),
         ]),
-      ) + "\n\nUTC. * This stretch has not ended.",
+      ) + "\n\nUTC. * Not ended yet.",
     )
   }),
 ).pipe(Command.withDescription("Show messages sent, failed and retried per minute, and the queue length, over time"))
@@ -139,8 +141,8 @@ export const deliverCommand = Command.make("deliver").pipe(
   Command.withSubcommands([
     list,
     show,
-    each("cancelDelivery", "cancel", "Keep queued messages from leaving: by their ids, or all that flags select"),
-    each("retryDelivery", "retry", "Queue failed messages again: by their ids, or all that flags select"),
+    each("cancelDelivery", "cancel", "Cancel queued messages: by their ids, or all that match the flags"),
+    each("retryDelivery", "retry", "Queue failed messages again: by their ids, or all that match the flags"),
     status,
     rates,
   ]),

@@ -30,7 +30,7 @@ const list = Command.make(
     yield* print(
       keys,
       keys.length === 0
-        ? `${connection} has no DKIM key; \`parlance connection dkim make ${connection}\` makes one`
+        ? `${connection} has no DKIM key. Create one with \`parlance connection dkim make ${connection}\`.`
         : table(
           ["selector", "domain", "bits", "signs", "record"],
           keys.map((key) => [key.selector, key.domain, key.bits, key.signing, key.record.name]),
@@ -44,15 +44,15 @@ const make = Command.make(
   {
     connection,
     domain: Flag.String("domain").pipe(
-      Flag.withDescription("The domain that signs; the domain of the sender unless given"),
+      Flag.withDescription("The signing domain. Default: the domain of the sender"),
       Flag.optional,
     ),
     selector: Flag.String("selector").pipe(
-      Flag.withDescription("The name of the key below the domain; chosen unless given"),
+      Flag.withDescription("The name of the key below the domain. Default: a new name"),
       Flag.optional,
     ),
     keyStdin: Flag.Boolean("key-stdin").pipe(
-      Flag.withDescription("Import a private key (RSA, PEM) from standard input instead of making one"),
+      Flag.withDescription("Import a private key (RSA, PEM) from standard input instead of creating one"),
       Flag.withDefault(false),
     ),
   },
@@ -68,12 +68,12 @@ const make = Command.make(
     })
     yield* print(
       key,
-      `${keyText(key)}\nPublish this record, then let the key sign with ` +
+      `${keyText(key)}\nPublish this record, then start signing with ` +
         `\`parlance connection dkim sign ${connection} ${key.selector}\`. The private key is stored and never shown.`,
     )
   }),
 ).pipe(
-  Command.withDescription("Make or import a DKIM key, and show the DNS record to publish"),
+  Command.withDescription("Create or import a DKIM key, and show the DNS record to publish"),
   Command.withExamples([{ command: "parlance connection dkim make main" }, {
     command: "parlance connection dkim make main --domain shop.example --selector s1 --key-stdin < private.pem",
   }]),
@@ -110,7 +110,7 @@ const sign = Command.make(
     connection,
     selector,
     unchecked: Flag.Boolean("unchecked").pipe(
-      Flag.withDescription("Also where the record is not found in DNS"),
+      Flag.withDescription("Sign even if the record is not found in DNS"),
       Flag.withDefault(false),
     ),
   },
@@ -118,7 +118,7 @@ const sign = Command.make(
     const key = yield* changed(connection, selector, { signing: true, unchecked })
     yield* print(key, `${connection} signs with ${key.selector} of ${key.domain} from now on`)
   }),
-).pipe(Command.withDescription("Sign with a key, once its record is found in DNS"))
+).pipe(Command.withDescription("Sign with a key. Its record must be in DNS"))
 
 const stop = Command.make(
   "stop",
@@ -127,7 +127,7 @@ const stop = Command.make(
     const key = yield* changed(connection, selector, { signing: false })
     yield* print(key, `${connection} no longer signs with ${key.selector}`)
   }),
-).pipe(Command.withDescription("Send unsigned"))
+).pipe(Command.withDescription("Stop signing with a key"))
 
 const remove = Command.make(
   "remove",
@@ -137,7 +137,7 @@ const remove = Command.make(
     yield* client.deliverability.deleteDkimKey({ params: { org: yield* organization, connection, selector } })
     yield* print(
       { connection, selector, removed: true },
-      `Removed the key ${selector}. Leave its record in DNS for some days, for messages that are under way`,
+      `Removed the key ${selector}. Leave its record in DNS for some days, so that receivers can verify messages in transit`,
     )
   }),
 ).pipe(Command.withDescription("Remove a key"))

@@ -8,8 +8,8 @@ import { table } from "./Table.ts"
 const list = Command.make(
   "list",
   {
-    trackingId: Flag.String("tracking-id").pipe(Flag.withDescription("Only events attributed to it"), Flag.optional),
-    after: Flag.String("after").pipe(Flag.withDescription("Where the page before ended"), Flag.optional),
+    trackingId: Flag.String("tracking-id").pipe(Flag.withDescription("Only events of this decision"), Flag.optional),
+    after: Flag.String("after").pipe(Flag.withDescription("The value that the previous page printed"), Flag.optional),
     limit: Flag.Int("limit").pipe(Flag.withDescription("1 to 1,000"), Flag.withDefault(50)),
   },
   Effect.fnUntraced(function* ({ after, limit, trackingId }) {
@@ -41,7 +41,7 @@ const list = Command.make(
       ].join("\n"),
     )
   }),
-).pipe(Command.withDescription("List normalized events in the order in which they came in"))
+).pipe(Command.withDescription("List normalized events in the order of arrival"))
 
 /** `parlance event …` */
 export const eventCommand = Command.make("event").pipe(

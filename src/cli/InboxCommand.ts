@@ -7,7 +7,7 @@ import { organization, print } from "./Root.ts"
 import { table } from "./Table.ts"
 
 const source = Flag.String("source").pipe(
-  Flag.withDescription("Where it came in: events, a platform's segment, or mail. Default: anywhere"),
+  Flag.withDescription("The source: events, mail, or the path segment of a platform. Default: all"),
   Flag.optional,
 )
 
@@ -68,7 +68,7 @@ const list = Command.make(
       "not understood",
       "not used",
     ]
-    const nothing = all ? "Nothing has come in" : "There is nothing that was not understood"
+    const nothing = all ? "The inbox is empty" : "All webhook bodies and mails were understood"
     yield* print(inbox, rows.length === 0 ? nothing : table(columns, rows))
   }),
 ).pipe(Command.withDescription("List webhook bodies and mails that were not understood"))
@@ -89,12 +89,12 @@ const replay = Command.make(
         first!(id),
       )
     }
-    yield* print({ replayed: ids }, `Looked at again: ${ids.join(", ")}`)
+    yield* print({ replayed: ids }, `Replayed: ${ids.join(", ")}`)
   }),
 ).pipe(Command.withDescription("Replay bodies. Events that were already counted are not counted twice"))
 
 /** `parlance inbox …` */
 export const inboxCommand = Command.make("inbox").pipe(
-  Command.withDescription("Webhook bodies and mails as they came in"),
+  Command.withDescription("Webhook bodies and mails as they were received"),
   Command.withSubcommands([list, replay]),
 )

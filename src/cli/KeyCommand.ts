@@ -9,7 +9,7 @@ import { table } from "./Table.ts"
 
 const rateLimit = Flag.String("rate-limit").pipe(
   Flag.withDescription(
-    "How often it may be used, such as 100/second or 5000/minute; `default`: as KEY_RATE_LIMIT says",
+    "Rate limit, such as 100/second or 5000/minute; default: KEY_RATE_LIMIT",
   ),
   Flag.optional,
 )
@@ -21,8 +21,8 @@ const limitIn = Effect.fnUntraced(function* (text: Option.Option<string>) {
   const limit = parseRateLimit(text.value)
   return limit === undefined
     ? yield* new CommandFailed({
-      message: `--rate-limit ${text.value}: write a limit such as 100/second or 5000/minute, of 1 to 1,000,000 ` +
-        "requests, or default.",
+      message: `--rate-limit ${text.value}: must be a limit such as 100/second or 5000/minute, with 1 to 1,000,000 ` +
+        "requests, or the word default.",
     })
     : { rate_limit: limit }
 })
@@ -42,7 +42,7 @@ const create = Command.make(
       Flag.optional,
     ),
     expiresAt: Flag.String("expires-at").pipe(
-      Flag.withDescription("When it ends, ISO 8601, such as 2027-01-01T00:00:00Z. Default: never"),
+      Flag.withDescription("Expiry in ISO 8601, such as 2027-01-01T00:00:00Z. Default: never"),
       Flag.optional,
     ),
     rateLimit,
@@ -57,9 +57,9 @@ const create = Command.make(
       ...(yield* limitIn(rateLimit)),
     })
     const key = yield* client.keys.createKey({ params: { org: yield* organization }, payload })
-    yield* print(key, `${key.key}\n\nThis is the only time the key is shown. Its id is ${key.id}.`)
+    yield* print(key, `${key.key}\n\nThe key is shown only this once. Its id is ${key.id}.`)
   }),
-).pipe(Command.withDescription("Make an API key; its value is shown once"))
+).pipe(Command.withDescription("Create an API key; its value is shown once"))
 
 const list = Command.make(
   "list",
@@ -102,7 +102,7 @@ const update = Command.make(
     })
     const key = yield* client.keys.updateKey({ params: { org: yield* organization, key: id }, payload })
     const limit = key.rate_limit === null ? "the default limit" : `a limit of ${formatRateLimit(key.rate_limit)}`
-    yield* print(key, `${key.id} (${key.name}) has ${limit}; it holds everywhere within 5 seconds`)
+    yield* print(key, `${key.id} (${key.name}) has ${limit}; it applies on every node within 5 seconds`)
   }),
 ).pipe(Command.withDescription("Change the name or the limit of an API key"))
 
@@ -114,7 +114,7 @@ const revoke = Command.make(
     yield* client.keys.revokeKey({ params: { org: yield* organization, key: id } })
     yield* print({ id, revoked: true }, `Revoked ${id}; it stops working everywhere within 5 seconds`)
   }),
-).pipe(Command.withDescription("End an API key"))
+).pipe(Command.withDescription("Revoke an API key"))
 
 /** `parlance key …` */
 export const keyCommand = Command.make("key").pipe(

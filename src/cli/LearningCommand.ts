@@ -26,7 +26,7 @@ const resume = Command.make(
     yield* client.learning.resumeLearning({ params: { org: yield* organization, template } })
     yield* print(
       { resumed: template },
-      `Learning of ${template} is resumed. See \`parlance learning stopped\` in a minute.`,
+      `Learning of ${template} is resumed. Check \`parlance learning stopped\` in a minute.`,
     )
   }),
 ).pipe(Command.withDescription("Resume the learning of a template"))

@@ -47,7 +47,7 @@ const describe = (organizations: ReadonlyArray<Organization>) =>
     ]),
   )
 
-const slug = Argument.String("slug").pipe(Argument.withDescription("The organization's name in paths"))
+const slug = Argument.String("slug").pipe(Argument.withDescription("The organization's slug, used in API paths"))
 const timeZone = Flag.String("time-zone").pipe(
   Flag.withDescription("IANA time zone, such as Europe/Berlin"),
   Flag.optional,
@@ -55,7 +55,7 @@ const timeZone = Flag.String("time-zone").pipe(
 
 const create = Command.make(
   "create",
-  { slug, name: Flag.String("name").pipe(Flag.withDescription("Name for people"), Flag.optional), timeZone },
+  { slug, name: Flag.String("name").pipe(Flag.withDescription("Display name"), Flag.optional), timeZone },
   Effect.fnUntraced(function* ({ name, slug, timeZone }) {
     const client = yield* ManagementClient
     const payload = yield* decodeInput(OrganizationInput, {
@@ -66,7 +66,7 @@ const create = Command.make(
     const organization = yield* client.organizations.createOrganization({ payload })
     yield* print(organization, `Created organization ${organization.slug}`)
   }),
-).pipe(Command.withDescription("Make an organization"))
+).pipe(Command.withDescription("Create an organization"))
 
 const list = Command.make(
   "list",
@@ -134,7 +134,7 @@ const update = Command.make(
     ),
     trackingUrl: Flag.String("tracking-url").pipe(
       Flag.withDescription(
-        "Where tracked links begin, a domain that leads to this service; with --tracking. Without it: TRACKING_URL",
+        "Address of tracked links, on a domain that points to this service; with --tracking. Default: TRACKING_URL",
       ),
       Flag.optional,
     ),
@@ -146,23 +146,23 @@ const update = Command.make(
       Flag.optional,
     ),
     horizon: Flag.Finite("delay-horizon-hours").pipe(
-      Flag.withDescription("How far from now a send time lies at most, 1 to 168"),
+      Flag.withDescription("Maximum number of hours until a send time, 1 to 168"),
       Flag.optional,
     ),
     quiet: Flag.String("quiet-hours").pipe(
-      Flag.withDescription("When nothing is sent on the recipient's clocks, such as 21:00-08:00; none: never quiet"),
+      Flag.withDescription("Quiet hours in the recipient's local time, such as 21:00-08:00, or none"),
       Flag.optional,
     ),
     days: Flag.String("allowed-days").pipe(
-      Flag.withDescription("Days on which may be sent, such as mon,tue,wed; all: every day"),
+      Flag.withDescription("Allowed sending days, such as mon,tue,wed, or all"),
       Flag.optional,
     ),
     retention: Flag.Int("retention-days").pipe(
-      Flag.withDescription("For how many days decisions and events are kept, 200 to 3650"),
+      Flag.withDescription("Days to keep decisions and events, 200 to 3650"),
       Flag.optional,
     ),
     inboxRetention: Flag.Int("inbox-retention-days").pipe(
-      Flag.withDescription("For how many days received bodies are kept that were understood, 1 to 365"),
+      Flag.withDescription("Days to keep webhook bodies that were understood, 1 to 365"),
       Flag.optional,
     ),
     secondFactor: Flag.Literals("require-second-factor", ["true", "false"]).pipe(
@@ -170,11 +170,11 @@ const update = Command.make(
       Flag.optional,
     ),
     suppression: Flag.Literals("suppression", ["true", "false"]).pipe(
-      Flag.withDescription("Whether nothing is sent to addresses on the suppression list"),
+      Flag.withDescription("Whether Deliver refuses addresses on the suppression list"),
       Flag.optional,
     ),
     softBounces: Flag.String("soft-bounce-limit").pipe(
-      Flag.withDescription("Soft bounces in a row after which an address is suppressed, 1 to 100; none: never"),
+      Flag.withDescription("Consecutive soft bounces that suppress an address, 1 to 100, or none"),
       Flag.optional,
     ),
   },
@@ -233,7 +233,7 @@ const describeUsage = (usage: Usage) => {
       ? `Webhook bodies stored on ${day} (UTC): ${formatBytes(used)}, without a quota`
       : `Webhook bodies stored on ${day} (UTC): ${formatBytes(used)} of ${formatBytes(quota)} ` +
         `(${Math.floor(100 * used / quota)} %), until ${resets_at}`,
-    ...(refused > 0 ? [`Refused for the quota: ${refused} bodies`] : []),
+    ...(refused > 0 ? [`Refused because of the quota: ${refused} bodies`] : []),
   ].join("\n")
 }
 
@@ -253,7 +253,7 @@ const quota = Command.make(
     slug,
     bytes: Flag.String("webhook-daily-bytes").pipe(
       Flag.withDescription(
-        "Bytes of webhook bodies it may store in a day (UTC), such as 20GiB; default: as the installation",
+        "Maximum size of webhook bodies per day (UTC), such as 20GiB; default: the setting of the installation",
       ),
     ),
   },

@@ -12,7 +12,7 @@ const erase = Command.make(
     user: Flag.String("user").pipe(Flag.withDescription("The user's id as callers give it"), Flag.optional),
     email: Flag.String("email").pipe(Flag.withDescription("The e-mail address"), Flag.optional),
     yes: Flag.Boolean("yes").pipe(
-      Flag.withDescription("It cannot be undone; say that you know"),
+      Flag.withDescription("Confirm the erasure, which cannot be undone"),
       Flag.withDefault(false),
     ),
   },
@@ -41,9 +41,11 @@ const erase = Command.make(
     yield* print(
       report,
       [
-        erased.length === 0 ? "Nothing was known under that name." : table(["erased", "count"], erased),
+        erased.length === 0
+          ? "No data found for this person. Check the exact spelling."
+          : table(["erased", "count"], erased),
         table(["kept", "count", "why"], kept),
-        "Counts of variants are as they were.",
+        "Counts of variants are unchanged.",
       ].join("\n\n"),
     )
   }),

@@ -14,7 +14,7 @@ export const rebuildCommand = Command.make(
   {
     template: Flag.String("template").pipe(Flag.withDescription("Only this template"), Flag.optional),
     check: Flag.Boolean("check").pipe(
-      Flag.withDescription("Compare only, write nothing; ends with status 1 where counts differ"),
+      Flag.withDescription("Only compare; exits with 1 if counts differ"),
       Flag.withDefault(false),
     ),
   },
@@ -28,9 +28,9 @@ export const rebuildCommand = Command.make(
     const count = result.differences.length
     const summary = `${result.decisions} decisions in ${result.templates} templates: ` +
       (count === 0
-        ? "every count was right"
+        ? "all counts were correct"
         : `${count === 1000 ? "1,000 or more counts" : count === 1 ? "1 count" : `${count} counts`} differed` +
-          (result.written ? ", now put right" : ""))
+          (result.written ? ` and ${count === 1 ? "was" : "were"} corrected` : ""))
     const rows = result.differences.slice(0, shown).map((one) => [
       one.template_id,
       one.copy_id,
@@ -44,9 +44,9 @@ export const rebuildCommand = Command.make(
     const parts = [summary]
     if (result.even_split_differences > 0) {
       parts.push(
-        `Decisions weighted to an even choice: ${result.even_split_differences} sums ${
-          result.written ? "were" : "are"
-        } not as decisions and events have them now, for example because of outcomes reported late.`,
+        `Decisions weighted to a random split: ${result.even_split_differences} sums ${
+          result.written ? "differed" : "differ"
+        } from the stored decisions and events, for example because outcomes were reported late.`,
       )
     }
     if (count > 0) {
@@ -54,7 +54,7 @@ export const rebuildCommand = Command.make(
     }
     if (result.faults.length > 0) {
       parts.push(
-        "These templates could not be rebuilt and are as they were:",
+        "These templates could not be rebuilt and are unchanged:",
         table(["template", "reason"], result.faults.map(({ reason, template_id }) => [template_id, reason])),
       )
     }

@@ -24,20 +24,37 @@ const messageOfResponse = Effect.fnUntraced(function* (response: HttpClientRespo
   const text = problemText(problem)
   if (status === 503) {
     const seconds = /^\d+$/.exec(headers["retry-after"] ?? "")?.[0]
-    return `${text ?? "The service answered 503, it takes no requests now"}: try again ` +
+    return `${(text ?? "The service answered 503: it accepts no requests now").replace(/\.$/, "")}. Try again ` +
       (seconds === undefined ? "later." : `in ${seconds} s.`)
   }
-  return text ?? `The service answered ${status}, which it should not have; ` +
-      `its logs say why under the request id ${headers["x-request-id"]}.`
+  return text ??
+    `The service answered with the unexpected status ${status}. ` +
+      `Look up the request id ${headers["x-request-id"]} in its logs.`
 })
+
+/** The base URL of requests that this process answers itself, on the store of the settings. No network is involved. */
+export const inProcessUrl = "http://parlance.local"
+
+/** The message of the first cause of an error. */
+const firstCause = (error: unknown): string => {
+  const cause = member(error, "cause")
+  if (cause !== undefined && cause !== null && cause !== error) return firstCause(cause)
+  const message = member(error, "message")
+  return (typeof message === "string" && message !== "" ? message : String(error)).replace(/\.$/, "")
+}
+
+/** The text about a request without a response. */
+const messageOfRequest = ({ reason, request }: HttpClientError.HttpClientError): string =>
+  request.url.startsWith(inProcessUrl)
+    ? `The command failed within this process: ${firstCause(reason)}. ` +
+      "Check that the database of DATABASE_URL or DATA_DIR is available, then repeat the command."
+    : `The service at ${new URL(request.url).origin} did not answer: ${firstCause(reason)}. ` +
+      "Check that it runs and that PARLANCE_URL is its address."
 
 /** The text of an error for people: its cause, its place, and the next step. */
 export const messageOf = (error: unknown): Effect.Effect<string> => {
   if (HttpClientError.isHttpClientError(error)) {
-    return error.response !== undefined ? messageOfResponse(error.response) : Effect.succeed(
-      `The service did not answer: ${error.message}. ` +
-        "Is it running? Without PARLANCE_URL the command works on DATA_DIR or DATABASE_URL itself.",
-    )
+    return error.response !== undefined ? messageOfResponse(error.response) : Effect.succeed(messageOfRequest(error))
   }
   const message = problemText(error) ?? member(error, "message")
   return Effect.succeed(typeof message === "string" && message !== "" ? message : String(error))

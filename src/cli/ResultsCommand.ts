@@ -12,7 +12,7 @@ export const resultsCommand = Command.make(
   {
     template: Argument.String("template").pipe(Argument.withDescription("The template's id")),
     lookbackDays: Flag.Finite("lookback-days").pipe(
-      Flag.withDescription("Only decisions of so many days, 1 to 365"),
+      Flag.withDescription("Length of the window, 1 to 365 days. Default: adaptive"),
       Flag.optional,
     ),
     offsetDays: Flag.Finite("offset-days").pipe(
@@ -24,15 +24,15 @@ export const resultsCommand = Command.make(
       Flag.between(0, 20),
     ),
     series: Flag.Boolean("series").pipe(
-      Flag.withDescription("How they did over time instead: traffic, rates, who was probably best, and the gain"),
+      Flag.withDescription("Show traffic, rates, the probability of being best and the gain over time instead"),
       Flag.withDefault(false),
     ),
     sendTimes: Flag.Boolean("send-times").pipe(
-      Flag.withDescription("When the people who get it look at their messages instead, by hour of the week"),
+      Flag.withDescription("Show engagement by hour of the week instead"),
       Flag.withDefault(false),
     ),
     segments: Flag.Boolean("segments").pipe(
-      Flag.withDescription("Also a table for every value of every attribute that is learned from"),
+      Flag.withDescription("Also print a table for each attribute value"),
       Flag.withDefault(false),
     ),
   },
@@ -58,7 +58,7 @@ export const resultsCommand = Command.make(
     yield* print(results, resultsText(results, { segments }))
   }),
 ).pipe(
-  Command.withDescription("How the variants of a template do, and whether one has won"),
+  Command.withDescription("Show the results of the variants of a template and the winner, if there is one"),
   Command.withExamples([
     { command: "parlance results abandoned-cart" },
     { command: "parlance results abandoned-cart --lookback-days 30 --segment plan=pro --segments" },

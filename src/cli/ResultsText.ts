@@ -169,9 +169,9 @@ export const winnerSentence = (results: Pick<TemplateResults, "objective" | "var
       return `${sure}${since}: ${winner.copy_id}. ${now}`
     }
     case "no_difference":
-      return `No meaningful difference${since}: whichever variant is chosen, less than ${
+      return `No meaningful difference${since}: whichever variant you ship, you risk less than ${
         percent(stoppingRule.loss)
-      } of its rate can be lost.`
+      } of its rate.`
     case "undecided": {
       const active = variants.filter(({ status }) => status === "active")
       if (active.length === 0) return "Undecided: no variant is active now."
@@ -182,7 +182,7 @@ export const winnerSentence = (results: Pick<TemplateResults, "objective" | "var
             return [`${stoppingRule.days} days of data (${days(winner.days)} so far)`]
           case "sends":
             return [
-              `${stoppingRule.maturedSends} matured sends of ${leader ?? "a leader"} (${
+              `${stoppingRule.maturedSends} matured decisions for ${leader ?? "a leader"} (${
                 Math.floor(winner.matured_sends)
               } so far)`,
             ]
@@ -210,7 +210,7 @@ const objectiveText = (objective: Objective): string =>
 const windowText = ({ from, half_life_days, lookback_days, mode, to }: TemplateResults["window"]): string => {
   const date = (time: string) => `${time.slice(0, 10)} ${time.slice(11, 16)}`
   return mode === "adaptive"
-    ? `180 days; in rates an outcome counts half after ${Math.round(half_life_days ?? 0)} days`
+    ? `180 days; older outcomes count less (half after ${Math.round(half_life_days ?? 0)} days)`
     : `${lookback_days} days, ${date(from)} to ${date(to)} UTC`
 }
 
@@ -238,7 +238,7 @@ export const timingText = (
   const rate = ({ rate, sends }: typeof followed) => rate === null ? "none" : `${percent(rate)} of ${sends}`
   const points = (share: number) => `${share < 0 ? "" : "+"}${(100 * share).toFixed(1)}`
   return [
-    `Send times: engaged with ${rate(followed)} sent as advised, ${rate(explored)} sent at times drawn evenly, ${
+    `Send times: engaged with ${rate(followed)} sent at recommended times, ${rate(explored)} at random times, ${
       rate(missed)
     } sent otherwise${
       gain === null
@@ -255,9 +255,9 @@ export const holdoutLines = (holdout: TimedTemplateResults["holdout"]): Readonly
   if (holdout === null) return []
   const { content, control, copy_id, outcomes, running, share, treated } = holdout
   const about = `Holdout of ${percent(share)}${running ? "" : ", which has ended"}, ${
-    content === "even" ? "with an even choice" : content === "fixed" ? `with ${copy_id}` : "without a message"
+    content === "even" ? "with a random split" : content === "fixed" ? `with ${copy_id}` : "without a message"
   }`
-  if (treated + control === 0) return [`${about}: no decision of it is four days old yet.`]
+  if (treated + control === 0) return [`${about}: no results yet. Decisions count once they are four days old.`]
   const points = (share: number) => `${share < 0 ? "" : "+"}${(100 * share).toFixed(2)}`
   const rate = ({ rate }: typeof outcomes[number]["treated"], decisions: number) =>
     rate === null ? "none" : `${percent(rate)} of ${decisions}`
@@ -292,7 +292,7 @@ export const componentLines = (components: TemplateResults["components"]): Reado
       ]),
     ),
     "",
-    "Effects of components are on the rate, against the average of their kind. In simulations the intervals held the true",
+    "Effects of components on the rate, compared with the average of their kind. In simulations the intervals held the true",
     "effect in 95 % or more of the cases with effects of up to about 30 %, and in 81 % with effects twice as strong.",
   ]
 }
@@ -314,11 +314,11 @@ export const resultsText = (
     "",
     `Rates are ${objectiveText(objective)} per decision${
       variants.some(({ voided }) => voided > 0) ? " that was not voided" : ""
-    }: raw as counted so far, beside it the model's estimate.`,
+    }: raw as counted so far, next to the model's estimate.`,
     "Intervals are conservative: they hold the true rate in 95 % or more of the cases.",
     ...(apart.length > 0 ? [`Not in the table: ${list(apart)}.`] : []),
     ...(decisions === 0 && restricted
-      ? ["No decision was made in this segment. Without --segment, --segments names those there are."]
+      ? ["There are no decisions in this segment. List the segments with --segments, without --segment."]
       : []),
     ...(variants.length === 0 ? [] : [winnerSentence(results)]),
     ...(results.timing === undefined ? [] : timingText(results.timing)),

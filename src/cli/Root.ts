@@ -12,8 +12,8 @@ export const organization = Effect.gen(function* () {
   if (organizations.length === 1) return organizations[0]!.slug
   return yield* new CommandFailed({
     message: organizations.length === 0
-      ? "There is no organization yet: make one with `parlance org create SLUG --name NAME`."
-      : `Name the organization with --org, one of: ${organizations.map(({ slug }) => slug).join(", ")}`,
+      ? "There is no organization yet. Create one with `parlance org create SLUG --name NAME`."
+      : `There are several organizations. Choose one with --org: ${organizations.map(({ slug }) => slug).join(", ")}`,
   })
 })
 

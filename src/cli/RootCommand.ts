@@ -5,9 +5,9 @@ export const root = Command.make("parlance").pipe(
   Command.withSharedFlags({
     json: Flag.Boolean("json").pipe(Flag.withDescription("Print JSON instead of tables"), Flag.withDefault(false)),
     org: Flag.String("org").pipe(
-      Flag.withDescription("Organization; needed where there are several"),
+      Flag.withDescription("Slug of the organization; required if there are several"),
       Flag.optional,
     ),
   }),
-  Command.withDescription("Personalized content: selects, renders and learns"),
+  Command.withDescription("Content personalization: chooses and renders variants, and learns which work best"),
 )

@@ -12,7 +12,7 @@ const list = Command.make(
     const { messages } = yield* client.sandbox.listSinkMessages({ params: { org: yield* organization } })
     yield* print(
       messages,
-      messages.length === 0 ? "There are no messages" : table(
+      messages.length === 0 ? "No messages" : table(
         ["id", "received", "kind", "to", "template", "variant", "subject"],
         messages.map((one) => [
           one.id,
@@ -26,7 +26,7 @@ const list = Command.make(
       ),
     )
   }),
-).pipe(Command.withDescription("List the messages that sinks took, the latest first"))
+).pipe(Command.withDescription("List sandbox messages, newest first"))
 
 const show = Command.make(
   "show",
@@ -38,7 +38,7 @@ const show = Command.make(
     const fault = message.fault === null ? [] : [message.fault, ""]
     yield* print(message, [...fault, ...headers, "", message.text ?? JSON.stringify(message.vars, null, 2)].join("\n"))
   }),
-).pipe(Command.withDescription("Show the headers and the plain text of a message; with --json all of it"))
+).pipe(Command.withDescription("Show the headers and the plain text of a message; with --json, all of it"))
 
 const clear = Command.make(
   "clear",
@@ -48,10 +48,10 @@ const clear = Command.make(
     const { removed } = yield* client.sandbox.clearSinkMessages({ params: { org: yield* organization } })
     yield* print({ removed }, `Removed ${removed} messages`)
   }),
-).pipe(Command.withDescription("Remove all messages that sinks took"))
+).pipe(Command.withDescription("Remove all sandbox messages"))
 
 /** `parlance sandbox …` */
 export const sandboxCommand = Command.make("sandbox").pipe(
-  Command.withDescription("Messages that sinks took: those of test keys, and of connections of the platform sink"),
+  Command.withDescription("Messages that were not sent: from test keys, and through sink connections"),
   Command.withSubcommands([list, show, clear]),
 )

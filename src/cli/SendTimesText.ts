@@ -12,11 +12,11 @@ const placeOf = (best: TemplateSendTimes["best"]) =>
 const bestText = (best: TemplateSendTimes["best"]) =>
   best === null || best.certain
     ? `Best: ${placeOf(best)}.`
-    : `The hours do not differ by more than chance so far. Highest: ${placeOf(best)}.`
+    : `So far the hours differ only by chance. Highest: ${placeOf(best)}.`
 
 const nothing: { readonly [basis in TemplateSendTimes["basis"]]?: string } = {
-  learning: "The people of the organization are being counted: ask again in a few seconds.",
-  default: "Nothing is known yet of when people look at their messages.",
+  learning: "Send times are being calculated. Repeat the command in a few seconds.",
+  default: "There is no data yet about when people engage with messages.",
 }
 
 /** A row for each hour of the day, with hours in which sending is not allowed in brackets; then the variants. */
@@ -29,7 +29,7 @@ export const sendTimesText = (found: TemplateSendTimes): string => {
     const cell = ({ allowed, engaged }: (typeof hours)[number]) =>
       allowed === 0 ? `(${percent(engaged)})` : percent(engaged)
     lines.push(
-      `${template_id}: share of messages expected to be engaged with, by the hour they are sent in, ${time_zone} or the recipient's zone.`,
+      `${template_id}: expected share of messages with engagement, by hour of sending in the recipient's time zone, or ${time_zone} if unknown.`,
       "",
       table(
         ["hour", ...dayNames],
@@ -39,9 +39,9 @@ export const sendTimesText = (found: TemplateSendTimes): string => {
         ]),
       ),
       "",
-      `In brackets: quiet hours and days on which may not be sent. ${bestText(best)}`,
+      `In brackets: quiet hours and days without sending. ${bestText(best)}`,
       `Learned from ${known.touches} messages with ${known.engagements} engagements${
-        basis === "template" ? "" : " of the whole organization; of the template nothing is known yet"
+        basis === "template" ? "" : " of the whole organization; there is no data for the template yet"
       }.`,
     )
     if (variants.length > 0) {

@@ -14,11 +14,11 @@ const weightedGainLines = (gain: TemplateSeries["weighted_gain"]): ReadonlyArray
   const day = (time: string) => time.slice(0, 10)
   const lastDay = new Date(Date.parse(gain.to) - 1).toISOString()
   return [
-    `By the recorded propensities, without the model: ${worth(gain.gained)} (${worth(gain.interval[0])} to ${
-      worth(gain.interval[1])
-    }) for ${gain.decisions} decisions of ${day(gain.from)} to ${
+    `Measured from the recorded probabilities of the choices, without the model: ${worth(gain.gained)} (${
+      worth(gain.interval[0])
+    } to ${worth(gain.interval[1])}) for ${gain.decisions} decisions of ${day(gain.from)} to ${
       day(lastDay)
-    }, with outcomes of four days; by the model ${worth(gain.model)} for these days.`,
+    }, counting outcomes within four days. The model estimates ${worth(gain.model)} for these days.`,
   ]
 }
 
@@ -28,7 +28,7 @@ export const seriesText = (series: TemplateSeries): string => {
   if (points.length === 0) return `${template_id}: no decisions in this window.`
   const rate = (value: number) => typeof objective === "string" ? percent(value) : value.toPrecision(3)
   return [
-    `${template_id} by ${step}, UTC. Of each variant: its share of the traffic, its rate and its probability of being best so far.`,
+    `${template_id} by ${step}, UTC. For each variant: share of traffic, rate, and probability of being best so far.`,
     "",
     table(
       ["until", "decisions", ...variants, "gain so far", "95 % interval"],
@@ -45,7 +45,7 @@ export const seriesText = (series: TemplateSeries): string => {
       ]),
     ),
     "",
-    "The gain is in outcomes beyond those of an even choice among the variants. Intervals are conservative: they hold the true",
+    "The gain is the number of outcomes beyond those of a random split of the variants. Intervals are conservative: they hold the true",
     "value in 95 % or more of the cases.",
     ...weightedGainLines(weighted_gain),
     ...(points.some(({ complete }) => !complete) ? ["* Outcomes are still coming in."] : []),

@@ -104,8 +104,8 @@ export const replayLog = Effect.fnUntraced(
     const { log, reachHours } = settled(drawn, yield* Clock.currentTimeMillis)
     if (log.length < smallestSample) {
       return yield* new CommandFailed({
-        message: `${log.length} decisions of ${template} were drawn by known weights and are older than ` +
-          `${reachHours} hours, when 99 % of their outcomes have come; below ${smallestSample} nothing can be said.`,
+        message: `${log.length} decisions of ${template} were chosen with known weights and are older than ` +
+          `${reachHours} hours, when 99 % of their outcomes have arrived. At least ${smallestSample} are needed.`,
       })
     }
     const asLogged = logged(log)
@@ -151,14 +151,14 @@ export const replayLog = Effect.fnUntraced(
           ],
         ),
         "",
-        "Each policy learned from the log in the order of time and was asked for its weights at every decision.",
+        "Each policy learned from the log in chronological order and gave its weights for every decision.",
         ...(ownChoices === log.length
           ? []
-          : [`"as logged" is without the ${log.length - ownChoices} decisions for people held out.`]),
+          : [`"as logged" excludes the ${log.length - ownChoices} decisions of the holdout.`]),
         `${
           drawn.length - log.length
-        } decisions younger than ${reachHours} hours are left out: less than 99 % of their outcomes ` +
-        "have come.",
+        } decisions younger than ${reachHours} hours are left out, because less than 99 % of their outcomes ` +
+        "have arrived.",
         `– means that the log supports no statement: an effective sample below ${smallestSample}.`,
       ].join("\n"),
     )
@@ -237,7 +237,7 @@ const simulate = Effect.fnUntraced(function* (scenario: Scenario, seeds: number,
         ],
       ),
       "",
-      "The possible gain lies between choosing evenly and the best variant for every single user; ± 95 % over the worlds.",
+      "The possible gain is the difference between a random split and the best variant for each user. ± is the 95 % interval over the worlds.",
     ].join("\n"),
   )
 })
@@ -255,26 +255,26 @@ export const simulateCommand = Command.make(
       Flag.optional,
     ),
     seeds: Flag.Int("seeds").pipe(
-      Flag.withDescription("With --scenario: how many such worlds, 1 to 1,000. Default 5"),
+      Flag.withDescription("With --scenario: number of simulated worlds, 1 to 1,000. Default: 5"),
       Flag.withDefault(5),
     ),
     days: Flag.Finite("days").pipe(
-      Flag.withDescription("With --scenario: days instead of those of the file, 1 to 3,650"),
+      Flag.withDescription("With --scenario: number of days, 1 to 3,650. Default: that of the file"),
       Flag.optional,
     ),
     lookbackDays: Flag.Finite("lookback-days").pipe(
-      Flag.withDescription("With a template: only decisions of so many days"),
+      Flag.withDescription("With a template: only decisions of the last days"),
       Flag.optional,
     ),
     limit: Flag.Int("limit").pipe(
-      Flag.withDescription("With a template: decisions read at most. Default 200,000"),
+      Flag.withDescription("With a template: maximum number of decisions. Default: 200,000"),
       Flag.withDefault(200_000),
     ),
   },
   Effect.fnUntraced(function* ({ days, limit, lookbackDays, scenario, seeds, template }) {
     if (Option.isSome(scenario) === Option.isSome(template)) {
       return yield* new CommandFailed({
-        message: "Name either a template, whose log is replayed, or a world with --scenario FILE.",
+        message: "Give either a template, to replay its log, or a simulated world with --scenario FILE.",
       })
     }
     const outOfRange = (flag: string, range: string) => new CommandFailed({ message: `${flag} must be ${range}` })
@@ -294,7 +294,7 @@ export const simulateCommand = Command.make(
     }
   }),
 ).pipe(
-  Command.withDescription("Try policies in a world you describe, or on the logged decisions of a template"),
+  Command.withDescription("Compare policies in a simulated world or on the logged decisions of a template"),
   Command.withExamples([
     { command: "parlance simulate --scenario examples/scenarios/newsletter.yaml --seeds 10" },
     { command: "parlance simulate abandoned-cart --lookback-days 60" },

@@ -37,13 +37,13 @@ const textOf = (story: Story): string => {
   }
   if (story.loose.length > 0) parts.push("Events without a decision:", eventsText(story.loose))
   for (const { advised_at, basis, copy_id, given_at } of story.advice) {
-    parts.push(`Advised at ${given_at} to send ${copy_id} at ${advised_at} (by ${basis})`)
+    parts.push(`Recommended at ${given_at}: send ${copy_id} at ${advised_at} (based on ${basis})`)
   }
   for (const { address, reason, source, suppressed_at } of story.suppressions) {
     parts.push(`Suppressed since ${suppressed_at}: ${reason} of ${address ?? "an erased person"}, added by ${source}`)
   }
   if (story.next !== null) parts.push(`More with --after ${story.next}`)
-  return parts.length === 0 ? "Nothing is known by that name" : parts.join("\n")
+  return parts.length === 0 ? "Nothing found. Check the exact spelling" : parts.join("\n")
 }
 
 const eventsText = (events: Story["loose"]) =>
@@ -58,12 +58,12 @@ export const personShow = Command.make(
   {
     user: Flag.String("user").pipe(Flag.withDescription("The user's id as callers give it"), Flag.optional),
     email: Flag.String("email").pipe(Flag.withDescription("The e-mail address"), Flag.optional),
-    after: Flag.String("after").pipe(Flag.withDescription("Where the page before ended"), Flag.optional),
+    after: Flag.String("after").pipe(Flag.withDescription("The value that the previous page printed"), Flag.optional),
     limit: Flag.Int("limit").pipe(Flag.withDescription("Decisions, 1 to 100"), Flag.withDefault(20)),
   },
   Effect.fnUntraced(function* ({ after, email, limit, user }) {
     if (Option.isSome(user) === Option.isSome(email)) {
-      return yield* new CommandFailed({ message: "Name the person with either --user or --email." })
+      return yield* new CommandFailed({ message: "Select the person with either --user or --email." })
     }
     const client = yield* ManagementClient
     const story = yield* client.stories.findStory({
@@ -78,7 +78,9 @@ export const personShow = Command.make(
     yield* print(story, textOf(story))
   }),
 ).pipe(
-  Command.withDescription("Everything about a person: traits, decisions and why, messages, events and their effect"),
+  Command.withDescription(
+    "Show everything about a person: traits, decisions with reasons, messages, events and their effect",
+  ),
 )
 
 /** `parlance event story` */
@@ -94,7 +96,9 @@ export const eventStory = Command.make(
     yield* print(story, textOf(story))
   }),
 ).pipe(
-  Command.withDescription("Everything about a tracking id: the decision and why, the message, events and their effect"),
+  Command.withDescription(
+    "Show everything about a tracking id: the decision with its reason, the message, events and their effect",
+  ),
 )
 
 /** `parlance webhook events` */
@@ -112,7 +116,7 @@ export const webhookEvents = Command.make(
     })
     yield* print(
       events,
-      events.length === 0 ? "No events of late" : table(
+      events.length === 0 ? "No recent events" : table(
         ["occurred", "event", "machine", "tracking id", "user", "template", "variant", "status"],
         events.map((one) => [
           one.occurred_at,
@@ -127,4 +131,4 @@ export const webhookEvents = Command.make(
       ),
     )
   }),
-).pipe(Command.withDescription("The latest events of a source"))
+).pipe(Command.withDescription("List the latest events of a source"))

@@ -16,7 +16,7 @@ const describe = (suppressions: ReadonlyArray<Suppression>) =>
     suppressions.map((one) => [one.address ?? "(erased)", one.reason, one.suppressed_at, one.source]),
   )
 
-const address = Argument.String("address").pipe(Argument.withDescription("An e-mail address, in any case"))
+const address = Argument.String("address").pipe(Argument.withDescription("An e-mail address; case does not matter"))
 
 const reason = Flag.Literals("reason", SuppressionReason.literals).pipe(Flag.optional)
 
@@ -32,9 +32,9 @@ const list = Command.make(
       params: { org: yield* organization },
       query: { limit: String(limit), ...(Option.isSome(reason) ? { reason: reason.value } : {}) },
     })
-    yield* print(suppressions, suppressions.length === 0 ? "There are no such entries" : describe(suppressions))
+    yield* print(suppressions, suppressions.length === 0 ? "No matching entries" : describe(suppressions))
   }),
-).pipe(Command.withDescription("List the suppression list, the latest entries first"))
+).pipe(Command.withDescription("List suppressed addresses, newest first"))
 
 const show = Command.make(
   "show",
@@ -48,7 +48,7 @@ const show = Command.make(
 
 const add = Command.make(
   "add",
-  { address, reason: reason.pipe(Flag.withDescription("Default manual")) },
+  { address, reason: reason.pipe(Flag.withDescription("Default: manual")) },
   Effect.fnUntraced(function* ({ address, reason }) {
     const client = yield* ManagementClient
     const payload = yield* decodeInput(SuppressionInput, {
@@ -61,20 +61,20 @@ const add = Command.make(
     })
     yield* print(suppressions, describe(suppressions))
   }),
-).pipe(Command.withDescription("Put an address on the suppression list, and cancel its queued messages"))
+).pipe(Command.withDescription("Add an address to the suppression list and cancel its queued messages"))
 
 const remove = Command.make(
   "remove",
-  { address, reason: reason.pipe(Flag.withDescription("Only for this reason; default all")) },
+  { address, reason: reason.pipe(Flag.withDescription("Remove only entries with this reason. Default: all")) },
   Effect.fnUntraced(function* ({ address, reason }) {
     const client = yield* ManagementClient
     yield* client.suppressions.removeSuppression({
       params: { org: yield* organization, address },
       query: Option.isSome(reason) ? { reason: reason.value } : {},
     })
-    yield* print({ removed: address }, `Took ${address} off the suppression list`)
+    yield* print({ removed: address }, `Removed ${address} from the suppression list`)
   }),
-).pipe(Command.withDescription("Take an address off the suppression list"))
+).pipe(Command.withDescription("Remove an address from the suppression list"))
 
 /** Largest number of characters in one request, with room for UTF-8's further bytes. */
 const maxRequest = 250_000
@@ -133,13 +133,13 @@ const importFile = Command.make(
   }),
 ).pipe(
   Command.withDescription(
-    "Add addresses from CSV with the column address (or email), and perhaps reason, source and suppressed_at",
+    "Import addresses from CSV with a column address (or email) and, optionally, reason, source and suppressed_at",
   ),
 )
 
 const exportFile = Command.make(
   "export",
-  { out: Flag.String("out").pipe(Flag.withDescription("A file; standard output without it"), Flag.optional) },
+  { out: Flag.String("out").pipe(Flag.withDescription("File to write. Default: standard output"), Flag.optional) },
   Effect.fnUntraced(function* ({ out }) {
     const client = yield* ManagementClient
     const text = yield* client.suppressions.exportSuppressions({ params: { org: yield* organization } })
@@ -157,6 +157,6 @@ const exportFile = Command.make(
 
 /** `parlance suppression …` */
 export const suppressionCommand = Command.make("suppression").pipe(
-  Command.withDescription("Addresses that nothing is sent to"),
+  Command.withDescription("Addresses that get no messages"),
   Command.withSubcommands([list, show, add, remove, importFile, exportFile]),
 )

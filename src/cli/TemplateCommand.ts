@@ -42,7 +42,7 @@ const describe = (templates: ReadonlyArray<Template>) =>
       "active",
       "strict",
       "sticky hours",
-      "learns from",
+      "goal",
       "conversions",
       "holdout",
       "unsubscribes",
@@ -72,19 +72,22 @@ const describe = (templates: ReadonlyArray<Template>) =>
 const id = Argument.String("template").pipe(Argument.withDescription("The template's id"))
 
 const settings = {
-  strict: Flag.Boolean("strict").pipe(Flag.withDescription("An unknown Liquid variable is an error"), Flag.optional),
+  strict: Flag.Boolean("strict").pipe(
+    Flag.withDescription("Fail if a field is missing instead of leaving it blank"),
+    Flag.optional,
+  ),
   stickyHours: Flag.Finite("sticky-hours").pipe(
-    Flag.withDescription("Hours for which a user keeps the variant received before"),
+    Flag.withDescription("Hours for which a user keeps the same variant"),
     Flag.optional,
   ),
   objective: Flag.Literals("objective", ["click", "open", "conversion"]).pipe(
-    Flag.withDescription("The outcome that is learned from"),
+    Flag.withDescription("The outcome to improve"),
     Flag.optional,
   ),
   holdout: Flag.String("holdout").pipe(
     Flag.withDescription(
       'Share of the people held out, 0 to 0.5, and their content: "0.05 even", "0.05 no_message", or "0.05 fixed ID" ' +
-        "for a variant; organization: as the organization",
+        "for a variant; organization: the default of the organization",
     ),
     Flag.optional,
   ),
@@ -94,7 +97,7 @@ const settings = {
   ),
   tracking: Flag.String("tracking").pipe(
     Flag.withDescription(
-      "Events measured in messages that Deliver sends: opens,clicks, opens, clicks or none; organization: as the organization",
+      "Events measured in messages that Deliver sends: opens,clicks, opens, clicks or none; organization: the default of the organization",
     ),
     Flag.optional,
   ),
@@ -146,7 +149,7 @@ const settingsOf = (flags: {
 
 const create = Command.make(
   "create",
-  { id, name: Flag.String("name").pipe(Flag.withDescription("Name for people"), Flag.optional), ...settings },
+  { id, name: Flag.String("name").pipe(Flag.withDescription("Display name"), Flag.optional), ...settings },
   Effect.fnUntraced(function* ({ id, name, ...flags }) {
     const client = yield* ManagementClient
     const payload = yield* decodeInput(TemplateInput, {
@@ -157,14 +160,14 @@ const create = Command.make(
     const template = yield* client.templates.createTemplate({ params: { org: yield* organization }, payload })
     yield* print(template, `Created template ${template.id}`)
   }),
-).pipe(Command.withDescription("Make a template without variants"))
+).pipe(Command.withDescription("Create a template without variants"))
 
 const list = Command.make(
   "list",
   {
     archived: archivedFlag,
     all: Flag.Boolean("all").pipe(
-      Flag.withDescription("Those in use and those that are archived"),
+      Flag.withDescription("Include archived templates"),
       Flag.withDefault(false),
     ),
   },
@@ -172,7 +175,7 @@ const list = Command.make(
     const templates = yield* allTemplates(yield* organization, all ? "all" : archived ? "true" : "false")
     yield* print(templates, describe(templates))
   }),
-).pipe(Command.withDescription("List templates, those in use unless said"))
+).pipe(Command.withDescription("List templates that are in use"))
 
 const show = Command.make(
   "show",
@@ -220,7 +223,7 @@ const archive = setArchived("archive", true, "Archived template").pipe(
 )
 
 const restore = setArchived("restore", false, "Restored template").pipe(
-  Command.withDescription("Have an archived template served again"),
+  Command.withDescription("Restore an archived template, so that it is served again"),
 )
 
 const remove = Command.make(
@@ -231,7 +234,7 @@ const remove = Command.make(
     yield* client.templates.deleteTemplate({ params: { org: yield* organization, template: id } })
     yield* print({ id, deleted: true }, `Deleted template ${id} with its variants`)
   }),
-).pipe(Command.withDescription("Remove a template with its variants"))
+).pipe(Command.withDescription("Delete a template with its variants"))
 
 const importFile = Command.make(
   "import",
@@ -263,7 +266,7 @@ const importFile = Command.make(
   }),
 ).pipe(
   Command.withDescription(
-    "Bring templates to the state a file describes, all or none: up to 1,000 templates and 2,000 variants",
+    "Create and update templates from a file of up to 1,000 templates and 2,000 variants; imports all of it or nothing",
   ),
   Command.withExamples([{ command: "parlance template import examples/abandoned-cart.yaml" }]),
 )
@@ -272,11 +275,11 @@ const exportFile = Command.make(
   "export",
   {
     ids: Argument.String("template").pipe(
-      Argument.withDescription("Templates; without any all, archived ones as well"),
+      Argument.withDescription("Ids of templates. Default: all, including archived ones"),
       Argument.variadic(),
     ),
     format: Flag.Literals("format", ["yaml", "json"]).pipe(Flag.withDefault("yaml" as const)),
-    out: Flag.String("out").pipe(Flag.withDescription("File to write; standard output without it"), Flag.optional),
+    out: Flag.String("out").pipe(Flag.withDescription("File to write. Default: standard output"), Flag.optional),
   },
   Effect.fnUntraced(function* ({ format, ids, out }) {
     const client = yield* ManagementClient
@@ -293,7 +296,7 @@ const exportFile = Command.make(
     })
     yield* Console.error(`Wrote ${templates.length} templates to ${file}`)
   }),
-).pipe(Command.withDescription("Write templates in the form that import reads"))
+).pipe(Command.withDescription("Export templates in the format of `template import`"))
 
 /** `parlance template …` */
 export const templateCommand = Command.make("template").pipe(

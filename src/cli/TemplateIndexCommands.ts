@@ -9,7 +9,7 @@ import { table } from "./Table.ts"
 
 /** Only archived templates. */
 export const archivedFlag = Flag.Boolean("archived").pipe(
-  Flag.withDescription("Those that are archived, instead of those in use"),
+  Flag.withDescription("Archived templates instead of those in use"),
   Flag.withDefault(false),
 )
 
@@ -17,7 +17,7 @@ export const archivedFlag = Flag.Boolean("archived").pipe(
 export const find = Command.make(
   "find",
   {
-    text: Argument.String("text").pipe(Argument.withDescription("A part of the name or the id")),
+    text: Argument.String("text").pipe(Argument.withDescription("Part of the name or id")),
     archived: archivedFlag,
   },
   Effect.fnUntraced(function* ({ archived, text }) {
@@ -52,7 +52,7 @@ export const find = Command.make(
 
 /** The changed members of a variant. */
 export const changesFlag = Flag.Boolean("changes").pipe(
-  Flag.withDescription("Show each field before and after, instead of a table"),
+  Flag.withDescription("Show each field before and after instead of a table"),
   Flag.withDefault(false),
 )
 

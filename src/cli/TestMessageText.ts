@@ -6,7 +6,7 @@ const marks = { ok: "ok      ", missing: "missing ", wrong: "wrong   ", unknown:
 /** The result of a test message for people: the server's reply, and a line for each finding. */
 export const testMessageText = ({ detail, findings, ok }: TestMessageResult): string =>
   [
-    `${ok ? "It works" : "It does not work"}: ${detail}`,
+    `${ok ? "The test succeeded" : "The test failed"}: ${detail}`,
     ...findings.flatMap(({ check, detail, record, status }) => [
       `${marks[status]} ${check}: ${detail}`,
       ...(record === null ? [] : [`          ${zoneLineOf(record)}`]),

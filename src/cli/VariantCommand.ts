@@ -25,7 +25,7 @@ const describe = (variants: ReadonlyArray<Variant>) =>
   )
 
 const content = {
-  name: Flag.String("name").pipe(Flag.withDescription("Name for people"), Flag.optional),
+  name: Flag.String("name").pipe(Flag.withDescription("Display name"), Flag.optional),
   vars: Flag.KeyValuePair("var").pipe(
     Flag.withDescription('A variable as name=Liquid, such as subject="Hi {{ name }}"; repeat for several'),
     Flag.optional,
@@ -35,7 +35,7 @@ const content = {
     Flag.optional,
   ),
   active: Flag.Boolean("active").pipe(
-    Flag.withDescription("Whether it may be selected; --no-active for not"),
+    Flag.withDescription("Whether the variant is served. --no-active deactivates it"),
     Flag.optional,
   ),
   targeting: Flag.String("targeting").pipe(
@@ -51,7 +51,7 @@ const content = {
     Flag.optional,
   ),
   file: Flag.String("file").pipe(
-    Flag.withDescription("All of it as a JSON file, - for standard input; other flags win"),
+    Flag.withDescription("The whole variant as a JSON file, - for standard input. Other flags override it"),
     Flag.optional,
   ),
 }
@@ -128,7 +128,7 @@ const update = Command.make(
     })
     yield* print(changed, describe([changed]))
   }),
-).pipe(Command.withDescription("Change a variant. Options that you leave out keep their values"))
+).pipe(Command.withDescription("Change a variant. Omitted options keep their values"))
 
 const remove = Command.make(
   "delete",
@@ -138,7 +138,7 @@ const remove = Command.make(
     yield* client.variants.deleteVariant({ params: { org: yield* organization, template, variant } })
     yield* print({ id: variant, deleted: true }, `Deleted variant ${variant}`)
   }),
-).pipe(Command.withDescription("Remove a variant"))
+).pipe(Command.withDescription("Delete a variant"))
 
 const json = (name: string) => Flag.String(name).pipe(Flag.withDescription("A JSON object"), Flag.withDefault("{}"))
 
@@ -149,7 +149,7 @@ const preview = Command.make(
     variant: Argument.String("variant").pipe(Argument.optional),
     fields: json("fields"),
     attrs: json("attrs"),
-    user: Flag.String("user").pipe(Flag.withDescription("Tell whether this user is held out"), Flag.optional),
+    user: Flag.String("user").pipe(Flag.withDescription("Show whether this user is in the holdout"), Flag.optional),
   },
   Effect.fnUntraced(function* ({ attrs, fields, template, user, variant }) {
     const client = yield* ManagementClient
@@ -168,7 +168,11 @@ const preview = Command.make(
     const heldOut = seen.held_out === undefined ? [] : [`The user is ${seen.held_out ? "" : "not "}held out`]
     yield* print(seen, [...rendered, eligible, ...heldOut].join("\n"))
   }),
-).pipe(Command.withDescription("Render a variant for sample fields, and tell who would get it"))
+).pipe(
+  Command.withDescription(
+    "Render a variant with sample fields, and show which variants are eligible for the attributes",
+  ),
+)
 
 /** `parlance variant …` */
 export const variantCommand = Command.make("variant").pipe(

@@ -38,7 +38,7 @@ const list = Command.make(
   Effect.fnUntraced(function* () {
     const client = yield* ManagementClient
     const { webhooks } = yield* client.sources.listSources({ params: { org: yield* organization } })
-    yield* print(webhooks, `${describe(webhooks)}\n\nCounts are those of the last 24 hours.`)
+    yield* print(webhooks, `${describe(webhooks)}\n\nCounts cover the last 24 hours.`)
   }),
 ).pipe(Command.withDescription("List sources, their webhook addresses and counts of received bodies"))
 
@@ -54,8 +54,8 @@ const set = Command.make(
     segment,
     secretStdin: Flag.Boolean("secret-stdin").pipe(
       Flag.withDescription(
-        "Read the secret the platform signs with from standard input; the one before is accepted for 24 " +
-          "hours more",
+        "Read the signing secret of the platform from standard input. The previous secret stays valid for " +
+          "24 hours",
       ),
       Flag.withDefault(false),
     ),
@@ -81,10 +81,10 @@ const set = Command.make(
       ...(secret === undefined ? {} : { secret }),
       ...(options === undefined && mapped === undefined ? {} : { settings: given }),
     })
-    yield* print(source, `Webhooks are taken at ${source.path}`)
+    yield* print(source, `Send webhooks to ${source.path}`)
   }),
 ).pipe(
-  Command.withDescription("Set a source up, or change it"),
+  Command.withDescription("Set up or change a source"),
   Command.withExamples([{ command: "parlance webhook set braze --secret-stdin < token.txt" }]),
 )
 
@@ -93,7 +93,10 @@ const disable = Command.make(
   { segment },
   Effect.fnUntraced(function* ({ segment }) {
     const source = yield* change(segment, { enabled: false })
-    yield* print(source, `Webhooks of ${source.segment} are refused; \`parlance webhook set\` takes them again`)
+    yield* print(
+      source,
+      `Webhooks of ${source.segment} are refused now. Enable them again with \`parlance webhook set\`.`,
+    )
   }),
 ).pipe(Command.withDescription("Refuse a source's webhooks, keeping its settings"))
 
@@ -105,7 +108,7 @@ const remove = Command.make(
     yield* client.sources.deleteSource({ params: { org: yield* organization, segment } })
     yield* print({ segment, removed: true }, `Removed ${segment} and its secrets. Its received bodies are kept`)
   }),
-).pipe(Command.withDescription("Forget a source and its secrets"))
+).pipe(Command.withDescription("Remove a source and its secrets"))
 
 const dryRun = Command.make(
   "dry-run",
@@ -125,6 +128,6 @@ const dryRun = Command.make(
 
 /** `parlance webhook …` */
 export const webhookCommand = Command.make("webhook").pipe(
-  Command.withDescription("Where events come from"),
+  Command.withDescription("Sources of events"),
   Command.withSubcommands([list, webhookEvents, set, disable, remove, dryRun]),
 )

@@ -29,7 +29,7 @@ export const prepare = (folder: string): Effect.Effect<void, FolderTaken> =>
     try {
       if (Lock.isHeld(join(folder, "postgres"))) return taken("another process is using it")
       if (!isEmpty(folder) && !existsSync(join(folder, marker))) {
-        return taken("it holds something that was not made by a demo, which empties its folder")
+        return taken("it contains files that no demo created, and a demo empties its folder")
       }
       removeDatabase(folder)
       rmSync(folder, { recursive: true, force: true })

@@ -76,7 +76,7 @@ export const picture = ({ day, days, done, lastDay, now, url, variants }: View):
     "",
     `Gain captured so far    ${bar(so ?? 0, barWidth)} ${percent(so).padStart(5)}`,
     `         in the last day ${bar(last ?? 0, barWidth)} ${percent(last).padStart(5)}`,
-    `Clicks to expect: ${number(even)} choosing evenly, ${number(ours)} as chosen, ${
+    `Expected clicks: ${number(even)} with a random split, ${number(ours)} as chosen, ${
       number(oracle)
     } knowing every true rate`,
   ]

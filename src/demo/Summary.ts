@@ -60,15 +60,15 @@ ${days} days in ${Math.round(seconds)} seconds: ${number(messages)} messages, ${
     number(reported_again)
   } of them reported twice.
 
-Clicks to expect of these messages, by the true rates:
-  choosing evenly           ${number(clicks.even).padStart(7)}
-  as Parlance chose         ${number(clicks.ours).padStart(7)}
+Expected clicks of these messages, by the true rates:
+  random split              ${number(clicks.even).padStart(7)}
+  chosen by Parlance        ${number(clicks.ours).padStart(7)}
   knowing every true rate   ${number(clicks.oracle).padStart(7)}
-Of the possible gain, ${percent(summary.gain_captured)} was captured, ${
+Parlance captured ${percent(summary.gain_captured)} of the possible gain, ${
     percent(summary.gain_captured_last_day)
   } on the last day.
 
-What the service says, which knows no true rate (parlance results ${results.template_id}):
+The results of the service, which does not know the true rates (parlance results ${results.template_id}):
 
 ${resultsText(results, { segments: false })}
 
@@ -100,15 +100,15 @@ export const nextText = (options: {
     fields: { first_name: "Ann", cart },
   }
   return `
-The service stays up, and its audience goes on in real time. Ask it for words:
+The service keeps running, and its audience continues in real time. Request content:
 
 curl -s ${url}/api/generate/${org} -H 'X-Api-Key: ${key}' -H 'Content-Type: application/json' -d '${
     JSON.stringify(body)
   }'
 
-See what it has learned, from another terminal:
+Show its results from another terminal:
 
 DATA_DIR='${dataDir}' npx -y deno@2.9.6 task parlance results ${template} --segments
 
-The documentation is at ${url}/docs/. Ctrl-C ends the demo; the next one begins anew.`
+The documentation is at ${url}/docs/. Press Ctrl-C to end the demo. The next demo starts from scratch.`
 }

@@ -16,12 +16,12 @@ const demo = Command.make(
   {
     days: Flag.Finite("days").pipe(
       Flag.withSchema(between(0.1, 180)),
-      Flag.withDescription("Days that are simulated, up to now"),
+      Flag.withDescription("Number of simulated days, up to now"),
       Flag.withDefault(14),
     ),
     seconds: Flag.Finite("seconds").pipe(
       Flag.withSchema(between(1, 86_400)),
-      Flag.withDescription("Real time that they take; more where the machine is slower"),
+      Flag.withDescription("Real duration in seconds; a slow machine takes longer"),
       Flag.withDefault(120),
     ),
     perDay: Flag.Finite("per-day").pipe(
@@ -30,25 +30,25 @@ const demo = Command.make(
       Flag.withDefault(1500),
     ),
     seed: Flag.Int("seed").pipe(
-      Flag.withDescription("Decides the true rates, who the users are and what they do"),
+      Flag.withDescription("Seed of the true rates, the users and their behaviour"),
       Flag.withDefault(24),
     ),
     explorationFloor: Flag.Finite("exploration-floor").pipe(
       Flag.withSchema(ExplorationFloor),
-      Flag.withDescription("Share of the messages that is spread evenly over the variants, 0 to 0.2"),
+      Flag.withDescription("Share of messages with a random split of the variants, 0 to 0.2"),
       Flag.withDefault(0.01),
     ),
     port: Flag.Int("port").pipe(
       Flag.withSchema(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 65_535 }))),
-      Flag.withDescription("Where the service listens; without it PORT, or 8080"),
+      Flag.withDescription("Port of the service. Default: PORT, or 8080"),
       Flag.optional,
     ),
     dataDir: Flag.String("data-dir").pipe(
-      Flag.withDescription("Folder of the demo's store, emptied at the start; refused if anything else is in it"),
+      Flag.withDescription("Folder of the demo's database, emptied at the start; refused if it contains other files"),
       Flag.withDefault(".parlance-demo"),
     ),
     once: Flag.Boolean("once").pipe(
-      Flag.withDescription("End with the summary instead of keeping the service up"),
+      Flag.withDescription("Exit after the summary instead of keeping the service running"),
       Flag.withDefault(false),
     ),
     json: Flag.Boolean("json").pipe(
@@ -62,7 +62,7 @@ const demo = Command.make(
   }),
 ).pipe(
   Command.withDescription(
-    "Runs the service with a simulated audience, whose true click rates the bandit does not know, in faster time",
+    "Run the service with a simulated audience in accelerated time. The service does not know the true click rates",
   ),
 )
 

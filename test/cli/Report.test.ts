@@ -1,9 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Effect, Layer } from "effect"
+import { HttpClientError, HttpClientRequest } from "effect/http"
 import { createServer, type OutgoingHttpHeaders } from "node:http"
 import type { AddressInfo } from "node:net"
 import * as Connection from "../../src/cli/Connection.ts"
-import { messageOf } from "../../src/cli/Report.ts"
+import { inProcessUrl, messageOf } from "../../src/cli/Report.ts"
 import { adminToken } from "../support/service.ts"
 import { layerSettings } from "../support/settings.ts"
 
@@ -35,10 +36,10 @@ describe("what a command says of an answer that is not the one it asked for", ()
       const full = JSON.stringify({ type: "/problems/unavailable", status: 503, detail: "There is too much to do" })
       assert.strictEqual(
         yield* said(503, { ...problem, "retry-after": "4" }, full),
-        "There is too much to do: try again in 4 s.",
+        "There is too much to do. Try again in 4 s.",
       )
-      assert.strictEqual(yield* said(503, problem, full), "There is too much to do: try again later.")
-      assert.match(yield* said(503, { "content-type": "text/html" }, "<p>no server</p>"), /503.*: try again later\.$/)
+      assert.strictEqual(yield* said(503, problem, full), "There is too much to do. Try again later.")
+      assert.match(yield* said(503, { "content-type": "text/html" }, "<p>no server</p>"), /503.*\. Try again later\.$/)
       assert.strictEqual(
         yield* said(500, problem, JSON.stringify({ detail: "It broke under r-1" })),
         "It broke under r-1",
@@ -48,7 +49,28 @@ describe("what a command says of an answer that is not the one it asked for", ()
   it.live("names the status and the request where the answer says nothing that can be read", () =>
     Effect.gen(function* () {
       for (const headers of [problem, { ...problem, "content-type": "text/plain" }]) {
-        assert.match(yield* said(500, headers, "{"), /answered 500, .* request id r-1\.$/)
+        assert.match(yield* said(500, headers, "{"), /status 500\. .* request id r-1 in its logs\.$/)
       }
+    }))
+
+  it.effect("says what failed, and whether it was this process or the service at PARLANCE_URL", () =>
+    Effect.gen(function* () {
+      const failed = (url: string) =>
+        new HttpClientError.HttpClientError({
+          reason: new HttpClientError.TransportError({
+            request: HttpClientRequest.get(`${url}/console/api/organizations`),
+            cause: new TypeError("fetch failed", { cause: new Error("connection refused") }),
+          }),
+        })
+      assert.strictEqual(
+        yield* messageOf(failed(inProcessUrl)),
+        "The command failed within this process: connection refused. " +
+          "Check that the database of DATABASE_URL or DATA_DIR is available, then repeat the command.",
+      )
+      assert.strictEqual(
+        yield* messageOf(failed("https://parlance.example")),
+        "The service at https://parlance.example did not answer: connection refused. " +
+          "Check that it runs and that PARLANCE_URL is its address.",
+      )
     }))
 })

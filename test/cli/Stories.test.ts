@@ -32,7 +32,7 @@ describe("Stories on the command line", () => {
     const json = JSON.parse(await parlance(0, "person", "show", "--user", "u-1", "--json"))
     assert.strictEqual(json.decisions[0].tracking_id, "order-1001")
     assert.include(await parlance(0, "webhook", "events", "events"), "order-unknown")
-    assert.include(await parlance(0, "event", "story", "nothing"), "Nothing is known by that name")
+    assert.include(await parlance(0, "event", "story", "nothing"), "Nothing found")
   }, 300_000)
 
   it("asks for one name of a person, not for none or two", async () => {

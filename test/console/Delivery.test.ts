@@ -67,7 +67,7 @@ it("tells of failed messages from a share of 1 %, and as bad from 10 % and 10 me
   assert.deepStrictEqual(told(47, 95), ["bad 47 of 142 messages failed"])
   const [trouble] = failureTroubles({ since, failed: 47, sent: 95 }, "/console/o/a/deliveries")
   assert.strictEqual(trouble!.href, "/console/o/a/deliveries?state=failed&since=2026-11-22T09:00:00.000Z")
-  assert.include(trouble!.detail, "33 %")
+  assert.include(trouble!.detail, "33\u00a0%")
 })
 
 describe("Delivery in the console", () => {

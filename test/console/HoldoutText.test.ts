@@ -33,12 +33,12 @@ describe("A holdout in words", () => {
 
   it("says the same on a terminal", () => {
     const [about, line] = holdoutLines(resultsOf(48))
-    assert.strictEqual(about, "Holdout of 10 %, with an even choice:")
+    assert.strictEqual(about, "Holdout of 10 %, with a random split:")
     assert.match(line!, /^ {2}click: 5\.3 % of 28800 treated, 5\.0 % of 3200 held out; difference \+0\.33 points \(/)
     assert.deepStrictEqual(holdoutLines(null), [])
     assert.match(
       holdoutLines(holdoutResults({ share: 0.1, content: "no_message" }, [], "click"))[0]!,
-      /without a message: no decision of it is four days old yet/,
+      /without a message: no results yet\. Decisions count once they are four days old/,
     )
   })
 

@@ -93,7 +93,7 @@ describe("deno task demo", () => {
       const flags = "--seconds 1 --days 0.1 --per-day 500 --port 0".split(" ")
       const { ended, errors, output, pid } = yield* demo([...flags, "--data-dir", dataDir])
       yield* Effect.promise(async () => {
-        await waitUntil("the demo says what to do next", () => output().includes("Ctrl-C ends the demo"), 100)
+        await waitUntil("the demo says what to do next", () => output().includes("Press Ctrl-C to end the demo"), 100)
           .catch(() => assert.fail(output() + errors()))
         assert.match(output(), /Of the possible gain, -?\d+ % was captured/)
         const [, url, key] = /curl -s (http:\S+)\/api\/generate\/demo -H 'X-Api-Key: (\S+)'/.exec(output())!

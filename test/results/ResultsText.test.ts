@@ -128,7 +128,7 @@ describe("the sentence about the winner", () => {
   it("says when it does not matter", () => {
     assert.strictEqual(
       sentence({ verdict: "no_difference" }),
-      "No meaningful difference: whichever variant is chosen, less than 1.0 % of its rate can be lost.",
+      "No meaningful difference: whichever variant you ship, you risk less than 1.0 % of its rate.",
     )
   })
 
@@ -136,7 +136,7 @@ describe("the sentence about the winner", () => {
     assert.strictEqual(
       sentence({ waiting_for: ["days", "sends", "certainty"] }),
       "Undecided: warm leads, the best with a probability of 72 %. A winner takes 7 days of data (3.2 days so far), 100 " +
-        "matured sends of warm (41 so far) and evidence that one is better than each of the others.",
+        "matured decisions for warm (41 so far) and evidence that one is better than each of the others.",
     )
     assert.match(
       sentence({ leader: null, p_best: null, days: 0, matured_sends: 0, waiting_for: ["outcomes", "days"] }),
@@ -171,7 +171,7 @@ describe("the results as text", () => {
   it("say so when a segment has no decisions", () => {
     const text = resultsText(resultsOf({ segment: new Map([["plan", "gold"]]) }), { segments: false })
     assert.match(text, /^welcome, only plan=gold: 0 decisions/)
-    assert.include(text, "No decision was made in this segment.")
+    assert.include(text, "There are no decisions in this segment.")
   })
 
   it("show nothing to a terminal that a caller's attribute could have smuggled in", () => {

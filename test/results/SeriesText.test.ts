@@ -59,8 +59,8 @@ describe("The series as text", () => {
     }
     assert.include(
       seriesText({ ...series, weighted_gain }),
-      "By the recorded propensities, without the model: +812 (+301 to +1290) for 56000 decisions of 2026-10-01 to " +
-        "2026-10-28, with outcomes of four days; by the model +760 for these days.",
+      "Measured from the recorded probabilities of the choices, without the model: +812 (+301 to +1290) for 56000 " +
+        "decisions of 2026-10-01 to 2026-10-28, counting outcomes within four days. The model estimates +760 for these days.",
     )
   })
 
