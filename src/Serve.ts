@@ -35,7 +35,7 @@ const announce = Effect.gen(function* () {
     const greeting = yield* FirstRun.greeting(url).pipe(
       Effect.catchCause((cause) =>
         Cause.hasInterruptsOnly(cause) ? Effect.failCause(cause) : Effect.as(
-          Effect.logWarning("The link for the first run could not be made. Start the service again for one", cause),
+          Effect.logWarning("The first-run link could not be created. Restart the service to get one", cause),
           undefined,
         )
       ),

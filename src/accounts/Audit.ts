@@ -206,7 +206,9 @@ export class Audit extends Context.Service<Audit, {
             ${accountId ?? null}::text, r.action, r.subject, r.details::json,
             r.changes::json, ${address?.slice(0, 100) ?? null}::text
           FROM ${recordset(rows, { action: "text", subject: "text", details: "text", changes: "text" })}`.pipe(
-          Effect.catch((error) => Effect.logError(`The audit log did not take "${entries[0]!.action}"`, error.message)),
+          Effect.catch((error) =>
+            Effect.logError(`The entry "${entries[0]!.action}" could not be written to the audit log`, error.message)
+          ),
         )
       })
 

@@ -127,7 +127,9 @@ export class SecurityLog extends Context.Service<SecurityLog, {
         tally.forgetWritten(clock.currentTimeMillisUnsafe())
         if (tally.size === 0) typed.clear()
       }).pipe(
-        Effect.catch((error) => Effect.logDebug("The audit log did not take refusals", error.message)),
+        Effect.catch((error) =>
+          Effect.logDebug("Refused requests could not be written to the audit log", error.message)
+        ),
         oneAtATime.withPermits(1),
         Effect.withSpan("SecurityLog.write"),
       )

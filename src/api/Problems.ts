@@ -52,7 +52,7 @@ export class Unauthorized extends HttpApiError.Problem<Unauthorized>()(
     401,
     "The request is not authenticated",
     "Send a valid API key in the header X-Api-Key or as a Bearer token; management requests take the admin token as a " +
-      "Bearer token. Keys are made in the console under Settings, API Keys, or with `parlance key create`.",
+      "Bearer token. Create keys in the console under Settings, API Keys, or with `parlance key create`.",
   ),
 ) {}
 
@@ -65,7 +65,7 @@ export class Forbidden extends HttpApiError.Problem<Forbidden>()(
     "The key or the role does not allow this",
     "Check the organization in the path, which must be the one the key belongs to, and the scopes of the key: " +
       "`generate` for Generate, Batch generate and Delay, `deliver` for Deliver and deliveries, `events` for custom events. In the " +
-      "console, an admin of the organization can give you another role. Where the organization requires a second factor, set " +
+      "console, an admin of the organization can give you another role. If the organization requires a second factor, set " +
       "one up under Your account.",
   ),
 ) {}

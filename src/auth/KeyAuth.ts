@@ -102,7 +102,7 @@ export class KeyAuth extends Context.Service<KeyAuth, {
       })
       yield* Effect.sleep(usedEvery).pipe(
         Effect.andThen(writeUses),
-        Effect.catch((error) => Effect.logDebug("Last use of keys was not written", error.message)),
+        Effect.catch((error) => Effect.logDebug("The last use of keys was not stored", error.message)),
         Effect.forever,
         Effect.forkScoped,
       )

@@ -64,7 +64,9 @@ const localKey = (dataDir: string): Effect.Effect<Key, SecretFileFaulty> =>
     try {
       if (!existsSync(file)) writeFileSync(file, randomBytes(32).toString("hex"), { mode: 0o600 })
       const text = readFileSync(file, "utf8").trim()
-      return isKey(text) ? Effect.succeed(keyOf(text)) : new SecretFileFaulty({ file, reason: "it holds no key" })
+      return isKey(text)
+        ? Effect.succeed(keyOf(text))
+        : new SecretFileFaulty({ file, reason: "it does not contain a key" })
     } catch (error) {
       return new SecretFileFaulty({ file, reason: error instanceof Error ? error.message : String(error) })
     }

@@ -133,7 +133,7 @@ export class ActorRequests extends Context.Service<ActorRequests, {
                 FiberSet.run(
                   tasks,
                   answer(row.actorId, row.request).pipe(
-                    Effect.tapCause((cause) => Effect.logWarning("A request of another node failed", cause)),
+                    Effect.tapCause((cause) => Effect.logWarning("A request from another node failed", cause)),
                     Effect.exit,
                     Effect.flatMap((exit): Effect.Effect<unknown, SqlError> =>
                       row.isAwaited ? reply(row.id, exit) : remove(row.id)
@@ -157,18 +157,18 @@ export class ActorRequests extends Context.Service<ActorRequests, {
 
       yield* listening.pipe(
         Effect.catchCause((cause) =>
-          Effect.logDebug("The database does not notify this node, it looks by itself", cause)
+          Effect.logDebug("Notifications of the database do not reach this node, which polls instead", cause)
         ),
         Effect.repeat(Schedule.spaced("1 second")),
         Effect.forkScoped,
       )
       yield* look.pipe(
-        Effect.catchCause((cause) => Effect.logDebug("Requests of other nodes could not be read", cause)),
+        Effect.catchCause((cause) => Effect.logDebug("Requests from other nodes could not be read", cause)),
         Effect.repeat(Schedule.spaced(lookEvery)),
         Effect.forkScoped,
       )
       yield* sql`DELETE FROM actor_requests r WHERE r.asked_at < now() - interval '1 minute'`.pipe(
-        Effect.catchCause((cause) => Effect.logDebug("Old requests of nodes were not removed", cause)),
+        Effect.catchCause((cause) => Effect.logDebug("Expired requests between nodes were not removed", cause)),
         Effect.repeat(Schedule.spaced(removeEvery)),
         Effect.forkScoped,
       )

@@ -274,7 +274,9 @@ export class BulkActions extends Context.Service<BulkActions, {
   static readonly layerRunning = Layer.effectDiscard(
     Effect.flatMap(BulkActions, ({ drain }) =>
       drain.pipe(
-        Effect.catchCause((cause) => Effect.logWarning("Bulk actions could not be carried out, they wait", cause)),
+        Effect.catchCause((cause) =>
+          Effect.logWarning("Bulk actions could not be carried out and will be retried", cause)
+        ),
         Effect.repeat(Schedule.spaced("2 seconds")),
         Effect.forkScoped,
       )),

@@ -166,7 +166,7 @@ const makePut = ({ box, changes, clock, opened, rows, sql }: Surroundings) => {
       } else if (change.platform !== undefined && change.platform !== platform) {
         faults.push({
           pointer: "/platform",
-          detail: `is ${platform} and stays so: make another connection, and remove this one`,
+          detail: `is ${platform} and cannot be changed. Create another connection and remove this one`,
         })
       }
       const known = before === undefined ? { clear: {}, unreadable: [] } : yield* opened(org, before)
@@ -397,7 +397,7 @@ export class Connections extends Context.Service<Connections, {
         return yield* platforms[platform].make({ settings, secrets: clear }).pipe(
           Effect.mapError((faults) =>
             new NotOpened({
-              reason: "The connection is not set up as this release wants it: " +
+              reason: "The settings of the connection are not valid in this release:  " +
                 faults.map(({ detail, pointer }) => `${pointer} ${detail}`).join("; "),
             })
           ),
@@ -423,7 +423,7 @@ export class Connections extends Context.Service<Connections, {
         yield* sql`
           UPDATE connections c SET trouble = ${trouble === null ? null : JSON.stringify(trouble)}::text::json
           WHERE c.org_slug = ${org} AND c.name = ${name}`.pipe(
-          Effect.catch((error) => Effect.logDebug("The state of a connection could not be noted", error.message)),
+          Effect.catch((error) => Effect.logDebug("The state of a connection could not be stored", error.message)),
         )
       })
 

@@ -101,7 +101,7 @@ export const strictDecoder = <S extends Schema.ConstraintDecoder<unknown>>(schem
     Result.mapError(decode(input), (error) =>
       fromIssue(error.issue).map(({ detail, pointer }) => ({
         pointer,
-        detail: detail === "is not known here" ? "is not a member of this request" : detail,
+        detail: detail === "is unknown" ? "is not a member of this request" : detail,
       })))
 }
 

@@ -150,13 +150,13 @@ export class DeliveryRates extends Context.Service<DeliveryRates, {
   static readonly layerRunning = Layer.effectDiscard(Effect.gen(function* () {
     const { forget, sample } = yield* DeliveryRates
     yield* sample.pipe(
-      Effect.catch((error) => Effect.logDebug("What waits was not counted", error.message)),
+      Effect.catch((error) => Effect.logDebug("The length of the queue was not sampled", error.message)),
       // Often enough that no minute is left out when a round takes long; those that find it done cost one look-up.
       Effect.repeat(Schedule.spaced("15 seconds")),
       Effect.forkScoped,
     )
     yield* forget.pipe(
-      Effect.catch((error) => Effect.logDebug("Expired minutes of delivery were not removed", error.message)),
+      Effect.catch((error) => Effect.logDebug("Expired delivery counts were not removed", error.message)),
       Effect.repeat(Schedule.spaced("10 minutes")),
       Effect.forkScoped,
     )

@@ -50,7 +50,7 @@ export const layer = Layer.effectDiscard(Effect.gen(function* () {
       lanes,
       org,
       Lane.run(org, latch, surroundings).pipe(
-        Effect.catch((error) => Effect.logWarning("A lane stopped and is taken up again", error.message)),
+        Effect.catch((error) => Effect.logWarning("A lane stopped and will be restarted", error.message)),
       ),
       { onlyIfMissing: true },
     )
@@ -59,7 +59,7 @@ export const layer = Layer.effectDiscard(Effect.gen(function* () {
   // A new process begins with the messages that earlier ones left.
   yield* outbox.idle.pipe(
     Effect.flatMap((orgs) => Effect.forEach(orgs, start, { discard: true })),
-    Effect.catch((error) => Effect.logDebug("The store was not asked for lanes", error.message)),
+    Effect.catch((error) => Effect.logDebug("Due lanes could not be looked up", error.message)),
     Effect.repeat(Schedule.spaced(lookEvery)),
     Effect.forkScoped,
   )
@@ -67,7 +67,7 @@ export const layer = Layer.effectDiscard(Effect.gen(function* () {
 
   yield* endExpired(sql).pipe(
     Effect.flatMap((ended) => ended === 0 ? Effect.void : Metric.update(Lane.failed, ended)),
-    Effect.catch((error) => Effect.logDebug("Messages that have expired were not ended", error.message)),
+    Effect.catch((error) => Effect.logDebug("Expired messages were not marked as failed", error.message)),
     Effect.repeat(Schedule.spaced(lookEvery)),
     Effect.forkScoped,
   )

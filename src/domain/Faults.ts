@@ -4,7 +4,7 @@ import { plainMessage } from "./FaultMessages.ts"
 
 const format = SchemaIssue.makeFormatterStandardSchemaV1({
   // Callers that refuse unknown members word that fault themselves.
-  leafHook: (issue) => issue._tag === "UnexpectedKey" ? "is not known here" : SchemaIssue.defaultLeafHook(issue),
+  leafHook: (issue) => issue._tag === "UnexpectedKey" ? "is unknown" : SchemaIssue.defaultLeafHook(issue),
 })
 
 /** A JSON pointer (RFC 6901) to `path`. */

@@ -148,15 +148,15 @@ const makeVerdicts = (batches: ReturnType<typeof IntakeBatches.make>, singleDue:
           Effect.all([Metric.update(failedAttempts, 1), Metric.update(setAside, isRejected ? 1 : 0)]),
           Effect.logWarning(
             isRejected
-              ? "A body of the inbox could not be taken in and is rejected"
-              : "A body of the inbox could not be taken in, it is tried again",
+              ? "A webhook body could not be processed and was rejected"
+              : "A webhook body could not be processed and will be retried",
             { id: verdict.id, attempts: verdict.attempts, reason: verdict.reason },
           ),
         )
       })),
       Effect.catch((error) => {
         unsettled.push([claimed, verdict])
-        return Effect.logDebug("What became of a batch could not be stored, it is tried again", error.message)
+        return Effect.logDebug("The result of a batch could not be stored and will be retried", error.message)
       }),
     )
 
@@ -203,7 +203,7 @@ const repeated = (lane: Effect.Effect<void, SqlError | WorkFailed>) =>
 const reportSpent = ({ spent }: IntakeBatches.Spent) =>
   Effect.andThen(
     Metric.update(setAside, 1),
-    Effect.logWarning("A webhook body is rejected: the service stopped each time it was being processed", {
+    Effect.logWarning("A webhook body was rejected: the service stopped every time it processed the body", {
       id: spent,
     }),
   )

@@ -87,7 +87,10 @@ export class Judging extends Context.Service<Judging, {
             "WorkFailed",
             (failed): Effect.Effect<Judged, JudgingBusy> =>
               failed.reason === "start" || failed.reason === "threw"
-                ? Effect.andThen(Effect.logWarning("A webhook body was not judged", failed.detail), new JudgingBusy())
+                ? Effect.andThen(
+                  Effect.logWarning("A webhook body could not be checked", failed.detail),
+                  new JudgingBusy(),
+                )
                 : Effect.succeed({ reason: `The body ${stoppedReason(failed)}` }),
           ),
         )

@@ -62,7 +62,7 @@ export const unknownFaults = (source: SourceId, settings: SourceSettings): Reado
   const known = [...options, ...readingOptions[source] ?? []].sort()
   return Object.keys(settings).filter((name) => !known.includes(name)).map((name) => ({
     pointer: `/settings${pointerTo([name])}`,
-    detail: `is no setting of ${source} (${platforms[source]}), which has ${known.join(", ")}`,
+    detail: `is not a setting of ${source} (${platforms[source]}). Its settings are ${known.join(", ")}`,
   }))
 }
 

@@ -51,7 +51,7 @@ export const make = (sql: SqlClient.SqlClient, org: string, template: string) =>
       UPDATE fold_attempts a SET attempts = ${maxAttempts}, stopped_at = ${now}, reason = coalesce(a.reason, ${reason})
       WHERE a.org_slug = ${org} AND a.template_id = ${template} AND a.stopped_at IS NULL`
     yield* Effect.logError(
-      "Learning from a template has stopped: its ledger could not be folded. Rebuild its counts to try again",
+      "A template has stopped learning, because its ledger could not be folded. Run `parlance learning resume`, or rebuild its counts",
       { template: `${org}/${template}`, reason },
     )
   })

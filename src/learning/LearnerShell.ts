@@ -181,7 +181,7 @@ export const make = Effect.fnUntraced(function* (parts: LearnerParts) {
     Effect.andThen(fitInTurn),
     Effect.catch((error) =>
       Effect.andThen(
-        Effect.logWarning("A model could not be fitted, it is tried again", {
+        Effect.logWarning("A model could not be fitted. It will be retried", {
           template: parts.name,
           reason: error.message,
         }),
@@ -201,7 +201,7 @@ export const make = Effect.fnUntraced(function* (parts: LearnerParts) {
       Effect.catch((error) =>
         isLocked(error)
           ? Effect.logDebug("The ledger waits for the end of a rebuild", { template: parts.name })
-          : Effect.logWarning("The ledger could not be folded, it waits", {
+          : Effect.logWarning("The ledger could not be folded and will be retried", {
             template: parts.name,
             reason: error.message,
           })

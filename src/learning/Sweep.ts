@@ -52,7 +52,7 @@ export const layer = Layer.effectDiscard(Effect.gen(function* () {
   ) =>
     effect.pipe(
       asJob(what),
-      Effect.catchCause((cause) => Effect.logDebug(`${what} failed, it is tried again`, cause)),
+      Effect.catchCause((cause) => Effect.logDebug(`${what} failed and will be retried`, cause)),
       Effect.repeat(Schedule.spaced(pause)),
       Effect.forkScoped,
     )

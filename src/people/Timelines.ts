@@ -131,12 +131,16 @@ const shown = ({ automated, currency, event, key, link, occurredAt, receivedAt, 
 /** An event that belongs to no decision, and why. */
 const loosened = (row: EventRow): TimelineEvent => {
   if (row.status === "person") {
-    return { ...shown(row), effect: "person", reason: "It names the person and no message, so no decision is counted" }
+    return {
+      ...shown(row),
+      effect: "person",
+      reason: "It names the person but no message, so it counts for no decision",
+    }
   }
   const sought = row.trackingId === null ? "for this person" : "under this tracking id"
   return row.status === "unmatched"
     ? { ...shown(row), effect: "unmatched", reason: `No decision ${sought} was found in time` }
-    : { ...shown(row), effect: "waiting", reason: `No decision ${sought} is known yet; it is looked for again` }
+    : { ...shown(row), effect: "waiting", reason: `No decision ${sought} is known yet. The service keeps looking` }
 }
 
 /** The timeline of one message or one person, found by indexes only. */

@@ -275,7 +275,7 @@ export class Settling extends Context.Service<Settling, {
     Effect.flatMap(Settling, ({ run }) =>
       run.pipe(
         asJob("settling of send times"),
-        Effect.catchCause((cause) => Effect.logDebug("Send times could not be settled, it is tried again", cause)),
+        Effect.catchCause((cause) => Effect.logDebug("Send times could not be settled. They will be retried", cause)),
         Effect.repeat(Schedule.spaced("1 minute")),
         Effect.delay("5 seconds"),
         Effect.forkScoped,

@@ -61,7 +61,7 @@ export const Scenario = Schema.Struct({
 export type Scenario = typeof Scenario.Type
 
 const issuesOf = SchemaIssue.makeFormatterStandardSchemaV1({
-  leafHook: (issue) => issue._tag === "UnexpectedKey" ? "is not known here" : SchemaIssue.defaultLeafHook(issue),
+  leafHook: (issue) => issue._tag === "UnexpectedKey" ? "is unknown" : SchemaIssue.defaultLeafHook(issue),
 })
 
 const kinds: Readonly<Record<string, string>> = {
@@ -95,7 +95,7 @@ const repeated = (
   names: ReadonlyArray<string>,
   path: (index: number) => ReadonlyArray<PropertyKey>,
 ): ReadonlyArray<Complaint> =>
-  names.flatMap((name, i) => names.indexOf(name) < i ? [{ path: path(i), message: `${name} is there twice` }] : [])
+  names.flatMap((name, i) => names.indexOf(name) < i ? [{ path: path(i), message: `${name} occurs twice` }] : [])
 
 /** Days at which the set of variants changes, the first one included. */
 const changes = ({ days, variants }: Scenario): ReadonlyArray<number> =>
@@ -115,7 +115,7 @@ const crossFaults = (scenario: Scenario): ReadonlyArray<Complaint> => {
       : []),
     ...repeated(ids, (i) => ["variants", i, "id"]),
     ...variants.flatMap(({ from_day = 0, until_day = Infinity }, i) =>
-      until_day <= from_day ? [{ path: ["variants", i, "until_day"], message: "must lie after from_day" }] : []
+      until_day <= from_day ? [{ path: ["variants", i, "until_day"], message: "must be after from_day" }] : []
     ),
     ...(empty.length > 0 ? [{ path: ["variants"], message: `leave nothing to choose on day ${empty[0]}` }] : []),
     ...repeated(attributes.map(({ name }) => name.toLowerCase()), (i) => ["attributes", i, "name"]),

@@ -40,7 +40,7 @@ const startServer = Effect.fnUntraced(function* (folders: Folders, programs: Pro
 /** How often a process that uses the server of another one looks whether that has ended. */
 const guestInterval = "250 millis"
 
-const serverEnded = (reason: string) => Effect.logError(`The embedded database ended and is started again: ${reason}`)
+const serverEnded = (reason: string) => Effect.logError(`The embedded database ended and will be restarted: ${reason}`)
 
 /**
  * Keeps a server running on the folder until the scope closes, and returns once it takes connections. The process that holds

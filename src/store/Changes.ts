@@ -47,7 +47,7 @@ export class Changes extends Context.Service<Changes, {
 
       const refresh = poll.pipe(
         Effect.catch((error) =>
-          Effect.logWarning("Views could not be refreshed, they follow with the next poll", error.message)
+          Effect.logWarning("Cached views could not be refreshed. The next poll retries", error.message)
         ),
         Effect.withSpan("Changes.refresh"),
       )

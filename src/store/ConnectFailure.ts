@@ -39,7 +39,7 @@ const byState: Readonly<Record<string, (failure: Failure) => string>> = {
     `CREATE SCHEMA public AUTHORIZATION ${role}`,
   "53300": (failure) => tooManyConnections(failure),
   "55000": ({ database, message }) => `${message}. ${as(`ALTER DATABASE ${database} ALLOW_CONNECTIONS true`)}`,
-  "57P03": ({ message }) => `${message}. Try again in a moment. If it stays so, look into the server's log`,
+  "57P03": ({ message }) => `${message}. Try again in a moment. If the problem persists, check the log of the server`,
   "25006": ({ message }) =>
     `${message}. The server follows another one, or is set to read only. Set DATABASE_URL to the primary`,
 }

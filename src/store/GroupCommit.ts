@@ -134,7 +134,9 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
     if (keepsNone) {
       queue = []
       for (const ticket of waiting) settle(ticket, full)
-      return wasFailing ? Effect.void : Effect.logWarning("The store refuses writes, they are refused", { reason })
+      return wasFailing
+        ? Effect.void
+        : Effect.logWarning("The database refuses writes. Requests that need them are refused", { reason })
     }
     down = true
     let room = bufferSize - waiting.filter((ticket) => ticket.promised).length
@@ -148,7 +150,9 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
     for (const ticket of [...queue]) promise(ticket)
     for (const ticket of refused) settle(ticket, full)
     // Said once for each outage: while it lasts a group is tried four times a second.
-    return wasFailing ? Effect.void : Effect.logWarning("The store refuses writes, they are kept in memory", { reason })
+    return wasFailing
+      ? Effect.void
+      : Effect.logWarning("The database refuses writes. They are kept in memory", { reason })
   }
 
   const writeGroup = (group: ReadonlyArray<Ticket<A, B>>): Effect.Effect<void> =>
@@ -166,7 +170,7 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
             for (let i = 0; i < group.length; i++) {
               settle(group[i]!, Effect.succeed({ durable: true, value: values[i]! }))
             }
-            return wasFailing ? Effect.logInfo("The store takes writes again") : Effect.void
+            return wasFailing ? Effect.logInfo("The database accepts writes again") : Effect.void
           }),
         onFailure: (error) => {
           const isFault = error._tag === "Defective" || (error._tag === "SqlError" && isDataFault(error))
@@ -185,10 +189,10 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
               failing = false
               if (down) down = queue.some((ticket) => ticket.promised)
               settle(group[0]!, Effect.die(error))
-              return wasFailing ? Effect.logInfo("The store takes writes again") : Effect.void
+              return wasFailing ? Effect.logInfo("The database accepts writes again") : Effect.void
             }
             settle(group[0]!, Effect.die(error.defect))
-            return Effect.logError("A write failed in an unexpected way and was given up", error.defect)
+            return Effect.logError("A write failed unexpectedly and was dropped", error.defect)
           })
         },
       }),
@@ -239,7 +243,7 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
       Effect.andThen(Effect.suspend(() =>
         size() === 0
           ? Effect.void
-          : Effect.logError(`${size()} writes were in memory only and are lost with this process`)
+          : Effect.logError(`${size()} writes that were only in memory are lost with this process`)
       )),
     )
   )

@@ -141,7 +141,7 @@ export const migrate = Effect.gen(function* () {
         if (isWaiting || !isInTheWay(error)) return Effect.void
         isWaiting = true
         return Effect.logWarning(
-          "Migrating the database waits for other sessions that use its tables, as a backup does until it ends",
+          "The migration of the database waits for other sessions that use its tables, such as a backup",
           { waitingFor: isSqlError(error) ? `The table ${table} could not be locked` : error.message },
         )
       }),
@@ -156,7 +156,7 @@ export const migrate = Effect.gen(function* () {
       return yield* new SchemaTooNew({ found: latest, known })
     }
     yield* Effect.logWarning(
-      "The database has been migrated by a newer release, which this one works with until it is replaced",
+      "A newer release has migrated the database. This release works with it until it is replaced",
       {
         found: latest,
         known,

@@ -119,7 +119,7 @@ export const make = ({ connect, identify }: ServerWatchOptions): ServerWatch => 
           breakOff(sure)
           breakOff(unsure.filter((socket) => silent.has(socket)))
           return Effect.as(
-            Effect.logInfo("The database's address leads to another server, or to a restarted one"),
+            Effect.logInfo("The address of the database now leads to another or a restarted server"),
             true,
           )
         }),

@@ -31,7 +31,7 @@ export const make = Effect.fnUntraced(function* (
       exists(id).pipe(
         Effect.flatMap((found) => found ? changes.refresh : Effect.void),
         bounded(patience),
-        Effect.catch((error) => Effect.logDebug("An id was not looked up", error)),
+        Effect.catch((error) => Effect.logDebug("An id could not be looked up", error)),
       ),
   })
   return (id: string): Effect.Effect<void> => Cache.get(cache, id)

@@ -184,7 +184,7 @@ export const readCsv = Effect.fnUntraced(function* (
   if (lines.length > maxRows) {
     return Result.fail([{
       pointer: "",
-      detail: `has ${lines.length} rows, and one import takes ${maxRows.toLocaleString("en")}: send several`,
+      detail: `has ${lines.length} rows. One import has at most ${maxRows.toLocaleString("en")}; split the file`,
     }])
   }
   const rows: Array<ImportedRow> = []

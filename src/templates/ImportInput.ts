@@ -22,7 +22,7 @@ export const sizeFaults = (templates: ReadonlyArray<unknown>): ReadonlyArray<Fau
   }, 0)
   const tooMany = (what: string, count: number, most: number): Fault => ({
     pointer: "/templates",
-    detail: `has ${count} ${what}, and one import takes at most ${most}: split it into several`,
+    detail: `has ${count} ${what}. One import has at most ${most}; split it into several`,
   })
   return [
     ...(templates.length > maxTemplates ? [tooMany("templates", templates.length, maxTemplates)] : []),

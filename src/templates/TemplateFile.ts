@@ -47,7 +47,7 @@ const unknownMember = ({ ast }: SchemaIssue.UnexpectedKey): string => {
   const known = ast._tag === "Objects" ? ast.propertySignatures.map(({ name }) => String(name)) : []
   return known.length === 0
     ? "must be a name of 1 to 100 characters of well-formed Unicode without NUL"
-    : `is not known here, where there can be ${listed(known, "and")}`
+    : `is unknown. Known members: ${listed(known, "and")}`
 }
 
 const issuesOf = SchemaIssue.makeFormatterStandardSchemaV1({

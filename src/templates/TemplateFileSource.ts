@@ -111,7 +111,7 @@ class Reader {
       const at = this.read(pair.value as Node | null, keyOffset, [...path, name])
       size += at.size
       const known = members.get(name)
-      if (known !== undefined) this.#fault(keyOffset, [...path, name], "is there twice")
+      if (known !== undefined) this.#fault(keyOffset, [...path, name], "occurs twice")
       // Assigning it would set the object's prototype.
       else if (name === "__proto__") this.#fault(keyOffset, [...path, name], "is not a name that can be used")
       else {

@@ -118,7 +118,8 @@ export class TemplateImports extends Context.Service<TemplateImports, {
           return [
             ...(one.variantCount <= maxVariantsOfOne ? [] : [{
               pointer: `/templates/${index}/variants`,
-              detail: `would give the template ${one.variantCount} variants, and one takes at most ${maxVariantsOfOne}`,
+              detail:
+                `would give the template ${one.variantCount} variants. A template has at most ${maxVariantsOfOne}`,
             }]),
             ...(one.holdoutFault === undefined ? [] : [{
               pointer: `/templates/${index}/holdout/copy_id`,

@@ -76,7 +76,7 @@ describe("Bodies on their way", () => {
       "1\r\n \r\n".repeat(20_000),
     )
     assert.strictEqual(await request.status(), 400)
-    assert.match(request.received(), /comes in chunks of a few bytes/)
+    assert.match(request.received(), /arrives in chunks of a few bytes/)
     await waitUntil("the connection ends", () => request.ended())
     const few = await begin(
       "/api/generate/acme",

@@ -82,15 +82,15 @@ suiteOnService("Imports", (bench) => {
     const templates = Array.from({ length: 1_001 }, (_, at) => ({ id: `t${at}`, name: "T" }))
     const many = await take(templates)
     assert.strictEqual(many.status, 400)
-    assert.match(many.body.detail, /^\/templates: has 1001 templates, and one import takes at most 1000: split it/)
+    assert.match(many.body.detail, /^\/templates: has 1001 templates\. One import has at most 1000; split it/)
     const wide = await take([0, 1, 2].map((at) => ({ id: `w${at}`, name: "W", variants: variants(700, () => "x") })))
-    assert.match(wide.body.detail, /has 2100 variants, and one import takes at most 2000/)
+    assert.match(wide.body.detail, /has 2100 variants\. One import has at most 2000/)
 
     assert.strictEqual((await take([{ id: "full", name: "F", variants: variants(1_000, () => "x") }])).status, 200)
     const over = await take([{ id: "full", name: "F", variants: [{ id: "one-more", vars: { s: "x" } }] }])
     assert.deepStrictEqual(over.body.errors, [{
       pointer: "/templates/0/variants",
-      detail: "would give the template 1001 variants, and one takes at most 1000",
+      detail: "would give the template 1001 variants. A template has at most 1000",
     }])
     const added = await call("POST", "/templates/full/variants", { vars: { s: "x" } })
     assert.strictEqual(added.status, 400)

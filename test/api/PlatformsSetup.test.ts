@@ -69,7 +69,7 @@ suiteOnPlatforms("Setting platforms up", (server) => {
       answer.body.errors.map(({ detail, pointer }: Json) => [pointer, detail]),
       ["/settings/headers", "/settings/a~1b"].map((pointer) => [
         pointer,
-        "is no setting of provider_a (braze), which has conversions, header",
+        "is not a setting of provider_a (braze). Its settings are conversions, header",
       ]),
     )
     for (

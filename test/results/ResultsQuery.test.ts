@@ -25,8 +25,8 @@ describe("the query of the results", () => {
     assert.deepStrictEqual(refused("lookback_days=0.5&offset_days=-1&segment=plan&segment=a%3D%25zz"), [
       { pointer: "lookback_days", detail: "must be a number of days from 1 to 365" },
       { pointer: "offset_days", detail: "must be a number of days from 0 to 365" },
-      { pointer: "segment", detail: 'must be pairs such as plan=pro, percent-encoded; "plan" is none' },
-      { pointer: "segment", detail: 'must be pairs such as plan=pro, percent-encoded; "a=%zz" is none' },
+      { pointer: "segment", detail: 'must be pairs such as plan=pro, percent-encoded; "plan" is not such a pair' },
+      { pointer: "segment", detail: 'must be pairs such as plan=pro, percent-encoded; "a=%zz" is not such a pair' },
     ])
     for (const days of ["", "abc", "NaN", "Infinity", "0x10", " 5", "366", "1e999", "-0.0"]) {
       assert.strictEqual(refused(new URLSearchParams({ offset_days: days }).toString()).length, 1, days)

@@ -94,7 +94,7 @@ attributes:
         "2:1 sends_per_day: must be a number",
         "5:5 variants[0].rate: must be a value between 0.01 and 100",
         "6:5 variants[1].id: is missing",
-        "7:5 variants[1].colour: is not known here",
+        "7:5 variants[1].colour: is unknown",
         "10:5 attributes[0].values: must be a value with a length of at least 1",
       ],
     )
@@ -120,11 +120,11 @@ attributes:
       [
         "2:1 sends_per_day: makes more than 2000000 decisions in 30 days",
         "4:1 variants: leave nothing to choose on day 10",
-        "6:27 variants[1].until_day: must lie after from_day",
-        "7:6 variants[2].id: a is there twice",
+        "6:27 variants[1].until_day: must be after from_day",
+        "7:6 variants[2].id: a occurs twice",
         "11:41 attributes[0].values[0].variants.c: is not the id of a variant",
-        "12:10 attributes[0].values[1].value: x is there twice",
-        "13:5 attributes[1].name: plan is there twice",
+        "12:10 attributes[0].values[1].value: x occurs twice",
+        "13:5 attributes[1].name: plan occurs twice",
       ],
     )
   })
@@ -133,6 +133,6 @@ attributes:
     assert.match(faultsOf("days: [1, 2")[0]!, /^1:\d+ : /)
     assert.lengthOf(faultsOf("- a"), 1)
     assert.lengthOf(faultsOf(""), 1)
-    assert.match(faultsOf("days: 1\ndays: 2\n").join(), /2:1 days: is there twice/)
+    assert.match(faultsOf("days: 1\ndays: 2\n").join(), /2:1 days: occurs twice/)
   })
 })

@@ -77,7 +77,7 @@ describe("parlance simulate", () => {
         const { message } = (yield* Effect.flip(runner()("simulate", "--scenario", file))) as Error
         assert.strictEqual(
           message,
-          `${file}:7:1: seasons: is not known here\n${file}:8:1: drift: must be a value between 0 and 1`,
+          `${file}:7:1: seasons: is unknown\n${file}:8:1: drift: must be a value between 0 and 1`,
         )
       })))
 

@@ -25,7 +25,7 @@ describe("decodeImport", () => {
     assert.deepStrictEqual(
       faultsOf({ templates: Array.from({ length: 300_000 }, () => 1) }).map(({ detail }) => detail),
       [
-        "has 300000 templates, and one import takes at most 1000: split it into several",
+        "has 300000 templates. One import has at most 1000; split it into several",
       ],
     )
     const variants = Array.from({ length: 80_000 }, () => ({}))
@@ -77,7 +77,7 @@ describe("Faults in a template file", () => {
       line: 1,
       column: 1,
       path: "templates",
-      message: "has 5000 templates, and one import takes at most 1000: split it into several",
+      message: "has 5000 templates. One import has at most 1000; split it into several",
     }])
   })
 

@@ -141,7 +141,7 @@ ${"      - {vars: {a: x}, targeting: *gold}\n".repeat(900)}`
     const condition = "templates[0].variants[0].targeting"
     assert.deepStrictEqual(faults(text), [
       "2:5 templates[0].name: is missing",
-      "3:5 templates[0].nme: is not known here, where there can be id, name, strict, sticky_hours, objective, holdout, tracking, list_unsubscribe, link_domains, ignore_unsubscribes, conversion_events, archived and variants",
+      "3:5 templates[0].nme: is unknown. Known members: id, name, strict, sticky_hours, objective, holdout, tracking, list_unsubscribe, link_domains, ignore_unsubscribes, conversion_events, archived and variants",
       "4:13 templates[0].strict: must be true or false",
       "5:19 templates[0].sticky_hours: must be a value between 0 and 8760",
       '6:16 templates[0].objective: must be "click", "open" or "conversion"',
@@ -162,9 +162,9 @@ ${"      - {vars: {a: x}, targeting: *gold}\n".repeat(900)}`
       "15:60 templates[0].variants[0].seasons[0].days: must not be empty",
       "15:71 templates[0].variants[0].seasons[0].hours.to: is missing",
       "15:78 templates[0].variants[0].seasons[0].hours.from: must be a value between 0 and 23",
-      "15:83 templates[0].variants[0].seasons[0].day: is not known here, where there can be starts_at, ends_at, annual, days and hours",
+      "15:83 templates[0].variants[0].seasons[0].day: is unknown. Known members: starts_at, ends_at, annual, days and hours",
       "16:13 templates[0].variants[1].id: is the id of another variant of this template",
-      "18:9 templates[0].variants[1].name: is there twice",
+      "18:9 templates[0].variants[1].name: occurs twice",
       "19:9 templates[0].variants[1].__proto__: is not a name that can be used",
       "20:16 templates[0].variants[1].vars.__proto__: is not a name that can be used",
       "21:9 templates[1].id: is the id of another template of this file",

@@ -12,7 +12,7 @@ const path = { org: Schema.String }
 const memberPath = { ...path, account: Schema.String }
 /** A link that works once. Prefix its path with the address of the console. */
 export const Link = Schema.Struct({
-  path: Schema.String.annotate({ description: "Path with the secret token: in this answer only" }),
+  path: Schema.String.annotate({ description: "Path with the secret token. Only this response contains it" }),
   expires_at: Schema.String,
 }).annotate({ identifier: "OneTimeLink" })
 
@@ -131,9 +131,9 @@ export class AccountsGroup extends HttpApiGroup.make("accounts")
       payload: InvitationBody,
       success: Schema.Struct({ ...Invitation.fields, path: Schema.String }).pipe(HttpApiSchema.status(201)),
       error: [...Problems.ofBody, Problems.OrganizationNotFound],
-    }).annotate(OpenApi.Summary, "Invites a person into an organization").annotate(
+    }).annotate(OpenApi.Summary, "Invites a person to an organization").annotate(
       OpenApi.Description,
-      "`path` is the link to send to the person: in this answer only, for 7 days, once.",
+      "`path` is the link to send to the person. Only this response contains it. It works once, within 7 days.",
     ),
     HttpApiEndpoint.get("listInvitations", "/organizations/:org/invitations", {
       params: path,

@@ -8,7 +8,7 @@ import * as Problems from "../Problems.ts"
 
 const CurrentPassword = Schema.String.annotate({ description: "The password of the caller's account" })
 const Code = Schema.String.annotate({
-  description: "Six digits of the authenticator app, or a recovery code where the second factor is on",
+  description: "Six digits of the authenticator app, or a recovery code if the second factor is on",
 })
 
 export const BeginBody = Schema.Struct({ current_password: CurrentPassword })
@@ -17,7 +17,7 @@ export const BothBody = Schema.Struct({ current_password: CurrentPassword, code:
 
 const RecoveryCodes = Schema.Struct({
   recovery_codes: Schema.Array(Schema.String).annotate({
-    description: "Each works once in place of a code: in this answer only",
+    description: "Each works once instead of a code. Only this response contains them",
   }),
 })
 
@@ -38,7 +38,7 @@ export class SecondFactorGroup extends HttpApiGroup.make("secondFactor")
       error: errors,
     }).annotate(OpenApi.Summary, "Begins to set up the caller's own second factor").annotate(
       OpenApi.Description,
-      "The secret is in this answer only, and counts once it has been confirmed by a code.",
+      "Only this response contains the secret. It takes effect once a code confirms it.",
     ),
     HttpApiEndpoint.put("confirmSecondFactor", "/account/second-factor", {
       payload: CodeBody,
@@ -46,7 +46,7 @@ export class SecondFactorGroup extends HttpApiGroup.make("secondFactor")
       error: errors,
     }).annotate(OpenApi.Summary, "Turns the caller's own second factor on").annotate(
       OpenApi.Description,
-      "Takes the first code of the authenticator app and ends the caller's other sessions.",
+      "Confirms the set-up with the first code of the authenticator app. Ends the caller's other sessions.",
     ),
     HttpApiEndpoint.post("disableSecondFactor", "/account/second-factor/disable", {
       payload: BothBody,
@@ -57,7 +57,7 @@ export class SecondFactorGroup extends HttpApiGroup.make("secondFactor")
       payload: BothBody,
       success: RecoveryCodes,
       error: errors,
-    }).annotate(OpenApi.Summary, "New recovery codes instead of the caller's old ones"),
+    }).annotate(OpenApi.Summary, "Replaces the caller's recovery codes"),
     HttpApiEndpoint.delete("resetSecondFactor", "/accounts/:account/second-factor", {
       params: { account: Schema.String },
       success: HttpApiSchema.NoContent,
@@ -65,7 +65,7 @@ export class SecondFactorGroup extends HttpApiGroup.make("secondFactor")
     }).annotate(OpenApi.Summary, "Removes the second factor of an account").annotate(
       OpenApi.Description,
       "For a person who lost the authenticator app and the recovery codes. The account signs in with its password alone " +
-        "until it sets a second factor up again. Ends its sessions.",
+        "until it sets up a second factor again. Ends its sessions.",
     ),
   )
   .middleware(AdminRequired)

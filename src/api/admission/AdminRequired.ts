@@ -126,7 +126,7 @@ export class AdminRequired extends HttpApiMiddleware.Service<AdminRequired, { pr
               return yield* new Forbidden({
                 detail:
                   "A request with a session's cookie that changes something must come from this origin and carry " +
-                  "`X-CSRF-Token` with the value that GET /console/api/session answers",
+                  "`X-CSRF-Token` with the value from GET /console/api/session",
               })
             }
             const actor: Actor = { kind: "session", session }

@@ -9,7 +9,7 @@ import { Refusals } from "./Refusals.ts"
 const details: { readonly [reason in KeyRejected["reason"]]: string } = {
   missing: "No API key: send it in the header X-Api-Key, or as `Authorization: Bearer`",
   // For an unknown id as well as for a wrong secret of a known one.
-  unknown: "The API key is not known here",
+  unknown: "The API key is unknown",
   expired: "The API key has expired",
   revoked: "The API key has been revoked",
 }

@@ -28,7 +28,7 @@ export const charge = (
   if (isTaken) return Effect.void
   const rate = `${window.limit} a ${window.windowMillis === 1000 ? "second" : "minute"}`
   const detail = requests > window.limit
-    ? `The request counts as ${requests} more and the limit of the key is ${rate}: send fewer items at once`
+    ? `The request counts as ${requests} requests, more than the limit of the key (${rate}). Send fewer items at once`
     : `The key has reached its limit of ${rate}`
   return Effect.flatMap(Refusals, (refusals) => {
     refusals.count(request, "rate_limit", { org, subject: keyId })

@@ -36,7 +36,8 @@ export const BulkAction = Schema.Struct({
   }),
   matched: Schema.Int.annotate({ description: "Deliveries that matched when the action was requested" }),
   changed: Schema.Int.annotate({
-    description: "Deliveries changed so far. Fewer than `matched` in the end where some were sent or changed meanwhile",
+    description:
+      "Deliveries changed so far. The final number is below `matched` if some were sent or changed in the meantime",
   }),
   requested_by: Schema.String,
   requested_at: Schema.String,
@@ -106,7 +107,7 @@ export class BulkActionsGroup extends HttpApiGroup.make("bulkActions")
       error: errors,
     }).annotate(OpenApi.Summary, "Retries all failed messages that match a filter").annotate(
       OpenApi.Description,
-      `Queues failed messages again. Their attempts start anew. ${how}`,
+      `Queues failed messages again with a new set of attempts. ${how}`,
     ),
     HttpApiEndpoint.post("cancelDeliveries", "/organizations/:org/deliveries/cancel", {
       params: path,
@@ -116,7 +117,7 @@ export class BulkActionsGroup extends HttpApiGroup.make("bulkActions")
       error: errors,
     }).annotate(OpenApi.Summary, "Cancels all queued messages that match a filter").annotate(
       OpenApi.Description,
-      `Keeps queued messages from leaving. A message that is leaving already is not cancelled. ${how}`,
+      `Cancels queued messages. A message that is being sent is not cancelled. ${how}`,
     ),
     HttpApiEndpoint.get("listBulkActions", "/organizations/:org/bulk-actions", {
       params: path,

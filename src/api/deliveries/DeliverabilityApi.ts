@@ -68,9 +68,9 @@ export class DeliverabilityGroup extends HttpApiGroup.make("deliverability")
       payload: NewDkimKey,
       success: DkimKey.pipe(HttpApiSchema.status(201)),
       error: [...Problems.ofBody, ...notFound, Problems.Unprocessable],
-    }).annotate(OpenApi.Summary, "Makes or imports a DKIM key").annotate(
+    }).annotate(OpenApi.Summary, "Creates or imports a DKIM key").annotate(
       OpenApi.Description,
-      "Makes an RSA key of 2,048 bits, or imports one of 1,024 to 4,096 bits (`private_key`, PEM). Ed25519 keys are refused. " +
+      "Creates an RSA key of 2,048 bits, or imports one of 1,024 to 4,096 bits (`private_key`, PEM). Ed25519 keys are refused. " +
         "`domain` is by default the domain of the sender. The private key is stored encrypted and never shown. The key does " +
         "not sign yet: publish `record` first. Only SMTP connections have keys, at most 10 each.",
     ),
@@ -107,7 +107,7 @@ export class DeliverabilityGroup extends HttpApiGroup.make("deliverability")
       ],
     }).annotate(OpenApi.Summary, "Sends a test message").annotate(
       OpenApi.Description,
-      "Sends a real message through an SMTP connection to `to`, and makes the checks that receivers make: SPF, DKIM and DMARC " +
+      "Sends a real message through an SMTP connection to `to`, and runs the checks that receivers make: SPF, DKIM and DMARC " +
         "records, alignment with the sender's domain, List-Unsubscribe, the plain-text part, and encryption. `template_id` " +
         "sends the content of a template (`copy_id`: of one variant), rendered with `fields`. The message is excluded from " +
         "results. An organization can send 10 per hour and 30 per day. Addresses on the suppression list are refused.",

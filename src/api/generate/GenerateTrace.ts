@@ -6,27 +6,30 @@ const Candidate = Schema.Struct({
   eligible: Schema.Literal(true),
   sends: described(Schema.Finite, "Messages that count in the window"),
   effective_sends: described(Schema.Finite, "Discounted by age if the window is adaptive"),
-  clicks: described(Schema.Finite, "Of these the successes; of a weighted objective their sum"),
+  clicks: described(Schema.Finite, "The successes among them; for a weighted objective, their weighted sum"),
   rate: described(Schema.Finite, "The estimate for the segment: successes per message"),
   interval: described(Schema.Tuple([Schema.Finite, Schema.Finite]), "The credible interval of `rate`"),
   p_best: described(Schema.Finite, "Probability of being the best"),
-  weight: described(Schema.Finite, "Probability of being chosen; of all candidates together 1"),
+  weight: described(Schema.Finite, "Probability of being chosen. The candidates sum to 1"),
 })
 
 const Excluded = Schema.Struct({
   id: Schema.String,
   eligible: Schema.Literal(false),
-  reason: described(Schema.String, "The condition or the season that keeps it out"),
+  reason: described(Schema.String, "The condition or season that excludes it"),
 })
 
 const Trace = Schema.Struct({
   mode: described(
     Schema.Literals(["bandit", "epsilon", "single", "forced", "control", "sticky", "retry", "none"]),
-    "`single`: nothing to choose from; `forced`: by `copy_id`; `control`: the user is held out; `sticky`: the user had " +
+    "`single`: the only candidate; `forced`: by `copy_id`; `control`: the user is held out; `sticky`: the user had " +
       "it before; `retry`: chosen under this tracking id before; `none`: no candidate",
   ),
   policy_version: described(Schema.String, "The model that decided"),
-  cell: described(Schema.Record(Schema.String, Schema.String), "The segment: attributes that are learned from"),
+  cell: described(
+    Schema.Record(Schema.String, Schema.String),
+    "The segment: the attributes that the model learns from",
+  ),
   window: described(
     Schema.Struct({
       mode: Schema.Literals(["adaptive", "window"]),
@@ -37,18 +40,21 @@ const Trace = Schema.Struct({
     }),
     "Decisions that count, by when they were served",
   ),
-  cache_used: described(Schema.Boolean, "False where `use_cache: false` had the model fitted anew"),
-  epsilon: described(Schema.NullOr(Schema.Finite), "Probability of a uniform choice; null where it played no part"),
-  kappa: described(Schema.NullOr(Schema.Finite), "Tempering of the estimates, 0 to 1; null where it played no part"),
-  floor: described(Schema.NullOr(Schema.Finite), "Share that is spread evenly; null where it played no part"),
+  cache_used: described(Schema.Boolean, "False if `use_cache: false` had the model refitted"),
+  epsilon: described(Schema.NullOr(Schema.Finite), "Probability of a uniform choice; null if it did not apply"),
+  kappa: described(Schema.NullOr(Schema.Finite), "Tempering of the estimates, 0 to 1; null if it did not apply"),
+  floor: described(Schema.NullOr(Schema.Finite), "Share that is split randomly; null if it did not apply"),
   half_life_days: described(
     Schema.NullOr(Schema.Finite),
-    "In which an outcome loses half its weight; null for a window",
+    "Days after which an outcome has half its weight; null for a fixed window",
   ),
   base_rate: described(Schema.Finite, "Successes per message in the segment for an average variant on an average day"),
   candidates: Schema.Array(Schema.Union([Candidate, Excluded])),
   chosen: Schema.NullOr(Schema.String),
-  propensity: described(Schema.NullOr(Schema.Finite), "The probability `chosen` was drawn with; null where none was"),
+  propensity: described(
+    Schema.NullOr(Schema.Finite),
+    "The probability with which `chosen` was drawn; null if it was not drawn",
+  ),
 })
 
 const example: typeof Trace.Type = {
@@ -99,6 +105,6 @@ const example: typeof Trace.Type = {
 
 /** How a decision came about. Never tells of another user. */
 export const GenerateTrace = Trace.annotate({
-  description: "With `trace: true`: how the decision came about",
+  description: "With `trace: true`: the data behind the decision",
   examples: [example],
 })

@@ -139,9 +139,9 @@ export const layer = HttpApiBuilder.group(
           const { down, hasRoom, pending } = decisions.state()
           const { address, ...membership } = yield* cluster.membership
           const reasons = [
-            ...(drain.hasBegun() ? ["This node has been told to end"] : []),
-            ...(answers ? [] : ["The store does not answer"]),
-            ...(down ? [`The store refuses writes; ${pending} decisions wait in memory`] : []),
+            ...(drain.hasBegun() ? ["This node is shutting down"] : []),
+            ...(answers ? [] : ["The database does not respond"]),
+            ...(down ? [`The database refuses writes; ${pending} decisions wait in memory`] : []),
           ]
           const isServing = reasons.length === 0 ||
             (query(request).get("accept") === "memory" && !drain.hasBegun() && hasRoom)

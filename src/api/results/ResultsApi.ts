@@ -9,14 +9,14 @@ import * as Problems from "../Problems.ts"
 /** Which decisions an answer is about. */
 const windowQuery = {
   lookback_days: Schema.optionalKey(Schema.String).annotate({
-    description: "Days of decisions, 1 to 365, fractions allowed; 14 where only `offset_days` is given",
+    description: "Days of decisions, 1 to 365, fractions allowed; default 14 if only `offset_days` is given",
   }),
   offset_days: Schema.optionalKey(Schema.String).annotate({
-    description: "Days the window ends before now, 0 to 365, fractions allowed; 3 where only `lookback_days` is given",
+    description:
+      "Days the window ends before now, 0 to 365, fractions allowed; default 3 if only `lookback_days` is given",
   }),
   segment: Schema.optionalKey(Schema.Array(Schema.String)).annotate({
-    description:
-      "Attribute values to restrict the answer to, as pairs of percent-encoded name and value: `plan=pro`, several " +
+    description: "Attribute values to filter by, as pairs of percent-encoded name and value: `plan=pro`, several " +
       "joined by `&` (encoded as a parameter's value: `segment=plan%3Dpro%26daypart%3Dmorning`) or repeated",
   }),
 }
@@ -30,7 +30,7 @@ export class ResultsGroup extends HttpApiGroup.make("results")
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.TemplateNotFound],
     }).annotate(OpenApi.Summary, "Results of the variants of a template, with the winner if there is one").annotate(
       OpenApi.Description,
-      "Without `lookback_days` and `offset_days`: the model that Generate decides with, in which older outcomes fade, and " +
+      "Without `lookback_days` and `offset_days`: the model that Generate uses, in which older outcomes weigh less, and " +
         "the counts of the last 180 days. With either: the model of that window, and its counts.",
     ),
     HttpApiEndpoint.get("templateSeries", "/organizations/:org/templates/:template/series", {
@@ -40,8 +40,8 @@ export class ResultsGroup extends HttpApiGroup.make("results")
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.TemplateNotFound],
     }).annotate(OpenApi.Summary, "Results of the variants of a template over time").annotate(
       OpenApi.Description,
-      "Traffic, rates with credible intervals, the probability of being best and the gain over an even choice, by hour, day " +
-        "or week, and when people engage; from counts by time, at most about 100 stretches. The window is that of results.",
+      "Traffic, rates with credible intervals, the probability of being best and the gain over a random split, by hour, day " +
+        "or week, and when people engage. Returns at most about 100 intervals. Takes the window parameters of the results.",
     ),
     HttpApiEndpoint.get("templateSendTimes", "/organizations/:org/templates/:template/send-times", {
       params: { org: Schema.String, template: Schema.String },
@@ -49,9 +49,8 @@ export class ResultsGroup extends HttpApiGroup.make("results")
       error: [Problems.OrganizationNotFound, Problems.TemplateNotFound],
     }).annotate(OpenApi.Summary, "Engagement with messages of a template by hour of the week").annotate(
       OpenApi.Description,
-      "The share of messages sent in each hour of the week that people are expected to engage with, the hours in which may be " +
-        "sent, the best of them, and what " +
-        "keeping to advised times gained. For one person and the hours to come ask Delay with `trace=true`.",
+      "For each hour of the week: the expected share of messages with engagement, and whether sending is allowed. Also the " +
+        "best hour, and the lift of messages sent at recommended times. For one person, use Delay with `trace=true`.",
     ),
   )
   .middleware(AdminRequired)

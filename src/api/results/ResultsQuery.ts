@@ -31,7 +31,10 @@ const segmentOf = (asked: URLSearchParams, faults: Array<Fault>): ReadonlyMap<st
       const value = at < 1 ? undefined : decoded(part.slice(at + 1))
       if (name === undefined || value === undefined) {
         const shown = JSON.stringify(part.slice(0, 100))
-        faults.push({ pointer: "segment", detail: `must be pairs such as plan=pro, percent-encoded; ${shown} is none` })
+        faults.push({
+          pointer: "segment",
+          detail: `must be pairs such as plan=pro, percent-encoded; ${shown} is not such a pair`,
+        })
       } else if (values.has(name)) {
         faults.push({ pointer: "segment", detail: `names ${JSON.stringify(name.slice(0, 100))} more than once` })
       } else {

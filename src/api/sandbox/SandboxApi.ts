@@ -10,7 +10,7 @@ const path = { org: Schema.String }
 /** A message as lists show it. */
 export const SinkSummary = Schema.Struct({
   id: Schema.String.annotate({ description: "Id of the delivery and tracking id" }),
-  test: Schema.Boolean.annotate({ description: "Whether a test key caused it" }),
+  test: Schema.Boolean.annotate({ description: "Whether it comes from a request with a test key" }),
   template_id: Schema.String,
   copy_id: Schema.String,
   email: Schema.String.annotate({ description: "The recipient" }),
@@ -29,7 +29,7 @@ export const SinkMessage = Schema.Struct({
   html: Schema.NullOr(Schema.String),
   text: Schema.NullOr(Schema.String),
   headers: Schema.Array(Schema.Struct({ name: Schema.String, value: Schema.String })),
-  links: Schema.Array(Schema.String).annotate({ description: "Where its links lead, each once" }),
+  links: Schema.Array(Schema.String).annotate({ description: "Targets of its links, without duplicates" }),
   vars: Schema.Record(Schema.String, Schema.String).annotate({ description: "The rendered variables" }),
 }).annotate({ identifier: "SandboxMessage" })
 export type SinkMessage = typeof SinkMessage.Type
@@ -40,21 +40,21 @@ export class SandboxGroup extends HttpApiGroup.make("sandbox")
       params: path,
       success: Schema.Struct({ messages: Schema.Array(SinkSummary) }),
       error: Problems.OrganizationNotFound,
-    }).annotate(OpenApi.Summary, "The messages that sinks took, the latest first").annotate(
+    }).annotate(OpenApi.Summary, "The messages in the sandbox, newest first").annotate(
       OpenApi.Description,
-      "Messages of test keys, and of live keys where the organization delivers through a connection of the platform " +
+      "Messages of test keys, and of live keys if the organization delivers through a connection of the platform " +
         "`sink`. The latest 200 of each are kept for 7 days.",
     ),
     HttpApiEndpoint.get("getSinkMessage", "/organizations/:org/sandbox/messages/:message", {
       params: { ...path, message: Schema.String },
       success: SinkMessage,
       error: [Problems.OrganizationNotFound, Problems.DeliveryNotFound],
-    }).annotate(OpenApi.Summary, "A message that a sink took: its parts, headers and links"),
+    }).annotate(OpenApi.Summary, "A message in the sandbox: its parts, headers and links"),
     HttpApiEndpoint.delete("clearSinkMessages", "/organizations/:org/sandbox/messages", {
       params: path,
       success: Schema.Struct({ removed: Schema.Int }),
       error: Problems.OrganizationNotFound,
-    }).annotate(OpenApi.Summary, "Removes all messages that sinks took"),
+    }).annotate(OpenApi.Summary, "Removes all messages from the sandbox"),
   )
   .middleware(AdminRequired)
   .prefix("/console/api")

@@ -48,7 +48,7 @@ const manyChunks = 4096
 const leastChunkBytes = 32
 
 const tinyChunks = invalid(
-  "The body comes in chunks of a few bytes: send it in larger ones, or with a Content-Length",
+  "The body arrives in chunks of a few bytes. Send larger chunks, or a Content-Length",
 )
 
 const noBytes = Buffer.alloc(0)
@@ -162,14 +162,16 @@ const refusal = (
   const contentType = headers["content-type"]
   if (contentType !== undefined && contentType !== "application/json" && !isJson(contentType)) {
     return new UnsupportedMediaType({
-      detail: `The body is declared as ${JSON.stringify(contentType.slice(0, 100))}: send JSON with Content-Type: ` +
+      detail: `The body is declared as ${JSON.stringify(contentType.slice(0, 100))}. Send JSON with Content-Type: ` +
         "application/json",
     })
   }
   const encoding = headers["content-encoding"]
   if (encoding !== undefined && encoding !== "identity") {
     return new UnsupportedMediaType({
-      detail: `The body has the Content-Encoding ${JSON.stringify(encoding.slice(0, 100))}: send it without one`,
+      detail: `The body has the Content-Encoding ${
+        JSON.stringify(encoding.slice(0, 100))
+      }. Send it without an encoding`,
     })
   }
   return Number(headers["content-length"] ?? 0) > limit ? tooLarge(limit) : undefined

@@ -37,18 +37,17 @@ const headers = {
     schema: text,
   },
   "Decision-Durable": {
-    description:
-      "`false`: the store is down, and the decision waits in the memory of one node to be written. Absent: it " +
-      "was stored before the answer left",
+    description: "`false`: the database is down, and the decision waits in the memory of one node. Absent: it " +
+      "was stored before the response",
     schema: { type: "string", enum: ["false"] },
   },
   "Parlance-Delivery-Id": {
-    description: "Id of the queued message, under which its delivery can be read and cancelled",
+    description: "Id of the queued message, for reading and cancelling its delivery",
     required: true,
     schema: text,
   },
   "Parlance-Tracking-Id": {
-    description: "Tracking id of the message, under which events about it are reported",
+    description: "Tracking id of the message, for reporting events about it",
     required: true,
     schema: text,
   },
@@ -57,18 +56,18 @@ const headers = {
     schema: { type: "string", enum: ["true"] },
   },
   "Retry-After": {
-    description: "Seconds after which the request can be sent again",
+    description: "Seconds to wait before sending the request again",
     required: true,
     schema: { type: "string", pattern: "^[0-9]+$" },
   },
   "RateLimit-Policy": {
-    description: "If the key has a limit: requests (`q`) in so many seconds (`w`). " +
+    description: "If the key has a limit: requests (`q`) per period of `w` seconds. " +
       "After draft-ietf-httpapi-ratelimit-headers-10",
     schema: text,
     example: '"default";q=100;w=60',
   },
   "RateLimit": {
-    description: "If the key has a limit: requests that are left (`r`), and the seconds until there are more (`t`)",
+    description: "If the key has a limit: remaining requests (`r`), and seconds until more are allowed (`t`)",
     schema: text,
     example: '"default";r=97;t=42',
   },

@@ -36,7 +36,7 @@ export const problemPage = ({ advice, slug, status, title }: ProblemPage): strin
 export const problemsPage = (problems: ReadonlyArray<ProblemPage>): string =>
   page(
     "Problems · Parlance",
-    `<h1>Problems</h1><p>Errors are answered as <code>application/problem+json</code> (RFC 9457). These are the types:</p>
+    `<h1>Problems</h1><p>Error responses have the media type <code>application/problem+json</code> (RFC 9457). These are their types:</p>
 <table><thead><tr><th>Status</th><th>Type</th><th>Meaning</th></tr></thead><tbody>${
       problems.map(({ slug, status, title }) =>
         `<tr><td>${status}</td><td><a href="/problems/${escape(slug)}"><code>${escape(slug)}</code></a></td><td>${
@@ -67,7 +67,7 @@ const operation = (method: string, path: string, spec: OpenApi.OpenAPISpecOperat
 ${spec.description === undefined ? "" : `<p>${escape(spec.description)}</p>`}
 ${parameters === "" ? "" : `<h3>Parameters</h3><table><tbody>${parameters}</tbody></table>`}
 ${body === undefined ? "" : `<h3>Body</h3>${shape(body, document)}`}
-<h3>Answers</h3><table><tbody>${answers}</tbody></table>
+<h3>Responses</h3><table><tbody>${answers}</tbody></table>
 ${success === undefined ? "" : `<h3>Successful response</h3>${shape(success, document)}`}</details>`
 }
 

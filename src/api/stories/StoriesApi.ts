@@ -17,15 +17,15 @@ export const StoryEvent = Schema.Struct({
   event: EventName,
   occurred_at: Schema.String,
   received_at: Schema.String,
-  automated: described(Schema.Boolean, "Its source says that a machine did it"),
+  automated: described(Schema.Boolean, "Whether its source says that a machine caused it"),
   link: Schema.NullOr(Schema.String),
-  value: described(Schema.NullOr(Schema.Finite), "Value of a conversion; null where none was given"),
-  currency: described(Schema.NullOr(Schema.String), "ISO 4217 code of the value's currency; null where none was given"),
+  value: described(Schema.NullOr(Schema.Finite), "Value of a conversion; null if not given"),
+  currency: described(Schema.NullOr(Schema.String), "ISO 4217 code of the value's currency; null if not given"),
   effect: described(
     Schema.Literals(["counted", "repeated", "automated", "out_of_time", "waiting", "unmatched", "person"]),
-    "`counted`: learned from; `repeated`: its kind was counted already; `automated`: a machine's, counted apart; " +
-      "`out_of_time`: not the decision's doing; `waiting` for a decision; `unmatched`: none was found; `person`: it names the " +
-      "person and no message",
+    "`counted`: counts in results; `repeated`: its kind was counted before; `automated`: from a machine, counted separately; " +
+      "`out_of_time`: too early or too late; `waiting` for a decision; `unmatched`: no decision found; `person`: it names the " +
+      "person but no message",
   ),
   reason: Schema.NullOr(Schema.String),
 }).annotate({ identifier: "StoryEvent" })
@@ -53,7 +53,7 @@ export const StoryDecision = Schema.Struct({
   offset_days: Schema.NullOr(Schema.Finite),
   decided_at: Schema.String,
   delivery: Schema.NullOr(Delivery),
-  events: described(Schema.Array(StoryEvent), "The earliest first, 200 at most"),
+  events: described(Schema.Array(StoryEvent), "Earliest first, at most 200"),
   more_events: Schema.Boolean,
 }).annotate({ identifier: "StoryDecision" })
 
@@ -61,24 +61,24 @@ export const StoryDecision = Schema.Struct({
 export const Story = Schema.Struct({
   test: described(
     Schema.Boolean,
-    "True in a sandbox: all of this was caused by test keys, and its effects count nowhere",
+    "True in a sandbox: all of it comes from requests with test keys and is not counted",
   ),
   found_as: described(
     Schema.NullOr(Schema.Literals(["tracking_id", "person"])),
     "The kind of identifier that matched `q`; null without `q`",
   ),
-  names: described(Schema.Array(Schema.String), "Names the person was looked for under"),
+  names: described(Schema.Array(Schema.String), "Identifiers of the person that were searched"),
   profiles: Schema.Array(Schema.Struct({
     user_id: Schema.String,
     email: Schema.NullOr(Schema.String),
     traits: Schema.Record(Schema.String, Schema.Unknown),
     updated_at: Schema.String,
   })),
-  decisions: described(Schema.Array(StoryDecision), "The latest first"),
+  decisions: described(Schema.Array(StoryDecision), "Latest first"),
   repeats: described(Schema.Array(Delivery), "Messages that repeat an earlier, sticky choice"),
   loose: described(
     Schema.Array(StoryEvent),
-    "Events under the tracking id, or of the person, that belong to no decision; of a person the latest 200",
+    "Events of the tracking id or person that belong to no decision. For a person, the latest 200",
   ),
   advice: described(
     Schema.Array(Schema.Struct({
@@ -120,7 +120,7 @@ export class StoriesGroup extends HttpApiGroup.make("stories")
         user_id: Schema.optionalKey(Schema.String),
         email: Schema.optionalKey(Schema.String),
         q: Schema.optionalKey(
-          described(Schema.String, "A tracking id, user id or e-mail address; the service finds out which"),
+          described(Schema.String, "A tracking id, user id or e-mail address; the service detects the kind"),
         ),
         after: Schema.optionalKey(described(Schema.String, "`next` of the previous page")),
         limit: Schema.optionalKey(described(Schema.String, "Decisions, 1 to 100, default 20")),

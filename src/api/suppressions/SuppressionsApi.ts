@@ -8,17 +8,23 @@ import * as Problems from "../Problems.ts"
 // The part of the management API for the suppression list.
 
 const path = { org: Schema.String }
-const addressPath = { ...path, address: Schema.String.annotate({ description: "In any spelling, percent-encoded" }) }
+const addressPath = {
+  ...path,
+  address: Schema.String.annotate({ description: "In upper or lower case, percent-encoded" }),
+}
 
 /** One reason why nothing is sent to an address. */
 export const Suppression = Schema.Struct({
   id: Schema.Int,
   address: Schema.NullOr(Schema.String).annotate({
-    description: "In lowercase; null once the person has been erased, whose address is kept as a keyed digest only",
+    description:
+      "In lowercase; null once the person has been erased: the list then has only a keyed digest of the address",
   }),
   reason: SuppressionReason,
   source: Schema.String.annotate({ description: "Origin of the entry, such as a webhook source, `api` or `import`" }),
-  suppressed_at: Schema.String.annotate({ description: "When the person said so, or the message bounced" }),
+  suppressed_at: Schema.String.annotate({
+    description: "Time of the unsubscribe, complaint or bounce, or of the entry",
+  }),
 }).annotate({ identifier: "Suppression" })
 export type Suppression = typeof Suppression.Type
 
@@ -45,7 +51,7 @@ export class SuppressionsGroup extends HttpApiGroup.make("suppressions")
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
     }).annotate(OpenApi.Summary, "The suppression list of an organization").annotate(
       OpenApi.Description,
-      "The latest first. An address with several reasons has an entry for each.",
+      "Latest first. An address with several reasons has an entry for each.",
     ),
     HttpApiEndpoint.post("addSuppression", "/organizations/:org/suppressions", {
       params: path,
@@ -71,13 +77,13 @@ export class SuppressionsGroup extends HttpApiGroup.make("suppressions")
       payload: Csv,
       success: Schema.Struct({
         added: Schema.Int,
-        present: Schema.Int.annotate({ description: "Rows whose address is on the list for that reason already" }),
+        present: Schema.Int.annotate({ description: "Rows whose address was already on the list for that reason" }),
         skipped: Schema.Int.annotate({ description: "Rows without an address" }),
       }),
       error: [Problems.InvalidRequest, Problems.PayloadTooLarge, Problems.Unavailable, Problems.OrganizationNotFound],
     }).annotate(OpenApi.Summary, "Adds addresses from CSV").annotate(
       OpenApi.Description,
-      "All or nothing, at most 1 MiB and 20,000 rows. A header names the column `address` or `email`, and perhaps `reason` " +
+      "Imports all rows or none, at most 1 MiB and 20,000 rows. A header names the column `address` or `email`, and optionally `reason` " +
         "(default `manual`), `source` and `suppressed_at`; without a header the first column holds addresses. A fault's " +
         "pointer is `/line/` and the number of the line.",
     ),
@@ -95,7 +101,7 @@ export class SuppressionsGroup extends HttpApiGroup.make("suppressions")
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.SuppressionNotFound],
     }).annotate(OpenApi.Summary, "Removes an address from the suppression list").annotate(
       OpenApi.Description,
-      "Messages to the address are sent again. Cancelled messages stay cancelled. An event that was received before and " +
+      "New messages to the address are sent. Cancelled messages stay cancelled. An event that was received before and " +
         "arrives again does not put the address back.",
     ),
   )

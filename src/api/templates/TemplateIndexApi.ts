@@ -13,16 +13,16 @@ export const FoundTemplate = Schema.Struct({
   updated_at: Schema.String,
   archived_at: Schema.NullOr(Schema.String),
   variants: Schema.Int,
-  active: Schema.Int.annotate({ description: "Variants that are switched on, in season or not" }),
+  active: Schema.Int.annotate({ description: "Active variants, including those out of season" }),
   decisions: Schema.Array(Schema.Finite).annotate({
-    description: "Decisions on each of the last 14 days (UTC), oldest first; some seconds behind",
+    description: "Decisions on each of the last 14 days (UTC), oldest first; delayed by a few seconds",
   }),
 }).annotate({ identifier: "FoundTemplate" })
 export type FoundTemplate = typeof FoundTemplate.Type
 
 /** Which templates a list has. */
 export const archivedQuery = Schema.optionalKey(Schema.String).annotate({
-  description: "`false`: those in use, the default; `true`: those that are archived; `all`: both",
+  description: "`false` (default): templates in use; `true`: archived templates; `all`: both",
 })
 
 const limit = Schema.optionalKey(Schema.String).annotate({ description: "1 to 200, default 50" })
@@ -53,7 +53,7 @@ export class TemplateIndexGroup extends HttpApiGroup.make("templateIndex")
       },
       success: Schema.Struct({ changes: Schema.Array(AuditEntry), next: Schema.NullOr(Schema.Int) }),
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.TemplateNotFound],
-    }).annotate(OpenApi.Summary, "What was changed of a template").annotate(
+    }).annotate(OpenApi.Summary, "The changes to a template").annotate(
       OpenApi.Description,
       "Changes of a template and its variants with their authors, newest first. `next` is the value of `before` for the " +
         "next page.",

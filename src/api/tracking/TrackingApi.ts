@@ -4,7 +4,7 @@ import { InvalidRequest, PayloadTooLarge } from "../Problems.ts"
 
 const params = {
   token: Schema.String.annotate({
-    description: "Signed, at most 60 characters; answers 404 unless the service wrote it",
+    description: "Signed token of at most 60 characters. Tokens that this service did not issue get 404",
   }),
 }
 
@@ -26,15 +26,15 @@ export class TrackingGroup extends HttpApiGroup.make("tracking")
     })
       .annotateMerge(describe(
         "The pixel of a message",
-        "Answers a transparent GIF and reports an open. The address ends in .gif.",
+        "Responds with a transparent GIF and reports an open. The address ends in .gif.",
       )),
     HttpApiEndpoint.get("clickLink", "/c/:token", { params, success: HttpApiSchema.Empty(302), error: pages(404, 503) })
       .annotateMerge(describe(
         "A tracked link of a message",
-        "Answers 302 to the link's target and reports a click, without waiting for the store where the target is in memory.",
+        "Redirects (302) to the link's target and reports a click. Does not wait for the database if the target is in memory.",
       )),
     HttpApiEndpoint.get("unsubscribePage", "/u/:token", { params, success: Html, error: pages(404, 503) })
-      .annotateMerge(describe("Asks whether to unsubscribe", "A page with a button. Changes nothing.")),
+      .annotateMerge(describe("Shows the unsubscribe page", "A page with a button. Changes nothing.")),
     HttpApiEndpoint.post("unsubscribe", "/u/:token", {
       params,
       success: Html,
@@ -42,7 +42,7 @@ export class TrackingGroup extends HttpApiGroup.make("tracking")
     })
       .annotateMerge(describe(
         "Unsubscribes the recipient of a message",
-        "One click as in RFC 8058, with the body `List-Unsubscribe=One-Click`; any body is taken. Needs no cookie and answers " +
+        "One-click unsubscribe (RFC 8058), with the body `List-Unsubscribe=One-Click`; any other body works too. Needs no cookie and responds " +
           "without a redirect, once the event is stored, or 503 if the service can neither store nor keep it.",
       )),
   ) {}

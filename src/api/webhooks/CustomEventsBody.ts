@@ -9,11 +9,11 @@ const CustomEvent = Schema.Struct({
       "`soft_bounce`, `failed`, `unsubscribe`, `spam`, in any case and tense. Another name is a conversion if it is declared " +
       "in `conversion_events` of the organization or of a template, or in the settings of the source; others are rejected",
   ),
-  tracking_id: text("Of the decision that the event belongs to"),
-  user_id: text("Without a tracking id: whom the message was for; an address as `email` does as well"),
+  tracking_id: text("Tracking id of the decision that the event belongs to"),
+  user_id: text("Recipient of the message, for events without a tracking id. `email` may name an address instead"),
   template_id: text("Needed if one message contains several templates, and without a tracking id"),
   event_id: text(
-    "Repeat it when you resend the event: an id counts once. Without an id, the content identifies the event",
+    "Repeat it when you resend the event: each id counts once. Without an id, the content identifies the event",
   ),
   occurred_at: Schema.optionalKey(
     described(
@@ -21,8 +21,10 @@ const CustomEvent = Schema.Struct({
       "ISO 8601, or seconds, milliseconds or microseconds; otherwise the time of receipt",
     ),
   ),
-  automated: Schema.optionalKey(described(Schema.Boolean, "True: a machine did it")),
-  link: text("What was clicked"),
+  automated: Schema.optionalKey(
+    described(Schema.Boolean, "True: caused by a machine, such as a mail proxy or link scanner"),
+  ),
+  link: text("The clicked link"),
   value: Schema.optionalKey(
     described(
       Schema.Union([Schema.String, Schema.Finite]),
@@ -30,14 +32,14 @@ const CustomEvent = Schema.Struct({
     ),
   ),
   currency: text("ISO 4217 code of the value's currency, such as `EUR`"),
-  time_zone: text("Of the user, an IANA name: it tells Delay the user's hours"),
+  time_zone: text("The user's time zone, an IANA name, which Delay uses"),
 })
 
 /** The OpenAPI schema of custom events. `CustomEvents` and `MappingSchema` decide how a body is read. */
 export const CustomEventsBody = Schema.Union([
   CustomEvent,
   Schema.Array(CustomEvent),
-  described(Schema.Struct({ events: Schema.Array(CustomEvent) }), "`batch` and `data` are read as well"),
+  described(Schema.Struct({ events: Schema.Array(CustomEvent) }), "`batch` and `data` are accepted as well"),
   described(Schema.Json, "A CloudEvent, an array of CloudEvents, or any JSON that the mapping of the source reads"),
 ]).annotate({
   description: "One event or up to 10,000, in 8 MiB at most. Members have other names as well, which " +

@@ -62,7 +62,7 @@ const overQuota = (error: QuotaReached) =>
 
 const storeIsDown = () =>
   new Unavailable({
-    detail: "The database cannot store events now: send the request again. An event that arrives twice counts once",
+    detail: "The database cannot store events now. Send the request again; an event that arrives twice counts once",
   })
 
 /** Whether a request only asks for the verdicts on its events. A value that is no answer is refused, lest they be stored. */
@@ -81,7 +81,7 @@ const noBytes = new Uint8Array(0)
 const noSignedEvents = "No secret for signed events has been set up here"
 
 /** Unknown organizations get the same response. */
-const notSetUp = "This source has not been set up for this organization, or is switched off"
+const notSetUp = "This source is not set up for this organization, or is disabled"
 
 /** Stores a body within the quota of its organization, and gives the answer. */
 const makeStore = (inbox: Inbox["Service"], quota: WebhookQuota["Service"]) => {

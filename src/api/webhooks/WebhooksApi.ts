@@ -12,10 +12,10 @@ const path = { org: Schema.String }
 const sourcePath = { ...path, segment: Schema.String }
 /** A source and how busy it was in the last 24 hours. */
 export const WebhookSource = Schema.Struct({
-  segment: Schema.String.annotate({ description: "Its neutral name, such as provider_a" }),
-  platform: Schema.String.annotate({ description: "The platform's own name, which paths take as well" }),
+  segment: Schema.String.annotate({ description: "Neutral name of the source, such as provider_a" }),
+  platform: Schema.String.annotate({ description: "Name of the platform, which paths accept as well" }),
   path: Schema.String.annotate({ description: "Path of the webhook URL to enter on the platform" }),
-  set_up: Schema.Boolean.annotate({ description: "False for events that come in by API key alone" }),
+  set_up: Schema.Boolean.annotate({ description: "False if events are authenticated by API keys only" }),
   enabled: Schema.Boolean,
   settings: Schema.Record(Schema.String, Schema.Unknown),
   secrets: Schema.Array(Schema.Struct({
@@ -28,7 +28,9 @@ export const WebhookSource = Schema.Struct({
   ignored: Schema.Int,
   not_understood: Schema.Int,
   pending: Schema.Int,
-  lag_seconds: Schema.Finite.annotate({ description: "How long the oldest body has waited to be looked at" }),
+  lag_seconds: Schema.Finite.annotate({
+    description: "Age of the oldest body that has not been processed, in seconds",
+  }),
 }).annotate({ identifier: "WebhookSource" })
 export type WebhookSource = typeof WebhookSource.Type
 
@@ -51,7 +53,7 @@ export const ListedEvent = Schema.Struct({
   segment: Schema.NullOr(Schema.String),
   status: Schema.Literals(["attributed", "waiting", "unmatched", "person"]).annotate({
     description:
-      "`waiting` for its decision; `unmatched`: none was found in time; `person`: it names a person and no message",
+      "`waiting` for its decision; `unmatched`: no decision was found in time; `person`: it names a person but no message",
   }),
 }).annotate({ identifier: "Event" })
 export type ListedEvent = typeof ListedEvent.Type
@@ -62,7 +64,7 @@ export const ErasureBody = Schema.Struct({
   email: Schema.optionalKey(UserId),
 }).check(
   Schema.makeFilter<{ readonly user_id?: string; readonly email?: string }>((person) =>
-    person.user_id === undefined && person.email === undefined ? "must name user_id or email" : undefined
+    person.user_id === undefined && person.email === undefined ? "must have user_id or email" : undefined
   ),
 )
 
@@ -70,30 +72,32 @@ export const ErasureBody = Schema.Struct({
 export const ErasureReport = Schema.Struct({
   id: Schema.Int,
   state: Schema.Literals(["running", "done", "failed"]).annotate({
-    description: "`running`: ask again for this id. `failed`: three attempts have failed, see `reason`",
+    description: "`running`: request this id again. `failed`: three attempts failed, see `reason`",
   }),
   requested_at: Schema.String,
   finished_at: Schema.NullOr(Schema.String),
   reason: Schema.NullOr(Schema.String).annotate({ description: "Why the last attempt failed" }),
-  profiles: Schema.Int.annotate({ description: "Deleted" }),
-  decisions: Schema.Int.annotate({ description: "Without the identifier now" }),
-  events: Schema.Int.annotate({ description: "Without identifier, link and message id now" }),
-  deliveries: Schema.Int.annotate({ description: "Without address and content now" }),
+  profiles: Schema.Int.annotate({ description: "Deleted profiles" }),
+  decisions: Schema.Int.annotate({ description: "Decisions from which the identifier was removed" }),
+  events: Schema.Int.annotate({ description: "Events from which the identifier, link and message id were removed" }),
+  deliveries: Schema.Int.annotate({ description: "Deliveries from which the address and content were removed" }),
   cancelled: Schema.Int.annotate({ description: "Queued deliveries that were cancelled" }),
-  bodies: Schema.Int.annotate({ description: "Received webhook bodies that contained a name, emptied" }),
-  sticky_choices: Schema.Int.annotate({ description: "Deleted" }),
-  send_times: Schema.Int.annotate({ description: "Histories of when the person opens messages, deleted" }),
-  send_advice: Schema.Int.annotate({ description: "Send times given by Delay, deleted" }),
-  message_links: Schema.Int.annotate({ description: "Message ids of platforms, deleted" }),
-  attribute_counts: Schema.Int.annotate({ description: "Counts of attribute values that contained a name, deleted" }),
+  bodies: Schema.Int.annotate({ description: "Emptied webhook bodies that contained an identifier of the person" }),
+  sticky_choices: Schema.Int.annotate({ description: "Deleted sticky choices" }),
+  send_times: Schema.Int.annotate({ description: "Deleted histories of the person's engagement times" }),
+  send_advice: Schema.Int.annotate({ description: "Deleted send times that Delay recommended" }),
+  message_links: Schema.Int.annotate({ description: "Deleted message ids of platforms" }),
+  attribute_counts: Schema.Int.annotate({
+    description: "Deleted counts of attribute values that contained an identifier of the person",
+  }),
   sink_messages: Schema.Int.annotate({
-    description: "Messages that a connection of the platform `sink` took, deleted",
+    description: "Deleted sandbox messages",
   }),
   kept: Schema.Array(Schema.Struct({
     kind: Schema.String,
-    count: Schema.NullOr(Schema.Int).annotate({ description: "Null where it is not known" }),
+    count: Schema.NullOr(Schema.Int).annotate({ description: "Null if unknown" }),
     reason: Schema.String,
-  })).annotate({ description: "What stays, and why" }),
+  })).annotate({ description: "The kept data, with reasons" }),
 }).annotate({ identifier: "Erasure" })
 
 /** A mapping to try on a sample: `body` as text or JSON, `headers` by lowercase name. */
@@ -111,7 +115,7 @@ export class WebhooksManagementGroup extends HttpApiGroup.make("sources")
       error: Problems.OrganizationNotFound,
     }).annotate(OpenApi.Summary, "The webhook sources of an organization").annotate(
       OpenApi.Description,
-      "Sources that are set up or sent something, with their last 24 hours.",
+      "Sources that are set up or have sent events, with counts of the last 24 hours.",
     ),
     HttpApiEndpoint.put("putSource", "/organizations/:org/webhooks/:segment", {
       params: sourcePath,
@@ -122,7 +126,7 @@ export class WebhooksManagementGroup extends HttpApiGroup.make("sources")
       OpenApi.Description,
       "Absent members stay unchanged. When a new `secret` is set, the previous one stays valid for 24 hours; " +
         "setting the current secret again changes nothing. Secrets are stored encrypted and never shown again. `settings` " +
-        "are replaced whole, and names that the platform does not have are refused. Segment signs only the first item of a " +
+        "are replaced as a whole, and settings that the platform does not have are refused. Segment signs only the first item of a " +
         "batch: such batches are accepted with `unsigned_items: true` or with `scheme: token`. A `mapping` of custom events " +
         "replaces the default shape, CloudEvents and `conversions`.",
     ),
@@ -141,9 +145,9 @@ export class WebhooksManagementGroup extends HttpApiGroup.make("sources")
       error: [...Problems.ofBody, Problems.OrganizationNotFound],
     }).annotate(OpenApi.Summary, "Tests a mapping on a sample").annotate(
       OpenApi.Description,
-      "The result of a mapping for a sample: for each of the first 100 items the event that comes out and where its values " +
-        "were found (the first 500 characters of each), or why there is none. Nothing is kept. A run that takes more than 10 " +
-        "million steps or 2 seconds is answered with the reason. 503 when too many checks are waiting.",
+      "The result of a mapping for a sample: for each of the first 100 items, its event and where the values " +
+        "were found (the first 500 characters of each), or the reason why there is no event. Nothing is stored. A run that takes more than 10 " +
+        "million steps or 2 seconds ends with a reason. Responds with 503 when too many checks are waiting.",
     ),
     HttpApiEndpoint.post("erasePerson", "/organizations/:org/erasures", {
       params: path,
@@ -153,10 +157,10 @@ export class WebhooksManagementGroup extends HttpApiGroup.make("sources")
     }).annotate(OpenApi.Summary, "Erases a person").annotate(
       OpenApi.Description,
       "Deletes the profile, sticky choices and send times of a person; takes the identifier out of decisions, events and " +
-        "deliveries; cancels queued messages; empties received webhook bodies that contain a name. The profile tells the " +
-        "other name of the same person. User ids are compared exactly, e-mail addresses whatever their case. Bodies are " +
-        "searched for addresses also within `Name <address>`, JSON-escaped and percent-encoded. Counts stay. It cannot be " +
-        "undone. Answers after 10 seconds at the latest: ask for an erasure that is still `running` by its `id`.",
+        "deliveries; cancels queued messages; empties received webhook bodies that contain a name. The profile gives the " +
+        "other identifier of the person. User ids are compared exactly, e-mail addresses without regard to case. Bodies are " +
+        "searched for addresses also within `Name <address>`, JSON-escaped and percent-encoded. Counts are kept. This cannot be " +
+        "undone. Responds within 10 seconds. Request an erasure that is still `running` by its `id`.",
     ),
     HttpApiEndpoint.get("getErasure", "/organizations/:org/erasures/:id", {
       params: { ...path, id: Schema.String },
@@ -164,7 +168,7 @@ export class WebhooksManagementGroup extends HttpApiGroup.make("sources")
       error: [Problems.OrganizationNotFound, Problems.ErasureNotFound],
     }).annotate(OpenApi.Summary, "The report of an erasure").annotate(
       OpenApi.Description,
-      "How many rows of each kind were erased, and which stay for which reason. Kept for 30 days. Once the erasure is done " +
+      "The number of erased rows by kind, and the kept data with reasons. Stored for 30 days. Once the erasure is done, " +
         "the report names no person.",
     ),
     HttpApiEndpoint.get("listEvents", "/organizations/:org/events", {
@@ -172,16 +176,16 @@ export class WebhooksManagementGroup extends HttpApiGroup.make("sources")
       query: {
         after: Schema.optionalKey(Schema.String).annotate({ description: "`next` of the previous page" }),
         limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 1,000, default 100" }),
-        tracking_id: Schema.optionalKey(Schema.String).annotate({ description: "Only events attributed to it" }),
+        tracking_id: Schema.optionalKey(Schema.String).annotate({ description: "Only events of this decision" }),
       },
       success: Schema.Struct({ events: Schema.Array(ListedEvent), next: Schema.NullOr(Schema.String) }),
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
     }).annotate(OpenApi.Summary, "The events of an organization").annotate(
       OpenApi.Description,
-      "Normalized events in the order in which their bodies came in; one per decision they belong to. `next` is null " +
-        "while there is nothing; otherwise ask with it for what comes behind. Each event is shown as it is when it is asked " +
-        "for, and once: what is `waiting` on a page changes in place when its decision is found, and is not listed again " +
-        "behind it. Ask again from an earlier page, or by `tracking_id`, to see what became of it.",
+      "Normalized events in the order in which their bodies arrived. An event that belongs to several decisions is listed " +
+        "once for each. `next` is null on a page without events; otherwise use it as `after` for later events. Each event is " +
+        "listed once, in its state at the time of the request. A `waiting` event that finds its decision later changes on " +
+        "its page and is not listed again. To see the change, request an earlier page again or use `tracking_id`.",
     ),
   )
   .middleware(AdminRequired)

@@ -84,7 +84,7 @@ export const Variables = Schema.Struct({
 })
 
 const words: ReadonlyMap<string, string> = new Map([
-  ["is not known here", "is not a setting of this platform"],
+  ["is unknown", "is not a setting of this platform"],
 ])
 
 const decoderOf = <S extends Schema.ConstraintDecoder<unknown>>(schema: S, root: string) => {

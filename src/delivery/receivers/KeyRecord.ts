@@ -48,7 +48,7 @@ export const keyFindingOf = ({ name, value }: DnsRecord, answer: Answer): KeyRec
     return {
       isPublished: false,
       status: "wrong",
-      detail: `The record at ${name} holds another public key than the one of this connection.`,
+      detail: `The record at ${name} has a different public key than this connection.`,
     }
   }
   return { isPublished: true, status: "ok", detail: `The record at ${name} holds the public key.` }

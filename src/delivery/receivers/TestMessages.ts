@@ -98,7 +98,7 @@ const resultOf = (result: SendResult, to: string): TestResult & { readonly messa
     case "accepted":
       return {
         ok: true,
-        detail: `The mail server accepted a test message to ${to}. Look whether it arrives, and in which folder.`,
+        detail: `The mail server accepted a test message to ${to}. Check whether it arrives, and in which folder.`,
         messageId: result.messageId ?? null,
       }
     case "slow-down":
@@ -237,7 +237,7 @@ export class TestMessages extends Context.Service<TestMessages, {
         const copyId = copy_id ?? view.variants.find(({ active }) => active)?.id
         if (copyId === undefined) {
           return yield* new InvalidInput({
-            faults: [{ pointer: "/template_id", detail: "has no variant that is switched on: name one in `copy_id`" }],
+            faults: [{ pointer: "/template_id", detail: "has no active variant. Choose a variant with `copy_id`" }],
           })
         }
         const { vars = {} } = yield* previews.preview(org, template_id, {

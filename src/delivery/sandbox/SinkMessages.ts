@@ -140,7 +140,7 @@ export class SinkMessages extends Context.Service<SinkMessages, {
   static readonly layerRunning = Layer.effectDiscard(Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     yield* sql`DELETE FROM sink_messages m WHERE m.received_at < now() - ${keptDays} * interval '1 day'`.pipe(
-      Effect.catch((error) => Effect.logDebug("Old messages of sinks were not removed", error.message)),
+      Effect.catch((error) => Effect.logDebug("Expired sandbox messages were not removed", error.message)),
       Effect.repeat(Schedule.spaced("1 hour")),
       Effect.forkScoped,
     )

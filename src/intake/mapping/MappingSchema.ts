@@ -197,7 +197,7 @@ export const Mapping = Schema.Struct({
 export type Mapping = typeof Mapping.Type
 
 const issuesOf = SchemaIssue.makeFormatterStandardSchemaV1({
-  leafHook: (issue) => issue._tag === "UnexpectedKey" ? "is not known here" : SchemaIssue.defaultLeafHook(issue),
+  leafHook: (issue) => issue._tag === "UnexpectedKey" ? "is unknown" : SchemaIssue.defaultLeafHook(issue),
 })
 
 const decodeMapping = Schema.decodeUnknownResult(Mapping)

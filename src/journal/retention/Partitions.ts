@@ -105,7 +105,9 @@ const endFirst = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, one: Par
   )
   const latest = row?.latest?.getTime() ?? -Infinity
   if (latest > now + 366 * dayMillis) {
-    yield* Effect.logWarning(`${one.table} stays one partition: it holds times of ${new Date(latest).toISOString()}`)
+    yield* Effect.logWarning(
+      `${one.table} is not partitioned, because it holds the time ${new Date(latest).toISOString()}`,
+    )
     return
   }
   const end = periodStart(one.period, Math.max(latest, now + firstDays * dayMillis), 1)

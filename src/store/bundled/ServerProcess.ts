@@ -141,7 +141,7 @@ export const start = (
       log.add(line)
       const progress = ServerLog.progressOf(line)
       if (progress !== undefined) report(Effect.logInfo(progress))
-      if (ServerLog.isFault(line)) report(Effect.logWarning("The embedded database reports", line))
+      if (ServerLog.isFault(line)) report(Effect.logWarning("The embedded database reported a problem", line))
       if (ServerLog.isReady(line)) Deferred.doneUnsafe(ready, Exit.void)
     })
     child.on("error", ({ message }) => end([message]))
