@@ -29,7 +29,7 @@ const asFault = (error: { readonly _tag: string; readonly message: string }) => 
     case "WrongPassword":
       return fault("/current_password", "is not the password of this account")
     case "WrongCode":
-      return fault("/code", "is wrong or was used before. Enter the code that your app shows now")
+      return fault("/code", "is wrong or has been used. Enter the code that your app shows now")
     default:
       return fault("", error.message)
   }
