@@ -15,7 +15,7 @@ export interface Given {
   readonly basis: string
 }
 
-/** Advice given by this process, by whether it is kept for `results`. */
+/** Recommendations of this process, by whether they are stored for `results`. */
 const given = Metric.counter("parlance_send_advice_total", { incremental: true })
 const recorded = Metric.withAttributes(given, { recorded: "true" })
 const dropped = Metric.withAttributes(given, { recorded: "false" })
@@ -36,7 +36,7 @@ const adviceColumns = {
  */
 export class AdviceLog extends Context.Service<AdviceLog, {
   readonly record: (advice: Given) => void
-  /** Advice that is not in the store yet. */
+  /** Number of recommendations that are not stored yet. */
   readonly pending: () => number
 }>()("parlance/delay/AdviceLog") {
   static readonly layer = Layer.effect(
@@ -69,7 +69,7 @@ export class AdviceLog extends Context.Service<AdviceLog, {
         },
         onSettled: () => {},
         maxGroup: 1000,
-        // A row of a large group costs a fifth of one in the small groups that are ready at every commit.
+        // Waits to form larger groups: a row in a large group costs a fifth of a row in small ones.
         gathering: Duration.millis(100),
         maxWaiting: settings.storeQueueSize,
         bufferSize: settings.decisionBufferSize,

@@ -2,26 +2,27 @@ import { hourMillis } from "../bandit/Window.ts"
 import type { Clocks } from "./Clocks.ts"
 import { delayOf, epochMillis, followedHours, noEngagement, quarterMillis, quarterOf } from "./Touch.ts"
 
-// When people look at their messages: pure arithmetic over touches. Source: docs/model.md, "Send times".
+// The attention of people to messages by hour of the week: pure arithmetic over touches. Source: docs/model.md, "Send
+// times".
 
 /** Hours of the week in local time, folded: hour of the day, plus 24 on Saturday and Sunday. */
 export const foldedHours = 48
 
-/** Spans over which a message loses its freshness that are tried. Unit: hours. */
+/** Candidates for tau, the time constant with which a message loses its freshness. Unit: hours. */
 export const taus = [2, 4, 8, 16, 32] as const
 
-/** The one that is used before there is anything to choose by. */
+/** Tau without data. */
 export const defaultTau = 8
 
-/** A touch counts half after this many days. */
+/** Half-life of a touch. Unit: days. */
 export const halfLifeDays = 60
 
-/** Older touches are not looked at. Unit: days. */
+/** Older touches are ignored. Unit: days. */
 export const lookbackDays = 180
 
 const weekHours = 168
 
-/** Folded hour of a local hour, by that modulo 168; hour 0 of the epoch was a Thursday's first. */
+/** Folded hour by local hour modulo 168. The epoch began on a Thursday. */
 const fold = Uint8Array.from({ length: weekHours }, (_, hour) => {
   const day = Math.floor(hour / 24)
   return hour % 24 + (day === 2 || day === 3 ? 24 : 0)
@@ -34,7 +35,7 @@ export const foldedHour = (localHour: number): number => fold[((localHour % week
 export const freshness = (tau: number): Float64Array =>
   Float64Array.from({ length: followedHours }, (_, hours) => Math.exp(-hours / tau))
 
-/** Engagements and the exposure they came from, by folded hour. */
+/** Engagements and the exposure that led to them, by folded hour. */
 export interface Histogram {
   readonly engaged: Float64Array
   readonly exposed: Float64Array
@@ -52,12 +53,12 @@ export const total = (values: Float64Array): number => {
   return sum
 }
 
-/** Weight by age in days, for the ages that are looked at. */
+/** Weight of a touch by its age in days. */
 const decay = Float64Array.from({ length: lookbackDays + 1 }, (_, days) => 0.5 ** (days / halfLifeDays))
 
 /**
- * What is to be counted of a touch at `now`: its weight (0 where it is too old or not yet sent), its first local hour, for
- * how many hours it has lain there, and whether the last of them brought an engagement.
+ * The exposure of a touch at `now`: its weight, its first local hour, its length in hours, and whether it ended with an
+ * engagement. Undefined if the touch is too old or not sent yet.
  */
 const seen = (code: number, clocks: Clocks, nowMillis: number) => {
   const sentMillis = epochMillis + quarterOf(code) * quarterMillis
@@ -67,26 +68,27 @@ const seen = (code: number, clocks: Clocks, nowMillis: number) => {
   const isEngaged = delay !== noEngagement
   const offset = clocks.offsetAt(sentMillis)
   const start = Math.floor((sentMillis + offset) / hourMillis)
-  // The hours that clocks show: an engagement 15 minutes after sending may be in the next.
+  // By the hours that clocks show: an engagement 15 minutes after sending may fall into the next hour.
   const end = Math.floor(((isEngaged ? sentMillis + delay * quarterMillis : nowMillis) + offset) / hourMillis)
   return { weight: decay[days]!, start, lain: Math.min(end - start + 1, followedHours), isEngaged }
 }
 
 /**
- * Touches added up under one tau, at the same cost for each however long its message lay there: where an exposure begins it
- * is put in, where it ends what is left of it is taken out, and in between it fades by the same factor every hour.
+ * Sums touches under one tau, at the same cost for each however long its exposure lasted. The weight is added where the
+ * exposure begins, the decayed remainder is subtracted where it ends, and the running sum decays by the same factor
+ * every hour.
  */
 export class Exposures {
   readonly #engaged = new Float64Array(weekHours)
   readonly #begun = new Float64Array(weekHours)
   #fresh: Float64Array
 
-  /** `fresh` is the freshness under the tau. */
+  /** `fresh`: the freshness by hour under the tau. */
   constructor(fresh: Float64Array) {
     this.#fresh = fresh
   }
 
-  /** Forgets all touches. */
+  /** Clears all touches and sets another freshness. */
   reset(fresh: Float64Array): void {
     this.#engaged.fill(0)
     this.#begun.fill(0)
@@ -109,7 +111,7 @@ export class Exposures {
   addTo({ engaged, exposed }: Histogram): void {
     const fading = this.#fresh[1]!
     const begun = this.#begun
-    // The values that the end of a week carries over to its beginning, including all previous weeks.
+    // The sum that the end of the week carries over to its beginning, including all previous weeks.
     let lying = 0
     for (let hour = 0; hour < weekHours; hour++) lying = begun[hour]! + fading * lying
     lying /= 1 - fading ** weekHours
@@ -123,8 +125,7 @@ export class Exposures {
   }
 }
 
-// Arrays of the functions below that hold nothing between two calls, none of which waits: to make one costs more than to fill
-// it.
+// Scratch arrays of the synchronous functions below: allocating them costs more than filling them.
 const counting = new Exposures(freshness(defaultTau))
 
 /** Adds a person's touches to a histogram. */
@@ -141,15 +142,15 @@ export const addTouches = (
 }
 
 /**
- * Touches of many people added up in a form from which the histogram under every tau can be made: by local hour of the week
- * of the sending, and by how long the message lay there with and without an engagement at the end.
+ * Touches of many people in a form from which the histogram under every tau can be computed: by local hour of the week
+ * of sending, and by length of the exposure, with and without an engagement at its end.
  */
 export class Cells {
   readonly #engaged = new Float64Array(weekHours * followedHours)
   readonly #ignored = new Float64Array(weekHours * followedHours)
   /** Number of touches, undecayed. */
   count = 0
-  /** Of these, with an engagement. */
+  /** Number of touches with an engagement, undecayed. */
   engagements = 0
 
   add(code: number, clocks: Clocks, nowMillis: number): void {
@@ -181,14 +182,14 @@ export class Cells {
     return into
   }
 
-  /** Hours between sending and engagement, added up. */
+  /** Sum of the hours between sending and engagement. */
   #delays(): number {
     let sum = 0
     for (let place = 0; place < this.#engaged.length; place++) sum += (place % followedHours) * this.#engaged[place]!
     return sum
   }
 
-  /** The tau under which the engagements are the most likely, each hour of the week having its own rate. */
+  /** The tau with the highest likelihood of the engagements, where each hour of the week has its own rate. */
   tau(): number {
     if (this.engagements < 50) return defaultTau
     const delays = this.#delays()
@@ -209,7 +210,7 @@ export class Cells {
   }
 }
 
-/** A circular Gaussian over neighbouring hours, sd 1.2 h: the weights of those 0 to 4 hours away. */
+/** Largest distance of the smoothing kernel, a circular Gaussian over neighbouring hours (sd 1.2 h). Unit: hours. */
 const reach = 4
 const kernel = (() => {
   const weights = Array.from({ length: reach + 1 }, (_, away) => Math.exp(-0.5 * (away / 1.2) ** 2))
@@ -222,8 +223,8 @@ const dayHours = 24
 const around = new Float64Array(dayHours + 2 * reach)
 
 /**
- * Writes to `mixed`, a different array, the values of `values` smoothed over neighbouring hours of the same kind of
- * day.
+ * Smooths `values` over neighbouring hours of the same kind of day, and writes the result to `mixed`, a different
+ * array.
  */
 const smoothInto = (mixed: Float64Array, values: Float64Array): void => {
   const [here, one, two, three, four] = kernel
@@ -245,12 +246,12 @@ const smoothInto = (mixed: Float64Array, values: Float64Array): void => {
 const ownKind = 0.8
 const otherKind = 0.48
 
-/** Prior log odds that a person's weekend is like their week. */
+/** Prior log odds that the weekends of a person are like the weekdays. */
 const alikePrior = 1
 
 /**
- * The log odds that weekends are like the rest of the week: how much likelier the engagements of weekends are by the curve of
- * the other days than by that of the wider group. `prior` is what the group counts against the other days, in engagements.
+ * Log odds that weekends are like weekdays: how much likelier the engagements of weekends are under the curve of the
+ * weekdays than under that of the wider group. `prior` is the weight of the group in the weekdays, in engagements.
  */
 const alikeOdds = (
   { engaged, exposed }: Histogram,
@@ -274,7 +275,7 @@ const alikeOdds = (
   return odds
 }
 
-/** Adds to each kind of day the data of the other kind, weighted by the log odds that both are alike. */
+/** Adds to each kind of day the data of the other kind, weighted by the log odds that both kinds are alike. */
 const mixKinds = (values: Float64Array, other: number): void => {
   for (let k = 0; k < dayHours; k++) {
     const workday = values[k]!
@@ -284,12 +285,15 @@ const mixKinds = (values: Float64Array, other: number): void => {
   }
 }
 
-/** Shrinks a smoothed array by a share towards the array it was made from. */
+/** Moves a smoothed array by `share` back towards the array it was made from. */
 const sharpen = (smoothed: Float64Array, values: Float64Array, share: number): void => {
   for (let k = 0; k < foldedHours; k++) smoothed[k]! += share * (values[k]! - smoothed[k]!)
 }
 
-/** Smooths `histogram` into `into` over neighbouring hours, less the `sharp` share, and over both kinds of day by evidence. */
+/**
+ * Smooths `histogram` into `into` over neighbouring hours, reduced by the share `sharp`, and over both kinds of day by
+ * evidence.
+ */
 const smoothWithin = (
   histogram: Histogram,
   into: Histogram,
@@ -322,7 +326,10 @@ const groupWeekPrior = 60
 /** Engagements per hour of exposure, over all hours. */
 const meanRate = ({ engaged, exposed }: Histogram): number => (total(engaged) + 0.1) / (total(exposed) + 1)
 
-/** The histogram of a group with what neighbouring hours and the other kind of day say; `wider` undefined: of everybody. */
+/**
+ * Smooths the histogram of a group over neighbouring hours and kinds of day. `wider` is undefined for the whole
+ * organization.
+ */
 export const smooth = (histogram: Histogram, wider?: Float64Array): Histogram => {
   const smoothed = emptyHistogram()
   const curve = wider ?? new Float64Array(foldedHours).fill(meanRate(histogram))
@@ -336,8 +343,8 @@ export const smooth = (histogram: Histogram, wider?: Float64Array): Histogram =>
 }
 
 /**
- * Attention of everybody, given their smoothed histogram. An hour in which no message was seen has the mean rate: were it
- * thought better than the others, the first advice would drift to it, whatever it is worth.
+ * Attention of the whole organization, given its smoothed histogram. An hour without exposure has the mean rate: with a
+ * better one, the first recommendations would drift to it whatever its value.
  */
 export const everybody = (smoothed: Histogram): Float64Array => {
   const rate = meanRate(smoothed)
@@ -361,7 +368,7 @@ export const levelOf = ({ engaged, exposed }: Histogram, group: Float64Array): n
   return (total(engaged) + levelPrior) / expected
 }
 
-/** With so many engagements of a person each hour speaks as much for itself as with its neighbours. */
+/** Engagements of a person at which each hour weighs as much as its neighbours together. */
 const sharpAfter = 200
 
 const own = emptyHistogram()
@@ -388,14 +395,14 @@ const waiting = 0.0001
 let whole = new Float64Array(0)
 
 /**
- * The engagements expected of a message sent in hour 0, 1, … `slots - 1`, given the attention to it in each folded hour;
- * `hours` are the folded hours from hour 0 on, `slots + 72` of them.
+ * Expected engagements of a message sent in hour 0, 1, … `slots - 1`, given the attention in each folded hour. `hours`
+ * are the folded hours from hour 0 on, `slots + 72` of them.
  */
 export const expected = (attention: Float64Array, hours: Uint8Array, slots: number, tau: number): Float64Array => {
   const lasting = Math.exp(-1 / tau)
   const forgotten = Math.exp(-followedHours / tau)
   const count = slots + followedHours
-  // What a message that stays fresh for ever brings from each hour on; the tail beyond 72 hours is taken off again.
+  // Sums the value of a message that stays fresh for ever, and subtracts the tail beyond 72 hours.
   if (whole.length < count) whole = new Float64Array(count)
   let sum = 0
   for (let i = count - 1; i >= 0; i--) whole[i] = sum = attention[hours[i]!]! + lasting * sum

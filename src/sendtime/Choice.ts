@@ -4,7 +4,7 @@ import type { Clocks } from "./Clocks.ts"
 import { firstSlotFrom, type Permission, secondAt, secondsOf, type Slot, slots, slotStart } from "./Slots.ts"
 import { followedHours } from "./Touch.ts"
 
-/** The share of answers drawn evenly from all allowed times. */
+/** The share of responses with a random allowed time. */
 export const explorationShare = 0.02
 
 export interface Chosen {
@@ -20,9 +20,9 @@ export interface Chosen {
 
 /** Data about a period that is the same for all people: shared by all requests within one second and time zone. */
 export interface SendWindow {
-  /** The hours in which may be sent, in their order; empty where no time was allowed. */
+  /** The allowed hours in order; empty if no time is allowed. */
   readonly slots: ReadonlyArray<Slot>
-  /** Seconds in which may be sent, all slots together. */
+  /** Number of allowed seconds in all slots together. */
   readonly seconds: number
   /** Folded hours from the first slot on, until 72 hours after the last. */
   readonly hours: Uint8Array
@@ -50,9 +50,9 @@ export const sendWindow = (from: number, until: number, clocks: Clocks, permissi
 }
 
 /**
- * When to send. Every hour of the window is valued, the best is taken, and within it a second by chance, so that a campaign
- * does not arrive as one spike. `attention` undefined: nothing is known, the first allowed second. `draws` are three numbers
- * in [0, 1): whether to explore, where, and which second.
+ * Chooses a send time. It values every hour of the window, takes the best, and draws a second within it, so that a
+ * campaign does not arrive as one spike. Without `attention` there is no data: it takes the first allowed second.
+ * `draws` are three numbers in [0, 1): whether to explore, the random time, and the second within the hour.
  */
 export const choose = (
   { attention, draws, tau, window }: {
@@ -65,7 +65,7 @@ export const choose = (
   const { hours, next, slots: allowed, until } = window
   const [first] = allowed
   if (first === undefined) {
-    // Permissions that allow nothing at all cannot be saved.
+    // Settings that allow no time at all cannot be saved.
     const second = next === undefined ? Math.ceil(until / 1000) : secondAt(next, draws[2])
     return { at: second * 1000, explored: false, late: true, worth: undefined }
   }

@@ -5,22 +5,22 @@ import * as LocalTime from "../templates/LocalTime.ts"
 const rememberedDays = 512
 
 /**
- * The clocks of a zone for walks through half a year of hours, where asking the runtime each time would cost most of an
- * answer: the offset is remembered by day, and only days on which it changes are asked about more closely.
+ * The clocks of a time zone, fast enough to walk through half a year of hours for every response. Offsets are
+ * remembered by day; the runtime is asked for details only on days on which the offset changes.
  */
 export interface Clocks {
   readonly zone: string
   /** Offset from UTC at an instant. Unit: milliseconds. */
   readonly offsetAt: (instantMs: number) => number
-  /** Whole hours since 1970-01-01T00:00 as the clocks show it. */
+  /** Local time in whole hours since 1970-01-01T00:00. */
   readonly localHour: (instantMs: number) => number
 }
 
 const make = (zone: string): Clocks => {
   const local = LocalTime.of(zone)
-  // Each day has one place, which it shares with days 512 apart: arrays, since a map would cost most of a walk.
+  // A ring of days, shared by days 512 apart. Arrays, because a map would take most of the time of a walk.
   const days = new Int32Array(rememberedDays).fill(2 ** 31 - 1)
-  // NaN: it changes on that day.
+  // NaN marks a day on which the offset changes.
   const offsets = new Float64Array(rememberedDays)
   const offsetAt = (instantMs: number): number => {
     const day = Math.floor(instantMs / dayMillis)

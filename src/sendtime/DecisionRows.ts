@@ -1,7 +1,7 @@
 import type { SqlClient } from "effect/sql"
 import { readEvents } from "../journal/events/DecisionEvents.ts"
 
-/** A decision as histories are made of it. */
+/** The columns of a decision from which histories are made. */
 export interface DecisionRow {
   readonly trackingId: string
   readonly templateId: string

@@ -30,7 +30,7 @@ export const eraseSendTimes = Effect.fnUntraced(function* (work: Work): Effect.f
   }
 })
 
-/** Learns the spellings of the people's addresses in send times and advice. */
+/** Finds the spellings of the people's addresses in histories and recommendations. */
 export const learnSendTimeNames = (work: Work): Effect.Effect<void, SqlError> =>
   Effect.andThen(
     learnSpellings(work, "send_times", "person", work.sql`t.kind = 'user'`),

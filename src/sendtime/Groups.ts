@@ -20,29 +20,32 @@ import { readSample, type Sampled } from "./Histories.ts"
 import { addBlocks, addPerson, Ages, type Blocks, emptyBlocks, hoursDiffer } from "./HourDifferences.ts"
 import { delayOf, noEngagement, variantCode, variantOf } from "./Touch.ts"
 
-/** People of an organization that the wider levels are learned from at most: a fixed lottery among all of them. */
+/** Most people of an organization from whom the wider levels are learned: a fixed random sample. */
 const sampled = 20_000
 
 /** People read and counted at a time, so that the event loop is blocked for a few milliseconds only. */
 const page = 500
 
-/** Cache time of the levels: 10 seconds to an hour, and 200 times the duration of learning them. */
+/**
+ * Shortest and longest cache time of the levels: 200 times the duration of learning them, within 10 seconds and an
+ * hour.
+ */
 const shortestPause = 10_000
 const longestPause = 3_600_000
 const pausePerCost = 200
 
-/** How long the first question about an organization waits for its levels. */
+/** Longest wait of the first request for the levels of an organization. */
 const firstWait = "2 seconds"
 
 /** The data of one level. */
 export interface Level {
   readonly touches: number
   readonly engagements: number
-  /** Engagements per hour of exposure by folded hour, the wider levels included. */
+  /** Engagements per hour of exposure by folded hour, combined with the wider levels. */
   readonly attention: Float64Array
   /** Share of the level's own data, 0 to 1. The remainder comes from the next wider level. */
   readonly weight: number
-  /** Its own touches tell hours of the week apart by more than chance, at the 5 % level. */
+  /** Whether its own touches differ between hours of the week by more than chance, at the 5 % level. */
   readonly differs: boolean
 }
 
@@ -58,7 +61,7 @@ export interface TemplateLevels extends Omit<Levels, "variant"> {
   readonly variants: ReadonlyMap<string, Level>
 }
 
-/** A template's variants that a question may be about. */
+/** A template whose variants a request may be about. */
 export interface About {
   readonly template: string
   /** The variants of the template with their current content, for their common effect. */
@@ -126,14 +129,14 @@ const sumOf = (parts: ReadonlyArray<Counted>): Counted => {
   return sum
 }
 
-/** Counts the touches of one person after another by their variants. */
+/** Counts the touches of one person after another, by variant. */
 class VariantCounting {
   readonly #variants = new Map<number, Counted & { readonly exposures: Exposures }>()
   readonly #fresh: Float64Array
   readonly #cumulative: Float64Array
   readonly #own = new Map<number, Array<number>>()
 
-  /** `cumulative` are the engagements expected by age. */
+  /** `cumulative`: expected engagements by age. */
   constructor(fresh: Float64Array, cumulative: Float64Array) {
     this.#fresh = fresh
     this.#cumulative = cumulative
@@ -167,10 +170,10 @@ class VariantCounting {
   }
 }
 
-/** Levels that have been asked for are kept: there are as many as variants. */
+/** Most remembered levels. There are as many as variants. */
 const rememberedLevels = 5_000
 
-/** The timing of an organization, counted from a sample of its people; `yielding` runs between stretches of work. */
+/** Learns the timing of an organization from a sample of its people. `yielding` runs between stretches of work. */
 export const timingOf = Effect.fnUntraced(function* (
   people: ReadonlyArray<Sampled>,
   zone: string,
@@ -205,8 +208,8 @@ export const timingOf = Effect.fnUntraced(function* (
     engagements: cells.engagements,
   }
   const organization = levelOf(whole, undefined)
-  // Requests concern one template or, if several have a variant with this id, a few. Equal objects recur, so they serve
-  // as cache keys.
+  // Requests concern one template or, if several have a variant with this id, a few. The same objects recur, so they
+  // serve as cache keys.
   const known = new Map<About | string, Levels>()
   const countedOf = (codes: Iterable<number>) => sumOf([...new Set(codes)].flatMap((code) => variants.get(code) ?? []))
   const levels = (about: ReadonlyArray<About>): Levels => {
@@ -240,7 +243,7 @@ export const timingOf = Effect.fnUntraced(function* (
   return { tau, fresh, touches: whole.touches, levels, template } satisfies OrganizationTiming
 })
 
-/** Whether the sum of a histogram is worth anything; tells levels that know something from empty ones. */
+/** Whether a level has data. */
 export const isKnown = ({ touches }: Level): boolean => touches > 0
 
 /** Engagements that a person's exposure would bring if the person were like the group. */
@@ -250,7 +253,7 @@ export const expectedOf = ({ exposed }: Histogram, group: Float64Array): number 
   return sum
 }
 
-/** Everything a histogram holds. */
+/** Number of engagements in a histogram. */
 export const engagementsOf = ({ engaged }: Histogram): number => total(engaged)
 
 interface Entry {
@@ -264,9 +267,12 @@ interface Entry {
  * organization and refreshed while in use. Kept in memory only.
  */
 export class Groups extends Context.Service<Groups, {
-  /** As it stands; the first question waits for it, at most 2 seconds, and goes without if the store does not answer. */
+  /**
+   * The current timing. The first request waits for it for at most 2 seconds. Undefined if the database does not
+   * respond.
+   */
   readonly of: (org: string, zone: string) => Effect.Effect<OrganizationTiming | undefined>
-  /** Learns an organization's anew now. Fails with `SqlError` when the database does not respond. */
+  /** Learns the timing of an organization now. Fails with `SqlError` when the database does not respond. */
   readonly refresh: (org: string, zone: string) => Effect.Effect<OrganizationTiming, SqlError>
 }>()("parlance/delay/Groups") {
   static readonly layer = Layer.effect(
@@ -303,7 +309,7 @@ export class Groups extends Context.Service<Groups, {
         clock.currentTimeMillisUnsafe() - learnedAt >
           Math.min(longestPause, Math.max(shortestPause, pausePerCost * cost))
 
-      /** Learns in the background, once for all callers; the result is kept also when no caller waits any more. */
+      /** Learns in the background, once for all callers. Keeps the result even if no caller waits any more. */
       const learn = (org: string, zone: string) => {
         const running = learning.get(org)
         if (running !== undefined) return Effect.succeed(running)

@@ -9,13 +9,13 @@ import { type Coded, digest } from "./Touch.ts"
 
 // Storage of touches: one row per person, so that a first request for a person costs one look-up.
 
-/** Touches kept of one person, the latest. */
+/** Most touches kept of one person: the latest. */
 const kept = 200
 
-/** Decisions without a user are gathered in so many rows per organization. */
+/** Rows per organization for the touches of decisions without a user. */
 const anonymousRows = 4096
 
-/** Whose touches a row holds. */
+/** The owner of a row of touches. */
 export interface Holder {
   readonly org: string
   readonly kind: "user" | "anonymous"
@@ -40,7 +40,7 @@ const none = new Float64Array(0)
 export const isEqual = (a: Float64Array, b: Float64Array): boolean =>
   a.length === b.length && a.every((code, i) => code === b[i])
 
-/** A history with some touches taken out and others put in, each once, sorted, the latest 200 of them. */
+/** Applies changes to a history: removes and adds touches, each at most once, sorted, and keeps the latest 200. */
 export const changed = (
   codes: Iterable<number>,
   remove: ReadonlyArray<number>,
@@ -58,7 +58,7 @@ export interface TouchChange {
   readonly holder: Holder
   readonly remove: Coded | undefined
   readonly add: Coded | undefined
-  /** The touch to take out has been put in before; if not, an equal one is put in all the same. */
+  /** Whether the touch to remove was added before. If it was not, an equal one is added all the same. */
   readonly known: boolean
 }
 
@@ -101,9 +101,8 @@ const read = (sql: SqlClient.SqlClient, holders: ReadonlyArray<Holder>) => {
 }
 
 /**
- * Brings histories up to date; inside a transaction that holds the lock of the organizations' events, as each is read,
- * changed and written. A touch that is there already is not put in twice, and one that is not there need not be taken out,
- * so that this can be said again.
+ * Updates histories, inside a transaction that holds the event lock of the organizations, because each row is read,
+ * changed and written. Idempotent: an existing touch is not added again, and a missing one need not be removed.
  */
 export const applyTouches = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -137,7 +136,10 @@ export const applyTouches = Effect.fnUntraced(function* (
   if (differing.length > 0) yield* write(sql, differing)
 })
 
-/** Keeps the time zones that events named, of each person the latest of these that is an IANA time zone; inside the transaction of the events. */
+/**
+ * Stores time zones named by events, for each person the latest valid IANA time zone. Runs inside the transaction of
+ * the events.
+ */
 export const applyZones = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   reports: ReadonlyArray<ZoneReport>,
@@ -193,18 +195,18 @@ export const replaceHistories = Effect.fnUntraced(function* (
   }
 })
 
-/** Whom an answer is for. */
+/** The person for whom a send time is requested. */
 export interface Asked {
   readonly org: string
   readonly user: string | undefined
   readonly email: string | undefined
 }
 
-/** The data of a person. */
+/** The data about a person. */
 export interface Known {
-  /** The person's own zone; undefined where nothing tells it. */
+  /** The person's own time zone; undefined if unknown. */
   readonly zone: string | undefined
-  /** All touches, under whichever of the person's names. */
+  /** All touches under all identifiers of the person. */
   readonly codes: Float64Array
 }
 
@@ -221,8 +223,8 @@ const joined = (a: Uint8Array | null, b: Uint8Array | null): Float64Array => {
 }
 
 /**
- * What is known of each of `asked`, in their order, by one statement. A user id wins over an e-mail address; the other name
- * of the same person is found in the profile, and what is known under it counts too.
+ * Reads the data about each of `asked`, in their order, with one statement. A user id takes precedence over an e-mail
+ * address. The profile gives the other identifier of the same person, whose data counts too.
  */
 export const readPeople = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,

@@ -13,7 +13,7 @@ export const historyProjection: Projection = {
         holder: holderOf(decision.org, decision.user, decision.trackingId),
         remove: touchOf(decision, before),
         add: touchOf(decision, events),
-        // The first event of a decision cannot tell whether its touch was put in before.
+        // The first event of a decision does not show whether its touch was added before.
         known: before.length > 0,
       })),
     )

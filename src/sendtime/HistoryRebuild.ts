@@ -10,10 +10,10 @@ import { type DecisionRow, eventsOf } from "./DecisionRows.ts"
 import { changed, fromBytes, type Holder, holderOf, isEqual, replaceHistories } from "./Histories.ts"
 import { type Coded, epochMillis, isHourly, quarterOf, touchOf } from "./Touch.ts"
 
-/** Decisions, or rows of histories, read at once. */
+/** Page size of decisions and of rows of histories. */
 const page = 5000
 
-/** Result of a rebuild of histories: people with decisions in the lookback, and the number of wrong histories. */
+/** Result of a rebuild of histories: number of people with decisions in the lookback, and of wrong histories. */
 export interface HistoriesRebuilt {
   readonly people: number
   readonly differences: number
@@ -27,9 +27,9 @@ const inQuarters = (stored: Float64Array, touches: ReadonlyArray<Coded>): Float6
 }
 
 /**
- * Makes the histories of an organization anew from its decisions and events; with `check` nothing is written. Events of the
- * organization that come in meanwhile wait. Decisions without a user are not compared, because an erasure
- * turns decisions of a user into decisions without one.
+ * Rebuilds the histories of an organization from its decisions and events; with `check`, nothing is written. New events
+ * of the organization wait in the meantime. Decisions without a user are not compared, because an erasure turns
+ * decisions of a user into decisions without one.
  */
 export const rebuildHistories = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -47,7 +47,7 @@ export const rebuildHistories = Effect.fnUntraced(function* (
     let people = 0
     let differences = 0
 
-    /** The touches of decisions that count by now: something was reported about them, or they are an hour old. */
+    /** The touches of decisions that count by now: they have an event or are an hour old. */
     const touchesOf = Effect.fnUntraced(function* (rows: ReadonlyArray<DecisionRow>) {
       const events = yield* eventsOf(sql, org, rows)
       return rows.map((row, place) => {
@@ -114,7 +114,7 @@ export const rebuildHistories = Effect.fnUntraced(function* (
       after = { user: last.userId!, at: last.decidedAt, tracking: last.trackingId, template: last.templateId }
     }
 
-    // Histories of people who have no decisions.
+    // Histories of people without decisions.
     let person = ""
     while (true) {
       const rows: ReadonlyArray<{ readonly person: string; readonly touches: Uint8Array; readonly real: boolean }> =

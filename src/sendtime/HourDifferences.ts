@@ -14,7 +14,7 @@ const blocks = foldedHours / blockHours
 /** Ages at which a message can be engaged with. Unit: quarters of an hour. */
 const ages = noEngagement
 
-/** For how many quarters a message has lain there, 0 where it is too old or not yet sent. */
+/** Length of the exposure in quarters of an hour; 0 if the message is too old or not sent yet. */
 const lainOf = (code: number, nowMillis: number): number => {
   const sentMillis = epochMillis + quarterOf(code) * quarterMillis
   if (sentMillis > nowMillis || nowMillis - sentMillis > lookbackDays * dayMillis) return 0
@@ -34,7 +34,7 @@ export class Ages {
     if (delayOf(code) !== noEngagement) this.#engaged[lain]! += 1
   }
 
-  /** Engagements expected of a message before each age, in quarters: 289 values from 0 on (Nelson and Aalen). */
+  /** Expected engagements of a message before each age, in quarters of an hour: 289 values (Nelson–Aalen estimator). */
   cumulative(): Float64Array {
     const sums = new Float64Array(ages + 1)
     let lying = this.#ended.reduce((sum, count) => sum + count, 0)
@@ -47,9 +47,9 @@ export class Ages {
 }
 
 /**
- * Engagements and those that are expected by age, added up over people by block of hours; and the sums over people of their
- * squares and products, from which the spread between people follows. A person is one observation: the messages of one
- * person are engaged with at the same hours.
+ * Engagements and their expectation by age, summed over people by block of hours, with the sums of squares and products
+ * over people, which give the spread between people. A person is one observation, because the messages of one person
+ * are engaged with at similar hours.
  */
 export interface Blocks {
   readonly engaged: Float64Array
@@ -69,7 +69,7 @@ const five = <A>(make: () => A) => ({
 
 export const emptyBlocks = (): Blocks => five(() => new Float64Array(blocks))
 
-/** Adds the blocks of other people. */
+/** Adds the counts of other people. */
 export const addBlocks = (into: Blocks, other: Blocks): void => {
   for (const name of ["engaged", "expected", "engagedSquared", "expectedSquared", "both"] as const) {
     for (let block = 0; block < blocks; block++) into[name][block]! += other[name][block]!
@@ -117,12 +117,12 @@ export const addPerson = (
 /** The 95 % quantile of chi-squared with 1, 2, … 11 degrees of freedom. */
 const quantiles = [3.841, 5.991, 7.815, 9.488, 11.07, 12.592, 14.067, 15.507, 16.919, 18.307, 19.675]
 
-/** A block in which fewer engagements than this are expected tells nothing. */
+/** Blocks with fewer expected engagements are ignored. */
 const leastExpected = 1
 
 /**
- * Whether the blocks differ at the 5 % level: Pearson's statistic, divided by how much more the engagements of people spread
- * than independent ones would (the first-order correction of Rao and Scott). False where two blocks cannot be compared yet.
+ * Whether the blocks differ at the 5 % level: Pearson's statistic, divided by the overdispersion between people
+ * (first-order correction of Rao and Scott). False while fewer than two blocks can be compared.
  */
 export const hoursDiffer = (counts: Blocks): boolean => {
   const rateOf = (some: ReadonlyArray<number>) =>

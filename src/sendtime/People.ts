@@ -4,22 +4,22 @@ import { LruMap } from "../domain/LruMap.ts"
 import { SeededMap } from "../domain/SeededMap.ts"
 import { type Asked, type Known, readPeople } from "./Histories.ts"
 
-/** People kept in memory at most; the least recently asked for go first. */
+/** Most people kept in memory; the least recently used are dropped first. */
 const remembered = 100_000
 
 /** Cache time of a person's data. Unit: milliseconds. */
 const freshMillis = 60_000
 
-/** People read by one statement at most, and statements at a time. */
+/** Most people read by one statement, and most concurrent statements. */
 const batch = 250
 const atOnce = 2
 
-/** For how long an answer waits for the store. */
+/** Longest wait of a request for the database. */
 const patience = "1 second"
 
 interface Remembered {
   readonly known: Known
-  /** The address asked for together with a user id. */
+  /** The address given together with a user id. */
   readonly email: string | undefined
   readonly readAt: number
 }
@@ -39,11 +39,11 @@ const keyOf = ({ email, org, user }: Asked) => user === undefined ? emailKey(org
  * requests.
  */
 export class People extends Context.Service<People, {
-  /** Undefined where the store does not answer in time. */
+  /** Undefined if the database does not respond in time. */
   readonly find: (asked: Asked) => Effect.Effect<Known | undefined>
   /** The cached history; undefined if it must be read from the database. */
   readonly peek: (asked: Asked) => Known | undefined
-  /** Drops the cached data under these names; other nodes do so within a minute. */
+  /** Drops the cached data of these identifiers. Other nodes drop it within a minute. */
   readonly forget: (org: string, names: Iterable<string>) => void
 }>()("parlance/delay/People") {
   static readonly layer = Layer.effect(
@@ -101,7 +101,7 @@ export class People extends Context.Service<People, {
         const known = peek(asked)
         if (known !== undefined) return Effect.succeed(known)
         return Effect.callback<Known | undefined>((resume) => {
-          // A person requested under another address meanwhile is read by both requests.
+          // A person who is requested under another address at the same time is read by both requests.
           const key = `${keyOf(asked)}\0${asked.email}`
           let one = waiting.get(key)
           if (one === undefined) waiting.set(key, one = { asked, key: keyOf(asked), resumes: [] })

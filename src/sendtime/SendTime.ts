@@ -14,7 +14,7 @@ import { People } from "./People.ts"
 import { permissionOf } from "./Slots.ts"
 import { digest } from "./Touch.ts"
 
-/** The narrowest level that knew anything. */
+/** The narrowest level with data. */
 export type Basis = "user" | "variant" | "template" | "organization" | "default"
 
 export interface SendTimeAsk {
@@ -25,22 +25,22 @@ export interface SendTimeAsk {
   readonly userId: string | undefined
   readonly email: string | undefined
   readonly trace: boolean
-  /** Unix milliseconds; the present where it is left out. */
+  /** Unix milliseconds. Default: now. */
   readonly now?: number
-  /** Not before this; the horizon counts from here. Unix milliseconds. */
+  /** Earliest time, from which the horizon counts. Unix milliseconds. */
   readonly notBefore?: number
 }
 
-/** How an answer came about. */
+/** The data behind a recommendation. */
 export interface AdviceTrace {
   readonly basis: Basis
   readonly explored: boolean
-  /** No time within the horizon was allowed: the answer is in the first allowed hour after it. */
+  /** Whether no time within the horizon was allowed, so that the result is in the first allowed hour after it. */
   readonly after_horizon: boolean
   readonly time_zone: string
   readonly time_zone_of: "user" | "organization"
   readonly tau_hours: number | null
-  /** From the narrowest to the widest. `weight`: the share of the answer that is the level's own. */
+  /** From the narrowest to the widest. `weight`: the share of the level's own data. */
   readonly levels: ReadonlyArray<
     { readonly level: string; readonly touches: number; readonly engagements: number; readonly weight: number }
   >
@@ -49,15 +49,15 @@ export interface AdviceTrace {
 }
 
 export interface Advice {
-  /** When to send. Unix milliseconds, a whole second, never before the question. */
+  /** The recommended time. Unix milliseconds, a whole second, never before the request. */
   readonly at: number
   readonly basis: Basis
-  /** Drawn evenly from all allowed times. */
+  /** Whether it was drawn from all allowed times at random. */
   readonly explored: boolean
   readonly trace: AdviceTrace | undefined
 }
 
-/** Templates by the ids of their variants, made when they are first asked for. */
+/** Templates by the ids of their variants, created on first use. */
 const indexes = new WeakMap<ReadonlyMap<string, TemplateView>, Map<string, ReadonlyArray<TemplateView>>>()
 
 const templatesWith = (templates: ReadonlyMap<string, TemplateView>, copyId: string): ReadonlyArray<TemplateView> => {
@@ -72,7 +72,7 @@ const templatesWith = (templates: ReadonlyMap<string, TemplateView>, copyId: str
   return index.get(copyId) ?? []
 }
 
-/** By the ids of a template's variants; kept, so that levels are found by them. */
+/** The `About` of each variant by template, cached because its identity is a cache key. */
 const abouts = new WeakMap<TemplateView, ReadonlyMap<string, About>>()
 
 const aboutOf = (template: TemplateView, copy: string): About => {
@@ -84,7 +84,7 @@ const aboutOf = (template: TemplateView, copy: string): About => {
   return known.get(copy)!
 }
 
-/** The window asked about last, by the organization's settings and by zone. */
+/** The last window by the organization's settings and by time zone. */
 const windows = new WeakMap<OrganizationView, Map<string, { readonly from: number; readonly window: SendWindow }>>()
 
 const windowOf = (settings: OrganizationView, clocks: Clocks.Clocks, start: number): SendWindow => {

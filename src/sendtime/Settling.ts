@@ -13,28 +13,28 @@ import { type DecisionRow, eventsOf } from "./DecisionRows.ts"
 import { applyTouches, holderOf } from "./Histories.ts"
 import { followedHours, sendingOf, touchOf } from "./Touch.ts"
 
-/** Decisions are looked at once they are this old: nothing more is learned from them then. Unit: hours. */
+/** Age at which a decision is settled: nothing more is learned from it. Unit: hours. */
 export const settledAfterHours = followedHours + 24
 
 /**
- * A message that nobody has reported anything about counts as sent and not engaged with so far once it is this old: if only
- * opened messages counted until then, every hour would look better the later its messages are opened. Unit: hours.
+ * Age at which a message without any event counts as sent and not engaged with so far. If only messages with events
+ * counted, the rates of recent messages would be too high. Unit: hours.
  */
 export const countedAfterHours = 1
 
-/** Decisions read at once, and the span of time they are looked for in. */
+/** Decisions read per page, and the span of time of one search. */
 const page = 1000
 const spanMillis = 6 * hourMillis
 
-/** A message belongs to advice given from ten minutes before its decision to a day after it. */
+/** A message belongs to a recommendation given from ten minutes before its decision to a day after it. */
 const beforeMillis = hourMillis / 6
 const afterMillis = dayMillis
 
-/** A message counts as sent at the advised time from five minutes before it to half an hour after it. */
+/** A message counts as sent at the recommended time from five minutes before it to half an hour after it. */
 export const followedBeforeMillis = 5 * 60_000
 export const followedAfterMillis = 30 * 60_000
 
-/** Advice whose decision has been settled, or never came, is kept for so long. Unit: days. */
+/** How long recommendations are kept after they were settled, or if no decision followed. Unit: days. */
 const keptDays = 10
 
 interface Tally {
@@ -48,7 +48,7 @@ interface Tally {
   engaged: number
 }
 
-/** Which mark of an organization a pass over its decisions moves on. */
+/** The progress mark of an organization that a pass advances. */
 type Mark = "counted_until" | "settled_until"
 
 const tallyColumns = {
@@ -62,7 +62,7 @@ const tallyColumns = {
   engaged: "int",
 } as const
 
-/** Counts how often people looked soon after a message that was sent at the advised time, and at other times. */
+/** Counts engagement with messages sent at the recommended time, and at other times. */
 const makeCountTiming = (sql: SqlClient.SqlClient) => {
   const countTiming = Effect.fnUntraced(function* (
     org: string,
@@ -75,7 +75,8 @@ const makeCountTiming = (sql: SqlClient.SqlClient) => {
         : [{ place, user_id: userId, copy_id: copyId, decided_at: decidedAt.getTime() }]
     )
     if (wanted.length === 0) return
-    // Advice is kept under the name that was asked with: the decision's user, or the address of the same person.
+    // A recommendation is stored under the identifier of its request: the decision's user, or an address of that
+    // person.
     const rows = yield* sql<{ readonly place: number; readonly advisedAt: Date; readonly explored: boolean }>`
       SELECT r.place, a.advised_at, a.explored
       FROM ${recordset(wanted, { place: "int", user_id: "text", copy_id: "text", decided_at: "float8" })}
@@ -117,10 +118,9 @@ const makeCountTiming = (sql: SqlClient.SqlClient) => {
 }
 
 /**
- * Looks at every decision twice. When it is an hour old, a message that nobody has reported anything about is put down as sent
- * and not engaged with so far. When it is four days old, that is repeated, and the advice that was followed is counted with
- * what became of it, as are decisions under a holdout, and all decisions weighted to an even choice. Each happens once, in the transaction that moves the organization's
- * mark on.
+ * Visits every decision twice. After an hour, a message without any event is recorded as sent and not engaged with so
+ * far. After four days this is repeated, and the decision is counted for its recommendation, its holdout and the
+ * random-split weights. Each happens once, in the transaction that advances the organization's mark.
  */
 export class Settling extends Context.Service<Settling, {
   /**
@@ -137,7 +137,10 @@ export class Settling extends Context.Service<Settling, {
 
       const countTiming = makeCountTiming(sql)
 
-      /** The next decisions of an organization from `from` on, at most a page or a span of time, and where they end. */
+      /**
+       * Reads the next decisions of an organization from `from` on, at most a page or a span of time, and the end of
+       * what was read.
+       */
       const readSpan = Effect.fnUntraced(function* (org: string, from: number, horizon: number) {
         const until = Math.max(from, Math.min(horizon, from + spanMillis))
         const rows = yield* decisionsBetween(sql, org, {
@@ -186,7 +189,7 @@ export class Settling extends Context.Service<Settling, {
           }),
         )
 
-      /** A span of an organization's decisions; answers how many, and whether there is more to do. */
+      /** Processes one span of an organization's decisions. Returns their number, and whether more remain. */
       const passSpan = (org: string, mark: Mark, horizon: number) =>
         sql.withTransaction(Effect.gen(function* () {
           yield* lockEvents(sql, [org])
@@ -217,7 +220,7 @@ export class Settling extends Context.Service<Settling, {
           return { count: found.length, more: until < horizon }
         }))
 
-      /** Moves a mark of all organizations on to the horizon; answers how many decisions lay between. */
+      /** Advances a mark of all organizations to the horizon. Returns the number of decisions in between. */
       const pass = Effect.fnUntraced(function* (mark: Mark, horizon: number) {
         const due = yield* sql<{ readonly slug: string; readonly at: Date | null }>`
           SELECT * FROM (
@@ -233,7 +236,7 @@ export class Settling extends Context.Service<Settling, {
           new Date(marks.reduce((a, b) => Math.min(a, b))),
           new Date(horizon),
         )
-        // Most organizations have nothing to look at in most hours: their marks move on together.
+        // Most organizations have no decisions in most hours, so their marks advance together.
         const idle = due.flatMap(({ at, slug }) => at === null || busy.has(slug) ? [] : [slug])
         if (idle.length > 0) {
           yield* sql`
@@ -270,7 +273,7 @@ export class Settling extends Context.Service<Settling, {
     }),
   )
 
-  /** Settles as time goes by. */
+  /** Settles decisions continuously. */
   static readonly layerRunning = Layer.effectDiscard(
     Effect.flatMap(Settling, ({ run }) =>
       run.pipe(

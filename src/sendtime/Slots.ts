@@ -3,11 +3,11 @@ import type { QuietHours } from "../domain/Organization.ts"
 import type { DayOfWeek } from "../domain/Season.ts"
 import type { Clocks } from "./Clocks.ts"
 
-/** When an organization may send, on the recipient's clocks. */
+/** The times at which an organization may send, in the recipient's local time. */
 export interface Permission {
   /** Minutes of the day, half-open, wrapping where `from` is not before `to`; undefined: no quiet hours. */
   readonly quiet: { readonly from: number; readonly to: number } | undefined
-  /** Days on which may be sent; undefined: every day. */
+  /** Allowed days; undefined: every day. */
   readonly days: ReadonlySet<DayOfWeek> | undefined
 }
 
@@ -24,7 +24,7 @@ export const permissionOf = (
   days: allowedDays === null ? undefined : new Set(allowedDays) as Permission["days"],
 })
 
-/** An hour on the recipient's clocks with the parts of it in which may be sent, whole seconds of Unix time, half-open. */
+/** A local hour with its allowed parts, in whole seconds of Unix time, half-open. */
 export interface Slot {
   /** Hours from the first slot on. */
   readonly index: number
@@ -61,9 +61,9 @@ export const slotStart = (instantMs: number, clocks: Clocks): number => {
 }
 
 /**
- * The hours from `from` to `until` (Unix milliseconds, half-open) in which may be sent, in their order. Looks at the clocks
- * every quarter of an hour, within which no zone changes its offset today: so an hour that clocks show twice is judged as
- * what they show, and one that they skip is not there.
+ * The allowed hours from `from` to `until` (Unix milliseconds, half-open), in order. Checks the clocks every quarter of
+ * an hour, within which no current zone changes its offset. So an hour that occurs twice is allowed or not as its local
+ * time is, and a skipped hour is absent.
  */
 export const slots = (
   from: number,
@@ -107,10 +107,10 @@ export const slots = (
   return found
 }
 
-/** Seconds in which may be sent. */
+/** Number of allowed seconds. */
 export const secondsOf = ({ pieces }: Slot): number => pieces.reduce((sum, [from, to]) => sum + to - from, 0)
 
-/** The second of a slot that `share`, in [0, 1), of its seconds come before. Unix seconds. */
+/** The second at the position `share`, in [0, 1), among the seconds of a slot. Unix seconds. */
 export const secondAt = (slot: Slot, share: number): number => {
   let left = Math.floor(share * secondsOf(slot))
   for (const [from, to] of slot.pieces) {

@@ -4,7 +4,7 @@ import type { SqlError } from "effect/sql/SqlError"
 
 // Lift from following the recommended send times, over messages that had a recommendation.
 
-/** Messages of one kind, with the share of them that was engaged with and its 95 % interval; null without messages. */
+/** A number of messages, the share of them with engagement and its 95 % interval; null without messages. */
 export interface TimingCount {
   readonly sends: number
   readonly engaged: number
@@ -19,13 +19,13 @@ export interface TimingDifference {
 }
 
 export interface TimingResults {
-  /** Sent at the advised time, which was the best hour. */
+  /** Sent at the recommended time, which was the best hour. */
   readonly followed: TimingCount
   /** Messages sent at a recommended time that was drawn uniformly: the average over all allowed times. */
   readonly explored: TimingCount
-  /** Advised, and sent at another time. */
+  /** Messages with a recommendation that were sent at another time. */
   readonly missed: TimingCount
-  /** `followed` against `explored`: chance alone decided which messages are which. */
+  /** `followed` compared with `explored`: only chance decided which messages belong to which. */
   readonly gain: TimingDifference | null
   /** `followed` compared with `missed`. Senders that follow recommendations may differ in other ways. */
   readonly followed_against_missed: TimingDifference | null
@@ -33,7 +33,7 @@ export interface TimingResults {
 
 const z = 1.959963984540054
 
-/** Wilson's interval of a rate. */
+/** Wilson's score interval of a rate. */
 export const wilson = (engaged: number, sends: number): readonly [number, number] => {
   const rate = engaged / sends
   const spread = z * z / sends
@@ -65,7 +65,9 @@ export const differenceOf = (a: TimingCount, b: TimingCount): TimingDifference |
   }
 }
 
-/** The timing of a template's messages decided in [from, to), by whole days (UTC), once they are four days old. */
+/**
+ * The timing of a template's messages decided in [from, to), by whole days (UTC), counted once they are four days old.
+ */
 export const timing = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: string,

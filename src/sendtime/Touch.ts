@@ -5,10 +5,10 @@ import { type AttributedEvent, machineClicks } from "../journal/events/Outcomes.
 // One message as the learning of send times sees it: when it was sent, and how long after that its recipient first engaged
 // with it. A touch is one number, so that a person's history is an array of numbers that costs nothing to read.
 
-/** Hours a message is followed for. */
+/** How long a message is followed. Unit: hours. */
 export const followedHours = 72
 
-/** Touches are kept by quarter of an hour: the offset of every time zone is a multiple of it. */
+/** Resolution of touches: the offset of every time zone is a multiple of a quarter of an hour. */
 export const quarterMillis = hourMillis / 4
 
 /** Delay of a message without an engagement. Unit: quarters of an hour. */
@@ -19,17 +19,17 @@ export interface Touch {
   readonly quarter: number
   /** Quarters of an hour from the sending to the first engagement, 0 to 287; `noEngagement` without one. */
   readonly delay: number
-  /** 0 to 4095: which variant it was, see `variantCode`. */
+  /** Code of the variant, 0 to 4095; see `variantCode`. */
   readonly variant: number
 }
 
-/** Touches count from here, Unix milliseconds. */
+/** Earliest time of a touch. Unix milliseconds. */
 export const epochMillis = Date.UTC(2020, 0, 1)
 
-// A code is 18 bits of the hour of sending (until 2049), 7 bits of hours until the engagement, 12 of the variant, 2 of the
-// quarter of sending, 2 of the quarter of the engagement, 11 that tell decisions of one hour apart, and a half. Releases before
-// 0.2.0 wrote 15 bits in place of the last three and no half. They read the fields above those, so that a node of either
-// release reads the codes of both. The hour comes first, so that sorted codes are sorted by time.
+// A code has 18 bits for the hour of sending (until 2049), 7 for the hours until the engagement, 12 for the variant, 2
+// for the quarter of sending, 2 for the quarter of the engagement, 11 to distinguish decisions of one hour, and a half.
+// Releases before 0.2.0 wrote 15 bits instead of the last three fields, and no half. They read only the fields above,
+// so nodes of both releases read all codes. The hour comes first, so that sorting codes sorts by time.
 const delays = 128
 const variants = 4096
 const marks = 32768
@@ -37,7 +37,7 @@ const ownMarks = marks / 16
 const hours = 2 ** 18
 const below = variants * marks
 
-/** FNV-1a over the UTF-16 code units, with the mixing that gives its low bits their share. */
+/** FNV-1a over the UTF-16 code units, with a final mix that spreads the low bits. */
 export const digest = (text: string): number => {
   let hash = 0x811c9dc5
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
@@ -56,7 +56,7 @@ export const variantCode = (template: string, copy: string): number => digest(`$
 const hoursUntil = ({ delay, quarter }: Touch) =>
   delay >= noEngagement ? followedHours : Math.min(followedHours, Math.floor((quarter % 4 + delay) / 4))
 
-/** A touch as one number; `decision` tells it from others of the same hour. */
+/** A touch as one number; `decision` distinguishes it from others of the same hour. */
 export const encode = (touch: Touch, decision: string): number => {
   const after = hoursUntil(touch)
   const engaged = after === followedHours ? 0 : (touch.quarter + touch.delay) % 4
@@ -69,10 +69,10 @@ export const encodeHourly = (touch: Touch, decision: string): number =>
   ((Math.floor(touch.quarter / 4) * delays + hoursUntil(touch)) * variants + touch.variant) * marks +
   digest(decision) % marks
 
-/** Whether a code was written by whole hours. */
+/** Whether a code has the format of whole hours. */
 export const isHourly = (code: number): boolean => Number.isInteger(code)
 
-/** The quarter in which the message was sent. An hour without its quarter stands for its middle. */
+/** The quarter of an hour in which the message was sent. A code of whole hours stands for the middle of its hour. */
 export const quarterOf = (code: number): number => {
   const high = Math.floor(code / below)
   const low = code - high * below
@@ -92,7 +92,7 @@ export const variantOf = (code: number): number => Math.floor(code / marks) % va
 
 const quarterNumber = (millis: number) => Math.floor((millis - epochMillis) / quarterMillis)
 
-/** A decision, as far as its touch needs it. */
+/** The fields of a decision that its touch needs. */
 export interface Touched {
   readonly templateId: string
   readonly copyId: string
@@ -114,9 +114,9 @@ export interface Sending {
 const isEngagement = (event: EventName) => event === "open" || event === "other" || event === "conversion"
 
 /**
- * The sending and first engagement of a message, given all events attributed to it in any order and with any
- * repetitions. Machine opens and clicks, marked or told by their haste as in the tallies, are nobody's engagement. What
- * is said to have happened before the message was sent by no more than two hours (clocks differ) counts as at once.
+ * The sending and first engagement of a message, from all its events in any order and with any repetitions. Opens and
+ * clicks by machines, marked or recognized by their timing as in the tallies, are ignored. An event of up to two hours
+ * before the sending (clocks differ) counts as immediate.
  */
 export const sendingOf = (decidedAt: number, events: ReadonlyArray<AttributedEvent>): Sending => {
   const skewed = decidedAt - 2 * hourMillis
@@ -149,7 +149,7 @@ export const sendingOf = (decidedAt: number, events: ReadonlyArray<AttributedEve
 /** The codes of one touch. */
 export interface Coded {
   readonly code: number
-  /** As a release before 0.2.0 would have stored it: to be taken out wherever `code` is put in or taken out. */
+  /** The code in the format of releases before 0.2.0, removed whenever `code` is added or removed. */
   readonly hourly: number
 }
 

@@ -16,10 +16,13 @@ import { Refusals } from "./Refusals.ts"
 
 const noToken = "No admin token: send `Authorization: Bearer` with the value of ADMIN_TOKEN, or sign in to the console"
 
-/** The answer to requests whose Bearer token was refused, or may not do this, by Node's request: the middleware tries every scheme in turn. */
+/**
+ * The refusal of a request, by Node's request. The middleware tries every scheme in turn, so the last one answers with
+ * it.
+ */
 const rejections = new WeakMap<object, Unauthorized | TooManyAttempts | Forbidden>()
 
-/** Whether two texts are the same, in a time that tells nothing of where they differ. */
+/** Compares two texts in constant time for texts of equal length. */
 export const sameText = (one: string, other: string): boolean => {
   const [a, b] = [Buffer.from(one), Buffer.from(other)]
   return a.length === b.length && timingSafeEqual(a, b)
@@ -51,7 +54,7 @@ export class AdminRequired extends HttpApiMiddleware.Service<AdminRequired, { pr
       const sessions = yield* Sessions
       const cookie = yield* SessionCookie
 
-      /** Counts a Bearer token that was not accepted. */
+      /** Counts a refused Bearer token. */
       const rejected = (
         request: HttpServerRequest.HttpServerRequest,
         error: AdminTokenRejected,
@@ -86,7 +89,7 @@ export class AdminRequired extends HttpApiMiddleware.Service<AdminRequired, { pr
         })
 
       return AdminRequired.of({
-        // Fails in a way that the other scheme answers, which is tried next.
+        // Without a token it fails, and the middleware tries the scheme of sessions next.
         AdminToken: (next, { credential, endpoint }) =>
           Effect.gen(function* () {
             const request = yield* HttpServerRequest.HttpServerRequest

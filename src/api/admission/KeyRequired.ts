@@ -8,7 +8,7 @@ import { Refusals } from "./Refusals.ts"
 
 const details: { readonly [reason in KeyRejected["reason"]]: string } = {
   missing: "No API key: send it in the header X-Api-Key, or as `Authorization: Bearer`",
-  // For an unknown id as well as for a wrong secret of a known one.
+  // The same text for an unknown id and for a wrong secret, so that it does not reveal which ids exist.
   unknown: "The API key is unknown",
   expired: "The API key has expired",
   revoked: "The API key has been revoked",
@@ -33,7 +33,9 @@ const rejected = (
   return new Unauthorized({ detail: details[reason] })
 }
 
-/** Counts a valid key that does not open this, under the organization it belongs to: no other one learns of it. */
+/**
+ * Counts a valid key without access under the key's own organization, so that no other organization learns of the key.
+ */
 const forbidden = (
   refusals: Refusals["Service"],
   request: HttpServerRequest.HttpServerRequest,
@@ -46,9 +48,9 @@ const forbidden = (
 }
 
 /**
- * The grant of the key a request carries, in `X-Api-Key` or as a Bearer token, for `org` and `scope`. Fails with 401 for
- * no valid key, also when both headers are there and disagree, and with 403 for a key of another organization (which may
- * not exist) or without the scope. Counts one request against the key's limit, and fails with 429 beyond it.
+ * The grant of the request's key, from `X-Api-Key` or as a Bearer token, for `org` and `scope`. Counts one request
+ * against the key's limit. Fails with `Unauthorized` without a valid key or with two different keys, `Forbidden` for a
+ * key of another organization (which may not exist) or without the scope, and `RateLimited` beyond the limit.
  */
 export const authorize = (
   auth: KeyAuth["Service"],

@@ -10,7 +10,7 @@ const tracked = /^\/[cou]\//
 
 const health = new Set(["/healthz", "/readyz", "/metrics"])
 
-/** The kind of a request by its path, or by its whole address, which HTTP lets a client send as well. */
+/** The kind of a request by its target: a path, or an absolute URL, which HTTP also allows. */
 export const kindOf = (url: string): Kind => {
   if (!url.startsWith("/")) return kindOf(`/${url.replace(/^[a-z]+:\/\/[^/]*\//i, "")}`)
   if (url.startsWith("/api/")) return url.startsWith("webhook/", 5) ? "webhook" : "api"
@@ -34,48 +34,50 @@ const parts: Readonly<Record<Kind, number>> = {
 /** Delay of due timers from which the event loop counts as overloaded, if it persists. Unit: milliseconds. */
 export const lateMillis = 50
 
-/** How often it is looked at. Unit: milliseconds. */
+/** Interval of the checks. Unit: milliseconds. */
 export const lookMillis = 25
 
-/** Looks in a row that must find it late: one alone may be a collection of garbage, or a large import. */
+/** Consecutive late checks that count as overload. A single one may be a garbage collection or a large import. */
 const looks = 2
 
 /** Largest response time when the event loop is the bottleneck. Unit: milliseconds. */
 const answerMillis = 100
 
 /**
- * Requests that are let in however late the event loop is. With fewer, each of its turns would serve a handful and spend the
- * rest on refusals, which are as many however low the limit is.
+ * Lower bound of the limit. With fewer concurrent requests, each turn of the loop would serve a handful and spend the
+ * rest on refusals.
  */
 const leastLimit = 256
 
 const waited = new WeakMap<object, number>()
 
-/** Notes how long a request of the server waited to be let in. Unit: milliseconds. */
+/** Records how long a request waited for admission. Unit: milliseconds. */
 export const tellWaited = (request: object, millis: number): void => void waited.set(request, millis)
 
-/** How long a request of the server waited to be let in. Unit: milliseconds. */
+/** How long a request waited for admission. Unit: milliseconds. */
 export const waitedMillis = (request: object): number => waited.get(request) ?? 0
 
 /**
- * Says whether a request may still be taken in. There is a limit of what is in work at once: where the store is the slower
- * part, the time to an answer is the limit divided by the rate. Where this process is, everything waits for the event loop:
- * when that runs late, the limit becomes what is answered within 100 ms at the present rate (Little's law), or within seven
- * tenths of a turn of the loop where that takes longer, and rises again by a fifth a look. A slow store alone never lowers it, which would only make groups of writes smaller.
+ * Admission control: decides whether another request may start. `limit` bounds the requests in work. If the database is
+ * the bottleneck, the response time is the limit divided by the rate. If this process is the bottleneck, every request
+ * waits for the event loop. When the loop runs late, the limit becomes the number of requests served within 100 ms at
+ * the current rate (Little's law), or within 0.7 of a turn of the loop if that takes longer. It rises by a fifth with
+ * each check that is on time. A slow database alone never lowers the limit, because smaller groups of writes would only
+ * cost more.
  */
 export class Gate {
   inFlight = 0
   readonly #byKind: Record<Kind, number> = { api: 0, webhook: 0, tracking: 0, management: 0, health: 0 }
   limit: number
-  /** Requests that wait to be let in. */
+  /** Requests that wait for admission. */
   waiting = 0
-  /** Connections that are not read for a while. */
+  /** Connections that are temporarily not read. */
   resting = 0
   /** Shutdown has begun: reads and answers pending requests without delay. */
   isEnding = false
-  /** The least lateness of the last looks. Unit: milliseconds. */
+  /** The smallest delay of the last checks. Unit: milliseconds. */
   late = 0
-  /** Requests answered per millisecond of late, while it is looked at. */
+  /** Recent requests finished per millisecond. */
   rate = 0
   readonly shed: Record<Kind, number> = { api: 0, webhook: 0, tracking: 0, management: 0, health: 0 }
   #left = 0
@@ -89,12 +91,12 @@ export class Gate {
     return this.#byKind[kind] >= this.limit * parts[kind]
   }
 
-  /** Counts a request that was not let in. */
+  /** Counts a refused request. */
   refused(kind: Kind): void {
     this.shed[kind]++
   }
 
-  /** Takes a request in, until `leave`. */
+  /** Admits a request; it counts until `leave`. */
   enter(kind: Kind): void {
     this.inFlight++
     this.#byKind[kind]++
@@ -106,10 +108,10 @@ export class Gate {
     this.#left++
   }
 
-  /** Takes note of how late the event loop runs, `passed` after the last look. Unit: milliseconds. */
+  /** Records the delay of the event loop, `passed` milliseconds after the previous check, and adapts the limit. */
   look(late: number, passed: number): void {
     this.#looked.push({ late, passed, left: this.#left })
-    // Over some ten looks: answers come in groups.
+    // A moving average over about ten checks, because requests finish in groups.
     this.rate += (this.#left / passed - this.rate) * 0.1
     this.#left = 0
     if (this.#looked.length > looks) this.#looked.shift()
@@ -117,7 +119,7 @@ export class Gate {
     if (this.late > lateMillis) {
       const left = this.#looked.reduce((sum, look) => sum + look.left, 0)
       const millis = this.#looked.reduce((sum, look) => sum + look.passed, 0)
-      // The limit cannot go below the current duration of a loop turn at once without reducing throughput.
+      // A limit below one turn of the loop would reduce the throughput.
       const within = Math.max(answerMillis, 0.7 * millis / looks)
       this.limit = Math.min(this.limit, Math.max(leastLimit, Math.ceil(left * within / millis)))
     } else if (late < lateMillis && this.limit < this.maxInFlight) {
@@ -126,16 +128,16 @@ export class Gate {
   }
 }
 
-/** Requests refused because there was too much to do, by kind. */
+/** Requests refused during overload, by kind. */
 const shedRequests = Metric.counter("parlance_shed_requests_total", { incremental: true })
 const shedKinds = ["api", "webhook", "tracking", "management"] as const
 const shedBy = Object.fromEntries(
   shedKinds.map((kind) => [kind, Metric.withAttributes(shedRequests, { kind })]),
 )
-/** Requests in work, and how many may be. */
+/** Requests in work, and their limit. */
 const inFlight = Metric.gauge("parlance_in_flight_requests")
 const inFlightLimit = Metric.gauge("parlance_in_flight_limit")
-/** Requests that wait to be let in, and connections that are not read meanwhile. */
+/** Requests that wait for admission, and connections that are not read in the meantime. */
 const waiting = Metric.gauge("parlance_waiting_requests")
 const resting = Metric.gauge("parlance_resting_connections")
 /** Lower bound of the event loop's delay; 0 at low load, when it is not measured. Unit: seconds. */
@@ -144,7 +146,7 @@ const eventLoopDelay = Metric.gauge("parlance_event_loop_delay_seconds")
 /** The gate of this process. */
 export class LoadGate extends Context.Service<LoadGate, {
   readonly gate: Gate
-  /** Brings its metrics up to date. */
+  /** Updates the metrics of the gate. */
   readonly report: Effect.Effect<void>
 }>()("parlance/http/LoadGate") {
   static readonly layer = Layer.effect(
@@ -165,7 +167,7 @@ export class LoadGate extends Context.Service<LoadGate, {
           if (more > 0) countRefused(more)
         }
       })
-      // For readers of metrics outside of this module.
+      // The metrics as other modules read them.
       yield* report.pipe(Effect.delay("1 second"), Effect.forever, Effect.forkScoped)
       return LoadGate.of({ gate, report })
     }),

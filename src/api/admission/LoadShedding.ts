@@ -33,59 +33,62 @@ interface Asked {
   readonly response: ServerResponse
 }
 
-/** A request in work, as the watch of the event loop knows it. */
+/** A request in work, with its entry for the watch of the event loop. */
 interface InWork extends Asked {
   work?: Work
 }
 
 const refuse = ({ event, request, response }: Asked): void => {
-  // Whether the body follows nonetheless is up to the client: where the next request begins cannot be known.
+  // The client may send the body all the same, so the start of the next request on this connection is unknown.
   if (event === "checkContinue") response.shouldKeepAlive = false
   const requestId = requestIdOf(request.headers["x-request-id"] as string | undefined)
   response.writeHead(503, { ...headers, "Retry-After": retryAfter(), "X-Request-Id": requestId })
   response.end(body)
 }
 
-/** In work at once from which on the event loop is looked at: below, it costs nothing. */
+/** Requests in work from which the event loop is checked. Below, the checks would only cost time. */
 const watchedFrom = 16
 
 /** Most pipelined requests on one connection. A client that sends more without reading responses is disconnected. */
 const maxPipelined = 64
 
 /**
- * Bytes answered to requests that a client sent without waiting, after which the connection ends with the next answer. Such
- * a client may not read at all, and the system would buffer megabytes for it.
+ * Bytes written for pipelined requests after which the connection closes with the next response. Such a client may not
+ * read at all, and the operating system would buffer megabytes for it.
  */
 const pipelinedBytes = 1024 * 1024
 
-/** How often it is looked for requests that do not arrive. Unit: milliseconds. */
+/** Interval of the search for requests whose bodies have not arrived. Unit: milliseconds. */
 const sweepMillis = 100
 
 /**
- * Anybody can send requests that are neither of the API nor webhooks, over many connections at once. They may use half of the
- * main thread: this much at once, and then as much as the time that passes allows. A single long one holds the next up for
- * four times as long at most. Unit: milliseconds.
+ * Budget of requests that are neither API requests nor webhooks: anybody can send them over many connections. They get
+ * this much main-thread time at once, and then half of the time that passes. A single long request delays the next by
+ * at most four times this value. Unit: milliseconds.
  */
 const managementMillis = 12
 const managementShare = 0.5
 
-/** How long a request waits to be let in before it is refused. Unit: milliseconds. */
+/** Longest wait for admission before a request is refused. Unit: milliseconds. */
 const waitMillis = 500
 
-/** How long a connection is left unread at most. Unit: milliseconds. */
+/** Longest time for which a connection is not read. Unit: milliseconds. */
 const restMillis = 1000
 
 /** Most memory for all waiting requests. Unit: bytes. */
 const waitingBytes = 64 * 1024 * 1024
 
-/** Memory of a waiting request without its body, and most bytes of a body read before the handler asks (measured). */
+/**
+ * Memory of a waiting request without its body, and the most bytes of a body that are read before the handler asks for
+ * it (both measured).
+ */
 const requestBytes = 8 * 1024
 const bodyBytes = 128 * 1024
 
 const kinds = ["management", "webhook", "tracking", "api"] as const
 
 export interface Options {
-  /** How long a request waits and a connection is left unread at most, instead of the usual times. */
+  /** Replaces the longest wait for admission and the longest pause of a connection. */
   readonly waitMillis?: number
   readonly restMillis?: number
   /** Answers link and pixel requests directly where possible. All other requests go to the listeners of the server. */
@@ -103,18 +106,17 @@ const heldBy = (request: IncomingMessage): number => {
 }
 
 /**
- * Lets requests of a server wait that its gate does not let in yet, and refuses those that waited too long. The cost of
- * refusals reduces the capacity for served requests. So while many requests wait, connections that just got a response
- * are not read, and their next requests wait in the operating system's buffers at no cost.
- *
- * `busy` returns the sockets with a request in work or waiting; an idle connection has neither.
+ * Makes requests wait while the gate is full, and refuses those that waited too long. The cost of refusals reduces the
+ * capacity for served requests. So while many requests wait, connections that just got a response are not read, and
+ * their next requests wait in the operating system's buffers at no cost. `busy` returns the sockets with a request in
+ * work or waiting. An idle connection has neither.
  */
 export const install = (
   server: Server,
   gate: Gate,
   options: Options = {},
 ): { readonly busy: () => ReadonlySet<Socket> } => {
-  // Long: short callbacks that share the state of one server and call each other in a circle (work, let in, wait).
+  // Long: short callbacks that share the state of one server and call each other in a cycle (work, letIn, wait).
   const longest = { waitMillis, restMillis, ...options }
   // Requests that count as in work.
   const inWork = new Set<InWork>()
@@ -141,8 +143,8 @@ export const install = (
   }
 
   /**
-   * Lets those go uncounted whose bodies are still on their way: a slow client makes no work, and must not keep others out.
-   * Seldom, since it looks at all of them.
+   * Stops counting requests whose bodies are still arriving: a slow client causes no work and must not keep others out.
+   * Runs rarely, because it visits all requests.
    */
   const sweep = (now: number) => {
     if (now - sweptAt < sweepMillis) return
@@ -152,11 +154,13 @@ export const install = (
 
   const emit = server.emit as (this: Server, ...args: ReadonlyArray<unknown>) => boolean
 
-  /** How many are to wait: so many that there is always something to do, and no more than are let in by half of their time. */
+  /**
+   * Enough waiting requests to keep the server busy, and not more than it can admit within half of the longest wait.
+   */
   const enough = () => Math.max(watchedFrom, Math.min(2 * gate.limit, gate.rate * waitMillis / 2))
 
   const rest = ({ kind, request: { socket } }: Asked) => {
-    // Platforms and people make little load, and need not make up for others.
+    // Webhooks, tracking and management requests cause little load, so their connections are read all the time.
     if (kind !== "api" || socket.destroyed || gate.isEnding) return
     socket.pause()
     resting.enter(socket, performance.now())
@@ -189,14 +193,16 @@ export const install = (
     gate.enter(kind)
     inWork.add(asked)
     asked.work = begin(() => workNameOf(request))
-    // The answer is made: whether it is taken is up to the client. The next is not let in from here, within the making of this one.
+    // The response is complete, so it frees its slot even if the client reads slowly. The next request is admitted on
+    // `close`, not here, because this runs inside the handler of the current one.
     response.on("prefinish", () => done(asked))
     response.on("close", () => {
       done(asked)
       letIn()
       if (waiting.api.size >= enough() / 2) rest(asked)
     })
-    // So that no client sends its next request just as the connection closes.
+    // Closes the connection after this response, so that the client does not send its next request to a closing
+    // connection.
     if (gate.isEnding) response.shouldKeepAlive = false
     watch()
     serve(asked)
@@ -204,7 +210,7 @@ export const install = (
 
   const turnAway = (asked: Asked) => {
     gate.refused(asked.kind)
-    // Refused with Retry-After, regardless of the number of waiting requests.
+    // The connection also pauses after a refusal, regardless of the number of waiting requests.
     asked.response.on("close", () => rest(asked))
     refuse(asked)
   }
@@ -241,7 +247,7 @@ export const install = (
     }
   }
 
-  /** Refuses who waited too long. */
+  /** Refuses the requests that waited too long. */
   const turnAwayLate = (now: number) => {
     for (const kind of kinds) {
       for (;;) {
@@ -254,7 +260,8 @@ export const install = (
   }
 
   /**
-   * Resumes reading enough connections to keep the gate busy until the next check, and those paused for a long time.
+   * Resumes reading enough connections to keep the gate busy until the next check, and those that were paused for the
+   * longest allowed time.
    */
   const wake = (now: number) => {
     for (let room = gate.isEnding ? Infinity : enough() - waiting.api.size;; room--) {
@@ -297,8 +304,8 @@ export const install = (
   }
 
   /**
-   * Takes a request in its turn, where it was sent before those before it on its connection were answered. When the
-   * connection ends first, nothing is heard of it any more.
+   * Handles a pipelined request once the responses to the requests before it are written. If the connection closes
+   * first, the request is dropped.
    */
   const defer = (asked: Asked) => {
     const { request, response } = asked
@@ -307,7 +314,8 @@ export const install = (
     if (sent === undefined) {
       const requests = new Set<IncomingMessage>()
       pipelined.set(socket, sent = { requests, bytesWritten: 0 })
-      // The server would end each with an error of its own, whose stack takes 0.14 ms: 300 ms for one packet of requests.
+      // Destroys the requests here: the server would end each with an error of its own, whose stack takes 0.14 ms,
+      // which is 300 ms for one packet of requests.
       socket.prependOnceListener("close", () => requests.forEach((request) => request.destroy()))
     }
     if (sent.requests.size === maxPipelined) {
@@ -319,15 +327,15 @@ export const install = (
     response.once("socket", () => {
       sent.requests.delete(request)
       if (socket.bytesWritten - sent.bytesWritten > pipelinedBytes) response.shouldKeepAlive = false
-      // In a turn of its own: all that a connection sent ahead would otherwise be answered before anybody else is read. A
-      // timer, since Deno runs many immediates before it looks at sockets again.
+      // In a later turn: otherwise all requests that one connection pipelined would run before any other connection is
+      // read. A timer, because Deno runs many immediates before it reads sockets again.
       setTimeout(() => {
         if (!socket.destroyed) take(asked)
       }, 0)
     })
   }
 
-  // A listener of its own could not keep the request from the others.
+  // Overrides `emit`, because an additional listener could not keep the request from the others.
   server.emit = function (this: Server, event: string, ...args: Array<unknown>): boolean {
     if (event !== "request" && event !== "checkContinue") return emit.call(this, event, ...args)
     const [request, response] = args as [IncomingMessage, ServerResponse]

@@ -8,14 +8,17 @@ import { Refusals } from "./Refusals.ts"
 /** The effect of a request on the rate limit of its key. */
 interface Use {
   readonly window: RateWindow
-  /** Requests it was refused for; 0 when it was let through. */
+  /** Number of requests that were refused together; 0 if admitted. */
   readonly refused: number
 }
 
 // Keyed by Node's request, which stays the same object in all middleware.
 const uses = new WeakMap<object, Use>()
 
-/** Counts so many requests against the limit of a key, if it has one; fails with 429 beyond it. Costs nothing without a limit. */
+/**
+ * Counts `requests` against the limit of a key. Does nothing for a key without a limit. Fails with `RateLimited` beyond
+ * it.
+ */
 export const charge = (
   request: HttpServerRequest.HttpServerRequest,
   { keyId, org, window }: Grant,
@@ -26,7 +29,7 @@ export const charge = (
   const isTaken = window.take(requests)
   if (!isTaken || window.isAnnounced) uses.set(source, { window, refused: isTaken ? 0 : requests })
   if (isTaken) return Effect.void
-  const rate = `${window.limit} a ${window.windowMillis === 1000 ? "second" : "minute"}`
+  const rate = `${window.limit} per ${window.windowMillis === 1000 ? "second" : "minute"}`
   const detail = requests > window.limit
     ? `The request counts as ${requests} requests, more than the limit of the key (${rate}). Send fewer items at once`
     : `The key has reached its limit of ${rate}`
@@ -37,8 +40,8 @@ export const charge = (
 }
 
 /**
- * The headers of a request whose key has a limit, after draft-ietf-httpapi-ratelimit-headers-10, and `Retry-After` where it
- * was refused for it; undefined for any other.
+ * The rate-limit headers of a request whose key has a limit (draft-ietf-httpapi-ratelimit-headers-10), with
+ * `Retry-After` if it was refused. Undefined without a limit.
  */
 export const headersOf = (
   { source }: HttpServerRequest.HttpServerRequest,

@@ -7,7 +7,7 @@ export const retryAfter = (): string => String(1 + turn++ % 5)
 
 const waits = new WeakMap<object, number>()
 
-/** Marks the request as refused for now: its answer gets a `Retry-After` of so many seconds. Returns `problem`. */
+/** Marks a request as refused for now: its response gets a `Retry-After` of `seconds`. Returns `problem`. */
 export const retryLater = <A>(
   { source }: HttpServerRequest.HttpServerRequest,
   seconds: number,
@@ -17,7 +17,7 @@ export const retryLater = <A>(
   return problem
 }
 
-/** The header `Retry-After` of a request that was marked by `retryLater`; none for any other. */
+/** The header `Retry-After` of a request that `retryLater` marked; empty otherwise. */
 export const retryAfterOf = (
   { source }: HttpServerRequest.HttpServerRequest,
 ): { readonly "retry-after"?: string } => {
