@@ -43,11 +43,14 @@ const inWords = (message: string): string => {
   return `must be ${listed(expected, "or")}`
 }
 
+/** The beginning of the fault of an unknown member, which is placed at the name and not at the value. */
+const unknown = "is unknown"
+
 const unknownMember = ({ ast }: SchemaIssue.UnexpectedKey): string => {
   const known = ast._tag === "Objects" ? ast.propertySignatures.map(({ name }) => String(name)) : []
   return known.length === 0
     ? "must be a name of 1 to 100 characters of well-formed Unicode without NUL"
-    : `is unknown. Known members: ${listed(known, "and")}`
+    : `${unknown}. Known members: ${listed(known, "and")}`
 }
 
 const issuesOf = SchemaIssue.makeFormatterStandardSchemaV1({
@@ -86,7 +89,7 @@ const schemaFaults = (root: Located, issue: SchemaIssue.Issue): ReadonlyArray<Pl
     const message = inWords(expected)
     const path = segments.map((segment) => typeof segment === "object" ? segment.key : segment)
     const found = path.reduce(member, root as Located | undefined)
-    const offset = placeOf(root, path, message.startsWith("is not known"))
+    const offset = placeOf(root, path, message.startsWith(unknown))
     // The schema of a list that must not be empty misses its first element.
     return message === "is missing" && path.at(-1) === 0
       ? { offset, path: path.slice(0, -1), message: "must not be empty" }

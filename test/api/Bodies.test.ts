@@ -131,8 +131,8 @@ describe("Bodies on their way", () => {
   it("are not read where no body can make a webhook authentic, and the connection goes on", async () => {
     const signature = "Webhook-Signature: v1,x"
     const hopeless: ReadonlyArray<readonly [path: string, headers: ReadonlyArray<string>, detail: RegExp]> = [
-      [signed.replace("acme", "nobody"), [], /has not been set up/],
-      [signed.replace("provider_c", "provider_d"), [], /has not been set up/],
+      [signed.replace("acme", "nobody"), [], /is not set up/],
+      [signed.replace("provider_c", "provider_d"), [], /is not set up/],
       [signed.replace("provider_c", "events"), [signature], /No secret for signed events/],
       [signed.replace("provider_c", "provider_a"), [], /header authorization is missing/],
       [signed.replace("provider_c", "provider_a"), ["Authorization: Bearer other"], /not the one that was set up/],

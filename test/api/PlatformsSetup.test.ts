@@ -84,7 +84,7 @@ suiteOnPlatforms("Setting platforms up", (server) => {
       const { body, status } = await org.manage("PUT", `/webhooks/${segment}`, { settings: { secrets: [] } })
       assert.strictEqual(status, 400)
       const { detail } = body.errors.find(({ pointer }: Json) => pointer === "/settings/secrets")
-      assert.isTrue(detail.endsWith(`which has ${known}`), detail)
+      assert.isTrue(detail.endsWith(`Its settings are ${known}`), detail)
     }
   })
 

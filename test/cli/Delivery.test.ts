@@ -57,7 +57,7 @@ describe("parlance connection and deliver", () => {
         assert.include(wrong, "url")
         const settings = JSON.stringify({ url: server.url })
         const set = ["connection", "set", "main", "--platform", "webhook", "--settings", settings, "--secrets-stdin"]
-        assert.include(yield* text(set, secrets), "leave through main")
+        assert.include(yield* text(set, secrets), "Deliveries now use main")
         assert.deepInclude((yield* json(["connection", "list"]))[0], {
           name: "main",
           platform: "webhook",

@@ -116,7 +116,7 @@ describe("deno task demo", () => {
       writeFileSync(join(dataDir, "letters.txt"), "kept")
       const { ended, errors } = yield* demo(["--port", "0", "--data-dir", dataDir])
       assert.strictEqual(yield* Effect.promise(() => ended), 1)
-      assert.match(errors(), /not made by a demo/)
+      assert.match(errors(), /files that no demo created/)
       assert.deepStrictEqual(readdirSync(dataDir), ["letters.txt"])
       assert.isTrue(existsSync(join(dataDir, "letters.txt")))
     })), 120_000)
