@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
-import { encodeCell } from "../../src/bandit/Cells.ts"
+import { encodeContext } from "../../src/bandit/Contexts.ts"
 import { bucketAt, dayMillis, hourMillis } from "../../src/bandit/Window.ts"
 import { replaceHistories } from "../../src/sendtime/Histories.ts"
 import { encode, epochMillis, noEngagement, variantCode } from "../../src/sendtime/Touch.ts"
@@ -58,7 +58,7 @@ const placesAt = (now: number, wide: boolean): ReadonlyArray<{ readonly start: s
       parts.flatMap((daypart) =>
         days.map((weekend) => ({
           start: new Date(start).toISOString(),
-          segment: encodeCell([...person, ["daypart", daypart], ["weekend", weekend]]),
+          segment: encodeContext([...person, ["daypart", daypart], ["weekend", weekend]]),
         }))
       )
     )

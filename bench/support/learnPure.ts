@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer"
-import { Cells, cellsOf, decodeCell, encodeCell } from "../../src/bandit/Cells.ts"
+import { Contexts, contextsOf, decodeContext, encodeContext } from "../../src/bandit/Contexts.ts"
 import { Counts } from "../../src/bandit/Counts.ts"
 import { fit, type FitInput } from "../../src/bandit/Fit.ts"
 import { priorDelayCurve } from "../../src/bandit/Maturity.ts"
@@ -11,7 +11,7 @@ import { bucketAt, dayMillis } from "../../src/bandit/Window.ts"
 import { normalize } from "../../src/intake/CustomEvents.ts"
 import { type AttributedEvent, outcomesOf } from "../../src/journal/events/Outcomes.ts"
 import { normalizer } from "../../src/intake/Sources.ts"
-import { SegmentRecorder } from "../../src/learning/SegmentRecorder.ts"
+import { ContextRecorder } from "../../src/learning/ContextRecorder.ts"
 import { seeded } from "../../test/support/load.ts"
 import { printColumns } from "./Bench.ts"
 import { bodyText } from "./Events.ts"
@@ -37,7 +37,7 @@ const microsOf = (run: () => void, millis: number): number => {
   return Array.from({ length: 5 }, stretch).sort((a, b) => a - b)[2]!
 }
 
-/** 4 x 4 + 2 values of requests and the two built-in attributes: 6 x 6 x 2 x 4 = 288 cells, 19 coefficients. */
+/** 4 x 4 + 2 values of requests and the two built-in attributes: 6 x 6 x 2 x 4 = 288 contexts, 19 coefficients. */
 const scheme = {
   keys: [
     { name: "country", values: ["no", "se", "dk", "fi"] },
@@ -46,27 +46,27 @@ const scheme = {
 }
 const countries = ["no", "se", "dk", "fi", "other", "missing"]
 const plans = ["free", "basic", "pro", "team", "other", "missing"]
-const allCells = countries.flatMap((country) =>
+const allContexts = countries.flatMap((country) =>
   plans.flatMap((plan) =>
     ["weekday", "weekend"].flatMap((weekend) =>
       ["night", "morning", "afternoon", "evening"].map((daypart) =>
-        encodeCell([["country", country], ["plan", plan], ["weekend", weekend], ["daypart", daypart]])
+        encodeContext([["country", country], ["plan", plan], ["weekend", weekend], ["daypart", daypart]])
       )
     )
   )
 )
 
-/** What `variants` variants did in `cells` on the last `days` days; a click per 30 sends, more or less. */
-const countsOf = (variants: number, cells: ReadonlyArray<string>, days: number): Counts => {
+/** What `variants` variants did in `contexts` on the last `days` days; a click per 30 sends, more or less. */
+const countsOf = (variants: number, contexts: ReadonlyArray<string>, days: number): Counts => {
   const random = seeded(7)
   const counts = new Counts()
   const quality = Array.from({ length: variants }, () => Math.exp(0.2 * (random() - 0.5)))
   for (let v = 0; v < variants; v++) {
-    for (const cell of cells) {
+    for (const context of contexts) {
       for (let d = 1; d <= days; d++) {
         const sends = 5 + Math.floor(40 * random())
         const clicks = Math.floor(sends * 0.033 * quality[v]! + random())
-        counts.add(`v${v}`, cell, bucketAt(now - d * dayMillis, now).start, sends, clicks)
+        counts.add(`v${v}`, context, bucketAt(now - d * dayMillis, now).start, sends, clicks)
       }
     }
   }
@@ -109,13 +109,13 @@ export const measurePure = (quick: boolean): ReadonlyArray<string> => {
   }, millis) / many
   decisions.push({ name: "empty loop, same numbers", micros: empty, base: empty })
   for (const variants of [5, 20, 1000]) {
-    const model = fit(inputOf(countsOf(variants, allCells.slice(0, variants > 20 ? 16 : 288), 1)))
+    const model = fit(inputOf(countsOf(variants, allContexts.slice(0, variants > 20 ? 16 : 288), 1)))
     const policy = new Policy(model)
     const eligible = eligibleSet(Array.from({ length: variants }, (_, v) => `v${v}`))
-    // A thousand variants in 288 cells are more than is kept: one daypart of the weekdays then, 36 cells.
+    // A thousand variants in 288 contexts are more than is kept: one daypart of the weekdays then, 36 contexts.
     const hourOf = (i: number) => variants > 20 ? 9 : i % 168
     const decide = (i: number) => {
-      const choice = policy.choice(policy.cellOf(attrs[i % 36]!, hourOf(i)), eligible)
+      const choice = policy.choice(policy.contextOf(attrs[i % 36]!, hourOf(i)), eligible)
       return sample(choice.weights, random())
     }
     const seen = new Float64Array(variants)
@@ -124,7 +124,7 @@ export const measurePure = (quick: boolean): ReadonlyArray<string> => {
       check(`no decision among ${variants}`, at >= 0)
       seen[at]!++
     }
-    const { weights } = policy.choice(policy.cellOf(attrs[0]!, hourOf(0)), eligible)
+    const { weights } = policy.choice(policy.contextOf(attrs[0]!, hourOf(0)), eligible)
     const mass = weights.reduce((sum, weight) => sum + weight, 0)
     check(`the weights of ${variants} variants add up to ${mass}`, Math.abs(mass - 1) < 1e-9)
     if (variants > 20) {
@@ -132,33 +132,35 @@ export const measurePure = (quick: boolean): ReadonlyArray<string> => {
       check(`decisions among ${variants} are ${off} off their weights`, off < 0.01)
     }
     decisions.push({
-      name: `cell, cached weights and draw, ${variants} variants`,
+      name: `context, cached weights and draw, ${variants} variants`,
       micros: microsOf(() => {
         for (let i = 0; i < many; i++) sink += decide(i)
       }, millis) / many,
       base: empty,
       ...(variants === 5 ? { aim: "5,000,000" } : {}),
     })
-    const cell = policy.cellOf(attrs[0]!, 9)
+    const context = policy.contextOf(attrs[0]!, 9)
     decisions.push({
-      name: `cached weights and draw in one cell, ${variants} variants`,
+      name: `cached weights and draw in one context, ${variants} variants`,
       micros: microsOf(() => {
-        for (let i = 0; i < many; i++) sink += sample(policy.choice(cell, eligible).weights, random())
+        for (let i = 0; i < many; i++) sink += sample(policy.choice(context, eligible).weights, random())
       }, millis) / many,
       base: empty,
     })
   }
   for (const further of [0, 2, 10]) {
-    const recorder = new SegmentRecorder()
-    const cells = new Cells(scheme)
+    const recorder = new ContextRecorder()
+    const contexts = new Contexts(scheme)
     const asked = attrs.map((one, i): ReadonlyMap<string, ReadonlyArray<string>> =>
       new Map([...one, ...Array.from({ length: further }, (_, j) => [`further${j}`, [`v${(i + j) % 3}`]] as const)])
     )
-    const found = asked.map((one) => cells.cellOf(one, 9))
+    const found = asked.map((one) => contexts.contextOf(one, 9))
     decisions.push({
-      name: `segment to record, ${further} attributes beyond the model's`,
+      name: `context to record, ${further} attributes beyond the model's`,
       micros: microsOf(() => {
-        for (let i = 0; i < many; i++) sink += recorder.segmentOf(cells, found[i % 36]!, asked[i % 36]!, "u1").length
+        for (let i = 0; i < many; i++) {
+          sink += recorder.recordedContextOf(contexts, found[i % 36]!, asked[i % 36]!, "u1").length
+        }
       }, millis) / many,
       base: empty,
     })
@@ -187,60 +189,65 @@ export const measurePure = (quick: boolean): ReadonlyArray<string> => {
     rows.push({ name, micros: microsOf(run, millis), base: parse, ...(aim === undefined ? {} : { aim }) })
 
   for (const variants of [5, 20, 1000]) {
-    const policyModel = fit(inputOf(countsOf(variants, allCells.slice(0, 16), 1)))
+    const policyModel = fit(inputOf(countsOf(variants, allContexts.slice(0, 16), 1)))
     const ids = Array.from({ length: variants }, (_, v) => `v${v}`)
     const eligible = eligibleSet(ids)
     const policy = new Policy(policyModel)
-    const cell = policy.cellOf(attrs[0]!, 9)
-    const { means, sds } = policy.choice(cell, eligible)
+    const context = policy.contextOf(attrs[0]!, 9)
+    const { means, sds } = policy.choice(context, eligible)
     const tempered = sds.map((sd) => policy.kappa * sd)
     add(`weights from means and deviations, K = ${variants}`, () => {
       sink += mixFloor(bestArmProbabilities(means, tempered), 0.01)[0]!
     })
     // Sets of other names are not in the cache.
     let n = 0
-    add(`weights of a segment from the model, K = ${variants}`, () => {
-      sink += policy.choice(cell, { key: `set ${n++}`, ids: eligible.ids }).weights[0]!
+    add(`weights of a context from the model, K = ${variants}`, () => {
+      sink += policy.choice(context, { key: `set ${n++}`, ids: eligible.ids }).weights[0]!
     })
   }
-  const one = inputOf(countsOf(20, allCells, 1))
-  const fortnight = inputOf(countsOf(20, allCells, 14))
+  const one = inputOf(countsOf(20, allContexts, 1))
+  const fortnight = inputOf(countsOf(20, allContexts, 14))
   const model = fit(fortnight)
   check(`the fit has ${model.variants.length} variants`, model.variants.length === 20)
-  check(`the fit has ${model.traffic.length} cells`, model.traffic.length === 288)
+  check(`the fit has ${model.traffic.length} contexts`, model.traffic.length === 288)
   check("the fit has a number that is none", model.variants.every(({ beta }) => beta.every(Number.isFinite)))
-  check(`${cellsOf(scheme).size} coefficients`, new Cells(scheme).size === 19)
+  check(`${contextsOf(scheme).size} coefficients`, new Contexts(scheme).size === 19)
   const start = fit(one)
-  add("fit, 20 variants x 288 cells, one bucket each, warm", () => sink += fit({ ...one, start }).a0, "10 ms")
-  add("fit, 20 variants x 288 cells, one bucket each, cold", () => sink += fit(one).a0)
-  add("fit, 20 variants x 288 cells x 14 days, warm", () => sink += fit({ ...fortnight, start: model }).a0)
-  add("fit, 20 variants x 288 cells x 14 days, cold", () => sink += fit(fortnight).a0)
+  add("fit, 20 variants x 288 contexts, one bucket each, warm", () => sink += fit({ ...one, start }).a0, "10 ms")
+  add("fit, 20 variants x 288 contexts, one bucket each, cold", () => sink += fit(one).a0)
+  add("fit, 20 variants x 288 contexts x 14 days, warm", () => sink += fit({ ...fortnight, start: model }).a0)
+  add("fit, 20 variants x 288 contexts x 14 days, cold", () => sink += fit(fortnight).a0)
   for (const [days, name] of [[1, "one bucket each"], [14, "14 days"]] as const) {
-    const few = allCells.slice(0, 64)
-    for (const recorded of [few, few.flatMap((cell) => Array.from({ length: 8 }, (_, n) => `${cell}&zone=z${n}`))]) {
+    const few = allContexts.slice(0, 64)
+    for (
+      const recorded of [
+        few,
+        few.flatMap((context) => Array.from({ length: 8 }, (_, n) => `${context}&zone=z${n}`)),
+      ]
+    ) {
       const input = inputOf(countsOf(20, recorded, days))
       const start = fit(input)
-      check(`the fit has ${start.traffic.length} cells`, start.traffic.length === 64)
+      check(`the fit has ${start.traffic.length} contexts`, start.traffic.length === 64)
       add(
-        `fit, 20 variants x 64 cells in ${recorded.length} recorded segments, ${name}, warm`,
+        `fit, 20 variants x 64 contexts in ${recorded.length} recorded contexts, ${name}, warm`,
         () => sink += fit({ ...input, start }).a0,
       )
     }
   }
   const ids = model.variants.map(({ id }) => id)
   const groups = ["country", "plan", "weekend", "daypart"].flatMap((name) =>
-    [...new Set(model.traffic.map(({ cell }) => decodeCell(cell).get(name)!))].map((value) => ({
+    [...new Set(model.traffic.map(({ cell }) => decodeContext(cell).get(name)!))].map((value) => ({
       name: `${name}=${value}`,
-      cells: model.traffic.filter(({ cell }) => decodeCell(cell).get(name) === value),
+      contexts: model.traffic.filter(({ cell }) => decodeContext(cell).get(name) === value),
     }))
   )
   const request = { model, floor: 0.01, ids, eligible: ids, groups, seed: 1 }
   const answer = report(request)
   const shares = answer.overall.variants.reduce((sum, { share }) => sum + share, 0)
   check(`the shares of a report add up to ${shares}`, Math.abs(shares - 1) < 1e-9)
-  add("report, 20 variants x 288 cells", () => sink += report({ ...request, groups: [] }).overall.variants.length)
+  add("report, 20 variants x 288 contexts", () => sink += report({ ...request, groups: [] }).overall.variants.length)
   add(
-    `report, 20 variants x 288 cells, ${groups.length} groups`,
+    `report, 20 variants x 288 contexts, ${groups.length} groups`,
     () => sink += report(request).overall.variants.length,
   )
   const duration = (micros: number): string =>

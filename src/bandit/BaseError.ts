@@ -1,4 +1,4 @@
-import type { Cells } from "./Cells.ts"
+import type { Contexts } from "./Contexts.ts"
 import { factor, invert, packedIndex, packedLength } from "./Cholesky.ts"
 import type { ModelSnapshot, VariantPosterior } from "./Model.ts"
 
@@ -23,12 +23,12 @@ export class BaseError {
   #root: Float64Array | undefined
 
   /** The spreads of components' effects count as `leastSpread` at least. */
-  constructor(model: ModelSnapshot, cells: Cells, leastSpread = 0) {
-    const { size } = cells
+  constructor(model: ModelSnapshot, contexts: Contexts, leastSpread = 0) {
+    const { size } = contexts
     const { components } = model
     this.#precision = Float64Array.from(
       { length: size },
-      (_, i) => 1 / (i === 0 ? model.tau0 : model.taus[cells.attributeOf[i]!]!) ** 2,
+      (_, i) => 1 / (i === 0 ? model.tau0 : model.taus[contexts.attributeOf[i]!]!) ** 2,
     )
     const spreads = components?.kinds.flatMap(({ tau, values }) => values.map(() => Math.max(leastSpread, tau))) ?? []
     this.#size = size + spreads.length

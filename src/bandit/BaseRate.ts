@@ -6,33 +6,33 @@ const pseudoClicks = 10
 /** What the base rate is fitted to: totals over all variants. */
 export interface BaseRateData {
   readonly design: Design
-  readonly cells: number
+  readonly contexts: number
   readonly days: number
   /** Clicks in all; by coefficient of the design; by day. Never negative. */
   readonly clicks: number
-  readonly clicksByFeature: Float64Array
+  readonly clicksByCoefficient: Float64Array
   readonly clicksByDay: Float64Array
 }
 
-/** The base rate of a template, changed in place: log rate = `a0` + effects of the cell's values `f` + day `g`. */
+/** The base rate of a template, changed in place: log rate = `a0` + effects of the context's values `f` + day `g`. */
 export interface BaseRate {
   a0: number
   readonly f: Float64Array
   readonly g: Float64Array
 }
 
-/** Factor by which the attribute values of each cell change the base rate. */
-export const cellFactors = ({ features, stride }: Design, f: Float64Array, out: Float64Array): void => {
+/** Factor by which the attribute values of each context change the base rate. */
+export const contextFactors = ({ coefficients, stride }: Design, f: Float64Array, out: Float64Array): void => {
   for (let c = 0; c < out.length; c++) {
     let sum = 0
-    for (let j = c * stride; j < (c + 1) * stride; j++) if (features[j]! >= 0) sum += f[features[j]!]!
+    for (let j = c * stride; j < (c + 1) * stride; j++) if (coefficients[j]! >= 0) sum += f[coefficients[j]!]!
     out[c] = Math.exp(sum)
   }
 }
 
 /**
  * Improves the base rate by `sweeps` rounds of closed-form updates of level, attribute values and days, each given the
- * others. `exposure` holds for cell c and day d at `c * days + d` the weighted, matured sends, each times its variant's
+ * others. `exposure` holds for context c and day d at `c * days + d` the weighted, matured sends, each times its variant's
  * relative rate; `a0Prior` is the log rate of one pseudo-click. Every effect is held at zero by 10 pseudo-clicks.
  */
 export const improveBaseRate = (
@@ -42,53 +42,58 @@ export const improveBaseRate = (
   a0Prior: number,
   sweeps: number,
 ): void => {
-  const { cells, clicksByDay, clicksByFeature, days, design: { features, size, stride } } = data
+  const { contexts, clicksByDay, clicksByCoefficient, days, design: { coefficients, size, stride } } = data
   const { f, g } = base
-  const factors = new Float64Array(cells)
-  const expectedByCell = new Float64Array(cells)
-  const expectedByFeature = new Float64Array(size)
+  const factors = new Float64Array(contexts)
+  const expectedByContext = new Float64Array(contexts)
+  const expectedByCoefficient = new Float64Array(size)
   const expectedByDay = new Float64Array(days)
   const dayFactors = new Float64Array(days)
   const change = new Float64Array(size)
-  const used = new Set(features)
+  const used = new Set(coefficients)
   // What a value that is gone did to the base rate says nothing about its return.
-  for (let feature = 0; feature < size; feature++) if (!used.has(feature)) f[feature] = 0
+  for (let coefficient = 0; coefficient < size; coefficient++) if (!used.has(coefficient)) f[coefficient] = 0
   for (let sweep = 0; sweep < sweeps; sweep++) {
-    cellFactors(data.design, f, factors)
+    contextFactors(data.design, f, factors)
     for (let d = 0; d < days; d++) dayFactors[d] = Math.exp(g[d]!)
     let expected = 0
-    for (let c = 0; c < cells; c++) {
+    for (let c = 0; c < contexts; c++) {
       let sum = 0
       for (let d = 0, at = c * days; d < days; d++) sum += exposure[at + d]! * dayFactors[d]!
-      expectedByCell[c] = sum * factors[c]!
-      expected += expectedByCell[c]!
+      expectedByContext[c] = sum * factors[c]!
+      expected += expectedByContext[c]!
     }
     base.a0 += Math.log((data.clicks + 1) / (expected * Math.exp(base.a0) + Math.exp(base.a0 - a0Prior)))
     const level = Math.exp(base.a0)
 
     for (let j = 0; j < stride; j++) {
-      expectedByFeature.fill(0)
-      for (let c = 0; c < cells; c++) {
-        const feature = features[c * stride + j]!
-        if (feature >= 0) expectedByFeature[feature] = expectedByFeature[feature]! + level * expectedByCell[c]!
+      expectedByCoefficient.fill(0)
+      for (let c = 0; c < contexts; c++) {
+        const coefficient = coefficients[c * stride + j]!
+        if (coefficient >= 0) {
+          expectedByCoefficient[coefficient] = expectedByCoefficient[coefficient]! + level * expectedByContext[c]!
+        }
       }
       change.fill(0)
-      for (let feature = 1; feature < size; feature++) {
-        if (expectedByFeature[feature] === 0) continue
+      for (let coefficient = 1; coefficient < size; coefficient++) {
+        if (expectedByCoefficient[coefficient] === 0) continue
         // Expected with the value's own effect left out.
-        const next = improved(clicksByFeature[feature]!, expectedByFeature[feature]! * Math.exp(-f[feature]!))
-        change[feature] = next - f[feature]!
-        f[feature] = next
+        const next = improved(
+          clicksByCoefficient[coefficient]!,
+          expectedByCoefficient[coefficient]! * Math.exp(-f[coefficient]!),
+        )
+        change[coefficient] = next - f[coefficient]!
+        f[coefficient] = next
       }
-      for (let c = 0; c < cells; c++) {
-        const feature = features[c * stride + j]!
-        if (feature >= 0) expectedByCell[c] = expectedByCell[c]! * Math.exp(change[feature]!)
+      for (let c = 0; c < contexts; c++) {
+        const coefficient = coefficients[c * stride + j]!
+        if (coefficient >= 0) expectedByContext[c] = expectedByContext[c]! * Math.exp(change[coefficient]!)
       }
     }
 
-    cellFactors(data.design, f, factors)
+    contextFactors(data.design, f, factors)
     expectedByDay.fill(0)
-    for (let c = 0; c < cells; c++) {
+    for (let c = 0; c < contexts; c++) {
       for (let d = 0, at = c * days; d < days; d++) {
         expectedByDay[d] = expectedByDay[d]! + exposure[at + d]! * factors[c]!
       }

@@ -1,11 +1,19 @@
-import { type Attributes, type AttributeScheme, builtIns, Cells, missingValue, otherValue } from "./Cells.ts"
+import {
+  type Attributes,
+  type AttributeScheme,
+  builtIns,
+  type ContextKey,
+  Contexts,
+  missingValue,
+  otherValue,
+} from "./Contexts.ts"
 import { dayMillis } from "./Window.ts"
 
 const censusDays = 14
 const maximumKeys = 6
 const listedValues = 12
 const distinctValues = 50
-const maximumCells = 512
+const maximumContexts = 512
 
 /** Attributes looked at per day at most, so that callers that invent names cannot fill the memory. */
 const countedKeys = 200
@@ -130,14 +138,14 @@ export class Census {
  * at most 50 distinct values that are not mostly unique (at least two sends per value on average), the most present
  * first (of equals the one with fewer values, then the smaller name), at most 6; of each the 12 most frequent values.
  *
- * `cells` are the ids of the cells in use. While they make more than 512 combinations under the scheme, an attribute is
+ * `contexts` are the keys of the contexts in use. While they make more than 512 combinations under the scheme, an attribute is
  * left out: first the built-in ones, `daypart` before `weekend`, because what callers say about their users tells more
  * about them than the hour, then the last of the keys. `current` is returned itself when the choice is the same, so that
  * what was made ready for it can be used on.
  */
 export const schemeOf = (
   totals: CensusTotals,
-  cells: Iterable<string> = [],
+  contexts: Iterable<ContextKey> = [],
   current?: AttributeScheme,
 ): AttributeScheme => {
   const free = builtIns.map(({ name }) => name)
@@ -157,10 +165,10 @@ export const schemeOf = (
       // By name, so that two values which change places in frequency do not make another scheme.
       .sort(byCodeUnits),
   }))
-  const ids = [...cells]
+  const used = [...contexts]
   while (keys.length > 0) {
-    const compiled = new Cells({ keys, builtIns: free })
-    if (new Set(ids.map((id) => compiled.parse(id).id)).size <= maximumCells) break
+    const compiled = new Contexts({ keys, builtIns: free })
+    if (new Set(used.map((key) => compiled.parse(key).key)).size <= maximumContexts) break
     if (free.pop() === undefined) keys.pop()
   }
   const chosen = free.length === builtIns.length ? { keys } : { keys, builtIns: free }

@@ -1,5 +1,5 @@
 import { BaseError } from "./BaseError.ts"
-import { cellsOf } from "./Cells.ts"
+import { contextsOf } from "./Contexts.ts"
 import type { ModelSnapshot } from "./Model.ts"
 
 /** Effect of a component on the rate of the variants that have it, against the average of its kind. */
@@ -28,7 +28,7 @@ const leastSpread = 0.3
 export const componentEffects = (model: ModelSnapshot): ReadonlyArray<ComponentEffect> => {
   const { components } = model
   if (components === undefined) return []
-  const base = new BaseError(model, cellsOf(model.scheme), leastSpread)
+  const base = new BaseError(model, contextsOf(model.scheme), leastSpread)
   const taus = components.kinds.flatMap(({ tau, values }) => values.map(() => tau))
   const released = taus.map((tau, i) => (1 / tau ** 2 - 1 / Math.max(leastSpread, tau) ** 2) * components.effects[i]!)
   const shifts = base.componentShifts(Float64Array.from(released))

@@ -1,3 +1,4 @@
+import type { ContextKey } from "./Contexts.ts"
 import { bucketAt, isExpired } from "./Window.ts"
 
 /**
@@ -22,7 +23,7 @@ export const anyValues: Valuation = { values: [1, 0], squares: [0, 1], mostPerSe
 /** Sends and the value of their outcomes, by bucket of the send time (start in Unix milliseconds), oldest bucket first. */
 export interface Series {
   readonly variant: string
-  readonly cell: string
+  readonly context: ContextKey
   readonly starts: ReadonlyArray<number>
   readonly sends: ReadonlyArray<number>
   /** Value of the outcomes by the valuation: the number of clicks where one click is worth 1. */
@@ -37,7 +38,7 @@ interface MutableSeries extends Series {
   readonly outcomes: ReadonlyArray<Array<number>>
 }
 
-/** Sends and outcomes of all variants and cells in one bucket. */
+/** Sends and outcomes of all variants and contexts in one bucket. */
 export interface BucketTotal {
   /** Start of the bucket, Unix milliseconds. */
   readonly start: number
@@ -55,7 +56,7 @@ const sumOf = (units: ReadonlyArray<number>, amounts: (k: number) => number): nu
 const byCodeUnits = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0
 
 /**
- * The counts of one template in memory: sends and outcomes by variant, cell and bucket. Outcomes are kept as counts and
+ * The counts of one template in memory: sends and outcomes by variant, context and bucket. Outcomes are kept as counts and
  * valued when read, so that the order in which they were added leaves no trace: a model fitted from replayed events
  * equals the first to the last bit (as long as the counts are whole numbers below 2^53, whose sums are exact).
  */
@@ -74,12 +75,12 @@ export class Counts {
    * Adds counts (of either sign) to the bucket that starts at `start`, as `bucketAt` gives it. `outcomes` has one number
    * for each place of the valuation.
    */
-  add(variant: string, cell: string, start: number, sends: number, ...outcomes: ReadonlyArray<number>): void {
-    let cells = this.#series.get(variant)
-    if (cells === undefined) this.#series.set(variant, cells = new Map())
-    let series = cells.get(cell)
+  add(variant: string, context: ContextKey, start: number, sends: number, ...outcomes: ReadonlyArray<number>): void {
+    let contexts = this.#series.get(variant)
+    if (contexts === undefined) this.#series.set(variant, contexts = new Map())
+    let series = contexts.get(context)
     if (series === undefined) {
-      cells.set(cell, series = this.#empty(variant, cell))
+      contexts.set(context, series = this.#empty(variant, context))
       this.#sorted = undefined
     }
     this.#addAt(series, start, sends, (k) => outcomes[k] ?? 0)
@@ -88,35 +89,35 @@ export class Counts {
   /** Moves counts into the buckets they belong to at `now` (Unix milliseconds) and drops those over 180 days old. */
   rollUp(now: number): void {
     this.#totals.clear()
-    for (const [variant, cells] of this.#series) {
-      for (const [cell, old] of cells) {
-        const rolled = this.#empty(variant, cell)
+    for (const [variant, contexts] of this.#series) {
+      for (const [context, old] of contexts) {
+        const rolled = this.#empty(variant, context)
         old.starts.forEach((at, i) => {
           const { start } = bucketAt(at, now)
           if (!isExpired(start, now)) this.#addAt(rolled, start, old.sends[i]!, (k) => old.outcomes[k]![i]!)
         })
-        if (rolled.starts.length > 0) cells.set(cell, rolled)
-        else cells.delete(cell)
+        if (rolled.starts.length > 0) contexts.set(context, rolled)
+        else contexts.delete(context)
       }
-      if (cells.size === 0) this.#series.delete(variant)
+      if (contexts.size === 0) this.#series.delete(variant)
     }
     this.#sorted = undefined
   }
 
-  /** All series, by variant and then cell in the order of their UTF-16 code units. */
+  /** All series, by variant and then context in the order of their UTF-16 code units. */
   series(): ReadonlyArray<Series> {
     return this.#sorted ??= [...this.#series.keys()].sort(byCodeUnits).flatMap((variant) => {
-      const cells = this.#series.get(variant)!
-      return [...cells.keys()].sort(byCodeUnits).map((cell) => cells.get(cell)!)
+      const contexts = this.#series.get(variant)!
+      return [...contexts.keys()].sort(byCodeUnits).map((context) => contexts.get(context)!)
     })
   }
 
-  /** Ids of the cells with counts, each once, in no particular order. */
-  cells(): ReadonlySet<string> {
-    return new Set(this.series().map(({ cell }) => cell))
+  /** Ids of the contexts with counts, each once, in no particular order. */
+  contexts(): ReadonlySet<string> {
+    return new Set(this.series().map(({ context }) => context))
   }
 
-  /** All variants and cells together, by bucket, oldest first. */
+  /** All variants and contexts together, by bucket, oldest first. */
   totals(): ReadonlyArray<BucketTotal> {
     return [...this.#totals].sort(([a], [b]) => a - b).map(([start, row]) => ({
       start,
@@ -140,8 +141,8 @@ export class Counts {
     return square / Math.max(sumOf(values, (k) => sums[k]!), Math.sqrt(square))
   }
 
-  #empty(variant: string, cell: string): MutableSeries {
-    return { variant, cell, starts: [], sends: [], clicks: [], outcomes: this.valuation.values.map(() => []) }
+  #empty(variant: string, context: string): MutableSeries {
+    return { variant, context, starts: [], sends: [], clicks: [], outcomes: this.valuation.values.map(() => []) }
   }
 
   #addAt(series: MutableSeries, start: number, n: number, amount: (k: number) => number): void {

@@ -1,4 +1,4 @@
-import { cellsOf } from "./Cells.ts"
+import { contextsOf } from "./Contexts.ts"
 import type { Counts } from "./Counts.ts"
 import { logBaseRate, type ModelSnapshot } from "./Model.ts"
 import { hourMillis } from "./Window.ts"
@@ -32,13 +32,13 @@ export class Evidence {
 
   /** Only sends from `from` on are evidence, Unix milliseconds; all unless given. */
   constructor(counts: Counts, model: ModelSnapshot, from = -Infinity) {
-    const cells = cellsOf(model.scheme)
+    const contexts = contextsOf(model.scheme)
     // Evidence is in numbers of outcomes: an objective in other units must not be surer of itself.
     const worth = counts.worth()
     let sends = 0
     let outcomes = 0
-    for (const { cell, clicks, sends: ns, starts, variant } of counts.series()) {
-      const base = Math.exp(logBaseRate(model, cells.parse(cell)) - model.a0)
+    for (const { context, clicks, sends: ns, starts, variant } of counts.series()) {
+      const base = Math.exp(logBaseRate(model, contexts.parse(context)) - model.a0)
       let stretches = this.#stretches.get(variant)
       if (stretches === undefined) this.#stretches.set(variant, stretches = new Map())
       starts.forEach((start, i) => {

@@ -1,5 +1,5 @@
-import { type BaseRate, cellFactors, improveBaseRate } from "./BaseRate.ts"
-import { type Cells, cellsOf } from "./Cells.ts"
+import { type BaseRate, contextFactors, improveBaseRate } from "./BaseRate.ts"
+import { type Contexts, contextsOf } from "./Contexts.ts"
 import { packedIndex, packedLength } from "./Cholesky.ts"
 import { ComponentFit, type Composition } from "./Components.ts"
 import type { Counts } from "./Counts.ts"
@@ -62,28 +62,28 @@ interface State extends BaseRate {
   readonly covariance: ReadonlyArray<Float64Array>
 }
 
-const begin = (input: FitInput, cells: Cells, observations: Observations): State => {
+const begin = (input: FitInput, contexts: Contexts, observations: Observations): State => {
   const { organization, start } = input
   const components = ComponentFit.of(input.composition ?? [], organization.tau0, start?.components)
   const state: State = {
     a0: start === undefined ? organization.a0 : start.a0 - Math.log(observations.worth),
-    f: new Float64Array(cells.size),
+    f: new Float64Array(contexts.size),
     g: new Float64Array(observations.days.length),
     tau0: start?.tau0 ??
       (components === undefined ? organization.tau0 : Math.sqrt(ComponentFit.residual(organization.tau0))),
     components,
-    taus: Float64Array.from(startingTaus(cells)),
+    taus: Float64Array.from(startingTaus(contexts)),
     gamma0: 0,
-    beta: observations.variants.map(() => new Float64Array(cells.size)),
-    covariance: observations.variants.map(() => new Float64Array(packedLength(cells.size))),
+    beta: observations.variants.map(() => new Float64Array(contexts.size)),
+    covariance: observations.variants.map(() => new Float64Array(packedLength(contexts.size))),
   }
   if (start === undefined) return state
-  const before = cellsOf(start.scheme)
+  const before = contextsOf(start.scheme)
   before.names.forEach((name, j) => {
-    const now = cells.names.indexOf(name)
+    const now = contexts.names.indexOf(name)
     if (now >= 0) state.taus[now] = start.taus[j]!
   })
-  const carried = cells.coefficientsOf(before)
+  const carried = contexts.coefficientsOf(before)
   carried.forEach((old, i) => {
     if (old >= 0) state.f[i] = start.f[old]!
   })
@@ -104,11 +104,11 @@ const begin = (input: FitInput, cells: Cells, observations: Observations): State
 const learnShrinkage = (
   state: State,
   ids: ReadonlyArray<string>,
-  cells: Cells,
+  contexts: Contexts,
   organization: OrganizationPriors,
   hold: boolean,
 ): void => {
-  const attributes = cells.names.length
+  const attributes = contexts.names.length
   const squares = new Float64Array(attributes)
   const determined = new Float64Array(attributes)
   let squares0 = 0
@@ -119,14 +119,14 @@ const learnShrinkage = (
     const undetermined = covariance[0]! / state.tau0 ** 2
     squares0 += (beta[0]! - mean) ** 2
     state.gamma0 += Math.max(0, 1 - undetermined - (1 - undetermined) ** 2 * variance / state.tau0 ** 2)
-    for (let i = 1; i < cells.size; i++) {
-      const j = cells.attributeOf[i]!
+    for (let i = 1; i < contexts.size; i++) {
+      const j = contexts.attributeOf[i]!
       squares[j] = squares[j]! + beta[i]! ** 2
       determined[j] = determined[j]! + Math.max(0, 1 - covariance[packedIndex(i, i)]! / state.taus[j]! ** 2)
     }
   })
   if (hold) return
-  const before = startingTaus(cells)
+  const before = startingTaus(contexts)
   for (let j = 0; j < attributes; j++) {
     state.taus[j] = Math.max(smallestTau, Math.sqrt((4 * before[j]! ** 2 + squares[j]!) / (4 + determined[j]!)))
   }
@@ -162,12 +162,12 @@ const poolRate = ({ clicks, variants }: Observations, organization: Organization
  */
 export const fit = (input: FitInput): ModelSnapshot => {
   const { active, counts, curve, now, organization, scheme, spread, window } = input
-  const cells = cellsOf(scheme)
-  const seen = observe(counts, cells, window, curve, now, spread, input.curves)
-  const { cellOfPair, dayOfEntry, design, exposureOfEntry, pairOfEntry } = seen
+  const contexts = contextsOf(scheme)
+  const seen = observe(counts, contexts, window, curve, now, spread, input.curves)
+  const { contextOfPair, dayOfEntry, design, exposureOfEntry, pairOfEntry } = seen
   const dayCount = seen.days.length
-  const pairCount = cellOfPair.length
-  const state = begin(input, cells, seen)
+  const pairCount = contextOfPair.length
+  const state = begin(input, contexts, seen)
   const { beta, covariance, f, g, taus } = state
   const work = workspace(design.size)
   const ids = seen.variants.map(({ id }) => id)
@@ -175,10 +175,10 @@ export const fit = (input: FitInput): ModelSnapshot => {
   const rate = Math.min(0.95, poolRate(seen, organization))
   const binomial = rate > highRate ? 1 / (1 - rate) : 1
   const clicksOfPair = seen.clicksOfPair.map((y) => y * binomial)
-  const exposure = new Float64Array(seen.cells * dayCount)
+  const exposure = new Float64Array(seen.contexts * dayCount)
   const relative = new Float64Array(pairCount)
   const expected = new Float64Array(pairCount)
-  const factors = new Float64Array(seen.cells)
+  const factors = new Float64Array(seen.contexts)
   const dayFactors = new Float64Array(dayCount)
   const precision = new Float64Array(design.size)
 
@@ -186,18 +186,18 @@ export const fit = (input: FitInput): ModelSnapshot => {
   for (let round = 0; round < rounds; round++) {
     for (let v = 0; v < beta.length; v++) {
       for (let p = seen.pairs[v]!; p < seen.pairs[v + 1]!; p++) {
-        relative[p] = Math.exp(eta(design, beta[v]!, cellOfPair[p]!))
+        relative[p] = Math.exp(eta(design, beta[v]!, contextOfPair[p]!))
       }
     }
     exposure.fill(0)
     for (let e = 0; e < seen.entries; e++) {
       const pair = pairOfEntry[e]!
-      const at = cellOfPair[pair]! * dayCount + dayOfEntry[e]!
+      const at = contextOfPair[pair]! * dayCount + dayOfEntry[e]!
       exposure[at] = exposure[at]! + exposureOfEntry[e]! * relative[pair]!
     }
     improveBaseRate(state, { ...seen, days: dayCount }, exposure, organization.a0, sweepsPerRound)
 
-    cellFactors(design, f, factors)
+    contextFactors(design, f, factors)
     for (let d = 0; d < dayCount; d++) dayFactors[d] = Math.exp(g[d]!)
     expected.fill(0)
     for (let e = 0; e < seen.entries; e++) {
@@ -205,10 +205,10 @@ export const fit = (input: FitInput): ModelSnapshot => {
       expected[pair] = expected[pair]! + exposureOfEntry[e]! * dayFactors[dayOfEntry[e]!]!
     }
     const level = Math.exp(state.a0) * binomial
-    for (let p = 0; p < pairCount; p++) expected[p] = expected[p]! * level * factors[cellOfPair[p]!]!
+    for (let p = 0; p < pairCount; p++) expected[p] = expected[p]! * level * factors[contextOfPair[p]!]!
 
     precision[0] = 1 / state.tau0 ** 2
-    for (let i = 1; i < design.size; i++) precision[i] = 1 / taus[cells.attributeOf[i]!]! ** 2
+    for (let i = 1; i < design.size; i++) precision[i] = 1 / taus[contexts.attributeOf[i]!]! ** 2
     for (let v = 0; v < beta.length; v++) {
       const rows = rowsOf(seen, v, expected, clicksOfPair)
       fitVariant(design, rows, precision, beta[v]!, work, undefined, foretold(state, ids[v]!).mean)
@@ -219,11 +219,11 @@ export const fit = (input: FitInput): ModelSnapshot => {
       state.tau0,
       input.holdShrinkage ?? false,
     )
-    learnShrinkage(state, ids, cells, organization, input.holdShrinkage ?? false)
+    learnShrinkage(state, ids, contexts, organization, input.holdShrinkage ?? false)
     recenter(state, seen, expected, binomial, active)
   }
   addUncertainExposure(seen, state)
-  const evidence = pairEvidence(cells, seen, state, expected, clicksOfPair)
+  const evidence = pairEvidence(contexts, seen, state, expected, clicksOfPair)
   return snapshot(input, seen, state, evidence)
 }
 
@@ -320,10 +320,10 @@ const snapshot = (
 const forecast = (model: ModelSnapshot, { recent, recentTo14Days, worth }: Observations): number => {
   const betas = new Map(model.variants.map(({ beta, id }) => [id, beta]))
   let clicks = 0
-  for (const { features, sends, variant } of recent) {
+  for (const { coefficients, sends, variant } of recent) {
     const beta = betas.get(variant)
-    let log = logBaseRate(model, { id: "", features }) + (beta?.[0] ?? 0)
-    if (beta !== undefined) { for (const feature of features) if (feature >= 0) log += beta[feature]! }
+    let log = logBaseRate(model, { key: "", coefficients }) + (beta?.[0] ?? 0)
+    if (beta !== undefined) { for (const coefficient of coefficients) if (coefficient >= 0) log += beta[coefficient]! }
     clicks += sends * Math.exp(log)
   }
   return clicks / worth * recentTo14Days

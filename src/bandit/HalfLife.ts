@@ -1,4 +1,4 @@
-import { cellsOf } from "./Cells.ts"
+import { contextsOf } from "./Contexts.ts"
 import type { Counts } from "./Counts.ts"
 import { lgamma } from "./Gamma.ts"
 import { type DelayCurve, maturity } from "./Maturity.ts"
@@ -160,12 +160,12 @@ export const dayResults = (
   day: number,
   now: number,
 ): ReadonlyArray<DayResult> => {
-  const cells = cellsOf(model.scheme)
+  const contexts = contextsOf(model.scheme)
   const results = new Map<string, { id: string; expected: number; clicks: number }>()
-  for (const { cell, clicks, sends, starts, variant } of counts.series()) {
+  for (const { context, clicks, sends, starts, variant } of counts.series()) {
     const at = starts.findIndex((start) => start >= day)
     if (at < 0) continue
-    const rate = Math.exp(logBaseRate(model, cells.parse(cell)))
+    const rate = Math.exp(logBaseRate(model, contexts.parse(context)))
     for (let i = at; i < starts.length && starts[i]! < day + dayMillis; i++) {
       let result = results.get(variant)
       if (result === undefined) results.set(variant, result = { id: variant, expected: 0, clicks: 0 })

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { type Cell, type Cells, cellsOf } from "./Cells.ts"
+import { type Context, type Contexts, contextsOf } from "./Contexts.ts"
 import { packedIndex } from "./Cholesky.ts"
 import { ComponentEffects, type Foretold, interceptVariance } from "./Components.ts"
 import type { OrganizationPriors } from "./Priors.ts"
@@ -69,7 +69,7 @@ export const ModelSnapshot = Schema.Struct({
   variants: Schema.Array(VariantPosterior),
   /** Outcomes expected in the next 14 days at the last 3 days' traffic, each counted as 1; null before any traffic. */
   clicksNext14Days: Schema.NullOr(Schema.Finite),
-  /** Sends of the last 14 days by cell. */
+  /** Sends of the last 14 days by context. Its key is stored as `cell`. */
   traffic: Schema.Array(Schema.Struct({ cell: Schema.String, sends: Schema.Finite })),
   /** Start of the oldest bucket that is known, whatever the window; null before any send. */
   firstSendAt: Schema.NullOr(Schema.Finite),
@@ -85,7 +85,7 @@ export const startingTau = (attributes: number): number => 0.2 / Math.sqrt(attri
 const startingPairTau = 0.2
 
 /** Starting standard deviations by attribute, then by pair. */
-export const startingTaus = ({ attributes, names }: Cells): ReadonlyArray<number> =>
+export const startingTaus = ({ attributes, names }: Contexts): ReadonlyArray<number> =>
   names.map((_, j) => j < attributes ? startingTau(attributes) : startingPairTau)
 
 /**
@@ -99,17 +99,17 @@ export const priorModel = (options: {
   readonly scheme: ModelSnapshot["scheme"]
   readonly organization: OrganizationPriors
 }): ModelSnapshot => {
-  const cells = cellsOf(options.scheme)
+  const contexts = contextsOf(options.scheme)
   return {
     version: options.version,
     fittedAt: options.now,
     window: options.window,
     scheme: options.scheme,
     a0: options.organization.a0,
-    f: new Array<number>(cells.size).fill(0),
+    f: new Array<number>(contexts.size).fill(0),
     days: [],
     tau0: options.organization.tau0,
-    taus: startingTaus(cells),
+    taus: startingTaus(contexts),
     gamma0: 0,
     variants: [],
     clicksNext14Days: null,
@@ -118,10 +118,10 @@ export const priorModel = (options: {
   }
 }
 
-/** Log of the base rate in a cell, for a day like the average one. `cell` belongs to the model's scheme. */
-export const logBaseRate = ({ a0, f }: ModelSnapshot, { features }: Cell): number => {
+/** Log of the base rate in a context, for a day like the average one. `context` belongs to the model's scheme. */
+export const logBaseRate = ({ a0, f }: ModelSnapshot, { coefficients }: Context): number => {
   let sum = a0
-  for (const feature of features) if (feature >= 0) sum += f[feature]!
+  for (const coefficient of coefficients) if (coefficient >= 0) sum += f[coefficient]!
   return sum
 }
 
@@ -132,22 +132,22 @@ export interface Posterior {
 }
 
 /**
- * Posterior of a variant in a cell of the model's scheme: log rate relative to the cell's base rate. `undefined` stands
+ * Posterior of a variant in a context of the model's scheme: log rate relative to the context's base rate. `undefined` stands
  * for a variant without data, a draw from the variants' spread around what its components foretell: mean 0 without
  * `foretold`. A value the variant has never met adds the
- * attribute's own variance, so that a new segment falls back on what is known of the variant.
+ * attribute's own variance, so that a new context falls back on what is known of the variant.
  */
 export const posterior = (
   model: ModelSnapshot,
   variant: VariantPosterior | undefined,
-  cell: Cell,
+  context: Context,
   foretold?: Foretold,
 ): Posterior => {
-  const { features } = cell
+  const { coefficients } = context
   if (variant === undefined) {
     let variance = foretold === undefined ? interceptVariance(model) : model.tau0 ** 2 + foretold.variance
-    features.forEach((feature, j) => {
-      if (feature >= 0) variance += model.taus[j]! ** 2
+    coefficients.forEach((coefficient, j) => {
+      if (coefficient >= 0) variance += model.taus[j]! ** 2
     })
     return { mean: foretold?.mean ?? 0, sd: Math.sqrt(variance) }
   }
@@ -155,16 +155,16 @@ export const posterior = (
   let mean = beta[0]!
   let variance = covariance[0]!
   let withIntercept = covariance[0]!
-  for (let j = 0; j < features.length; j++) {
-    const feature = features[j]!
-    if (feature < 0) continue
-    mean += beta[feature]!
-    // Features ascend, so that the earlier ones are the columns of this row of the lower triangle.
-    const row = packedIndex(feature, 0)
+  for (let j = 0; j < coefficients.length; j++) {
+    const coefficient = coefficients[j]!
+    if (coefficient < 0) continue
+    mean += beta[coefficient]!
+    // Coefficients ascend, so that the earlier ones are the columns of this row of the lower triangle.
+    const row = packedIndex(coefficient, 0)
     let cross = covariance[row]!
     withIntercept += cross
-    for (let k = 0; k < j; k++) if (features[k]! >= 0) cross += covariance[row + features[k]!]!
-    variance += covariance[row + feature]! + 2 * cross
+    for (let k = 0; k < j; k++) if (coefficients[k]! >= 0) cross += covariance[row + coefficients[k]!]!
+    variance += covariance[row + coefficient]! + 2 * cross
   }
   // An error of the components' effects moves the coefficients by as much as the prior holds them.
   if (foretold !== undefined) variance += (withIntercept / model.tau0 ** 2) ** 2 * foretold.variance
@@ -175,22 +175,22 @@ export const posterior = (
 export const possible = ({ mostPerSend = Infinity }: Pick<ModelSnapshot, "mostPerSend">, rate: number): number =>
   Math.min(mostPerSend, rate)
 
-/** Value per send expected of a variant in a cell, on a day like the average one; at most the largest possible. */
+/** Value per send expected of a variant in a context, on a day like the average one; at most the largest possible. */
 export const rate = (
   model: ModelSnapshot,
   variant: VariantPosterior | undefined,
-  cell: Cell,
+  context: Context,
   foretold?: Foretold,
-): number => possible(model, Math.exp(logBaseRate(model, cell) + posterior(model, variant, cell, foretold).mean))
+): number => possible(model, Math.exp(logBaseRate(model, context) + posterior(model, variant, context, foretold).mean))
 
 /** 95 % credible interval of `rate`, lower end first. The base rate counts as known. */
 export const interval = (
   model: ModelSnapshot,
   variant: VariantPosterior | undefined,
-  cell: Cell,
+  context: Context,
   foretold?: Foretold,
 ): readonly [number, number] => {
-  const { mean, sd } = posterior(model, variant, cell, foretold)
-  const center = logBaseRate(model, cell) + mean
+  const { mean, sd } = posterior(model, variant, context, foretold)
+  const center = logBaseRate(model, context) + mean
   return [possible(model, Math.exp(center - 1.96 * sd)), possible(model, Math.exp(center + 1.96 * sd))]
 }

@@ -1,10 +1,10 @@
-import type { Cells } from "./Cells.ts"
+import type { Context, ContextKey, Contexts } from "./Contexts.ts"
 import type { Counts } from "./Counts.ts"
 import { curveAt, type DelayCurve, maturity } from "./Maturity.ts"
 import type { Design, Rows } from "./VariantFit.ts"
 import { bucketAgeHours, bucketAt, bucketWeight, dayMillis, hourMillis, type Window, windowBounds } from "./Window.ts"
 
-/** Days of traffic that `clicksNext14Days` and the cells' shares are taken from. */
+/** Days of traffic that `clicksNext14Days` and the contexts' shares are taken from. */
 const recentDays = 3
 const trafficDays = 14
 
@@ -23,20 +23,20 @@ export interface VariantTotals {
 }
 
 /**
- * The counts of a template as a fit wants them. An *entry* is one variant, cell and day with its weighted, matured sends;
- * a *pair* is one variant and cell. Pairs run by variant, entries by pair.
+ * The counts of a template as a fit wants them. An *entry* is one variant, context and day with its weighted, matured sends;
+ * a *pair* is one variant and context. Pairs run by variant, entries by pair.
  */
 export interface Observations {
   readonly design: Design
   /** Per row of the design. */
-  readonly cells: number
+  readonly contexts: number
   /** Starts of the days (or weeks), ascending. */
   readonly days: ReadonlyArray<number>
   /** Variants with counts of positive weight, by id. */
   readonly variants: ReadonlyArray<VariantTotals>
   /** First pair of each variant; one number more than variants. */
   readonly pairs: Int32Array
-  readonly cellOfPair: Int32Array
+  readonly contextOfPair: Int32Array
   /** Value of one outcome, see `Counts.worth`. Clicks below are values divided by it; those of `variants` are not. */
   readonly worth: number
   /** Weighted clicks of each pair. */
@@ -45,13 +45,15 @@ export interface Observations {
   readonly pairOfEntry: Int32Array
   readonly dayOfEntry: Int32Array
   readonly exposureOfEntry: Float64Array
-  readonly clicksByFeature: Float64Array
+  readonly clicksByCoefficient: Float64Array
   readonly clicksByDay: Float64Array
   readonly clicks: number
-  /** Sends of the last 14 days by cell id, sorted by it. */
-  readonly traffic: ReadonlyArray<{ readonly cell: string; readonly sends: number }>
-  /** Sends of the last 3 days by variant and cell, as rows for a forecast, and what turns their number into 14 days'. */
-  readonly recent: ReadonlyArray<{ readonly variant: string; readonly features: Int32Array; readonly sends: number }>
+  /** Sends of the last 14 days by the key of their context, sorted by it. */
+  readonly traffic: ReadonlyArray<{ readonly cell: ContextKey; readonly sends: number }>
+  /** Sends of the last 3 days by variant and context, as rows for a forecast, and what turns their number into 14 days'. */
+  readonly recent: ReadonlyArray<
+    { readonly variant: string; readonly coefficients: Int32Array; readonly sends: number }
+  >
   readonly recentTo14Days: number
   readonly firstSendAt: number | null
 }
@@ -67,11 +69,12 @@ const sharesSeen = (counts: Counts, worth: number): ReadonlyMap<number, number> 
 
 /**
  * Weighs the counts by the window and by maturity at `now` (Unix milliseconds) and lays them out for a fit under the
- * scheme of `cells`. `curves` are those of variants with a delay curve of their own, by id. Cells written under another scheme are read as far as the two agree.
+ * scheme of `contexts`. `curves` are those of variants with a delay curve of their own, by id. Keys written under another
+ * scheme are read as far as the two agree.
  */
 export const observe = (
   counts: Counts,
-  cells: Cells,
+  contexts: Contexts,
   window: Window,
   curve: DelayCurve,
   now: number,
@@ -112,12 +115,12 @@ export const observe = (
     return weights[hour] = weight
   }
 
-  const parsed = new Map<string, { readonly id: string; readonly features: Int32Array }>()
-  const rowOfCell = new Map<string, number>()
-  const features: Array<Int32Array> = []
+  const parsed = new Map<ContextKey, Context>()
+  const rowOfContext = new Map<string, number>()
+  const coefficients: Array<Int32Array> = []
   const variants: Array<VariantTotals> = []
   const firstPair: Array<number> = []
-  const cellOfPair: Array<number> = []
+  const contextOfPair: Array<number> = []
   const clicksOfPair: Array<number> = []
   const pairOfRow = new Map<number, number>()
   const pairOfEntry = new Int32Array(rows)
@@ -125,16 +128,16 @@ export const observe = (
   const exposureOfEntry = new Float64Array(rows)
   const clicksByRawDay = new Float64Array(Math.ceil(hours / 24))
   const dayUsed = new Uint8Array(clicksByRawDay.length)
-  const clicksByFeature = new Float64Array(cells.size)
-  const trafficByCell = new Map<string, number>()
-  const recent: Array<{ variant: string; features: Int32Array; sends: number }> = []
+  const clicksByCoefficient = new Float64Array(contexts.size)
+  const trafficByContext = new Map<string, number>()
+  const recent: Array<{ variant: string; coefficients: Int32Array; sends: number }> = []
   let entries = 0
   let clicks = 0
 
-  for (const { cell: id, clicks: ys, sends: ns, starts: at, variant } of series) {
+  for (const { context: key, clicks: ys, sends: ns, starts: at, variant } of series) {
     const own = curves?.get(variant)
-    let cell = parsed.get(id)
-    if (cell === undefined) parsed.set(id, cell = cells.parse(id))
+    let context = parsed.get(key)
+    if (context === undefined) parsed.set(key, context = contexts.parse(key))
     let pair = -1
     let lastSends = 0
     let traffic = 0
@@ -162,18 +165,18 @@ export const observe = (
             exposureSd: 0,
             clicks: 0,
           })
-          firstPair.push(cellOfPair.length)
+          firstPair.push(contextOfPair.length)
           pairOfRow.clear()
         }
-        let row = rowOfCell.get(cell.id)
+        let row = rowOfContext.get(context.key)
         if (row === undefined) {
-          rowOfCell.set(cell.id, row = features.length)
-          features.push(cell.features)
+          rowOfContext.set(context.key, row = coefficients.length)
+          coefficients.push(context.coefficients)
         }
         pair = pairOfRow.get(row) ?? -1
         if (pair < 0) {
-          pairOfRow.set(row, pair = cellOfPair.length)
-          cellOfPair.push(row)
+          pairOfRow.set(row, pair = contextOfPair.length)
+          contextOfPair.push(row)
           clicksOfPair.push(0)
         }
       }
@@ -203,43 +206,43 @@ export const observe = (
         entries++
       }
     }
-    if (traffic > 0) trafficByCell.set(cell.id, (trafficByCell.get(cell.id) ?? 0) + traffic)
-    if (lastSends > 0) recent.push({ variant, features: cell.features, sends: lastSends })
+    if (traffic > 0) trafficByContext.set(context.key, (trafficByContext.get(context.key) ?? 0) + traffic)
+    if (lastSends > 0) recent.push({ variant, coefficients: context.coefficients, sends: lastSends })
   }
 
   const days: Array<number> = []
   const dayIndex = Int32Array.from(dayUsed, (used, day) => used ? days.push(base + day * dayMillis) - 1 : -1)
-  const stride = cells.names.length
-  const design: Design = { size: cells.size, stride, features: new Int32Array(features.length * stride) }
-  features.forEach((list, row) => design.features.set(list, row * stride))
+  const stride = contexts.names.length
+  const design: Design = { size: contexts.size, stride, coefficients: new Int32Array(coefficients.length * stride) }
+  coefficients.forEach((list, row) => design.coefficients.set(list, row * stride))
   clicksOfPair.forEach((y, pair) => {
-    for (const feature of features[cellOfPair[pair]!]!) {
-      if (feature >= 0) clicksByFeature[feature] = clicksByFeature[feature]! + y
+    for (const coefficient of coefficients[contextOfPair[pair]!]!) {
+      if (coefficient >= 0) clicksByCoefficient[coefficient] = clicksByCoefficient[coefficient]! + y
     }
   })
   // A template of a few hours is taken for one of a day: its first burst says little about its week.
   const seenDays = Math.min(recentDays, Math.max(1, (now - (firstSendAt ?? now)) / dayMillis))
   return {
     design,
-    cells: features.length,
+    contexts: coefficients.length,
     days,
     variants,
     worth,
-    pairs: Int32Array.from([...firstPair, cellOfPair.length]),
-    cellOfPair: Int32Array.from(cellOfPair),
+    pairs: Int32Array.from([...firstPair, contextOfPair.length]),
+    contextOfPair: Int32Array.from(contextOfPair),
     clicksOfPair: Float64Array.from(clicksOfPair),
     entries,
     pairOfEntry,
     dayOfEntry: rawDayOfEntry.map((day, entry) => entry < entries ? dayIndex[day]! : 0),
     exposureOfEntry,
     // An outcome with a cost can sum to less than nothing, of which no logarithm exists.
-    clicksByFeature: clicksByFeature.map((y) => Math.max(0, y)),
+    clicksByCoefficient: clicksByCoefficient.map((y) => Math.max(0, y)),
     clicksByDay: Float64Array.from(
       days,
       (start) => Math.max(0, clicksByRawDay[(start - base) / dayMillis]!),
     ),
     clicks: Math.max(0, clicks),
-    traffic: [...trafficByCell].sort(([a], [b]) => byCodeUnits(a, b)).map(([cell, sends]) => ({ cell, sends })),
+    traffic: [...trafficByContext].sort(([a], [b]) => byCodeUnits(a, b)).map(([cell, sends]) => ({ cell, sends })),
     recent,
     recentTo14Days: 14 / seenDays,
     firstSendAt,
@@ -248,8 +251,8 @@ export const observe = (
 
 /** The rows of variant number `v`, given the clicks expected of (and observed in) each pair. */
 export const rowsOf = (
-  { cellOfPair, pairs }: Observations,
+  { contextOfPair, pairs }: Observations,
   v: number,
   expected: Float64Array,
   clicks: Float64Array,
-): Rows => ({ cells: cellOfPair, expected, clicks, from: pairs[v]!, to: pairs[v + 1]! })
+): Rows => ({ contexts: contextOfPair, expected, clicks, from: pairs[v]!, to: pairs[v + 1]! })

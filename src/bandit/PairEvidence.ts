@@ -1,4 +1,4 @@
-import type { AttributeScheme, Cells } from "./Cells.ts"
+import type { AttributeScheme, Contexts } from "./Contexts.ts"
 import type { Observations } from "./Observations.ts"
 import { eta } from "./VariantFit.ts"
 
@@ -24,21 +24,21 @@ const spreads: ReadonlyArray<number> = [0.1, 0.2, 0.4, 0.8]
  * The evidence for each pair of attributes that are not built in: by the clicks of each variant in each combination,
  * beyond what the variant's other effects explain. Whether a combination moves all variants alike cannot be told from that
  * where nearly all of its traffic goes to one variant, so that counts too. `expected` are the clicks
- * expected at the base rate and `clicks` those that came, by pair of variant and cell.
+ * expected at the base rate and `clicks` those that came, by pair of variant and context.
  */
 export const pairEvidence = (
-  cells: Cells,
-  { cellOfPair, design, pairs, variants }: Observations,
+  contexts: Contexts,
+  { contextOfPair, design, pairs, variants }: Observations,
   { beta, f }: { readonly beta: ReadonlyArray<Float64Array>; readonly f: Float64Array },
   expected: Float64Array,
   clicks: Float64Array,
 ): ReadonlyArray<PairEvidence> => {
-  const candidates = cells.candidatePairs(mostCombinations)
+  const candidates = contexts.candidatePairs(mostCombinations)
   if (candidates.length === 0 || variants.length < 2) return []
   const explained = new Float64Array(expected.length)
   for (let v = 0; v < variants.length; v++) {
     for (let p = pairs[v]!; p < pairs[v + 1]!; p++) {
-      explained[p] = expected[p]! * Math.exp(eta(design, beta[v]!, cellOfPair[p]!))
+      explained[p] = expected[p]! * Math.exp(eta(design, beta[v]!, contextOfPair[p]!))
     }
   }
   return candidates.map(({ combinationOf, combinations, first, names, offset, second }): PairEvidence => {
@@ -46,8 +46,8 @@ export const pairEvidence = (
     const due = new Float64Array(variants.length * combinations)
     for (let v = 0; v < variants.length; v++) {
       for (let p = pairs[v]!; p < pairs[v + 1]!; p++) {
-        const row = cellOfPair[p]! * design.stride
-        const combination = combinationOf(design.features[row + first]!, design.features[row + second]!)
+        const row = contextOfPair[p]! * design.stride
+        const combination = combinationOf(design.coefficients[row + first]!, design.coefficients[row + second]!)
         if (combination < 0) continue
         had[v * combinations + combination] = had[v * combinations + combination]! + clicks[p]!
         // Its own effects, where it is in use, would explain themselves away.

@@ -1,4 +1,4 @@
-import { type Attributes, type Cell, Cells, decodeCell } from "./Cells.ts"
+import { type Attributes, type Context, Contexts, decodeContext } from "./Contexts.ts"
 import { foretellings, type Foretold } from "./Components.ts"
 import { interval, logBaseRate, type ModelSnapshot, posterior, rate, type VariantPosterior } from "./Model.ts"
 import { bestArmProbabilities, epsilonWeights, kappa, mixFloor } from "./Weights.ts"
@@ -66,7 +66,7 @@ export interface Trace {
   readonly mode: Choice["mode"]
   readonly policyVersion: string
   /** Attribute values by name. */
-  readonly cell: Readonly<Record<string, string>>
+  readonly context: Readonly<Record<string, string>>
   readonly window: {
     readonly mode: "adaptive" | "window"
     readonly lookbackDays: number | null
@@ -80,7 +80,7 @@ export interface Trace {
   readonly floor: number | null
   /** Null in window mode. */
   readonly halfLifeDays: number | null
-  /** Clicks per send in this cell on a day like the average one, for a variant like the average one. */
+  /** Clicks per send in this context on a day like the average one, for a variant like the average one. */
   readonly baseRate: number
   readonly candidates: ReadonlyArray<TracedCandidate>
 }
@@ -92,8 +92,8 @@ export class Policy {
   readonly floor: number
   /** Tempering of the posterior, in (0, 1). */
   readonly kappa: number
-  /** The model's scheme. Cells of another scheme must not be used here. */
-  readonly cells: Cells
+  /** The model's scheme. Contexts of another scheme must not be used here. */
+  readonly contexts: Contexts
   readonly #variants: ReadonlyMap<string, VariantPosterior>
   readonly #foretold: ((id: string) => Foretold) | undefined
   readonly #choices = new Map<string, Map<string, Choice>>()
@@ -104,38 +104,38 @@ export class Policy {
     this.floor = floor
     const ageHours = (model.fittedAt - (model.firstSendAt ?? model.fittedAt)) / hourMillis
     this.kappa = kappa(model.window.mode, model.clicksNext14Days ?? undefined, ageHours)
-    this.cells = new Cells(model.scheme, model.traffic.map(({ cell }) => cell))
+    this.contexts = new Contexts(model.scheme, model.traffic.map(({ cell }) => cell))
     this.#variants = new Map(model.variants.map((variant) => [variant.id, variant]))
     if (model.components !== undefined) this.#foretold = foretellings(model.components)
   }
 
-  /** The cell of a request; `hourOfWeek` as in `Cells.cellOf`. */
-  cellOf(attrs: Attributes, hourOfWeek: number): Cell {
-    return this.cells.cellOf(attrs, hourOfWeek)
+  /** The context of a request; `hourOfWeek` as in `Contexts.contextOf`. */
+  contextOf(attrs: Attributes, hourOfWeek: number): Context {
+    return this.contexts.contextOf(attrs, hourOfWeek)
   }
 
   /**
-   * The weights of the eligible variants in a cell. `epsilon` in [0, 1] (otherwise a `RangeError`) replaces tempering and
+   * The weights of the eligible variants in a context. `epsilon` in [0, 1] (otherwise a `RangeError`) replaces tempering and
    * floor alike. One variant has weight 1, and none gives no weights.
    */
-  choice(cell: Cell, eligible: EligibleSet, epsilon?: number): Choice {
-    const known = this.#choices.get(cell.id)?.get(eligible.key)
-    const choice = known ?? this.#keep(cell, eligible, this.#choose(cell, eligible))
+  choice(context: Context, eligible: EligibleSet, epsilon?: number): Choice {
+    const known = this.#choices.get(context.key)?.get(eligible.key)
+    const choice = known ?? this.#keep(context, eligible, this.#choose(context, eligible))
     if (epsilon === undefined || eligible.ids.length < 2) return choice
     const weights = epsilonWeights(choice.ids, choice.means, epsilon)
     return { ...choice, mode: "epsilon", weights, kappa: null, floor: null, epsilon }
   }
 
   /** How `choice` with the same arguments came about. */
-  trace(cell: Cell, eligible: EligibleSet, epsilon?: number): Trace {
+  trace(context: Context, eligible: EligibleSet, epsilon?: number): Trace {
     const { model } = this
-    const choice = this.choice(cell, eligible, epsilon)
+    const choice = this.choice(context, eligible, epsilon)
     const best = bestArmProbabilities(choice.means, choice.sds)
     const { window } = model
     return {
       mode: choice.mode,
       policyVersion: model.version,
-      cell: Object.fromEntries(decodeCell(cell.id)),
+      context: Object.fromEntries(decodeContext(context.key)),
       window: {
         mode: window.mode,
         lookbackDays: window.mode === "window" ? window.lookbackDays : null,
@@ -146,7 +146,7 @@ export class Policy {
       kappa: choice.kappa,
       floor: choice.floor,
       halfLifeDays: window.mode === "adaptive" ? window.halfLifeDays : null,
-      baseRate: Math.exp(logBaseRate(model, cell)),
+      baseRate: Math.exp(logBaseRate(model, context)),
       candidates: choice.ids.map((id, i) => {
         const variant = this.#variants.get(id)
         return {
@@ -154,8 +154,8 @@ export class Policy {
           sends: variant?.sends ?? 0,
           effectiveSends: variant?.effectiveSends ?? 0,
           clicks: variant?.clicks ?? 0,
-          rate: rate(model, variant, cell, this.#foretold?.(id)),
-          interval: interval(model, variant, cell, this.#foretold?.(id)),
+          rate: rate(model, variant, context, this.#foretold?.(id)),
+          interval: interval(model, variant, context, this.#foretold?.(id)),
           pBest: best[i]!,
           weight: choice.weights[i]!,
         }
@@ -163,11 +163,11 @@ export class Policy {
     }
   }
 
-  #choose(cell: Cell, { ids }: EligibleSet): Choice {
+  #choose(context: Context, { ids }: EligibleSet): Choice {
     const means = new Float64Array(ids.length)
     const sds = new Float64Array(ids.length)
     ids.forEach((id, i) => {
-      const { mean, sd } = posterior(this.model, this.#variants.get(id), cell, this.#foretold?.(id))
+      const { mean, sd } = posterior(this.model, this.#variants.get(id), context, this.#foretold?.(id))
       means[i] = mean
       sds[i] = sd
     })
@@ -180,15 +180,15 @@ export class Policy {
     return { mode: "bandit", ids, weights, means, sds, kappa: this.kappa, floor: this.floor, epsilon: null }
   }
 
-  #keep(cell: Cell, { ids, key }: EligibleSet, choice: Choice): Choice {
+  #keep(context: Context, { ids, key }: EligibleSet, choice: Choice): Choice {
     this.#cached += 3 * ids.length + choiceOverhead
     if (this.#cached > cachedNumbers) {
       // What is in use comes back at once, what is not is gone; nothing has to be tracked on the way of a decision.
       this.#choices.clear()
       this.#cached = 3 * ids.length + choiceOverhead
     }
-    const choices = this.#choices.get(cell.id)
-    if (choices === undefined) this.#choices.set(cell.id, new Map([[key, choice]]))
+    const choices = this.#choices.get(context.key)
+    if (choices === undefined) this.#choices.set(context.key, new Map([[key, choice]]))
     else choices.set(key, choice)
     return choice
   }

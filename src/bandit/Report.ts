@@ -1,14 +1,14 @@
-import { cellsOf } from "./Cells.ts"
+import { contextsOf } from "./Contexts.ts"
 import { type ComponentEffect, componentEffects } from "./ComponentReport.ts"
 import { type ModelSnapshot, possible } from "./Model.ts"
 import { type EligibleSet, eligibleSet, Policy } from "./Policy.ts"
 import { seededNormal } from "./SeededNormal.ts"
-import { compareRates, type Comparison, drawPlaces, type Segment, type VariantReport } from "./Winner.ts"
+import { compareRates, type Comparison, type ContextTraffic, drawPlaces, type VariantReport } from "./Winner.ts"
 
 // The report on a template as a pure function of plain data, so that it can run in a worker: request and answer survive
 // structured cloning.
 
-/** What to report. Ids of variants are distinct; cells are ids of the model's scheme, see `encodeCell`. */
+/** What to report. Ids of variants are distinct; contexts are keys under the model's scheme, see `encodeContext`. */
 export interface ReportRequest {
   readonly model: ModelSnapshot
   /** Share of the traffic spread evenly, 0 to 0.2. */
@@ -17,12 +17,12 @@ export interface ReportRequest {
   readonly ids: ReadonlyArray<string>
   /** Those of them that may be chosen now. Only these can be best, win, and have a share. */
   readonly eligible: ReadonlyArray<string>
-  /** Cells in which fewer of them may be chosen, because of targeting. */
-  readonly narrowed?: ReadonlyArray<{ readonly cell: string; readonly eligible: ReadonlyArray<string> }>
-  /** The whole: cells and their traffic. The model's of the last 14 days unless given. */
-  readonly cells?: ReadonlyArray<Segment>
+  /** Contexts in which fewer of them may be chosen, because of targeting. */
+  readonly narrowed?: ReadonlyArray<{ readonly context: string; readonly eligible: ReadonlyArray<string> }>
+  /** The whole: contexts and their traffic. The model's of the last 14 days unless given. */
+  readonly contexts?: ReadonlyArray<ContextTraffic>
   /** Parts to report beside the whole. */
-  readonly groups: ReadonlyArray<{ readonly name: string; readonly cells: ReadonlyArray<Segment> }>
+  readonly groups: ReadonlyArray<{ readonly name: string; readonly contexts: ReadonlyArray<ContextTraffic> }>
   /** Draws for the whole: 4,000 unless given, fewer where there is very much to draw. The groups get 1,000 at most. */
   readonly draws?: number
   /** Any whole number; the same request with the same seed has the same answer. */
@@ -51,23 +51,23 @@ const fewestGroupDraws = 200
 const drawBudget = 600_000_000
 const keptNumbers = 4_000_000
 
-// Weights are worked out for as many pairs of cell and variant, the cells with most traffic first.
+// Weights are worked out for as many pairs of context and variant, the contexts with most traffic first.
 const weightBudget = 40_000
-const fewestCells = 20
+const fewestContexts = 20
 
-/** Average share of each variant over the cells of a part, by their traffic. */
+/** Average share of each variant over the contexts of a part, by their traffic. */
 const sharesOf = ({ eligible, floor, ids, model, narrowed = [] }: ReportRequest) => {
   const policy = new Policy(model, floor)
   const index = new Map(ids.map((id, v) => [id, v]))
   const everywhere = eligibleSet(eligible)
-  const sets = new Map<string, EligibleSet>(narrowed.map(({ cell, eligible }) => [cell, eligibleSet(eligible)]))
-  const most = Math.max(fewestCells, Math.floor(weightBudget / Math.max(1, ids.length)))
-  return (segments: ReadonlyArray<Segment>): Float64Array => {
+  const sets = new Map<string, EligibleSet>(narrowed.map(({ context, eligible }) => [context, eligibleSet(eligible)]))
+  const most = Math.max(fewestContexts, Math.floor(weightBudget / Math.max(1, ids.length)))
+  return (parts: ReadonlyArray<ContextTraffic>): Float64Array => {
     const shares = new Float64Array(ids.length)
-    const traffic = segments.filter(({ sends }) => sends > 0).sort((a, b) => b.sends - a.sends).slice(0, most)
+    const traffic = parts.filter(({ sends }) => sends > 0).sort((a, b) => b.sends - a.sends).slice(0, most)
     let total = 0
     for (const { cell, sends } of traffic.length > 0 ? traffic : [{ cell: "", sends: 1 }]) {
-      const choice = policy.choice(policy.cells.parse(cell), sets.get(cell) ?? everywhere)
+      const choice = policy.choice(policy.contexts.parse(cell), sets.get(cell) ?? everywhere)
       if (choice.ids.length === 0) continue
       total += sends
       choice.ids.forEach((id, i) => {
@@ -80,9 +80,9 @@ const sharesOf = ({ eligible, floor, ids, model, narrowed = [] }: ReportRequest)
 }
 
 /** How often to draw for the whole and for each group, within the budgets of time and memory. */
-const drawsOf = ({ draws, groups, ids, model }: ReportRequest, cells: number): { whole: number; group: number } => {
-  const { names, size } = cellsOf(model.scheme)
-  const multiplications = Math.max(1, ids.length) * (size * size * 1.5 + cells * (names.length + 1) * 2)
+const drawsOf = ({ draws, groups, ids, model }: ReportRequest, contexts: number): { whole: number; group: number } => {
+  const { names, size } = contextsOf(model.scheme)
+  const multiplications = Math.max(1, ids.length) * (size * size * 1.5 + contexts * (names.length + 1) * 2)
   const affordable = Math.max(fewestDraws, Math.min(mostDraws, Math.floor(drawBudget / multiplications)))
   const whole = draws ?? affordable
   const kept = Math.floor(keptNumbers / Math.max(1, ids.length * groups.length))
@@ -90,23 +90,23 @@ const drawsOf = ({ draws, groups, ids, model }: ReportRequest, cells: number): {
 }
 
 /**
- * Compares the variants of a template, on the whole and within groups of cells, by draws from the untempered posterior,
+ * Compares the variants of a template, on the whole and within groups of contexts, by draws from the untempered posterior,
  * with the share of the traffic each gets now. A variant that is not eligible is reported too, but cannot be best.
  *
- * Costs half a second of one core for 20 variants, 288 cells of 6 attributes and 40 groups of 108 cells each.
+ * Costs half a second of one core for 20 variants, 288 contexts of 6 attributes and 40 groups of 108 contexts each.
  */
 export const report = (request: ReportRequest): ReportAnswer => {
   const { eligible, groups, ids, model, seed } = request
-  const cells = request.cells ?? model.traffic
-  const draws = drawsOf(request, cells.length)
+  const contexts = request.contexts ?? model.traffic
+  const draws = drawsOf(request, contexts.length)
   const [whole, ...parts] = drawPlaces(model, ids, seededNormal(seed), [
-    { segments: cells, draws: draws.whole },
-    ...groups.map((group) => ({ segments: group.cells, draws: draws.group })),
+    { traffic: contexts, draws: draws.whole },
+    ...groups.map((group) => ({ traffic: group.contexts, draws: draws.group })),
   ])
   const contenders = new Set(eligible)
   const shares = sharesOf(request)
-  const shared = (variants: ReadonlyArray<VariantReport>, segments: ReadonlyArray<Segment>) => {
-    const share = shares(segments)
+  const shared = (variants: ReadonlyArray<VariantReport>, traffic: ReadonlyArray<ContextTraffic>) => {
+    const share = shares(traffic)
     return variants.map((variant, v): SharedVariant => ({
       ...variant,
       rate: possible(model, variant.rate),
@@ -118,11 +118,11 @@ export const report = (request: ReportRequest): ReportAnswer => {
   return {
     overall: {
       ...comparison,
-      variants: shared(variants, cells),
+      variants: shared(variants, contexts),
     },
-    groups: groups.map(({ cells, name }, g) => ({
+    groups: groups.map(({ contexts, name }, g) => ({
       name,
-      variants: shared(compareRates(ids, parts[g]!, contenders).variants, cells),
+      variants: shared(compareRates(ids, parts[g]!, contenders).variants, contexts),
     })),
     components: componentEffects(model),
   }

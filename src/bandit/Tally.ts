@@ -1,4 +1,5 @@
 import { EventName } from "../domain/Event.ts"
+import type { ContextKey } from "./Contexts.ts"
 
 /**
  * What is counted, per decision once each: the decision itself, every kind of event, `negative` (at least one of
@@ -18,11 +19,11 @@ export type Track = (typeof tracks)[number]
 /** Counts by measure; what is absent is 0. */
 export type TallyCounts = { readonly [measure in Measure]?: number }
 
-/** The counts of one variant in one segment for the decisions of one bucket of time. */
+/** The counts of one variant in one context for the decisions of one bucket of time. */
 export interface Tally {
   readonly copyId: string
-  /** Canonical id of the cell, see `encodeCell`. */
-  readonly segment: string
+  /** The key of the recorded context; in tables the column `segment`. */
+  readonly context: ContextKey
   /** Start of the bucket of the decisions (hour, day or week, see `bucketAt`), Unix milliseconds. */
   readonly start: number
   readonly track: Track

@@ -6,29 +6,29 @@ const largestEta = 6
 /** No coefficient moves further than this in one step. */
 const largestStep = 1
 
-/** Which coefficients each row (a cell) of the regression has, besides the intercept 0. */
+/** Which coefficients each row (a context) of the regression has, besides the intercept 0. */
 export interface Design {
   /** Number of coefficients, the intercept included. */
   readonly size: number
-  /** Attributes per cell. */
+  /** Attributes per context. */
   readonly stride: number
-  /** Coefficients of cell c at `c * stride`, ascending; -1 where the cell lacks the attribute. */
-  readonly features: Int32Array
+  /** Coefficients of context c at `c * stride`, ascending; -1 where the context lacks the attribute. */
+  readonly coefficients: Int32Array
 }
 
-/** Log relative rate of a cell under coefficients `beta`, cut off at -6 and 6. */
-export const eta = ({ features, stride }: Design, beta: Float64Array, cell: number): number => {
+/** Log relative rate of a context under coefficients `beta`, cut off at -6 and 6. */
+export const eta = ({ coefficients, stride }: Design, beta: Float64Array, context: number): number => {
   let sum = beta[0]!
-  for (let j = cell * stride, end = j + stride; j < end; j++) {
-    const feature = features[j]!
-    if (feature >= 0) sum += beta[feature]!
+  for (let j = context * stride, end = j + stride; j < end; j++) {
+    const coefficient = coefficients[j]!
+    if (coefficient >= 0) sum += beta[coefficient]!
   }
   return Math.max(-largestEta, Math.min(largestEta, sum))
 }
 
 /** The observations of one variant: rows `from` to `to` (exclusive) of the parallel arrays. */
 export interface Rows {
-  readonly cells: Int32Array
+  readonly contexts: Int32Array
   /** Clicks expected at the base rate. */
   readonly expected: Float64Array
   readonly clicks: Float64Array
@@ -51,7 +51,7 @@ const accumulate = (
   beta: Float64Array,
   { hessian, step: gradient }: Workspace,
 ): void => {
-  const { features, size, stride } = design
+  const { coefficients, size, stride } = design
   hessian.fill(0)
   for (let i = 0; i < size; i++) {
     hessian[packedIndex(i, i)] = precision[i]!
@@ -59,21 +59,21 @@ const accumulate = (
   }
   gradient[0] = gradient[0]! + precision[0]! * center
   for (let r = rows.from; r < rows.to; r++) {
-    const cell = rows.cells[r]!
-    const lambda = rows.expected[r]! * Math.exp(eta(design, beta, cell))
+    const context = rows.contexts[r]!
+    const lambda = rows.expected[r]! * Math.exp(eta(design, beta, context))
     const residual = rows.clicks[r]! - lambda
     gradient[0] = gradient[0]! + residual
     hessian[0] = hessian[0]! + lambda
-    const start = cell * stride
+    const start = context * stride
     for (let j = start; j < start + stride; j++) {
-      const feature = features[j]!
-      if (feature < 0) continue
-      gradient[feature] = gradient[feature]! + residual
-      const row = packedIndex(feature, 0)
+      const coefficient = coefficients[j]!
+      if (coefficient < 0) continue
+      gradient[coefficient] = gradient[coefficient]! + residual
+      const row = packedIndex(coefficient, 0)
       hessian[row] = hessian[row]! + lambda
-      hessian[row + feature] = hessian[row + feature]! + lambda
+      hessian[row + coefficient] = hessian[row + coefficient]! + lambda
       for (let k = start; k < j; k++) {
-        const other = features[k]!
+        const other = coefficients[k]!
         if (other >= 0) hessian[row + other] = hessian[row + other]! + lambda
       }
     }

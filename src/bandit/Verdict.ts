@@ -1,4 +1,4 @@
-import { cellsOf } from "./Cells.ts"
+import { contextsOf } from "./Contexts.ts"
 import type { Counts } from "./Counts.ts"
 import { Evidence, nextHour } from "./Evidence.ts"
 import type { ModelSnapshot } from "./Model.ts"
@@ -46,10 +46,10 @@ const isDue = (model: ModelSnapshot, leader: string | null): boolean =>
   (model.variants.find(({ id }) => id === leader)?.maturedSends ?? 0) >= stoppingRule.maturedSends
 
 const compare = (model: ModelSnapshot, contenders: ReadonlyArray<string>): Comparison => {
-  const { names, size } = cellsOf(model.scheme)
+  const { names, size } = contextsOf(model.scheme)
   const each = contenders.length * (size * size * 1.5 + model.traffic.length * (names.length + 1) * 2)
   const draws = Math.max(fewestDraws, Math.min(mostDraws, Math.floor(drawBudget / Math.max(1, each))))
-  const [rates] = drawPlaces(model, contenders, seededNormal(1), [{ segments: model.traffic, draws }])
+  const [rates] = drawPlaces(model, contenders, seededNormal(1), [{ traffic: model.traffic, draws }])
   return compareRates(contenders, rates!)
 }
 

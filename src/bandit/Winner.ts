@@ -1,11 +1,11 @@
 import { BaseError } from "./BaseError.ts"
-import { type Cells, cellsOf } from "./Cells.ts"
+import { type ContextKey, type Contexts, contextsOf } from "./Contexts.ts"
 import { factor, packedIndex, packedLength } from "./Cholesky.ts"
 import { foretellings, type Foretold } from "./Components.ts"
 import type { ModelSnapshot, VariantPosterior } from "./Model.ts"
 import { dayMillis } from "./Window.ts"
 
-/** What is known of one variant's rate, over the cells of the report. Rates are clicks per send. */
+/** What is known of one variant's rate, over the contexts of the report. Rates are clicks per send. */
 export interface VariantReport {
   readonly id: string
   /** Probability of having the highest rate of those that can win, 0 to 1; over these they sum to 1. */
@@ -44,60 +44,62 @@ export interface Comparison {
   readonly lift: Lift | null
 }
 
-/** Cells to report on, with the share of the traffic each stands for (any positive scale). */
-export interface Segment {
-  readonly cell: string
+/** Sends in a context, or its share of the traffic (any positive scale). Stored models name the key of a context `cell`. */
+export interface ContextTraffic {
+  readonly cell: ContextKey
   readonly sends: number
 }
 
 /** Where a rate is averaged, and how often it is drawn there. */
 export interface Place {
-  readonly segments: ReadonlyArray<Segment>
+  readonly traffic: ReadonlyArray<ContextTraffic>
   readonly draws: number
 }
 
-/** Places over one list of distinct cells, laid out for a loop over the draws. */
+/** Places over one list of distinct contexts, laid out for a loop over the draws. */
 interface Layout {
-  /** Coefficients of the cells, one cell after the other; those of cell `c` start at `starts[c]`. */
-  readonly features: Int32Array
+  /** Coefficients of the contexts, one context after the other; those of context `c` start at `starts[c]`. */
+  readonly coefficients: Int32Array
   readonly starts: Int32Array
-  /** Per place its cells, each with its share of the traffic times its base rate, and the number of draws. */
-  readonly places: ReadonlyArray<{ readonly cells: Int32Array; readonly shares: Float64Array; readonly draws: number }>
+  /** Per place its contexts, each with its share of the traffic times its base rate, and the number of draws. */
+  readonly places: ReadonlyArray<
+    { readonly contexts: Int32Array; readonly shares: Float64Array; readonly draws: number }
+  >
 }
 
-const layOut = (cells: Cells, model: ModelSnapshot, places: ReadonlyArray<Place>): Layout => {
+const layOut = (contexts: Contexts, model: ModelSnapshot, places: ReadonlyArray<Place>): Layout => {
   const numbers = new Map<string, number>()
-  const features: Array<number> = []
+  const coefficients: Array<number> = []
   const starts = [0]
   const baseRates: Array<number> = []
-  /** The number of a cell, by what the scheme knows of it: ids of older schemes may come to the same. */
-  const numberOf = (text: string): number => {
-    const { features: all, id } = cells.parse(text)
-    let number = numbers.get(id)
+  /** The number of a context, by what the scheme knows of it: keys of older schemes may come to the same. */
+  const numberOf = (text: ContextKey): number => {
+    const { coefficients: all, key } = contexts.parse(text)
+    let number = numbers.get(key)
     if (number === undefined) {
-      numbers.set(id, number = baseRates.length)
+      numbers.set(key, number = baseRates.length)
       let log = model.a0
-      for (const feature of all) {
-        if (feature < 0) continue
-        features.push(feature)
-        log += model.f[feature]!
+      for (const coefficient of all) {
+        if (coefficient < 0) continue
+        coefficients.push(coefficient)
+        log += model.f[coefficient]!
       }
-      starts.push(features.length)
+      starts.push(coefficients.length)
       baseRates.push(Math.exp(log))
     }
     return number
   }
-  const laidOut = places.map(({ draws, segments }) => {
-    const total = segments.reduce((sum, { sends }) => sum + sends, 0)
+  const laidOut = places.map(({ draws, traffic }) => {
+    const total = traffic.reduce((sum, { sends }) => sum + sends, 0)
     const shares = new Map<number, number>()
     // Without traffic: the rate where nothing is known of the attributes.
-    for (const { cell, sends } of total > 0 ? segments : [{ cell: "", sends: 1 }]) {
+    for (const { cell, sends } of total > 0 ? traffic : [{ cell: "", sends: 1 }]) {
       const number = numberOf(cell)
       shares.set(number, (shares.get(number) ?? 0) + sends / (total > 0 ? total : 1) * baseRates[number]!)
     }
-    return { draws, cells: Int32Array.from(shares.keys()), shares: Float64Array.from(shares.values()) }
+    return { draws, contexts: Int32Array.from(shares.keys()), shares: Float64Array.from(shares.values()) }
   })
-  return { features: Int32Array.from(features), starts: Int32Array.from(starts), places: laidOut }
+  return { coefficients: Int32Array.from(coefficients), starts: Int32Array.from(starts), places: laidOut }
 }
 
 /**
@@ -106,22 +108,22 @@ const layOut = (cells: Cells, model: ModelSnapshot, places: ReadonlyArray<Place>
  */
 const drawRates = (
   model: ModelSnapshot,
-  cells: Cells,
+  contexts: Contexts,
   id: string,
   variant: VariantPosterior | undefined,
   foretold: Foretold | undefined,
-  { features, places, starts }: Layout,
+  { coefficients, places, starts }: Layout,
   normal: () => number,
   base: BaseError,
   errors: ReadonlyArray<Float64Array>,
 ): ReadonlyArray<Float64Array> => {
-  const { size } = cells
+  const { size } = contexts
   const root = variant === undefined ? new Float64Array(packedLength(size)) : Float64Array.from(variant.covariance)
   if (variant !== undefined) factor(root, size)
   else {
     for (let i = 0; i < size; i++) {
       root[packedIndex(i, i)] = i > 0
-        ? model.taus[cells.attributeOf[i]!]!
+        ? model.taus[contexts.attributeOf[i]!]!
         : foretold === undefined || base.knowsComponentsOf(id)
         ? model.tau0
         : Math.sqrt(model.tau0 ** 2 + foretold.variance)
@@ -142,11 +144,11 @@ const drawRates = (
     for (let i = 0; i < size; i++) effects[i] = Math.exp(effects[i]!)
     for (let c = 0, at = 0; c < products.length; c++) {
       let product = effects[0]!
-      for (const end = starts[c + 1]!; at < end; at++) product *= effects[features[at]!]!
+      for (const end = starts[c + 1]!; at < end; at++) product *= effects[coefficients[at]!]!
       products[c] = product
     }
     for (let p = 0; p < places.length; p++) {
-      const { cells: list, draws, shares } = places[p]!
+      const { contexts: list, draws, shares } = places[p]!
       if (d >= draws) continue
       let rate = 0
       for (let c = 0; c < list.length; c++) rate += shares[c]! * products[list[c]!]!
@@ -167,15 +169,15 @@ export const drawPlaces = (
   normal: () => number,
   places: ReadonlyArray<Place>,
 ): ReadonlyArray<ReadonlyArray<Float64Array>> => {
-  const cells = cellsOf(model.scheme)
-  const layout = layOut(cells, model, places)
+  const contexts = contextsOf(model.scheme)
+  const layout = layOut(contexts, model, places)
   const known = new Map(model.variants.map((variant) => [variant.id, variant]))
-  const base = new BaseError(model, cells)
+  const base = new BaseError(model, contexts)
   const count = places.reduce((most, { draws }) => Math.max(most, draws), 0)
   const errors = Array.from({ length: count }, () => base.draw(normal))
   const foretold = model.components && foretellings(model.components)
   const byVariant = ids.map((id) =>
-    drawRates(model, cells, id, known.get(id), foretold?.(id), layout, normal, base, errors)
+    drawRates(model, contexts, id, known.get(id), foretold?.(id), layout, normal, base, errors)
   )
   return places.map((_, p) => byVariant.map((rates) => rates[p]!))
 }

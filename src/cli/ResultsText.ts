@@ -1,4 +1,4 @@
-import { encodeCell } from "../bandit/Cells.ts"
+import { encodeContext } from "../bandit/Contexts.ts"
 import { stoppingRule } from "../bandit/Verdict.ts"
 import type { Objective } from "../domain/Template.ts"
 import type {
@@ -215,7 +215,7 @@ const windowText = ({ from, half_life_days, lookback_days, mode, to }: TemplateR
 }
 
 /** Attribute values as `--segment` takes them. */
-export const segmentText = (segment: Readonly<Record<string, string>>): string => encodeCell(Object.entries(segment))
+export const segmentText = (segment: Readonly<Record<string, string>>): string => encodeContext(Object.entries(segment))
 
 /** Counted events that are not learned from; empty without such events. */
 const apartText = ({ automated, forced }: TemplateResults): ReadonlyArray<string> => {

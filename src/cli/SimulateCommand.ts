@@ -78,7 +78,7 @@ const readDecisions = Effect.fnUntraced(function* (options: {
       // Forced choices and fixed content of a holdout were not drawn; with one variant there was no choice.
       if (mode === "forced" || mode === "single" || propensity === null || weights === null) continue
       if (at < options.since) continue
-      const choice = { at, cell: segment, copyId: copy_id, propensity, weights, control: mode === "control" }
+      const choice = { at, context: segment, copyId: copy_id, propensity, weights, control: mode === "control" }
       read.push({ ...choice, ...outcomeOf(options.objective, outcomes) })
     }
   } while (after !== undefined && asked < options.limit)

@@ -1,5 +1,5 @@
 import { type Clock, Effect, type Random } from "effect"
-import type { Cell } from "../bandit/Cells.ts"
+import type { Context } from "../bandit/Contexts.ts"
 import type { EligibleSet, Policy } from "../bandit/Policy.ts"
 import type { CopyId } from "../domain/Ids.ts"
 import { liveOf } from "../domain/Sandbox.ts"
@@ -36,7 +36,7 @@ export type Planning = Plan | Effect.Effect<Plan>
 interface Basis {
   readonly policy: Policy
   readonly hourOfWeek: number
-  readonly context: Cell
+  readonly context: Context
 }
 
 /** A choice as the trace shows it. `copyId` is null where no variant was chosen. */
@@ -51,7 +51,7 @@ const nothingChosen: Verdict = { copyId: null, mode: "none", propensity: null }
 const basisOf = ({ policies }: PlannerServices, { nowMillis, request, view }: PlanInput): Basis => {
   const policy = request.policy ?? policies.policy(view, request.window, nowMillis)
   const hourOfWeek = Selection.hourOfWeek(view, nowMillis)
-  return { policy, hourOfWeek, context: policy.cellOf(request.attrs, hourOfWeek) }
+  return { policy, hourOfWeek, context: policy.contextOf(request.attrs, hourOfWeek) }
 }
 
 const findEligible = ({ nowMillis, request, view }: PlanInput): EligibleSet =>
@@ -94,7 +94,7 @@ const contextTextOf = (
   { policies }: PlannerServices,
   { nowMillis, request, view }: PlanInput,
   { context, hourOfWeek, policy }: Basis,
-): string => policies.segment(view, policy, context, request, hourOfWeek, nowMillis)
+): string => policies.recordedContext(view, policy, context, request, hourOfWeek, nowMillis)
 
 /** Plans the variant that the caller names. */
 const planForced = (services: PlannerServices, input: PlanInput, copyId: CopyId): Plan => {

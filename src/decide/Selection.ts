@@ -1,6 +1,6 @@
 import { sample } from "../bandit/Weights.ts"
 import { type Choice, type EligibleSet, eligibleSet, type Policy } from "../bandit/Policy.ts"
-import type { Cell } from "../bandit/Cells.ts"
+import type { Context } from "../bandit/Contexts.ts"
 import { dayMillis, hourMillis } from "../bandit/Window.ts"
 import type { Attributes } from "../domain/Attributes.ts"
 import type { CopyId } from "../domain/Ids.ts"
@@ -58,7 +58,7 @@ export const eligible = (
 export interface Drawn {
   readonly variant: VariantView
   readonly choice: Choice
-  readonly context: Cell
+  readonly context: Context
   readonly propensity: number
 }
 
@@ -66,7 +66,7 @@ export interface Drawn {
 export const draw = (
   view: TemplateView,
   policy: Policy,
-  context: Cell,
+  context: Context,
   set: EligibleSet,
   epsilon: number | undefined,
   u: number,
@@ -100,7 +100,7 @@ export const weightsText = (choice: Choice): string => {
 export const choose = (
   view: TemplateView,
   policy: Policy,
-  context: Cell,
+  context: Context,
   set: EligibleSet,
   asked: { readonly arm: Arm | undefined; readonly epsilon: number | undefined; readonly u: number },
 ): Pick<Decision, "copyId" | "mode" | "propensity" | "weights"> => {
@@ -143,7 +143,7 @@ export const changeTrace = (trace: unknown, chosen: CopyId, mode: "retry" | "sti
 export const traceOf = (
   view: TemplateView,
   policy: Policy,
-  context: Cell,
+  context: Context,
   set: EligibleSet,
   options: {
     readonly attrs: Attributes
@@ -164,7 +164,7 @@ export const traceOf = (
   return {
     mode: options.mode,
     policy_version: trace.policyVersion,
-    cell: trace.cell,
+    cell: trace.context,
     window: {
       mode: trace.window.mode,
       lookback_days: trace.window.lookbackDays,

@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
+import type { ContextKey } from "../bandit/Contexts.ts"
 import type { TallyCounts, Track } from "../bandit/Tally.ts"
 import { SeededMap } from "../domain/SeededMap.ts"
 import { recordset } from "../store/Recordset.ts"
@@ -16,12 +17,12 @@ export type TimedOutcome = (typeof timedOutcomes)[number]
 /** Number of first outcomes by `outcome:class`, such as `click:7` (see `delayClass`). */
 export type DelayCounts = { readonly [outcomeAndClass: string]: number }
 
-/** A change of the counts of one variant in one segment, for the decisions of one hour. */
+/** A change of the counts of one variant in one context, for the decisions of one hour. */
 export interface LedgerEntry {
   readonly org: string
   readonly templateId: string
   readonly copyId: string
-  readonly segment: string
+  readonly context: ContextKey
   /** Start of the hour of the decision, Unix milliseconds. */
   readonly hour: number
   readonly track: Track
@@ -43,8 +44,8 @@ export class LedgerSum {
   readonly #sums = new SeededMap<string, Sum>()
 
   add(entry: LedgerEntry): void {
-    const { copyId, hour, org, segment, templateId, track } = entry
-    const key = `${org}\0${templateId}\0${copyId}\0${segment}\0${hour}\0${track}`
+    const { context, copyId, hour, org, templateId, track } = entry
+    const key = `${org}\0${templateId}\0${copyId}\0${context}\0${hour}\0${track}`
     let sum = this.#sums.get(key)
     if (sum === undefined) this.#sums.set(key, sum = { ...entry, counts: {}, delays: {} })
     add(sum.counts, entry.counts)
@@ -84,7 +85,7 @@ export const append = Effect.fnUntraced(function* (
       org_slug: entry.org,
       template_id: entry.templateId,
       copy_id: entry.copyId,
-      segment: entry.segment,
+      segment: entry.context,
       hour: entry.hour,
       track: entry.track,
       counts: counts ?? "{}",
@@ -105,7 +106,7 @@ export const append = Effect.fnUntraced(function* (
 /** A row of the ledger. */
 export interface LedgerRow {
   readonly copyId: string
-  readonly segment: string
+  readonly context: ContextKey
   readonly hour: Date
   readonly track: Track
   readonly counts: TallyCounts
@@ -118,7 +119,7 @@ export interface LedgerRow {
 export const read = (sql: SqlClient.SqlClient, org: string, template: string) =>
   Effect.map(
     sql<LedgerRow>`
-      SELECT l.copy_id, l.segment, l.hour, l.track, l.counts, l.delays FROM tally_ledger l
+      SELECT l.copy_id, l.segment AS context, l.hour, l.track, l.counts, l.delays FROM tally_ledger l
       WHERE l.org_slug = ${org} AND l.template_id = ${template}`,
     (rows) => rows.map((row) => ({ ...row, hour: row.hour.getTime() })),
   )
@@ -134,7 +135,7 @@ export const take = (
     DELETE FROM tally_ledger l WHERE l.org_slug = ${org} AND l.template_id = ${template} AND l.id = ANY(ARRAY(
       SELECT f.id FROM tally_ledger f WHERE f.org_slug = ${org} AND f.template_id = ${template}
       ORDER BY f.id LIMIT ${limit}))
-    RETURNING l.copy_id, l.segment, l.hour, l.track, l.counts, l.delays${
+    RETURNING l.copy_id, l.segment AS context, l.hour, l.track, l.counts, l.delays${
     sql.literal(isTraced ? ", l.traceparent" : "")
   }`
 

@@ -1,6 +1,6 @@
 import type { CensusDay } from "../bandit/Census.ts"
 import { Census, schemeOf } from "../bandit/Census.ts"
-import { emptyScheme } from "../bandit/Cells.ts"
+import { emptyScheme } from "../bandit/Contexts.ts"
 import { type Composition, interceptVariance } from "../bandit/Components.ts"
 import { Counts, type Valuation } from "../bandit/Counts.ts"
 import { fit } from "../bandit/Fit.ts"
@@ -169,9 +169,9 @@ class Template {
   }
 
   apply({ delays, tallies, variantDelays = [] }: Counted, now: number): void {
-    for (const { copyId, counts, segment, start } of tallies) {
+    for (const { context, copyId, counts, start } of tallies) {
       const sends = (counts.decisions ?? 0) - (counts.voided ?? 0)
-      this.counts.add(copyId, segment, bucketAt(start, now).start, sends, ...this.#amountsOf(counts))
+      this.counts.add(copyId, context, bucketAt(start, now).start, sends, ...this.#amountsOf(counts))
     }
     this.#delays.merge(delayRows(this.#weights, delays))
     for (const { copyId, day, delays } of variantDelays) {
@@ -208,7 +208,7 @@ class Template {
     if (census !== undefined) {
       const counted = new Census()
       counted.merge(census)
-      scheme = schemeOf(counted.totals(now), this.counts.cells(), scheme)
+      scheme = schemeOf(counted.totals(now), this.counts.contexts(), scheme)
     }
     if (window === undefined) scheme = withPairs(scheme, this.#model?.pairEvidence ?? [])
     const common = {

@@ -1,6 +1,6 @@
 import { Cache, Clock, Context, Duration, Effect, Exit, Layer, Schedule, type Tracer } from "effect"
 import { SqlClient } from "effect/sql"
-import { emptyScheme, schemeText } from "../bandit/Cells.ts"
+import { emptyScheme, schemeText } from "../bandit/Contexts.ts"
 import { type ModelSnapshot, priorModel } from "../bandit/Model.ts"
 import { defaultPriors } from "../bandit/Priors.ts"
 import { Cluster } from "../cluster/Cluster.ts"

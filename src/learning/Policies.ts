@@ -1,5 +1,5 @@
 import { Context, Effect, Fiber, FiberSet, Layer } from "effect"
-import { type Cell, schemeText } from "../bandit/Cells.ts"
+import { type Context as DecisionContext, type ContextKey, schemeText } from "../bandit/Contexts.ts"
 import type { ModelSnapshot } from "../bandit/Model.ts"
 import { Policy } from "../bandit/Policy.ts"
 import type { Attributes } from "../domain/Attributes.ts"
@@ -8,7 +8,7 @@ import { AttributeStatistics } from "./AttributeStatistics.ts"
 import type { LearningWindow } from "../domain/LearningWindow.ts"
 import { Learning, unlearned } from "./Learning.ts"
 import { Models } from "./Models.ts"
-import { SegmentRecorder } from "./SegmentRecorder.ts"
+import { ContextRecorder } from "./ContextRecorder.ts"
 
 /** A template as far as its policy is concerned; an object stands for one state of the template. */
 export interface Subject {
@@ -35,11 +35,11 @@ const freshPresentMillis = 5_000
 /** For how long it is used while a new one is being fitted, so that traffic does not wait. */
 const usableMillis = 120_000
 
-/** Segment recorders kept for templates that have changed since; a recorder holds up to 100 kB. */
+/** Recorders of contexts kept for templates that have changed since; a recorder holds up to 100 kB. */
 const keptRecorders = 1_000
 
 /** The attributes and the user of a request. */
-export interface RequestContext {
+interface RequestAttributes {
   readonly attrs: Attributes
   readonly userId: string | undefined
 }
@@ -72,17 +72,17 @@ export class Policies extends Context.Service<Policies, {
   /** Counts the attributes of a request, for the choice of learning attributes. */
   readonly observe: (template: Subject, attrs: Attributes, now: number) => void
   /**
-   * The segment to record with a decision: the attributes of the adaptive model, whatever the window, and more that a
-   * later model may use. `cell` is the cell of `policy` for the request; `hourOfWeek` as in `Cells.cellOf`.
+   * The key of the context to record with a decision: the attributes of the adaptive model, whatever the window, and more
+   * that a later model may use. `context` is the context of `policy` for the request; `hourOfWeek` as in `Contexts.contextOf`.
    */
-  readonly segment: (
+  readonly recordedContext: (
     template: Subject,
     policy: Policy,
-    cell: Cell,
-    request: RequestContext,
+    context: DecisionContext,
+    request: RequestAttributes,
     hourOfWeek: number,
     now: number,
-  ) => string
+  ) => ContextKey
 }>()("parlance/learning/Policies") {
   static readonly layer = Layer.effect(
     Policies,
@@ -92,8 +92,8 @@ export class Policies extends Context.Service<Policies, {
       const statistics = yield* AttributeStatistics
       const priors = new WeakMap<object, Policy>()
       const windowed = new Map<string, Map<string, Windowed>>()
-      const recorders = new Map<string, SegmentRecorder>()
-      const recorderOfSubject = new WeakMap<Subject, SegmentRecorder>()
+      const recorders = new Map<string, ContextRecorder>()
+      const recorderOfSubject = new WeakMap<Subject, ContextRecorder>()
       const background = yield* FiberSet.make<Policy>()
       const fork = yield* FiberSet.runtime(background)<never>()
       const preparing = new Map<string, Fiber.Fiber<Policy>>()
@@ -184,12 +184,12 @@ export class Policies extends Context.Service<Policies, {
         }
       })
 
-      const recorderOf = (template: Subject): SegmentRecorder => {
+      const recorderOf = (template: Subject): ContextRecorder => {
         const known = recorderOfSubject.get(template)
         if (known !== undefined) return known
         // A template that was changed is another subject and keeps its recorder. A sandbox has recorders of its own.
         const key = `${template.org.slug}/${template.id}`
-        const recorder = recorders.get(key) ?? new SegmentRecorder()
+        const recorder = recorders.get(key) ?? new ContextRecorder()
         recorders.delete(key)
         if (recorders.size >= keptRecorders) recorders.delete(recorders.keys().next().value!)
         recorders.set(key, recorder)
@@ -197,21 +197,21 @@ export class Policies extends Context.Service<Policies, {
         return recorder
       }
 
-      const segment = (
+      const recordedContext = (
         template: Subject,
         policy: Policy,
-        cell: Cell,
-        { attrs, userId }: RequestContext,
+        context: DecisionContext,
+        { attrs, userId }: RequestAttributes,
         hourOfWeek: number,
         now: number,
-      ): string => {
-        const { cells } = adaptive(template, template.org.explorationFloor, now)
-        const adaptiveCell = policy.cells === cells ? cell : cells.cellOf(attrs, hourOfWeek)
-        return recorderOf(template).segmentOf(cells, adaptiveCell, attrs, userId)
+      ): ContextKey => {
+        const { contexts } = adaptive(template, template.org.explorationFloor, now)
+        const adaptiveContext = policy.contexts === contexts ? context : contexts.contextOf(attrs, hourOfWeek)
+        return recorderOf(template).recordedContextOf(contexts, adaptiveContext, attrs, userId)
       }
 
       return Policies.of({
-        segment,
+        recordedContext,
         policy,
         isReady,
         prepare,

@@ -2,13 +2,14 @@ import * as Ledger from "../journal/Ledger.ts"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
+import type { ContextKey } from "../bandit/Contexts.ts"
 import { type Measure, measures, type Tally, type TallyCounts, type Track } from "../bandit/Tally.ts"
 import { bucketAt, dayMillis, isExpired } from "../bandit/Window.ts"
 import { SeededMap } from "../domain/SeededMap.ts"
 import { recordset } from "../store/Recordset.ts"
 import type { Counted, HourDelays, VariantDelays } from "./Engine.ts"
 import type { DelayCounts } from "../journal/Ledger.ts"
-import { segmentColumns, segmentText } from "./SegmentKey.ts"
+import { contextColumns, contextSql } from "./ContextColumns.ts"
 
 // The tables that the ledger is folded into. Only a template's actor (and a rebuild) writes them.
 
@@ -28,7 +29,7 @@ const perMeasure = <A>(valueOf: (measure: Measure) => A) =>
   Object.fromEntries(measures.map((measure) => [measure, valueOf(measure)])) as Record<Measure, A>
 
 /**
- * How a tally is added to one under the same key. A node of the previous release that rolls up a long segment drops its
+ * How a tally is added to one under the same key. A node of the previous release that rolls up a long context drops its
  * text, hence COALESCE.
  */
 const addedUp = `ON CONFLICT (org_slug, template_id, copy_id, segment, bucket_start, track) DO UPDATE SET
@@ -37,7 +38,7 @@ const addedUp = `ON CONFLICT (org_slug, template_id, copy_id, segment, bucket_st
 
 interface TallyRow extends TallyCounts {
   readonly copyId: string
-  readonly segment: string
+  readonly context: ContextKey
   readonly bucketStart: Date
   readonly track: Track
 }
@@ -69,12 +70,12 @@ export const readTallies = (
 ): Effect.Effect<ReadonlyArray<Tally>, SqlError> =>
   Effect.map(
     sql<TallyRow>`
-      SELECT t.copy_id, ${sql.literal(segmentText)} AS segment, t.bucket_start, t.track, ${sql.literal(columns)}
+      SELECT t.copy_id, ${sql.literal(contextSql)} AS context, t.bucket_start, t.track, ${sql.literal(columns)}
       FROM tallies t WHERE t.org_slug = ${org} AND t.template_id = ${template}`,
     (rows) =>
       rows.map((row) => ({
         copyId: row.copyId,
-        segment: row.segment,
+        context: row.context,
         start: row.bucketStart.getTime(),
         track: row.track,
         counts: countsOf(row),
@@ -186,9 +187,9 @@ export const addTallies = Effect.fnUntraced(function* (
       ON CONFLICT (org_slug, template_id, day, copy_id) DO UPDATE SET
         decisions = daily_decisions.decisions + EXCLUDED.decisions
     )`
-  const rows = tallies.map(({ copyId, counts, segment, start, track }) => ({
+  const rows = tallies.map(({ context, copyId, counts, start, track }) => ({
     copy_id: copyId,
-    ...segmentColumns(segment),
+    ...contextColumns(context),
     bucket_start: start,
     track,
     ...perMeasure((measure) => counts[measure] ?? 0),
@@ -248,7 +249,7 @@ export const addDelays = Effect.fnUntraced(function* (
       count = delay_tallies.count + EXCLUDED.count`
 })
 
-/** Adds up counts by variant, segment, bucket and track, and delays by hour. */
+/** Adds up counts by variant, context, bucket and track, and delays by hour. */
 export class TallySum {
   readonly #tallies = new SeededMap<string, Tally & { readonly counts: { [name: string]: number } }>()
   readonly #delays = new Map<number, { [name: string]: number }>()
@@ -256,17 +257,17 @@ export class TallySum {
 
   /** `decidedHour` is the start of the hour of the decisions, Unix milliseconds, bucketed as of `now`. */
   add(
-    at: { readonly copyId: string; readonly segment: string; readonly decidedHour: number; readonly track: Track },
+    at: { readonly copyId: string; readonly context: ContextKey; readonly decidedHour: number; readonly track: Track },
     counts: TallyCounts,
     delays: DelayCounts | undefined,
     now: number,
   ): void {
-    const { copyId, decidedHour, segment, track } = at
+    const { context, copyId, decidedHour, track } = at
     const { start } = bucketAt(decidedHour, now)
     if (!isExpired(start, now)) {
-      const key = `${copyId}\0${segment}\0${start}\0${track}`
+      const key = `${copyId}\0${context}\0${start}\0${track}`
       let tally = this.#tallies.get(key)
-      if (tally === undefined) this.#tallies.set(key, tally = { copyId, segment, start, track, counts: {} })
+      if (tally === undefined) this.#tallies.set(key, tally = { copyId, context, start, track, counts: {} })
       addCounts(tally.counts, counts)
     }
     if (delays !== undefined) {
@@ -311,9 +312,9 @@ export const fold = Effect.fnUntraced(function* (
   const rows = yield* Ledger.take(sql, org, template, { limit: foldedRows, isTraced })
   const sum = new TallySum()
   const traces = new Set<string>()
-  for (const { copyId, counts, delays, hour, segment, traceparent, track } of rows) {
+  for (const { context, copyId, counts, delays, hour, traceparent, track } of rows) {
     if (traceparent !== null && traceparent !== undefined) traces.add(traceparent)
-    sum.add({ copyId, segment, decidedHour: hour.getTime(), track }, counts, delays ?? undefined, now)
+    sum.add({ copyId, context, decidedHour: hour.getTime(), track }, counts, delays ?? undefined, now)
   }
   yield* addTallies(sql, org, template, sum.tallies(), now)
   yield* addDelays(sql, org, template, sum.delays(), sum.variantDelays(), now)

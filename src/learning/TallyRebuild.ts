@@ -38,8 +38,8 @@ export const countedTallies = Effect.fnUntraced(function* (
   now: number,
 ): Effect.fn.Return<ReadonlyArray<Tally>, SqlError> {
   const sum = new Tallies.TallySum()
-  for (const { copyId, counts, segment, start, track } of yield* Tallies.readTallies(sql, org, template)) {
-    sum.add({ copyId, segment, decidedHour: start, track }, counts, undefined, now)
+  for (const { context, copyId, counts, start, track } of yield* Tallies.readTallies(sql, org, template)) {
+    sum.add({ copyId, context, decidedHour: start, track }, counts, undefined, now)
   }
   for (const entry of yield* Ledger.read(sql, org, template)) {
     sum.add({ ...entry, decidedHour: entry.hour }, entry.counts, undefined, now)

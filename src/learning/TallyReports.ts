@@ -2,7 +2,7 @@ import { recordset } from "../store/Recordset.ts"
 import { Effect } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
 import { measures } from "../bandit/Tally.ts"
-import { segmentText } from "./SegmentKey.ts"
+import { contextSql } from "./ContextColumns.ts"
 
 // Tallies as results read them: as one text of JSON, so that many rows do not hold up the thread of requests. Each
 // function fails with `SqlError` when the store does not answer.
@@ -16,13 +16,13 @@ export interface BucketSpan {
   readonly to: Date
 }
 
-/** Counts by variant, segment and track: a JSON array of `[copyId, segment, track, counts in the order of measures]`. */
+/** Counts by variant, context and track: a JSON array of `[copyId, context, track, counts in the order of measures]`. */
 export const countsOf = (sql: SqlClient.SqlClient, org: string, template: string, { from, to }: BucketSpan) =>
   Effect.map(
     sql<{ readonly rows: string }>`
-      SELECT coalesce(json_agg(json_build_array(g.copy_id, g.segment, g.track, g.counts)), '[]')::text AS rows
+      SELECT coalesce(json_agg(json_build_array(g.copy_id, g.context, g.track, g.counts)), '[]')::text AS rows
       FROM (
-        SELECT t.copy_id, ${sql.literal(segmentText)} AS segment, t.track, ${sql.literal(sums)} AS counts
+        SELECT t.copy_id, ${sql.literal(contextSql)} AS context, t.track, ${sql.literal(sums)} AS counts
         FROM tallies t
         WHERE t.org_slug = ${org} AND t.template_id = ${template}
           AND t.bucket_start >= ${from} AND t.bucket_start < ${to}
@@ -37,26 +37,26 @@ export interface SeriesSpan extends BucketSpan {
   readonly length: number
   /** Start of a step, in Unix milliseconds. */
   readonly origin: number
-  /** Segments apart, or all added up. */
-  readonly bySegment: boolean
+  /** Contexts apart, or all added up. */
+  readonly byContext: boolean
   /** Rows at most. */
   readonly limit: number
 }
 
 /**
  * Learned counts of each variant in each step of a span: their number, and a JSON array of `[first bucket, sum of decisions ×
- * bucket, copyId, segment, decisions, voided, open, click, conversion, negative]`; times are Unix milliseconds.
+ * bucket, copyId, context, decisions, voided, open, click, conversion, negative]`; times are Unix milliseconds.
  */
 export const countsOverTime = (sql: SqlClient.SqlClient, org: string, template: string, span: SeriesSpan) => {
-  const segment: Statement.Fragment = span.bySegment ? sql.literal(segmentText) : sql`''::text`
+  const context: Statement.Fragment = span.byContext ? sql.literal(contextSql) : sql`''::text`
   return Effect.map(
     sql<{ readonly count: number; readonly rows: string }>`
-      SELECT count(*)::int AS count, coalesce(json_agg(json_build_array(g.first, g.moment, g.copy_id, g.segment,
+      SELECT count(*)::int AS count, coalesce(json_agg(json_build_array(g.first, g.moment, g.copy_id, g.context,
         g.decisions, g.voided, g.open, g.click, g.conversion, g.negative)), '[]')::text AS rows
       FROM (
         SELECT extract(epoch FROM min(t.bucket_start))::float8 * 1000 AS first,
           sum(t.decisions * extract(epoch FROM t.bucket_start)::float8) * 1000 AS moment,
-          t.copy_id, ${segment} AS segment, sum(t.decisions) AS decisions, sum(t.voided) AS voided,
+          t.copy_id, ${context} AS context, sum(t.decisions) AS decisions, sum(t.voided) AS voided,
           sum(t.open) AS open, sum(t.click) AS click, sum(t.conversion) AS conversion,
           sum(t.negative) AS negative
         FROM tallies t
@@ -65,7 +65,7 @@ export const countsOverTime = (sql: SqlClient.SqlClient, org: string, template: 
         GROUP BY date_bin(make_interval(secs => ${span.length / 1000}::float8), t.bucket_start, ${new Date(
       span.origin,
     )}),
-          t.copy_id, ${segment}
+          t.copy_id, ${context}
         LIMIT ${span.limit + 1}
       ) g`,
     ([row]) => row!,

@@ -1,6 +1,7 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
+import type { ContextKey } from "../bandit/Contexts.ts"
 import { type Measure, measures, type Tally, type Track } from "../bandit/Tally.ts"
 import { bucketAt, dayMillis, hourMillis, isExpired } from "../bandit/Window.ts"
 import { type HistoriesRebuilt, rebuildHistories } from "../sendtime/HistoryRebuild.ts"
@@ -27,7 +28,7 @@ const countedDays = 190
 export interface Difference {
   readonly templateId: string
   readonly copyId: string
-  readonly segment: string
+  readonly context: ContextKey
   readonly start: number
   readonly track: Track
   readonly measure: Measure
@@ -56,7 +57,7 @@ export interface Rebuilt {
 
 const keptDifferences = 1000
 
-const keyOf = ({ copyId, segment, start, track }: Tally) => `${copyId}\0${segment}\0${start}\0${track}`
+const keyOf = ({ context, copyId, start, track }: Tally) => `${copyId}\0${context}\0${start}\0${track}`
 
 const differencesOf = (
   templateId: string,
@@ -66,13 +67,13 @@ const differencesOf = (
   const was = new Map(counted.map((tally) => [keyOf(tally), tally]))
   const is = new Map(truth.map((tally) => [keyOf(tally), tally]))
   return [...new Set([...was.keys(), ...is.keys()])].sort().flatMap((key) => {
-    const { copyId, segment, start, track } = (is.get(key) ?? was.get(key))!
+    const { context, copyId, start, track } = (is.get(key) ?? was.get(key))!
     return measures.flatMap((measure) => {
       const before = was.get(key)?.counts[measure] ?? 0
       const after = is.get(key)?.counts[measure] ?? 0
       return before === after
         ? []
-        : [{ templateId, copyId, segment, start, track, measure, counted: before, true: after }]
+        : [{ templateId, copyId, context, start, track, measure, counted: before, true: after }]
     })
   })
 }
@@ -123,7 +124,7 @@ export class Rebuild extends Context.Service<Rebuild, {
             let sum = sums.get(ref.templateId)
             if (sum === undefined) sums.set(ref.templateId, sum = new Tallies.TallySum())
             const decidedHour = Math.floor(ref.decidedAt / hourMillis) * hourMillis
-            const at = { copyId: ref.copyId, segment: ref.segment, decidedHour }
+            const at = { copyId: ref.copyId, context: ref.segment, decidedHour }
             const timed: DelayCounts = ref.forced ? {} : Object.fromEntries(
               Object.entries(delays).map(([outcome, delayClass]) => [`${outcome}:${delayClass}`, 1]),
             )

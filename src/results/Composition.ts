@@ -1,4 +1,12 @@
-import { type Cells, cellsOf, decodeCell, encodeCell, missingValue, otherValue } from "../bandit/Cells.ts"
+import {
+  type ContextKey,
+  type Contexts,
+  contextsOf,
+  decodeContext,
+  encodeContext,
+  missingValue,
+  otherValue,
+} from "../bandit/Contexts.ts"
 import type { ComponentEffect } from "../bandit/ComponentReport.ts"
 import type { ModelSnapshot } from "../bandit/Model.ts"
 import type { ReportAnswer, ReportRequest, SharedVariant } from "../bandit/Report.ts"
@@ -16,10 +24,10 @@ import type { OutcomeCounts, TemplateResults, VariantResults, VariantStatus, Win
 
 // From counts and a model to the results of a template: the question to `report`, and the results from its answer. Pure.
 
-/** Counts of one variant in one segment over the whole window, in the order of `measures`. */
-export interface CountedSegment {
+/** Counts of one variant in one context over the whole window, in the order of `measures`. */
+export interface CountedContext {
   readonly copyId: string
-  readonly segment: string
+  readonly context: ContextKey
   readonly track: Track
   readonly counts: ReadonlyArray<number>
 }
@@ -38,7 +46,7 @@ export interface ResultsInput {
   readonly model: ModelSnapshot
   /** On all decisions, whatever window and segment the results are restricted to; undefined before the first look. */
   readonly verdict: VerdictState | undefined
-  readonly rows: ReadonlyArray<CountedSegment>
+  readonly rows: ReadonlyArray<CountedContext>
   /** Attribute values to restrict everything to; empty for no restriction. */
   readonly segment: ReadonlyMap<string, string>
   /** When the results were asked for, Unix milliseconds: the window ends here, or its offset before. */
@@ -104,7 +112,7 @@ class Tabulation {
   readonly byVariant = new Map<string, Counts>()
   decisions = 0
 
-  add({ copyId, counts, track }: CountedSegment): void {
+  add({ copyId, counts, track }: CountedContext): void {
     let mine = this.byVariant.get(copyId)
     if (mine === undefined) this.byVariant.set(copyId, mine = newCounts())
     const into = mine[track]
@@ -131,21 +139,21 @@ interface Marginal {
   readonly table: Tabulation
 }
 
-const tabulate = (cells: Cells, rows: ReadonlyArray<CountedSegment>, segment: ReadonlyMap<string, string>) => {
+const tabulate = (contexts: Contexts, rows: ReadonlyArray<CountedContext>, segment: ReadonlyMap<string, string>) => {
   const everything = new Tabulation()
   const whole = new Tabulation()
   const marginals = new Map<string, Marginal>()
   const read = new Map<string, ReadonlyMap<string, string>>()
   for (const row of rows) {
-    let values = read.get(row.segment)
-    // As the model reads it, so that counts and rates are about the same segments.
-    if (values === undefined) read.set(row.segment, values = decodeCell(cells.parse(row.segment).id))
+    let values = read.get(row.context)
+    // As the model reads it, so that counts and rates are about the same contexts.
+    if (values === undefined) read.set(row.context, values = decodeContext(contexts.parse(row.context).key))
     everything.add(row)
     if (!contains(values, segment)) continue
     whole.add(row)
     for (const [name, value] of values) {
       if (segment.has(name)) continue
-      const key = encodeCell([[name, value]])
+      const key = encodeContext([[name, value]])
       let marginal = marginals.get(key)
       if (marginal === undefined) {
         marginals.set(key, marginal = { values: new Map([...segment, [name, value]]), table: new Tabulation() })
@@ -164,11 +172,11 @@ const contains = (values: ReadonlyMap<string, string>, segment: ReadonlyMap<stri
 const byCodeUnits = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0
 
 /**
- * Whether a condition can hold in a cell. A cell knows only the attributes that are learned from, and of a rare value
+ * Whether a condition can hold in a context. A context knows only the attributes that are learned from, and of a rare value
  * only that it is rare: what it does not know is taken to hold.
  */
-const conditionIn = (cells: Cells, condition: Condition): (values: ReadonlyMap<string, string>) => boolean => {
-  const listed = cells.scheme.keys.find(({ name }) => name === condition.attribute)?.values
+const conditionIn = (contexts: Contexts, condition: Condition): (values: ReadonlyMap<string, string>) => boolean => {
+  const listed = contexts.scheme.keys.find(({ name }) => name === condition.attribute)?.values
   if (listed === undefined) return () => true
   const audience = Targeting.compile([condition])
   const known = new Map<string, boolean>()
@@ -195,20 +203,20 @@ const conditionIn = (cells: Cells, condition: Condition): (values: ReadonlyMap<s
   }
 }
 
-/** Per cell the variants that targeting leaves, where it leaves fewer than are eligible. */
+/** Per context the variants that targeting leaves, where it leaves fewer than are eligible. */
 const narrow = (
-  cells: Cells,
-  ids: Iterable<string>,
+  contexts: Contexts,
+  keys: Iterable<ContextKey>,
   { eligible, template }: ResultsInput,
 ): NonNullable<ReportRequest["narrowed"]> => {
   const targeted = template.variants
     .filter(({ id, targeting }) => eligible.has(id) && targeting.length > 0)
-    .map(({ id, targeting }) => ({ id, conditions: targeting.map((condition) => conditionIn(cells, condition)) }))
+    .map(({ id, targeting }) => ({ id, conditions: targeting.map((condition) => conditionIn(contexts, condition)) }))
   if (targeted.length === 0) return []
-  // Cells share their lists.
+  // Contexts share their lists.
   const lists = new Map<string, ReadonlyArray<string>>()
-  return Array.from(new Set(ids)).flatMap((cell) => {
-    const values = decodeCell(cells.parse(cell).id)
+  return Array.from(new Set(keys)).flatMap((context) => {
+    const values = decodeContext(contexts.parse(context).key)
     const out = targeted.filter(({ conditions }) => !conditions.every((holds) => holds(values))).map(({ id }) => id)
     if (out.length === 0) return []
     const key = out.join("\0")
@@ -217,17 +225,17 @@ const narrow = (
       const without = new Set<string>(out)
       lists.set(key, left = [...eligible].filter((id) => !without.has(id)))
     }
-    return [{ cell, eligible: left }]
+    return [{ context, eligible: left }]
   })
 }
 
-/** The cells of the traffic of the last 14 days within a segment; the segment itself where there was none. */
-const cellsIn = (
+/** The contexts of the traffic of the last 14 days within a segment; the segment itself where there was none. */
+const contextsIn = (
   model: ModelSnapshot,
   segment: ReadonlyMap<string, string>,
-): ReportRequest["groups"][number]["cells"] => {
-  const traffic = model.traffic.filter(({ cell }) => contains(decodeCell(cell), segment))
-  return traffic.length > 0 ? traffic : [{ cell: encodeCell(segment), sends: 1 }]
+): ReportRequest["groups"][number]["contexts"] => {
+  const traffic = model.traffic.filter(({ cell }) => contains(decodeContext(cell), segment))
+  return traffic.length > 0 ? traffic : [{ cell: encodeContext(segment), sends: 1 }]
 }
 
 /** Conditions that an undecided verdict does not meet. */
@@ -258,8 +266,8 @@ const iso = (millis: number): string => new Date(millis).toISOString()
 /** The question to `report`, and the function that makes the results from its answer. */
 export const prepare = (input: ResultsInput): Prepared => {
   const { eligible, floor, model, nowMillis, rows, segment, template } = input
-  const cells = cellsOf(model.scheme)
-  const { everything, marginals, whole } = tabulate(cells, rows, segment)
+  const contexts = contextsOf(model.scheme)
+  const { everything, marginals, whole } = tabulate(contexts, rows, segment)
   const authored = new Map(template.variants.map((variant) => [variant.id as string, variant]))
   const ids = [...new Set([...authored.keys(), ...whole.byVariant.keys()])].sort(byCodeUnits)
   const running = ids.filter((id) => eligible.has(id) && authored.has(id))
@@ -267,7 +275,7 @@ export const prepare = (input: ResultsInput): Prepared => {
   const parts = [...marginals].filter(([, { table }]) => table.decisions > 0)
     .sort(([a, { table: x }], [b, { table: y }]) => y.decisions - x.decisions || byCodeUnits(a, b))
     .slice(0, most)
-    .map(([name, { table, values }]) => ({ name, values, table, cells: cellsIn(model, values) }))
+    .map(([name, { table, values }]) => ({ name, values, table, contexts: contextsIn(model, values) }))
   const posteriors = new Map(model.variants.map((variant) => [variant.id, variant]))
 
   /** Maturity depends on age alone, which is taken to be the same in all segments. */
@@ -278,7 +286,7 @@ export const prepare = (input: ResultsInput): Prepared => {
   }
   const restricted = segment.size > 0
   const matured = (id: string) => restricted ? maturedIn(whole, id) : posteriors.get(id)?.maturedSends ?? 0
-  const wholeCells = restricted ? cellsIn(model, segment) : model.traffic
+  const wholeContexts = restricted ? contextsIn(model, segment) : model.traffic
 
   const weights = weightsOf(template.objective)
   const hasOutcomesIn = (counts: Float64Array) => learnedOutcomes(weights, (outcome) => of(counts, outcome)) > 0
@@ -338,9 +346,13 @@ export const prepare = (input: ResultsInput): Prepared => {
       floor,
       ids,
       eligible: running,
-      narrowed: narrow(cells, [...wholeCells, ...parts.flatMap((part) => part.cells)].map(({ cell }) => cell), input),
-      cells: wholeCells,
-      groups: parts.map(({ cells, name }) => ({ name, cells })),
+      narrowed: narrow(
+        contexts,
+        [...wholeContexts, ...parts.flatMap((part) => part.contexts)].map(({ cell }) => cell),
+        input,
+      ),
+      contexts: wholeContexts,
+      groups: parts.map(({ contexts, name }) => ({ name, contexts })),
       // Always the same, so that asking again moves no digit unless the model has moved.
       seed: 1,
     },

@@ -1,12 +1,12 @@
-import type { SegmentRates } from "./SegmentRates.ts"
+import type { ContextRates } from "./ContextRates.ts"
 
 // The gain of the policy over an even choice among the variants. Pure.
 
-/** Counts of one variant in one segment for the decisions of one stretch of time; each by its position, from 0. */
+/** Counts of one variant in one context for the decisions of one stretch of time; each by its position, from 0. */
 export interface StretchCount {
   readonly stretch: number
   readonly variant: number
-  readonly segment: number
+  readonly context: number
   /** Decisions that can have an outcome. */
   readonly trials: number
   /** The same, each counted for the share of its outcomes due at its age. */
@@ -38,53 +38,53 @@ export const worthOf = (counts: ReadonlyArray<StretchCount>): number => {
 export const stretchFactors = (
   counts: ReadonlyArray<StretchCount>,
   stretches: number,
-  rates: SegmentRates,
+  rates: ContextRates,
 ): ReadonlyArray<number> => {
   const worth = worthOf(counts)
   const had = new Float64Array(stretches)
   const due = new Float64Array(stretches)
-  for (const { exposure, segment, stretch, value, variant } of counts) {
+  for (const { exposure, context, stretch, value, variant } of counts) {
     had[stretch]! += value / worth
-    due[stretch]! += exposure * rates.of(variant, segment) / worth
+    due[stretch]! += exposure * rates.of(variant, context) / worth
   }
   return Array.from(had, (outcomes, i) => (Math.max(0, outcomes) + pull) / (due[i]! + pull))
 }
 
 /**
- * The gain over an even choice, by the model's present rates of every variant in every segment: in each stretch and segment,
+ * The gain over an even choice, by the model's present rates of every variant in every context: in each stretch and context,
  * the outcomes of the chosen variants less the outcomes of an even choice among the eligible variants. A change of the
  * base rate is therefore no gain, and showing a variant where it does well is. The interval is that of the model's
  * coefficients, the base rate's included. The model draws variants of which little is known towards the others. Undoing
  * that by their counts would overstate the gain, because the counts of a variant that was given up after bad luck are
  * biased downwards.
  *
- * `runs` says whether a variant could be chosen in a stretch, `fits` whether in a segment.
+ * `runs` says whether a variant could be chosen in a stretch, `fits` whether in a context.
  */
 export const gainOver = (
   counts: ReadonlyArray<StretchCount>,
   factors: ReadonlyArray<number>,
-  size: { readonly variants: number; readonly segments: number },
-  rates: SegmentRates,
+  size: { readonly variants: number; readonly contexts: number },
+  rates: ContextRates,
   runs: (variant: number, stretch: number) => boolean,
-  fits: (variant: number, segment: number) => boolean,
+  fits: (variant: number, context: number) => boolean,
 ): ReadonlyArray<GainSoFar> => {
   const byStretch = Map.groupBy(counts, ({ stretch }) => stretch)
   const all = Array.from({ length: size.variants }, (_, variant) => variant)
-  /** Decisions beyond an even choice so far, by variant and segment, as many as they would be in an average stretch. */
-  const moved = all.map(() => new Float64Array(size.segments))
+  /** Decisions beyond an even choice so far, by variant and context, as many as they would be in an average stretch. */
+  const moved = all.map(() => new Float64Array(size.contexts))
   let even = 0
   return factors.map((factor, stretch) => {
-    for (const [segment, there] of Map.groupBy(byStretch.get(stretch) ?? [], ({ segment }) => segment)) {
+    for (const [context, there] of Map.groupBy(byStretch.get(stretch) ?? [], ({ context }) => context)) {
       const had = new Float64Array(size.variants)
       let trials = 0
       for (const one of there) {
         had[one.variant]! += one.trials
         trials += one.trials
       }
-      const choices = all.filter((variant) => had[variant]! > 0 || (runs(variant, stretch) && fits(variant, segment)))
+      const choices = all.filter((variant) => had[variant]! > 0 || (runs(variant, stretch) && fits(variant, context)))
       for (const variant of choices) {
-        moved[variant]![segment]! += factor * (had[variant]! - trials / choices.length)
-        even += factor * rates.of(variant, segment) * trials / choices.length
+        moved[variant]![context]! += factor * (had[variant]! - trials / choices.length)
+        even += factor * rates.of(variant, context) * trials / choices.length
       }
     }
     const { mean: gained, variance } = rates.total(moved)

@@ -8,9 +8,9 @@ import type { ComposedSeries } from "./TemplateSeries.ts"
 /** Counts come as the JSON text of the store: a list of lists, in the order of the members. */
 type Unread<A, Counted extends keyof A> = Omit<A, Counted> & { readonly [name in Counted]: string }
 
-/** `rows`: copyId, segment, track, counts. */
+/** `rows`: copyId, context, track, counts. */
 export type UnreadResults = Unread<ResultsInput, "rows">
-/** `rows`: first, moment, copyId, segment, decisions, voided, open, click, conversion, negative; `delays`: hour, outcome, delayClass, count. */
+/** `rows`: first, moment, copyId, context, decisions, voided, open, click, conversion, negative; `delays`: hour, outcome, delayClass, count. */
 export type UnreadSeries = Unread<SeriesInput, "rows" | "delays">
 
 export type ResultsRequest =

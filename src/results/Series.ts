@@ -47,12 +47,12 @@ export class Series extends Context.Service<Series, {
 
       /** Counts as the worker reads them: one text, so that many of them do not hold up this thread. */
       const read = Effect.fnUntraced(function* (org: OrgSlug, template: string, from: Date, to: Date, length: number) {
-        const added = (bySegment: boolean) =>
-          countsOverTime(sql, org, template, { from, to, length, origin: monday, bySegment, limit: mostRows })
+        const added = (byContext: boolean) =>
+          countsOverTime(sql, org, template, { from, to, length, origin: monday, byContext, limit: mostRows })
         const apart = yield* added(true)
         return apart.count <= mostRows
-          ? { rows: apart.rows, bySegment: true }
-          : { rows: (yield* added(false)).rows, bySegment: false }
+          ? { rows: apart.rows, byContext: true }
+          : { rows: (yield* added(false)).rows, byContext: false }
       }, Effect.orDie)
 
       const readDelays = (org: OrgSlug, template: string) => Effect.orDie(delayRows(sql, org, template))
@@ -79,7 +79,7 @@ export class Series extends Context.Service<Series, {
         const oldest = Math.max(from, model.firstSendAt ?? now)
         const [step, length] = steps.find(([, length]) => (Math.min(now, to) - oldest) / length <= mostPoints) ??
           steps[2]
-        const { bySegment, rows } = yield* read(
+        const { byContext, rows } = yield* read(
           org,
           template.id,
           new Date(firstBucketFrom(from, now)),
@@ -96,7 +96,7 @@ export class Series extends Context.Service<Series, {
           step,
           length,
           rows,
-          bySegment,
+          byContext,
           delays: yield* readDelays(org, template.id),
           zone: templateCache.template(org, template.id)?.org.timeZone ?? "UTC",
         })

@@ -1,4 +1,4 @@
-import { cellsOf, decodeCell } from "../bandit/Cells.ts"
+import { type ContextKey, contextsOf, decodeContext } from "../bandit/Contexts.ts"
 import { delayCurve, delayEdges, type DelayRow, Delays, delaySpan, maturity } from "../bandit/Maturity.ts"
 import type { ModelSnapshot } from "../bandit/Model.ts"
 import { bucketAgeHours, bucketAt, dayMillis, hourMillis, windowBounds } from "../bandit/Window.ts"
@@ -6,7 +6,7 @@ import * as Clocks from "../sendtime/Clocks.ts"
 import { learnedOutcomes, type ValuedOutcome, valuedOutcomes, weightsOf } from "../domain/ObjectiveWeights.ts"
 import type { Objective } from "../domain/Template.ts"
 import { gainOver, stretchFactors, worthOf } from "./Gain.ts"
-import { SegmentRates } from "./SegmentRates.ts"
+import { ContextRates } from "./ContextRates.ts"
 import { intervalOf, meanOf, probabilitiesOfBest, Standing } from "./Standing.ts"
 import type { ComposedSeries } from "./TemplateSeries.ts"
 
@@ -18,13 +18,13 @@ const mostVariants = 20
 /** From here on a stretch is complete. */
 const completeFrom = 0.95
 
-/** Counts of a variant in a segment in one stretch of time. */
+/** Counts of a variant in a context in one stretch of time. */
 export interface CountedStretch {
   /** Start of the first bucket, and sum over decisions of those of their buckets. Unix milliseconds. */
   readonly first: number
   readonly moment: number
   readonly copyId: string
-  readonly segment: string
+  readonly context: ContextKey
   readonly decisions: number
   readonly voided: number
   readonly open: number
@@ -56,8 +56,8 @@ export interface SeriesInput {
   readonly step: ComposedSeries["step"]
   readonly length: number
   readonly rows: ReadonlyArray<CountedStretch>
-  /** Whether the rows tell segments apart. */
-  readonly bySegment: boolean
+  /** Whether the rows tell contexts apart. */
+  readonly byContext: boolean
   readonly delays: ReadonlyArray<DelayedOutcomes>
   /** The organization's time zone. */
   readonly zone: string
@@ -82,21 +82,21 @@ const stretchOf = (start: number, length: number, now: number): readonly [number
 /** How the variants of a template did over time. */
 export const composeSeries = (input: SeriesInput): ComposedSeries => {
   // Long: each step adds arrays that most later steps read, so separate functions would pass a dozen of them around.
-  const { bySegment, delays, length, model, now, objective, segment: asked, step, template, zone } = input
+  const { byContext, delays, length, model, now, objective, segment: asked, step, template, zone } = input
   const { from, to } = windowBounds(model.window, now)
-  const cells = cellsOf(model.scheme)
-  const segments = new Map<string, string>()
+  const contexts = contextsOf(model.scheme)
+  const keys = new Map<ContextKey, ContextKey>()
   const rows = input.rows.flatMap((row) => {
-    // As the model reads it, so that few segments with many decisions are compared.
-    let segment = segments.get(row.segment)
-    if (segment === undefined) segments.set(row.segment, segment = cells.parse(row.segment).id)
+    // As the model reads it, so that few contexts with many decisions are compared.
+    let context = keys.get(row.context)
+    if (context === undefined) keys.set(row.context, context = contexts.parse(row.context).key)
     if (asked.size > 0) {
-      const values = decodeCell(segment)
+      const values = decodeContext(context)
       for (const [name, value] of asked) if (values.get(name) !== value) return []
     }
     return [{
       ...row,
-      segment,
+      context,
       start: row.first,
       sentAt: row.decisions > 0 ? row.moment / row.decisions : row.first,
     }]
@@ -144,13 +144,13 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
         seen[variant]!.from = Math.min(seen[variant]!.from, stretch)
         seen[variant]!.to = Math.max(seen[variant]!.to, stretch)
       }
-      let segment = places.get(row.segment)
-      if (segment === undefined) places.set(row.segment, segment = places.size)
+      let context = places.get(row.context)
+      if (context === undefined) places.set(row.context, context = places.size)
       const trials = row.decisions - row.voided
       return {
         stretch,
         variant,
-        segment,
+        context,
         trials,
         exposure: trials * maturityOf(row.sentAt),
         value: valueOf(row, 1),
@@ -158,10 +158,10 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
       }
     })
   )
-  const chosen = new Set(counts.filter(({ trials }) => trials > 0).map((one) => `${one.variant}/${one.segment}`))
+  const chosen = new Set(counts.filter(({ trials }) => trials > 0).map((one) => `${one.variant}/${one.context}`))
   const targeted = new Set(input.targeted.map((id) => place.get(id)))
-  const size = { variants: ids.length, segments: places.size }
-  const rates = new SegmentRates(model, ids, [...places.keys()])
+  const size = { variants: ids.length, contexts: places.size }
+  const rates = new ContextRates(model, ids, [...places.keys()])
   const factors = stretchFactors(counts, ordered.length, rates)
   const gains = gainOver(
     counts,
@@ -170,17 +170,17 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
     rates,
     (variant, stretch) => seen[variant]!.from <= stretch && stretch <= seen[variant]!.to,
     // Where a targeted variant was never chosen, it is taken not to have been eligible.
-    (variant, segment) => !targeted.has(variant) || chosen.has(`${variant}/${segment}`),
+    (variant, context) => !targeted.has(variant) || chosen.has(`${variant}/${context}`),
   )
 
   // Rates up to each stretch; older outcomes fade with the half-life of the model.
   const halfLife = model.window.mode === "adaptive" ? model.window.halfLifeDays : null
   const traffic = new Map(model.traffic.map(({ cell, sends }) => [cell, sends]))
-  const weights = Array.from(places.keys(), (segment) => traffic.get(segment) ?? 0)
+  const weights = Array.from(places.keys(), (context) => traffic.get(context) ?? 0)
   const worth = worthOf(counts)
   const standing = () => new Standing(rates, ids.length, weights, worth)
-  const addTo = (to: Standing, { exposure, segment, stretch, value, variant }: typeof counts[0]) =>
-    to.add(variant, value, exposure * factors[stretch]! * rates.of(variant, segment))
+  const addTo = (to: Standing, { context, exposure, stretch, value, variant }: typeof counts[0]) =>
+    to.add(variant, value, exposure * factors[stretch]! * rates.of(variant, context))
   /** Goes through the stretches, in which earlier outcomes fade, and returns the rates at the end of each. */
   const through = function* () {
     const state = standing()
@@ -241,7 +241,7 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
     step,
     variants: ids,
     left_out: totals.size - ids.length,
-    by_segment: bySegment,
+    by_segment: byContext,
     points,
     hours: hoursOfWeek(delays, zone),
   }

@@ -1,5 +1,5 @@
 import { lgamma } from "../bandit/Gamma.ts"
-import type { SegmentRates } from "./SegmentRates.ts"
+import type { ContextRates } from "./ContextRates.ts"
 
 // Rates by counts: posteriors of a gamma distribution, and the probability that one of several is the best. Pure.
 
@@ -79,18 +79,18 @@ const priorOutcomes = 4
 
 /**
  * The rates of variants as counts come in. Counts are held against what the model of now expects of the same decisions, in
- * the same segments and stretches: so that a variant which was shown to those who click more, or on better days, gets no
- * credit for that. A rate is that among all segments by their traffic. Once everything has been added it is about as sure
+ * the same contexts and stretches: so that a variant which was shown to those who click more, or on better days, gets no
+ * credit for that. A rate is that among all contexts by their traffic. Once everything has been added it is about as sure
  * as the model's; what was known before is as much less sure as there were fewer outcomes.
  */
 export class Standing {
   readonly #had: Float64Array
   readonly #due: Float64Array
-  readonly #standard: ReadonlyArray<ReturnType<SegmentRates["sum"]>>
+  readonly #standard: ReadonlyArray<ReturnType<ContextRates["sum"]>>
   readonly #worth: number
 
-  /** `weights`: traffic by segment, of any positive scale. `worth`: of one outcome. */
-  constructor(rates: SegmentRates, variants: number, weights: ReadonlyArray<number>, worth: number) {
+  /** `weights`: traffic by context, of any positive scale. `worth`: of one outcome. */
+  constructor(rates: ContextRates, variants: number, weights: ReadonlyArray<number>, worth: number) {
     const all = weights.reduce((sum, weight) => sum + weight, 0)
     const shares = weights.map((weight) => all > 0 ? weight / all : 1 / weights.length)
     this.#standard = Array.from({ length: variants }, (_, variant) => rates.sum(variant, shares))

@@ -2,20 +2,20 @@ import "../runtime/leakGuard.ts"
 import { report } from "../bandit/Report.ts"
 import * as Json from "../domain/Json.ts"
 import { answerAsWorker } from "../learning/WorkerThread.ts"
-import { type CountedSegment, prepare } from "./Composition.ts"
+import { type CountedContext, prepare } from "./Composition.ts"
 import type { ResultsRequest } from "./ResultsWorker.ts"
 import { composeSeries, type CountedStretch, type DelayedOutcomes } from "./SeriesComposition.ts"
 
 type Read<A> = ReadonlyArray<A>
 
-type SegmentRow = readonly [copyId: string, segment: string, track: CountedSegment["track"], counts: Read<number>]
-const segmentOf = ([copyId, segment, track, counts]: SegmentRow): CountedSegment => ({ copyId, segment, track, counts })
+type ContextRow = readonly [copyId: string, context: string, track: CountedContext["track"], counts: Read<number>]
+const contextOf = ([copyId, context, track, counts]: ContextRow): CountedContext => ({ copyId, context, track, counts })
 
 type StretchRow = readonly [number, number, string, string, number, number, number, number, number, number]
 
 const stretchOf = (
-  [first, moment, copyId, segment, decisions, voided, open, click, conversion, negative]: StretchRow,
-): CountedStretch => ({ first, moment, copyId, segment, decisions, voided, open, click, conversion, negative })
+  [first, moment, copyId, context, decisions, voided, open, click, conversion, negative]: StretchRow,
+): CountedStretch => ({ first, moment, copyId, context, decisions, voided, open, click, conversion, negative })
 
 type DelayRow = readonly [hour: number, outcome: string, delayClass: number, count: number]
 const delayOf = ([hour, outcome, delayClass, count]: DelayRow): DelayedOutcomes => ({
@@ -31,7 +31,7 @@ answerAsWorker((request: ResultsRequest): unknown => {
       const { rows, ...input } = request.input
       const { compose, request: asked } = prepare({
         ...input,
-        rows: (Json.parseStored(rows) as Array<SegmentRow>).map(segmentOf),
+        rows: (Json.parseStored(rows) as Array<ContextRow>).map(contextOf),
       })
       return compose(report(asked))
     }

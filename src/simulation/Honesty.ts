@@ -5,7 +5,7 @@ import { dayMillis } from "../bandit/Window.ts"
 import { peopleGroups } from "../bandit/Holdout.ts"
 import { CopyId, TemplateId } from "../domain/Ids.ts"
 import { weightsOf } from "../domain/ObjectiveWeights.ts"
-import { type CountedSegment, prepare } from "../results/Composition.ts"
+import { type CountedContext, prepare } from "../results/Composition.ts"
 import { propensityGain } from "../results/PropensityGain.ts"
 import { composeSeries } from "../results/SeriesComposition.ts"
 import type { TemplateResults } from "../results/TemplateResults.ts"
@@ -133,10 +133,10 @@ export const coverage = (all: ReadonlyArray<Checked>): number => all.filter(cove
 
 /** The results of what is known, composed as a request for them is answered. */
 const resultsOf = ({ counts, model }: Knowledge, arms: ReadonlyArray<string>, now: number): TemplateResults => {
-  const rows = counts.series().map(({ cell, clicks, sends, variant }): CountedSegment => {
+  const rows = counts.series().map(({ context, clicks, sends, variant }): CountedContext => {
     const sum = (numbers: ReadonlyArray<number>) => numbers.reduce((all, one) => all + one, 0)
     const counted = { decisions: sum(sends), click: sum(clicks) } as { readonly [measure: string]: number }
-    return { copyId: variant, segment: cell, track: "learned", counts: measures.map((name) => counted[name] ?? 0) }
+    return { copyId: variant, context, track: "learned", counts: measures.map((name) => counted[name] ?? 0) }
   })
   const { compose, request } = prepare({
     template: {
@@ -166,12 +166,12 @@ const seriesOf = ({ counts, delays, model }: Knowledge, now: number): ComposedSe
     now,
     step: "day",
     length: dayMillis,
-    rows: counts.series().flatMap(({ cell, clicks, sends, starts, variant }) =>
+    rows: counts.series().flatMap(({ context, clicks, sends, starts, variant }) =>
       starts.map((start, i) => ({
         first: start,
         moment: start * sends[i]!,
         copyId: variant,
-        segment: cell,
+        context,
         decisions: sends[i]!,
         voided: 0,
         open: 0,
@@ -180,7 +180,7 @@ const seriesOf = ({ counts, delays, model }: Knowledge, now: number): ComposedSe
         negative: 0,
       }))
     ),
-    bySegment: true,
+    byContext: true,
     delays: delays.rows().flatMap(([hour, classes]) =>
       classes.map((count, delayClass) => ({ hour, outcome: "click", delayClass, count }))
     ),
@@ -232,7 +232,7 @@ const checkRates = (
 /** Lets the product decide in a world of the setting, looks at the results once a day, and holds the last against the truth. */
 export const honestyRun = (setting: Setting, seed: number, refitHours = 3): HonestyRun => {
   const world = honestyWorld(setting, seed)
-  const { arms, at, clickChance, contextOf, contexts, delayHours } = world
+  const { arms, at, clickChance, requestOf, requests, delayHours } = world
   const end = worldStart + setting.days * dayMillis
   const truth = new Truth(arms.length, end - 14 * dayMillis)
   const evenSplits = new EvenSplits()
@@ -247,7 +247,7 @@ export const honestyRun = (setting: Setting, seed: number, refitHours = 3): Hone
   }
   run(world, policy, seed, (decision, arm, rates, propensity) => {
     while (at[decision]! >= worldStart + (looks.length + 1) * dayMillis) look(at[decision]!)
-    truth.add(at[decision]!, contexts[contextOf[decision]!]!.attrs.get("tier")?.[0], arm, rates)
+    truth.add(at[decision]!, requests[requestOf[decision]!]!.attrs.get("tier")?.[0], arm, rates)
     if (at[decision]! >= settledUntil) return
     const hasClicked = clickChance[decision]! < rates[arm]! && delayHours[decision]! <= 96
     evenSplits.add(decision % peopleGroups, 1 / (arms.length * propensity), hasClicked)

@@ -1,6 +1,6 @@
 import type { Composition } from "../bandit/Components.ts"
 import { chance } from "./Chance.ts"
-import type { Context, Eligible } from "./World.ts"
+import type { Eligible, SimulatedRequest } from "./World.ts"
 
 /**
  * Something that chooses among variants and learns from what comes of it. Times in Unix milliseconds; calls come in the
@@ -11,11 +11,11 @@ export interface Learner {
    * With which probability each eligible variant is chosen, in the order of `eligible.arms`. Sums to 1. The array is the
    * learner's own and may change with the next call.
    */
-  readonly weights: (context: Context, eligible: Eligible, now: number) => Float64Array
+  readonly weights: (request: SimulatedRequest, eligible: Eligible, now: number) => Float64Array
   /** A message with this variant was sent. */
-  readonly sent: (context: Context, arm: number, now: number) => void
+  readonly sent: (request: SimulatedRequest, arm: number, now: number) => void
   /** The outcome of a message came at `now`: 1 for a click, for other objectives any number. Messages without send nothing. */
-  readonly observe: (context: Context, arm: number, sentAt: number, now: number, outcome: number) => void
+  readonly observe: (request: SimulatedRequest, arm: number, sentAt: number, now: number, outcome: number) => void
 }
 
 /** What a learner is made for. */
@@ -54,13 +54,13 @@ class Tallies {
     return (arms.length === this.arms ? this.#weights : this.#weights.subarray(0, arms.length)).fill(rest)
   }
 
-  readonly sent = (context: Context, arm: number) => {
-    const at = context.template * this.arms + arm
+  readonly sent = (request: SimulatedRequest, arm: number) => {
+    const at = request.template * this.arms + arm
     this.sends[at] = this.sends[at]! + 1
   }
 
-  readonly observe = (context: Context, arm: number, _sentAt: number, _now: number, outcome: number) => {
-    const at = context.template * this.arms + arm
+  readonly observe = (request: SimulatedRequest, arm: number, _sentAt: number, _now: number, outcome: number) => {
+    const at = request.template * this.arms + arm
     this.outcomes[at] = this.outcomes[at]! + outcome
   }
 }

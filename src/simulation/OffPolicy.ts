@@ -1,9 +1,9 @@
-import { type Attributes, decodeCell } from "../bandit/Cells.ts"
+import { type Attributes, decodeContext } from "../bandit/Contexts.ts"
 import { delayCurve, delayEdges, Delays, maturity } from "../bandit/Maturity.ts"
 import { eligibleSet } from "../bandit/Policy.ts"
 import { hourMillis } from "../bandit/Window.ts"
 import type { Learner, Policy } from "./Learners.ts"
-import type { Context, Eligible } from "./World.ts"
+import type { Eligible, SimulatedRequest } from "./World.ts"
 
 /**
  * Effective samples below this support no statement: from 200 on, intervals held the truth in 85 to 89 % of the logs that
@@ -23,8 +23,8 @@ const pseudoOutcomes = 10
 /** One decision as it was logged. Times in Unix milliseconds. */
 export interface LoggedDecision {
   readonly at: number
-  /** Canonical id of the attribute values, see `encodeCell`. */
-  readonly cell: string
+  /** Canonical id of the attribute values, see `encodeContext`. */
+  readonly context: string
   readonly copyId: string
   /** With which probability it was chosen, in (0, 1]. */
   readonly propensity: number
@@ -163,7 +163,7 @@ class Replay {
   readonly #log: ReadonlyArray<LoggedDecision>
   readonly #learner: Learner
   readonly #armOf: ReadonlyMap<string, number>
-  readonly #contexts = new Map<string, Context>()
+  readonly #requests = new Map<string, SimulatedRequest>()
   readonly #eligible = new Map<string, Eligible>()
   /** Numbers of the decisions with an outcome, by its time. */
   readonly #arrivals: ReadonlyArray<number>
@@ -192,17 +192,17 @@ class Replay {
    * foretold of the learner's choice, and of the variant that was chosen.
    */
   step(i: number): { readonly chosen: number; readonly expected: number; readonly forecast: number } {
-    const { at, cell, copyId, outcome, weights: loggedWeights } = this.#log[i]!
+    const { at, context, copyId, outcome, weights: loggedWeights } = this.#log[i]!
     const learner = this.#learner
     for (; this.#arrived < this.#arrivals.length; this.#arrived++) {
       const past = this.#arrivals[this.#arrived]!
       if (past >= i || knownAt(this.#log[past]!) > at) break
-      const { at: sentAt, cell, copyId, outcome } = this.#log[past]!
-      learner.observe(this.#context(cell), this.#armOf.get(copyId)!, sentAt, knownAt(this.#log[past]!), outcome)
+      const { at: sentAt, context, copyId, outcome } = this.#log[past]!
+      learner.observe(this.#request(context), this.#armOf.get(copyId)!, sentAt, knownAt(this.#log[past]!), outcome)
     }
-    const context = this.#context(cell)
+    const request = this.#request(context)
     const eligible = this.#eligibleSet(loggedWeights)
-    const weights = learner.weights(context, eligible, at)
+    const weights = learner.weights(request, eligible, at)
     const arm = this.#armOf.get(copyId)!
     let chosen = 0
     let expected = 0
@@ -215,7 +215,7 @@ class Replay {
         forecast = foretold
       }
     })
-    learner.sent(context, arm, at)
+    learner.sent(request, arm, at)
     this.#outcomes[arm] = this.#outcomes[arm]! + outcome
     this.#sends[arm] = this.#sends[arm]! + 1
     this.#outcomeSum += outcome
@@ -229,13 +229,13 @@ class Replay {
     return (this.#outcomes[arm]! + weight * mean) / (this.#sends[arm]! + weight)
   }
 
-  #context(cell: string): Context {
-    let context = this.#contexts.get(cell)
-    if (context === undefined) {
-      const attrs: Attributes = new Map([...decodeCell(cell)].map(([name, value]) => [name, [value]]))
-      this.#contexts.set(cell, context = { template: 0, attrs })
+  #request(context: string): SimulatedRequest {
+    let request = this.#requests.get(context)
+    if (request === undefined) {
+      const attrs: Attributes = new Map([...decodeContext(context)].map(([name, value]) => [name, [value]]))
+      this.#requests.set(context, request = { template: 0, attrs })
     }
-    return context
+    return request
   }
 
   #eligibleSet(weights: Readonly<Record<string, number>>): Eligible {

@@ -1,5 +1,5 @@
 import type { LearningWindow } from "../domain/LearningWindow.ts"
-import { type AttributeScheme, emptyScheme } from "../bandit/Cells.ts"
+import { type AttributeScheme, emptyScheme } from "../bandit/Contexts.ts"
 import { Census, schemeOf } from "../bandit/Census.ts"
 import type { Composition } from "../bandit/Components.ts"
 import { anyValues, Counts } from "../bandit/Counts.ts"
@@ -15,7 +15,7 @@ import { type Contribution, contributionOf, organizationPriors } from "../bandit
 import { bucketAt, dayMillis, hourMillis } from "../bandit/Window.ts"
 import { judgeDays, windowOf, withVerdict } from "../learning/Engine.ts"
 import type { Learner, Policy, Setting } from "./Learners.ts"
-import type { Context, Eligible } from "./World.ts"
+import type { Eligible, SimulatedRequest } from "./World.ts"
 
 /** For so many days the learning attributes are looked for every hour, then once a day. */
 const schemeDays = 3
@@ -52,7 +52,7 @@ interface Learned {
   scheme: AttributeScheme
   model: ModelSnapshot
   choices: Choices
-  /** The first choices under each scheme and since when, so that a click goes to the cell its send was counted in. */
+  /** The first choices under each scheme and since when, so that a click goes to the context its send was counted in. */
   readonly readings: Array<{ readonly from: number; readonly choices: Choices }>
   /** Ids that could be served at the last decision. */
   active: ReadonlySet<string>
@@ -102,14 +102,14 @@ export class Product implements Learner {
     this.#window = options.window
   }
 
-  weights(context: Context, eligible: Eligible, now: number): Float64Array {
-    const template = this.#template(context.template, now)
+  weights(request: SimulatedRequest, eligible: Eligible, now: number): Float64Array {
+    const template = this.#template(request.template, now)
     if (template.active.size !== eligible.set.ids.length || eligible.set.ids.some((id) => !template.active.has(id))) {
       template.active = new Set(eligible.set.ids)
     }
     this.#bringUpToDate(template, now)
     const { choices } = template
-    return choices.choice(choices.cellOf(context.attrs, hourOfWeek(now)), eligible.set).weights
+    return choices.choice(choices.contextOf(request.attrs, hourOfWeek(now)), eligible.set).weights
   }
 
   /** What is known of a template now; the template is fitted first, as it is when results are asked for. */
@@ -120,26 +120,26 @@ export class Product implements Learner {
     return { model, counts, delays }
   }
 
-  sent(context: Context, arm: number, now: number): void {
-    const template = this.#template(context.template, now)
-    template.census.add(context.attrs, now)
-    this.#count(template, context, arm, now, now, 1, 0)
+  sent(request: SimulatedRequest, arm: number, now: number): void {
+    const template = this.#template(request.template, now)
+    template.census.add(request.attrs, now)
+    this.#count(template, request, arm, now, now, 1, 0)
   }
 
-  observe(context: Context, arm: number, sentAt: number, now: number, outcome: number): void {
-    const template = this.#template(context.template, now)
+  observe(request: SimulatedRequest, arm: number, sentAt: number, now: number, outcome: number): void {
+    const template = this.#template(request.template, now)
     const delay = (now - sentAt) / hourMillis
     template.delays.add(sentAt, delay)
     let own = template.variantDelays.get(this.#arms[arm]!)
     if (own === undefined) template.variantDelays.set(this.#arms[arm]!, own = new Delays())
     // By the day, as the service counts them.
     own.add(Math.floor(sentAt / dayMillis) * dayMillis + dayMillis - hourMillis, delay)
-    this.#count(template, context, arm, sentAt, now, 0, outcome)
+    this.#count(template, request, arm, sentAt, now, 0, outcome)
   }
 
   #count(
     template: Learned,
-    context: Context,
+    request: SimulatedRequest,
     arm: number,
     sentAt: number,
     now: number,
@@ -147,8 +147,8 @@ export class Product implements Learner {
     outcome: number,
   ): void {
     const { choices } = template.readings.findLast(({ from }) => from <= sentAt)!
-    const cell = choices.cellOf(context.attrs, hourOfWeek(sentAt))
-    template.counts.add(this.#arms[arm]!, cell.id, bucketAt(sentAt, now).start, sends, outcome, outcome ** 2)
+    const context = choices.contextOf(request.attrs, hourOfWeek(sentAt))
+    template.counts.add(this.#arms[arm]!, context.key, bucketAt(sentAt, now).start, sends, outcome, outcome ** 2)
     template.dirty = true
   }
 
@@ -195,7 +195,7 @@ export class Product implements Learner {
     const hour = Math.floor(now / hourMillis)
     // The service looks every hour; here users do not change their ways, so that what is found in the first days stays.
     if (day !== template.day || (hour !== template.hour && day <= template.firstDay + schemeDays)) {
-      template.scheme = schemeOf(template.census.totals(now), template.counts.cells(), template.scheme)
+      template.scheme = schemeOf(template.census.totals(now), template.counts.contexts(), template.scheme)
     }
     if (this.#pairs) template.scheme = withPairs(template.scheme, template.model.pairEvidence ?? [])
     const isNewHour = hour !== template.hour

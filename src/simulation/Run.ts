@@ -73,7 +73,7 @@ export type Watch = (decision: number, arm: number, rates: Float64Array, propens
  * the same outcome.
  */
 export const run = (world: World, policy: Policy, seed: number, watch?: Watch): Outcome => {
-  const { arms, at, contextOf, contexts, decisions, delayHours, eligible, eligibleOf } = world
+  const { arms, at, requestOf, requests, decisions, delayHours, eligible, eligibleOf } = world
   const learner = policy.make({
     arms,
     composition: world.composition,
@@ -89,11 +89,11 @@ export const run = (world: World, policy: Policy, seed: number, watch?: Watch): 
     while (arrivals.next <= now) {
       const time = arrivals.next
       const decision = arrivals.take()
-      learner.observe(contexts[contextOf[decision]!]!, chosen[decision]!, at[decision]!, time, world.worth)
+      learner.observe(requests[requestOf[decision]!]!, chosen[decision]!, at[decision]!, time, world.worth)
     }
-    const context = contexts[contextOf[i]!]!
+    const request = requests[requestOf[i]!]!
     const there = eligible[eligibleOf[i]!]!
-    const weights = learner.weights(context, there, now)
+    const weights = learner.weights(request, there, now)
     world.rates(i, rates)
     let reward = 0
     let even = 0
@@ -111,7 +111,7 @@ export const run = (world: World, policy: Policy, seed: number, watch?: Watch): 
     const place = sample(weights, world.choiceChance[i]!)
     const arm = there.arms[place]!
     chosen[i] = arm
-    learner.sent(context, arm, now)
+    learner.sent(request, arm, now)
     watch?.(i, arm, rates, weights[place]!)
     if (world.clickChance[i]! < rates[arm]!) {
       arrivals.add(now + delayHours[i]! * (world.slower?.[arm] ?? 1) * hourMillis, i)

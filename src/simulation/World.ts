@@ -1,4 +1,4 @@
-import type { Attributes } from "../bandit/Cells.ts"
+import type { Attributes } from "../bandit/Contexts.ts"
 import type { Composition } from "../bandit/Components.ts"
 import { type EligibleSet, eligibleSet } from "../bandit/Policy.ts"
 import { dayMillis } from "../bandit/Window.ts"
@@ -14,7 +14,7 @@ const longestDelay = 336
 const largestRate = 0.95
 
 /** What a learner is told of a decision, besides the time. */
-export interface Context {
+export interface SimulatedRequest {
   /** Number of the template, from 0. */
   readonly template: number
   readonly attrs: Attributes
@@ -42,9 +42,9 @@ export interface World {
   readonly decisions: number
   /** Unix milliseconds, ascending. */
   readonly at: Float64Array
-  readonly contexts: ReadonlyArray<Context>
-  /** Per decision the number of its context. */
-  readonly contextOf: Int32Array
+  readonly requests: ReadonlyArray<SimulatedRequest>
+  /** Per decision the number of its request. */
+  readonly requestOf: Int32Array
   readonly eligible: ReadonlyArray<Eligible>
   /** Per decision the number of its eligible set. */
   readonly eligibleOf: Int32Array
@@ -120,8 +120,8 @@ export const makeWorld = (plan: WorldPlan): World => {
   const wholeDays = Math.ceil(days)
   const dayLog = Float64Array.from({ length: wholeDays * count }, (_, i) => byDay(Math.floor(i / count), i % count))
 
-  const contexts = Array.from({ length: templates }, (_, template) =>
-    combinations.map((values): Context => ({
+  const requests = Array.from({ length: templates }, (_, template) =>
+    combinations.map((values): SimulatedRequest => ({
       template,
       attrs: new Map(attributes.map(({ name, values: named }, j) => [name, [named[values[j]!]![0]]])),
     }))).flat()
@@ -151,7 +151,7 @@ export const makeWorld = (plan: WorldPlan): World => {
   const changes = [...new Set(arms.flatMap((_, arm) => plan.lifetimes?.(arm) ?? []))].sort((a, b) => a - b)
 
   const at = Float64Array.from({ length: sends }, () => worldStart + users.uniform() * days * dayMillis).sort()
-  const contextOf = new Int32Array(sends)
+  const requestOf = new Int32Array(sends)
   const eligibleOf = new Int32Array(sends)
   const choiceChance = new Float64Array(sends)
   const clickChance = new Float64Array(sends)
@@ -170,7 +170,7 @@ export const makeWorld = (plan: WorldPlan): World => {
       combination = combination * shares.length + (value < 0 ? shares.length - 1 : value)
     }
     const template = Math.min(templates - 1, Math.floor(age / dayMillis / days * templates))
-    contextOf[i] = template * combinations.length + combination
+    requestOf[i] = template * combinations.length + combination
     eligibleOf[i] = set
     choiceChance[i] = users.uniform()
     clickChance[i] = users.uniform()
@@ -188,8 +188,8 @@ export const makeWorld = (plan: WorldPlan): World => {
     slower: plan.slower?.(chance(seedOf(plan.seed, `${plan.name} rates`))),
     decisions: sends,
     at,
-    contexts,
-    contextOf,
+    requests,
+    requestOf,
     eligible,
     eligibleOf,
     choiceChance,
@@ -198,7 +198,7 @@ export const makeWorld = (plan: WorldPlan): World => {
     worth: plan.worth ?? 1,
     rates: (decision, out) => {
       const day = Math.min(wholeDays - 1, Math.floor((at[decision]! - worldStart) / dayMillis))
-      const row = contextOf[decision]! % combinations.length * count
+      const row = requestOf[decision]! % combinations.length * count
       for (let arm = 0; arm < count; arm++) {
         out[arm] = Math.min(largestRate, Math.exp(valuesLog[row + arm]! + dayLog[day * count + arm]!))
       }

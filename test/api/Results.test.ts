@@ -1,6 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { encodeCell } from "../../src/bandit/Cells.ts"
+import { encodeContext } from "../../src/bandit/Contexts.ts"
 import { AttributeStatistics } from "../../src/learning/AttributeStatistics.ts"
 import { org, receive } from "../intake/support.ts"
 import { day, hour, makeTemplate, plant, settle, suiteOnServer } from "../learning/support.ts"
@@ -9,7 +9,7 @@ import { assertProblem, type Json, pointersOf, read } from "./harness.ts"
 import { decide } from "../intake/support.ts"
 import { Templates } from "../../src/templates/Templates.ts"
 
-const segment = (plan: string) => encodeCell([["daypart", "morning"], ["plan", plan], ["weekend", "weekday"]])
+const segment = (plan: string) => encodeContext([["daypart", "morning"], ["plan", plan], ["weekend", "weekday"]])
 
 /** Has requests of a template carry `plan`, so that it is learned from. */
 const withPlans = (slug: string) =>

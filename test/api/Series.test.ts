@@ -1,13 +1,13 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { encodeCell } from "../../src/bandit/Cells.ts"
+import { encodeContext } from "../../src/bandit/Contexts.ts"
 import { Settling } from "../../src/sendtime/Settling.ts"
 import { day, makeTemplate, plant, settle, suiteOnServer } from "../learning/support.ts"
 import { makeOrganization } from "../support/service.ts"
 import { type Json } from "./harness.ts"
 
-const segment = encodeCell([["daypart", "morning"], ["weekend", "weekday"]])
+const segment = encodeContext([["daypart", "morning"], ["weekend", "weekday"]])
 const sum = (numbers: ReadonlyArray<number>) => numbers.reduce((all, one) => all + one, 0)
 
 suiteOnServer("The series of a template", (server) => {

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Census, schemeOf } from "../../src/bandit/Census.ts"
-import { emptyScheme, encodeCell } from "../../src/bandit/Cells.ts"
+import { emptyScheme, encodeContext } from "../../src/bandit/Contexts.ts"
 import { day, now } from "./Samples.ts"
 
 /** A census of sends, each with the attributes that `of` gives it. */
@@ -75,13 +75,13 @@ describe("the learning attributes", () => {
   })
 })
 
-describe("more than 512 cells", () => {
+describe("more than 512 contexts", () => {
   const keys = { a: 10, b: 10, c: 6 }
-  const cellsWith = (builtIns: ReadonlyArray<readonly [string, string]>) =>
+  const contextsWith = (builtIns: ReadonlyArray<readonly [string, string]>) =>
     Array.from(
       { length: 600 },
       (_, i) =>
-        encodeCell([
+        encodeContext([
           ["a", `a${i % 10}`],
           ["b", `b${Math.floor(i / 10) % 10}`],
           ["c", `c${Math.floor(i / 100)}`],
@@ -94,7 +94,7 @@ describe("more than 512 cells", () => {
   ).totals(now)
 
   it("cost the built-in attributes first, the daypart before the weekend", () => {
-    const some = cellsWith([]).slice(0, 300)
+    const some = contextsWith([]).slice(0, 300)
     const dayparts = ["night", "evening"].flatMap((value) => some.map((id) => `${id}&daypart=${value}`))
     const weekends = ["weekday", "weekend"].flatMap((value) => some.map((id) => `${id}&weekend=${value}`))
     assert.deepStrictEqual(schemeOf(totals, dayparts).builtIns, ["weekend"])
@@ -103,13 +103,13 @@ describe("more than 512 cells", () => {
   })
 
   it("cost then the last of the keys", () => {
-    const scheme = schemeOf(totals, cellsWith([]))
+    const scheme = schemeOf(totals, contextsWith([]))
     assert.deepStrictEqual(scheme.keys.map(({ name }) => name), ["c", "a"])
     assert.deepStrictEqual(scheme.builtIns, [])
   })
 
   it("count values that the scheme merges once", () => {
-    const noise = Array.from({ length: 2000 }, (_, i) => encodeCell([["a", "a1"], ["gone", `g${i}`]]))
+    const noise = Array.from({ length: 2000 }, (_, i) => encodeContext([["a", "a1"], ["gone", `g${i}`]]))
     assert.isUndefined(schemeOf(totals, noise).builtIns)
   })
 })

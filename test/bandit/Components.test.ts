@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Cells, encodeCell } from "../../src/bandit/Cells.ts"
+import { Contexts, encodeContext } from "../../src/bandit/Contexts.ts"
 import { type Composition, foretellings, interceptVariance } from "../../src/bandit/Components.ts"
 import { rate } from "../../src/bandit/Model.ts"
 import { eligibleSet, Policy } from "../../src/bandit/Policy.ts"
@@ -9,7 +9,7 @@ import { adaptive, compare, day, fitRows, normal, now, type Row } from "./Sample
 const subjects = ["question", "offer", "news"]
 const images = ["shoe", "bag", "face", "none"]
 const start = Math.floor(now / day) * day - 5 * day
-const none = new Cells({ keys: [], builtIns: [] }).parse(encodeCell([]))
+const none = new Contexts({ keys: [], builtIns: [] }).parse(encodeContext([]))
 
 const ids = subjects.flatMap((subject) => images.map((image) => `${subject}-${image}`))
 const composition: Composition = ids.map((id) => {
@@ -21,7 +21,7 @@ const composition: Composition = ids.map((id) => {
 const rows = (sends: number): ReadonlyArray<Row> =>
   ids.slice(0, -1).map((variant) => ({
     variant,
-    cell: "",
+    context: "",
     start,
     sends,
     clicks: Math.round(sends * (variant.startsWith("offer") ? 0.06 : 0.03)),

@@ -8,7 +8,7 @@ import { defaultPriors } from "../../src/bandit/Priors.ts"
 
 interface Send {
   readonly variant: string
-  readonly cell: string
+  readonly context: string
   readonly age: number
   readonly clicked: boolean
 }
@@ -16,23 +16,23 @@ interface Send {
 const log = fc.array(
   fc.record({
     variant: fc.constantFrom("a", "b"),
-    cell: fc.constantFrom("plan=free", "plan=pro"),
+    context: fc.constantFrom("plan=free", "plan=pro"),
     age: fc.integer({ min: 1, max: 200 * day }),
     clicked: fc.boolean(),
   }),
   { maxLength: 60 },
 )
 
-const rowOf = ({ age, cell, clicked, variant }: Send, at = now) => ({
+const rowOf = ({ age, context, clicked, variant }: Send, at = now) => ({
   variant,
-  cell,
+  context,
   start: bucketAt(now - age, at).start,
   sends: 1,
   clicks: clicked ? 1 : 0,
 })
 
 const plain = (counts: Counts) =>
-  counts.series().map(({ cell, clicks, sends, starts, variant }) => ({ variant, cell, starts, sends, clicks }))
+  counts.series().map(({ context, clicks, sends, starts, variant }) => ({ variant, context, starts, sends, clicks }))
 
 describe("counts", () => {
   it("sum over a window to what the log of sends has in it", () => {
@@ -111,7 +111,7 @@ describe("counts", () => {
     counts.add("a", "", now - hour, 1, 0)
     counts.add("a", "", now - 2 * hour, 0, 1)
     assert.deepStrictEqual(plain(counts), [
-      { variant: "a", cell: "", starts: [now - 2 * hour, now - hour], sends: [1, 1], clicks: [1, 0] },
+      { variant: "a", context: "", starts: [now - 2 * hour, now - hour], sends: [1, 1], clicks: [1, 0] },
     ])
   })
 
@@ -145,8 +145,8 @@ describe("counts", () => {
       const of = (all: ReadonlyArray<Send>) => {
         const counts = new Counts(valuation)
         for (const send of all) {
-          const { cell, clicks, start, variant } = rowOf(send)
-          counts.add(variant, cell, start, 1, clicks, 1 - clicks)
+          const { context, clicks, start, variant } = rowOf(send)
+          counts.add(variant, context, start, 1, clicks, 1 - clicks)
         }
         return counts
       }
@@ -160,10 +160,10 @@ describe("counts", () => {
   })
 
   it("forget a variant whose last sends have expired", () => {
-    const counts = countsOf([{ variant: "old", cell: "", start: now - 190 * day, sends: 5, clicks: 1 }])
-    assert.deepStrictEqual([...counts.cells()], [""])
+    const counts = countsOf([{ variant: "old", context: "", start: now - 190 * day, sends: 5, clicks: 1 }])
+    assert.deepStrictEqual([...counts.contexts()], [""])
     counts.rollUp(now)
     assert.deepStrictEqual(plain(counts), [])
-    assert.deepStrictEqual([...counts.cells()], [])
+    assert.deepStrictEqual([...counts.contexts()], [])
   })
 })

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
-import { Cells, encodeCell } from "../../src/bandit/Cells.ts"
+import { Contexts, encodeContext } from "../../src/bandit/Contexts.ts"
 import { fitVariant, workspace } from "../../src/bandit/VariantFit.ts"
 import { delayCounts, delayCurve, maturity } from "../../src/bandit/Maturity.ts"
 import type { FitInput } from "../../src/bandit/Fit.ts"
@@ -9,14 +9,14 @@ import { eligibleSet, Policy } from "../../src/bandit/Policy.ts"
 import { adaptive, day, fitRows, hour, meanOf, normal, now, promptCurve, type Row } from "./Samples.ts"
 
 const today = Math.floor(now / day) * day
-const none = new Cells({ keys: [], builtIns: [] }).parse("")
+const none = new Contexts({ keys: [], builtIns: [] }).parse("")
 const plans = { keys: [{ name: "plan", values: ["a", "b"] }], builtIns: [] }
-const plan = (value: string) => encodeCell([["plan", value]])
-const planCells = new Cells(plans)
+const plan = (value: string) => encodeContext([["plan", value]])
+const planContexts = new Contexts(plans)
 
-const row = (variant: string, daysAgo: number, sends: number, clicks: number, cell = ""): Row => ({
+const row = (variant: string, daysAgo: number, sends: number, clicks: number, context = ""): Row => ({
   variant,
-  cell,
+  context,
   start: today - daysAgo * day,
   sends,
   clicks,
@@ -26,7 +26,7 @@ const row = (variant: string, daysAgo: number, sends: number, clicks: number, ce
 const settled = fc.array(
   fc.record({
     variant: fc.constantFrom("u", "v", "w"),
-    cell: fc.constantFrom(plan("a"), plan("b"), plan("other")),
+    context: fc.constantFrom(plan("a"), plan("b"), plan("other")),
     daysAgo: fc.integer({ min: 5, max: 9 }),
     sends: fc.integer({ min: 1, max: 400 }),
     share: fc.double({ min: 0, max: 0.1, noNaN: true }),
@@ -36,16 +36,16 @@ const settled = fc.array(
   ...["u", "v", "w"].flatMap((variant) =>
     ["a", "b", "other"].flatMap((value) => [5, 6, 7, 8, 9].map((daysAgo) => row(variant, daysAgo, 100, 4, plan(value))))
   ),
-  ...more.map(({ cell, daysAgo, sends, share, variant }) =>
-    row(variant, daysAgo, sends, Math.floor(sends * share), cell)
+  ...more.map(({ context, daysAgo, sends, share, variant }) =>
+    row(variant, daysAgo, sends, Math.floor(sends * share), context)
   ),
 ])
 
 describe("a variant's regression", () => {
   const instances = fc.record({
-    cells: fc.array(
+    contexts: fc.array(
       fc.record({
-        features: fc.tuple(fc.constantFrom(-1, 1, 2), fc.constantFrom(-1, 3, 4, 5)),
+        coefficients: fc.tuple(fc.constantFrom(-1, 1, 2), fc.constantFrom(-1, 3, 4, 5)),
         expected: fc.double({ min: 0, max: 200, noNaN: true }),
         clicks: fc.integer({ min: 0, max: 200 }),
       }),
@@ -54,58 +54,70 @@ describe("a variant's regression", () => {
     tau: fc.double({ min: 0.01, max: 0.5, noNaN: true }),
   })
   const solve = (
-    cells: ReadonlyArray<{ features: readonly [number, number]; expected: number; clicks: number }>,
+    contexts: ReadonlyArray<{ coefficients: readonly [number, number]; expected: number; clicks: number }>,
     tau: number,
   ) => {
     const beta = new Float64Array(6)
-    const design = { size: 6, stride: 2, features: Int32Array.from(cells.flatMap(({ features }) => features)) }
+    const design = {
+      size: 6,
+      stride: 2,
+      coefficients: Int32Array.from(contexts.flatMap(({ coefficients }) => coefficients)),
+    }
     fitVariant(
       design,
       {
-        cells: Int32Array.from(cells, (_, c) => c),
-        expected: Float64Array.from(cells, ({ expected }) => expected),
-        clicks: Float64Array.from(cells, ({ clicks }) => clicks),
+        contexts: Int32Array.from(contexts, (_, c) => c),
+        expected: Float64Array.from(contexts, ({ expected }) => expected),
+        clicks: Float64Array.from(contexts, ({ clicks }) => clicks),
         from: 0,
-        to: cells.length,
+        to: contexts.length,
       },
       new Float64Array(6).fill(1 / tau ** 2),
       beta,
       workspace(6),
       100,
     )
-    const eta = (c: number) => beta[0]! + cells[c]!.features.reduce((sum, i) => sum + (i < 0 ? 0 : beta[i]!), 0)
+    const eta = (c: number) => beta[0]! + contexts[c]!.coefficients.reduce((sum, i) => sum + (i < 0 ? 0 : beta[i]!), 0)
     return { beta, eta }
   }
 
   it("ends where the penalised likelihood is flat", () => {
-    fc.assert(fc.property(instances, ({ cells, tau }) => {
-      const { beta, eta } = solve(cells, tau)
+    fc.assert(fc.property(instances, ({ contexts, tau }) => {
+      const { beta, eta } = solve(contexts, tau)
       // Beyond the cut-off the likelihood is flat by design.
-      fc.pre(cells.every((_, c) => Math.abs(eta(c)) < 5.9))
+      fc.pre(contexts.every((_, c) => Math.abs(eta(c)) < 5.9))
       const gradient = Array.from(beta, (value) => -value / tau ** 2)
-      cells.forEach(({ clicks, expected, features }, c) => {
-        for (const i of [0, ...features]) if (i >= 0) gradient[i]! += clicks - expected * Math.exp(eta(c))
+      contexts.forEach(({ clicks, expected, coefficients }, c) => {
+        for (const i of [0, ...coefficients]) if (i >= 0) gradient[i]! += clicks - expected * Math.exp(eta(c))
       })
       for (const slope of gradient) assert.closeTo(slope, 0, 1e-5 * (1 + 1 / tau ** 2))
     }))
   })
 
-  it("puts a cell lower, never higher, when a send there brings no click", () => {
+  it("puts a context lower, never higher, when a send there brings no click", () => {
     fc.assert(
-      fc.property(instances, fc.nat(), fc.double({ min: 0.001, max: 1, noNaN: true }), ({ cells, tau }, at, more) => {
-        const c = at % cells.length
-        const before = solve(cells, tau).eta(c)
-        const after = solve(cells.map((cell, i) => i === c ? { ...cell, expected: cell.expected + more } : cell), tau)
-          .eta(c)
-        fc.pre(Math.abs(before) < 5.9)
-        assert.isAtMost(after, before + 1e-7)
-      }),
+      fc.property(
+        instances,
+        fc.nat(),
+        fc.double({ min: 0.001, max: 1, noNaN: true }),
+        ({ contexts, tau }, at, more) => {
+          const c = at % contexts.length
+          const before = solve(contexts, tau).eta(c)
+          const after = solve(
+            contexts.map((context, i) => i === c ? { ...context, expected: context.expected + more } : context),
+            tau,
+          )
+            .eta(c)
+          fc.pre(Math.abs(before) < 5.9)
+          assert.isAtMost(after, before + 1e-7)
+        },
+      ),
     )
   })
 
   it("is not thrown off by clicks without sends, or by outcomes that cost", () => {
-    const { beta } = solve([{ features: [1, 3], expected: 0, clicks: 5 }, {
-      features: [2, 4],
+    const { beta } = solve([{ coefficients: [1, 3], expected: 0, clicks: 5 }, {
+      coefficients: [2, 4],
       expected: 5,
       clicks: -3,
     }], 0.2)
@@ -142,8 +154,8 @@ describe("a fit", () => {
       row("b", 5, 9000, 180, plan("b")),
     ], { scheme: plans })
     for (const value of ["a", "b"]) {
-      const cell = planCells.parse(plan(value))
-      assert.closeTo(meanOf(model, "a", cell), meanOf(model, "b", cell), 0.06)
+      const context = planContexts.parse(plan(value))
+      assert.closeTo(meanOf(model, "a", context), meanOf(model, "b", context), 0.06)
     }
   })
 
@@ -155,13 +167,14 @@ describe("a fit", () => {
     const rows = ["u", "v", "w", "x"].flatMap((variant, i) =>
       ["a", "b"].flatMap((value, j) =>
         ["x", "y"].map((idle) =>
-          row(variant, 5, 20_000, (i + j) % 2 === 0 ? 1000 : 500, encodeCell([["plan", value], ["idle", idle]]))
+          row(variant, 5, 20_000, (i + j) % 2 === 0 ? 1000 : 500, encodeContext([["plan", value], ["idle", idle]]))
         )
       )
     )
     const model = fitRows(rows, { scheme: both })
-    const cells = new Cells(both)
-    const at = (variant: string, value: string) => meanOf(model, variant, cells.parse(encodeCell([["plan", value]])))
+    const contexts = new Contexts(both)
+    const at = (variant: string, value: string) =>
+      meanOf(model, variant, contexts.parse(encodeContext([["plan", value]])))
     assert.isAbove(at("u", "a"), at("v", "a") + 0.5)
     assert.isAbove(at("v", "b"), at("u", "b") + 0.5)
     assert.isAbove(model.taus[1]!, 0.2)
@@ -172,7 +185,7 @@ describe("a fit", () => {
     const model = fitRows([row("a", 5, 50_000, 2500, plan("a")), row("b", 5, 50_000, 1500, plan("a"))], {
       scheme: plans,
     })
-    const unseen = planCells.parse(plan("b"))
+    const unseen = planContexts.parse(plan("b"))
     assert.isAbove(meanOf(model, "a", unseen), meanOf(model, "b", unseen) + 0.1)
   })
 
@@ -256,7 +269,7 @@ describe("a fit", () => {
     const start = Math.floor(now / hour) * hour
     const rows = [["a", 65, 155], ["b", 55, 145]].map(([variant, clicks, sends]) => ({
       variant: String(variant),
-      cell: "",
+      context: "",
       start,
       sends: Number(sends),
       clicks: Number(clicks),
@@ -272,7 +285,7 @@ describe("a fit", () => {
 
   it("counts a bucket for at least the share of its sends that have clicked", () => {
     const start = Math.floor(now / hour) * hour
-    const model = fitRows([{ variant: "a", cell: "", start, sends: 20, clicks: 10 }], {
+    const model = fitRows([{ variant: "a", context: "", start, sends: 20, clicks: 10 }], {
       curve: delayCurve(delayCounts([], now)),
     })
     assert.closeTo(model.variants[0]!.maturedSends, 10, 1e-9)
@@ -321,9 +334,9 @@ describe("a fit", () => {
     }
     const warm = fitRows(rows, { scheme, start, rounds: 30 })
     const cold = fitRows(rows, { scheme, rounds: 60 })
-    const cell = new Cells(scheme).parse(plan("b"))
+    const context = new Contexts(scheme).parse(plan("b"))
     for (const id of ["a", "b"]) {
-      assert.closeTo(meanOf(warm, id, cell), meanOf(cold, id, cell), 0.02)
+      assert.closeTo(meanOf(warm, id, context), meanOf(cold, id, context), 0.02)
     }
   })
 
@@ -334,8 +347,8 @@ describe("a fit", () => {
         const warm = fitRows(rows, { scheme: plans, start })
         const cold = fitRows(rows, { scheme: plans, rounds: 40 })
         for (const id of ["u", "v", "w"]) {
-          const cell = planCells.parse(plan("a"))
-          assert.closeTo(meanOf(warm, id, cell), meanOf(cold, id, cell), 0.05)
+          const context = planContexts.parse(plan("a"))
+          assert.closeTo(meanOf(warm, id, context), meanOf(cold, id, context), 0.05)
         }
       }),
       { numRuns: 30 },
@@ -351,9 +364,9 @@ describe("the laws of a fit", () => {
       const options = { scheme: plans, start, holdShrinkage: true }
       const before = fitRows(rows, options)
       const after = fitRows([...rows, row("v", daysAgo, 1, 0, plan(value))], options)
-      const cell = planCells.parse(plan(value))
+      const context = planContexts.parse(plan(value))
       for (const other of ["u", "w"]) {
-        const lead = (model: typeof before) => meanOf(model, "v", cell) - meanOf(model, other, cell)
+        const lead = (model: typeof before) => meanOf(model, "v", context) - meanOf(model, other, context)
         assert.isAtMost(lead(after), lead(before) + 1e-12)
       }
     }))
@@ -366,9 +379,9 @@ describe("the laws of a fit", () => {
         const options = { scheme: plans, start, holdShrinkage: true }
         const before = fitRows(rows, options)
         const after = fitRows([...rows, row("v", 5, 0, 1, plan("a"))], options)
-        const cell = planCells.parse(plan("a"))
+        const context = planContexts.parse(plan("a"))
         for (const other of ["u", "w"]) {
-          const lead = (model: typeof before) => meanOf(model, "v", cell) - meanOf(model, other, cell)
+          const lead = (model: typeof before) => meanOf(model, "v", context) - meanOf(model, other, context)
           assert.isAbove(lead(after), lead(before))
         }
       }),
@@ -386,9 +399,9 @@ describe("the laws of a fit", () => {
         const options = { scheme: plans, start, holdShrinkage: true, rounds: 20 }
         const once = fitRows(rows, options)
         const more = fitRows(rows.map((each) => ({ ...each, clicks: multiple * each.clicks })), options)
-        const cell = planCells.parse(plan("a"))
+        const context = planContexts.parse(plan("a"))
         for (const other of ["u", "w"]) {
-          const lead = (model: typeof once) => meanOf(model, "v", cell) - meanOf(model, other, cell)
+          const lead = (model: typeof once) => meanOf(model, "v", context) - meanOf(model, other, context)
           assert.closeTo(lead(more), lead(once), 0.03)
         }
       }),
@@ -403,7 +416,7 @@ describe("the laws of a fit", () => {
         const renamed = rows.map((each) => ({ ...each, variant: names[each.variant]! }))
         const odds = (data: ReadonlyArray<Row>) => {
           const policy = new Policy(fitRows(data, { scheme: plans }))
-          const { ids, weights } = policy.choice(planCells.parse(plan("b")), eligibleSet(["u", "v", "w"]))
+          const { ids, weights } = policy.choice(planContexts.parse(plan("b")), eligibleSet(["u", "v", "w"]))
           return new Map(ids.map((id, i) => [id, weights[i]!]))
         }
         const before = odds(rows)
@@ -424,7 +437,7 @@ describe("a template that learns", () => {
   })
 
   it("takes a first click within minutes for one click, not for a rate of many", () => {
-    const model = fitRows([{ variant: "a", cell: "", start: Math.floor(now / hour) * hour, sends: 2, clicks: 1 }], {
+    const model = fitRows([{ variant: "a", context: "", start: Math.floor(now / hour) * hour, sends: 2, clicks: 1 }], {
       window: adaptive,
       curve: delayCurve(delayCounts([], now)),
     })

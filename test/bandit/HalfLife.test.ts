@@ -134,10 +134,10 @@ describe("the day to judge", () => {
   it("has its clicks set against those expected at the base rate", () => {
     const start = dayToJudge(now)
     const rows = [
-      { variant: "a", cell: "", start: start - hour, sends: 500, clicks: 50 },
-      { variant: "a", cell: "", start, sends: 1000, clicks: 40 },
-      { variant: "b", cell: "", start: start + 23 * hour, sends: 1000, clicks: 20 },
-      { variant: "b", cell: "", start: start + 24 * hour, sends: 500, clicks: 50 },
+      { variant: "a", context: "", start: start - hour, sends: 500, clicks: 50 },
+      { variant: "a", context: "", start, sends: 1000, clicks: 40 },
+      { variant: "b", context: "", start: start + 23 * hour, sends: 1000, clicks: 20 },
+      { variant: "b", context: "", start: start + 24 * hour, sends: 500, clicks: 50 },
     ]
     const model = fitRows(rows)
     const results = dayResults(countsOf(rows), model, promptCurve, start, now)

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import fc from "fast-check"
-import { Cells, encodeCell } from "../../src/bandit/Cells.ts"
+import { Contexts, encodeContext } from "../../src/bandit/Contexts.ts"
 import { packedIndex } from "../../src/bandit/Cholesky.ts"
 import { interval, logBaseRate, ModelSnapshot, posterior, priorModel, rate } from "../../src/bandit/Model.ts"
 import { eligibleSet, Policy } from "../../src/bandit/Policy.ts"
@@ -9,13 +9,14 @@ import { defaultPriors } from "../../src/bandit/Priors.ts"
 import { adaptive, day, fitRows, now } from "./Samples.ts"
 
 const scheme = { keys: [{ name: "plan", values: ["free", "pro"] }] }
-const cells = new Cells(scheme)
-const id = (plan: string, daypart: string) => encodeCell([["plan", plan], ["weekend", "weekday"], ["daypart", daypart]])
+const contexts = new Contexts(scheme)
+const id = (plan: string, daypart: string) =>
+  encodeContext([["plan", plan], ["weekend", "weekday"], ["daypart", daypart]])
 
 const rows = fc.array(
   fc.record({
     variant: fc.constantFrom("a", "b", "c"),
-    cell: fc.constantFrom(id("free", "night"), id("pro", "morning"), id("pro", "evening"), id("other", "night")),
+    context: fc.constantFrom(id("free", "night"), id("pro", "morning"), id("pro", "evening"), id("other", "night")),
     start: fc.integer({ min: 0, max: 40 }).map((age) => Math.floor(now / day) * day - age * day),
     sends: fc.integer({ min: 1, max: 5000 }),
   }).chain((row) => fc.integer({ min: 0, max: row.sends }).map((clicks) => ({ ...row, clicks }))),
@@ -32,7 +33,7 @@ describe("a model snapshot", () => {
         const set = eligibleSet(["a", "b", "c", "d"])
         const weights = (snapshot: ModelSnapshot) => {
           const policy = new Policy(snapshot)
-          return policy.choice(policy.cellOf(new Map([["plan", ["pro"]]]), 33), set).weights
+          return policy.choice(policy.contextOf(new Map([["plan", ["pro"]]]), 33), set).weights
         }
         assert.deepStrictEqual(weights(copy), weights(model))
       }),
@@ -45,11 +46,11 @@ describe("a model snapshot", () => {
       const model = fitRows(data, { scheme })
       for (const variant of [...model.variants, undefined]) {
         for (const plan of ["free", "pro", "gold"]) {
-          const cell = cells.parse(id(plan, "night"))
-          const { mean, sd } = posterior(model, variant, cell)
+          const context = contexts.parse(id(plan, "night"))
+          const { mean, sd } = posterior(model, variant, context)
           assert.isTrue(Number.isFinite(mean) && sd > 0 && Number.isFinite(sd))
-          const [low, high] = interval(model, variant, cell)
-          const middle = rate(model, variant, cell)
+          const [low, high] = interval(model, variant, context)
+          const middle = rate(model, variant, context)
           // Rates of single outcomes end at 1, and so do their intervals.
           assert.isTrue(high <= 1 && (middle < high || high === 1) && (low < middle || middle === 1))
         }
@@ -60,18 +61,18 @@ describe("a model snapshot", () => {
 
 describe("the posterior of a variant", () => {
   const data = [
-    { variant: "a", cell: id("pro", "morning"), start: now - 5 * day, sends: 4000, clicks: 160 },
-    { variant: "a", cell: id("free", "morning"), start: now - 5 * day, sends: 4000, clicks: 80 },
-    { variant: "b", cell: id("pro", "morning"), start: now - 5 * day, sends: 4000, clicks: 100 },
-    { variant: "b", cell: id("free", "morning"), start: now - 5 * day, sends: 4000, clicks: 140 },
+    { variant: "a", context: id("pro", "morning"), start: now - 5 * day, sends: 4000, clicks: 160 },
+    { variant: "a", context: id("free", "morning"), start: now - 5 * day, sends: 4000, clicks: 80 },
+    { variant: "b", context: id("pro", "morning"), start: now - 5 * day, sends: 4000, clicks: 100 },
+    { variant: "b", context: id("free", "morning"), start: now - 5 * day, sends: 4000, clicks: 140 },
   ]
   const model = fitRows(data, { scheme })
   const [a] = model.variants
 
   it("is the sum of its effects, with the variance of that sum", () => {
-    const cell = cells.parse(id("pro", "morning"))
-    const active = [0, ...cell.features]
-    const { mean, sd } = posterior(model, a, cell)
+    const context = contexts.parse(id("pro", "morning"))
+    const active = [0, ...context.coefficients]
+    const { mean, sd } = posterior(model, a, context)
     assert.closeTo(mean, active.reduce((total, i) => total + a!.beta[i]!, 0), 1e-12)
     const variance = active.flatMap((i) =>
       active.map((j) => a!.covariance[packedIndex(Math.max(i, j), Math.min(i, j))]!)
@@ -80,30 +81,30 @@ describe("the posterior of a variant", () => {
   })
 
   it("widens for a value it has never met by that attribute's own spread", () => {
-    const known = posterior(model, a, cells.parse(encodeCell([["plan", "pro"]])))
-    const without = posterior(model, a, cells.parse(""))
-    const unseen = posterior(model, a, cells.parse(encodeCell([["plan", "gold"]])))
+    const known = posterior(model, a, contexts.parse(encodeContext([["plan", "pro"]])))
+    const without = posterior(model, a, contexts.parse(""))
+    const unseen = posterior(model, a, contexts.parse(encodeContext([["plan", "gold"]])))
     assert.closeTo(unseen.mean, without.mean, 1e-12)
     assert.closeTo(unseen.sd ** 2, without.sd ** 2 + model.taus[0]! ** 2, 2e-3)
     assert.isBelow(known.sd, unseen.sd)
   })
 
   it("of a variant without data is the spread of the variants around the base rate", () => {
-    const cell = cells.parse(id("pro", "morning"))
-    const { mean, sd } = posterior(model, undefined, cell)
+    const context = contexts.parse(id("pro", "morning"))
+    const { mean, sd } = posterior(model, undefined, context)
     assert.strictEqual(mean, 0)
     assert.closeTo(sd ** 2, model.tau0 ** 2 + model.taus.reduce((total, tau) => total + tau ** 2, 0), 1e-12)
-    assert.closeTo(rate(model, undefined, cell), Math.exp(logBaseRate(model, cell)), 1e-15)
-    assert.closeTo(posterior(model, undefined, cells.parse("")).sd, model.tau0, 1e-12)
+    assert.closeTo(rate(model, undefined, context), Math.exp(logBaseRate(model, context)), 1e-15)
+    assert.closeTo(posterior(model, undefined, contexts.parse("")).sd, model.tau0, 1e-12)
   })
 })
 
 describe("the model of a template without data", () => {
   it("has the organization's rate, an interval around it, and knows no traffic", () => {
     const model = priorModel({ version: "t:0", now, window: adaptive, scheme, organization: defaultPriors })
-    const cell = cells.parse(encodeCell([]))
-    assert.closeTo(rate(model, undefined, cell), 0.03, 1e-12)
-    const [low, high] = interval(model, undefined, cell)
+    const context = contexts.parse(encodeContext([]))
+    assert.closeTo(rate(model, undefined, context), 0.03, 1e-12)
+    const [low, high] = interval(model, undefined, context)
     assert.closeTo(low, 0.03 * Math.exp(-1.96 * 0.2), 1e-12)
     assert.closeTo(high, 0.03 * Math.exp(1.96 * 0.2), 1e-12)
     assert.isNull(model.clicksNext14Days)

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Cells, encodeCell, schemeText } from "../../src/bandit/Cells.ts"
+import { Contexts, encodeContext, schemeText } from "../../src/bandit/Contexts.ts"
 import { schemeOf } from "../../src/bandit/Census.ts"
 import { withPairs } from "../../src/bandit/PairEvidence.ts"
 import { eligibleSet, Policy } from "../../src/bandit/Policy.ts"
@@ -13,8 +13,8 @@ const scheme = {
   ],
   builtIns: [],
 }
-const cell = (device: string, plan: string, zone: string) =>
-  encodeCell([["device", device], ["plan", plan], ["zone", zone]])
+const context = (device: string, plan: string, zone: string) =>
+  encodeContext([["device", device], ["plan", plan], ["zone", zone]])
 const start = Math.floor(now / day) * day - 5 * day
 
 /** Which variant is better depends on device and plan together, or on nothing. */
@@ -25,7 +25,7 @@ const rows = (sends: number, matters: boolean): ReadonlyArray<Row> =>
         ["east", "west"].map((zone) => {
           const good = (device === "mobile") === (plan === "pro") === (variant === "a")
           const rate = matters ? (good ? 0.05 : 0.02) : 0.035
-          return { variant, cell: cell(device, plan, zone), start, sends, clicks: Math.round(sends * rate) }
+          return { variant, context: context(device, plan, zone), start, sends, clicks: Math.round(sends * rate) }
         })
       )
     )
@@ -39,7 +39,7 @@ describe("pairs of attributes", () => {
     const eligible = eligibleSet(["a", "b"])
     const weight = (model: typeof before, device: string, plan: string) => {
       const policy = new Policy(model)
-      return policy.choice(policy.cells.parse(cell(device, plan, "east")), eligible).weights[0]!
+      return policy.choice(policy.contexts.parse(context(device, plan, "east")), eligible).weights[0]!
     }
     const after = fitRows(rows(500, true), { scheme: used, start: before, rounds: 20 })
     for (
@@ -73,16 +73,16 @@ describe("pairs of attributes", () => {
 
   it("have coefficients of their own, which follow a change of the scheme", () => {
     const used = { ...scheme, pairs: [["device", "plan"]] as const }
-    const cells = new Cells(used)
-    const { features, id } = cells.parse(cell("mobile", "pro", "west"))
-    assert.strictEqual(id, cell("mobile", "pro", "west"))
-    assert.strictEqual(features.length, 4)
-    assert.strictEqual(cells.parse(encodeCell([["device", "mobile"]])).features[3], -1)
-    const hour = cells.cellOf(new Map([["device", ["mobile"]], ["plan", ["pro"]], ["zone", ["west"]]]), 0)
-    assert.deepStrictEqual(hour.features, features)
-    const turned = new Cells({ ...scheme, keys: scheme.keys.toReversed(), pairs: [["plan", "device"]] })
-    const theirs = turned.parse(cell("mobile", "pro", "west")).features[3]!
-    assert.strictEqual(turned.coefficientsOf(cells)[theirs], features[3])
+    const contexts = new Contexts(used)
+    const { coefficients, key } = contexts.parse(context("mobile", "pro", "west"))
+    assert.strictEqual(key, context("mobile", "pro", "west"))
+    assert.strictEqual(coefficients.length, 4)
+    assert.strictEqual(contexts.parse(encodeContext([["device", "mobile"]])).coefficients[3], -1)
+    const hour = contexts.contextOf(new Map([["device", ["mobile"]], ["plan", ["pro"]], ["zone", ["west"]]]), 0)
+    assert.deepStrictEqual(hour.coefficients, coefficients)
+    const turned = new Contexts({ ...scheme, keys: scheme.keys.toReversed(), pairs: [["plan", "device"]] })
+    const theirs = turned.parse(context("mobile", "pro", "west")).coefficients[3]!
+    assert.strictEqual(turned.coefficientsOf(contexts)[theirs], coefficients[3])
     assert.notStrictEqual(schemeText(used), schemeText(scheme))
     const totals = { sends: 10, keys: new Map([["plan", { present: 10, values: new Map([["pro", 9], ["free", 1]]) }]]) }
     assert.isFalse("pairs" in schemeOf(totals, [], used))

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
-import { emptyScheme } from "../../src/bandit/Cells.ts"
+import { emptyScheme } from "../../src/bandit/Contexts.ts"
 import { priorModel } from "../../src/bandit/Model.ts"
 import { eligibleSet, Policy } from "../../src/bandit/Policy.ts"
 import { defaultPriors } from "../../src/bandit/Priors.ts"
@@ -48,7 +48,7 @@ describe("weights", () => {
     for (const count of [2, 3, 20, 1000]) {
       const ids = Array.from({ length: count }, (_, i) => `v${String(i).padStart(4, "0")}`)
       const p = policy()
-      const { mode, weights } = p.choice(p.cellOf(new Map(), 12), eligibleSet(ids))
+      const { mode, weights } = p.choice(p.contextOf(new Map(), 12), eligibleSet(ids))
       assert.strictEqual(mode, "bandit")
       for (const weight of weights) assert.closeTo(weight, 1 / count, 1e-6)
     }
@@ -56,7 +56,7 @@ describe("weights", () => {
 
   it("are one for the only eligible variant", () => {
     const p = policy()
-    const choice = p.choice(p.cellOf(new Map(), 0), eligibleSet(["only"]), 0.5)
+    const choice = p.choice(p.contextOf(new Map(), 0), eligibleSet(["only"]), 0.5)
     assert.strictEqual(choice.mode, "single")
     assert.deepStrictEqual([...choice.weights], [1])
   })
@@ -119,12 +119,12 @@ describe("kappa", () => {
 describe("a trace", () => {
   it("shows the numbers that the choice used", () => {
     const p = policy(0.05)
-    const cell = p.cellOf(new Map([["tier", ["gold"]]]), 6 * 24 + 8)
+    const context = p.contextOf(new Map([["tier", ["gold"]]]), 6 * 24 + 8)
     const set = eligibleSet(["a", "b"])
-    const choice = p.choice(cell, set)
-    const trace = p.trace(cell, set)
+    const choice = p.choice(context, set)
+    const trace = p.trace(context, set)
     assert.deepStrictEqual(trace.candidates.map(({ weight }) => weight), [...choice.weights])
-    assert.deepStrictEqual(trace.cell, { daypart: "morning", weekend: "weekend" })
+    assert.deepStrictEqual(trace.context, { daypart: "morning", weekend: "weekend" })
     assert.strictEqual(trace.floor, 0.05)
     assert.strictEqual(trace.kappa, choice.kappa)
     assert.closeTo(trace.baseRate, 0.03, 1e-12)

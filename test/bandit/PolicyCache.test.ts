@@ -5,72 +5,72 @@ import { adaptive, day, fitRows, now, sum } from "./Samples.ts"
 
 const rows = ["a", "b", "c"].map((variant, i) => ({
   variant,
-  cell: "plan=pro",
+  context: "plan=pro",
   start: now - 5 * day,
   sends: 3000,
   clicks: 90 + 15 * i,
 }))
 const scheme = { keys: [{ name: "plan", values: ["pro"] }], builtIns: [] }
 const model = fitRows(rows, { scheme, window: adaptive })
-const cellOf = (policy: Policy, plan: string) => policy.cellOf(new Map([["plan", [plan]]]), 0)
+const contextOf = (policy: Policy, plan: string) => policy.contextOf(new Map([["plan", [plan]]]), 0)
 
 describe("a policy", () => {
-  it("computes the weights of a cell and a set of variants once", () => {
+  it("computes the weights of a context and a set of variants once", () => {
     const policy = new Policy(model)
     const set = eligibleSet(["a", "b", "c"])
-    const first = policy.choice(cellOf(policy, "pro"), set)
-    assert.strictEqual(policy.choice(cellOf(policy, "pro"), set), first)
+    const first = policy.choice(contextOf(policy, "pro"), set)
+    assert.strictEqual(policy.choice(contextOf(policy, "pro"), set), first)
     // By the key, not by the object.
-    assert.strictEqual(policy.choice(cellOf(policy, "pro"), eligibleSet(["c", "b", "a", "b"])), first)
-    assert.notStrictEqual(policy.choice(cellOf(policy, "basic"), set), first)
-    assert.notStrictEqual(policy.choice(cellOf(policy, "pro"), eligibleSet(["a", "b"])), first)
+    assert.strictEqual(policy.choice(contextOf(policy, "pro"), eligibleSet(["c", "b", "a", "b"])), first)
+    assert.notStrictEqual(policy.choice(contextOf(policy, "basic"), set), first)
+    assert.notStrictEqual(policy.choice(contextOf(policy, "pro"), eligibleSet(["a", "b"])), first)
   })
 
   it("forgets what it has computed rather than grow without bound", () => {
     const policy = new Policy(model)
-    const cell = cellOf(policy, "pro")
+    const context = contextOf(policy, "pro")
     const ids = Array.from({ length: 1000 }, (_, i) => `v${i}`)
     const set = (n: number) => eligibleSet(ids, `set ${n}`)
-    const first = policy.choice(cell, set(0))
-    for (let n = 1; n < 660; n++) policy.choice(cell, set(n))
-    assert.strictEqual(policy.choice(cell, set(0)), first)
-    for (let n = 660; n < 670; n++) policy.choice(cell, set(n))
-    const again = policy.choice(cell, set(0))
+    const first = policy.choice(context, set(0))
+    for (let n = 1; n < 660; n++) policy.choice(context, set(n))
+    assert.strictEqual(policy.choice(context, set(0)), first)
+    for (let n = 660; n < 670; n++) policy.choice(context, set(n))
+    const again = policy.choice(context, set(0))
     assert.notStrictEqual(again, first)
     assert.deepStrictEqual(again, first)
   })
 
   it("tempers the posterior by kappa and mixes in the floor", () => {
     const policy = new Policy(model, 0.1)
-    const { kappa, means, sds, weights } = policy.choice(cellOf(policy, "pro"), eligibleSet(["a", "b", "c"]))
+    const { kappa, means, sds, weights } = policy.choice(contextOf(policy, "pro"), eligibleSet(["a", "b", "c"]))
     const q = bestArmProbabilities(means, sds.map((sd) => kappa! * sd))
     weights.forEach((weight, i) => assert.closeTo(weight, 0.9 * q[i]! + 0.1 / 3, 1e-12))
   })
 
   it("with an epsilon has neither kappa nor floor, and leaves the kept weights alone", () => {
     const policy = new Policy(model, 0.1)
-    const cell = cellOf(policy, "pro")
+    const context = contextOf(policy, "pro")
     const set = eligibleSet(["a", "b", "c"])
-    const before = Array.from(policy.choice(cell, set).weights)
-    const greedy = policy.choice(cell, set, 0)
+    const before = Array.from(policy.choice(context, set).weights)
+    const greedy = policy.choice(context, set, 0)
     assert.deepStrictEqual([greedy.mode, greedy.kappa, greedy.floor, greedy.epsilon], ["epsilon", null, null, 0])
     assert.deepStrictEqual([...greedy.weights], [0, 0, 1])
     assert.deepStrictEqual(
-      [...policy.choice(cell, set, 1).weights].map((w) => w.toFixed(6)),
+      [...policy.choice(context, set, 1).weights].map((w) => w.toFixed(6)),
       new Array(3).fill("0.333333"),
     )
-    assert.deepStrictEqual([...policy.choice(cell, set).weights], before)
-    assert.throws(() => policy.choice(cell, set, 1.5), RangeError)
+    assert.deepStrictEqual([...policy.choice(context, set).weights], before)
+    assert.throws(() => policy.choice(context, set, 1.5), RangeError)
   })
 
   it("has no weights for no variants", () => {
     const policy = new Policy(model)
-    assert.deepStrictEqual([...policy.choice(cellOf(policy, "pro"), eligibleSet([])).weights], [])
+    assert.deepStrictEqual([...policy.choice(contextOf(policy, "pro"), eligibleSet([])).weights], [])
   })
 
   it("traces the untempered chances and the counts that it has seen", () => {
     const policy = new Policy(model)
-    const trace = policy.trace(cellOf(policy, "pro"), eligibleSet(["a", "b", "c", "new"]), 0.2)
+    const trace = policy.trace(contextOf(policy, "pro"), eligibleSet(["a", "b", "c", "new"]), 0.2)
     assert.deepStrictEqual(trace.candidates.map(({ id, sends }) => [id, sends]), [
       ["a", 3000],
       ["b", 3000],
@@ -90,7 +90,7 @@ describe("a policy", () => {
     })
     for (const { interval: [low, high], rate } of trace.candidates) assert.isTrue(low < rate && rate < high)
     const windowed = new Policy(fitRows(rows, { scheme, window: { mode: "window", lookbackDays: 14, offsetDays: 3 } }))
-    const { halfLifeDays, window } = windowed.trace(cellOf(windowed, "pro"), eligibleSet(["a", "b"]))
+    const { halfLifeDays, window } = windowed.trace(contextOf(windowed, "pro"), eligibleSet(["a", "b"]))
     assert.isNull(halfLifeDays)
     assert.deepStrictEqual(window, {
       mode: "window",

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { emptyScheme } from "../../src/bandit/Cells.ts"
+import { emptyScheme } from "../../src/bandit/Contexts.ts"
 import { priorModel } from "../../src/bandit/Model.ts"
 import { contributionOf, defaultPriors, organizationPriors } from "../../src/bandit/Priors.ts"
 import { adaptive, day, fitRows, now } from "./Samples.ts"
@@ -7,7 +7,7 @@ import { adaptive, day, fitRows, now } from "./Samples.ts"
 const rows = (rates: ReadonlyArray<number>, sends = 5000) =>
   rates.map((rate, i) => ({
     variant: `v${i}`,
-    cell: "",
+    context: "",
     start: now - 5 * day,
     sends,
     clicks: Math.round(sends * rate),

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { decodeCell, encodeCell } from "../../src/bandit/Cells.ts"
+import { decodeContext, encodeContext } from "../../src/bandit/Contexts.ts"
 import { type ModelSnapshot, priorModel } from "../../src/bandit/Model.ts"
 import { eligibleSet, Policy } from "../../src/bandit/Policy.ts"
 import { defaultPriors } from "../../src/bandit/Priors.ts"
@@ -7,28 +7,28 @@ import { report, type ReportRequest } from "../../src/bandit/Report.ts"
 import { bestArmProbabilities } from "../../src/bandit/Weights.ts"
 import { adaptive, compare, day, fitRows, normal, now, sum } from "./Samples.ts"
 
-const plan = (value: string) => encodeCell([["plan", value]])
+const plan = (value: string) => encodeContext([["plan", value]])
 const scheme = { keys: [{ name: "plan", values: ["free", "pro"] }], builtIns: [] }
 
 /** Variant a is better for free users, b for paying users. There are nine times as many free users. */
 const model = fitRows(
   Array.from({ length: 10 }, (_, d) => Math.floor(now / day) * day - (d + 1) * day).flatMap((start) => [
-    { variant: "a", cell: plan("free"), start, sends: 900, clicks: 45 },
-    { variant: "a", cell: plan("pro"), start, sends: 100, clicks: 2 },
-    { variant: "b", cell: plan("free"), start, sends: 900, clicks: 27 },
-    { variant: "b", cell: plan("pro"), start, sends: 100, clicks: 6 },
+    { variant: "a", context: plan("free"), start, sends: 900, clicks: 45 },
+    { variant: "a", context: plan("pro"), start, sends: 100, clicks: 2 },
+    { variant: "b", context: plan("free"), start, sends: 900, clicks: 27 },
+    { variant: "b", context: plan("pro"), start, sends: 100, clicks: 6 },
   ]),
   { scheme },
 )
 
-const cellsOf = (value: string) => model.traffic.filter(({ cell }) => decodeCell(cell).get("plan") === value)
+const contextsOf = (value: string) => model.traffic.filter(({ cell }) => decodeContext(cell).get("plan") === value)
 
 const request: ReportRequest = {
   model,
   floor: 0.01,
   ids: ["a", "b"],
   eligible: ["a", "b"],
-  groups: [{ name: "plan=free", cells: cellsOf("free") }, { name: "plan=pro", cells: cellsOf("pro") }],
+  groups: [{ name: "plan=free", contexts: contextsOf("free") }, { name: "plan=pro", contexts: contextsOf("pro") }],
   seed: 7,
 }
 
@@ -44,7 +44,7 @@ const flat = (rates: ReadonlyArray<number>, sends = 10_000) =>
   fitRows(rates.flatMap((rate, v) =>
     Array.from({ length: 10 }, (_, d) => ({
       variant: `v${v}`,
-      cell: "",
+      context: "",
       start: Math.floor(now / day) * day - (d + 1) * day,
       sends: sends / 10,
       clicks: sends * rate / 10,
@@ -74,10 +74,10 @@ describe("a report on a template", () => {
     }
   })
 
-  it("averages the shares over the cells by their traffic", () => {
+  it("averages the shares over the contexts by their traffic", () => {
     const policy = new Policy(model, 0.01)
     const weights = model.traffic.map(({ cell, sends }) => {
-      const choice = policy.choice(policy.cells.parse(cell), eligibleSet(["a", "b"]))
+      const choice = policy.choice(policy.contexts.parse(cell), eligibleSet(["a", "b"]))
       return sends * choice.weights[0]!
     })
     const { groups, overall } = report(request)
@@ -87,11 +87,11 @@ describe("a report on a template", () => {
     assert.isBelow(groups[1]!.variants[0]!.share, 0.3)
   })
 
-  it("leaves a cell's traffic to the variants that targeting leaves there", () => {
-    const { groups, overall } = report({ ...request, narrowed: [{ cell: plan("free"), eligible: ["b"] }] })
+  it("leaves a context's traffic to the variants that targeting leaves there", () => {
+    const { groups, overall } = report({ ...request, narrowed: [{ context: plan("free"), eligible: ["b"] }] })
     assert.deepStrictEqual(groups[0]!.variants.map(({ share }) => share), [0, 1])
     assert.isAbove(overall.variants[1]!.share, 0.9)
-    const nobody = report({ ...request, narrowed: [{ cell: plan("free"), eligible: [] }] })
+    const nobody = report({ ...request, narrowed: [{ context: plan("free"), eligible: [] }] })
     assert.deepStrictEqual(nobody.groups[0]!.variants.map(({ share }) => share), [0, 0])
     // A segment in which no variant can be chosen has no share of the traffic.
     assert.closeTo(sum(nobody.overall.variants.map(({ share }) => share)), 1, 1e-12)
@@ -124,8 +124,8 @@ describe("a report on a template", () => {
     assert.isAbove(overall.variants[0]!.rate, 0)
   })
 
-  it("restricts the whole to the cells it is given", () => {
-    const { groups, overall } = report({ ...request, cells: cellsOf("pro") })
+  it("restricts the whole to the contexts it is given", () => {
+    const { groups, overall } = report({ ...request, contexts: contextsOf("pro") })
     assert.strictEqual(overall.leader, "b")
     assert.deepStrictEqual(
       overall.variants.map(({ share }) => share),

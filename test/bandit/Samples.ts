@@ -1,10 +1,10 @@
-import type { Cell } from "../../src/bandit/Cells.ts"
+import type { Context } from "../../src/bandit/Contexts.ts"
 import { Counts } from "../../src/bandit/Counts.ts"
 import { fit, type FitInput } from "../../src/bandit/Fit.ts"
 import { type DelayCurve, delayEdges } from "../../src/bandit/Maturity.ts"
 import { type ModelSnapshot, posterior } from "../../src/bandit/Model.ts"
 import { defaultPriors } from "../../src/bandit/Priors.ts"
-import { compareRates, type Comparison, drawPlaces, type Segment } from "../../src/bandit/Winner.ts"
+import { compareRates, type Comparison, type ContextTraffic, drawPlaces } from "../../src/bandit/Winner.ts"
 
 export const hour = 3_600_000
 export const day = 24 * hour
@@ -33,7 +33,7 @@ export const normal = (seed: number) => {
 
 export interface Row {
   readonly variant: string
-  readonly cell: string
+  readonly context: string
   readonly start: number
   readonly sends: number
   readonly clicks: number
@@ -41,7 +41,7 @@ export interface Row {
 
 export const countsOf = (rows: Iterable<Row>): Counts => {
   const counts = new Counts()
-  for (const { cell, clicks, sends, start, variant } of rows) counts.add(variant, cell, start, sends, clicks)
+  for (const { context, clicks, sends, start, variant } of rows) counts.add(variant, context, start, sends, clicks)
   return counts
 }
 
@@ -58,18 +58,18 @@ export const fitRows = (rows: Iterable<Row>, options: Partial<FitInput> = {}): M
     ...options,
   })
 
-export const meanOf = (model: ModelSnapshot, id: string, cell: Cell): number =>
-  posterior(model, model.variants.find((variant) => variant.id === id), cell).mean
+export const meanOf = (model: ModelSnapshot, id: string, context: Context): number =>
+  posterior(model, model.variants.find((variant) => variant.id === id), context).mean
 
 export const sum = (values: ArrayLike<number>): number => Array.from(values).reduce((a, b) => a + b, 0)
 
-/** Compares variants by draws from the posterior over the model's cells, 4,000 of them unless told otherwise. */
+/** Compares variants by draws from the posterior over the model's contexts, 4,000 of them unless told otherwise. */
 export const compare = (
   model: ModelSnapshot,
   ids: ReadonlyArray<string>,
   normal: () => number,
-  options: { readonly segments?: ReadonlyArray<Segment>; readonly draws?: number } = {},
+  options: { readonly traffic?: ReadonlyArray<ContextTraffic>; readonly draws?: number } = {},
 ): Comparison => {
-  const place = { segments: options.segments ?? model.traffic, draws: options.draws ?? 4000 }
+  const place = { traffic: options.traffic ?? model.traffic, draws: options.draws ?? 4000 }
   return compareRates(ids, drawPlaces(model, ids, normal, [place])[0]!)
 }

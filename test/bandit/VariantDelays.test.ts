@@ -58,7 +58,7 @@ describe("the delay curves of variants", () => {
     const rows = (["v0", "v1"] as const).map((variant): Row => {
       const sends = 4000
       const arrived = curves.get(variant)![delayEdges.indexOf(8)]!
-      return { variant, cell: "", start: now - 8.5 * hour, sends, clicks: Math.round(sends * 0.04 * arrived) }
+      return { variant, context: "", start: now - 8.5 * hour, sends, clicks: Math.round(sends * 0.04 * arrived) }
     })
     const options = { curve, window: adaptive, rounds: 20 }
     const lead = (model: ReturnType<typeof fitRows>) => model.variants[0]!.beta[0]! - model.variants[1]!.beta[0]!

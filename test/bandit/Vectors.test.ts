@@ -28,9 +28,9 @@ describe("the policy agrees with the reference", () => {
     const work = workspace(1)
     const beta = new Float64Array(1)
     fitVariant(
-      { size: 1, stride: 0, features: new Int32Array(0) },
+      { size: 1, stride: 0, coefficients: new Int32Array(0) },
       {
-        cells: Int32Array.of(0),
+        contexts: Int32Array.of(0),
         expected: Float64Array.of(20),
         clicks: Float64Array.of(30),
         from: 0,
@@ -45,14 +45,14 @@ describe("the policy agrees with the reference", () => {
     assert.closeTo(Math.sqrt(work.hessian[0]!), 0.141831, 1e-6)
   })
 
-  it("on the posterior of four cells of two attributes", () => {
-    const features = Int32Array.of(1, 3, 1, 4, 2, 3, 2, 4)
+  it("on the posterior of four contexts of two attributes", () => {
+    const coefficients = Int32Array.of(1, 3, 1, 4, 2, 3, 2, 4)
     const work = workspace(5)
     const beta = new Float64Array(5)
     fitVariant(
-      { size: 5, stride: 2, features },
+      { size: 5, stride: 2, coefficients },
       {
-        cells: Int32Array.of(0, 1, 2, 3),
+        contexts: Int32Array.of(0, 1, 2, 3),
         expected: Float64Array.of(8, 8, 6, 6),
         clicks: Float64Array.of(12, 9, 4, 3),
         from: 0,
@@ -64,11 +64,11 @@ describe("the policy agrees with the reference", () => {
       20,
     )
     close(beta, [-0.009647, 0.124574, -0.134221, 0.046316, -0.055964])
-    const cells = [0, 1, 2, 3].map((cell) => [0, features[2 * cell]!, features[2 * cell + 1]!])
-    close(cells.map((x) => x.reduce((sum, i) => sum + beta[i]!, 0)), [0.161243, 0.058963, -0.097552, -0.199833])
+    const contexts = [0, 1, 2, 3].map((context) => [0, coefficients[2 * context]!, coefficients[2 * context + 1]!])
+    close(contexts.map((x) => x.reduce((sum, i) => sum + beta[i]!, 0)), [0.161243, 0.058963, -0.097552, -0.199833])
     const covariance = (i: number, j: number) => work.hessian[packedIndex(Math.max(i, j), Math.min(i, j))]!
     close(
-      cells.map((x) => Math.sqrt(x.reduce((sum, i) => sum + x.reduce((rest, j) => rest + covariance(i, j), 0), 0))),
+      contexts.map((x) => Math.sqrt(x.reduce((sum, i) => sum + x.reduce((rest, j) => rest + covariance(i, j), 0), 0))),
       [0.212275, 0.216649, 0.234002, 0.237646],
     )
   })

@@ -9,7 +9,7 @@ const rowsOf = (daily: Readonly<Record<string, readonly [sends: number, clicks: 
   Object.entries(daily).flatMap(([variant, [sends, clicks]]) =>
     Array.from({ length: days }, (_, d): Row => ({
       variant,
-      cell: "",
+      context: "",
       start: Math.floor(now / day) * day - (d + 1 + until) * day,
       sends,
       clicks,
@@ -104,7 +104,7 @@ describe("the evidence that a variant is better", () => {
         const sends = (variant === "a") === ahead ? 450 : 50
         let clicks = 0
         for (let i = 0; i < sends; i++) if (chance() < 0.03 * (variant === "b" ? 1 + lift : 1)) clicks++
-        rows.push({ variant, cell: "", start: now - (days - d) * day, sends, clicks })
+        rows.push({ variant, context: "", start: now - (days - d) * day, sends, clicks })
         sums[variant][0]! += clicks
         sums[variant][1]! += sends
       }
@@ -132,7 +132,7 @@ describe("the evidence that a variant is better", () => {
   it("is not moved by good days, nor by an audience that changes", () => {
     const rows = [0, 1, 2, 3, 4, 5].flatMap((d): ReadonlyArray<Row> => {
       const [share, rate] = d < 3 ? [0.9, 0.02] : [0.1, 0.08]
-      const at = { cell: "", start: now - (d + 1) * day }
+      const at = { context: "", start: now - (d + 1) * day }
       return [
         { ...at, variant: "a", sends: 10_000 * share, clicks: 10_000 * share * rate },
         { ...at, variant: "b", sends: 10_000 * (1 - share), clicks: 10_000 * (1 - share) * rate },

@@ -55,7 +55,7 @@ describe("the probability of being the best", () => {
 
   it("is Phi of the distance for an uncertain arm against a certain one", () => {
     const q = bestArmProbabilities([0, 0.1], [0, 0.2])
-    // The certain arm makes a step of the integrand, which a grid of an eighth can miss by half a cell.
+    // The certain arm makes a step of the integrand, which a grid of an eighth can miss by half a context.
     assert.closeTo(q[1]!, 0.691462, 0.025)
     assert.closeTo(q[0]! + q[1]!, 1, 1e-12)
   })

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { encodeCell } from "../../src/bandit/Cells.ts"
+import { encodeContext } from "../../src/bandit/Contexts.ts"
 import { priorModel } from "../../src/bandit/Model.ts"
 import { defaultPriors } from "../../src/bandit/Priors.ts"
 import { bestArmProbabilities } from "../../src/bandit/Weights.ts"
@@ -9,7 +9,7 @@ const rows = (sends: ReadonlyArray<number>, rates: ReadonlyArray<number>, days =
   sends.flatMap((n, i) =>
     Array.from({ length: days }, (_, d) => ({
       variant: `v${i}`,
-      cell: "",
+      context: "",
       start: Math.floor(now / day) * day - (d + 1) * day,
       sends: n / days,
       clicks: n * rates[i]! / days,
@@ -88,13 +88,13 @@ describe("a report on the variants", () => {
 
 describe("a report on a segment", () => {
   const scheme = { keys: [{ name: "plan", values: ["free", "pro"] }], builtIns: [] }
-  const cell = (plan: string) => encodeCell([["plan", plan]])
+  const contextOf = (plan: string) => encodeContext([["plan", plan]])
   const model = fitRows(
     Array.from({ length: 10 }, (_, d) => Math.floor(now / day) * day - (d + 1) * day).flatMap((start) => [
-      { variant: "a", cell: cell("free"), start, sends: 9000, clicks: 450 },
-      { variant: "a", cell: cell("pro"), start, sends: 1000, clicks: 20 },
-      { variant: "b", cell: cell("free"), start, sends: 9000, clicks: 270 },
-      { variant: "b", cell: cell("pro"), start, sends: 1000, clicks: 40 },
+      { variant: "a", context: contextOf("free"), start, sends: 9000, clicks: 450 },
+      { variant: "a", context: contextOf("pro"), start, sends: 1000, clicks: 20 },
+      { variant: "b", context: contextOf("free"), start, sends: 9000, clicks: 270 },
+      { variant: "b", context: contextOf("pro"), start, sends: 1000, clicks: 40 },
     ]),
     { scheme },
   )
@@ -103,7 +103,7 @@ describe("a report on a segment", () => {
     const whole = compare(model, ["a", "b"], normal(1), { draws: 1000 })
     const pro = compare(model, ["a", "b"], normal(1), {
       draws: 1000,
-      segments: [{ cell: cell("pro"), sends: 1 }],
+      traffic: [{ cell: contextOf("pro"), sends: 1 }],
     })
     assert.strictEqual(whole.leader, "a")
     assert.strictEqual(pro.leader, "b")
@@ -111,15 +111,15 @@ describe("a report on a segment", () => {
     assert.closeTo(whole.variants[0]!.rate, 0.047, 0.002)
   })
 
-  it("averages the cells by their traffic of the last 14 days", () => {
+  it("averages the contexts by their traffic of the last 14 days", () => {
     assert.deepStrictEqual(model.traffic, [
-      { cell: cell("free"), sends: 180_000 },
-      { cell: cell("pro"), sends: 20_000 },
+      { cell: contextOf("free"), sends: 180_000 },
+      { cell: contextOf("pro"), sends: 20_000 },
     ])
   })
 
-  it("falls back on the variant's estimate for an unseen segment", () => {
-    const { variants } = compare(model, ["a", "b"], normal(1), { segments: [{ cell: cell("gold"), sends: 1 }] })
+  it("falls back on the variant's estimate for an unseen context", () => {
+    const { variants } = compare(model, ["a", "b"], normal(1), { traffic: [{ cell: contextOf("gold"), sends: 1 }] })
     for (const { interval } of variants) assert.isAbove(interval[1] / interval[0], 1.2)
   })
 })

@@ -1,7 +1,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { it } from "vitest"
-import { encodeCell } from "../../src/bandit/Cells.ts"
+import { encodeContext } from "../../src/bandit/Contexts.ts"
 import { managed, password } from "../console/furnished.ts"
 import { decide, receive } from "../intake/support.ts"
 import { day, hour, makeTemplate, plant, settle, startServer } from "../learning/support.ts"
@@ -9,7 +9,7 @@ import type { BrowserContext } from "../support/browser.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { describeInBrowser } from "./describeInBrowser.ts"
 
-const segment = (daypart: string) => encodeCell([["daypart", daypart], ["weekend", "weekday"]])
+const segment = (daypart: string) => encodeContext([["daypart", daypart], ["weekend", "weekday"]])
 const path = "/console/o/shop/templates/t/results"
 
 /** Messages of people who look at them at eight in the evening in Berlin, sent at hours all over the day. */

@@ -1,7 +1,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { describe, it } from "vitest"
-import { encodeCell } from "../../src/bandit/Cells.ts"
+import { encodeContext } from "../../src/bandit/Contexts.ts"
 import { Groups } from "../../src/sendtime/Groups.ts"
 import { day, makeTemplate, plant, type Running, settle, startServer } from "../learning/support.ts"
 import { aroundTests } from "../support/aroundTests.ts"
@@ -9,7 +9,7 @@ import { waitUntil } from "../support/service.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { managed, script, signedIn } from "./furnished.ts"
 
-const segment = encodeCell([["daypart", "morning"], ["weekend", "weekday"]])
+const segment = encodeContext([["daypart", "morning"], ["weekend", "weekday"]])
 
 describe("Results and overview in the console", () => {
   let running: Running

@@ -86,8 +86,8 @@ export const settle = Effect.fnUntraced(function* (slug: string, ...templates: R
 export const tallies = Effect.fnUntraced(function* (slug: string, template = "t") {
   const sql = yield* SqlClient.SqlClient
   const sums = new Map<string, Map<Measure, number>>()
-  for (const { copyId, counts, segment, track } of yield* Tallies.readTallies(sql, slug, template)) {
-    const key = `${copyId} ${segment} ${track}` satisfies `${string} ${string} ${Track}`
+  for (const { context, copyId, counts, track } of yield* Tallies.readTallies(sql, slug, template)) {
+    const key = `${copyId} ${context} ${track}` satisfies `${string} ${string} ${Track}`
     const sum = sums.get(key) ?? new Map<Measure, number>()
     for (const [measure, count] of Object.entries(counts) as ReadonlyArray<[Measure, number]>) {
       sum.set(measure, (sum.get(measure) ?? 0) + count)

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { encodeCell } from "../../src/bandit/Cells.ts"
+import { encodeContext } from "../../src/bandit/Contexts.ts"
 import { delayClass } from "../../src/bandit/Maturity.ts"
 import { eligibleSet, Policy } from "../../src/bandit/Policy.ts"
 import { defaultPriors } from "../../src/bandit/Priors.ts"
@@ -8,11 +8,11 @@ import type { Objective } from "../../src/domain/Template.ts"
 import { type Counted, Engine } from "../../src/learning/Engine.ts"
 import { day, hour, now } from "../bandit/Samples.ts"
 
-const segment = encodeCell([])
+const context = encodeContext([])
 
 const tally = (copyId: string, daysAgo: number, counts: TallyCounts): Counted["tallies"][number] => ({
   copyId,
-  segment,
+  context,
   start: Math.floor((now - daysAgo * day) / hour) * hour,
   counts,
 })
@@ -37,7 +37,7 @@ const learn = (objective: Objective, tallies: Counted["tallies"], fits = 3) => {
   let answer = fit()
   for (let i = 1; i < fits; i++) answer = fit()
   const policy = new Policy(answer.model)
-  const trace = policy.trace(policy.cells.parse(segment), eligibleSet(["a", "b"]))
+  const trace = policy.trace(policy.contexts.parse(context), eligibleSet(["a", "b"]))
   return { ...answer, candidates: trace.candidates, weights: trace.candidates.map(({ weight }) => weight) }
 }
 
@@ -122,7 +122,7 @@ describe("reactions within seconds", () => {
     const clicks = counts.reduce((sum, [, , click]) => sum + click, 0)
     engine.open("t", {
       objective,
-      tallies: counts.map(([copyId, decisions, click]) => ({ copyId, segment, start, counts: { decisions, click } })),
+      tallies: counts.map(([copyId, decisions, click]) => ({ copyId, context, start, counts: { decisions, click } })),
       delays: [{ hour: start, delays: { [`click:${delayClass(5 / 3600)}`]: clicks } }],
       halfLife: null,
       model: null,
@@ -138,7 +138,7 @@ describe("reactions within seconds", () => {
     const fit = () => engine.fit("t", { ...request, version: "t:1", active: counts.map(([id]) => id) }).model
     for (let i = 0; i < 10; i++) fit()
     const policy = new Policy(fit())
-    return policy.trace(policy.cells.parse(segment), eligibleSet(counts.map(([id]) => id))).candidates
+    return policy.trace(policy.contexts.parse(context), eligibleSet(counts.map(([id]) => id))).candidates
   }
 
   it("give a rate that is possible from the first minutes on", () => {
@@ -173,11 +173,11 @@ describe("a variant whose clicks come late", () => {
       // Of the last hours, only the fast variant's clicks are there.
       {
         copyId: "a",
-        segment,
+        context,
         start: Math.floor(now / hour) * hour - 8 * hour,
         counts: { decisions: 9000, click: 270 },
       },
-      { copyId: "b", segment, start: Math.floor(now / hour) * hour - 8 * hour, counts: { decisions: 9000 } },
+      { copyId: "b", context, start: Math.floor(now / hour) * hour - 8 * hour, counts: { decisions: 9000 } },
     ],
     delays: days.map((daysAgo) => ({
       hour: midnight(daysAgo) + 12 * hour,

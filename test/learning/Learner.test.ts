@@ -227,8 +227,11 @@ describe("Learner", () => {
         yield* settle("census")
         const model = yield* (yield* Learning).model("census", "t", undefined)
         assert.deepStrictEqual(model.scheme.keys, [{ name: "plan", values: ["free", "pro"] }])
-        const cell = Effect.map(ask("census", { attrs: { plan: "pro" }, useCache: false }), ({ trace }) => trace.cell)
-        assert.strictEqual((yield* cell).plan, "pro")
+        const context = Effect.map(
+          ask("census", { attrs: { plan: "pro" }, useCache: false }),
+          ({ trace }) => trace.cell,
+        )
+        assert.strictEqual((yield* context).plan, "pro")
         yield* generate(0)
         const [row] = yield* (yield* SqlClient.SqlClient)<{ segment: string }>`
           SELECT d.segment FROM decisions d WHERE d.org_slug = 'census' ORDER BY d.decided_at DESC LIMIT 1`

@@ -20,7 +20,7 @@ const entry: fc.Arbitrary<LedgerEntry> = fc.record({
   org: fc.constantFrom("acme", "other"),
   templateId: fc.constantFrom("t", "u"),
   copyId: fc.constantFrom("a", "b", "a b"),
-  segment: fc.constantFrom("", "plan=pro", "plan=free"),
+  context: fc.constantFrom("", "plan=pro", "plan=free"),
   hour: fc.constantFrom(base, base - hour, base - 2 * hour),
   track: fc.constantFrom(...tracks),
   counts,
@@ -33,9 +33,9 @@ const entry: fc.Arbitrary<LedgerEntry> = fc.record({
 const sums = (entries: ReadonlyArray<LedgerEntry>) => {
   const sum: Record<string, number> = {}
   for (const { counts, delays, ...place } of entries) {
-    const { copyId, hour, org, segment, templateId, track } = place
+    const { copyId, hour, org, context, templateId, track } = place
     for (const [name, count] of [...Object.entries(counts), ...Object.entries(delays ?? {})]) {
-      const key = JSON.stringify([org, templateId, copyId, segment, hour, track, name])
+      const key = JSON.stringify([org, templateId, copyId, context, hour, track, name])
       sum[key] = (sum[key] ?? 0) + count
     }
   }
@@ -58,8 +58,8 @@ describe("LedgerSum", () => {
       assert.deepStrictEqual(sums(whole), sums(entries))
       assert.deepStrictEqual(sums(mixed), sums(entries))
       assert.deepStrictEqual(sums(twice), sums(entries))
-      const places = whole.map(({ copyId, hour, org, segment, templateId, track }) =>
-        JSON.stringify([org, templateId, copyId, segment, hour, track])
+      const places = whole.map(({ copyId, hour, org, context, templateId, track }) =>
+        JSON.stringify([org, templateId, copyId, context, hour, track])
       )
       assert.strictEqual(new Set(places).size, places.length)
     }))
@@ -70,7 +70,7 @@ describe("LedgerSum", () => {
       org: "acme",
       templateId: "t",
       copyId: "a",
-      segment: "",
+      context: "",
       hour: base,
       track: "learned",
       counts: { click: 1 },
@@ -91,7 +91,7 @@ const dailyRows = (sql: SqlClient.SqlClient, org: string, template: string) =>
     (rows) => rows.map(({ copyId, day, decisions }) => `${day.getTime() / dayMillis} ${copyId}: ${decisions}`).sort(),
   )
 
-/** Tallies by variant and segment. */
+/** Tallies by variant and context. */
 const daysOf = (tallies: ReadonlyArray<Tally>) => {
   const sums = new Map<string, number>()
   for (const { copyId, counts, start } of tallies) {
@@ -183,13 +183,13 @@ describe("the ledger", () => {
         const days = [0, 1, 5, Tallies.dailyDays - 1, Tallies.dailyDays, 60]
         const tallies = days.map((age) => {
           const start = bucketAt(now - age * dayMillis, now).start
-          return { copyId: "a", segment: "", start, track: "learned", counts: { decisions: 7, click: 1 } } as const
+          return { copyId: "a", context: "", start, track: "learned", counts: { decisions: 7, click: 1 } } as const
         })
         const shown = tallies.slice(0, 4)
         yield* Tallies.addTallies(sql, "days", "t", tallies, now)
         assert.deepStrictEqual(yield* dailyRows(sql, "days", "t"), daysOf(shown))
         // Added to the tallies alone, in an hour whose day is one by now; and a day that has gone by.
-        const late = { copyId: "b", segment: "", start: now - now % hour - 6 * dayMillis, track: "forced" } as const
+        const late = { copyId: "b", context: "", start: now - now % hour - 6 * dayMillis, track: "forced" } as const
         yield* Tallies.addTallies(sql, "days", "t", [{ ...late, counts: { decisions: 2 } }], now)
         yield* sql`DELETE FROM daily_decisions d WHERE d.org_slug = 'days' AND d.copy_id = 'b'`
         yield* sql`UPDATE daily_decisions SET decisions = 1 WHERE org_slug = 'days' AND copy_id = 'a'`

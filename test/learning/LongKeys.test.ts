@@ -1,7 +1,7 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { encodeCell } from "../../src/bandit/Cells.ts"
+import { encodeContext } from "../../src/bandit/Contexts.ts"
 import { measures } from "../../src/bandit/Tally.ts"
 import { hourMillis } from "../../src/bandit/Window.ts"
 import { Rebuild } from "../../src/projections/Rebuild.ts"
@@ -19,7 +19,7 @@ const cjk = (length: number, seed: number): string => {
 
 /** A segment of six attributes whose names and values have 60 CJK characters each: about 6,500 bytes. */
 const longSegment = (seed: number): string =>
-  encodeCell(Array.from({ length: 6 }, (_, i) => [cjk(60, 100 * seed + i), cjk(60, 100 * seed + 50 + i)] as const))
+  encodeContext(Array.from({ length: 6 }, (_, i) => [cjk(60, 100 * seed + i), cjk(60, 100 * seed + 50 + i)] as const))
 
 const hourStart = (at: number) => Math.floor(at / hourMillis) * hourMillis
 const zeros = Object.fromEntries(measures.map((measure) => [measure, 0]))
@@ -63,7 +63,7 @@ describe("Segments too long for an index row", () => {
         const sql = yield* SqlClient.SqlClient
         yield* sql.withTransaction(Tallies.rollUp(sql, "long", "t", Date.now() + 60 * day))
         const rolled = yield* Tallies.readTallies(sql, "long", "t")
-        assert.sameMembers([...new Set(rolled.map(({ segment }) => segment))], expected)
+        assert.sameMembers([...new Set(rolled.map(({ context }) => context))], expected)
         assert.isTrue(rolled.every(({ start }) => start % (24 * hourMillis) === 0))
       }))
 
@@ -71,12 +71,12 @@ describe("Segments too long for an index row", () => {
       Effect.gen(function* () {
         yield* makeOrg("mixed")
         yield* makeTemplate("mixed", "t", ["a"])
-        const segment = encodeCell([["city", "a".repeat(1_100)]])
+        const segment = encodeContext([["city", "a".repeat(1_100)]])
         const sql = yield* SqlClient.SqlClient
         const now = Date.now()
         const tally = {
           copyId: "a",
-          segment,
+          context: segment,
           start: hourStart(now),
           track: "learned" as const,
           counts: { decisions: 2 },

@@ -164,7 +164,7 @@ describe("Policies", () => {
               yield* policies.prepare(template, window, now)
             }
             const policy = policies.policy(template, window, now)
-            const { weights } = policy.choice(policy.cellOf(new Map(), 0), set)
+            const { weights } = policy.choice(policy.contextOf(new Map(), 0), set)
             assert.approximately(weights[1]!, floor / 2, 1e-6)
           }
         }

@@ -130,7 +130,7 @@ describe("A storm of events with kill -9 every few seconds", () => {
           }, 60 + wantedEvents / 2000).catch(() => {})
           assert.deepStrictEqual(JSON.parse(found), JSON.parse(expected))
 
-          // Compares cell by cell, including rows in the ledger.
+          // Compares context by context, including rows in the ledger.
           const { body } = await service!.manage("POST", "/organizations/acme/rebuild", { check: true })
           assert.deepStrictEqual(body.differences, [])
           assert.strictEqual(body.decisions, stories.length)

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { encodeCell } from "../../src/bandit/Cells.ts"
+import { encodeContext } from "../../src/bandit/Contexts.ts"
 import { priorModel } from "../../src/bandit/Model.ts"
 import { defaultPriors } from "../../src/bandit/Priors.ts"
 import { report } from "../../src/bandit/Report.ts"
@@ -8,7 +8,7 @@ import { TemplateId } from "../../src/domain/Ids.ts"
 import { prepare, type ResultsInput } from "../../src/results/Composition.ts"
 import { type OutcomeCounts, TemplateResults } from "../../src/results/TemplateResults.ts"
 import { adaptive, day, fitRows, now, sum } from "../bandit/Samples.ts"
-import { cell, input, model, onlyFor, row, rows, variant, won } from "./Samples.ts"
+import { contextOf, input, model, onlyFor, row, rows, variant, won } from "./Samples.ts"
 
 const resultsOf = (more: Partial<ResultsInput> = {}) => {
   const { compose, request } = prepare(input(more))
@@ -53,7 +53,7 @@ describe("the results of a template", () => {
     })
     const start = Math.floor(now / day) * day - 5 * day
     const fitted = fitRows(
-      ids.map((id) => ({ variant: id, cell: "", start, sends: 5_000, clicks: id < "c" ? 150 : 300 })),
+      ids.map((id) => ({ variant: id, context: "", start, sends: 5_000, clicks: id < "c" ? 150 : 300 })),
       { composition: ids.map((id) => [id, Object.entries(made(id))]), rounds: 20 },
     )
     const results = resultsOf({
@@ -93,7 +93,7 @@ describe("the results of a template", () => {
 
   it("keep forced decisions apart, and learn nothing from them", () => {
     const forced = resultsOf({
-      rows: [...rows, row("b", cell("pro", "morning"), "forced", { decisions: 500, click: 400, voided: 3 })],
+      rows: [...rows, row("b", contextOf("pro", "morning"), "forced", { decisions: 500, click: 400, voided: 3 })],
     })
     const without = resultsOf()
     assert.strictEqual(of(forced, "b").forced.decisions, 500)
@@ -134,7 +134,7 @@ describe("the results of a template", () => {
         variants: [variant("a", { active: false }), variant("b"), variant("winter")],
       },
       eligible: new Set(["b"]),
-      rows: [...rows, row("old", cell("free", "morning"), "learned", { decisions: 7, click: 1 })],
+      rows: [...rows, row("old", contextOf("free", "morning"), "learned", { decisions: 7, click: 1 })],
     })
     assert.deepStrictEqual(
       results.variants.map(({ copy_id, name, p_best, share, status }) => [copy_id, name, status, p_best, share]),
@@ -171,12 +171,12 @@ describe("the results of a template", () => {
 
   it("know of a rare value only that it is none of the listed ones", () => {
     const narrowed = (targeting: ReturnType<typeof onlyFor>) => {
-      const other = cell("other", "morning")
+      const other = contextOf("other", "morning")
       const { request } = prepare(input({
         template: { ...input().template, variants: [variant("a"), variant("b", { targeting })] },
         model: { ...model, traffic: [...model.traffic, { cell: other, sends: 1 }] },
       }))
-      return request.narrowed!.some(({ cell }) => cell === other)
+      return request.narrowed!.some(({ context }) => context === other)
     }
     assert.isTrue(narrowed(onlyFor("plan", "pro")))
     assert.isFalse(narrowed(onlyFor("plan", "pro", "Platinum")))
@@ -216,7 +216,7 @@ describe("the segments of the results", () => {
 
   it("are read as the model reads them: what it no longer lists is other, what it never learned is left out", () => {
     const results = resultsOf({
-      rows: [row("a", encodeCell([["plan", "legacy"], ["country", "de"]]), "learned", { decisions: 5 })],
+      rows: [row("a", encodeContext([["plan", "legacy"], ["country", "de"]]), "learned", { decisions: 5 })],
     })
     assert.deepStrictEqual(results.segments.map(({ segment }) => segment), [{ plan: "other" }])
     assert.strictEqual(results.decisions, 5)
@@ -229,7 +229,7 @@ describe("the segments of the results", () => {
       prepare(input({
         template: { ...input().template, variants: Array.from({ length: variants }, (_, v) => variant(`x${v}`)) },
         model: priorModel({ version: "t:0", now, window: adaptive, scheme: wide, organization: defaultPriors }),
-        rows: values.map((value, i) => row("x0", encodeCell([["plan", value]]), "learned", { decisions: i + 1 })),
+        rows: values.map((value, i) => row("x0", encodeContext([["plan", value]]), "learned", { decisions: i + 1 })),
       })).request
     assert.strictEqual(request(2).groups.length, 100)
     assert.strictEqual(request(2).groups[0]!.name, "plan=v149")
@@ -244,7 +244,7 @@ describe("results without data", () => {
   }
 
   it("say nothing of rates before the first outcome, though there are decisions", () => {
-    const none = resultsOf({ rows: [row("a", cell("free", "morning"), "learned", { decisions: 90, open: 30 })] })
+    const none = resultsOf({ rows: [row("a", contextOf("free", "morning"), "learned", { decisions: 90, open: 30 })] })
     assert.deepStrictEqual(shown(none, "a"), [null, null, null, null])
     assert.deepStrictEqual(none.segments.map(({ variants }) => variants[0]!.rate), [null, null])
     const { expected_loss, leader, lift, p_best, value_remaining, waiting_for } = none.winner

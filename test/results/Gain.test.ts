@@ -1,23 +1,23 @@
 import { assert, describe, it } from "@effect/vitest"
 import { gainOver, type StretchCount, stretchFactors } from "../../src/results/Gain.ts"
-import { SegmentRates } from "../../src/results/SegmentRates.ts"
-import { cell, model } from "./Samples.ts"
+import { ContextRates } from "../../src/results/ContextRates.ts"
+import { contextOf, model } from "./Samples.ts"
 
 // The model's first variant is better for free users, the second for paying users.
-const segments = [cell("free", "morning"), cell("pro", "morning")]
-const rates = new SegmentRates(model, ["a", "b"], segments)
+const contexts = [contextOf("free", "morning"), contextOf("pro", "morning")]
+const rates = new ContextRates(model, ["a", "b"], contexts)
 
-/** Decisions by stretch, segment and variant, with the outcomes that the model expects, times `day` of the stretch. */
+/** Decisions by stretch, context and variant, with the outcomes that the model expects, times `day` of the stretch. */
 const countsOf = (
-  trials: (stretch: number, segment: number, variant: number) => number,
+  trials: (stretch: number, context: number, variant: number) => number,
   day: (stretch: number) => number = () => 1,
 ): ReadonlyArray<StretchCount> =>
   Array.from({ length: 10 }, (_, stretch) =>
-    [0, 1].flatMap((segment) =>
+    [0, 1].flatMap((context) =>
       [0, 1].map((variant) => {
-        const n = trials(stretch, segment, variant)
-        const value = n * rates.of(variant, segment) * day(stretch)
-        return { stretch, segment, variant, trials: n, exposure: n, value, square: value }
+        const n = trials(stretch, context, variant)
+        const value = n * rates.of(variant, context) * day(stretch)
+        return { stretch, context, variant, trials: n, exposure: n, value, square: value }
       })
     )).flat()
 
@@ -26,7 +26,7 @@ const gainOf = (counts: ReadonlyArray<StretchCount>) => {
   return gainOver(
     counts,
     factors,
-    { variants: 2, segments: 2 },
+    { variants: 2, contexts: 2 },
     rates,
     () => true,
     () => true,
@@ -41,10 +41,10 @@ describe("The gain over an even choice", () => {
     }
   })
 
-  it("is what choosing the better variant of each segment brought, and grows with every stretch", () => {
-    const gains = gainOf(countsOf((_, segment, variant) => segment === variant ? 1000 : 0))
+  it("is what choosing the better variant of each context brought, and grows with every stretch", () => {
+    const gains = gainOf(countsOf((_, context, variant) => context === variant ? 1000 : 0))
     const each = [0, 1].reduce(
-      (sum, segment) => sum + 1000 * (rates.of(segment, segment) - rates.of(1 - segment, segment)) / 2,
+      (sum, context) => sum + 1000 * (rates.of(context, context) - rates.of(1 - context, context)) / 2,
       0,
     )
     gains.forEach(({ even, gained, interval: [low, high] }, stretch) => {
@@ -55,7 +55,7 @@ describe("The gain over an even choice", () => {
   })
 
   it("is a loss where the worse variant was chosen", () => {
-    const gain = gainOf(countsOf((_, segment, variant) => segment === variant ? 0 : 1000)).at(-1)!
+    const gain = gainOf(countsOf((_, context, variant) => context === variant ? 0 : 1000)).at(-1)!
     assert.isBelow(gain.interval[1], 0)
   })
 

@@ -2,7 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { describe } from "vitest"
-import { encodeCell } from "../../src/bandit/Cells.ts"
+import { encodeContext } from "../../src/bandit/Contexts.ts"
 import { measures } from "../../src/bandit/Tally.ts"
 import { bucketAt } from "../../src/bandit/Window.ts"
 import { CopyId, OrgSlug, TemplateId } from "../../src/domain/Ids.ts"
@@ -50,7 +50,7 @@ const count = Effect.fnUntraced(function* (
       org_slug: org,
       template_id: template,
       copy_id: copyId,
-      segment: encodeCell([["daypart", "morning"], ["weekend", "weekday"]]),
+      segment: encodeContext([["daypart", "morning"], ["weekend", "weekday"]]),
       bucket_start: new Date(start),
       track,
       ...values,

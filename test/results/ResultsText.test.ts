@@ -11,7 +11,7 @@ import {
 } from "../../src/cli/ResultsText.ts"
 import { prepare, type ResultsInput } from "../../src/results/Composition.ts"
 import type { WinnerResults } from "../../src/results/TemplateResults.ts"
-import { cell, input, row, rows, variant } from "./Samples.ts"
+import { contextOf, input, row, rows, variant } from "./Samples.ts"
 
 const resultsOf = (more: Partial<ResultsInput> = {}) => {
   const { compose, request } = prepare(input(more))
@@ -150,7 +150,7 @@ describe("the sentence about the winner", () => {
 describe("the results as text", () => {
   it("list the counts outside the table", () => {
     const text = resultsText(
-      resultsOf({ rows: [...rows, row("a", cell("pro", "morning"), "forced", { decisions: 12, click: 2 })] }),
+      resultsOf({ rows: [...rows, row("a", contextOf("pro", "morning"), "forced", { decisions: 12, click: 2 })] }),
       { segments: false },
     )
     assert.match(text, /^welcome: 20080 decisions in 180 days; /)

@@ -1,13 +1,13 @@
-import { encodeCell } from "../../src/bandit/Cells.ts"
+import { encodeContext } from "../../src/bandit/Contexts.ts"
 import { type Measure, measures, type Track } from "../../src/bandit/Tally.ts"
 import type { VerdictState } from "../../src/bandit/VerdictState.ts"
 import { CopyId, TemplateId } from "../../src/domain/Ids.ts"
 import type { Condition } from "../../src/domain/Targeting.ts"
 import type { Variant } from "../../src/domain/Template.ts"
-import type { CountedSegment, ResultsInput } from "../../src/results/Composition.ts"
+import type { CountedContext, ResultsInput } from "../../src/results/Composition.ts"
 import { day, fitRows, now } from "../bandit/Samples.ts"
 
-export const cell = (plan: string, daypart: string) => encodeCell([["plan", plan], ["daypart", daypart]])
+export const contextOf = (plan: string, daypart: string) => encodeContext([["plan", plan], ["daypart", daypart]])
 
 export const variant = (id: string, more: Partial<Variant> = {}): Variant => ({
   id: CopyId.make(id),
@@ -29,12 +29,12 @@ export const onlyFor = (attribute: string, ...values: ReadonlyArray<string>): Re
 
 export const row = (
   copyId: string,
-  segment: string,
+  context: string,
   track: Track,
   counts: { readonly [measure in Measure]?: number },
-): CountedSegment => ({ copyId, segment, track, counts: measures.map((measure) => counts[measure] ?? 0) })
+): CountedContext => ({ copyId, context, track, counts: measures.map((measure) => counts[measure] ?? 0) })
 
-const segments = [
+const contexts = [
   ["free", "morning", 600],
   ["free", "evening", 300],
   ["pro", "morning", 80],
@@ -45,9 +45,9 @@ const segments = [
 const clicks = { a: { free: 5, pro: 2 }, b: { free: 3, pro: 6 } } as const
 
 const each = (["a", "b"] as const).flatMap((id) =>
-  segments.map(([plan, daypart, sends]) => ({
+  contexts.map(([plan, daypart, sends]) => ({
     id,
-    segment: cell(plan, daypart),
+    context: contextOf(plan, daypart),
     sends,
     clicks: clicks[id][plan] * sends / 100,
   }))
@@ -55,10 +55,10 @@ const each = (["a", "b"] as const).flatMap((id) =>
 
 /** Ten days of two variants. The first is better for free users, the second for paying users. */
 export const model = fitRows(
-  each.flatMap(({ clicks, id, segment, sends }) =>
+  each.flatMap(({ clicks, context, id, sends }) =>
     Array.from({ length: 10 }, (_, d) => ({
       variant: id,
-      cell: segment,
+      context,
       start: Math.floor(now / day) * day - (d + 1) * day,
       sends,
       clicks,
@@ -79,8 +79,8 @@ export const won = (winner: string): VerdictState => ({
 })
 
 /** The tallies to which the model was fitted. */
-export const rows: ReadonlyArray<CountedSegment> = each.flatMap(({ clicks, id, segment, sends }) => [
-  row(id, segment, "learned", {
+export const rows: ReadonlyArray<CountedContext> = each.flatMap(({ clicks, context, id, sends }) => [
+  row(id, context, "learned", {
     decisions: 10 * sends + 10,
     voided: 10,
     bounce: 10,
@@ -89,7 +89,7 @@ export const rows: ReadonlyArray<CountedSegment> = each.flatMap(({ clicks, id, s
     click: 10 * clicks,
     conversion: clicks,
   }),
-  row(id, segment, "automated", { open: sends, click: 5 }),
+  row(id, context, "automated", { open: sends, click: 5 }),
 ])
 
 export const input = (more: Partial<ResultsInput> = {}): ResultsInput => ({

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import { intervalOf, meanOf, probabilitiesOfBest, Standing } from "../../src/results/Standing.ts"
-import { SegmentRates } from "../../src/results/SegmentRates.ts"
-import { cell, model } from "./Samples.ts"
+import { ContextRates } from "../../src/results/ContextRates.ts"
+import { contextOf, model } from "./Samples.ts"
 
 const posterior = fc.record({
   shape: fc.double({ min: 1, max: 1e5, noNaN: true }),
@@ -43,10 +43,10 @@ describe("Standing", () => {
   })
 
   it("gives a variant no credit for having been shown to those who click more", () => {
-    const segments = [cell("free", "morning"), cell("pro", "morning")]
-    const rates = new SegmentRates(model, ["a", "b"], segments)
+    const contexts = [contextOf("free", "morning"), contextOf("pro", "morning")]
+    const rates = new ContextRates(model, ["a", "b"], contexts)
     const standing = new Standing(rates, 2, [1, 1], 1)
-    // Both do exactly as the model says, in different segments.
+    // Both do exactly as the model says, in different contexts.
     standing.add(0, 1000 * rates.of(0, 0), 1000 * rates.of(0, 0))
     standing.add(1, 1000 * rates.of(1, 1), 1000 * rates.of(1, 1))
     for (const variant of [0, 1]) {

@@ -18,7 +18,7 @@ const batchRows = 4
 /** Row numbers as the counts of a variant each, as tallies and the engine carry them. */
 export const tallyOf = (row: number) => ({
   copyId: String(row),
-  segment: "",
+  context: "",
   start: 0,
   track: "learned" as const,
   counts: { decisions: 1 },

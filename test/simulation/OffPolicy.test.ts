@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { encodeCell } from "../../src/bandit/Cells.ts"
+import { encodeContext } from "../../src/bandit/Contexts.ts"
 import { sample } from "../../src/bandit/Weights.ts"
 import { chance } from "../../src/simulation/Chance.ts"
 import { epsilonGreedy, type Policy, uniform } from "../../src/simulation/Learners.ts"
@@ -21,7 +21,7 @@ const logOf = (seed: number, count: number): ReadonlyArray<LoggedDecision> => {
     const outcome = uniform() < rates[copyId] ? 1 : 0
     return {
       at,
-      cell: encodeCell([["plan", uniform() < 0.5 ? "free" : "pro"]]),
+      context: encodeContext([["plan", uniform() < 0.5 ? "free" : "pro"]]),
       copyId,
       propensity: logging[copyId],
       weights: logging,

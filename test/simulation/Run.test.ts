@@ -63,8 +63,8 @@ describe("a run", () => {
           make: (setting) => {
             const inner = policy.make(setting)
             return {
-              weights: (context, eligible, now) => {
-                const weights = inner.weights(context, eligible, now)
+              weights: (request, eligible, now) => {
+                const weights = inner.weights(request, eligible, now)
                 share += weights[0]! / 300
                 return weights
               },
@@ -140,8 +140,8 @@ describe("a run", () => {
         make: (setting) => {
           const inner = policy.make(setting)
           return {
-            weights: (context, eligible, now) => {
-              const weights = inner.weights(context, eligible, now)
+            weights: (request, eligible, now) => {
+              const weights = inner.weights(request, eligible, now)
               assert.lengthOf(weights, eligible.arms.length)
               assert.closeTo(weights.reduce((a, b) => a + b), 1, 1e-9)
               assert.isAtLeast(Math.min(...weights), 0)

@@ -46,7 +46,7 @@ attributes:
     const seen = new Set<string>()
     for (let i = 0; i < world.decisions; i++) {
       world.rates(i, out)
-      const plan = world.contexts[world.contextOf[i]!]!.attrs.get("plan")![0]!
+      const plan = world.requests[world.requestOf[i]!]!.attrs.get("plan")![0]!
       seen.add(plan)
       const expected = plan === "pro" ? [0.03, 0.04, 0.12] : [0.03, 0.02, 0.02]
       out.forEach((rate, arm) => assert.closeTo(rate, expected[arm]!, 1e-12))

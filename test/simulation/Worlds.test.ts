@@ -20,9 +20,9 @@ describe("a world", () => {
         return [...out]
       })
     }
-    assert.deepStrictEqual([a.at, a.contextOf, a.clickChance, a.delayHours], [
+    assert.deepStrictEqual([a.at, a.requestOf, a.clickChance, a.delayHours], [
       b.at,
-      b.contextOf,
+      b.requestOf,
       b.clickChance,
       b.delayHours,
     ])
@@ -69,7 +69,7 @@ describe("a world", () => {
       logRates: () => ({ byValues: () => -3, byDay: () => 0 }),
     })
     let pro = 0
-    for (const context of world.contextOf) if (world.contexts[context]!.attrs.get("plan")![0] === "pro") pro++
+    for (const request of world.requestOf) if (world.requests[request]!.attrs.get("plan")![0] === "pro") pro++
     assert.closeTo(pro / world.decisions, 0.25, 0.015)
     assert.closeTo([...world.delayHours].sort((a, b) => a - b)[10_000]!, 5, 0.25)
     assert.isAtMost(Math.max(...world.delayHours), 336)

@@ -1,7 +1,7 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { longestKey } from "../../src/learning/SegmentKey.ts"
+import { longestKey } from "../../src/learning/ContextColumns.ts"
 import { emptyEnvironment, layerMigrated } from "../support/stores.ts"
 
 /** Most bytes of a row of a B-tree index. */

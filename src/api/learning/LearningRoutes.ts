@@ -133,7 +133,7 @@ export const layer = HttpApiBuilder.group(
             differences: rebuilt.differences.map((difference) => ({
               template_id: difference.templateId,
               copy_id: difference.copyId,
-              segment: difference.segment,
+              segment: difference.context,
               bucket_start: iso(difference.start),
               track: difference.track,
               measure: difference.measure,

@@ -1,3 +1,4 @@
+import type { ContextKey } from "../../bandit/Contexts.ts"
 import type { CopyId, OrgSlug, TemplateId } from "../../domain/Ids.ts"
 import type { LearningWindow } from "../../domain/LearningWindow.ts"
 
@@ -29,10 +30,10 @@ export interface Decision {
   /** Probabilities of all eligible variants as a JSON object; null where `propensity` is. */
   readonly weights: string | null
   /**
-   * The context of the request as text: its values of the attributes that the adaptive model learns from, and of further
-   * ones that a model may use later (see `Policies.segment`).
+   * The key of the context of the request: its values of the attributes that the adaptive model learns from, and of further
+   * ones that a model may use later (see `Policies.recordedContext`).
    */
-  readonly context: string
+  readonly context: ContextKey
   /** Version of the model that decided. */
   readonly policy: string
   readonly window: LearningWindow | undefined

@@ -223,7 +223,7 @@ const addChange = (sum: LedgerSum, decision: DecisionRef, before: Contribution, 
     org: decision.org,
     templateId: decision.templateId,
     copyId: decision.copyId,
-    segment: decision.segment,
+    context: decision.segment,
     hour: Math.floor(decision.decidedAt / hourMillis) * hourMillis,
   }
   const delays: Record<string, number> = {}

@@ -1,6 +1,6 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
-import { decodeCell } from "../../../bandit/Cells.ts"
+import { decodeContext } from "../../../bandit/Contexts.ts"
 import type { Organization } from "../../../domain/Organization.ts"
 import type { StoredProfile } from "../../../profiles/ProfileRows.ts"
 import type { Timeline, TimelineDecision, TimelineEvent } from "../../../people/Timelines.ts"
@@ -68,7 +68,7 @@ const Events = ({ caption, events, zone }: {
 
 /** The attributes of a segment, in words. */
 const Segment = ({ segment }: { readonly segment: string }) => {
-  const values = [...decodeCell(segment)]
+  const values = [...decodeContext(segment)]
   return values.length === 0 ? <>everybody</> : (
     <span class="tags">
       {values.map(([name, value]) => <span class="tag">{name}: {value}</span>)}

@@ -1,45 +1,45 @@
 import { BaseError } from "../bandit/BaseError.ts"
 import { packedIndex } from "../bandit/Cholesky.ts"
-import { cellsOf } from "../bandit/Cells.ts"
+import { type ContextKey, contextsOf } from "../bandit/Contexts.ts"
 import { foretellings, interceptVariance } from "../bandit/Components.ts"
 import { type ModelSnapshot, rate, type VariantPosterior } from "../bandit/Model.ts"
 
-/** A model's rates of variants in segments, and the uncertainty of their sums. Variants and segments go by position. */
-export class SegmentRates {
+/** A model's rates of variants in contexts, and the uncertainty of their sums. Variants and contexts go by position. */
+export class ContextRates {
   readonly #model: ModelSnapshot
   readonly #ids: ReadonlyArray<string>
   readonly #variants: ReadonlyArray<VariantPosterior | undefined>
-  readonly #features: ReadonlyArray<Int32Array>
+  readonly #coefficients: ReadonlyArray<Int32Array>
   readonly #rates: ReadonlyArray<Float64Array>
   readonly #size: number
   readonly #attributeOf: ArrayLike<number>
   readonly #base: BaseError
 
-  /** `segments` are ids of cells of the model's scheme. */
-  constructor(model: ModelSnapshot, variants: ReadonlyArray<string>, segments: ReadonlyArray<string>) {
-    const cells = cellsOf(model.scheme)
-    const parsed = segments.map((segment) => cells.parse(segment))
+  /** `contexts` are keys of contexts of the model's scheme. */
+  constructor(model: ModelSnapshot, variants: ReadonlyArray<string>, contexts: ReadonlyArray<ContextKey>) {
+    const compiled = contextsOf(model.scheme)
+    const parsed = contexts.map((key) => compiled.parse(key))
     const known = new Map(model.variants.map((variant) => [variant.id, variant]))
     this.#model = model
-    this.#size = cells.size
-    this.#attributeOf = cells.attributeOf
-    this.#base = new BaseError(model, cells)
+    this.#size = compiled.size
+    this.#attributeOf = compiled.attributeOf
+    this.#base = new BaseError(model, compiled)
     this.#ids = variants
     this.#variants = variants.map((id) => known.get(id))
     const foretold = model.components && foretellings(model.components)
-    this.#features = parsed.map(({ features }) => features)
+    this.#coefficients = parsed.map(({ coefficients }) => coefficients)
     this.#rates = this.#variants.map((variant, v) =>
-      Float64Array.from(parsed, (cell) => rate(model, variant, cell, foretold?.(variants[v]!)))
+      Float64Array.from(parsed, (context) => rate(model, variant, context, foretold?.(variants[v]!)))
     )
   }
 
   /** Objective per decision, on a day like the average one. */
-  of(variant: number, segment: number): number {
-    return this.#rates[variant]![segment]!
+  of(variant: number, context: number): number {
+    return this.#rates[variant]![context]!
   }
 
   /**
-   * The sum of a variant's rates with these weights by segment. `own` is its variance were the base rate known, `variance`
+   * The sum of a variant's rates with these weights by context. `own` is its variance were the base rate known, `variance`
    * all of it.
    */
   sum(
@@ -52,7 +52,7 @@ export class SegmentRates {
     return { mean, own, variance: own + this.#base.variance(this.#base.slopes(this.#ids[variant]!, known, slopes)) }
   }
 
-  /** The sum over all variants, with weights by variant and segment: errors of the base rate that they share cancel. */
+  /** The sum over all variants, with weights by variant and context: errors of the base rate that they share cancel. */
   total(weights: ReadonlyArray<ArrayLike<number>>): { readonly mean: number; readonly variance: number } {
     let shared: Float64Array | undefined
     let mean = 0
@@ -74,12 +74,12 @@ export class SegmentRates {
     const rates = this.#rates[variant]!
     const slopes = new Float64Array(this.#size)
     let mean = 0
-    for (let segment = 0; segment < rates.length; segment++) {
-      const part = weights[segment]! * rates[segment]!
+    for (let context = 0; context < rates.length; context++) {
+      const part = weights[context]! * rates[context]!
       if (part === 0) continue
       mean += part
       slopes[0]! += part
-      for (const feature of this.#features[segment]!) if (feature >= 0) slopes[feature]! += part
+      for (const coefficient of this.#coefficients[context]!) if (coefficient >= 0) slopes[coefficient]! += part
     }
     return { mean, slopes }
   }

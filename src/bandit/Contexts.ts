@@ -29,37 +29,39 @@ export const builtIns: ReadonlyArray<{ readonly name: string; readonly values: R
 ]
 
 /**
- * Cells a `Cells` tells apart at most. A scheme is chosen so that it makes 512; what comes in between two choices may go
- * beyond that without harm, and this bound only keeps the memory safe.
+ * Most contexts that one `Contexts` distinguishes. A scheme is chosen so that it makes at most 512. New values between two
+ * choices may exceed that without harm, and this bound only limits the memory.
  */
-export const interimCells = 4096
+export const interimContexts = 4096
 
-/** Ids whose reading is remembered; a fit reads the same ones every time. */
-const parsedCells = 20_000
+/** Most keys whose parsed context is remembered. A fit reads the same keys every time. */
+const parsedContexts = 20_000
 
-/** One combination of values of the learning attributes. */
-export interface Cell {
-  /** Canonical: `name=value` pairs sorted by name, percent-encoded, joined by `&`. */
-  readonly id: string
+/** The values of a context as text, canonical: `name=value` pairs sorted by name, percent-encoded, joined by `&`. */
+export type ContextKey = string
+
+/** The combination of values of the learning attributes that a decision is made in. */
+export interface Context {
+  readonly key: ContextKey
   /**
-   * Per attribute of the scheme (built-in ones after the others), then per pair, its coefficient in the model, or -1 when
-   * the cell lacks it.
+   * Per attribute of the scheme (built-in ones after the others), then per pair, the number of its coefficient in the model,
+   * or -1 when the context lacks it.
    */
-  readonly features: Int32Array
+  readonly coefficients: Int32Array
 }
 
 const encode = (text: string) => encodeURIComponent(text.toWellFormed())
 
 const byCodeUnits = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0
 
-/** Canonical id of a combination of attribute values (name and value), whatever their order. */
-export const encodeCell = (values: Iterable<readonly [name: string, value: string]>): string =>
+/** The key of a combination of attribute values (name and value), whatever their order. */
+export const encodeContext = (values: Iterable<readonly [name: string, value: string]>): ContextKey =>
   Array.from(values, ([name, value]) => `${encode(name)}=${encode(value)}`).sort(byCodeUnits).join("&")
 
-/** The attribute values by name of a canonical cell id, in its order; the inverse of `encodeCell`. */
-export const decodeCell = (id: string): ReadonlyMap<string, string> =>
+/** The attribute values by name of the key of a context, in its order; the inverse of `encodeContext`. */
+export const decodeContext = (key: ContextKey): ReadonlyMap<string, string> =>
   new Map(
-    id === "" ? [] : id.split("&").map((part) => {
+    key === "" ? [] : key.split("&").map((part) => {
       const at = part.indexOf("=")
       return [decodeURIComponent(part.slice(0, at)), decodeURIComponent(part.slice(at + 1))]
     }),
@@ -83,10 +85,10 @@ interface Attribute {
 }
 
 /**
- * A scheme made ready for use: finds the cell of a request, and numbers the coefficients of the model (0 is the
+ * A scheme made ready for use: finds the context of a request, and numbers the coefficients of the model (0 is the
  * intercept, then the values of each attribute in turn).
  */
-export class Cells {
+export class Contexts {
   readonly scheme: AttributeScheme
   /** Names of the learning attributes, the built-in ones after the others, then one for each pair. */
   readonly names: ReadonlyArray<string>
@@ -103,14 +105,14 @@ export class Cells {
   /** Per hour of the week the combination of built-in values, and how many of these there are. */
   readonly #builtInCodes: Uint8Array
   readonly #builtInCount: number
-  readonly #byCode = new Map<number, Cell>()
-  readonly #parsed = new Map<string, Cell>()
+  readonly #byCode = new Map<number, Context>()
+  readonly #parsed = new Map<string, Context>()
 
   /**
-   * `known` are ids of cells that are in use already and shall stay distinguished however many others come; ids that
-   * do not fit the scheme are passed over.
+   * `known` are keys of contexts in use, which stay distinguished however many others come. Keys that do not fit the scheme
+   * are skipped.
    */
-  constructor(scheme: AttributeScheme, known: Iterable<string> = []) {
+  constructor(scheme: AttributeScheme, known: Iterable<ContextKey> = []) {
     this.scheme = scheme
     const attributes: Array<Attribute> = []
     let offset = 1
@@ -133,7 +135,7 @@ export class Cells {
       const second = attributes.findIndex(({ name }) => name === b)
       if (first < 0 || second < 0) return []
       const values = attributes[first]!.values.flatMap((one) =>
-        attributes[second]!.values.map((other) => encodeCell([[a, one], [b, other]]))
+        attributes[second]!.values.map((other) => encodeContext([[a, one], [b, other]]))
       )
       const pair = { first, second, name: pairName(a, b), values, offset, index: new Map(values.map((v, i) => [v, i])) }
       offset += values.length
@@ -144,18 +146,18 @@ export class Cells {
     this.size = offset
     this.attributeOf = new Int32Array(offset).fill(-1)
     all.forEach(({ offset, values }, j) => this.attributeOf.fill(j, offset, offset + values.length))
-    for (const id of known) {
-      const { features } = this.parse(id)
-      if (features.every((feature) => feature >= 0)) this.#find(this.#codeOf(features))
+    for (const key of known) {
+      const { coefficients } = this.parse(key)
+      if (coefficients.every((coefficient) => coefficient >= 0)) this.#find(this.#codeOf(coefficients))
     }
   }
 
   /**
-   * The cell of a request. `hourOfWeek` counts the hours since Monday 00:00 in the template's time zone, a whole number
+   * The context of a request. `hourOfWeek` counts the hours since Monday 00:00 in the template's time zone, a whole number
    * from 0 to 167. Equal combinations give the same object; after 4,096 combinations a new one is folded into a known one,
    * the rarest attribute first.
    */
-  cellOf(attrs: Attributes, hourOfWeek: number): Cell {
+  contextOf(attrs: Attributes, hourOfWeek: number): Context {
     const attributes = this.#attributes
     let code = 0
     for (let j = 0; j < this.#learned; j++) {
@@ -169,22 +171,23 @@ export class Cells {
   }
 
   /**
-   * The cell by its id, also by one written under another scheme: attributes that the scheme does not know are left out,
-   * values it does not list become `other`, attributes the id lacks have the feature -1 (nothing is known of them).
+   * The context of a key, which may have been written under another scheme: attributes that the scheme does not know are
+   * left out, values it does not list become `other`, attributes that the key lacks have the coefficient -1 (nothing is known
+   * of them).
    */
-  parse(id: string): Cell {
-    const known = this.#parsed.get(id)
+  parse(key: ContextKey): Context {
+    const known = this.#parsed.get(key)
     if (known !== undefined) return known
-    const given = decodeCell(id)
-    const features = Int32Array.from(this.#attributes, ({ index, name, offset }) => {
+    const given = decodeContext(key)
+    const coefficients = Int32Array.from(this.#attributes, ({ index, name, offset }) => {
       const value = given.get(name)
       const at = value === undefined ? undefined : index.get(value) ?? index.get(otherValue)
       return at === undefined ? -1 : offset + at
     })
-    const cell = this.#cell(features)
-    if (this.#parsed.size >= parsedCells) this.#parsed.clear()
-    this.#parsed.set(id, cell)
-    return cell
+    const context = this.#context(coefficients)
+    if (this.#parsed.size >= parsedContexts) this.#parsed.clear()
+    this.#parsed.set(key, context)
+    return context
   }
 
   /** Pairs of attributes that are not built in, with at most so many combinations of values. */
@@ -220,7 +223,7 @@ export class Cells {
   }
 
   /** Per coefficient of this scheme the one of `other` for the same attribute and value, or -1 where it has none. */
-  coefficientsOf(other: Cells): Int32Array {
+  coefficientsOf(other: Contexts): Int32Array {
     const out = new Int32Array(this.size).fill(-1)
     out[0] = 0
     const others = [...other.#attributes, ...other.#pairs]
@@ -234,58 +237,58 @@ export class Cells {
     return out
   }
 
-  /** The cell with these coefficients of the attributes. */
-  #cell(own: Int32Array): Cell {
-    const features = new Int32Array(this.names.length)
-    features.set(own)
+  /** The context with these coefficients of the attributes. */
+  #context(own: Int32Array): Context {
+    const coefficients = new Int32Array(this.names.length)
+    coefficients.set(own)
     this.#pairs.forEach(({ first, offset, second }, p) => {
       const a = this.#attributes[first]!
       const b = this.#attributes[second]!
       const isKnown = own[first]! >= 0 && own[second]! >= 0
-      features[own.length + p] = isKnown
+      coefficients[own.length + p] = isKnown
         ? offset + (own[first]! - a.offset) * b.values.length + own[second]! - b.offset
         : -1
     })
     const pairs: Array<readonly [string, string]> = []
     this.#attributes.forEach(({ name, offset, values }, j) => {
-      if (features[j]! >= 0) pairs.push([name, values[features[j]! - offset]!])
+      if (coefficients[j]! >= 0) pairs.push([name, values[coefficients[j]! - offset]!])
     })
-    return { id: encodeCell(pairs), features }
+    return { key: encodeContext(pairs), coefficients }
   }
 
-  #codeOf(features: Int32Array): number {
+  #codeOf(coefficients: Int32Array): number {
     let code = 0
-    this.#attributes.forEach(({ offset, values }, j) => code = code * values.length + features[j]! - offset)
+    this.#attributes.forEach(({ offset, values }, j) => code = code * values.length + coefficients[j]! - offset)
     return code
   }
 
-  #features(code: number): Int32Array {
-    const features = new Int32Array(this.#attributes.length)
+  #coefficients(code: number): Int32Array {
+    const coefficients = new Int32Array(this.#attributes.length)
     let rest = code
-    for (let j = features.length - 1; j >= 0; j--) {
+    for (let j = coefficients.length - 1; j >= 0; j--) {
       const { offset, values } = this.#attributes[j]!
-      features[j] = offset + rest % values.length
+      coefficients[j] = offset + rest % values.length
       rest = Math.floor(rest / values.length)
     }
-    return features
+    return coefficients
   }
 
-  #find(code: number): Cell {
+  #find(code: number): Context {
     if (!Number.isInteger(code)) throw new RangeError("the hour of the week must be a whole number from 0 to 167")
     let known = this.#byCode.get(code)
-    const features = this.#features(code)
+    const coefficients = this.#coefficients(code)
     for (
       let j = this.#learned - 1;
-      known === undefined && j >= 0 && this.#byCode.size >= interimCells;
+      known === undefined && j >= 0 && this.#byCode.size >= interimContexts;
       j--
     ) {
       const { offset, values } = this.#attributes[j]!
-      features[j] = offset + values.length - 2
-      code = this.#codeOf(features)
+      coefficients[j] = offset + values.length - 2
+      code = this.#codeOf(coefficients)
       known = this.#byCode.get(code)
     }
     if (known === undefined) {
-      known = this.#cell(features)
+      known = this.#context(coefficients)
       this.#byCode.set(code, known)
     }
     return known
@@ -304,11 +307,11 @@ export const schemeText = (scheme: AttributeScheme): string => {
   return text
 }
 
-const made = new WeakMap<AttributeScheme, Cells>()
+const made = new WeakMap<AttributeScheme, Contexts>()
 
-/** A scheme made ready for use, the same for the same scheme object, so that repeated fits read each id once. */
-export const cellsOf = (scheme: AttributeScheme): Cells => {
-  let cells = made.get(scheme)
-  if (cells === undefined) made.set(scheme, cells = new Cells(scheme))
-  return cells
+/** A scheme made ready for use, the same for the same scheme object, so that repeated fits read each key once. */
+export const contextsOf = (scheme: AttributeScheme): Contexts => {
+  let contexts = made.get(scheme)
+  if (contexts === undefined) made.set(scheme, contexts = new Contexts(scheme))
+  return contexts
 }

@@ -1,7 +1,7 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer, Random } from "effect"
 import { SqlClient } from "effect/sql"
-import { cellsOf, decodeCell, encodeCell } from "../../src/bandit/Cells.ts"
+import { contextsOf, decodeContext, encodeContext } from "../../src/bandit/Contexts.ts"
 import { logBaseRate } from "../../src/bandit/Model.ts"
 import { Decider } from "../../src/decide/Decider.ts"
 import type { Outcome } from "../../src/decide/Outcome.ts"
@@ -18,7 +18,7 @@ const recorded = Effect.fnUntraced(function* (slug: string) {
   const sql = yield* SqlClient.SqlClient
   const rows = yield* sql<{ segment: string }>`
     SELECT d.segment FROM decisions d WHERE d.org_slug = ${slug} ORDER BY d.decided_at, d.tracking_id`
-  return rows.map(({ segment }) => decodeCell(segment))
+  return rows.map(({ segment }) => decodeContext(segment))
 })
 
 const user = (n: number) => ({ plan: ["free", "pro", "team"][n % 3]!, country: ["no", "se"][n % 2]! })
@@ -28,7 +28,7 @@ const complete = (values: ReadonlyMap<string, string>) => values.has("plan") && 
 /** Sends that the adaptive model knows plan and country of. */
 const known = Effect.fnUntraced(function* (slug: string) {
   const model = yield* (yield* Learning).model(slug, "t", undefined)
-  return model.traffic.filter(({ cell }) => complete(decodeCell(cell))).reduce((sum, { sends }) => sum + sends, 0)
+  return model.traffic.filter(({ cell }) => complete(decodeContext(cell))).reduce((sum, { sends }) => sum + sends, 0)
 })
 
 const asked = (attrs: Readonly<Record<string, string>>) => ({
@@ -115,9 +115,9 @@ describe("Segments of a new template", () => {
         yield* settle("later")
         assert.isAtLeast(yield* known("later"), 200)
         const model = yield* (yield* Learning).model("later", "t", undefined)
-        const cells = cellsOf(model.scheme)
+        const contexts = contextsOf(model.scheme)
         const rates = ["free", "pro", "team"].map((plan) =>
-          Math.exp(logBaseRate(model, cells.parse(encodeCell([["plan", plan], ["country", "no"]]))))
+          Math.exp(logBaseRate(model, contexts.parse(encodeContext([["plan", plan], ["country", "no"]]))))
         )
         assert.isAbove(rates[1]!, 2 * Math.max(rates[0]!, rates[2]!))
         assert.deepStrictEqual(yield* differences("later"), [])

@@ -1,16 +1,17 @@
 import {
   type Attributes,
   builtIns,
-  type Cell,
-  type Cells,
-  decodeCell,
-  encodeCell,
+  type Context,
+  type ContextKey,
+  type Contexts,
+  decodeContext,
+  encodeContext,
   missingValue,
   otherValue,
   schemeText,
-} from "../bandit/Cells.ts"
+} from "../bandit/Contexts.ts"
 
-/** Most attributes of a recorded segment, including those of the model's scheme, without the built-in ones. */
+/** Most attributes of a recorded context, including those of the model's scheme, without the built-in ones. */
 export const recordedNames = 12
 
 /** Values of one attribute beyond the model's scheme at most; an attribute with more is not recorded any longer. */
@@ -19,8 +20,8 @@ export const distinctValues = 50
 /** An attribute with more values than this is recorded only while it has two requests a value on average. */
 export const provenValues = 12
 
-/** Most segments of a template beyond those of the model's scheme, while the scheme stays the same. */
-export const furtherSegments = 512
+/** Most contexts of a template beyond those of the model's scheme, while the scheme stays the same. */
+export const furtherContexts = 512
 
 /** Longest name and value. Unit: UTF-16 code units. */
 const longestText = 100
@@ -31,7 +32,7 @@ const longestEncoded = 300
 /** Names that were recorded and are not any longer, at most; after so many no further name is taken up. */
 const rememberedNames = 100
 
-// Codes of an attribute in a key. Values have the codes from `firstValue` on.
+// Codes of an attribute. Values have the codes from `firstValue` on.
 const notRecorded = 0
 const missing = 1
 const other = 2
@@ -57,15 +58,16 @@ const isShort = (text: string): boolean =>
 const byName = (a: Further, b: Further): number => a.name < b.name ? -1 : a.name > b.name ? 1 : 0
 
 /**
- * Makes the segments that are recorded with the decisions on one template: the attributes that the model uses, and, first
- * come, first served, further attributes that a model may use later. `Cells.parse` reads the attributes of its scheme from them.
+ * Makes the contexts that are recorded with the decisions on one template: the attributes that the model uses, and, first
+ * come, first served, further attributes that a model may use later. `Contexts.parse` reads the attributes of its scheme from
+ * the recorded key.
  *
- * Bounds: a segment has at most 12 attributes, a further attribute at most 50 values, and a scheme fewer than 512 segments
- * beyond its own. An attribute that seems to name people (a value with an `@`, or the request's user id) is not recorded, nor
- * is an attribute with more than 12 values and fewer than two requests a value.
+ * Bounds: a recorded context has at most 12 attributes, a further attribute at most 50 values, and a scheme fewer than 512
+ * contexts beyond its own. An attribute that seems to name people (a value with an `@`, or the request's user id) is not
+ * recorded, nor is an attribute with more than 12 values and fewer than two requests a value.
  */
-export class SegmentRecorder {
-  #cells: Cells | undefined
+export class ContextRecorder {
+  #contexts: Contexts | undefined
   #scheme: string | undefined
   /** Null for attributes of the scheme and for dropped ones. */
   #names = new Map<string, Further | null>()
@@ -74,19 +76,19 @@ export class SegmentRecorder {
   readonly #dropped = new Set<string>()
   #room = 0
   #requests = 0
-  /** Recorded segments beyond the scheme's. */
-  readonly #segments = new Set<string>()
-  /** Number of segments at which the attributes with the most values are dropped. */
-  #allowed = furtherSegments / 2
-  /** Segments by the model's cell and by a key of one code per further attribute. */
-  readonly #known = new Map<string, Map<string, string>>()
+  /** Recorded contexts beyond the scheme's. */
+  readonly #recorded = new Set<string>()
+  /** Number of contexts at which the attributes with the most values are dropped. */
+  #allowed = furtherContexts / 2
+  /** Recorded contexts by the key of the model's context and by one code per further attribute. */
+  readonly #known = new Map<ContextKey, Map<string, ContextKey>>()
 
   /**
-   * Returns the segment of a request, a canonical id as `encodeCell` makes it. `cells` are the adaptive model's, `cell` is the
-   * request's cell among them. Takes 0.1 to 3 µs; 4 to 10 µs for a segment that is new.
+   * Returns the key of the context to record with a request. `contexts` are the adaptive model's, `context` is the
+   * request's context among them. Takes 0.1 to 3 µs; 4 to 10 µs for a context that is new.
    */
-  segmentOf(cells: Cells, cell: Cell, attrs: Attributes, userId: string | undefined): string {
-    if (cells !== this.#cells) this.#follow(cells)
+  recordedContextOf(contexts: Contexts, context: Context, attrs: Attributes, userId: string | undefined): ContextKey {
+    if (contexts !== this.#contexts) this.#follow(contexts)
     const request = ++this.#requests
     for (const [name, [value]] of attrs) {
       const known = this.#names.get(name)
@@ -94,21 +96,21 @@ export class SegmentRecorder {
       const further = known ?? this.#takeUp(name)
       if (further !== undefined) this.#note(further, value, userId, request)
     }
-    if (this.#further.length === 0) return cell.id
-    let key = ""
+    if (this.#further.length === 0) return context.key
+    let codes = ""
     for (const further of this.#further) {
-      key += String.fromCharCode(further.request === request ? further.code : missing)
+      codes += String.fromCharCode(further.request === request ? further.code : missing)
     }
-    return this.#known.get(cell.id)?.get(key) ?? this.#make(cell, key)
+    return this.#known.get(context.key)?.get(codes) ?? this.#make(context, codes)
   }
 
-  #follow(cells: Cells): void {
-    this.#cells = cells
-    const scheme = schemeText(cells.scheme)
+  #follow(contexts: Contexts): void {
+    this.#contexts = contexts
+    const scheme = schemeText(contexts.scheme)
     // Models are published every few seconds, most of them with the scheme of the one before.
     if (scheme === this.#scheme) return
     this.#scheme = scheme
-    const modelled = cells.scheme.keys.map(({ name }) => name)
+    const modelled = contexts.scheme.keys.map(({ name }) => name)
     const notFurther = new Set([...modelled, ...builtIns.map(({ name }) => name), ...this.#dropped])
     this.#room = Math.max(0, recordedNames - modelled.length)
     this.#further = this.#further.filter(({ name }) => !notFurther.has(name)).slice(0, this.#room)
@@ -117,8 +119,8 @@ export class SegmentRecorder {
       ...this.#further.map((further) => [further.name, further] as const),
     ])
     this.#known.clear()
-    this.#segments.clear()
-    this.#allowed = furtherSegments / 2
+    this.#recorded.clear()
+    this.#allowed = furtherContexts / 2
   }
 
   #takeUp(name: string): Further | undefined {
@@ -152,26 +154,26 @@ export class SegmentRecorder {
     further.code = values.size > provenValues && further.requests < 2 * values.size ? notRecorded : code
   }
 
-  #make(cell: Cell, key: string): string {
-    const values = new Map(decodeCell(cell.id))
+  #make(context: Context, codes: string): ContextKey {
+    const values = new Map(decodeContext(context.key))
     this.#further.forEach(({ name, texts }, i) => {
-      const code = key.charCodeAt(i)
+      const code = codes.charCodeAt(i)
       if (code !== notRecorded) {
         values.set(name, code === missing ? missingValue : code === other ? otherValue : texts[code - firstValue]!)
       }
     })
-    const segment = encodeCell(values)
-    if (segment !== cell.id && !this.#segments.has(segment)) {
-      if (this.#segments.size >= this.#allowed) {
+    const recorded = encodeContext(values)
+    if (recorded !== context.key && !this.#recorded.has(recorded)) {
+      if (this.#recorded.size >= this.#allowed) {
         this.#narrow()
-        return cell.id
+        return context.key
       }
-      this.#segments.add(segment)
+      this.#recorded.add(recorded)
     }
-    const known = this.#known.get(cell.id)
-    if (known === undefined) this.#known.set(cell.id, new Map([[key, segment]]))
-    else known.set(key, segment)
-    return segment
+    const known = this.#known.get(context.key)
+    if (known === undefined) this.#known.set(context.key, new Map([[codes, recorded]]))
+    else known.set(codes, recorded)
+    return recorded
   }
 
   /**
@@ -180,6 +182,6 @@ export class SegmentRecorder {
   #narrow(): void {
     const widest = this.#further.toSorted((a, b) => b.values.size - a.values.size)
     for (const further of widest.slice(0, Math.ceil(widest.length / 2))) this.#drop(further)
-    this.#allowed += Math.floor((furtherSegments - this.#allowed) / 2)
+    this.#allowed += Math.floor((furtherContexts - this.#allowed) / 2)
   }
 }

@@ -1,36 +1,36 @@
 import { assert, describe, it } from "@effect/vitest"
-import { type AttributeScheme, Cells, decodeCell, emptyScheme, encodeCell } from "../../src/bandit/Cells.ts"
+import { type AttributeScheme, Contexts, decodeContext, emptyScheme, encodeContext } from "../../src/bandit/Contexts.ts"
 import {
+  ContextRecorder,
   distinctValues,
-  furtherSegments,
+  furtherContexts,
   provenValues,
   recordedNames,
-  SegmentRecorder,
-} from "../../src/learning/SegmentRecorder.ts"
+} from "../../src/learning/ContextRecorder.ts"
 
 const attrsOf = (values: Readonly<Record<string, string>>) =>
   new Map(Object.entries(values).map(([name, value]) => [name, [value]]))
 
 /** Records requests one after the other under a scheme that may change in between. */
 const recording = (initial: AttributeScheme = emptyScheme) => {
-  const recorder = new SegmentRecorder()
-  let cells = new Cells(initial)
+  const recorder = new ContextRecorder()
+  let contexts = new Contexts(initial)
   const record = (values: Readonly<Record<string, string>>, userId?: string, hourOfWeek = 9) => {
     const attrs = attrsOf(values)
-    return recorder.segmentOf(cells, cells.cellOf(attrs, hourOfWeek), attrs, userId)
+    return recorder.recordedContextOf(contexts, contexts.contextOf(attrs, hourOfWeek), attrs, userId)
   }
   return {
     record,
     read: (values: Readonly<Record<string, string>>, userId?: string) =>
-      Object.fromEntries(decodeCell(record(values, userId))),
-    follow: (scheme: AttributeScheme) => cells = new Cells(scheme),
+      Object.fromEntries(decodeContext(record(values, userId))),
+    follow: (scheme: AttributeScheme) => contexts = new Contexts(scheme),
   }
 }
 
 const builtIn = { daypart: "morning", weekend: "weekday" }
 const planScheme: AttributeScheme = { keys: [{ name: "plan", values: ["free", "pro"] }] }
 
-describe("SegmentRecorder", () => {
+describe("ContextRecorder", () => {
   it("records attributes that the model does not use yet, from the first request on", () => {
     const { read } = recording()
     assert.deepStrictEqual(read({ plan: "pro", country: "no" }), { ...builtIn, plan: "pro", country: "no" })
@@ -41,10 +41,10 @@ describe("SegmentRecorder", () => {
     assert.deepStrictEqual(read({ plan: "", ["x".repeat(101)]: "a" }), { ...builtIn, plan: "", country: "missing" })
   })
 
-  it("records the model's attributes as the model sees them, and the cell itself where there is nothing else", () => {
+  it("records the model's attributes as the model sees them, and the context itself where there is nothing else", () => {
     const { read, record } = recording(planScheme)
-    const cells = new Cells(planScheme)
-    assert.strictEqual(record({ plan: "pro" }), cells.cellOf(attrsOf({ plan: "pro" }), 9).id)
+    const contexts = new Contexts(planScheme)
+    assert.strictEqual(record({ plan: "pro" }), contexts.contextOf(attrsOf({ plan: "pro" }), 9).key)
     assert.deepStrictEqual(read({ plan: "team", tier: "gold" }), { ...builtIn, plan: "other", tier: "gold" })
     assert.deepStrictEqual(read({ tier: "gold" }), { ...builtIn, plan: "missing", tier: "gold" })
   })
@@ -54,25 +54,25 @@ describe("SegmentRecorder", () => {
     assert.deepStrictEqual(read({ daypart: "noon", weekend: "yes", plan: "pro" }), { weekend: "weekday", plan: "pro" })
   })
 
-  it("makes one canonical segment of the same attributes in any order", () => {
+  it("makes one canonical context of the same attributes in any order", () => {
     const { record } = recording()
-    const segment = record({ plan: "a&b=c", "Café": "ü" })
-    assert.strictEqual(segment, record({ "Café": "ü", plan: "a&b=c" }))
-    assert.strictEqual(segment, encodeCell(decodeCell(segment)))
+    const context = record({ plan: "a&b=c", "Café": "ü" })
+    assert.strictEqual(context, record({ "Café": "ü", plan: "a&b=c" }))
+    assert.strictEqual(context, encodeContext(decodeContext(context)))
   })
 
   it("gives a model that later uses an attribute the earlier requests as it would have seen them", () => {
     const { follow, record } = recording()
     const users = Array.from({ length: 60 }, (_, n) => ({ plan: ["free", "pro", "team"][n % 3]!, tier: `t${n % 5}` }))
-    const segments = users.map((user) => record(user))
-    const later = new Cells({ ...planScheme, builtIns: [] })
+    const contexts = users.map((user) => record(user))
+    const later = new Contexts({ ...planScheme, builtIns: [] })
     assert.deepStrictEqual(
-      segments.slice(1).map((segment) => later.parse(segment).id),
-      users.slice(1).map((user) => later.cellOf(attrsOf(user), 0).id),
+      contexts.slice(1).map((context) => later.parse(context).key),
+      users.slice(1).map((user) => later.contextOf(attrsOf(user), 0).key),
     )
     follow(planScheme)
-    assert.deepStrictEqual(decodeCell(record(users[0]!)).get("plan"), "free")
-    assert.deepStrictEqual(decodeCell(record(users[0]!)).get("tier"), "t0")
+    assert.deepStrictEqual(decodeContext(record(users[0]!)).get("plan"), "free")
+    assert.deepStrictEqual(decodeContext(record(users[0]!)).get("tier"), "t0")
   })
 
   it("takes at most 12 attributes, first come first served, those of the model included", () => {
@@ -115,32 +115,32 @@ describe("SegmentRecorder", () => {
     assert.deepStrictEqual(recorded, [{ ...builtIn, plan: "pro" }, { ...builtIn, plan: "pro" }])
   })
 
-  it("stays below 512 segments for any requests, and records attributes with few values longest", () => {
+  it("stays below 512 contexts for any requests, and records attributes with few values longest", () => {
     const { follow, record } = recording()
-    const segments = new Set<string>()
+    const contexts = new Set<string>()
     let flagged = 0
     for (let n = 0; n < 20_000; n++) {
       const values = {
         flag: `${n % 2}`,
         ...Object.fromEntries(Array.from({ length: 8 }, (_, i) => [`k${i}`, `v${n * (i + 7) % 41}`])),
       }
-      const segment = record(values, undefined, n % 168)
-      if (n > 10_000 && decodeCell(segment).has("flag")) flagged++
-      segments.add(segment)
+      const context = record(values, undefined, n % 168)
+      if (n > 10_000 && decodeContext(context).has("flag")) flagged++
+      contexts.add(context)
     }
-    const cells = 8
-    assert.isBelow(segments.size, furtherSegments + cells)
+    const modelled = 8
+    assert.isBelow(contexts.size, furtherContexts + modelled)
     assert.strictEqual(flagged, 9_999)
 
     // Names that are made up make no room for more, nor does a model under the same scheme.
     for (let n = 0; n < 3_000; n++) {
       follow({ keys: [] })
-      segments.add(record({ [`made${n}`]: `up${n}`, flag: "0" }))
+      contexts.add(record({ [`made${n}`]: `up${n}`, flag: "0" }))
     }
-    assert.isBelow(segments.size, furtherSegments + cells)
+    assert.isBelow(contexts.size, furtherContexts + modelled)
   })
 
-  it("makes room for other segments once the model uses other attributes", () => {
+  it("makes room for other contexts once the model uses other attributes", () => {
     const { follow, read } = recording()
     for (let n = 0; n < 2_000; n++) read({ plan: "pro", wide: `w${n % 40}`, wider: `w${n % 41}` })
     assert.deepStrictEqual(read({ plan: "pro", tier: "t0" }), { ...builtIn, plan: "pro", tier: "t0" })
@@ -151,7 +151,7 @@ describe("SegmentRecorder", () => {
     }
   })
 
-  it("keeps a segment within a few kilobytes", () => {
+  it("keeps a context within a few kilobytes", () => {
     const { record } = recording()
     const long = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`${n}${"é".repeat(48)}`, "ü".repeat(50)]))
     assert.isBelow(record(long).length, 7_300)
