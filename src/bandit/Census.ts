@@ -4,7 +4,10 @@ import {
   builtIns,
   type ContextKey,
   Contexts,
+  groupNames,
+  groupOf,
   missingValue,
+  numberOf,
   otherValue,
 } from "./Contexts.ts"
 import { dayMillis } from "./Window.ts"
@@ -12,8 +15,26 @@ import { dayMillis } from "./Window.ts"
 const censusDays = 14
 const maximumKeys = 6
 const listedValues = 12
-const distinctValues = 50
+const distinctValues = 200
+
+/** An attribute with more values than this is used only if its listed values have at least `listedShare` of its requests. */
+const fewValues = 50
+
+/** Most values that rounding may leave, so that it is not soon needed again. */
+const roundedValues = 150
+
+/** Longest value of such an attribute: names of countries and regions are shorter. */
+const longestOfMany = 30
+
+const listedShare = 0.25
+
+/** Share of the requests that have a learning attribute, at least. */
+const leastShare = 0.05
 const maximumContexts = 512
+
+/** Groups of a number, and how far the share of one may be from that of a new group before they are formed anew. */
+const numberGroups = 4
+const shareTolerance = 0.1
 
 /** Attributes looked at per day at most, so that callers that invent names cannot fill the memory. */
 const countedKeys = 200
@@ -52,6 +73,37 @@ export interface CensusDay {
 
 const byCodeUnits = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0
 
+/**
+ * Numbers rounded to two significant digits, or to one, of which there are fewer. Returns undefined where any value is no number, and for
+ * large whole numbers that mostly occur once, because they are identifiers.
+ */
+const roundValues = (values: ReadonlyMap<string, number>): Map<string, number> | undefined => {
+  let sends = 0
+  let areLargeIntegers = true
+  for (const [value, count] of values) {
+    const number = numberOf(value)
+    if (number === undefined) return undefined
+    if (!Number.isInteger(number) || Math.abs(number) < 10_000) areLargeIntegers = false
+    sends += count
+  }
+  if (areLargeIntegers && sends < 2 * values.size) return undefined
+  for (const digits of [2, 1]) {
+    const rounded = new Map<string, number>()
+    for (const [value, count] of values) {
+      const key = String(Number(Number(value).toPrecision(digits)))
+      rounded.set(key, (rounded.get(key) ?? 0) + count)
+    }
+    if (rounded.size <= roundedValues) return rounded
+  }
+  return undefined
+}
+
+/** The values as far as they may be kept; undefined if they are too many, or many and long. */
+const bounded = (values: Map<string, number>): Map<string, number> | undefined => {
+  if (values.size > distinctValues) return roundValues(values)
+  return values.size > fewValues && values.keys().some((value) => value.length > longestOfMany) ? undefined : values
+}
+
 const addTo = (into: MutableDay, sends: number, keys: Iterable<readonly [string, KeyCount]>): void => {
   into.sends += sends
   for (const [name, { present, values }] of keys) {
@@ -63,15 +115,16 @@ const addTo = (into: MutableDay, sends: number, keys: Iterable<readonly [string,
     key.present += present
     if (values === undefined) key.values = undefined
     else if (key.values !== undefined) {
+      const before = key.values.size
       for (const [value, count] of values) key.values.set(value, (key.values.get(value) ?? 0) + count)
-      if (key.values.size > distinctValues) key.values = undefined
+      if (key.values.size > before) key.values = bounded(key.values)
     }
   }
 }
 
 /**
  * Counts the attributes of the sends of one template over the last 14 days (UTC), to choose the learning attributes
- * from. Bounded: at most 200 keys of at most 50 values a day, names and values of at most 100 UTF-16 code units.
+ * from. Bounded: at most 200 keys of at most 200 values a day, names and values of at most 100 UTF-16 code units.
  */
 export class Census {
   readonly #days = new Map<number, MutableDay>()
@@ -133,10 +186,82 @@ export class Census {
   }
 }
 
+type Key = AttributeScheme["keys"][number]
+
+/** Numbers with how often each occurred, ascending. */
+type Distribution = ReadonlyArray<readonly [value: number, count: number]>
+
+/** Bounds of groups that are about equally large; a bound belongs to the group above it. */
+const quantiles = (distribution: Distribution): ReadonlyArray<number> => {
+  const total = distribution.reduce((sum, [, count]) => sum + count, 0)
+  const cuts = new Set<number>()
+  for (let group = 1; group < numberGroups; group++) {
+    let below = 0
+    let nearest = Infinity
+    let cut: number | undefined
+    distribution.forEach(([value, count], i) => {
+      const distance = Math.abs(below - total * group / numberGroups)
+      if (i > 0 && distance < nearest) {
+        nearest = distance
+        cut = value
+      }
+      below += count
+    })
+    if (cut !== undefined) cuts.add(cut)
+  }
+  return [...cuts]
+}
+
+const groupShares = (cuts: ReadonlyArray<number>, distribution: Distribution): ReadonlyArray<number> => {
+  const shares = new Array<number>(cuts.length + 1).fill(0)
+  const total = distribution.reduce((sum, [, count]) => sum + count, 0)
+  for (const [value, count] of distribution) {
+    const group = groupOf(cuts, value)
+    shares[group] = shares[group]! + count / total
+  }
+  return shares
+}
+
+/** The groups of a number. `known` groups stay while their shares are about those of new ones, so that earlier counts can be read. */
+const groupsOf = (distribution: Distribution, known: ReadonlyArray<number> | undefined): ReadonlyArray<number> => {
+  const cuts = quantiles(distribution)
+  if (known?.length !== cuts.length) return cuts
+  const shares = groupShares(cuts, distribution)
+  const isClose = groupShares(known, distribution).every((share, i) => Math.abs(share - shares[i]!) <= shareTolerance)
+  return isClose ? known : cuts
+}
+
 /**
- * The learning attributes (docs/model.md, "Learning attributes"): keys present in more than half of the sends, with
- * at most 50 distinct values that are not mostly unique (at least two sends per value on average), the most present
- * first (of equals the one with fewer values, then the smaller name), at most 6; of each the 12 most frequent values.
+ * An attribute as the scheme lists it: groups of a number with more than 12 values, otherwise the 12 most frequent values.
+ * Returns undefined if the values are too many and too evenly frequent, as are names of people.
+ */
+const keyOf = (name: string, values: ReadonlyMap<string, number>, known: Key | undefined): Key | undefined => {
+  if (values.size > listedValues) {
+    const numbers = [...values].flatMap(([value, count]) => {
+      const number = numberOf(value)
+      return number === undefined ? [] : [[number, count] as const]
+    })
+    if (numbers.length === values.size) {
+      const cuts = groupsOf(numbers.sort(([a], [b]) => a - b), known?.cuts)
+      return { name, values: groupNames(cuts), cuts }
+    }
+  }
+  const listed = [...values]
+    .filter(([value]) => value !== otherValue && value !== missingValue)
+    .sort(([a, m], [b, n]) => n - m || byCodeUnits(a, b)).slice(0, listedValues)
+  if (values.size > fewValues) {
+    const sum = (counts: Iterable<number>) => Array.from(counts).reduce((total, count) => total + count, 0)
+    if (sum(listed.map(([, count]) => count)) < listedShare * sum(values.values())) return undefined
+  }
+  // By name, so that two values which change places in frequency do not make another scheme.
+  return { name, values: listed.map(([value]) => value).sort(byCodeUnits) }
+}
+
+/**
+ * The learning attributes (docs/model.md, "Learning attributes"): keys present in at least a twentieth of the sends, with at
+ * most 200 distinct values that are not mostly unique (at least two sends per value on average), the most present
+ * first (of equals the one with fewer values, then the smaller name), at most 6; of each the 12 most frequent values, or
+ * four groups of a number. A key with a value that contains an `@` names people and is left out.
  *
  * `contexts` are the keys of the contexts in use. While they make more than 512 combinations under the scheme, an attribute is
  * left out: first the built-in ones, `daypart` before `weekend`, because what callers say about their users tells more
@@ -149,22 +274,16 @@ export const schemeOf = (
   current?: AttributeScheme,
 ): AttributeScheme => {
   const free = builtIns.map(({ name }) => name)
-  const usable: Array<
-    { readonly name: string; readonly present: number; readonly values: ReadonlyMap<string, number> }
-  > = []
+  const usable: Array<{ readonly key: Key; readonly present: number; readonly distinct: number }> = []
   for (const [name, { present, values }] of totals.keys) {
     if (free.includes(name) || values === undefined || values.size > distinctValues) continue
-    if (2 * present > totals.sends && 2 * values.size <= present) usable.push({ name, present, values })
+    if (present < leastShare * totals.sends || 2 * values.size > present) continue
+    if (values.keys().some((value) => value.includes("@"))) continue
+    const key = keyOf(name, values, current?.keys.find((key) => key.name === name))
+    if (key !== undefined) usable.push({ key, present, distinct: values.size })
   }
-  usable.sort((a, b) => b.present - a.present || a.values.size - b.values.size || byCodeUnits(a.name, b.name))
-  const keys = usable.slice(0, maximumKeys).map(({ name, values }) => ({
-    name,
-    values: [...values]
-      .filter(([value]) => value !== otherValue && value !== missingValue)
-      .sort(([a, m], [b, n]) => n - m || byCodeUnits(a, b)).slice(0, listedValues).map(([value]) => value)
-      // By name, so that two values which change places in frequency do not make another scheme.
-      .sort(byCodeUnits),
-  }))
+  usable.sort((a, b) => b.present - a.present || a.distinct - b.distinct || byCodeUnits(a.key.name, b.key.name))
+  const keys = usable.slice(0, maximumKeys).map(({ key }) => key)
   const used = [...contexts]
   while (keys.length > 0) {
     const compiled = new Contexts({ keys, builtIns: free })

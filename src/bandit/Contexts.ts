@@ -5,7 +5,9 @@
  * together: every combination of them has an effect beside those of the two values.
  */
 export interface AttributeScheme {
-  readonly keys: ReadonlyArray<{ readonly name: string; readonly values: ReadonlyArray<string> }>
+  readonly keys: ReadonlyArray<
+    { readonly name: string; readonly values: ReadonlyArray<string>; readonly cuts?: ReadonlyArray<number> }
+  >
   readonly builtIns?: ReadonlyArray<string>
   readonly pairs?: ReadonlyArray<readonly [string, string]>
 }
@@ -50,6 +52,24 @@ export interface Context {
   readonly coefficients: Int32Array
 }
 
+/** The number that a value is, in decimal notation; undefined for any other text. */
+export const numberOf = (text: string): number | undefined =>
+  /^-?\d{1,15}(?:\.\d{1,15})?$/.test(text) ? Number(text) : undefined
+
+/** The group of a number: how many of the ascending bounds are not above it. */
+export const groupOf = (cuts: ReadonlyArray<number>, value: number): number => {
+  let group = 0
+  while (group < cuts.length && value >= cuts[group]!) group++
+  return group
+}
+
+/** Names of the groups between ascending bounds, such as `20 to below 35`. */
+export const groupNames = (cuts: ReadonlyArray<number>): ReadonlyArray<string> => [
+  `below ${cuts[0]}`,
+  ...cuts.slice(1).map((cut, i) => `${cuts[i]} to below ${cut}`),
+  `${cuts.at(-1)} and above`,
+]
+
 const encode = (text: string) => encodeURIComponent(text.toWellFormed())
 
 const byCodeUnits = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0
@@ -82,6 +102,17 @@ interface Attribute {
   /** Coefficient of the first value; the others follow. */
   readonly offset: number
   readonly index: ReadonlyMap<string, number>
+  readonly cuts?: ReadonlyArray<number> | undefined
+}
+
+/** The listed value that a request's value is or belongs to. */
+const valueIndex = (
+  { cuts, index }: { readonly cuts?: ReadonlyArray<number> | undefined; readonly index: ReadonlyMap<string, number> },
+  value: string,
+): number | undefined => {
+  if (cuts === undefined) return index.get(value)
+  const number = numberOf(value)
+  return number === undefined ? undefined : groupOf(cuts, number)
 }
 
 /**
@@ -116,7 +147,11 @@ export class Contexts {
     this.scheme = scheme
     const attributes: Array<Attribute> = []
     let offset = 1
-    const listed = scheme.keys.map(({ name, values }) => ({ name, values: [...values, otherValue, missingValue] }))
+    const listed = scheme.keys.map(({ cuts, name, values }) => ({
+      name,
+      values: [...values, otherValue, missingValue],
+      cuts,
+    }))
     const free = builtIns.filter(({ name }) => scheme.builtIns?.includes(name) ?? true)
     this.#learned = listed.length
     this.#builtInCount = free.reduce((product, { values }) => product * values.length, 1)
@@ -124,8 +159,8 @@ export class Contexts {
       { length: 168 },
       (_, hour) => free.reduce((code, { name, values }) => code * values.length + builtInValue[name]!(hour), 0),
     )
-    for (const { name, values } of [...listed, ...free]) {
-      attributes.push({ name, values, offset, index: new Map(values.map((value, i) => [value, i])) })
+    for (const { cuts, name, values } of [...listed, ...free.map((free) => ({ ...free, cuts: undefined }))]) {
+      attributes.push({ name, values, offset, index: new Map(values.map((value, i) => [value, i])), cuts })
       offset += values.length
     }
     this.#attributes = attributes
@@ -164,7 +199,7 @@ export class Contexts {
       const attribute = attributes[j]!
       const size = attribute.values.length
       const value = attrs.get(attribute.name)?.[0]
-      code = code * size + (value === undefined ? size - 1 : attribute.index.get(value) ?? size - 2)
+      code = code * size + (value === undefined ? size - 1 : valueIndex(attribute, value) ?? size - 2)
     }
     code = code * this.#builtInCount + this.#builtInCodes[hourOfWeek]!
     return this.#byCode.get(code) ?? this.#find(code)
@@ -179,9 +214,12 @@ export class Contexts {
     const known = this.#parsed.get(key)
     if (known !== undefined) return known
     const given = decodeContext(key)
-    const coefficients = Int32Array.from(this.#attributes, ({ index, name, offset }) => {
+    const coefficients = Int32Array.from(this.#attributes, ({ cuts, index, name, offset }) => {
       const value = given.get(name)
-      const at = value === undefined ? undefined : index.get(value) ?? index.get(otherValue)
+      const at = value === undefined
+        ? undefined
+        // A number was recorded as it is before the model had groups of it.
+        : index.get(value) ?? valueIndex({ cuts, index }, value) ?? index.get(otherValue)
       return at === undefined ? -1 : offset + at
     })
     const context = this.#context(coefficients)

@@ -39,7 +39,11 @@ export const ModelSnapshot = Schema.Struct({
   fittedAt: Schema.Finite,
   window: WindowSchema,
   scheme: Schema.Struct({
-    keys: Schema.Array(Schema.Struct({ name: Schema.String, values: Schema.Array(Schema.String) })),
+    keys: Schema.Array(Schema.Struct({
+      name: Schema.String,
+      values: Schema.Array(Schema.String),
+      cuts: Schema.optionalKey(Numbers),
+    })),
     builtIns: Schema.optionalKey(Schema.Array(Schema.String)),
     pairs: Schema.optionalKey(Schema.Array(Schema.Tuple([Schema.String, Schema.String]))),
   }),

@@ -173,11 +173,12 @@ const byCodeUnits = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0
 
 /**
  * Whether a condition can hold in a context. A context knows only the attributes that are learned from, and of a rare value
- * only that it is rare: what it does not know is taken to hold.
+ * only that it is rare, of a number only its group: what it does not know is taken to hold.
  */
 const conditionIn = (contexts: Contexts, condition: Condition): (values: ReadonlyMap<string, string>) => boolean => {
-  const listed = contexts.scheme.keys.find(({ name }) => name === condition.attribute)?.values
-  if (listed === undefined) return () => true
+  const key = contexts.scheme.keys.find(({ name }) => name === condition.attribute)
+  if (key === undefined || key.cuts !== undefined) return () => true
+  const listed = key.values
   const audience = Targeting.compile([condition])
   const known = new Map<string, boolean>()
   const judge = (value: string): boolean => {

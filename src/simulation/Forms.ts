@@ -1,5 +1,5 @@
 import type { Chance } from "./Chance.ts"
-import { armIds, type AttributePlan, makeWorld, type World, type WorldPlan } from "./World.ts"
+import { absent, armIds, type AttributePlan, makeWorld, type World, type WorldPlan } from "./World.ts"
 
 type Shape = Omit<WorldPlan, "name" | "seed">
 
@@ -102,6 +102,92 @@ const reversal: Shape = {
   },
 }
 
+/** Rates of five variants that each attribute value moves by effects of its own, with the standard deviation `sd(attribute, value)`. */
+const byAttributes = (
+  attributes: ReadonlyArray<AttributePlan>,
+  sd: (attribute: string, value: number) => number,
+): Pick<Shape, "arms" | "attributes" | "logRates"> => ({
+  arms: armIds(5),
+  attributes,
+  logRates: (chance) => {
+    const base = baseRate(chance)
+    const arms = normals(chance, 5, 0.1)
+    const effects = attributes.map(({ name, values }) => values.map((_, value) => normals(chance, 5, sd(name, value))))
+    return {
+      byValues: (values, arm) => values.reduce((sum, value, j) => sum + effects[j]![value]![arm]!, base + arms[arm]!),
+      byDay: nothing,
+    }
+  },
+})
+const mail = { days: 60, sends: 60_000, delay: { medianHours: 5, sigma: 1.6 } }
+
+/** 120 countries of very different size; in eight of the thirty largest the variants do not rank as elsewhere. */
+const countries: Shape = {
+  ...mail,
+  ...byAttributes(
+    [
+      { name: "country", values: Array.from({ length: 120 }, (_, i) => [`c${i + 1}`, 1 / (i + 3)] as const) },
+      evenly("plan", 3),
+    ],
+    (name, value) => name === "plan" ? 0.15 : value < 30 && value % 4 === 1 ? 0.8 : 0.05,
+  ),
+}
+
+/** Nine attributes that mean nothing, with 2 to 6 values, and three that matter. */
+const idle: Shape = {
+  ...mail,
+  people: 4000,
+  ...byAttributes(
+    [
+      ...Array.from({ length: 9 }, (_, i) => evenly(`idle${i + 1}`, 2 + i % 5)),
+      evenly("plan", 3),
+      evenly("region", 5),
+      evenly("tier", 4),
+    ],
+    (name) => name.startsWith("idle") ? 0 : 0.3,
+  ),
+}
+
+/** Two of the attributes that matter are in 30 and 15 % of the requests only. */
+const rare: Shape = {
+  ...mail,
+  people: 4000,
+  ...byAttributes(
+    [
+      evenly("device", 2),
+      { name: "interest", values: [[absent, 0.7], ["sport", 0.1], ["music", 0.1], ["travel", 0.1]] },
+      { name: "loyalty", values: [[absent, 0.85], ["silver", 0.1], ["gold", 0.05]] },
+    ],
+    (name, value) => name === "device" ? 0.15 : value === 0 ? 0.1 : 0.7,
+  ),
+}
+
+/** Whether a variant does well depends on the age and on the amount of the last purchase, both numbers. */
+const numbers: Shape = {
+  ...mail,
+  people: 4000,
+  arms: armIds(5),
+  attributes: [
+    { name: "age", values: Array.from({ length: 63 }, (_, i) => [`${i + 18}`, 1] as const) },
+    {
+      name: "amount",
+      values: Array.from({ length: 400 }, (_, i) => [(5 * Math.exp(i / 80)).toFixed(2), 1] as const),
+    },
+    evenly("plan", 3),
+  ],
+  logRates: (chance) => {
+    const base = baseRate(chance)
+    const arms = normals(chance, 5, 0.1)
+    const age = normals(chance, 5, 0.8)
+    const amount = normals(chance, 5, 0.8)
+    return {
+      byValues: ([a = 0, b = 0], arm) =>
+        base + arms[arm]! + age[arm]! * (a / 62 - 0.5) + amount[arm]! * (b / 399 - 0.5),
+      byDay: nothing,
+    }
+  },
+}
+
 const shapes = {
   parts: assembled(0.15, 0.05),
   // The declared parts have nothing to do with the rates.
@@ -109,6 +195,10 @@ const shapes = {
   pairs,
   slow,
   reversal,
+  countries,
+  idle,
+  rare,
+  numbers,
 } satisfies Record<string, Shape>
 
 /** Names of the worlds of further forms. */
@@ -118,7 +208,9 @@ export const formNames = Object.keys(shapes) as ReadonlyArray<FormName>
 /**
  * Worlds of forms that the model was not designed on. `parts`: 120 variants made of 15 parts; `idleparts`: parts that say
  * nothing. `pairs`: two attributes matter only together. `slow`: the better a variant, the later its clicks. `reversal`:
- * the order of the variants turns round. `worth` is the value of a click to the learners.
+ * the order of the variants turns round. `countries`: an attribute with 120 values. `idle`: more attributes than the model
+ * uses, of which three matter. `rare`: attributes that few requests have. `numbers`: effects of numbers. `worth` is the value
+ * of a click to the learners.
  */
 export const form = (name: FormName, seed: number, worth = 1): World =>
   makeWorld({ ...shapes[name], name, seed, worth })

@@ -60,6 +60,9 @@ export interface World {
   readonly worth: number
 }
 
+/** A value that means that the attribute is not in the request. */
+export const absent = ""
+
 /** An attribute of the users: each value with its share (any positive numbers). */
 export interface AttributePlan {
   readonly name: string
@@ -74,6 +77,11 @@ export interface WorldPlan {
   readonly sends: number
   readonly arms: ReadonlyArray<string>
   readonly attributes: ReadonlyArray<AttributePlan>
+  /**
+   * So many people are drawn, each with values of the attributes, and every decision is about one of them. Unless given, there is
+   * one person for each combination of values, which is too many for many attributes.
+   */
+  readonly people?: number
   /** Components of the variants; none unless given. */
   readonly composition?: Composition
   /** Templates that follow each other in equal parts of the days; 1 unless given. */
@@ -109,10 +117,22 @@ export const makeWorld = (plan: WorldPlan): World => {
   const users = chance(seedOf(plan.seed, `${plan.name} users`))
   const count = arms.length
 
-  const combinations = attributes.reduce<ReadonlyArray<ReadonlyArray<number>>>(
-    (known, { values }) => known.flatMap((before) => values.map((_, value) => [...before, value])),
-    [[]],
-  )
+  const cumulated = attributes.map(({ values }) => {
+    const total = values.reduce((sum, [, share]) => sum + share, 0)
+    let sum = 0
+    return values.map(([, share]) => (sum += share) / total)
+  })
+  const drawValue = (shares: ReadonlyArray<number>): number => {
+    const u = users.uniform()
+    const value = shares.findIndex((bound) => u < bound)
+    return value < 0 ? shares.length - 1 : value
+  }
+  const combinations = plan.people === undefined
+    ? attributes.reduce<ReadonlyArray<ReadonlyArray<number>>>(
+      (known, { values }) => known.flatMap((before) => values.map((_, value) => [...before, value])),
+      [[]],
+    )
+    : Array.from({ length: plan.people }, () => cumulated.map(drawValue))
   const valuesLog = Float64Array.from(
     { length: combinations.length * count },
     (_, i) => byValues(combinations[Math.floor(i / count)]!, i % count),
@@ -123,13 +143,11 @@ export const makeWorld = (plan: WorldPlan): World => {
   const requests = Array.from({ length: templates }, (_, template) =>
     combinations.map((values): SimulatedRequest => ({
       template,
-      attrs: new Map(attributes.map(({ name, values: named }, j) => [name, [named[values[j]!]![0]]])),
+      attrs: new Map(
+        attributes.map(({ name, values: named }, j) => [name, [named[values[j]!]![0]]] as const)
+          .filter(([, [value]]) => value !== absent),
+      ),
     }))).flat()
-  const cumulated = attributes.map(({ values }) => {
-    const total = values.reduce((sum, [, share]) => sum + share, 0)
-    let sum = 0
-    return values.map(([, share]) => (sum += share) / total)
-  })
 
   const eligible: Array<Eligible> = []
   const eligibleAt = new Map<string, number>()
@@ -163,12 +181,9 @@ export const makeWorld = (plan: WorldPlan): World => {
     const passed = changes.findLastIndex((day) => age >= day * dayMillis)
     if (set < 0 || passed !== stretch) set = eligibleFor(age)
     stretch = passed
-    let combination = 0
-    for (const shares of cumulated) {
-      const u = users.uniform()
-      const value = shares.findIndex((bound) => u < bound)
-      combination = combination * shares.length + (value < 0 ? shares.length - 1 : value)
-    }
+    const combination = plan.people === undefined
+      ? cumulated.reduce((code, shares) => code * shares.length + drawValue(shares), 0)
+      : Math.floor(users.uniform() * plan.people)
     const template = Math.min(templates - 1, Math.floor(age / dayMillis / days * templates))
     requestOf[i] = template * combinations.length + combination
     eligibleOf[i] = set

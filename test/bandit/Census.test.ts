@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Census, schemeOf } from "../../src/bandit/Census.ts"
-import { emptyScheme, encodeContext } from "../../src/bandit/Contexts.ts"
+import { type AttributeScheme, emptyScheme, encodeContext } from "../../src/bandit/Contexts.ts"
 import { day, now } from "./Samples.ts"
 
 /** A census of sends, each with the attributes that `of` gives it. */
@@ -19,20 +19,37 @@ describe("the learning attributes", () => {
     assert.deepStrictEqual(schemeOf(new Census().totals(now)), emptyScheme)
   })
 
-  it("are those present in more than half of the sends", () => {
+  it("are those present in a twentieth of the sends at least", () => {
     const census = taken(100, (i) => ({
       always: `v${i % 2}`,
-      ...i < 51 ? { mostly: `v${i % 2}` } : {},
-      ...i < 50 ? { half: `v${i % 2}` } : {},
+      ...i < 5 ? { enough: `v${i % 2}` } : {},
+      ...i < 4 ? { rare: `v${i % 2}` } : {},
     }))
-    assert.deepStrictEqual(names(census), ["always", "mostly"])
+    assert.deepStrictEqual(names(census), ["always", "enough"])
   })
 
-  it("leave out a key with more than 50 values, or whose values are mostly unique", () => {
-    const census = taken(200, (i) => ({ fifty: `v${i % 50}`, more: `v${i % 51}`, unique: `v${i}` }))
-    assert.deepStrictEqual(names(census), ["fifty"])
+  it("leave out a key with more than 200 values, or whose values are mostly unique", () => {
+    // Half of the sends have one value.
+    const many = (i: number, count: number) => i % 2 === 0 ? "usual" : `v${(i - 1) / 2 % (count - 1)}`
+    const census = taken(1000, (i) => ({ allowed: many(i, 200), more: many(i, 201), unique: `v${i}` }))
+    assert.deepStrictEqual(names(census), ["allowed"])
+    assert.strictEqual(schemeOf(census.totals(now)).keys[0]!.values.length, 12)
     assert.deepStrictEqual(names(taken(10, (i) => ({ nearlyUnique: `v${i % 6}` }))), [])
     assert.deepStrictEqual(names(taken(10, (i) => ({ twiceEach: `v${i % 5}` }))), ["twiceEach"])
+  })
+
+  it("leave out a key with more than 50 values that are about equally frequent, as names of people are, or that are long", () => {
+    const census = taken(600, (i) => ({
+      fifty: `v${i % 50}`,
+      person: `v${i % 60}`,
+      sentence: i % 2 === 0 ? "usual" : `${"long ".repeat(6)}${i % 100}`,
+    }))
+    assert.deepStrictEqual(names(census), ["fifty"])
+  })
+
+  it("leave out a key with a value that may be an address", () => {
+    const census = taken(100, (i) => ({ plan: "pro", contact: i < 50 ? "ann@example.com" : "none" }))
+    assert.deepStrictEqual(names(census), ["plan"])
   })
 
   it("are six at most, the most present ones", () => {
@@ -72,6 +89,42 @@ describe("the learning attributes", () => {
     const first = schemeOf(totals)
     assert.strictEqual(schemeOf(totals, [], first), first)
     assert.notStrictEqual(schemeOf(totals, [], emptyScheme), emptyScheme)
+  })
+})
+
+describe("a number", () => {
+  const scheme = (census: Census, current?: AttributeScheme) => schemeOf(census.totals(now), [], current)
+
+  it("has four groups of about equal size", () => {
+    assert.deepStrictEqual(scheme(taken(800, (i) => ({ age: `${20 + i % 40}` }))).keys, [{
+      name: "age",
+      values: ["below 30", "30 to below 40", "40 to below 50", "50 and above"],
+      cuts: [30, 40, 50],
+    }])
+  })
+
+  it("has fewer groups where one value is frequent", () => {
+    const census = taken(1000, (i) => ({ orders: i % 10 < 6 ? "0" : `${1 + i % 40}` }))
+    assert.deepStrictEqual(scheme(census).keys[0]!.cuts, [7, 19])
+  })
+
+  it("is a category while it has at most 12 values, or where a value is no number", () => {
+    const census = taken(390, (i) => ({ cohort: `${i % 12}`, size: i % 13 === 0 ? "xl" : `${i % 13}` }))
+    for (const key of scheme(census).keys) assert.isUndefined(key.cuts)
+  })
+
+  it("is rounded where it has many values, unless it identifies people", () => {
+    const census = taken(3000, (i) => ({ amount: (10 + i / 10).toFixed(2), customer: `${100_000 + i}` }))
+    const [amount, ...others] = scheme(census).keys
+    assert.deepStrictEqual(others, [])
+    assert.deepStrictEqual(amount!.cuts, [85, 160, 240])
+    assert.isAtMost(census.totals(now).keys.get("amount")!.values!.size, 200)
+  })
+
+  it("keeps its groups while their shares hardly change", () => {
+    const first = scheme(taken(800, (i) => ({ age: `${20 + i % 40}` })))
+    assert.strictEqual(scheme(taken(800, (i) => ({ age: `${22 + i % 40}` })), first), first)
+    assert.deepStrictEqual(scheme(taken(800, (i) => ({ age: `${30 + i % 40}` })), first).keys[0]!.cuts, [40, 50, 60])
   })
 })
 
@@ -126,7 +179,7 @@ describe("a census", () => {
   })
 
   it("survives its plain data, too many values included", () => {
-    const census = taken(300, (i) => ({ plan: `p${i % 3}`, id: `${i}` }))
+    const census = taken(300, (i) => ({ plan: `p${i % 3}`, id: `u${i}` }))
     const copy = new Census()
     copy.merge(JSON.parse(JSON.stringify(census.days())))
     assert.deepStrictEqual(copy.days(), census.days())

@@ -7,7 +7,10 @@ import {
   decodeContext,
   emptyScheme,
   encodeContext,
+  groupNames,
   interimContexts,
+  missingValue,
+  otherValue,
 } from "../../src/bandit/Contexts.ts"
 
 const scheme: AttributeScheme = {
@@ -48,6 +51,38 @@ describe("a context's id", () => {
 
   it("survives a text that is no well-formed Unicode", () => {
     assert.strictEqual(decodeContext(encodeContext([["a", "\ud800"]])).get("a"), "\ufffd")
+  })
+})
+
+describe("groups of a number", () => {
+  const cuts = [18, 30.5]
+  const contexts = new Contexts({ keys: [{ name: "age", values: groupNames(cuts), cuts }], builtIns: [] })
+  const id = (value: string) => decodeContext(contexts.contextOf(attrs({ age: [value] }), 0).key).get("age")
+
+  it("begin with their lower bound", () => {
+    assert.deepStrictEqual(["-3", "17.9", "18", "30", "30.5", "1000"].map(id), [
+      "below 18",
+      "below 18",
+      "18 to below 30.5",
+      "18 to below 30.5",
+      "30.5 and above",
+      "30.5 and above",
+    ])
+  })
+
+  it("do not include text", () => {
+    for (const value of ["young", "", "0x10", "1e3", "Infinity"]) assert.strictEqual(id(value), otherValue)
+    assert.strictEqual(decodeContext(contexts.contextOf(new Map(), 0).key).get("age"), missingValue)
+  })
+
+  it("are read from ids with the group, and with the number itself, which was recorded earlier", () => {
+    for (const value of ["18 to below 30.5", "25"]) {
+      assert.strictEqual(
+        contexts.parse(encodeContext([["age", value]])).key,
+        encodeContext([["age", "18 to below 30.5"]]),
+      )
+    }
+    assert.strictEqual(contexts.parse(encodeContext([["age", "below 20"]])).key, encodeContext([["age", otherValue]]))
   })
 })
 

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { encodeContext } from "../../src/bandit/Contexts.ts"
+import { encodeContext, groupNames } from "../../src/bandit/Contexts.ts"
 import { priorModel } from "../../src/bandit/Model.ts"
 import { defaultPriors } from "../../src/bandit/Priors.ts"
 import { report } from "../../src/bandit/Report.ts"
@@ -182,6 +182,19 @@ describe("the results of a template", () => {
     assert.isFalse(narrowed(onlyFor("plan", "pro", "Platinum")))
     assert.isFalse(narrowed([{ attribute: "plan", op: "is_not", values: ["pro"] }]))
     assert.isTrue(narrowed([{ attribute: "plan", op: "not_exists", values: [] }]))
+  })
+
+  it("know of a number only its group, so that a condition on it restricts nothing", () => {
+    const ages = { name: "age", values: groupNames([30]), cuts: [30] }
+    const { request } = prepare(input({
+      template: { ...input().template, variants: [variant("a"), variant("b", { targeting: onlyFor("age", "25") })] },
+      model: {
+        ...model,
+        scheme: { ...model.scheme, keys: [ages] },
+        traffic: [{ cell: encodeContext([["age", "below 30"]]), sends: 1 }],
+      },
+    }))
+    assert.deepStrictEqual(request.narrowed ?? [], [])
   })
 })
 

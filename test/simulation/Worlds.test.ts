@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { chance, seedOf } from "../../src/simulation/Chance.ts"
-import { makeWorld, worldStart } from "../../src/simulation/World.ts"
+import { absent, makeWorld, worldStart } from "../../src/simulation/World.ts"
 import { shortWorld, worldNames } from "../../src/simulation/Worlds.ts"
 
 const day = 86_400_000
@@ -44,6 +44,28 @@ describe("a world", () => {
     }
     const mean = sum / world.decisions
     assert.isTrue(name === "obd" ? mean > 0.004 && mean < 0.008 : mean > 0.008 && mean < 0.12, String(mean))
+  })
+
+  it("has the people of its plan, who lack an attribute where they have no value of it", () => {
+    const world = makeWorld({
+      name: "people",
+      seed: 5,
+      days: 10,
+      sends: 1000,
+      people: 50,
+      arms: ["a", "b"],
+      attributes: Array.from({ length: 20 }, (_, i) => ({ name: `a${i}`, values: [[absent, 1], ["x", 1]] as const })),
+      logRates: () => ({ byValues: (values) => -3 - values[0]!, byDay: () => 0 }),
+    })
+    assert.strictEqual(world.requests.length, 50)
+    assert.isAbove(new Set(world.requestOf).size, 40)
+    const out = new Float64Array(2)
+    for (let i = 0; i < 100; i++) {
+      const { attrs } = world.requests[world.requestOf[i]!]!
+      world.rates(i, out)
+      assert.closeTo(Math.log(out[0]!), attrs.has("a0") ? -4 : -3, 1e-12)
+      for (const [value] of attrs.values()) assert.strictEqual(value, "x")
+    }
   })
 
   it("lets variants come and go on their days", () => {
