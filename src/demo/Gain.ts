@@ -1,6 +1,6 @@
 import { hourMillis } from "../bandit/Window.ts"
 
-/** Expected clicks of some messages: those that were chosen, those of an even choice, those of knowing every rate. */
+/** Expected clicks of some messages: those that were chosen, those of a random split, those of knowing every rate. */
 export interface Clicks {
   readonly even: number
   readonly ours: number
@@ -24,7 +24,7 @@ export const ofChoice = (rates: ReadonlyArray<number>, chosen: number): Clicks =
 })
 
 /**
- * The share of the way from an even choice to knowing every rate: 1 is all that can be gained, 0 nothing, below 0 worse
+ * The share of the way from a random split to knowing every rate: 1 is all that can be gained, 0 nothing, below 0 worse
  * than even. Undefined where there is nothing to gain, or nothing was chosen.
  */
 export const captured = ({ even, oracle, ours }: Clicks): number | undefined =>

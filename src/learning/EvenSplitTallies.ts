@@ -8,7 +8,7 @@ import { recordset } from "../store/Recordset.ts"
 import type { StoredEvent } from "../journal/events/DecisionEvents.ts"
 import { outcomesOf } from "../journal/events/Outcomes.ts"
 
-// Decisions weighted to an even choice among their variants, with their outcomes. `Settling` counts each decision once,
+// Decisions weighted to a random split of their variants, with their outcomes. `Settling` counts each decision once,
 // when it is four days old.
 
 /** Outcomes within this time after the decision count, in hours. Decisions are counted when they are this old. */

@@ -1,6 +1,6 @@
 import type { ContextRates } from "./ContextRates.ts"
 
-// The gain of the policy over an even choice among the variants. Pure.
+// The gain of the policy over a random split of the variants. Pure.
 
 /** Counts of one variant in one context for the decisions of one stretch of time; each by its position, from 0. */
 export interface StretchCount {
@@ -16,7 +16,7 @@ export interface StretchCount {
   readonly square: number
 }
 
-/** From the first stretch to the end of one: the gain with its 95 % interval, and the outcomes of an even choice. */
+/** From the first stretch to the end of one: the gain with its 95 % interval, and the outcomes of a random split. */
 export interface GainSoFar {
   readonly gained: number
   readonly interval: readonly [number, number]
@@ -51,8 +51,8 @@ export const stretchFactors = (
 }
 
 /**
- * The gain over an even choice, by the model's present rates of every variant in every context: in each stretch and context,
- * the outcomes of the chosen variants less the outcomes of an even choice among the eligible variants. A change of the
+ * The gain over a random split, by the model's present rates of every variant in every context: in each stretch and context,
+ * the outcomes of the chosen variants less the outcomes of a random split of the eligible variants. A change of the
  * base rate is therefore no gain, and showing a variant where it does well is. The interval is that of the model's
  * coefficients, the base rate's included. The model draws variants of which little is known towards the others. Undoing
  * that by their counts would overstate the gain, because the counts of a variant that was given up after bad luck are
@@ -70,7 +70,7 @@ export const gainOver = (
 ): ReadonlyArray<GainSoFar> => {
   const byStretch = Map.groupBy(counts, ({ stretch }) => stretch)
   const all = Array.from({ length: size.variants }, (_, variant) => variant)
-  /** Decisions beyond an even choice so far, by variant and context, as many as they would be in an average stretch. */
+  /** Decisions beyond a random split so far, by variant and context, as many as they would be in an average stretch. */
   const moved = all.map(() => new Float64Array(size.contexts))
   let even = 0
   return factors.map((factor, stretch) => {

@@ -1,9 +1,9 @@
 import { type ObjectiveWeights, type ValuedOutcome, valuedOutcomes } from "../domain/ObjectiveWeights.ts"
 import type { EvenSplitCounts, WeightedCount } from "../learning/EvenSplitTallies.ts"
 
-// The gain over an even choice by the recorded propensities, which depends on no model. Pure.
+// The gain over a random split by the recorded propensities, which depends on no model. Pure.
 
-/** Outcomes beyond those of an even choice with the 95 % interval, and the outcomes that an even choice would have had. */
+/** Outcomes beyond those of a random split with the 95 % interval, and the outcomes that a random split would have had. */
 export interface PropensityGain {
   readonly decisions: number
   readonly gained: number
@@ -11,9 +11,9 @@ export interface PropensityGain {
   /** Standard error of `gained`. */
   readonly error: number
   readonly even: number
-  /** Decisions of an even choice that tell as much: (Σw)² / Σw². */
+  /** Decisions of a random split that tell as much: (Σw)² / Σw². */
   readonly effectiveSample: number
-  /** Outcomes that so many decisions of an even choice would have. */
+  /** Outcomes that so many decisions of a random split would have. */
   readonly effectiveOutcomes: number
 }
 
@@ -45,7 +45,7 @@ const gammaQuantile = (shape: number, normal: number): number => {
 }
 
 /**
- * The interval of the outcomes of an even choice: a weighted sum of rare outcomes is about a multiple of a Poisson count,
+ * The interval of the outcomes of a random split: a weighted sum of rare outcomes is about a multiple of a Poisson count,
  * whose error is larger upwards (M. Fay and E. Feuer, "Confidence intervals for directly standardized rates", 1997).
  */
 const evenInterval = (even: number, variance: number): readonly [number, number] => {
@@ -54,7 +54,7 @@ const evenInterval = (even: number, variance: number): readonly [number, number]
 }
 
 /**
- * The gain of the choices over an even choice: the value of all outcomes, less the mean of the outcomes weighted to an even
+ * The gain of the choices over a random split: the value of all outcomes, less the mean of the outcomes weighted to an even
  * choice times the decisions (the ratio estimator of J. Hájek). Null without decisions.
  *
  * Decisions of one person are not independent of each other. People are divided into 32 groups by chance, and the variance

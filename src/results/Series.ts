@@ -26,7 +26,7 @@ const steps = [["hour", hourMillis], ["day", dayMillis], ["week", 7 * dayMillis]
 
 /**
  * How the variants of a template did over time, from tallies: traffic, rates with credible intervals, who was probably best,
- * the gain over an even choice (by the model and by propensities), and when people engage. Reads one template's rows by its key, never decisions or events. A
+ * the gain over a random split (by the model and by propensities), and when people engage. Reads one template's rows by its key, never decisions or events. A
  * broken store is a defect.
  */
 export class Series extends Context.Service<Series, {

@@ -43,7 +43,7 @@ export const SeriesPoint = Schema.Struct({
     Schema.NullOr(Schema.Struct({
       gained: described(
         Schema.Finite,
-        "Outcomes by the objective beyond those of an even choice among the variants, from the start of the window on",
+        "Outcomes by the objective beyond those of a random split of the variants, from the start of the window on",
       ),
       interval: described(
         Interval,
@@ -51,9 +51,9 @@ export const SeriesPoint = Schema.Struct({
           "95 % or more of the cases, in nearly all where the variants hardly differ. Variants are expected to differ as " +
           "usual: `gained` is somewhat above the true gain where they are alike, and below it where they differ much",
       ),
-      even: described(Schema.Finite, "Outcomes that an even choice is estimated to have had"),
+      even: described(Schema.Finite, "Outcomes that a random split is estimated to have had"),
     })),
-    "What deciding brought beyond an even choice, by what the model knows now of every variant in every segment; null " +
+    "What deciding brought beyond a random split, by what the model knows now of every variant in every segment; null " +
       "before the first outcome",
   ),
 })
@@ -88,9 +88,9 @@ export const TemplateSeries = Schema.Struct({
   ...ComposedSeries.fields,
   weighted_gain: described(
     Schema.NullOr(WeightedGain),
-    "The gain over an even choice by the recorded propensities, which depends on no model, over decisions that are four " +
+    "The gain over a random split by the recorded propensities, which depends on no model, over decisions that are four " +
       "days old. Null where its standard error is a third of the model's gain or more, or the weighted decisions tell no " +
-      "more than 1,000 decisions or 30 outcomes of an even choice would, and for a segment",
+      "more than 1,000 decisions or 30 outcomes of a random split would, and for a segment",
   ),
 }).annotate({ identifier: "TemplateSeries" })
 export type TemplateSeries = typeof TemplateSeries.Type

@@ -20,7 +20,7 @@ export const WeightedGain = Schema.Struct({
   ),
   gained: described(
     Schema.Finite,
-    "Outcomes by the objective beyond those of an even choice: all outcomes, less the mean of those weighted by the even " +
+    "Outcomes by the objective beyond those of a random split: all outcomes, less the mean of those weighted by the even " +
       "probability over the recorded one, times the decisions. Outcomes count within four days of their decision",
   ),
   interval: described(
@@ -28,14 +28,14 @@ export const WeightedGain = Schema.Struct({
     "95 % interval of `gained`. It takes into account that one person has several decisions, by 32 groups of people. In " +
       "simulated crowds it holds the true gain in 94 to 97 % of the cases, and more often where variants are alike",
   ),
-  even: described(Schema.Finite, "Outcomes that an even choice is estimated to have had"),
+  even: described(Schema.Finite, "Outcomes that a random split is estimated to have had"),
   model: described(Schema.Finite, "The gain of the same days by the model, all outcomes still to come included"),
 })
 export type WeightedGain = typeof WeightedGain.Type
 
 /** When the estimate says enough to be shown. */
 export const shownWhen = {
-  /** Decisions of an even choice that tell as much. */
+  /** Decisions of a random split that tell as much. */
   effectiveSample: 1000,
   /** Outcomes that these would have. */
   effectiveOutcomes: 30,

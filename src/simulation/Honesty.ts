@@ -54,7 +54,7 @@ export interface HonestyRun {
   readonly looks: ReadonlyArray<Look>
   /** Ids of the variants with the highest true rate. */
   readonly best: ReadonlySet<string>
-  /** Outcomes beyond an even split over the whole run; null where none is shown. */
+  /** Outcomes beyond a random split over the whole run; null where none is shown. */
   readonly gain: Checked | null
   /** The same by propensities, over the decisions that are four days old; `isShown` says whether the results show it. */
   readonly weightedGain: (Checked & { readonly isShown: boolean }) | null
@@ -95,7 +95,7 @@ export const honestyWorld = (setting: Setting, seed: number): World =>
     },
   })
 
-/** Decisions weighted to an even choice, as they are counted when they are four days old. */
+/** Decisions weighted to a random split, as they are counted when they are four days old. */
 class EvenSplits {
   readonly #none = { count: 0, weight: 0, square: 0 }
   readonly #groups = Array.from({ length: peopleGroups }, () => ({

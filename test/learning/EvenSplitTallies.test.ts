@@ -35,7 +35,7 @@ describe("The weight of a decision", () => {
   })
 })
 
-describe("Decisions weighted to an even choice", () => {
+describe("Decisions weighted to a random split", () => {
   layer(Layer.unwrap(Effect.map(temporaryEnvironment, layerQuiet)), { excludeTestServices: true })((it) => {
     it.effect("are counted once, with the outcomes of four days, and equal a rebuild", () =>
       Effect.gen(function* () {

@@ -33,8 +33,8 @@ const gainOf = (counts: ReadonlyArray<StretchCount>) => {
   )
 }
 
-describe("The gain over an even choice", () => {
-  it("is zero for even choices, with any variation of days", () => {
+describe("The gain over a random split", () => {
+  it("is zero for random splits, with any variation of days", () => {
     for (const { gained, interval } of gainOf(countsOf(() => 500, (stretch) => 1 + stretch))) {
       assert.approximately(gained, 0, 1e-9)
       assert.deepStrictEqual(interval.map(Math.abs), [0, 0])
