@@ -8,7 +8,7 @@ import { recordset } from "../store/Recordset.ts"
 /** Most requests of one template counted between two writes. Shares of traffic matter, not totals. */
 const countedRequests = 2000
 
-/** Rows of one template that are worth being made into fewer. */
+/** Number of rows of one template from which they are merged. */
 const manyRows = 100
 
 type CountsOfDay = Omit<CensusDay, "start">
@@ -82,7 +82,7 @@ export class AttributeStatistics extends Context.Service<AttributeStatistics, {
             const gone = (yield* sql`
               DELETE FROM attribute_counts a USING ${recordset(rows, { id: "bigint" })}
               WHERE a.org_slug = ${org} AND a.template_id = ${template} AND a.id = r.id`.raw) as { rowCount: number }
-            // If another node was first, its row stands.
+            // If another node wrote first, its row is kept.
             if (gone.rowCount < rows.length) return yield* Effect.fail("overtaken" as const)
             yield* insert(days.map((day) => ({ org, template, day })))
           })).pipe(Effect.ignore)

@@ -14,10 +14,10 @@ import {
 /** Most attributes of a recorded context, including those of the model's scheme, without the built-in ones. */
 export const recordedNames = 12
 
-/** Values of one attribute beyond the model's scheme at most; an attribute with more is not recorded any longer. */
+/** Most values of one attribute beyond the model's scheme; an attribute with more is no longer recorded. */
 export const distinctValues = 50
 
-/** An attribute with more values than this is recorded only while it has two requests a value on average. */
+/** An attribute with more values than this is recorded only while each value has at least two requests on average. */
 export const provenValues = 12
 
 /** Most contexts of a template beyond those of the model's scheme, while the scheme stays the same. */
@@ -29,7 +29,7 @@ const longestText = 100
 /** Longest name and value after percent-encoding. Unit: characters. */
 const longestEncoded = 300
 
-/** Names that were recorded and are not any longer, at most; after so many no further name is taken up. */
+/** Most names that are remembered as dropped. After so many, no further name is recorded. */
 const rememberedNames = 100
 
 // Codes of an attribute. Values have the codes from `firstValue` on.
@@ -84,8 +84,8 @@ export class ContextRecorder {
   readonly #known = new Map<ContextKey, Map<string, ContextKey>>()
 
   /**
-   * Returns the key of the context to record with a request. `contexts` are the adaptive model's, `context` is the
-   * request's context among them. Takes 0.1 to 3 µs; 4 to 10 µs for a context that is new.
+   * The key of the context to record with a request. `contexts` are those of the adaptive model, `context` is the
+   * request's context among them. Takes 0.1 to 3 µs, or 4 to 10 µs for a new context.
    */
   recordedContextOf(contexts: Contexts, context: Context, attrs: Attributes, userId: string | undefined): ContextKey {
     if (contexts !== this.#contexts) this.#follow(contexts)
@@ -107,7 +107,7 @@ export class ContextRecorder {
   #follow(contexts: Contexts): void {
     this.#contexts = contexts
     const scheme = schemeText(contexts.scheme)
-    // Models are published every few seconds, most of them with the scheme of the one before.
+    // Models are published every few seconds, mostly with the scheme of the previous one.
     if (scheme === this.#scheme) return
     this.#scheme = scheme
     const modelled = contexts.scheme.keys.map(({ name }) => name)

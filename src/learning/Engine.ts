@@ -26,7 +26,7 @@ import type { Objective } from "../domain/Template.ts"
 import type { LearningWindow } from "../domain/LearningWindow.ts"
 import { type DelayCounts, type TimedOutcome, timedOutcomes } from "../journal/Ledger.ts"
 
-/** Judging more days than this of the past says nothing new about the half-life. */
+/** Most past days that are judged for the half-life. More days say nothing new. */
 const judgedDays = 30
 
 /** First outcomes of the decisions of one hour (start in Unix milliseconds), by `outcome:class`. */
@@ -49,9 +49,9 @@ export interface Counted {
   readonly variantDelays?: ReadonlyArray<VariantDelays>
 }
 
-/** Everything needed to go on learning about a template. */
+/** Everything the engine needs to learn about a template. */
 export interface OpenRequest extends Counted {
-  /** Which outcomes are worth how much. */
+  /** The weights of the outcomes. */
   readonly objective: Objective
   readonly halfLife: HalfLifeState | null
   /** The last model, to start from. */
@@ -66,7 +66,7 @@ export interface FitRequest {
   readonly organization: OrganizationPriors
   /** Delays of the organization's other templates, all outcomes. */
   readonly organizationDelays: ReadonlyArray<HourDelays>
-  /** Variants that can be served. */
+  /** Variants that can be served now. */
   readonly active: ReadonlyArray<string>
   /** Components of the template's variants. */
   readonly composition: Composition
@@ -95,7 +95,7 @@ const valuationOf = (weights: ObjectiveWeights) => {
   return { valuation, amountsOf: (counts: TallyCounts) => outcomes.map((outcome) => counts[outcome] ?? 0) }
 }
 
-/** Delays of the outcomes that are worth something, as the curve of maturity takes them. */
+/** Delays of the outcomes with a weight, in the form of the maturity curve. */
 const delayRows = (weights: ObjectiveWeights, hours: ReadonlyArray<HourDelays>): ReadonlyArray<DelayRow> =>
   hours.map(({ delays, hour }) => {
     const row: Array<number> = []
@@ -109,11 +109,14 @@ const delayRows = (weights: ObjectiveWeights, hours: ReadonlyArray<HourDelays>):
     return [hour, Array.from(row, (count) => count ?? 0)] as const
   })
 
-/** The window of a fit: as decided, or all sends with the half-life that has been learned. */
+/** The window of a fit: the requested one, or all sends with the learned half-life. */
 export const windowOf = (window: LearningWindow | undefined, halfLife: HalfLifeState): Window =>
   window === undefined ? { mode: "adaptive", halfLifeDays: halfLifeDays(halfLife) } : { mode: "window", ...window }
 
-/** Judges the candidates for the half-life by the days that have become old enough since the last time, by the last model. */
+/**
+ * Judges the candidates for the half-life with the last model, by the days that have become old enough since the last
+ * time.
+ */
 export const judgeDays = (
   halfLife: HalfLifeState,
   counts: Counts,
@@ -231,7 +234,7 @@ class Template {
       model = withVerdict(fitted, this.#model, { counts: this.counts, active, objective: this.#objective })
       this.#model = model
     } else {
-      // A window may hold little; how much variants differ is learned from all data.
+      // A window may have little data, so the spread of variants is learned from all data.
       model = fit({ ...common, window: windowOf(window, this.#halfLife), holdShrinkage: this.#model !== null })
     }
     return {
@@ -243,11 +246,11 @@ class Template {
   }
 }
 
-/** The counts and the mathematics of the templates that are being learned about; synchronous, runs in a worker. */
+/** The counts and models of the templates that are learned about. Synchronous; runs in a worker. */
 export class Engine {
   readonly #templates = new Map<string, Template>()
 
-  /** Starts over with a template; `now` in Unix milliseconds. */
+  /** Replaces the state of a template; `now` in Unix milliseconds. */
   open(key: string, request: OpenRequest, now: number): void {
     this.#templates.set(key, new Template(request, now))
   }

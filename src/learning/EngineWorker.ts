@@ -9,7 +9,7 @@ export type EngineRequest =
   | { readonly type: "fit"; readonly key: string; readonly request: FitRequest }
   | { readonly type: "close"; readonly key: string }
 
-/** A request to the worker failed: a fault of this service. */
+/** A request to the worker failed because of a bug of this service. */
 export class EngineFailed extends Schema.TaggedError<EngineFailed>()("EngineFailed", { reason: Schema.String }) {
   override get message() {
     return `The model could not be fitted: ${this.reason}`

@@ -15,25 +15,25 @@ import { outcomesOf } from "../journal/events/Outcomes.ts"
 const outcomeHours = 96
 
 /**
- * The largest weight of a decision. One in which some variant had so small a probability that its weight would be larger
- * is left out, whichever variant was chosen: too few such choices happen to say anything of that variant.
+ * The largest weight of a decision. A decision in which any variant had a probability so small that its weight would be
+ * larger is left out, whichever variant was chosen: such choices are too rare to say anything about that variant.
  */
 export const largestWeight = 1000
 
-/** Tallies of days longer ago are deleted; results look back 180 days, and a rebuild 190. Unit: days. */
+/** Days after which tallies are deleted; results look back 180 days, and a rebuild 190. */
 const keptDays = 200
 
 /** Weights are added up as whole millionths: sums do not depend on the order of the decisions. */
 const scale = 1_000_000
 
-/** A decision as it was recorded, as far as its weight needs it. */
+/** The recorded fields of a decision that its weight needs. */
 export interface WeightedDecision {
   readonly trackingId: string
   readonly templateId: string
   readonly copyId: string
   readonly userId: string | null
   readonly propensity: number | null
-  /** Probabilities of all variants it was chosen among. */
+  /** Probabilities of all candidates. */
   readonly weights: Readonly<Record<string, number>> | null
   readonly decidedAt: Date
 }
@@ -52,7 +52,7 @@ export interface EvenSplitTally {
   readonly square: number
 }
 
-/** The weight of a decision; `left_out` where a variant could hardly be chosen, undefined where nothing was drawn. */
+/** The weight of a decision: `left_out` if a variant had too small a probability, undefined if nothing was drawn. */
 export const weightOf = (
   { copyId, propensity, weights }: Pick<WeightedDecision, "copyId" | "propensity" | "weights">,
 ): number | "left_out" | undefined => {
@@ -62,7 +62,7 @@ export const weightOf = (
   return smallest * all.length * largestWeight < 1 ? "left_out" : 1 / (all.length * weights[copyId]!)
 }
 
-/** Tallies of many decisions, added up. */
+/** Sums tallies of many decisions. */
 export class EvenSplitSum {
   readonly #org: string
   readonly #tallies = new Map<string, { -readonly [name in keyof EvenSplitTally]: EvenSplitTally[name] }>()
@@ -157,8 +157,9 @@ export const settledDays = Effect.fnUntraced(function* (
 })
 
 /**
- * Compares a template's tallies of settled days with the true ones, and replaces them unless `check`. Answers how many
- * days and measures differed. Groups of people are added up: an erased person's decisions belong to other groups.
+ * Compares a template's tallies of settled days with recomputed ones, and replaces them unless `check`. Returns the
+ * number of days and measures that differed. Groups of people are added up, because an erasure moves decisions to other
+ * groups.
  */
 export const rebuildEvenSplits = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -206,7 +207,7 @@ export interface EvenSplitCounts {
   /** First and last day (UTC) with decisions. */
   readonly first: Date
   readonly last: Date
-  /** Decisions in which a variant could hardly be chosen, of all groups. */
+  /** Decisions that were left out because a variant had too small a probability, in all groups. */
   readonly leftOut: number
   /** By group of people, 32 of them. */
   readonly groups: ReadonlyArray<{ readonly [measure in "decisions" | ValuedOutcome]: WeightedCount }>

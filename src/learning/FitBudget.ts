@@ -3,9 +3,9 @@ import { Context, Duration, Effect, Layer, Semaphore } from "effect"
 /** Share of one core that the fits of a node may use together. */
 const share = 0.2
 
-/** Divides processor time among the templates that want to be fitted: one at a time, who waits longest first. */
+/** Divides processor time among the templates that wait for a fit: one at a time, the longest waiting first. */
 export class FitBudget extends Context.Service<FitBudget, {
-  /** Runs `fit`, which answers how long it took in milliseconds, when it is its turn. Fails with the error of `fit`. */
+  /** Runs `fit`, which returns its duration in milliseconds, in its turn. Fails with the error of `fit`. */
   readonly turn: <E, R>(fit: Effect.Effect<number, E, R>) => Effect.Effect<number, E, R>
 }>()("parlance/learning/FitBudget") {
   static readonly layer = Layer.effect(

@@ -28,7 +28,7 @@ export const make = (
     readonly clock: Clock.Clock
     readonly statistics: AttributeStatistics["Service"]
     readonly priors: Priors["Service"]
-    /** The template as this node knows it; undefined if it does not. */
+    /** The template in the cache of this node; undefined if absent. */
     readonly view: () => TemplateView | undefined
   },
   org: string,

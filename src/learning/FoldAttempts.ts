@@ -5,10 +5,10 @@ import type { SqlError } from "effect/sql/SqlError"
 import { isByCircumstance, isSpent, maxAttempts, reasonOf, unfinishedReason } from "../store/Attempts.ts"
 import { bounded } from "../store/bounded.ts"
 
-// Attempts to fold the ledger of a template: see `store/Attempts` for the rule. A template whose folding has stopped holds
-// up no other, and is not woken for its ledger.
+// Attempts to fold the ledger of a template. `store/Attempts` has the rule. A template whose folding has stopped does
+// not delay others, and is not woken for its ledger.
 
-/** A template whose ledger is not folded any more. */
+/** A template whose ledger is no longer folded. */
 export interface StoppedFold {
   readonly templateId: string
   readonly stoppedAt: Date
@@ -22,13 +22,13 @@ export const readStopped = (sql: SqlClient.SqlClient, org: string) =>
     JOIN templates t ON t.org_slug = a.org_slug AND t.id = a.template_id
     WHERE a.org_slug = ${org} AND a.stopped_at IS NOT NULL ORDER BY a.template_id`
 
-/** Forgets attempts, so that folding begins anew where it has stopped. */
+/** Deletes the attempts, so that folding starts again if it had stopped. */
 export const clear = (sql: SqlClient.SqlClient, org: string, template: string) =>
   sql`DELETE FROM fold_attempts a WHERE a.org_slug = ${org} AND a.template_id = ${template}`
 
 /** The attempts of one template, as its actor makes them. */
 export const make = (sql: SqlClient.SqlClient, org: string, template: string) => {
-  // The stored attempt failed by circumstances: the next one stands for the same.
+  // The stored attempt failed because of circumstances, so the next attempt reuses its number.
   let isRepeated = false
 
   /** Stores an attempt and returns its number; undefined when the ledger is empty or folding has stopped. */
@@ -62,7 +62,7 @@ export const make = (sql: SqlClient.SqlClient, org: string, template: string) =>
     if (isSpent(attempts)) yield* stop(reason)
   })
 
-  // Best effort, as the service is about to end.
+  // Best effort, because the service is shutting down.
   const takeBack = sql`
     UPDATE fold_attempts a SET attempts = a.attempts - 1
     WHERE a.org_slug = ${org} AND a.template_id = ${template} AND a.attempts > 0`

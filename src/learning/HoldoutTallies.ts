@@ -10,7 +10,7 @@ import { outcomesOf } from "../journal/events/Outcomes.ts"
 
 // Outcomes of people on both sides of a holdout. `Settling` writes them once per decision, four days after it.
 
-/** A decision that is settled, as far as its holdout needs it. */
+/** The fields of a settled decision that its holdout needs. */
 export interface HoldoutDecision {
   readonly trackingId: string
   readonly templateId: string
@@ -25,7 +25,7 @@ export type PeopleCounts = ReadonlyArray<number>
 
 /** Both sides of one holdout, each with its 32 groups of people. */
 export interface HoldoutCounts {
-  /** As `holdoutText` writes it. */
+  /** In the format of `holdoutText`. */
   readonly holdout: string
   /** First and last day (UTC) with decisions. */
   readonly first: Date

@@ -18,7 +18,7 @@ import { Priors } from "./Priors.ts"
 
 /** Models fitted by this node. */
 const fits = Metric.counter("parlance_fits_total", { incremental: true })
-/** Processor time they took. Unit: milliseconds. */
+/** Processor time of these fits. Unit: milliseconds. */
 const fitTime = Metric.counter("parlance_fit_milliseconds_total", { incremental: true })
 
 /** The actor that learns for one template. The id is the organization's slug, `/` and the template's id. */
@@ -51,8 +51,9 @@ const engineOf = (engine: EngineWorker["Service"], key: string): LearnerShell.Le
 })
 
 /**
- * One actor for each template with traffic, anywhere in the cluster. Everything it knows can be read from the store again:
- * it is dropped after ten idle minutes, and begins anew after a crash or a move, or when it was overtaken.
+ * One actor for each template with traffic, on any node of the cluster. Its state can be read from the database again,
+ * so it is dropped after ten idle minutes and rebuilt after a crash, a move, or when another learner of the template
+ * was faster.
  */
 const layerActor = Learner.toLayer(
   Effect.gen(function* () {
@@ -95,7 +96,7 @@ const layerActor = Learner.toLayer(
   { maxIdleTime: "10 minutes", disableFatalDefects: true },
 )
 
-/** The actors of this node, and their counters from the start. */
+/** The actors of this node, with their counters at 0 from the start. */
 export const layer = Layer.merge(
   layerActor,
   Layer.effectDiscard(Effect.andThen(Metric.update(fits, 0), Metric.update(fitTime, 0))),

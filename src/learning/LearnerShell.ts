@@ -46,7 +46,7 @@ export interface LearnerParts {
   readonly gather: (command: Extract<Command, { readonly _tag: "Gather" }>) => Effect.Effect<FitRequest, SqlError>
   /** Follows changes of templates that were made through other nodes. */
   readonly followChanges: Effect.Effect<void>
-  /** Decides; the tests of the simulation replace it by one with a fault. */
+  /** Decides on the next commands. Simulation tests replace it by a faulty one. */
   readonly next?: typeof next
 }
 
@@ -113,7 +113,7 @@ const makeTasks = Effect.fnUntraced(function* (parts: LearnerParts) {
     }
   }
 
-  /** Runs a task to its end; only one at a time. Fails with the error of the command that ended it. */
+  /** Runs a task to its end, one at a time. Fails with the error of the command that ended it. */
   const perform = (task: Task): Effect.Effect<PreparedFit | undefined, LearnerError> =>
     Effect.gen(function* () {
       let [command] = advance({ _tag: "Began", task, facts: parts.facts() })
@@ -144,15 +144,15 @@ const makeTasks = Effect.fnUntraced(function* (parts: LearnerParts) {
 })
 
 /**
- * Runs a template's learner until the scope closes. Everything it knows can be read from the store again: it begins anew
- * after a crash, a move to another node, or when another learner of the same template was faster.
+ * Runs a template's learner until the scope closes. Its state can be read from the database again: it starts over after
+ * a crash, a move to another node, or when another learner of the same template was faster.
  */
 export const make = Effect.fnUntraced(function* (parts: LearnerParts) {
   const { budget, engine } = parts
   const one = yield* Semaphore.make(1)
   const tasks = yield* makeTasks(parts)
 
-  /** Arithmetic and publication, shown in the trace of the fold that they are due to. */
+  /** Computation and publication, as steps of the trace of the fold that caused them. */
   const inTrace = ({ cause }: PreparedFit) => stepOf(cause, "fit")
   const givingUp = <A, E>(effect: Effect.Effect<A, E>) =>
     Effect.onError(effect, () => tasks.advance({ _tag: "FitGivenUp" }))
@@ -162,7 +162,7 @@ export const make = Effect.fnUntraced(function* (parts: LearnerParts) {
     Effect.flatMap(engine.fit(fit.request), (answer) => tasks.perform({ _tag: "Publish", fitted: { fit, answer } }))
       .pipe(inTrace(fit), givingUp, Effect.asVoid)
 
-  /** Fits when it is the template's turn on this node, and leaves the learner to other tasks during the arithmetic. */
+  /** Fits in the template's turn on this node, and leaves the learner to other tasks during the computation. */
   const fitInTurn = Effect.gen(function* () {
     const fit = yield* one.withPermits(1)(tasks.perform({ _tag: "PrepareFit" }))
     if (fit === undefined) return
@@ -175,7 +175,7 @@ export const make = Effect.fnUntraced(function* (parts: LearnerParts) {
     }))
   }).pipe(givingUp, Effect.ensuring(tasks.advance({ _tag: "FitEnded" })))
 
-  // Fits when there is something new, as often as this node can afford.
+  // Fits whenever there is new data, as often as this node can afford.
   yield* tasks.awaitDue.pipe(
     Effect.andThen(tasks.pauseBeforeFit),
     Effect.andThen(fitInTurn),

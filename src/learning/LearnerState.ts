@@ -94,7 +94,7 @@ export type Input =
   | { readonly _tag: "Interrupted" }
   /** The engine did not compute the fit of a window: it may have lost its counts. */
   | { readonly _tag: "EngineFailed" }
-  /** A fit that was due did not come about. */
+  /** A due fit did not take place. */
   | { readonly _tag: "FitGivenUp" }
   /** The fit that `PrepareFit` handed out has ended. */
   | { readonly _tag: "FitEnded" }
@@ -139,7 +139,7 @@ interface Running {
   readonly phase: Phase
 }
 
-/** All that a learner remembers. It can be lost at any time: everything in it can be read from the store again. */
+/** The state of a learner. It can be lost at any time, because all of it can be read from the database again. */
 export interface LearnerState {
   /** Undefined if the engine's counts may differ from the stored ones: the next use reads the store. */
   readonly known: Known | undefined
@@ -179,10 +179,10 @@ const pausePerFit = 20
 const attributesMillis = hourMillis
 const littleTraffic = 5000
 
-/** How long a stale model waits for its fit. Unit: milliseconds. */
+/** Time until a stale model is fitted. Unit: milliseconds. */
 export const pauseBeforeFit = ({ fitMillis, fittedAt }: LearnerState, now: number): number => {
   const pause = Math.max(shortestPause, pausePerFit * fitMillis)
-  // A clock that was set back may say that the last fit is hours ahead.
+  // After a clock was set back, the last fit may appear to lie hours ahead.
   return Math.min(pause, Math.max(0, fittedAt + pause - now))
 }
 
@@ -221,14 +221,14 @@ const gather = (state: LearnerState, running: Running, known: Known, now: number
   )
 }
 
-/** Goes on to a fold or a fit, after reading the store where the engine's counts cannot be used. */
+/** Continues with a fold or a fit. Reads the database first if the engine's counts cannot be used. */
 const open = (state: LearnerState, running: Running, goal: "fold" | "fit", now: number): Step => {
   const { known } = state
   const { objective } = running.facts
   if (known !== undefined && known.objective === objective) {
     return goal === "fold" ? fold(state, running, known) : gather(state, running, known, now)
   }
-  // With another objective the model has to change even if no row arrives.
+  // With another objective, the model must change even if no row arrives.
   const isStale = state.isStale || known !== undefined
   return run({ ...state, isStale }, running, { _tag: "Opening", goal }, { _tag: "Open", objective })
 }

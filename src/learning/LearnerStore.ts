@@ -10,7 +10,7 @@ import type { FittedModel } from "./LearnerState.ts"
 import type { Models } from "./Models.ts"
 import * as Tallies from "./Tallies.ts"
 
-/** Everything stored about a template's learning, in one picture. */
+/** Everything stored about a template's learning, read in one snapshot. */
 export interface StoredLearning extends Omit<OpenRequest, "objective"> {
   /** Revision of the tallies. */
   readonly revision: number
@@ -55,7 +55,7 @@ export interface LearnerStore {
 }
 
 const readStored = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, org: string, template: string) {
-  // One picture of state and tallies: a fold in between would be counted twice or not at all.
+  // One snapshot of state and tallies: otherwise a fold in between would count twice or not at all.
   yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ`
   const [state] = yield* sql<
     { readonly revision: number; readonly isFitted: boolean; readonly halfLife: HalfLifeState | null }

@@ -24,10 +24,10 @@ const shownFor = ({ offsetDays }: LearningWindow) => offsetDays === 0 ? Duration
 /** Most window models cached for display, over all templates. */
 const shownWindows = 100
 
-/** Traces that wait for their actor to be woken, at most. */
+/** Most traces that wait for their actor to be woken. */
 const waitingTraces = 1000
 
-/** The model of a template nothing is known of, under a window. */
+/** The model of a template without data, under a window. */
 export const unlearned = (template: string, window: LearningWindow | undefined, now: number): ModelSnapshot =>
   priorModel({
     version: `${template}:0`,
@@ -45,21 +45,21 @@ export class Learning extends Context.Service<Learning, {
    * choice of attributes. Without data, the model of the priors.
    */
   readonly model: (org: string, template: string, window: LearningWindow | undefined) => Effect.Effect<ModelSnapshot>
-  /** The model of a window, fitted now; undefined when the actor does not answer in time. */
+  /** The model of a window, fitted now; undefined if the actor does not respond in time. */
   readonly windowed: (
     org: string,
     template: string,
     window: LearningWindow,
   ) => Effect.Effect<ModelSnapshot | undefined>
-  /** Takes in all that has been received and fits; false when that did not come about in time. */
+  /** Folds all received data and fits. Returns false if that did not finish in time. */
   readonly refresh: (org: string, template: string) => Effect.Effect<boolean>
   /** Wakes the actor to fold pending rows if it runs in this process; does not wait for it. */
   readonly wake: (org: string, template: string, stale: boolean) => Effect.Effect<void>
-  /** Has a template fitted whose settings have changed, wherever its actor is; does not wait for it. */
+  /** Refits a template whose settings have changed, wherever its actor is. Does not wait for it. */
   readonly relearn: (org: string, template: string) => Effect.Effect<void>
-  /** Templates of an organization whose learning has stopped, since their ledger failed to be folded three times. */
+  /** Templates of an organization whose learning has stopped, because folding their ledger failed three times. */
   readonly stopped: (org: string) => Effect.Effect<ReadonlyArray<FoldAttempts.StoppedFold>>
-  /** Starts learning again where it has stopped. Nothing is lost meanwhile: the ledger has waited. */
+  /** Resumes stopped learning. Nothing was lost: the rows are still in the ledger. */
   readonly resume: (org: string, template: string) => Effect.Effect<void>
   /** Makes the next wake-up of the actor by this node part of a trace. */
   readonly traceWake: (org: string, template: string, span: Tracer.AnySpan) => void
@@ -93,7 +93,7 @@ export class Learning extends Context.Service<Learning, {
             readonly org: string
             readonly template: string
             readonly window: LearningWindow
-            /** The adaptive model's, so that a window is fitted anew once that one knows other attributes. */
+            /** Scheme of the adaptive model: a window is fitted again once the adaptive model uses other attributes. */
             readonly scheme: string
           },
         ) => windowed(org, template, window),
@@ -124,13 +124,13 @@ export class Learning extends Context.Service<Learning, {
       const traces = new Map<string, Tracer.AnySpan>()
       const traceWake = (org: string, template: string, span: Tracer.AnySpan) => {
         const id = actorId(org, template)
-        // The first of several: one fold can be in one trace only.
+        // Only the first trace of several: a fold can be part of one trace only.
         if (traces.size < waitingTraces && !traces.has(id)) traces.set(id, span)
       }
 
       const send = (org: string, template: string, stale: boolean) =>
         patiently(actors.wake(actorId(org, template), stale)).pipe(
-          // Its mailbox is full of the same message, or it is moving: the next sweep comes.
+          // Its mailbox already has the same message, or the actor is moving. The next sweep wakes it.
           Effect.catchCause((cause) => Effect.logDebug("A template's actor was not woken", cause)),
         )
 

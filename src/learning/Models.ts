@@ -5,7 +5,7 @@ import type { ModelSnapshot } from "../bandit/Model.ts"
 import type { Policy } from "../bandit/Policy.ts"
 import { recordset } from "../store/Recordset.ts"
 
-/** A published model, and a place for the policy that is made of it when it first decides. */
+/** A published model, with a place for the policy that is made from it on first use. */
 export interface Published {
   readonly version: number
   readonly model: ModelSnapshot
@@ -20,10 +20,10 @@ export interface Publication {
   readonly model: ModelSnapshot
 }
 
-/** Publications are numbered before they are committed; a poll looks back this far for one that was overtaken. */
+/** Publications get their numbers before they commit, so a poll looks back this far for late commits. */
 const overlap = 1000
 
-/** Models read at once. */
+/** Most models read by one statement. */
 const page = 100
 
 /**
@@ -34,11 +34,11 @@ export class Models extends Context.Service<Models, {
   /** The latest model; undefined before the first. */
   readonly latest: (org: string, template: string) => Published | undefined
   /**
-   * Stores a model for all nodes; call it inside a transaction. Answers false, and writes nothing, where the version
-   * has been published already, by another node. Fails with `SqlError` when the database does not respond.
+   * Stores a model for all nodes; call it inside a transaction. Returns false, and writes nothing, if another node has
+   * published the version already. Fails with `SqlError` when the database does not respond.
    */
   readonly write: (publication: Publication) => Effect.Effect<boolean, SqlError>
-  /** Makes this node decide by a model; call it after that transaction. */
+  /** Makes this node use a model for its decisions; call it after that transaction. */
   readonly adopt: (publication: Publication) => void
   /** Reads the models published by other nodes. Fails with `SqlError` when the database does not respond. */
   readonly poll: Effect.Effect<void, SqlError>

@@ -10,7 +10,7 @@ import { Learning, unlearned } from "./Learning.ts"
 import { Models } from "./Models.ts"
 import { ContextRecorder } from "./ContextRecorder.ts"
 
-/** A template as far as its policy is concerned; an object stands for one state of the template. */
+/** The properties of a template that its policy needs. One object stands for one state of the template. */
 export interface Subject {
   readonly id: string
   readonly org: {
@@ -20,10 +20,13 @@ export interface Subject {
   }
 }
 
-/** Windows kept per organization and template at most: callers that vary theirs with every call cost fits, not memory. */
+/**
+ * Most windows kept per organization and template: callers that vary their windows with every call cost fits, not
+ * memory.
+ */
 const windowsPerTemplate = 32
 
-/** For how long a window's model is used. Unit: milliseconds. */
+/** Cache time of a window's model. Unit: milliseconds. */
 const freshMillis = 60_000
 
 /**
@@ -32,10 +35,10 @@ const freshMillis = 60_000
  */
 const freshPresentMillis = 5_000
 
-/** For how long it is used while a new one is being fitted, so that traffic does not wait. */
+/** How long an expired model is used while a new one is fitted, so that traffic does not wait. */
 const usableMillis = 120_000
 
-/** Recorders of contexts kept for templates that have changed since; a recorder holds up to 100 kB. */
+/** Most recorders of contexts kept for templates that have changed since; a recorder holds up to 100 kB. */
 const keptRecorders = 1_000
 
 /** The attributes and the user of a request. */
@@ -54,11 +57,11 @@ interface Windowed {
  * not affect them.
  */
 export class Policies extends Context.Service<Policies, {
-  /** The policy as it stands; for a window that is not ready the last one there was, or the priors'. */
+  /** The current policy. For a window that is not ready: the last one, or that of the priors. */
   readonly policy: (template: Subject, window: LearningWindow | undefined, now: number) => Policy
-  /** Whether `policy` is up to date; only a window's can be other than that, until `prepare`. */
+  /** Whether `policy` is up to date. Only the policy of a window can be outdated, until `prepare`. */
   readonly isReady: (template: Subject, window: LearningWindow | undefined, now: number) => boolean
-  /** Has the model of a window fitted. Where the actor does not answer: the last one, or the priors'. */
+  /** Fits the model of a window. If the actor does not respond: the last one, or that of the priors. */
   readonly prepare: (template: Subject, window: LearningWindow, now: number) => Effect.Effect<Policy>
   /**
    * Folds received data and fits, for a decision that must not use a cached model. `upToDate` is false if that did not
@@ -109,14 +112,14 @@ export class Policies extends Context.Service<Policies, {
         let windows = windowed.get(key)
         if (windows === undefined) windowed.set(key, windows = new Map())
         windows.delete(name)
-        // The oldest goes first: a Map keeps the order in which keys were added.
+        // The oldest is dropped first: a Map keeps insertion order.
         if (windows.size >= windowsPerTemplate) windows.delete(windows.keys().next().value!)
         const policy = new Policy(model, template.org.explorationFloor)
         windows.set(name, { policy, fittedAt: now })
         return policy
       }
 
-      /** Fits anew, once for all who ask meanwhile. */
+      /** Fits again, once for all concurrent callers. */
       const prepare = (template: Subject, window: LearningWindow, now: number): Effect.Effect<Policy> =>
         Effect.suspend(() => {
           const name = nameIn(template, window)
@@ -177,7 +180,7 @@ export class Policies extends Context.Service<Policies, {
         const upToDate = yield* learning.refresh(liveOf(template.org.slug), template.id)
         return {
           upToDate,
-          // An actor that has just not answered is not asked again where there is something to decide by.
+          // An actor that has just failed to respond is not asked again while there is a model to use.
           policy: window === undefined || (!upToDate && find(template, window) !== undefined)
             ? policy(template, window, now)
             : yield* prepare(template, window, now),
@@ -187,7 +190,7 @@ export class Policies extends Context.Service<Policies, {
       const recorderOf = (template: Subject): ContextRecorder => {
         const known = recorderOfSubject.get(template)
         if (known !== undefined) return known
-        // A template that was changed is another subject and keeps its recorder. A sandbox has recorders of its own.
+        // A changed template is another subject and keeps its recorder. A sandbox has recorders of its own.
         const key = `${template.org.slug}/${template.id}`
         const recorder = recorders.get(key) ?? new ContextRecorder()
         recorders.delete(key)

@@ -7,13 +7,13 @@ import * as Tallies from "./Tallies.ts"
 
 /** Priors that the templates of an organization share. */
 export interface Taught {
-  /** By template. */
+  /** Contributions by template. */
   readonly contributions: ReadonlyMap<string, Contribution>
-  /** Delays of all templates, added up. */
+  /** Sum of the delays of all templates. */
   readonly delays: ReadonlyArray<HourDelays>
 }
 
-/** Cached priors are used for 50 times the duration of reading them, at most a minute. */
+/** Cache time of priors: 50 times the duration of reading them, at most a minute. */
 const timesCost = 50
 const longestMillis = 60_000
 
@@ -30,7 +30,8 @@ interface Entry {
  */
 export class Priors extends Context.Service<Priors, {
   /**
-   * As it stood at `notBefore` (Unix milliseconds) or later. Fails with `SqlError` when the database does not respond.
+   * The statistics as of `notBefore` (Unix milliseconds) or later. Fails with `SqlError` when the database does not
+   * respond.
    */
   readonly read: (org: string, notBefore: number) => Effect.Effect<Taught, SqlError>
 }>()("parlance/learning/Priors") {

@@ -4,7 +4,7 @@ import type { SqlClient } from "effect/sql"
 /** Templates whose learning has stopped after three failed attempts to fold their ledger. */
 const learningStopped = Metric.gauge("parlance_learning_stopped")
 
-/** Brings the gauge of stopped templates up to date. Fails with `SqlError` when the store does not answer. */
+/** Updates the gauge of stopped templates. Fails with `SqlError` when the database does not respond. */
 export const measureStoppedLearning = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const [row] = yield* sql<{ readonly stopped: number }>`
     SELECT count(*)::int AS stopped FROM fold_attempts a

@@ -6,7 +6,7 @@ import { asJob } from "../telemetry/LoopWork.ts"
 import { AttributeStatistics } from "./AttributeStatistics.ts"
 import { Learning } from "./Learning.ts"
 
-/** A template without traffic for this long keeps its model as it is. Unit: days. */
+/** Days without traffic after which a template's model is no longer refitted. */
 const refittedDays = 14
 
 interface Key {

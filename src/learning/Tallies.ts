@@ -13,7 +13,7 @@ import { contextColumns, contextSql } from "./ContextColumns.ts"
 
 // The tables that the ledger is folded into. Only a template's actor (and a rebuild) writes them.
 
-/** Days for which delays are kept, a day more than they are used. */
+/** Days for which delays are kept, one more than is used. */
 const delayDays = 31
 
 /** Days of which decisions are also counted by the day (UTC), today included. */
@@ -29,8 +29,8 @@ const perMeasure = <A>(valueOf: (measure: Measure) => A) =>
   Object.fromEntries(measures.map((measure) => [measure, valueOf(measure)])) as Record<Measure, A>
 
 /**
- * How a tally is added to one under the same key. A node of the previous release that rolls up a long context drops its
- * text, hence COALESCE.
+ * Adds a tally to the row with the same key. A node of the previous release drops the text of a long context when it
+ * rolls up, hence COALESCE.
  */
 const addedUp = `ON CONFLICT (org_slug, template_id, copy_id, segment, bucket_start, track) DO UPDATE SET
   segment_text = COALESCE(EXCLUDED.segment_text, tallies.segment_text),
@@ -133,18 +133,18 @@ export const readAllDelays = (sql: SqlClient.SqlClient, org: string) =>
 export interface Folded extends Counted {
   readonly rows: number
   readonly variantDelays: ReadonlyArray<VariantDelays>
-  /** The traces that rows came with, as `traceparent`, each once. */
+  /** The distinct traces of the rows, as `traceparent`. */
   readonly traces: ReadonlySet<string>
 }
 
-/** Ledger rows folded in one transaction at most. */
+/** Most ledger rows folded in one transaction. */
 const foldedRows = 5000
 
 const addCounts = (into: { [name: string]: number }, counts: { readonly [name: string]: number | undefined }): void => {
   for (const [name, count] of Object.entries(counts)) into[name] = (into[name] ?? 0) + (count ?? 0)
 }
 
-/** How many decisions there were of each variant on each of the last days. */
+/** Number of decisions of each variant on each of the last days. */
 const dailyOf = (tallies: ReadonlyArray<Tally>, now: number) => {
   const since = firstDay(now)
   const days = new Map<string, { readonly copy_id: string; readonly day: number; decisions: number }>()
@@ -178,7 +178,7 @@ export const addTallies = Effect.fnUntraced(function* (
 ): Effect.fn.Return<void, SqlError> {
   if (tallies.length === 0) return
   const days = dailyOf(tallies, now)
-  // In the same statement, so that a fold waits for the store no more often.
+  // In the same statement, so that a fold has no additional round trip.
   const daily = days.length === 0 ? sql.literal("") : sql`
     WITH daily AS (
       INSERT INTO daily_decisions (org_slug, template_id, day, copy_id, decisions)
@@ -233,7 +233,7 @@ export const addDelays = Effect.fnUntraced(function* (
   if (rows.length === 0) return
   const variantRows = variants.filter(({ day }) => day >= since)
     .flatMap(({ copyId, day, delays }) => delayRowsOf(delays).map((row) => ({ ...row, copy_id: copyId, day })))
-  // In one statement, so that a fold waits for the store no more often.
+  // In one statement, so that a fold has no additional round trip.
   yield* sql`
     WITH by_variant AS (
       INSERT INTO variant_delay_tallies (org_slug, template_id, copy_id, outcome, day, delay_class, count)
@@ -249,7 +249,7 @@ export const addDelays = Effect.fnUntraced(function* (
       count = delay_tallies.count + EXCLUDED.count`
 })
 
-/** Adds up counts by variant, context, bucket and track, and delays by hour. */
+/** Sums counts by variant, context, bucket and track, and delays by hour. */
 export class TallySum {
   readonly #tallies = new SeededMap<string, Tally & { readonly counts: { [name: string]: number } }>()
   readonly #delays = new Map<number, { [name: string]: number }>()
@@ -296,9 +296,9 @@ export class TallySum {
 }
 
 /**
- * Takes what the ledger holds of a template and adds it to the tallies; call it inside a transaction. Answers what is
- * learned from of it, and how many rows there were, at most 5,000: call it again while there are as many; with
- * `isTraced`, also which traces they came with. Fails at once, `isLocked`, while a rebuild is under way.
+ * Moves up to 5,000 ledger rows of a template to the tallies; call it inside a transaction, and again while `isFull`.
+ * Returns the counts to learn from and the number of rows; with `isTraced`, also the traces of the rows. Fails at once,
+ * as `isLocked`, while a rebuild is running.
  */
 export const fold = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -326,10 +326,10 @@ export const fold = Effect.fnUntraced(function* (
     variantDelays: sum.variantDelays(),
   }
 })
-/** Whether a fold took as much as it may, so that there may be more. */
+/** Whether a fold reached its limit, so that there may be more rows. */
 export const isFull = ({ rows }: Folded): boolean => rows === foldedRows
 
-/** Counts a template's decisions by the day once more: a node of the release before folds without doing so. */
+/** Counts a template's decisions by day again: a node of the previous release folds without counting them. */
 const recountDays = (sql: SqlClient.SqlClient, org: string, template: string, now: number) =>
   Effect.andThen(
     sql`
@@ -377,7 +377,7 @@ export const rollUp = Effect.fnUntraced(function* (
       FROM moved m WHERE m.target IS NOT NULL
       GROUP BY 1, 2, 3, 4, 5, 6
       ${sql.literal(addedUp)}`
-    // Once a day, when a day's hours become one.
+    // Once a day, when the hours of a day are merged.
     yield* recountDays(sql, org, template, now)
   }
   yield* sql`

@@ -10,14 +10,14 @@ import * as Tallies from "./Tallies.ts"
 // Replaces tallies by counts recomputed from decisions and events.
 
 /**
- * Stops folding and publishing, in all organizations, until the transaction ends. Call it first: folds that are under way
- * end before the transaction takes its picture of the data, later ones are tried again.
+ * Stops folding and publishing in all organizations until the transaction ends. Call it first: running folds finish
+ * before the transaction takes its snapshot of the data, and later ones are retried.
  */
 export const stopFolding = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
 ): Effect.fn.Return<void, SqlError> {
   yield* sql`LOCK TABLE tallies IN SHARE ROW EXCLUSIVE MODE`
-  // A model's state that has changed since the picture was taken could not be written.
+  // A model's state that changed after the snapshot could not be written.
   yield* sql`LOCK TABLE bandit_states IN SHARE ROW EXCLUSIVE MODE`
 })
 
@@ -69,7 +69,7 @@ export const replaceTallies = Effect.fnUntraced(function* (
   yield* sql`DELETE FROM variant_delay_tallies v WHERE v.org_slug = ${org} AND v.template_id = ${template}`
   yield* Tallies.addTallies(sql, org, template, truth.tallies, now)
   yield* Tallies.addDelays(sql, org, template, truth.delays, truth.variantDelays, now)
-  // A step of two: an actor that is awake takes it for a fold it has missed, and reads everything again.
+  // Adds two: an actor that is awake takes that for a missed fold and reads everything again.
   yield* sql`
     INSERT INTO bandit_states AS s (org_slug, template_id, revision, folded_at, rolled_up_at)
     VALUES (${org}, ${template}, 2, ${new Date(now)}, ${new Date(now)})

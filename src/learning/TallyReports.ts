@@ -4,10 +4,10 @@ import type { SqlClient, Statement } from "effect/sql"
 import { measures } from "../bandit/Tally.ts"
 import { contextSql } from "./ContextColumns.ts"
 
-// Tallies as results read them: as one text of JSON, so that many rows do not hold up the thread of requests. Each
-// function fails with `SqlError` when the store does not answer.
+// Tallies for results, as one JSON text, so that many rows do not block the event loop. Each function fails with
+// `SqlError` when the database does not respond.
 
-// The measures are ours, so that nothing of a request gets into the text of the query.
+// The measures are constants, so no text of a request gets into the query.
 const sums = `json_build_array(${measures.map((measure) => `sum(t.${measure})`).join(", ")})`
 
 /** A span of buckets: from `from` to before `to`. */
@@ -37,9 +37,9 @@ export interface SeriesSpan extends BucketSpan {
   readonly length: number
   /** Start of a step, in Unix milliseconds. */
   readonly origin: number
-  /** Contexts apart, or all added up. */
+  /** Whether contexts are kept apart or added up. */
   readonly byContext: boolean
-  /** Rows at most. */
+  /** Most rows. */
   readonly limit: number
 }
 

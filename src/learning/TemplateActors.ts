@@ -19,8 +19,8 @@ const decodeRequest = Schema.decodeUnknownEffect(Schema.fromJsonString(Request))
 const decodeModel = Schema.decodeUnknownEffect(Schema.fromJsonString(ModelSnapshot))
 
 /**
- * The actors of templates, on this node and on others. An effect fails, or waits without end, while an actor moves or its node
- * hangs: callers limit the time.
+ * The actors of templates, on this node and on others. While an actor moves or its node hangs, an effect fails or never
+ * returns: callers limit the time.
  */
 export class TemplateActors extends Context.Service<TemplateActors, {
   /**

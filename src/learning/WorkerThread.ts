@@ -1,7 +1,7 @@
 import "../runtime/leakGuard.ts"
 import { Effect } from "effect"
 
-// A thread of its own for arithmetic that would hold up the event loop that answers requests.
+// A thread for computations that would otherwise block the event loop of requests.
 
 interface Asked {
   readonly id: number
@@ -11,8 +11,8 @@ interface Asked {
 type Answer = { readonly id: number; readonly value: unknown } | { readonly id: number; readonly reason: string }
 
 /**
- * A worker that is started when it is first asked, and again after it stopped; it ends with the scope. Fails with the
- * reason. Requests and answers are cloned, and answered in the order asked.
+ * A worker that starts with the first request, and again after it stopped. It ends with the scope. Fails with the
+ * reason. Values are cloned, and requests are answered in order.
  */
 export const workerThread = <Request>(file: URL) =>
   Effect.gen(function* () {
