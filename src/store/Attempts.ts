@@ -22,12 +22,16 @@ export const unfinishedReason = `The service ended during each of ${maxAttempts}
 
 const passing = new Set(["LockTimeoutError", "DeadlockError", "SerializationError"])
 
-/** Whether an error of the store says nothing about the work: the store is away, or another transaction is in the way. */
+/**
+ * Whether a database error says nothing about the work: the database is unavailable, or another transaction is in the
+ * way.
+ */
 export const isCircumstance = (error: SqlError): boolean => isOutage(error) || passing.has(error.reason._tag)
 
 /**
- * Whether a failure says nothing about the work that was attempted, so that the attempt does not count: the service is
- * shutting down, the store is away, or another transaction is in the way. Of several failures one that counts is enough.
+ * Whether a failure says nothing about the attempted work, so that the attempt does not count: the service is shutting
+ * down, the database is unavailable, or another transaction is in the way. One counting failure among several is enough
+ * to count the attempt.
  */
 export const isByCircumstance = (cause: Cause.Cause<unknown>): boolean =>
   cause.reasons.every((reason) =>
@@ -36,7 +40,7 @@ export const isByCircumstance = (cause: Cause.Cause<unknown>): boolean =>
     (Cause.isDieReason(reason) && isSqlError(reason.defect) && isCircumstance(reason.defect))
   )
 
-/** Longest reason that is kept. */
+/** Longest stored reason. Unit: characters. */
 const maxReason = 1_000
 
 /** A failure in one line, for the person who looks at work that was set aside. */

@@ -19,15 +19,15 @@ const connectionTo = ({ sockets }: Folders) => ({
   database: "postgres",
   applicationName: "parlance",
   ssl: false,
-  // A server that is not there refuses at once, so a long wait means a busy machine.
+  // A server that does not run refuses at once, so a long wait means a busy machine.
   connectTimeout: "30 seconds",
 } as const)
 
-/** Whether the server takes connections. */
+/** Whether the server accepts connections. */
 const answers = (folders: Folders): Effect.Effect<boolean> =>
   PgConnection.make(connectionTo(folders)).pipe(Effect.scoped, Effect.as(true), Effect.orElseSucceed(() => false))
 
-/** Starts the server, making its files when there are none. It ends with the scope. */
+/** Starts the server, and creates its files if there are none. It ends with the scope. */
 const startServer = Effect.fnUntraced(function* (folders: Folders, programs: Programs) {
   yield* ServerProcess.endLeftover(folders)
   yield* withProgress("Creating the embedded database", () => Files.ensure(folders, programs))
@@ -37,7 +37,7 @@ const startServer = Effect.fnUntraced(function* (folders: Folders, programs: Pro
   return yield* withProgress("Starting the embedded database", () => start)
 })
 
-/** How often a process that uses the server of another one looks whether that has ended. */
+/** Interval in which a process that uses another process's server checks whether that process has ended. */
 const guestInterval = "250 millis"
 
 const serverEnded = (reason: string) => Effect.logError(`The embedded database ended and will be restarted: ${reason}`)

@@ -4,7 +4,7 @@ import { type Difference, difference, type Fields } from "../domain/Difference.t
 /** The kind of a record. */
 export type Kind = "account" | "connection" | "organization" | "source" | "template" | "variant"
 
-/** A record that was made, changed or removed. */
+/** A record that was created, changed or removed. */
 export interface Changed {
   readonly kind: Kind
   /** The id of the record. For a variant: `TEMPLATE / VARIANT`. */
@@ -16,7 +16,7 @@ export interface Changed {
 /** The changes that services made during a management request, for the audit log. */
 export interface Trail {
   readonly changed: Array<Changed>
-  /** Given where each of the records is a change of its own, such as those of an import: what is said of each. */
+  /** Set if each record is a change of its own, such as in an import: the details of each, by subject. */
   apart: Readonly<Record<string, string>> | undefined
 }
 
@@ -34,8 +34,8 @@ const withTrail = (use: (trail: Trail) => void): Effect.Effect<void> =>
   })
 
 /**
- * Says what a change made of a record: its fields before and after, undefined where there was or is none. Never with a
- * secret in them. Does nothing where nobody asks, as in jobs.
+ * Reports a change of a record: its fields before and after, undefined if it did not exist. They must not contain
+ * secrets. Does nothing outside a management request, such as in jobs.
  */
 export const tell = (
   kind: Kind,
@@ -54,7 +54,7 @@ export const tellAll = (all: ReadonlyArray<Changed>): Effect.Effect<void> =>
     for (const one of all) changed.push(one)
   })
 
-/** Says that each record of this request is a change of its own, and how it came about. */
+/** Reports that each record of this request is a change of its own, with its details. */
 export const tellApart = (details: Readonly<Record<string, string>>): Effect.Effect<void> =>
   withTrail((trail) => {
     trail.apart = details

@@ -3,20 +3,28 @@ import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { OrgSlug } from "../domain/Ids.ts"
 
-/** Reads the cached data of an organization again. */
+/** Reloads the cached data of an organization. */
 export type Reload = (org: OrgSlug) => Effect.Effect<void, SqlError>
 
 /**
- * Tells the in-memory views of this process what changed in the store, wherever it was changed. Every writer raises its
- * organization's revision in its own transaction (`bump`); every node polls the revisions once a second, so that a
- * change or a revoked key is known everywhere within 5 seconds, and at once on the node that made it (`refresh`).
+ * Informs the caches of this process of changes in the database by any node. Every writer raises its organization's
+ * revision in its own transaction (`bump`). Every node polls the revisions once a second, so that a change or a revoked
+ * key is known everywhere within 5 seconds, and at once on the node that made it (`refresh`).
  */
 export class Changes extends Context.Service<Changes, {
-  /** Raises the revision of `org`; call it inside the transaction that changes something. */
+  /**
+   * Raises the revision of `org`; call it inside the transaction of the change. Fails with `SqlError` when the database
+   * does not respond.
+   */
   readonly bump: (org: OrgSlug) => Effect.Effect<void, SqlError>
-  /** Brings this process's views up to date now; call it after the transaction. A store that is down is left to the poll. */
+  /**
+   * Updates the caches of this process now; call it after the transaction. If the database is down, the poll does it
+   * later.
+   */
   readonly refresh: Effect.Effect<void>
-  /** Registers a view and loads it for every organization. */
+  /**
+   * Registers a cache and loads it for every organization. Fails with `SqlError` when the database does not respond.
+   */
   readonly subscribe: (reload: Reload) => Effect.Effect<void, SqlError>
 }>()("parlance/store/Changes") {
   static readonly layer = Layer.effect(
@@ -52,7 +60,7 @@ export class Changes extends Context.Service<Changes, {
         Effect.withSpan("Changes.refresh"),
       )
 
-      // Failures are frequent while a database restarts and every one is followed by another try.
+      // Failures are frequent while a database restarts, and every one is followed by another attempt.
       yield* poll.pipe(
         Effect.catchCause((cause) => Effect.logDebug("Poll for changes failed", cause)),
         Effect.repeat(Schedule.spaced("1 second")),

@@ -3,15 +3,15 @@ import { stateOf } from "./DataFault.ts"
 import { type DatabaseTarget, isSocketFolder } from "../domain/DatabaseUrl.ts"
 import { noPostgresCode, noTlsCode, type ServerCertificate } from "./ServerConnection.ts"
 
-/** A connection or its first statement that failed, with all that explanations refer to. */
+/** A failed connection or first statement, with the facts that explanations refer to. */
 interface Failure {
   /** Message of the server or of the operating system. */
   readonly message: string
   readonly target: DatabaseTarget
-  /** Names as SQL writes them. */
+  /** Names quoted as in SQL. */
   readonly role: string
   readonly database: string
-  /** Connections that this process opens at most. */
+  /** Most connections that this process opens. */
   readonly poolSize: number
   readonly certificate: ServerCertificate | undefined
   readonly now: Date
@@ -33,7 +33,7 @@ const byState: Readonly<Record<string, (failure: Failure) => string>> = {
     as(`ALTER ROLE ${role} PASSWORD '…', or if there is no such role: CREATE ROLE ${role} LOGIN PASSWORD '…'`),
   "28000": (failure) => refusal(failure),
   "42501": (failure) => permission(failure),
-  // Without the right to use it, the schema is not even seen.
+  // Without the right to use it, the schema is invisible.
   "3F000": ({ database, message, role }) =>
     `${message}. ${as(`GRANT USAGE, CREATE ON SCHEMA public TO ${role}`, database)}. If there is no such schema: ` +
     `CREATE SCHEMA public AUTHORIZATION ${role}`,
@@ -87,7 +87,7 @@ const tooManyConnections = ({ database, message, poolSize, role }: Failure): str
 
 const day = (at: Date): string => at.toISOString().slice(0, 10)
 
-/** The certificate was refused. Deno does not tell whether for its dates or for who signed it. */
+/** The certificate was refused. Deno does not say whether because of its dates or its issuer. */
 const certificateRefused = (failure: Failure): string => {
   const { certificate, now } = failure
   if (certificate !== undefined && certificate.until < now) {
@@ -103,7 +103,7 @@ const certificateRefused = (failure: Failure): string => {
   return unknownAuthority(failure)
 }
 
-/** The certificate is signed by no authority that is known here. */
+/** The certificate is signed by an unknown authority. */
 const unknownAuthority = ({ certificate, message, target: { encryption, host, port } }: Failure): string =>
   `the server's certificate is not signed by ${
     encryption.authorities === "system" ? "a publicly trusted authority" : "the authority of DATABASE_CA or sslrootcert"
@@ -157,21 +157,21 @@ const isConnectFailure = ({ reason }: SqlError): boolean =>
 const codeOf = ({ reason: { cause } }: SqlError): string =>
   cause instanceof Error && "code" in cause ? String(cause.code) : ""
 
-/** Whether a certificate was refused, so that `explain` wants to know it. */
+/** Whether a certificate was refused, so that `explain` needs the certificate. */
 export const isCertificateRefused = (error: SqlError): boolean => byCode[codeOf(error)] === certificateRefused
 
 export interface ExplainOptions {
   readonly target: DatabaseTarget
-  /** Connections that this process opens at most. */
+  /** Most connections that this process opens. */
   readonly poolSize: number
-  /** The server's, where that was refused. */
+  /** The certificate of the server, if it was refused. */
   readonly certificate?: ServerCertificate | undefined
   readonly now: Date
 }
 
 /**
- * Explains why the database at `target` cannot be used and how to mend it, with the statement to run. Undefined
- * for an error that says nothing about the connection or the rights of its role.
+ * Explains why the database at `target` cannot be used and how to fix it, with the statement to run. Undefined for
+ * errors that do not concern the connection or the rights of its role.
  */
 export const explain = (
   error: SqlError,

@@ -6,7 +6,7 @@ import { isDataFault } from "./DataFault.ts"
 /** Too many writes wait for the store, or the oldest write has waited too long while the store is down. */
 export class BufferFull extends Schema.TaggedError<BufferFull>()("BufferFull", {}) {}
 
-/** The result of a write: committed, with the answer of the store, or accepted into memory while the store is down. */
+/** The result of a write: committed, with the database's answer, or accepted into memory while the database is down. */
 export type Committed<B> = { readonly durable: true; readonly value: B } | { readonly durable: false }
 
 type Answer<B> = Effect.Effect<Committed<B>, BufferFull>
@@ -20,7 +20,7 @@ export class Ticket<A, B> {
   waiters: Set<(answer: Answer<B>) => void> | undefined
   /** How the entry left memory; set once. */
   answer: Answer<B> | undefined
-  /** Whether it was answered from memory while the store was down, so that it must be written. */
+  /** Whether the entry was acknowledged from memory while the database was down, so that it must be written. */
   promised = false
   constructor(readonly entry: A, readonly atMillis: number) {}
 }
@@ -31,42 +31,45 @@ export interface GroupCommitOptions<A, B> {
    * after a timeout, while the first attempt still runs. The answer of that attempt is ignored.
    */
   readonly write: (entries: ReadonlyArray<A>) => Effect.Effect<ReadonlyArray<B>, SqlError>
-  /** Runs when an entry has left memory: committed, or refused by the store. */
+  /** Runs when an entry leaves memory: committed, or refused by the database. */
   readonly onSettled: (entry: A) => void
-  /** Entries per commit at most. */
+  /** Most entries per commit. */
   readonly maxGroup: number
-  /** For how long a group gathers before it is written, for entries that nobody waits for. Default none. */
+  /**
+   * How long a group gathers entries before it is written; only for entries without waiting callers. Default: not at
+   * all.
+   */
   readonly gathering?: Duration.Duration
-  /** Entries that wait for their commit at most while the store is up; more are refused. */
+  /** Most entries that wait for their commit while the database is up; more are refused. */
   readonly maxWaiting: number
   /**
-   * What entries may weigh, in a unit of the caller's: those of a commit together (a heavier one goes alone), and all that
-   * are in memory.
+   * Limits of the weights of entries, in any unit: `limit` for one commit (a heavier entry is committed alone), and
+   * `held` for all entries in memory.
    */
   readonly maxWeight?: { readonly limit: number; readonly held: number; readonly of: (entry: A) => number }
   /**
-   * Entries kept while the store is down, at most; at least one, with which it is tried whether the store is back. 0 keeps
-   * none: a write that cannot be committed at once is refused and dropped, so that it has no later effect.
+   * Most entries kept while the database is down; at least one, which probes whether it is back. With 0, a write that
+   * cannot be committed at once is refused and dropped, so that it has no later effect.
    */
   readonly bufferSize: number
-  /** How long the oldest of them may wait before new ones are refused. */
+  /** Longest wait of the oldest kept entry before new ones are refused. */
   readonly bufferAge: Duration.Duration
-  /** A commit slower than this counts as a store that is down. */
+  /** A slower commit counts as an outage of the database. */
   readonly timeout: Duration.Duration
   /** How long closing waits for entries that are not yet written. */
   readonly drainTimeout: Duration.Duration
 }
 
 export interface GroupCommit<A, B> {
-  /** Queues `entry`, to be awaited with `settled`; undefined when too many wait. */
+  /** Queues `entry`; await it with `settled`. Undefined when too many entries wait. */
   readonly submit: (entry: A) => Ticket<A, B> | undefined
-  /** Waits until the ticket's entry is committed, or, while the store is down, is at least in memory. */
+  /** Waits until the ticket's entry is committed or, while the database is down, is in memory. */
   readonly settled: (ticket: Ticket<A, B>) => Answer<B>
-  /** Entries in memory, committed or not known. */
+  /** Number of entries in memory. */
   readonly size: () => number
-  /** Whether the last commit failed: answers are then given from memory. */
+  /** Whether the last commit failed, so that entries are acknowledged from memory. */
   readonly isDown: () => boolean
-  /** Whether an entry may be answered from memory; true while the store is not known to be down. */
+  /** Whether another entry may be acknowledged from memory; true while the database is not known to be down. */
   readonly hasRoom: () => boolean
 }
 
@@ -88,12 +91,12 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
   const bufferAgeMillis = Duration.toMillis(options.bufferAge)
   let queue: Array<Ticket<A, B>> = []
   let inFlight = 0
-  // When the oldest of those in flight came in; they are older than all in the queue. Unit: milliseconds since 1970.
+  // Arrival of the oldest entry in flight; all of them are older than those in the queue. Unit: Unix milliseconds.
   let inFlightSince = 0
   let heldWeight = 0
   // The last commit failed.
   let failing = false
-  // Answers are given from memory: the store fails, or has not yet taken all that was promised while it did.
+  // Whether entries are acknowledged from memory: the database fails, or has not stored all acknowledged entries yet.
   let down = false
   let wake: (() => void) | undefined
   let drained: (() => void) | undefined
@@ -116,20 +119,20 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
     answerAll(ticket, answer)
   }
 
-  /** Answers the waiters of an entry that stays in memory. The entry must be kept from now on. */
+  /** Acknowledges an entry that stays in memory. It must be kept from now on. */
   const promise = (ticket: Ticket<A, B>) => {
     ticket.promised = true
     answerAll(ticket, notDurable)
   }
 
   /**
-   * Keeps a group that could not be written, and answers everybody who waits: what was promised before stays whatever
-   * the size of the buffer, the rest as far as there is room.
+   * Keeps a group that could not be written, and answers all its callers. Acknowledged entries stay whatever the size
+   * of the buffer, the others as long as there is room.
    */
   const keep = (group: ReadonlyArray<Ticket<A, B>>, reason: string): Effect.Effect<void> => {
     const wasFailing = failing
     failing = true
-    // Oldest first, also where the halves of a group come back one after the other.
+    // Oldest first, even if the halves of a group return one after the other.
     const waiting = group.concat(queue).sort((a, b) => a.atMillis - b.atMillis)
     if (keepsNone) {
       queue = []
@@ -146,10 +149,10 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
       refused.push(ticket)
       return false
     })
-    // Only now, as who is answered may come back at once with the next entry.
+    // Only now, because a caller may submit its next entry as soon as it is answered.
     for (const ticket of [...queue]) promise(ticket)
     for (const ticket of refused) settle(ticket, full)
-    // Said once for each outage: while it lasts a group is tried four times a second.
+    // Logged once per outage: during an outage, a group is tried four times a second.
     return wasFailing
       ? Effect.void
       : Effect.logWarning("The database refuses writes. They are kept in memory", { reason })
@@ -158,7 +161,7 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
   const writeGroup = (group: ReadonlyArray<Ticket<A, B>>): Effect.Effect<void> =>
     options.write(group.map((ticket) => ticket.entry)).pipe(
       bounded(options.timeout),
-      // It would end the writer, and with it every write from then on.
+      // It would end the writer and thereby all later writes.
       Effect.catchDefect((defect) => Effect.fail(isSqlError(defect) ? defect : new Defective({ defect }))),
       Effect.matchEffect({
         onSuccess: (values) =>
@@ -184,7 +187,7 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
               return keep(group, Cause.isTimeoutError(error) ? "a commit did not end in time" : error.message)
             }
             if (error._tag !== "Defective") {
-              // A store that refuses data works.
+              // A database that refuses data works.
               const wasFailing = failing
               failing = false
               if (down) down = queue.some((ticket) => ticket.promised)
@@ -258,7 +261,7 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
     if (down ? isFull() : queue.length >= options.maxWaiting) return undefined
     if (maxWeight !== undefined) {
       const weight = maxWeight.of(entry)
-      // One that is heavier than all may be is taken when it is alone.
+      // An entry heavier than the limit is accepted while it is alone.
       if (heldWeight > 0 && heldWeight + weight > maxWeight.held) return undefined
       heldWeight += weight
     }

@@ -13,19 +13,19 @@ export const read = (dataDir: string): string | undefined => {
   }
 }
 
-/** Tells commands on this machine under which address the service on `dataDir` answers, until the scope closes. */
+/** Publishes the address of the service on `dataDir` to commands on this machine, until the scope closes. */
 export const announce = (dataDir: string, url: string): Effect.Effect<void, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.sync(() => {
       try {
         writeFileSync(fileIn(dataDir), url, { mode: 0o600 })
       } catch {
-        // A full disk: commands print the address of their settings.
+        // On a full disk, commands print the address of their settings.
       }
     }),
     () =>
       Effect.sync(() => {
-        // Another service on the folder may have announced itself since.
+        // Another service on the folder may have published its address since.
         if (read(dataDir) === url) rmSync(fileIn(dataDir), { force: true })
       }),
   )

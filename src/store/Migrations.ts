@@ -18,7 +18,7 @@ export class SchemaTooNew extends Schema.TaggedError<SchemaTooNew>()("SchemaTooN
   }
 }
 
-/** A migration did not apply; nothing of it was kept. */
+/** A migration failed. None of its statements took effect. */
 export class MigrationFailed extends Schema.TaggedError<MigrationFailed>()("MigrationFailed", {
   reason: Schema.String,
   cause: Schema.Defect(),
@@ -51,7 +51,7 @@ export const files = (): ReadonlyArray<{ readonly id: number; readonly name: str
     .sort((a, b) => a.id - b.id)
     .map(({ file, id, name }) => ({ id, name, text: readFileSync(new URL(file, folder), "utf8") }))
 
-/** A migration that takes something away says since which schema version no release has needed it. */
+/** The first schema version whose releases no longer need the things that a migration removes, by its comment. */
 const worksFrom = (text: string): number => Number(/^-- Needs releases from schema (\d+) on\b/m.exec(text)?.[1] ?? 0)
 
 /** The statements of a migration: a `;` at the end of a line ends one. The wire protocol prepares one statement at a time. */
@@ -70,7 +70,7 @@ const loaderFor = (latest: number, report: Report): Migrator.Loader<SqlClient.Sq
         name,
         Effect.succeed(Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
-          // A change of a table that waits for a lock holds up everybody who comes after it: it gives way, and is tried again.
+          // A change of a table that waits for a lock blocks everyone behind it, so it gives up and is retried.
           yield* sql`SET LOCAL lock_timeout = '2s'`
           for (const statement of statements(text)) yield* sql.unsafe(statement)
           const needed = worksFrom(text)
@@ -85,13 +85,13 @@ const loaderFor = (latest: number, report: Report): Migrator.Loader<SqlClient.Sq
 
 const gaveWay = new Set(["DeadlockError", "LockTimeoutError"])
 
-/** Whether a migration gave way to the traffic of other nodes: nothing was changed, it can be tried again. */
+/** Whether a migration gave way to the traffic of other nodes: nothing was changed, and it can be retried. */
 const isInTheWay = (error: unknown): boolean =>
   isSqlError(error)
     ? gaveWay.has(error.reason._tag)
     : error instanceof Error && error.cause !== undefined && isInTheWay(error.cause)
 
-/** How often a migration is tried that other nodes' traffic is in the way of. */
+/** Most attempts at a migration that the traffic of other nodes blocks. */
 const tries = 60
 
 const failureOf = Effect.fnUntraced(function* (error: SqlError) {
@@ -105,7 +105,7 @@ const failureOf = Effect.fnUntraced(function* (error: SqlError) {
 const sqlErrorIn = (error: unknown): SqlError | undefined =>
   isSqlError(error) ? error : error instanceof Error ? sqlErrorIn(error.cause) : undefined
 
-/** The migration applied last; undefined before the first, and where there is no table of them. */
+/** The latest applied migration; undefined before the first, or without the table of migrations. */
 const latestApplied = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const tables = yield* sql`SELECT true AS found WHERE to_regclass(${table}) IS NOT NULL`
@@ -115,8 +115,8 @@ const latestApplied = Effect.gen(function* () {
 })
 
 /**
- * The Migrator locks the table of migrations whether or not something is pending, and whoever reads all tables, as a backup
- * does until it ends, is in the way of that: it is asked only where something is, and gives way as the migrations do.
+ * The Migrator locks the table of migrations even if nothing is pending, and a session that reads all tables, such as a
+ * backup, blocks that. So it runs only if a migration is pending, and gives way as the migrations do.
  */
 const applyPending = Effect.fnUntraced(function* (known: number, report: Report) {
   const { hasTable, latest } = yield* latestApplied
@@ -128,9 +128,9 @@ const applyPending = Effect.fnUntraced(function* (known: number, report: Report)
 })
 
 /**
- * Applies what is pending, all in one transaction under an exclusive lock on the table of migrations, so that of several
- * nodes starting at once one migrates and the others wait. A database newer than this release is worked with as long as
- * nothing has been taken away that the release needs, so that nodes of two releases run side by side during an upgrade.
+ * Applies pending migrations in one transaction under an exclusive lock on the table of migrations, so that of several
+ * nodes that start at once one migrates and the others wait. A database newer than this release is used as long as
+ * everything that the release needs still exists, so that nodes of two releases run side by side during an upgrade.
  */
 export const migrate = Effect.gen(function* () {
   const known = Math.max(...files().map(({ id }) => id))

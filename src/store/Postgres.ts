@@ -25,10 +25,10 @@ const connectionTo = (target: DatabaseTarget) => ({
     : { stream: () => open(target) }),
 })
 
-/** Gives up the permission to run a shell, which only the embedded database needs. Without effect under `--allow-all`. */
+/** Drops the permission to run a shell, which only the embedded database needs. No effect under `--allow-all`. */
 const giveUpShell = Effect.sync(() => Deno.permissions.revokeSync({ name: "run", command: "/bin/sh" }))
 
-/** Where `target` is, for people. */
+/** The address of `target` for messages. */
 const addressOf = ({ database, host, port }: DatabaseTarget): string =>
   `${isSocketFolder(host) ? join(host, `.s.PGSQL.${port}`) : `${host.includes(":") ? `[${host}]` : host}:${port}`}${
     database === undefined ? "" : `/${database}`

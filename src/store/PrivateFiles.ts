@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { chmodSync, statSync } from "node:fs"
 import { join } from "node:path"
 
-/** Names of the service's own entries in its data directory. It leaves other entries alone. */
+/** Names of the service's own entries in its data directory. Other entries are left alone. */
 const ownEntries = ["postgres", "address", "admin-token", "secret-key"]
 
 const forOthers = 0o077
@@ -27,7 +27,10 @@ const modeOf = (path: string): number | undefined => {
   }
 }
 
-/** Takes the rights of other users on the service's own entries in `dataDir` away, and warns of those that it cannot change. */
+/**
+ * Removes the rights of other users on the service's own entries in `dataDir`, and warns of those that it cannot
+ * change.
+ */
 export const tighten = (dataDir: string): Effect.Effect<void> =>
   Effect.forEach(ownEntries, (name) =>
     Effect.suspend(() => {

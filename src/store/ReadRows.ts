@@ -1,7 +1,7 @@
 import { Effect, Result, Schema } from "effect"
 import { fromIssue } from "../domain/Faults.ts"
 
-/** A row of the store is not as this release writes it. */
+/** A row of the database does not have the format of this release. */
 export class UnreadableRow extends Schema.TaggedError<UnreadableRow>()("UnreadableRow", {
   table: Schema.String,
   column: Schema.String,
@@ -18,8 +18,9 @@ export class UnreadableRow extends Schema.TaggedError<UnreadableRow>()("Unreadab
 const columnOf = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
 /**
- * Reads rows of `table` by `schema`, whose fields are the columns in camelCase. `nameOf` names a row for people, such as
- * `id 7`. Dies with `UnreadableRow` at the first column that differs: nothing is decided by a row that is not understood.
+ * Reads rows of `table` by `schema`, whose fields are the columns in camelCase. `nameOf` names a row in messages, such
+ * as `id 7`. Dies with `UnreadableRow` at the first column that differs, because no decision may rest on a row that is
+ * not understood.
  */
 export const rowReader = <S extends Schema.ConstraintDecoder<unknown>, Row>(
   table: string,

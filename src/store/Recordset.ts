@@ -1,6 +1,6 @@
 import { Statement } from "effect/sql"
 
-/** The value that a column of a SQL type takes, as JSON. */
+/** The JSON type of values by SQL type. */
 interface Values {
   readonly bigint: number | string
   readonly boolean: boolean
@@ -15,7 +15,7 @@ interface Values {
 /** SQL types by the names of columns. */
 export type Columns = { readonly [name: string]: keyof Values }
 
-/** A row with a value, or NULL, for each column. Further fields are not read. */
+/** A row with a value, or NULL, for each column. Further fields are ignored. */
 export type RowOf<C extends Columns> = { readonly [Name in keyof C]: Values[C[Name]] | null | undefined }
 
 const definitions = new WeakMap<Columns, string>()
@@ -31,9 +31,9 @@ const definitionOf = (columns: Columns): string => {
 }
 
 /**
- * Builds the table `rows`, under the name `r` or `alias`, to stand in the FROM clause of a statement. The rows are one
- * parameter. Therefore the text of the statement does not depend on their number, and its prepared form is used again.
- * On a hot path `columns` is a constant, whose definitions are built once.
+ * Builds the table `rows`, under the name `r` or `alias`, for the FROM clause of a statement. The rows are one
+ * parameter, so the text of the statement does not depend on their number, and its prepared form is reused. On a hot
+ * path, make `columns` a constant, whose definitions are built once.
  */
 export const recordset = <const C extends Columns>(
   rows: ReadonlyArray<RowOf<NoInfer<C>>>,

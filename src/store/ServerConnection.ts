@@ -5,7 +5,7 @@ import { Duplex } from "node:stream"
 import { connect as connectTls, type TLSSocket } from "node:tls"
 import type { DatabaseTarget, Encryption, Mode } from "../domain/DatabaseUrl.ts"
 
-/** A connection to a server, and the bytes of PostgreSQL's protocol that went over it. */
+/** A connection to a server, with the number of bytes exchanged. */
 export interface ServerConnection extends Duplex {
   readonly bytesRead: number
   readonly bytesWritten: number
@@ -13,7 +13,7 @@ export interface ServerConnection extends Duplex {
 
 type Way = "encrypted" | "plain"
 
-/** The ways that libpq tries for each mode, in this order. */
+/** The ways that libpq tries for each mode, in order. */
 const ways: Readonly<Record<Mode, ReadonlyArray<Way>>> = {
   "disable": ["plain"],
   "allow": ["plain", "encrypted"],
@@ -23,15 +23,15 @@ const ways: Readonly<Record<Mode, ReadonlyArray<Way>>> = {
   "verify-full": ["encrypted"],
 }
 
-/** The server takes no encrypted connections, and no others are allowed. */
+/** The server does not accept encrypted connections, and unencrypted ones are not allowed. */
 export const noTlsCode = "ERR_SERVER_WITHOUT_TLS"
 
-/** The server did not answer as PostgreSQL does. */
+/** The server did not respond with PostgreSQL's protocol. */
 export const noPostgresCode = "ERR_NO_POSTGRES"
 
 const failure = (code: string, message: string): Error => Object.assign(new Error(message), { code })
 
-/** Idle time before TCP asks whether the other side is there. Unit: milliseconds. */
+/** Idle time before TCP probes the other side. Unit: milliseconds. */
 const keepAliveMillis = 10_000
 
 /** The message that asks a server for encryption. */
@@ -49,15 +49,18 @@ const tlsOptions = (host: string, { authorities, check, client }: Encryption) =>
   ...(check === "authority" && { checkServerIdentity: () => undefined }),
 })
 
-/** Whether the server refuses by its rules of access (SQLSTATE 28000), which may be others with or without encryption. */
+/**
+ * Whether the server refuses by its access rules (SQLSTATE 28000), which may differ between encrypted and unencrypted
+ * connections.
+ */
 const isRefusal = (chunk: Buffer): boolean => chunk[0] === byte.error && chunk.includes("C28000\0")
 
 const openSocket = ({ host, port }: DatabaseTarget): Socket =>
   createConnection({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveMillis })
 
 /**
- * A connection that is encrypted as `sslmode` says. It tries one way after the other. Chunks written before the server's first
- * answer are kept, so that the next way can repeat them.
+ * A connection that is encrypted as `sslmode` requires. It tries one way after the other. Chunks written before the
+ * server's first response are kept, so that the next way can repeat them.
  */
 class NegotiatedConnection extends Duplex implements ServerConnection {
   bytesRead = 0
@@ -67,7 +70,7 @@ class NegotiatedConnection extends Duplex implements ServerConnection {
   /** The socket in use: TCP first, then TLS over it. */
   #socket: Socket | undefined
   #isReady = false
-  /** Chunks written so far, for the next way; undefined once the server has answered. */
+  /** Chunks written so far, for the next way; undefined once the server has responded. */
   #first: Array<Buffer> | undefined = []
   #whenReady: (() => void) | undefined
 
@@ -85,7 +88,7 @@ class NegotiatedConnection extends Duplex implements ServerConnection {
     socket.once("connect", () => way === "plain" ? this.#begin(socket) : this.#askForEncryption(socket))
   }
 
-  /** Makes `socket` the one whose end is that of the connection. */
+  /** Makes the end of `socket` the end of this connection. */
   #follow<S extends Socket>(socket: S): S {
     this.#socket = socket
     socket.on("error", (error) => this.#socket === socket && this.destroy(error))
@@ -103,11 +106,11 @@ class NegotiatedConnection extends Duplex implements ServerConnection {
   #askForEncryption(socket: Socket) {
     socket.once("data", (answer: Buffer) => {
       if (answer[0] === byte.error) {
-        // An error in place of the answer, such as too many clients. The client library reads it.
+        // An error instead of the response, such as too many clients. The client library reads it.
         this.#first = undefined
         return this.#receive(socket, answer)
       }
-      // More than one byte may come from an attacker in between, since it is not encrypted yet.
+      // More than one byte may come from an attacker in between, because the connection is not encrypted yet.
       if (answer.length !== 1 || (answer[0] !== byte.yes && answer[0] !== byte.no)) {
         return this.destroy(failure(noPostgresCode, "The answer is not that of a PostgreSQL server"))
       }
@@ -184,7 +187,7 @@ class NegotiatedConnection extends Duplex implements ServerConnection {
   }
 }
 
-/** Opens a connection to a server over TCP, encrypted as the target says. Errors come by the event. */
+/** Opens a connection to a server over TCP, encrypted as the target requires. Errors are emitted as events. */
 export const open = (target: DatabaseTarget): ServerConnection =>
   target.encryption.mode === "disable" ? openSocket(target) : new NegotiatedConnection(target)
 

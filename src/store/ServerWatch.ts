@@ -3,11 +3,11 @@ import { bounded } from "./bounded.ts"
 import type { ServerConnection } from "./ServerConnection.ts"
 import { Store } from "./Store.ts"
 
-/** A Postgres that was reached. */
+/** A PostgreSQL server that responded. */
 export interface Reached {
-  /** Identifies one run of a server: another server, or the same server after a restart, answers differently. */
+  /** Identifies one run of a server: another server, or the same server after a restart, has a different value. */
   readonly server: string
-  /** Whether it only follows another one. */
+  /** Whether it is a standby. */
   readonly isStandby: boolean
 }
 
@@ -15,8 +15,8 @@ export interface ServerWatch {
   /** A new connection to the address. */
   readonly open: () => ServerConnection
   /**
-   * Asks over a connection of its own which server the address leads to; answers whether that is a primary. When it is
-   * another than before, connections that lead elsewhere are broken, so that whoever uses one goes on with a new one.
+   * Asks over a new connection which server the address leads to, and returns whether it is a primary. If the server
+   * has changed, breaks the connections to the previous one, so that their users reconnect.
    */
   readonly look: Effect.Effect<boolean>
 }
@@ -24,27 +24,30 @@ export interface ServerWatch {
 export interface ServerWatchOptions {
   /** Opens a connection to the address. */
   readonly connect: () => ServerConnection
-  /** Asks over a new connection; fails when nothing answers. */
+  /** Asks over a new connection. Fails when no server responds. */
   readonly identify: Effect.Effect<Reached, unknown>
 }
 
 /**
- * Connections to one address, broken when it has come to lead to another server. A machine that dies says nothing to those
- * connected to it: where its address is not taken over they hear of it from TCP after a quarter of an hour, and a statement
- * that they wait for may be a long one as far as they know. A server that was replaced without dying would even go on
- * answering. Where the network alone was cut, what was under way is lost or comes as late again: of the connections that
- * were open then, those break that have been used since the server was last seen, and stay silent after it is back.
+ * Tracks the connections to one address, and breaks them when the address leads to another server. A machine that dies
+ * sends nothing: if no other machine takes over its address, TCP notices after a quarter of an hour, and until then a
+ * pending statement looks like a long one. A replaced server that still runs would even keep responding. After a mere
+ * network failure, data in transit is lost or arrives late. Therefore, of the connections that were open then, those
+ * break that were used since the last successful check and stay silent after the server is back.
  */
 export const make = ({ connect, identify }: ServerWatchOptions): ServerWatch => {
-  /** Open connections, with the bytes that had arrived at the last look; undefined for those that are newer. */
+  /** Open connections, with the bytes received at the last check; undefined for newer ones. */
   const connections = new Map<ServerConnection, number | undefined>()
-  /** Those that were opened before the last look at the server that is there now. */
+  /** Connections that were opened before the last check of the current server. */
   let older = new Set<ServerConnection>()
-  /** Those that may have been opened to the server before: opened between the last look at it and the first at this one. */
+  /**
+   * Connections that may lead to the previous server: opened between the last check of that server and the first check
+   * of this one.
+   */
   let doubtful = new Set<ServerConnection>()
-  /** Bytes sent over each by the last look at the server that is there now. */
+  /** Bytes sent over each connection by the last check of the current server. */
   let sent = new Map<ServerConnection, number>()
-  /** Bytes that had arrived over each before the first of the looks that have failed since, or the one under way. */
+  /** Bytes received over each connection before the first failed check since then, or before the current check. */
   let unseen: ReadonlyMap<ServerConnection, number> | undefined
   let current: string | undefined
   const replaced = new Set<string>()
@@ -87,7 +90,7 @@ export const make = ({ connect, identify }: ServerWatchOptions): ServerWatch => 
         Effect.suspend(() => {
           const silent = sample()
           if (isStandby) return Effect.succeed(false)
-          // Those that have been heard since the change are connected to who is there now.
+          // Connections that received data since the change lead to the current server.
           const lost = [...doubtful].filter((socket) => silent.has(socket))
           doubtful = new Set()
           breakOff(lost)
@@ -108,7 +111,7 @@ export const make = ({ connect, identify }: ServerWatchOptions): ServerWatch => 
             sent = new Map([...connections.keys()].map((socket) => [socket, socket.bytesWritten]))
             return Effect.succeed(true)
           }
-          // An address of several servers; a server that comes back has been restarted.
+          // The address stands for several servers; a server that comes back has been restarted.
           if (replaced.has(server)) return Effect.succeed(true)
           replaced.add(current)
           current = server
@@ -129,10 +132,10 @@ export const make = ({ connect, identify }: ServerWatchOptions): ServerWatch => 
   return { open, look }
 }
 
-/** How long the server may take to say who it is. */
+/** Longest wait for the server to identify itself. */
 const patience = "3 seconds"
 
-/** Looks every 5 seconds; every second while there is no primary. */
+/** Checks every 5 seconds, or every second while there is no primary. */
 export const layer = Layer.effectDiscard(Effect.gen(function* () {
   const { look } = yield* Store
   if (look === undefined) return

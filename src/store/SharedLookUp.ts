@@ -3,8 +3,9 @@ import { Settings } from "../Settings.ts"
 import * as GroupCommit from "./GroupCommit.ts"
 
 /**
- * Looks things up in the store. Questions that come in while a look-up is under way share the next one. The answers of `write`
- * are in the order of the questions. Fails with `BufferFull` while the store cannot be asked, or too much waits.
+ * Looks up values in the database. Requests that arrive during a look-up share the next one. `write` returns the
+ * answers in the order of the questions. Fails with `BufferFull` while the database cannot be asked, or too many
+ * requests wait.
  */
 export const make = Effect.fnUntraced(function* <Question, Answer>(
   options: Pick<GroupCommit.GroupCommitOptions<Question, Answer>, "write" | "maxWeight">,

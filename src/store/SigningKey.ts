@@ -4,8 +4,9 @@ import type { SqlError } from "effect/sql/SqlError"
 import { randomBytes } from "node:crypto"
 
 /**
- * The random key of this name that all nodes on a store share, 64 hexadecimal digits. The first node that needs it makes it. It
- * stays in memory once it has been read. Fails with `SqlError` while it is neither in memory nor to be had from the store.
+ * The random key of this name that all nodes on a database share, 64 hexadecimal digits. The first node that needs it
+ * creates it. It stays in memory once read. Fails with `SqlError` if it is not in memory and the database does not
+ * respond.
  */
 export const signingKey = (sql: SqlClient.SqlClient, name: string): Effect.Effect<string, SqlError> => {
   let known: string | undefined

@@ -6,9 +6,9 @@ import type { SqlError } from "effect/sql/SqlError"
 export class Store extends Context.Service<Store, {
   /** `embedded`: a server of this service's own, with its files in `DATA_DIR`. `postgres`: that of `DATABASE_URL`. */
   readonly kind: "embedded" | "postgres"
-  /** Where it is, for people: a folder, or host, port and database. Never a password. */
+  /** Location for messages: a folder, or host, port and database. Never a password. */
   readonly address: string
-  /** Follows the address to another server, see ServerWatch; undefined where it cannot lead to another. */
+  /** Follows the address to another server, see ServerWatch; undefined if the address cannot lead to another server. */
   readonly look: Effect.Effect<boolean> | undefined
   /**
    * Listens to a channel of `NOTIFY` until the scope closes, over a connection of its own. The queue fails when that
@@ -17,6 +17,6 @@ export class Store extends Context.Service<Store, {
   readonly listen: (
     channel: string,
   ) => Effect.Effect<Queue.Dequeue<PgConnection.Notification, SqlError>, SqlError, Scope.Scope>
-  /** Explains an error of a database that cannot be used, and how to mend it. Undefined for other errors. */
+  /** Explains an error of a database that cannot be used, and how to fix it. Undefined for other errors. */
   readonly explain: (error: SqlError) => Effect.Effect<string | undefined>
 }>()("parlance/store/Store") {}

@@ -7,8 +7,8 @@ import * as Migrations from "./Migrations.ts"
 import * as Postgres from "./Postgres.ts"
 
 /**
- * Lets a transaction fail when its connection breaks. To the client the ROLLBACK that cannot be sent any more is a defect,
- * which would end every loop that goes on after a failure.
+ * Makes a transaction fail when its connection breaks. For the client library, the ROLLBACK that can no longer be sent
+ * is a defect, which would end every loop that is meant to continue after a failure.
  */
 const failInTransactions = (sql: SqlClient.SqlClient) => {
   const { withTransaction } = sql
@@ -33,5 +33,5 @@ export const layer = Layer.unwrap(Effect.gen(function* () {
   Layer.tap((context) => Effect.sync(() => failInTransactions(Context.get(context, SqlClient.SqlClient)))),
 )
 
-/** The same, migrated. */
+/** The store of the settings, migrated. */
 export const layerMigrated = Migrations.layer.pipe(Layer.provideMerge(layer))

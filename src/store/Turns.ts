@@ -1,17 +1,17 @@
 import { type Duration, Effect, PartitionedSemaphore } from "effect"
 
-/** How much work may wait for its turn. */
+/** Limits of the work that may wait for its turn. */
 export interface TurnLimits<Busy> {
-  /** Pieces of work that wait or run at most, of one organization and of all. */
+  /** Most pieces of work that wait or run, of one organization and of all. */
   readonly maxWaitingOfOne: number
   readonly maxWaiting: number
-  /** Longest time until a turn comes. */
+  /** Longest wait for a turn. */
   readonly maxWait: Duration.Input
-  /** The failure of work that found too much ahead of it, or whose turn did not come in time. */
+  /** The failure of work that finds too much work ahead of it, or whose turn does not come in time. */
   readonly busy: () => Busy
 }
 
-/** Runs work one piece at a time; organizations with waiting work take turns. Fails with `busy` by the limits. */
+/** Runs work one piece at a time; organizations with waiting work take turns. Fails with `busy` beyond the limits. */
 export const make = <Busy>({ busy, maxWait, maxWaiting, maxWaitingOfOne }: TurnLimits<Busy>) =>
   Effect.map(PartitionedSemaphore.make<string>({ permits: 1 }), (slots) => {
     const waiting = new Map<string, number>()

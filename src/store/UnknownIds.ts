@@ -4,22 +4,22 @@ import { Changes } from "./Changes.ts"
 import type { GroupCommitOptions } from "./GroupCommit.ts"
 import * as SharedLookUp from "./SharedLookUp.ts"
 
-/** An id that the store does not have either is not looked up again before this. */
+/** Time before an id that the database does not have is looked up again. */
 const rememberedFor = Duration.seconds(1)
 
-/** Ids that are remembered at most. */
+/** Most remembered ids. */
 const rememberedIds = 10_000
 
-/** How long a request waits for the store to say that an id exists. */
+/** Longest wait of a request for the database. */
 const patience = "1 second"
 
 /**
- * Looks up ids that the views of this node do not have, since another node may have made them a moment ago. The result is an
- * effect to run before an id is refused: where the store has the id, the views have it afterwards. It never fails; while the
- * store is out, the id stays unknown. Requests that come together share one statement.
+ * Looks up ids that the caches of this node do not have, because another node may have created them a moment ago. The
+ * result is an effect to run before refusing an id: if the database has the id, the caches have it afterwards. It never
+ * fails; while the database is down, the id stays unknown. Concurrent requests share one statement.
  */
 export const make = Effect.fnUntraced(function* (
-  /** Says of each id whether the store has it. */
+  /** Whether the database has each of the ids. */
   exist: GroupCommitOptions<string, boolean>["write"],
 ) {
   const changes = yield* Changes

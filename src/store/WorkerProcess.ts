@@ -23,7 +23,7 @@ export class WorkFailed extends Schema.TaggedError<WorkFailed>()("WorkFailed", {
 export interface WorkerProcessOptions {
   /** The module that the process runs; it calls `answerAsProcess`. */
   readonly program: URL
-  /** What the process does, for errors: "checks Liquid". */
+  /** The purpose of the process, for errors: "checks Liquid". */
   readonly purpose: string
   /** Time limit of a request that has none of its own. Waiting for other requests does not count. */
   readonly deadline: Duration.Input
@@ -91,7 +91,10 @@ const startMillis = 30_000
 
 type Received = ProcessAnswer | { readonly type: "exit"; readonly reason: string }
 
-/** A running process. Its deadline runs on the machine's clock: it limits processor time, which no test clock moves. */
+/**
+ * A running process. Its deadline uses the machine's clock: it limits processor time, which a test clock does not
+ * advance.
+ */
 class Child {
   alive = true
   #note: unknown
@@ -123,7 +126,7 @@ class Child {
   }
 
   private constructor({ maxHeapMiB = 256, program }: WorkerProcessOptions) {
-    // Not `spawn` of `node:child_process`: on Deno it adds `-A`, all permissions, where Deno itself is to be run.
+    // Not `spawn` of `node:child_process`: on Deno it adds `-A`, all permissions, when it runs Deno itself.
     this.#child = new Deno.Command(Deno.execPath(), {
       args: [
         "run",
@@ -131,7 +134,7 @@ class Child {
         "--frozen",
         "--cached-only",
         "--quiet",
-        // The space for new objects comes on top, three times over: 48 MiB unless limited.
+        // The space for new objects is added three times: 48 MiB unless limited.
         `--v8-flags=--max-old-space-size=${maxHeapMiB},--max-semi-space-size=4`,
         fileURLToPath(program),
       ],
@@ -199,7 +202,7 @@ class Child {
     try {
       this.#child.kill("SIGKILL")
     } catch {
-      // It ended by itself a moment ago.
+      // The process ended by itself a moment ago.
     }
   }
 
@@ -217,7 +220,7 @@ class Child {
   }
 }
 
-/** The length of a value's bytes, and the bytes: apart, since a request can be as large as a body. */
+/** The length of a value's bytes, and the bytes. Two writes, because a request can be as large as a body. */
 type Frame = readonly [length: Uint8Array, bytes: Uint8Array]
 
 const frameOf = (value: unknown): Frame => {

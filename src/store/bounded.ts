@@ -1,8 +1,9 @@
 import { type Cause, type Duration, Effect, Fiber } from "effect"
 
 /**
- * Fails with a `TimeoutError` once `duration` is over. What is given up is interrupted and not awaited, as `Effect.timeout`
- * does: on a connection that is cut even giving up a statement takes seconds. It may still take effect.
+ * Fails with a `TimeoutError` after `duration`. Like `Effect.timeout` it interrupts the effect, but it does not wait
+ * for the end of the interruption: on a broken connection even giving up a statement takes seconds. The effect may
+ * still complete.
  */
 export const bounded =
   (duration: Duration.Input) =>

@@ -12,7 +12,7 @@ import { type Folders, prepare, versionIn } from "./Folders.ts"
 import * as Lock from "./Lock.ts"
 import * as Tar from "./Tar.ts"
 
-/** A backup was not made or not restored. */
+/** A backup could not be written or restored. */
 export class BackupFailed extends Schema.TaggedError<BackupFailed>()("BackupFailed", { reason: Schema.String }) {
   override get message() {
     return this.reason
@@ -25,12 +25,12 @@ const isLeftOut = (name: string): boolean =>
   /^(?:pg_wal|pg_replslot|pg_dynshmem|pg_notify|pg_serial|pg_snapshots|pg_stat_tmp|pg_subtrans)\/./.test(name) ||
   /(?:^|\/)(?:pgsql_tmp.*|pg_internal\.init.*)$/.test(name)
 
-/** Files beside the database that it is of little use without. */
+/** Files next to the database without which it is of little use. */
 const besides = ["secret-key", "admin-token"]
 
 async function* fileOf(path: string, name: string): AsyncGenerator<Buffer> {
   const file = await open(path).catch((error) => {
-    // A table that was dropped meanwhile.
+    // The table was dropped in the meantime.
     if (error.code === "ENOENT") return undefined
     throw error
   })
@@ -46,7 +46,7 @@ async function* fileOf(path: string, name: string): AsyncGenerator<Buffer> {
       yield Buffer.from(buffer.subarray(0, bytesRead))
       at += bytesRead
     }
-    // The write-ahead log has the rest of files that were truncated meanwhile.
+    // The write-ahead log has the remainder of files that were truncated in the meantime.
     if (at < size) yield Buffer.alloc(size - at)
     yield Tar.paddingOf(size)
   } finally {
@@ -92,7 +92,7 @@ async function* archiveOf(dataDir: string, { data }: Folders, stop: () => Promis
 
 const reasonOf = (cause: unknown): string => cause instanceof Error ? cause.message : String(cause)
 
-/** Writes to a file that has its name only when it is complete and on the disk. */
+/** Writes to a file that gets its name only when it is complete and on disk. */
 const write = async (chunks: AsyncIterable<Buffer>, file: string): Promise<void> => {
   const unfinished = `${file}.unfinished`
   try {
@@ -120,10 +120,10 @@ export const backup = (
       Effect.mapError(({ message }) => new BackupFailed({ reason: message })),
     )
     const sql = yield* SqlClient.SqlClient
-    // One session all along: the server gives the backup up when its session ends.
+    // One session throughout: the server aborts the backup when its session ends.
     const session = yield* sql.reserve
     const ask = (statement: string) => session.executeUnprepared(statement, [], undefined)
-    // The slot keeps the log, and goes with the session.
+    // The slot retains the log, and is dropped with the session.
     yield* ask(
       "SELECT s.slot_name::text FROM pg_create_physical_replication_slot('parlance_backup_' || pg_backend_pid(), true, true) s",
     )
@@ -158,8 +158,8 @@ const unpack = async (file: string, dataDir: string, root: string): Promise<void
 }
 
 /**
- * Makes the embedded database of `dataDir`, which has none, out of a backup. Fails with `BackupFailed`, and leaves no
- * database then.
+ * Restores the embedded database of `dataDir`, which must not have one, from a backup. Fails with `BackupFailed`, and
+ * leaves no database then.
  */
 export const restore = (dataDir: string, file: string): Effect.Effect<void, BackupFailed> =>
   Effect.scoped(Effect.gen(function* () {
@@ -176,7 +176,7 @@ export const restore = (dataDir: string, file: string): Effect.Effect<void, Back
       try: async () => {
         rmSync(unfinished, { recursive: true, force: true })
         await unpack(file, dataDir, root)
-        // Read once, so that a file that is no database is not taken for one.
+        // Checked first, so that a file that is not a backup is refused.
         await readFile(join(unfinished, "PG_VERSION"))
         renameSync(unfinished, data)
       },
