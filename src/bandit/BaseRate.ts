@@ -1,14 +1,14 @@
 import type { Design } from "./VariantFit.ts"
 
-/** Pseudo-clicks that hold the effect of an attribute value or a day at zero. */
+/** Weight of the prior that draws the effect of an attribute value or day to zero. Unit: clicks. */
 const pseudoClicks = 10
 
-/** What the base rate is fitted to: totals over all variants. */
+/** The data of the base rate: totals over all variants. */
 export interface BaseRateData {
   readonly design: Design
   readonly contexts: number
   readonly days: number
-  /** Clicks in all; by coefficient of the design; by day. Never negative. */
+  /** All clicks; by coefficient of the design; by day. Never negative. */
   readonly clicks: number
   readonly clicksByCoefficient: Float64Array
   readonly clicksByDay: Float64Array
@@ -51,7 +51,7 @@ export const improveBaseRate = (
   const dayFactors = new Float64Array(days)
   const change = new Float64Array(size)
   const used = new Set(coefficients)
-  // What a value that is gone did to the base rate says nothing about its return.
+  // A value that disappeared and returns starts without its former effect.
   for (let coefficient = 0; coefficient < size; coefficient++) if (!used.has(coefficient)) f[coefficient] = 0
   for (let sweep = 0; sweep < sweeps; sweep++) {
     contextFactors(data.design, f, factors)
@@ -77,7 +77,7 @@ export const improveBaseRate = (
       change.fill(0)
       for (let coefficient = 1; coefficient < size; coefficient++) {
         if (expectedByCoefficient[coefficient] === 0) continue
-        // Expected with the value's own effect left out.
+        // Expected clicks without the value's own effect.
         const next = improved(
           clicksByCoefficient[coefficient]!,
           expectedByCoefficient[coefficient]! * Math.exp(-f[coefficient]!),

@@ -36,19 +36,19 @@ const maximumContexts = 512
 const numberGroups = 4
 const shareTolerance = 0.1
 
-/** Attributes looked at per day at most, so that callers that invent names cannot fill the memory. */
+/** Most attributes counted per day, so that callers that invent names cannot fill the memory. */
 const countedKeys = 200
 
-/** Longer names and values are no categories; a key that has one is treated as one with too many values. */
+/** Longer names and values are not categories; a key with one counts as a key with too many values. */
 const longestText = 100
 
-/** How often a key and each of its values came; `undefined` values: too many to be learned from. */
+/** Frequency of a key and of each of its values; `undefined` values: too many to learn from. */
 export interface KeyCount {
   readonly present: number
   readonly values: ReadonlyMap<string, number> | undefined
 }
 
-/** What the requests of some time looked like. `sends` counts them all, with attributes or without. */
+/** Attributes of the requests in a period. `sends` counts all requests, with or without attributes. */
 export interface CensusTotals {
   readonly sends: number
   readonly keys: ReadonlyMap<string, KeyCount>
@@ -139,7 +139,7 @@ export class Census {
     addTo(this.#day(sentAt), 1, keys)
   }
 
-  /** Adds what another census counted. */
+  /** Adds the counts of another census. */
   merge(days: Iterable<CensusDay>): void {
     for (const { keys, sends, start } of days) {
       addTo(
@@ -152,7 +152,7 @@ export class Census {
     }
   }
 
-  /** Sums over the 14 days up to the one of `now`. */
+  /** Sums over the 14 days up to the day of `now`. */
   totals(now: number): CensusTotals {
     const totals: MutableDay = { sends: 0, keys: new Map() }
     const today = Math.floor(now / dayMillis)
@@ -162,7 +162,7 @@ export class Census {
     return totals
   }
 
-  /** The days counted, oldest first, as plain data. */
+  /** The counted days, oldest first, as plain data. */
   days(): ReadonlyArray<CensusDay> {
     return [...this.#days].sort(([a], [b]) => a - b).map(([day, { keys, sends }]) => ({
       start: day * dayMillis,
@@ -171,7 +171,7 @@ export class Census {
     }))
   }
 
-  /** Forgets what lies more than 14 days before `now`. */
+  /** Drops days more than 14 days before `now`. */
   prune(now: number): void {
     for (const day of this.#days.keys()) {
       if (day <= Math.floor(now / dayMillis) - censusDays) this.#days.delete(day)
@@ -253,7 +253,7 @@ const keyOf = (name: string, values: ReadonlyMap<string, number>, known: Key | u
     const sum = (counts: Iterable<number>) => Array.from(counts).reduce((total, count) => total + count, 0)
     if (sum(listed.map(([, count]) => count)) < listedShare * sum(values.values())) return undefined
   }
-  // By name, so that two values which change places in frequency do not make another scheme.
+  // Sorted by name, so that the scheme stays the same when two values change places in frequency.
   return { name, values: listed.map(([value]) => value).sort(byCodeUnits) }
 }
 
@@ -291,7 +291,7 @@ export const schemeOf = (
     if (free.pop() === undefined) keys.pop()
   }
   const chosen = free.length === builtIns.length ? { keys } : { keys, builtIns: free }
-  // Which pairs matter is for the model to say.
+  // The model decides which pairs matter.
   const pairs = (current?.pairs ?? []).filter((pair) => pair.every((name) => keys.some((key) => key.name === name)))
   const scheme = pairs.length === 0 ? chosen : { ...chosen, pairs }
   return current !== undefined && JSON.stringify(scheme) === JSON.stringify(current) ? current : scheme

@@ -15,9 +15,9 @@ export interface ComponentEffect {
 const z = 1.959963984540054
 
 /**
- * With few values of a kind the data hardly say how far their effects spread. The model takes little for granted and draws
- * them to nothing, which is good for choosing and would make intervals too short. A report therefore assumes this standard deviation of
- * the log rate at least.
+ * Least standard deviation of the log rate that a report assumes for the effects of a kind. With few values of a kind,
+ * the data hardly determine this spread, and the model shrinks the effects to zero. That is good for choosing, but
+ * would make the intervals too short.
  */
 const leastSpread = 0.3
 

@@ -18,10 +18,10 @@ const candidates: ReadonlyArray<{ readonly medianHours: number; readonly weight:
 ]
 const sigma = 1.7
 
-/** Every curve has this share of the average of all, so that no single click rules a curve out. */
+/** Each curve contains this share of the average of all curves, so that no single click rules out a curve. */
 const outlierShare = 0.03
 
-/** The organization's curve counts half as much as it can once it rests on this many clicks. */
+/** Clicks at which the organization's curve has half of its full weight. */
 const organizationClicks = 20
 const mostOrganizationWeight = 0.9
 
@@ -45,12 +45,12 @@ export interface OrganizationDelays {
   readonly clicks: number
 }
 
-/** Decisions and outcomes of a template, by which a curve is judged beside the delays. */
+/** Decisions and outcomes of a template, by which a curve is judged in addition to the delays. */
 export interface Reactions {
   readonly totals: ReadonlyArray<BucketTotal>
   /** Value of one outcome, see `Counts.worth`. */
   readonly worth: number
-  /** The largest value of a send; `Infinity` where there is no limit. */
+  /** The largest value of a send; `Infinity` without a limit. */
   readonly mostPerSend: number
   /** Log of the organization's base rate, in outcomes per send. */
   readonly organizationLogRate: number
@@ -77,16 +77,15 @@ const byEvidence = (curves: ReadonlyArray<DelayCurve>, logs: ReadonlyArray<numbe
 const mean = ({ curves, weights }: Weighted): DelayCurve =>
   delayEdges.map((_, j) => curves.reduce((sum, curve, k) => sum + weights[k]! * curve[j]!, 0))
 
-/** What an organization's templates say of delays at `now` (Unix milliseconds). */
+/** The delays of all templates of an organization at `now` (Unix milliseconds). */
 export const organizationDelays = (delays: Delays, now: number): OrganizationDelays => {
   const logs = delays.logLikelihoods(generic, now).map((log, k) => log + Math.log(candidates[k]!.weight))
   return { curve: delayCurve(delays.counts(now), mean(byEvidence(generic, logs))), clicks: delays.clicks() }
 }
 
 /**
- * Log probability of as many outcomes as there were, if the sends count for the shares of a curve: averaged over the
- * rates that are plausible, up to the largest possible. A curve by which more people would have to click than got the
- * message is ruled out.
+ * Log probability of the number of outcomes if the sends have matured by a curve: averaged over the plausible rates, up
+ * to the largest possible one. This rules out curves under which more people would have to click than got the message.
  */
 const rateEvidence = ({ mostPerSend, organizationLogRate, totals, worth }: Reactions, now: number) => {
   const ages = totals.map(({ start }) => placeAt(bucketAgeHours(bucketAt(start, now), now)))
@@ -107,8 +106,8 @@ const rateEvidence = ({ mostPerSend, organizationLogRate, totals, worth }: React
 }
 
 /**
- * The delay curve of a template at `now` (Unix milliseconds): the curves that its delays and its numbers of outcomes leave
- * plausible, averaged by their weights, are the prior of its own curve.
+ * The delay curve of a template at `now` (Unix milliseconds). The prior of its own curve is the average of the
+ * candidate curves, weighted by the evidence of its delays and numbers of outcomes.
  */
 export const learnDelays = (
   delays: Delays,

@@ -3,7 +3,7 @@ import type { Counts } from "./Counts.ts"
 import { logBaseRate, type ModelSnapshot } from "./Model.ts"
 import { hourMillis } from "./Window.ts"
 
-// Whether one variant is better than another, by a test that may be looked at any number of times.
+// Whether one variant is better than another, by a test that stays valid however often it is evaluated.
 
 /** Standard deviation of the log lifts that the test expects of a better variant. */
 const expectedLift = 0.25
@@ -30,10 +30,10 @@ export class Evidence {
   /** The variance of a rate that is not small is that of a binomial. */
   readonly #binomial: number
 
-  /** Only sends from `from` on are evidence, Unix milliseconds; all unless given. */
+  /** Only sends from `from` on are evidence, Unix milliseconds. Default: all sends. */
   constructor(counts: Counts, model: ModelSnapshot, from = -Infinity) {
     const contexts = contextsOf(model.scheme)
-    // Evidence is in numbers of outcomes: an objective in other units must not be surer of itself.
+    // The test counts outcomes, so an objective in other units must not make it more certain.
     const worth = counts.worth()
     let sends = 0
     let outcomes = 0

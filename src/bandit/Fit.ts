@@ -25,30 +25,30 @@ const highRate = 0.15
 /** Only variants with more expected clicks than this say where the middle of the variants is. */
 const centeringClicks = 5
 
-/** What a fit needs. */
+/** The input of a fit. */
 export interface FitInput {
-  /** Name of the snapshot to be made, such as `t:412`. */
+  /** Version of the new snapshot, such as `t:412`. */
   readonly version: string
   readonly counts: Counts
   readonly scheme: ModelSnapshot["scheme"]
   readonly window: ModelSnapshot["window"]
   readonly curve: DelayCurve
-  /** Standard deviation of the values of `curve`; 0 unless given. */
+  /** Standard deviation of the values of `curve`. Default: 0. */
   readonly spread?: DelayCurve
   /** Delay curves of variants that differ from `curve`, by id. */
   readonly curves?: ReadonlyMap<string, DelayCurve>
   /** Unix milliseconds. */
   readonly now: number
   readonly organization: OrganizationPriors
-  /** Ids of the variants that can be served; all of them unless given. */
+  /** Ids of the variants that can be served. Default: all. */
   readonly active?: ReadonlySet<string>
   /** Components of the template's variants. */
   readonly composition?: Composition
-  /** A former snapshot of the template to start from, of any window and scheme. Without one the start is cold. */
+  /** An earlier snapshot of the template to start from, of any window and scheme. Without one, the start is cold. */
   readonly start?: ModelSnapshot
-  /** Rounds of the loop: 2 unless given, 10 from a cold start. */
+  /** Rounds of the loop. Default: 2, or 10 from a cold start. */
   readonly rounds?: number
-  /** Keeps the standard deviations of `start` instead of learning them, for windows that hold little. */
+  /** Keeps the standard deviations of `start` instead of learning them, for windows with little data. */
   readonly holdShrinkage?: boolean
 }
 
@@ -130,7 +130,8 @@ const learnShrinkage = (
   for (let j = 0; j < attributes; j++) {
     state.taus[j] = Math.max(smallestTau, Math.sqrt((4 * before[j]! ** 2 + squares[j]!) / (4 + determined[j]!)))
   }
-  // What components leave of the spread is the template's own: other templates' variants have other parts in common.
+  // The spread that components do not explain belongs to this template alone: variants of other templates share other
+  // components.
   const own = state.components === undefined
     ? { squares: 4 * 0.2 ** 2 + organization.squares, determined: 4 + organization.determined }
     : { squares: 4 * ComponentFit.residual(organization.tau0), determined: 4 }
@@ -140,13 +141,13 @@ const learnShrinkage = (
   )
 }
 
-/** Where a variant's components put its intercept. */
+/** The intercept that a variant's components predict. */
 const foretold = ({ components }: State, id: string) => components?.foretell(id) ?? { mean: 0, variance: 0 }
 
 /**
- * Clicks so far per send over all variants, with one pseudo-click at the organization's rate: a first click is no high
- * rate. Clicks that are still to come play no part: the likelihood of y clicks of n sends that click at the rate r and
- * have had the share F of their time is that of n Bernoulli trials of probability r F.
+ * Clicks per send so far over all variants, with one pseudo-click at the organization's rate, so that a first click
+ * does not mean a high rate. Pending clicks do not matter: the likelihood of y clicks of n sends with rate r, of which
+ * a share F of the time has passed, is that of n Bernoulli trials with probability r F.
  */
 const poolRate = ({ clicks, variants }: Observations, organization: OrganizationPriors): number => {
   let sends = Math.exp(-organization.a0)
@@ -228,9 +229,10 @@ export const fit = (input: FitInput): ModelSnapshot => {
 }
 
 /**
- * Widens the intercepts of variants whose sends are younger or older than the others', as far as the delay curve is
- * uncertain: if people are faster than assumed, the young variant's rate is lower than it seems. Takes the values of the
- * curve for perfectly correlated. Only the part of an intercept that the data determine moves with its exposure.
+ * Widens the intercepts of variants whose sends are younger or older than those of other variants, by the uncertainty
+ * of the delay curve: if people are faster than assumed, the rate of a young variant is lower than it seems. Assumes
+ * that the values of the curve are perfectly correlated. Only the part of an intercept that the data determine moves
+ * with its exposure.
  */
 const addUncertainExposure = ({ variants }: Observations, { covariance, tau0 }: State): void => {
   let sd = 0

@@ -8,10 +8,10 @@ import { bucketAgeHours, bucketAt, dayMillis } from "./Window.ts"
 const halfLives: ReadonlyArray<number> = [4, 8, 16, 32, 128]
 const priorWeights: ReadonlyArray<number> = [0.05, 0.1, 0.2, 0.3, 0.35]
 
-/** What the longest candidate, which stands for "no forgetting", is read as. */
+/** The longest half-life in use. The longest candidate stands for "no forgetting". Unit: days. */
 const longestHalfLife = 120
 
-/** A day is judged when it has become this old, so that most of its clicks are there. */
+/** Age at which a day is judged, so that most of its clicks have arrived. */
 const judgedAfterDays = 3
 
 const scoreMemory = 0.97
@@ -101,7 +101,7 @@ export const judgeDay = (
   if (state.lastDay !== null && day <= state.lastDay) return state
   const prior = 1 / tau0 ** 2
   const sorted = [...results].sort((a, b) => a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
-  // A day on which nothing was sent fades what is known all the same.
+  // A day without sends discounts earlier data all the same.
   const skipped = state.lastDay === null ? 0 : Math.round((day - state.lastDay) / dayMillis) - 1
   const candidates = state.candidates.map(({ halfLifeDays, score, sums }) => {
     const fade = 0.5 ** (1 / halfLifeDays)

@@ -46,18 +46,18 @@ const classOfStep = (step: number): number => step < fineSteps ? steps - fineSte
 /** Weight of the prior curve, in clicks. */
 const usualPriorClicks = 20
 
-/** A send counts for this share of its eventual clicks at least, however young. */
+/** Least share of its eventual clicks with which a send counts, however young it is. */
 export const smallestShare = 0.02
 
-/** Shares below this count as this in a likelihood: clocks are not exact. */
+/** Smaller shares are raised to this value in a likelihood, because clocks are not exact. */
 const smallestLikelihood = 1e-6
 
 const logShare = (share: number): number => Math.log(Math.max(smallestLikelihood, share))
 
-/** Up to this age of its first send an hour's delays are taken as cut off at the age of each send. */
+/** Age of the first send up to which an hour's delays are treated as truncated at the age of each send. */
 const youngHours = 24
 
-/** Where in an hour of sends a likelihood takes them to be, as shares of the hour. */
+/** Positions within an hour of sends that a likelihood uses, as shares of the hour. */
 const agePoints = [0.125, 0.375, 0.625, 0.875]
 
 /** Days for which clicks count towards the curve. */
@@ -87,7 +87,7 @@ export const delayClass = (delayHours: number): number => {
   return step < 0 ? -1 : classOfStep(step)
 }
 
-/** Edges, by their place, between which the delays of a class lie. */
+/** Edges, by index, between which the delays of a class lie. */
 const stepsOfClass = (delayClass: number): readonly [from: number, to: number] => {
   if (delayClass === 0) return [0, fineSteps]
   const step = (delayClass + fineSteps - 1) % steps
@@ -166,11 +166,11 @@ export const valueAt = (curve: DelayCurve, place: number): number => {
 /** A curve at an age or delay in hours. */
 export const curveAt = (curve: DelayCurve, hours: number): number => valueAt(curve, placeAt(hours))
 
-/** Share in [0.02, 1] of the eventual clicks that a send of this age has had time to bring; 1 beyond the last edge. */
+/** Share in [0.02, 1] of the eventual clicks that should have arrived at this age; 1 beyond the last edge. */
 export const maturity = (curve: DelayCurve, ageHours: number): number =>
   ageHours >= delayEdges[steps]! ? 1 : Math.max(smallestShare, curveAt(curve, ageHours))
 
-/** Log likelihood of clicks by class whose sends have one of these ages (as places), all as likely. */
+/** Log likelihood of clicks by class, for sends of equally likely ages (as places). */
 const logTruncated = (curve: DelayCurve, row: ReadonlyArray<number>, ages: ReadonlyArray<number>): number => {
   const reached = ages.map((age) => valueAt(curve, age))
   let all = 0
@@ -198,7 +198,7 @@ export type DelayRow = readonly [hourStart: number, counts: ReadonlyArray<number
 export class Delays {
   readonly #hours = new Map<number, Array<number>>()
 
-  /** Counts a click. A negative delay, or one beyond the last edge, counts nothing. */
+  /** Counts a click. Ignores a negative delay, and one beyond the last edge. */
   add(sentAt: number, delayHours: number, count = 1): void {
     const j = delayClass(delayHours)
     if (j < 0) return
@@ -206,7 +206,7 @@ export class Delays {
     row[j] = row[j]! + count
   }
 
-  /** Adds what was counted elsewhere. */
+  /** Adds the counts of other nodes or templates. */
   merge(rows: Iterable<DelayRow>): void {
     for (const [hour, counts] of rows) {
       const row = this.#row(hour)
@@ -214,14 +214,14 @@ export class Delays {
     }
   }
 
-  /** Forgets the sends of more than 30 days before `now`. */
+  /** Drops sends of more than 30 days before `now`. */
   prune(now: number): void {
     for (const hour of this.#hours.keys()) {
       if (hour < now - keptDays * 24 * hourMillis) this.#hours.delete(hour)
     }
   }
 
-  /** What has been counted, oldest hour first. */
+  /** The counts, oldest hour first. */
   rows(): ReadonlyArray<DelayRow> {
     return [...this.#hours].sort(([a], [b]) => a - b)
   }
@@ -234,7 +234,7 @@ export class Delays {
       const age = (now - hour) / hourMillis - 1
       let sum = 0
       for (let j = 0; j < steps && age >= delayEdges[j + 1]!; j++) {
-        // Clicks of the undivided quarter of an hour say nothing about its parts.
+        // Clicks in the undivided quarter of an hour give no information about its parts.
         if (j === fineSteps) sum += row[0]!
         const count = row[classOfStep(j)]!
         sum += count

@@ -9,15 +9,18 @@ import { eta } from "./VariantFit.ts"
 /** Two attributes, and the logarithm of the odds that the data give to effects of their combinations. */
 export type PairEvidence = readonly [first: string, second: string, logOdds: number]
 
-/** Pairs in use at most, and combinations that a pair has at most. */
+/** Most pairs in use, and most combinations of a pair. */
 const mostPairs = 2
 const mostCombinations = 50
 
-/** Evidence from which a pair is used, beside the logarithm of the number of pairs; and below which it no longer is. */
+/**
+ * Evidence from which a pair is used, in addition to the logarithm of the number of pairs, and below which it is
+ * dropped.
+ */
 const enough = 3
 const tooLittle = 0
 
-/** Standard deviations of a pair's effects that are tried. */
+/** Candidates for the standard deviation of a pair's effects. */
 const spreads: ReadonlyArray<number> = [0.1, 0.2, 0.4, 0.8]
 
 /**
@@ -50,7 +53,7 @@ export const pairEvidence = (
         const combination = combinationOf(design.coefficients[row + first]!, design.coefficients[row + second]!)
         if (combination < 0) continue
         had[v * combinations + combination] = had[v * combinations + combination]! + clicks[p]!
-        // Its own effects, where it is in use, would explain themselves away.
+        // A pair in use would otherwise explain its own evidence away.
         const own = offset === undefined ? 0 : f[offset + combination]! + beta[v]![offset + combination]!
         const at = v * combinations + combination
         due[at] = due[at]! + (own === 0 ? explained[p]! : explained[p]! * Math.exp(-own))
@@ -68,7 +71,7 @@ export const pairEvidence = (
   })
 }
 
-/** The scheme with the pairs that the evidence speaks for; the same object if they are those it has. */
+/** The scheme with the pairs that have enough evidence; the same object if the pairs have not changed. */
 export const withPairs = (scheme: AttributeScheme, evidence: ReadonlyArray<PairEvidence>): AttributeScheme => {
   const inUse = scheme.pairs ?? []
   const has = (a: string, b: string) => inUse.some((pair) => pair.includes(a) && pair.includes(b))

@@ -4,34 +4,34 @@ import { interval, logBaseRate, type ModelSnapshot, posterior, rate, type Varian
 import { bestArmProbabilities, epsilonWeights, kappa, mixFloor } from "./Weights.ts"
 import { hourMillis, windowBounds } from "./Window.ts"
 
-/** Numbers a policy keeps per snapshot at most: 2 million, 16 MB. */
+/** Most numbers that a policy caches per snapshot: 2 million, 16 MB. */
 const cachedNumbers = 2_000_000
 
-/** Numbers one cached choice is charged with besides its arrays. */
+/** Cost of a cached choice in addition to its arrays. Unit: numbers. */
 const choiceOverhead = 30
 
-/** Share of the traffic that is spread evenly unless the organization says otherwise. */
+/** Share of the traffic that is split randomly, unless the organization sets another. */
 export const defaultFloor = 0.01
 
 /**
- * A set of variants that may be chosen, made once and kept by whoever decides (per template snapshot and outcome of
- * targeting), because its key is what a decision looks up.
+ * A set of eligible variants, created once per template snapshot and result of targeting, because its key is looked up
+ * by every decision.
  */
 export interface EligibleSet {
-  /** Names the set; equal keys mean equal sets. */
+  /** Identifies the set: equal keys mean equal sets. */
   readonly key: string
   /** Distinct ids in the order of their UTF-16 code units. */
   readonly ids: ReadonlyArray<string>
 }
 
-/** The set of these variants, in any order and with repetitions. `key` is made from the ids unless given. */
+/** The set of these variants, in any order and with repetitions. Default of `key`: the joined ids. */
 export const eligibleSet = (ids: Iterable<string>, key?: string): EligibleSet => {
   const sorted = [...new Set(ids)].sort((a, b) => a < b ? -1 : a > b ? 1 : 0)
   // Ids hold no control characters, so that the joined text is unambiguous.
   return { key: key ?? sorted.join("\u0000"), ids: sorted }
 }
 
-/** With which probability each eligible variant is to be chosen. Draw with `sample(choice.weights, u)`. */
+/** The probability of each eligible variant. Draw with `sample(choice.weights, u)`. */
 export interface Choice {
   /** `single` when there is only one; `epsilon` when the caller gave one. */
   readonly mode: "bandit" | "epsilon" | "single"
@@ -41,14 +41,14 @@ export interface Choice {
   /** Posterior of the log relative rates, untempered. */
   readonly means: Float64Array
   readonly sds: Float64Array
-  /** Tempering of the posterior in (0, 1); null when it played no part. */
+  /** Tempering of the posterior in (0, 1); null if it did not apply. */
   readonly kappa: number | null
-  /** Share spread evenly; null when it played no part. */
+  /** Share that is split randomly; null if it did not apply. */
   readonly floor: number | null
   readonly epsilon: number | null
 }
 
-/** One eligible variant as a trace shows it. Counts as in `VariantPosterior`, 0 for a variant without data. */
+/** One eligible variant in a trace. Counts as in `VariantPosterior`, 0 for a variant without data. */
 export interface TracedCandidate {
   readonly id: string
   readonly sends: number
@@ -61,7 +61,7 @@ export interface TracedCandidate {
   readonly weight: number
 }
 
-/** Why a choice came out as it did. */
+/** The data behind a choice. */
 export interface Trace {
   readonly mode: Choice["mode"]
   readonly policyVersion: string
@@ -71,7 +71,7 @@ export interface Trace {
     readonly mode: "adaptive" | "window"
     readonly lookbackDays: number | null
     readonly offsetDays: number | null
-    /** Send times that count, `[from, to)` in Unix milliseconds, as of the fit. */
+    /** Period of the sends that count, `[from, to)` in Unix milliseconds, as of the fit. */
     readonly from: number
     readonly to: number
   }
@@ -88,7 +88,7 @@ export interface Trace {
 /** The choices that follow from one model snapshot. Keeps the weights it has computed, up to a bounded amount. */
 export class Policy {
   readonly model: ModelSnapshot
-  /** Share spread evenly, 0 to 0.2. */
+  /** Share that is split randomly, 0 to 0.2. */
   readonly floor: number
   /** Tempering of the posterior, in (0, 1). */
   readonly kappa: number
@@ -126,7 +126,7 @@ export class Policy {
     return { ...choice, mode: "epsilon", weights, kappa: null, floor: null, epsilon }
   }
 
-  /** How `choice` with the same arguments came about. */
+  /** The data behind a `choice` with the same arguments. */
   trace(context: Context, eligible: EligibleSet, epsilon?: number): Trace {
     const { model } = this
     const choice = this.choice(context, eligible, epsilon)
@@ -183,7 +183,7 @@ export class Policy {
   #keep(context: Context, { ids, key }: EligibleSet, choice: Choice): Choice {
     this.#cached += 3 * ids.length + choiceOverhead
     if (this.#cached > cachedNumbers) {
-      // What is in use comes back at once, what is not is gone; nothing has to be tracked on the way of a decision.
+      // Clears the whole cache: entries in use are computed again at once, so decisions need not track usage.
       this.#choices.clear()
       this.#cached = 3 * ids.length + choiceOverhead
     }

@@ -1,24 +1,24 @@
 import { foretellings, interceptVariance } from "./Components.ts"
 import type { ModelSnapshot } from "./Model.ts"
 
-/** A template teaches its organization from this many clicks on. */
+/** Clicks from which a template contributes to the priors of its organization. */
 const smallestClicks = 30
 
-/** What one fitted template says about the templates to come. Plain data, replaced at each of its fits. */
+/** The contribution of a fitted template to the priors of its organization. Plain data, replaced with each fit. */
 export interface Contribution {
   /** Sum of the squares of its variants' intercepts. */
   readonly squares: number
-  /** How many of them the data determine. */
+  /** Number of intercepts that the data determine. */
   readonly determined: number
-  /** Log of its base rate, in outcomes per send: objectives of different units teach each other. */
+  /** Log of its base rate, in outcomes per send, so that objectives of different units can share it. */
   readonly a0: number
 }
 
-/** What a template starts from. */
+/** The priors of a template. */
 export interface OrganizationPriors {
   /** Sum of the squares of the variants' intercepts over the organization's other templates. */
   readonly squares: number
-  /** How many of those intercepts the data determine. */
+  /** Number of these intercepts that the data determine. */
   readonly determined: number
   /** Log of the base rate, in outcomes per send. */
   readonly a0: number
@@ -26,10 +26,10 @@ export interface OrganizationPriors {
   readonly tau0: number
 }
 
-/** The priors of an organization that knows nothing: base rate 0.03, standard deviation 0.2. */
+/** The priors of an organization without data: base rate 0.03, standard deviation 0.2. */
 export const defaultPriors: OrganizationPriors = { squares: 0, determined: 0, a0: Math.log(0.03), tau0: 0.2 }
 
-/** What a fitted template contributes; nothing below 30 outcomes in its window. */
+/** The contribution of a fitted template; undefined below 30 outcomes in its window. */
 export const contributionOf = (model: ModelSnapshot): Contribution | undefined => {
   const { components, worth = 1 } = model
   let clicks = 0
@@ -54,8 +54,8 @@ export const contributionOf = (model: ModelSnapshot): Contribution | undefined =
 }
 
 /**
- * Priors of an organization from the contributions of its templates. `except` names the template that is about to be
- * fitted, which must not learn from itself.
+ * Priors of an organization from the contributions of its templates. `except` names the template to be fitted, which
+ * must not learn from itself.
  */
 export const organizationPriors = (
   contributions: ReadonlyMap<string, Contribution>,

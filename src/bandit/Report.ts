@@ -5,27 +5,30 @@ import { type EligibleSet, eligibleSet, Policy } from "./Policy.ts"
 import { seededNormal } from "./SeededNormal.ts"
 import { compareRates, type Comparison, type ContextTraffic, drawPlaces, type VariantReport } from "./Winner.ts"
 
-// The report on a template as a pure function of plain data, so that it can run in a worker: request and answer survive
-// structured cloning.
+// The report on a template as a pure function of plain data, so that it can run in a worker: request and response
+// survive structured cloning.
 
-/** What to report. Ids of variants are distinct; contexts are keys under the model's scheme, see `encodeContext`. */
+/**
+ * The content of the report. Ids of variants are distinct; contexts are keys under the model's scheme, see
+ * `encodeContext`.
+ */
 export interface ReportRequest {
   readonly model: ModelSnapshot
-  /** Share of the traffic spread evenly, 0 to 0.2. */
+  /** Share of the traffic that is split randomly, 0 to 0.2. */
   readonly floor: number
-  /** All variants to report, in the order of the answer. */
+  /** All variants to report, in the order of the response. */
   readonly ids: ReadonlyArray<string>
-  /** Those of them that may be chosen now. Only these can be best, win, and have a share. */
+  /** The eligible variants. Only these can be best, win, and have a share. */
   readonly eligible: ReadonlyArray<string>
-  /** Contexts in which fewer of them may be chosen, because of targeting. */
+  /** Contexts in which fewer variants are eligible, because of targeting. */
   readonly narrowed?: ReadonlyArray<{ readonly context: string; readonly eligible: ReadonlyArray<string> }>
-  /** The whole: contexts and their traffic. The model's of the last 14 days unless given. */
+  /** Contexts of the whole with their traffic. Default: the model's of the last 14 days. */
   readonly contexts?: ReadonlyArray<ContextTraffic>
-  /** Parts to report beside the whole. */
+  /** Parts to report in addition to the whole. */
   readonly groups: ReadonlyArray<{ readonly name: string; readonly contexts: ReadonlyArray<ContextTraffic> }>
-  /** Draws for the whole: 4,000 unless given, fewer where there is very much to draw. The groups get 1,000 at most. */
+  /** Draws for the whole. Default: 4,000, fewer if there is very much to draw. The groups get at most 1,000. */
   readonly draws?: number
-  /** Any whole number; the same request with the same seed has the same answer. */
+  /** Any whole number; the same request with the same seed has the same response. */
   readonly seed: number
 }
 
