@@ -19,14 +19,13 @@ const distinctValues = 200
 
 /** An attribute with more values than this is used only if its listed values have at least `listedShare` of its requests. */
 const fewValues = 50
-
-/** Most values that rounding may leave, so that it is not soon needed again. */
-const roundedValues = 150
+const listedShare = 0.25
 
 /** Longest value of such an attribute: names of countries and regions are shorter. */
 const longestOfMany = 30
 
-const listedShare = 0.25
+/** Most values that rounding may leave, so that it is not soon needed again. */
+const roundedValues = 150
 
 /** Share of the requests that have a learning attribute, at least. */
 const leastShare = 0.05

@@ -172,8 +172,8 @@ const contains = (values: ReadonlyMap<string, string>, segment: ReadonlyMap<stri
 const byCodeUnits = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0
 
 /**
- * Whether a condition can hold in a context. A context knows only the attributes that are learned from, and of a rare value
- * only that it is rare, of a number only its group: what it does not know is taken to hold.
+ * Whether a condition can hold in a context. A context knows only the attributes that are learned from, of a rare value
+ * only that it is rare, and of a number only its group: what it does not know is taken to hold.
  */
 const conditionIn = (contexts: Contexts, condition: Condition): (values: ReadonlyMap<string, string>) => boolean => {
   const key = contexts.scheme.keys.find(({ name }) => name === condition.attribute)

@@ -75,7 +75,7 @@ describe("groups of a number", () => {
     assert.strictEqual(decodeContext(contexts.contextOf(new Map(), 0).key).get("age"), missingValue)
   })
 
-  it("are read from ids with the group, and with the number itself, which was recorded earlier", () => {
+  it("are read from keys with the group, and with the number itself, which was recorded earlier", () => {
     for (const value of ["18 to below 30.5", "25"]) {
       assert.strictEqual(
         contexts.parse(encodeContext([["age", value]])).key,
