@@ -19,6 +19,9 @@ const settings: ReadonlyArray<Setting> = [
   { ...base, name: "A/A 1000", variants: 2, days: 45, decisionsPerDay: 1000 },
   { ...base, name: "lift 30 %", variants: 2, days: 45, decisionsPerDay: 1000, lift: 0.3 },
   { ...base, name: "lift 30 % of 4", days: 45, decisionsPerDay: 1000, lift: 0.3 },
+  { ...base, name: "revenue", values: { median: 40, sigma: 1, cap: 300, sd: 0 } },
+  { ...base, name: "revenue sd 0.25", sd: 0.1, values: { median: 40, sigma: 1, cap: 300, sd: 0.25 } },
+  { ...base, name: "revenue skewed", sd: 0.1, values: { median: 40, sigma: 1.5, cap: 1000, sd: 0.25 } },
 ]
 const made = { days: 20, decisionsPerDay: 1000 }
 const componentSettings: ReadonlyArray<ComponentSetting> = [

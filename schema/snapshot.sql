@@ -368,6 +368,7 @@ CREATE INDEX events_of_email ON ONLY public.events USING btree (org_slug, lower(
 CREATE INDEX events_of_user ON ONLY public.events USING btree (org_slug, user_id, occurred_at) WHERE ((template_id = ''::text) AND (user_id IS NOT NULL));
 CREATE INDEX events_waiting ON ONLY public.events USING btree (retry_at) WHERE (status = 'waiting'::text);
 CREATE INDEX events_waiting_for_link ON ONLY public.events USING btree (org_slug, source, message_key) WHERE ((status = 'waiting'::text) AND (message_key IS NOT NULL));
+CREATE INDEX events_with_value ON ONLY public.events USING btree (org_slug, template_id, tracking_id) WHERE (value IS NOT NULL);
 
 CREATE TABLE events_first (
   org_slug text NOT NULL,
@@ -395,6 +396,7 @@ CREATE TABLE events_first (
 CREATE INDEX events_first_by_arrival ON public.events_first USING btree (org_slug, inbox_id, source, event_key, template_id);
 CREATE INDEX events_first_by_tracking_id ON public.events_first USING btree (org_slug, tracking_id, occurred_at) WHERE (tracking_id IS NOT NULL);
 CREATE INDEX events_first_org_slug_lower_occurred_at_idx ON public.events_first USING btree (org_slug, lower(email), occurred_at) WHERE ((template_id = ''::text) AND (email IS NOT NULL));
+CREATE INDEX events_first_org_slug_template_id_tracking_id_idx ON public.events_first USING btree (org_slug, template_id, tracking_id) WHERE (value IS NOT NULL);
 CREATE INDEX events_first_org_slug_user_id_occurred_at_idx ON public.events_first USING btree (org_slug, user_id, occurred_at) WHERE ((template_id = ''::text) AND (user_id IS NOT NULL));
 CREATE INDEX events_first_waiting ON public.events_first USING btree (retry_at) WHERE (status = 'waiting'::text);
 CREATE INDEX events_first_waiting_for_link ON public.events_first USING btree (org_slug, source, message_key) WHERE ((status = 'waiting'::text) AND (message_key IS NOT NULL));
@@ -425,6 +427,7 @@ CREATE TABLE events_other (
 CREATE INDEX events_other_org_slug_inbox_id_source_event_key_template_id_idx ON public.events_other USING btree (org_slug, inbox_id, source, event_key, template_id);
 CREATE INDEX events_other_org_slug_lower_occurred_at_idx ON public.events_other USING btree (org_slug, lower(email), occurred_at) WHERE ((template_id = ''::text) AND (email IS NOT NULL));
 CREATE INDEX events_other_org_slug_source_message_key_idx ON public.events_other USING btree (org_slug, source, message_key) WHERE ((status = 'waiting'::text) AND (message_key IS NOT NULL));
+CREATE INDEX events_other_org_slug_template_id_tracking_id_idx ON public.events_other USING btree (org_slug, template_id, tracking_id) WHERE (value IS NOT NULL);
 CREATE INDEX events_other_org_slug_tracking_id_occurred_at_idx ON public.events_other USING btree (org_slug, tracking_id, occurred_at) WHERE (tracking_id IS NOT NULL);
 CREATE INDEX events_other_org_slug_user_id_occurred_at_idx ON public.events_other USING btree (org_slug, user_id, occurred_at) WHERE ((template_id = ''::text) AND (user_id IS NOT NULL));
 CREATE INDEX events_other_retry_at_idx ON public.events_other USING btree (retry_at) WHERE (status = 'waiting'::text);
@@ -617,6 +620,7 @@ CREATE TABLE organizations (
   tracking jsonb NOT NULL DEFAULT '{"url": null, "opens": false, "clicks": false}'::jsonb,
   unsubscribe_page jsonb,
   sandbox_of text,
+  currency text,
   PRIMARY KEY (slug),
   FOREIGN KEY (sandbox_of) REFERENCES organizations(slug)
 );
@@ -640,6 +644,14 @@ CREATE TABLE recovery_codes (
   used_at timestamp with time zone,
   PRIMARY KEY (account_id, digest),
   FOREIGN KEY (account_id) REFERENCES second_factors(account_id) ON DELETE CASCADE
+);
+
+CREATE TABLE revenue_rules (
+  org_slug text NOT NULL,
+  template_id text NOT NULL,
+  cap double precision NOT NULL,
+  currency text,
+  PRIMARY KEY (org_slug, template_id)
 );
 
 CREATE TABLE schema_compatibility (
@@ -803,6 +815,9 @@ CREATE TABLE tallies (
   negative integer NOT NULL,
   voided integer NOT NULL,
   segment_text text,
+  revenue bigint NOT NULL DEFAULT 0,
+  revenue_square bigint NOT NULL DEFAULT 0,
+  other_currency integer NOT NULL DEFAULT 0,
   PRIMARY KEY (org_slug, template_id, copy_id, segment, bucket_start, track)
 );
 

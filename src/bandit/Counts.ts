@@ -12,13 +12,15 @@ export interface Valuation {
   readonly squares: ReadonlyArray<number>
   /** The largest value that one send can have; `Infinity` where there is no limit. */
   readonly mostPerSend: number
+  /** The value of one outcome as long as there is none. Above 0. */
+  readonly firstWorth: number
 }
 
 /** One kind of outcome, worth 1, at most once for each send. */
-export const singleOutcome: Valuation = { values: [1], squares: [1], mostPerSend: 1 }
+export const singleOutcome: Valuation = { values: [1], squares: [1], mostPerSend: 1, firstWorth: 1 }
 
 /** Outcomes of any value: the numbers counted are the sum of the values and the sum of their squares. */
-export const anyValues: Valuation = { values: [1, 0], squares: [0, 1], mostPerSend: Infinity }
+export const anyValues: Valuation = { values: [1, 0], squares: [0, 1], mostPerSend: Infinity, firstWorth: 1 }
 
 /** Sends and the value of their outcomes, by bucket of the send time (start in Unix milliseconds), oldest bucket first. */
 export interface Series {
@@ -129,15 +131,15 @@ export class Counts {
   /**
    * The value of one outcome as it counts for certainty: Σw²n / Σwn, where n outcomes have the value w. Values divided by
    * it have about the variance of a count, so that an objective in other units decides alike. Above 0. Where costs take
-   * more than the outcomes' own noise away from their value, it is the square root of Σw²n; without outcomes, the largest
-   * weight.
+   * more than the outcomes' own noise away from their value, it is the square root of Σw²n; without outcomes, the
+   * `firstWorth`.
    */
   worth(): number {
     const { squares, values } = this.valuation
     const sums = new Array<number>(values.length).fill(0)
     for (const row of this.#totals.values()) sums.forEach((sum, k) => sums[k] = sum + row[k + 1]!)
     const square = sumOf(squares, (k) => sums[k]!)
-    if (!(square > 0)) return Math.max(...values)
+    if (!(square > 0)) return this.valuation.firstWorth
     return square / Math.max(sumOf(values, (k) => sums[k]!), Math.sqrt(square))
   }
 

@@ -20,6 +20,7 @@ const describe = (organizations: ReadonlyArray<Organization>) =>
       "floor",
       "holdout",
       "conversions",
+      "currency",
       "tracking",
       "horizon",
       "quiet",
@@ -36,6 +37,7 @@ const describe = (organizations: ReadonlyArray<Organization>) =>
       org.exploration_floor,
       holdoutText(org.holdout),
       org.conversion_events.join(),
+      org.currency ?? "any",
       [trackingText(org.tracking), ...(org.tracking.url ? [org.tracking.url] : [])].join(" "),
       `${org.delay_horizon_hours} h`,
       org.quiet_hours === null ? "never" : `${org.quiet_hours.from}-${org.quiet_hours.to}`,
@@ -128,6 +130,10 @@ const update = Command.make(
       ),
       Flag.atLeast(0),
     ),
+    currency: Flag.String("currency").pipe(
+      Flag.withDescription("Currency of revenue, ISO 4217; none: values count whatever their currency"),
+      Flag.optional,
+    ),
     tracking: Flag.String("tracking").pipe(
       Flag.withDescription("Events measured in messages that Deliver sends: opens,clicks, opens, clicks or none"),
       Flag.optional,
@@ -180,6 +186,7 @@ const update = Command.make(
   },
   Effect.fnUntraced(function* ({
     conversionEvents,
+    currency,
     days,
     floor,
     holdout,
@@ -204,6 +211,7 @@ const update = Command.make(
       ...(Option.isSome(floor) ? { exploration_floor: floor.value } : {}),
       ...(Option.isSome(holdout) ? { holdout: holdoutInput(holdout.value) } : {}),
       ...(conversionEvents.length === 0 ? {} : { conversion_events: conversionEvents.filter((name) => name !== "") }),
+      ...(Option.isSome(currency) ? { currency: currency.value === "none" ? null : currency.value.toUpperCase() } : {}),
       ...(Option.isSome(tracking)
         ? { tracking: { ...trackingInput(tracking.value), url: Option.getOrNull(trackingUrl) } }
         : Option.isSome(trackingUrl)

@@ -1,6 +1,8 @@
 import { encodeContext } from "../bandit/Contexts.ts"
 import { stoppingRule } from "../bandit/Verdict.ts"
+import { weightsOf } from "../domain/ObjectiveWeights.ts"
 import type { Objective } from "../domain/Template.ts"
+import { objectiveText, otherCurrencyText } from "../results/ObjectiveText.ts"
 import type {
   OutcomeCounts,
   TemplateResults,
@@ -82,9 +84,10 @@ const byRate = (a: VariantResults, b: VariantResults): number =>
 /** The variants as a table, the active ones first, by their rate. */
 export const variantsTable = (variants: ReadonlyArray<VariantResults>, objective: Objective): string => {
   const sorted = [...variants].sort(byRate)
-  const learned: ReadonlyArray<string> = typeof objective === "string" ? [objective] : Object.keys(objective)
+  const weights: { readonly [outcome: string]: number } = weightsOf(objective)
   const outcomes = shownOutcomes.filter(([outcome]) =>
-    learned.includes(outcome) || sorted.some((variant) => variant.outcomes[outcome] > 0)
+    (weights[outcome] ?? 0) !== 0 || (outcome === "conversion" && weights["revenue"] !== 0) ||
+    sorted.some((variant) => variant.outcomes[outcome] > 0)
   )
   const intervals = sorted.flatMap(({ interval }) => interval === null ? [] : [interval])
   const low = Math.min(...intervals.map(([from]) => from))
@@ -93,6 +96,9 @@ export const variantsTable = (variants: ReadonlyArray<VariantResults>, objective
   const ends = intervals.length === 0 ? ["", ""] : [rate(low), rate(high)]
   const scale = ends[0] + " ".repeat(Math.max(1, barWidth - ends[0]!.length - ends[1]!.length)) + ends[1]
   const columns = [
+    ...(sorted.some(({ revenue }) => revenue !== null)
+      ? [right("revenue", sorted.map(({ revenue }) => revenue === null ? nothing : revenue.value.toFixed(2)))]
+      : []),
     right("raw rate", sorted.map(({ raw_rate }) => raw_rate === null ? nothing : rate(raw_rate))),
     right("rate", sorted.map((variant) => variant.rate === null ? noData : rate(variant.rate))),
     right(
@@ -201,11 +207,6 @@ export const winnerSentence = (results: Pick<TemplateResults, "objective" | "var
     }
   }
 }
-
-const objectiveText = (objective: Objective): string =>
-  typeof objective === "string"
-    ? `${objective}s`
-    : Object.entries(objective).map(([outcome, weight]) => `${weight} × ${outcome}`).join(" + ")
 
 const windowText = ({ from, half_life_days, lookback_days, mode, to }: TemplateResults["window"]): string => {
   const date = (time: string) => `${time.slice(0, 10)} ${time.slice(11, 16)}`
@@ -316,6 +317,7 @@ export const resultsText = (
       variants.some(({ voided }) => voided > 0) ? " that was not voided" : ""
     }: raw as counted so far, next to the model's estimate.`,
     "Intervals are conservative: they hold the true rate in 95 % or more of the cases.",
+    ...otherCurrencyText(results.revenue?.other_currency ?? 0),
     ...(apart.length > 0 ? [`Not in the table: ${list(apart)}.`] : []),
     ...(decisions === 0 && restricted
       ? ["There are no decisions in this segment. List the segments with --segments, without --segment."]

@@ -37,7 +37,7 @@ type Outcomes = Readonly<Partial<Record<"click" | "open" | "conversion", string>
 
 /** The outcome of a decision by the template's objective. A mix is known when its last part is known. */
 const outcomeOf = (objective: Objective, outcomes: Outcomes): Pick<LoggedDecision, "outcome" | "outcomeAt"> => {
-  const weights: Readonly<Record<string, number | undefined>> = weightsOf(objective)
+  const weights: { readonly [outcome: string]: number | undefined } = weightsOf(objective)
   let outcome = 0
   let outcomeAt: number | null = null
   for (const [kind, at] of Object.entries(outcomes)) {
@@ -94,6 +94,13 @@ export const replayLog = Effect.fnUntraced(
     const client = yield* ManagementClient
     const org = yield* organization
     const { objective } = yield* client.templates.getTemplate({ params: { org, template } })
+    if (weightsOf(objective).revenue !== 0) {
+      return yield* new CommandFailed({
+        message:
+          `The objective of ${template} has revenue. Logged decisions have no values of conversions, so that they ` +
+          "cannot be replayed.",
+      })
+    }
     const since = Option.isNone(lookbackDays)
       ? -Infinity
       : (yield* Clock.currentTimeMillis) - lookbackDays.value * dayMillis

@@ -33,6 +33,17 @@ const objectiveText = (objective: Objective) =>
     ? objective
     : Object.entries(objective).map(([key, value]) => `${key} ${value}`).join(", ")
 
+/** Parses an objective as the flag takes it; a text of another form is refused. */
+const objectiveInput = (text: string): unknown =>
+  text.includes("=")
+    ? Object.fromEntries(
+      text.split(",").map((part) => {
+        const [name = "", weight = ""] = part.split("=").map((side) => side.trim())
+        return [name, weight === "" ? weight : Number(weight)]
+      }),
+    )
+    : text
+
 const describe = (templates: ReadonlyArray<Template>) =>
   table(
     [
@@ -80,8 +91,11 @@ const settings = {
     Flag.withDescription("Hours for which a user keeps the same variant"),
     Flag.optional,
   ),
-  objective: Flag.Literals("objective", ["click", "open", "conversion"]).pipe(
-    Flag.withDescription("The outcome to improve"),
+  objective: Flag.String("objective").pipe(
+    Flag.withDescription(
+      "The outcome to improve: click, open, conversion, or a mix such as click=1,conversion=5,negative=-2 or " +
+        "revenue=1,revenue_cap=200",
+    ),
     Flag.optional,
   ),
   holdout: Flag.String("holdout").pipe(
@@ -132,7 +146,7 @@ const settingsOf = (flags: {
 }) => ({
   ...(Option.isSome(flags.strict) ? { strict: flags.strict.value } : {}),
   ...(Option.isSome(flags.stickyHours) ? { sticky_hours: flags.stickyHours.value } : {}),
-  ...(Option.isSome(flags.objective) ? { objective: flags.objective.value } : {}),
+  ...(Option.isSome(flags.objective) ? { objective: objectiveInput(flags.objective.value) } : {}),
   ...(Option.isSome(flags.holdout)
     ? { holdout: flags.holdout.value === "organization" ? null : holdoutInput(flags.holdout.value) }
     : {}),

@@ -1,22 +1,41 @@
 import type { Objective } from "./Template.ts"
 
-/** The outcomes that an objective can value. */
+/** The outcomes that an objective can value by their number. */
 export const valuedOutcomes = ["click", "open", "conversion", "negative"] as const
 export type ValuedOutcome = typeof valuedOutcomes[number]
 
-/** The value of one outcome of each kind. */
-export type ObjectiveWeights = { readonly [outcome in ValuedOutcome]: number }
+/** The value of one outcome of each kind, and of one unit of revenue. */
+export type ObjectiveWeights = { readonly [outcome in ValuedOutcome]: number } & {
+  readonly revenue: number
+  /** The most revenue that one decision counts for; 0 for an objective without revenue. */
+  readonly revenueCap: number
+}
 
-const none: ObjectiveWeights = { click: 0, open: 0, conversion: 0, negative: 0 }
+const none: ObjectiveWeights = { click: 0, open: 0, conversion: 0, negative: 0, revenue: 0, revenueCap: 0 }
 
 /** The weights of an objective: 1 for a single outcome, the given weights for a mix, 0 for all other outcomes. */
-export const weightsOf = (objective: Objective): ObjectiveWeights =>
-  typeof objective === "string" ? { ...none, [objective]: 1 } : { ...none, ...objective }
+export const weightsOf = (objective: Objective): ObjectiveWeights => {
+  if (typeof objective === "string") return { ...none, [objective]: 1 }
+  const { click = 0, conversion = 0, negative = 0, open = 0, revenue = 0, revenue_cap: revenueCap = 0 } = objective
+  return { click, conversion, negative, open, revenue, revenueCap }
+}
 
-/** The value of outcomes by these weights, given their counts. */
-export const valueOf = (weights: ObjectiveWeights, countOf: (outcome: ValuedOutcome) => number): number =>
-  valuedOutcomes.reduce((sum, outcome) => sum + weights[outcome] * countOf(outcome), 0)
+/** The value of outcomes by these weights, given their counts; the count of `revenue` is the revenue itself. */
+export const valueOf = (
+  weights: ObjectiveWeights,
+  countOf: (outcome: ValuedOutcome | "revenue") => number,
+): number =>
+  valuedOutcomes.reduce((sum, outcome) => sum + weights[outcome] * countOf(outcome), 0) +
+  (weights.revenue === 0 ? 0 : weights.revenue * countOf("revenue"))
 
-/** The number of outcomes that have a weight. */
+/** Whether an objective values outcomes of this kind, by their number or by their revenue. */
+export const isValued = (weights: ObjectiveWeights, outcome: ValuedOutcome): boolean =>
+  weights[outcome] !== 0 || (outcome === "conversion" && weights.revenue !== 0)
+
+/** Whether the delays of an outcome are those of the objective: it, or its revenue, is worth more than nothing. */
+export const isTimed = (weights: ObjectiveWeights, outcome: ValuedOutcome): boolean =>
+  weights[outcome] > 0 || (outcome === "conversion" && weights.revenue > 0)
+
+/** The number of outcomes that are valued. */
 export const learnedOutcomes = (weights: ObjectiveWeights, countOf: (outcome: ValuedOutcome) => number): number =>
-  valuedOutcomes.reduce((sum, outcome) => sum + (weights[outcome] === 0 ? 0 : countOf(outcome)), 0)
+  valuedOutcomes.reduce((sum, outcome) => sum + (isValued(weights, outcome) ? countOf(outcome) : 0), 0)

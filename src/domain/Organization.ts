@@ -78,6 +78,16 @@ export const SoftBounceLimit = Schema.Int.check(Schema.isBetween({ minimum: 1, m
   description: "Soft bounces in a row after which an address is suppressed; null: no number of them does",
 })
 
+/** Currency of the organization's revenue: an ISO 4217 code in capital letters, such as EUR. */
+export const Currency = Schema.String.check(
+  Schema.makeFilter<string>((value) =>
+    /^[A-Z]{3}$/.test(value) ? undefined : "must be an ISO 4217 code of three capital letters, such as EUR"
+  ),
+).annotate({
+  description: "Currency of the organization's revenue, ISO 4217. Conversions with a value in another currency count " +
+    "without value. null: values count whatever their currency",
+})
+
 /** A request to create an organization. Default of `time_zone`: UTC. */
 export const OrganizationInput = Schema.Struct({
   slug: OrgSlug,
@@ -103,6 +113,7 @@ export const OrganizationPatch = Schema.Struct({
   require_second_factor: Schema.optionalKey(RequireSecondFactor),
   suppression: Schema.optionalKey(SuppressionSetting),
   soft_bounce_limit: Schema.optionalKey(Schema.NullOr(SoftBounceLimit)),
+  currency: Schema.optionalKey(Schema.NullOr(Currency)),
 }).annotate({ identifier: "OrganizationPatch" })
 export type OrganizationPatch = typeof OrganizationPatch.Type
 
@@ -124,6 +135,7 @@ export const Organization = Schema.Struct({
   require_second_factor: RequireSecondFactor,
   suppression: SuppressionSetting,
   soft_bounce_limit: Schema.NullOr(SoftBounceLimit),
+  currency: Schema.NullOr(Currency),
   created_at: Schema.String,
   updated_at: Schema.String,
 }).annotate({ identifier: "Organization" })

@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { isStorable } from "./Attributes.ts"
 import { TemplateConversionEvents } from "./ConversionEvents.ts"
+import { largestValue } from "./Event.ts"
 import { TemplateHoldout } from "./Holdout.ts"
 import { CopyId, DisplayName, TemplateId } from "./Ids.ts"
 import { Seasons } from "./Season.ts"
@@ -63,9 +64,19 @@ export type Components = typeof Components.Type
 
 const weight = Schema.Finite.check(Schema.isBetween({ minimum: -1000, maximum: 1000 }))
 
+/** The most revenue that one decision counts for, 0.001 to a billion. Unit: that of the values of conversions. */
+const RevenueCap = Schema.Finite.check(Schema.isBetween({ minimum: 0.001, maximum: largestValue })).annotate({
+  description:
+    "With `revenue`: the most that the conversions of one decision count for, in the unit of their values, " +
+    "so that a single order does not decide",
+})
+
+const weightNames = ["click", "open", "conversion", "negative", "revenue"] as const
+
 /**
- * Which outcome a template learns from: one category, or a weighted mix of categories, of which `negative` (bounces,
- * complaints, unsubscribes) is usually a cost, so below zero. `click` unless said otherwise.
+ * Which outcome a template learns from: one category, or a weighted mix of categories and of the value of conversions
+ * (`revenue`). Costs, such as `negative` (bounces, complaints, unsubscribes), have a weight below zero. `click` unless
+ * said otherwise.
  */
 export const Objective = Schema.Union([
   Schema.Literals(["click", "open", "conversion"]),
@@ -74,9 +85,22 @@ export const Objective = Schema.Union([
     open: Schema.optionalKey(weight),
     conversion: Schema.optionalKey(weight),
     negative: Schema.optionalKey(weight),
+    revenue: Schema.optionalKey(weight.annotate({
+      description: "Worth of one unit of currency in the values of a decision's conversions, up to `revenue_cap`",
+    })),
+    revenue_cap: Schema.optionalKey(RevenueCap),
   }).check(
     Schema.makeFilter((mix) =>
-      Object.values(mix).some((value) => value > 0) ? undefined : "must give at least one outcome a weight above zero"
+      weightNames.some((name) => (mix[name] ?? 0) > 0)
+        ? undefined
+        : "must give at least one outcome a weight above zero"
+    ),
+    Schema.makeFilter((mix) =>
+      mix.revenue !== undefined && mix.revenue_cap === undefined
+        ? { path: ["revenue_cap"], issue: "is required with `revenue`: the most that one decision counts for" }
+        : mix.revenue === undefined && mix.revenue_cap !== undefined
+        ? { path: ["revenue_cap"], issue: "is only for objectives with `revenue`" }
+        : undefined
     ),
   ),
 ])

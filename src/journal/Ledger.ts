@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { ContextKey } from "../bandit/Contexts.ts"
-import type { TallyCounts, Track } from "../bandit/Tally.ts"
+import type { Measure, TallyCounts, Track } from "../bandit/Tally.ts"
 import { SeededMap } from "../domain/SeededMap.ts"
 import { recordset } from "../store/Recordset.ts"
 import { carried } from "../telemetry/Tracing.ts"
@@ -123,6 +123,16 @@ export const read = (sql: SqlClient.SqlClient, org: string, template: string) =>
       WHERE l.org_slug = ${org} AND l.template_id = ${template}`,
     (rows) => rows.map((row) => ({ ...row, hour: row.hour.getTime() })),
   )
+
+/**
+ * SQL for the counts of some measures in a template's ledger: rows of `copy_id`, `context`, `start`, `track` and the
+ * measures, as float8.
+ */
+export const countsIn = (sql: SqlClient.SqlClient, org: string, template: string, of: ReadonlyArray<Measure>) =>
+  sql`
+    SELECT l.copy_id, l.segment AS context, l.hour AS start, l.track,
+      ${sql.literal(of.map((measure) => `coalesce((l.counts->>'${measure}')::float8, 0) AS ${measure}`).join(", "))}
+    FROM tally_ledger l WHERE l.org_slug = ${org} AND l.template_id = ${template}`
 
 /** Deletes the oldest rows of a template's ledger, at most `limit`, and returns them. */
 export const take = (

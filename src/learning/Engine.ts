@@ -17,11 +17,12 @@ import { type DelayCurve, type DelayRow, Delays } from "../bandit/Maturity.ts"
 import type { ModelSnapshot } from "../bandit/Model.ts"
 import { withPairs } from "../bandit/PairEvidence.ts"
 import { type Contribution, contributionOf, type OrganizationPriors } from "../bandit/Priors.ts"
+import { revenueUnit, squareUnit } from "../bandit/Revenue.ts"
 import type { Tally, TallyCounts } from "../bandit/Tally.ts"
 import { variantCurves } from "../bandit/VariantDelays.ts"
 import { look } from "../bandit/Verdict.ts"
 import { bucketAt, dayMillis, hourMillis, type Window } from "../bandit/Window.ts"
-import { type ObjectiveWeights, valuedOutcomes, weightsOf } from "../domain/ObjectiveWeights.ts"
+import { isTimed, type ObjectiveWeights, valuedOutcomes, weightsOf } from "../domain/ObjectiveWeights.ts"
 import type { Objective } from "../domain/Template.ts"
 import type { LearningWindow } from "../domain/LearningWindow.ts"
 import { type DelayCounts, type TimedOutcome, timedOutcomes } from "../journal/Ledger.ts"
@@ -85,14 +86,21 @@ export interface FitAnswer {
 
 /** The outcomes that an objective values, and how its tallies enter the counts. */
 const valuationOf = (weights: ObjectiveWeights) => {
+  const { revenue, revenueCap } = weights
   const outcomes = valuedOutcomes.filter((outcome) => weights[outcome] !== 0)
-  const values = outcomes.map((outcome) => weights[outcome])
+  const worths = outcomes.map((outcome) => weights[outcome])
+  // A sum of values and a sum of squares, see `anyValues`.
+  const tallied = revenue === 0 ? [] : (["revenue", "revenue_square"] as const)
   const valuation: Valuation = {
-    values,
-    squares: values.map((weight) => weight ** 2),
-    mostPerSend: values.reduce((sum, weight) => sum + Math.max(0, weight), 0),
+    values: [...worths, ...(revenue === 0 ? [] : [revenue * revenueUnit, 0])],
+    squares: [
+      ...worths.map((weight) => weight ** 2),
+      ...(revenue === 0 ? [] : [0, revenue ** 2 * squareUnit(revenueCap)]),
+    ],
+    mostPerSend: [...worths, revenue * revenueCap].reduce((sum, weight) => sum + Math.max(0, weight), 0),
+    firstWorth: Math.max(...worths, revenue * revenueCap),
   }
-  return { valuation, amountsOf: (counts: TallyCounts) => outcomes.map((outcome) => counts[outcome] ?? 0) }
+  return { valuation, amountsOf: (counts: TallyCounts) => [...outcomes, ...tallied].map((name) => counts[name] ?? 0) }
 }
 
 /** Delays of the outcomes with a weight, in the form of the maturity curve. */
@@ -102,7 +110,7 @@ const delayRows = (weights: ObjectiveWeights, hours: ReadonlyArray<HourDelays>):
     for (const [key, count] of Object.entries(delays)) {
       const at = key.indexOf(":")
       const outcome = key.slice(0, at) as TimedOutcome
-      if (!timedOutcomes.includes(outcome) || !(weights[outcome] > 0)) continue
+      if (!timedOutcomes.includes(outcome) || !isTimed(weights, outcome)) continue
       const delayClass = Number(key.slice(at + 1))
       row[delayClass] = (row[delayClass] ?? 0) + count
     }

@@ -11,6 +11,7 @@ import { AttributeStatistics } from "./AttributeStatistics.ts"
 import { EngineWorker } from "./EngineWorker.ts"
 import { FitBudget } from "./FitBudget.ts"
 import * as FitInputs from "./FitInputs.ts"
+import * as LearnedObjective from "./LearnedObjective.ts"
 import * as LearnerShell from "./LearnerShell.ts"
 import * as LearnerStore from "./LearnerStore.ts"
 import { Models } from "./Models.ts"
@@ -78,7 +79,7 @@ const layerActor = Learner.toLayer(
       engine: engineOf(engine, key),
       budget,
       facts: () => ({
-        objective: JSON.stringify(view()?.objective ?? "click"),
+        objective: LearnedObjective.textOf(view()?.objective ?? "click", view()?.org.currency ?? null),
         sends: models.latest(org, template)?.model.variants.reduce((sum, { sends }) => sum + sends, 0) ?? 0,
       }),
       gather: FitInputs.make({ sql, clock, statistics, priors, view }, org, template),

@@ -7,6 +7,7 @@ import type { LearningWindow } from "../domain/LearningWindow.ts"
 import type { Counted, FitAnswer, FitRequest, OpenRequest } from "./Engine.ts"
 import type { EngineFailed } from "./EngineWorker.ts"
 import type { FitBudget } from "./FitBudget.ts"
+import * as LearnedObjective from "./LearnedObjective.ts"
 import {
   type Command,
   initial,
@@ -73,10 +74,11 @@ const makeTasks = Effect.fnUntraced(function* (parts: LearnerParts) {
     return commands
   }
 
-  const open = Effect.fnUntraced(function* (objective: string) {
-    const { isFitted, revision, version, ...stored } = yield* store.read
-    yield* engine.open({ ...stored, objective: JSON.parse(objective) }, clock.currentTimeMillisUnsafe())
-    return { _tag: "Opened", known: { revision, version, objective }, isFitted } satisfies Input
+  const open = Effect.fnUntraced(function* (text: string) {
+    const { objective, rule } = LearnedObjective.parse(text)
+    const { isFitted, revision, version, ...stored } = yield* store.read(rule, clock.currentTimeMillisUnsafe())
+    yield* engine.open({ ...stored, objective }, clock.currentTimeMillisUnsafe())
+    return { _tag: "Opened", known: { revision, version, objective: text }, isFitted } satisfies Input
   })
 
   const fold = Effect.fnUntraced(function* (before: number) {

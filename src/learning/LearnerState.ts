@@ -21,7 +21,7 @@ export interface Known {
   readonly revision: number
   /** Version of the stored model that the next one replaces; 0 before the first. */
   readonly version: number
-  /** The objective that the counts were weighted with, as JSON. */
+  /** The objective that the counts were weighted with, as `LearnedObjective` writes it. */
   readonly objective: string
 }
 
@@ -56,7 +56,7 @@ export type Task =
 
 /** The template at the beginning of a task. */
 export interface TemplateFacts {
-  /** As JSON. */
+  /** As `LearnedObjective` writes it. */
   readonly objective: string
   /** Sends in the current model. */
   readonly sends: number

@@ -3,11 +3,13 @@ import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { HalfLifeState } from "../bandit/HalfLife.ts"
 import type { ModelSnapshot } from "../bandit/Model.ts"
+import type { RevenueRule } from "../bandit/Revenue.ts"
 import { hourMillis } from "../bandit/Window.ts"
 import type { OpenRequest } from "./Engine.ts"
 import * as FoldAttempts from "./FoldAttempts.ts"
 import type { FittedModel } from "./LearnerState.ts"
 import type { Models } from "./Models.ts"
+import { followRule } from "./RevenueRecount.ts"
 import * as Tallies from "./Tallies.ts"
 
 /** Everything stored about a template's learning, read in one snapshot. */
@@ -30,8 +32,11 @@ export interface FoldedBatch extends Tallies.Folded {
 
 /** A learner's access to the store, for its own template. */
 export interface LearnerStore {
-  /** Reads the tallies of the template. Fails with `SqlError` when the database does not respond. */
-  readonly read: Effect.Effect<StoredLearning, SqlError>
+  /**
+   * Reads the tallies of the template. If revenue has been counted by another rule until now, it is counted again
+   * before. `now` in Unix milliseconds. Fails with `SqlError` when the database does not respond.
+   */
+  readonly read: (rule: RevenueRule | undefined, now: number) => Effect.Effect<StoredLearning, SqlError>
   /**
    * Runs `fold` as an attempt that is counted (see `FoldAttempts`). Returns undefined without running it if the ledger
    * is empty or folding has stopped. Fails with the error of `fold`, and with `SqlError` when the attempt cannot be
@@ -140,7 +145,11 @@ export const make = (
   })
 
   return {
-    read: sql.withTransaction(readStored(sql, org, template)),
+    read: (rule, now) =>
+      Effect.andThen(
+        followRule(sql, org, template, rule, now),
+        sql.withTransaction(readStored(sql, org, template)),
+      ),
     attempt: attempts.attempt,
     fold,
     revision,

@@ -24,6 +24,12 @@ const firstDay = (now: number) => (Math.floor(now / dayMillis) - dailyDays + 1) 
 
 const columns = measures.join(", ")
 
+// Numbers of 64 bits would arrive as text.
+const readColumns = measures.map((measure) => `t.${measure}::float8 AS ${measure}`).join(", ")
+
+/** Measures that outgrow 32 bits. */
+const wideMeasures: ReadonlySet<Measure> = new Set(["revenue", "revenue_square"])
+
 /** A value for each measure. */
 const perMeasure = <A>(valueOf: (measure: Measure) => A) =>
   Object.fromEntries(measures.map((measure) => [measure, valueOf(measure)])) as Record<Measure, A>
@@ -70,7 +76,7 @@ export const readTallies = (
 ): Effect.Effect<ReadonlyArray<Tally>, SqlError> =>
   Effect.map(
     sql<TallyRow>`
-      SELECT t.copy_id, ${sql.literal(contextSql)} AS context, t.bucket_start, t.track, ${sql.literal(columns)}
+      SELECT t.copy_id, ${sql.literal(contextSql)} AS context, t.bucket_start, t.track, ${sql.literal(readColumns)}
       FROM tallies t WHERE t.org_slug = ${org} AND t.template_id = ${template}`,
     (rows) =>
       rows.map((row) => ({
@@ -165,7 +171,7 @@ const tallyColumns = {
   segment_text: "text",
   bucket_start: "float8",
   track: "text",
-  ...perMeasure(() => "int" as const),
+  ...perMeasure((measure) => wideMeasures.has(measure) ? "bigint" as const : "int" as const),
 } as const
 
 /** Adds tallies, with their buckets, to the table, and their decisions to the daily counts. */

@@ -31,6 +31,19 @@ export const countsOf = (sql: SqlClient.SqlClient, org: string, template: string
     ([row]) => row!.rows,
   )
 
+/** The counts of a series. */
+export const seriesMeasures = [
+  "decisions",
+  "voided",
+  "open",
+  "click",
+  "conversion",
+  "negative",
+  "revenue",
+  "revenue_square",
+] as const
+export type SeriesCounts = { readonly [measure in typeof seriesMeasures[number]]: number }
+
 /** How to add up counts over time. */
 export interface SeriesSpan extends BucketSpan {
   /** Length of a step. Unit: milliseconds. */
@@ -45,20 +58,19 @@ export interface SeriesSpan extends BucketSpan {
 
 /**
  * Learned counts of each variant in each step of a span: their number, and a JSON array of `[first bucket, sum of decisions ×
- * bucket, copyId, context, decisions, voided, open, click, conversion, negative]`; times are Unix milliseconds.
+ * bucket, copyId, context, counts in the order of `seriesMeasures`]`; times are Unix milliseconds.
  */
 export const countsOverTime = (sql: SqlClient.SqlClient, org: string, template: string, span: SeriesSpan) => {
   const context: Statement.Fragment = span.byContext ? sql.literal(contextSql) : sql`''::text`
   return Effect.map(
     sql<{ readonly count: number; readonly rows: string }>`
       SELECT count(*)::int AS count, coalesce(json_agg(json_build_array(g.first, g.moment, g.copy_id, g.context,
-        g.decisions, g.voided, g.open, g.click, g.conversion, g.negative)), '[]')::text AS rows
+        ${sql.literal(seriesMeasures.map((measure) => `g.${measure}`).join(", "))})), '[]')::text AS rows
       FROM (
         SELECT extract(epoch FROM min(t.bucket_start))::float8 * 1000 AS first,
           sum(t.decisions * extract(epoch FROM t.bucket_start)::float8) * 1000 AS moment,
-          t.copy_id, ${context} AS context, sum(t.decisions) AS decisions, sum(t.voided) AS voided,
-          sum(t.open) AS open, sum(t.click) AS click, sum(t.conversion) AS conversion,
-          sum(t.negative) AS negative
+          t.copy_id, ${context} AS context,
+          ${sql.literal(seriesMeasures.map((measure) => `sum(t.${measure}) AS ${measure}`).join(", "))}
         FROM tallies t
         WHERE t.org_slug = ${org} AND t.template_id = ${template} AND t.track = 'learned'
           AND t.bucket_start >= ${span.from} AND t.bucket_start < ${span.to}

@@ -33,6 +33,7 @@ interface Row {
   readonly requireSecondFactor: boolean
   readonly suppression: boolean
   readonly softBounceLimit: number | null
+  readonly currency: string | null
   readonly createdAt: Date
   readonly updatedAt: Date
 }
@@ -54,6 +55,7 @@ const fromRow = (row: Row): Organization => ({
   require_second_factor: row.requireSecondFactor,
   suppression: row.suppression,
   soft_bounce_limit: row.softBounceLimit,
+  currency: row.currency,
   created_at: row.createdAt.toISOString(),
   updated_at: row.updatedAt.toISOString(),
 })
@@ -139,6 +141,7 @@ export class Organizations extends Context.Service<Organizations, {
               ? sql.literal("o.soft_bounce_limit")
               : sql`${patch.soft_bounce_limit}::int`
           },
+            currency = ${patch.currency === undefined ? sql.literal("o.currency") : sql`${patch.currency}::text`},
             revision = o.revision + 1,
             updated_at = ${now}
           WHERE o.slug = ${slug} AND o.sandbox_of IS NULL RETURNING o.*`

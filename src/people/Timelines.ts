@@ -95,8 +95,11 @@ const eventId = (key: string) => key.startsWith("id:") ? key.slice(3) : null
 const explained = (decision: DecisionRow, rows: ReadonlyArray<EventRow>): ReadonlyArray<TimelineEvent> => {
   const effects = effectsOf(
     decision.decidedAt.getTime(),
-    rows.map(({ link, occurredAt, ...row }) => ({
-      ...row,
+    rows.map(({ automated, event, key, link, occurredAt, source }) => ({
+      automated,
+      event,
+      key,
+      source,
       occurredAt: occurredAt.getTime(),
       link: link ?? undefined,
     })),

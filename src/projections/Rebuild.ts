@@ -14,6 +14,7 @@ import { isDataFault } from "../store/DataFault.ts"
 import { innermost } from "../store/innermost.ts"
 import { contributionOf, readEvents } from "../journal/events/DecisionEvents.ts"
 import { refOf } from "../journal/events/DecisionRef.ts"
+import { rulesIn } from "../journal/events/RevenueRules.ts"
 import { countDecisions, decisionsAfter, type PagedDecision } from "../journal/decisions/DecisionPages.ts"
 import * as TallyRebuild from "../learning/TallyRebuild.ts"
 import { type Days, EvenSplitSum, rebuildEvenSplits, settledDays } from "../learning/EvenSplitTallies.ts"
@@ -108,6 +109,7 @@ export class Rebuild extends Context.Service<Rebuild, {
       ) {
         const total = yield* countDecisions(sql, org, { since, template })
         const sums = new Map<string, Tallies.TallySum>()
+        const rules = yield* rulesIn(sql, org)
         const evenSplits = new EvenSplitSum(org)
         let decisions = 0
         let after = { trackingId: "", templateId: "" }
@@ -120,7 +122,7 @@ export class Rebuild extends Context.Service<Rebuild, {
           const refs = rows.map((row) => refOf(org, row))
           const events = yield* readEvents(sql, refs)
           refs.forEach((ref, place) => {
-            const { automated, delays, learned } = contributionOf(ref, events[place]!)
+            const { automated, delays, learned } = contributionOf(ref, events[place]!, rules.of(ref))
             let sum = sums.get(ref.templateId)
             if (sum === undefined) sums.set(ref.templateId, sum = new Tallies.TallySum())
             const decidedHour = Math.floor(ref.decidedAt / hourMillis) * hourMillis

@@ -10,13 +10,14 @@ import {
 import type { ComponentEffect } from "../bandit/ComponentReport.ts"
 import type { ModelSnapshot } from "../bandit/Model.ts"
 import type { ReportAnswer, ReportRequest, SharedVariant } from "../bandit/Report.ts"
+import { revenueIn } from "../bandit/Revenue.ts"
 import { type Measure, measures, type Track, tracks } from "../bandit/Tally.ts"
 import { windowBounds } from "../bandit/Window.ts"
 import { stoppingRule } from "../bandit/Verdict.ts"
 import type { VerdictState } from "../bandit/VerdictState.ts"
 import { daysOfData } from "../bandit/Winner.ts"
 import { type Attributes, empty, textOf } from "../domain/Attributes.ts"
-import { learnedOutcomes, valueOf, weightsOf } from "../domain/ObjectiveWeights.ts"
+import { learnedOutcomes, type ValuedOutcome, valueOf, weightsOf } from "../domain/ObjectiveWeights.ts"
 import type { Condition } from "../domain/Targeting.ts"
 import type { Template } from "../domain/Template.ts"
 import * as Targeting from "../templates/Targeting.ts"
@@ -77,6 +78,10 @@ const indexOf = Object.fromEntries(measures.map((measure, i) => [measure, i])) a
 
 const of = (counts: Float64Array, measure: Measure): number => counts[indexOf[measure]]!
 
+/** Number of decisions with an outcome, or their revenue. */
+const amountOf = (counts: Float64Array, outcome: ValuedOutcome | "revenue"): number =>
+  outcome === "revenue" ? revenueIn(of(counts, outcome)) : of(counts, outcome)
+
 /** Decisions that can have an outcome. */
 const trialsOf = ({ learned }: Counts): number => of(learned, "decisions") - of(learned, "voided")
 
@@ -95,16 +100,17 @@ const outcomesOf = (counts: Float64Array): OutcomeCounts => ({
   negative: of(counts, "negative"),
 })
 
-const trackOf = (counts: Float64Array) => ({
+const trackOf = (counts: Float64Array, hasRevenue: boolean) => ({
   decisions: of(counts, "decisions"),
   voided: of(counts, "voided"),
   outcomes: outcomesOf(counts),
+  revenue: hasRevenue ? { value: amountOf(counts, "revenue"), other_currency: of(counts, "other_currency") } : null,
 })
 
-const countsOnWire = ({ automated, forced, learned }: Counts) => ({
-  ...trackOf(learned),
+const countsOnWire = ({ automated, forced, learned }: Counts, hasRevenue: boolean) => ({
+  ...trackOf(learned, hasRevenue),
   automated: outcomesOf(automated),
-  forced: trackOf(forced),
+  forced: trackOf(forced, hasRevenue),
 })
 
 /** Counts by variant. */
@@ -290,6 +296,7 @@ export const prepare = (input: ResultsInput): Prepared => {
   const wholeContexts = restricted ? contextsIn(model, segment) : model.traffic
 
   const weights = weightsOf(template.objective)
+  const hasRevenue = weights.revenueCap > 0
   const hasOutcomesIn = (counts: Float64Array) => learnedOutcomes(weights, (outcome) => of(counts, outcome)) > 0
 
   const statusOf = (id: string): VariantStatus => {
@@ -314,9 +321,9 @@ export const prepare = (input: ResultsInput): Prepared => {
         copy_id: id,
         name: authored.get(id)?.name ?? id,
         status,
-        ...countsOnWire(counts),
+        ...countsOnWire(counts, hasRevenue),
         matured_sends: maturedSends(id),
-        raw_rate: trials > 0 ? valueOf(weights, (outcome) => of(counts.learned, outcome)) / trials : null,
+        raw_rate: trials > 0 ? valueOf(weights, (outcome) => amountOf(counts.learned, outcome)) / trials : null,
         rate: isKnown ? rate : null,
         interval: isKnown ? interval : null,
         p_best: isKnown && status === "active" ? pBest : null,
@@ -333,7 +340,7 @@ export const prepare = (input: ResultsInput): Prepared => {
       (sum, { components, id }) =>
         sum +
         ((Object.hasOwn(components, kind) ? components[kind] : "") === value
-          ? trackOf(whole.of(id).learned).decisions
+          ? of(whole.of(id).learned, "decisions")
           : 0),
       0,
     ),
@@ -378,7 +385,7 @@ export const prepare = (input: ResultsInput): Prepared => {
         },
         policy_version: model.version,
         fitted_at: iso(model.fittedAt),
-        ...countsOnWire(totals),
+        ...countsOnWire(totals, hasRevenue),
         variants: shown,
         segments: parts.map(({ table, values }, part) => ({
           segment: Object.fromEntries(values),

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { described } from "../domain/described.ts"
 import { holdoutText, parseHoldout, type TemplateHoldout } from "../domain/Holdout.ts"
-import { type ValuedOutcome, valuedOutcomes, weightsOf } from "../domain/ObjectiveWeights.ts"
+import { isValued, type ValuedOutcome, valuedOutcomes, weightsOf } from "../domain/ObjectiveWeights.ts"
 import type { Objective } from "../domain/Template.ts"
 import type { HoldoutCounts, PeopleCounts } from "../learning/HoldoutTallies.ts"
 import { compare } from "./HoldoutComparison.ts"
@@ -56,7 +56,8 @@ export const HoldoutResults = Schema.Struct({
   control: described(Schema.Finite, "Decisions for people who are held out"),
   outcomes: described(
     Schema.Array(HoldoutOutcome),
-    "One comparison for each outcome of the objective; in each the interval is one of its own",
+    "One comparison for each outcome of the objective, for revenue of the conversions' number; in each the interval is one " +
+      "of its own",
   ),
 }).annotate({ identifier: "HoldoutResults" })
 export type HoldoutResults = typeof HoldoutResults.Type
@@ -89,7 +90,7 @@ export const holdoutResults = (
     from: counts?.first.toISOString() ?? null,
     treated: decisionsOf(treated),
     control: decisionsOf(control),
-    outcomes: valuedOutcomes.filter((outcome) => weights[outcome] !== 0).map((outcome) => ({
+    outcomes: valuedOutcomes.filter((outcome) => isValued(weights, outcome)).map((outcome) => ({
       outcome,
       ...compare(groupsOf(treated, outcome), groupsOf(control, outcome)),
     })),

@@ -1,10 +1,13 @@
 import { type ContextKey, contextsOf, decodeContext } from "../bandit/Contexts.ts"
 import { delayCurve, delayEdges, type DelayRow, Delays, delaySpan, maturity } from "../bandit/Maturity.ts"
 import type { ModelSnapshot } from "../bandit/Model.ts"
+import { revenueUnit, squareUnit } from "../bandit/Revenue.ts"
 import { bucketAgeHours, bucketAt, dayMillis, hourMillis, windowBounds } from "../bandit/Window.ts"
 import * as Clocks from "../sendtime/Clocks.ts"
-import { learnedOutcomes, type ValuedOutcome, valuedOutcomes, weightsOf } from "../domain/ObjectiveWeights.ts"
+import { isTimed, learnedOutcomes, valuedOutcomes, weightsOf } from "../domain/ObjectiveWeights.ts"
 import type { Objective } from "../domain/Template.ts"
+import type { TimedOutcome } from "../journal/Ledger.ts"
+import type { SeriesCounts } from "../learning/TallyReports.ts"
 import { gainOver, stretchFactors, worthOf } from "./Gain.ts"
 import { ContextRates } from "./ContextRates.ts"
 import { intervalOf, meanOf, probabilitiesOfBest, Standing } from "./Standing.ts"
@@ -19,18 +22,12 @@ const mostVariants = 20
 const completeFrom = 0.95
 
 /** Counts of a variant in a context in one stretch of time. */
-export interface CountedStretch {
+export interface CountedStretch extends SeriesCounts {
   /** Start of the first bucket, and sum over decisions of those of their buckets. Unix milliseconds. */
   readonly first: number
   readonly moment: number
   readonly copyId: string
   readonly context: ContextKey
-  readonly decisions: number
-  readonly voided: number
-  readonly open: number
-  readonly click: number
-  readonly conversion: number
-  readonly negative: number
 }
 
 /** First outcomes of the decisions of an hour (start in Unix milliseconds) that came after a class of delay. */
@@ -103,11 +100,13 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
   })
   const worths = weightsOf(objective)
   const valueOf = (row: CountedStretch, power: 1 | 2) =>
-    valuedOutcomes.reduce((sum, outcome) => sum + worths[outcome] ** power * row[outcome], 0)
+    valuedOutcomes.reduce((sum, outcome) => sum + worths[outcome] ** power * row[outcome], 0) +
+    worths.revenue ** power *
+      (power === 1 ? row.revenue * revenueUnit : row.revenue_square * squareUnit(worths.revenueCap))
 
   const known = new Delays()
   known.merge(delays.flatMap(({ count, delayClass, hour, outcome }): ReadonlyArray<DelayRow> => {
-    if (!(worths[outcome as ValuedOutcome] > 0)) return []
+    if (!isTimed(worths, outcome as TimedOutcome)) return []
     const counts = new Array<number>(delayClass + 1).fill(0)
     counts[delayClass] = count
     return [[hour, counts]]

@@ -23,6 +23,19 @@ export const OutcomeCounts = Schema.Struct({
 })
 export type OutcomeCounts = typeof OutcomeCounts.Type
 
+/** Value of the conversions of some decisions. */
+export const RevenueCounts = Schema.Struct({
+  value: described(
+    Schema.Finite,
+    "Sum of the values of the conversions, at most `revenue_cap` for each decision, in the organization's currency",
+  ),
+  other_currency: described(
+    Schema.Finite,
+    "Conversions with a value in another currency than the organization's, which count without value",
+  ),
+})
+export type RevenueCounts = typeof RevenueCounts.Type
+
 const counts = {
   decisions: Schema.Finite,
   voided: described(
@@ -30,6 +43,7 @@ const counts = {
     "Of the decisions: those that bounced or failed, so that nobody saw the message; they are no trial",
   ),
   outcomes: OutcomeCounts,
+  revenue: described(Schema.NullOr(RevenueCounts), "Null unless the objective has a `revenue_cap`"),
 }
 
 const apart = {

@@ -90,7 +90,7 @@ export const TemplateSeries = Schema.Struct({
     Schema.NullOr(WeightedGain),
     "The gain over a random split by the recorded propensities, which depends on no model, over decisions that are four " +
       "days old. Null where its standard error is a third of the model's gain or more, or the weighted decisions tell no " +
-      "more than 1,000 decisions or 30 outcomes of a random split would, and for a segment",
+      "more than 1,000 decisions or 30 outcomes of a random split would, for a segment, and for an objective with revenue",
   ),
 }).annotate({ identifier: "TemplateSeries" })
 export type TemplateSeries = typeof TemplateSeries.Type

@@ -65,7 +65,9 @@ export const weightedGain = (
   counts: EvenSplitCounts,
   objective: Objective,
 ): WeightedGain | null => {
-  const found = propensityGain(counts.groups, weightsOf(objective))
+  const weights = weightsOf(objective)
+  // Values of conversions are not counted by propensities.
+  const found = weights.revenue === 0 ? propensityGain(counts.groups, weights) : null
   const from = counts.first.getTime()
   const gainUntil = (time: number) => points.findLast(({ end }) => Date.parse(end) <= time)?.gain?.gained ?? 0
   const model = gainUntil(to) - gainUntil(from)

@@ -1,6 +1,7 @@
 import "../runtime/leakGuard.ts"
 import { report } from "../bandit/Report.ts"
 import * as Json from "../domain/Json.ts"
+import { type SeriesCounts, seriesMeasures } from "../learning/TallyReports.ts"
 import { answerAsWorker } from "../learning/WorkerThread.ts"
 import { type CountedContext, prepare } from "./Composition.ts"
 import type { ResultsRequest } from "./ResultsWorker.ts"
@@ -11,11 +12,15 @@ type Read<A> = ReadonlyArray<A>
 type ContextRow = readonly [copyId: string, context: string, track: CountedContext["track"], counts: Read<number>]
 const contextOf = ([copyId, context, track, counts]: ContextRow): CountedContext => ({ copyId, context, track, counts })
 
-type StretchRow = readonly [number, number, string, string, number, number, number, number, number, number]
+type StretchRow = readonly [number, number, string, string, ...counts: ReadonlyArray<number>]
 
-const stretchOf = (
-  [first, moment, copyId, context, decisions, voided, open, click, conversion, negative]: StretchRow,
-): CountedStretch => ({ first, moment, copyId, context, decisions, voided, open, click, conversion, negative })
+const stretchOf = ([first, moment, copyId, context, ...counts]: StretchRow): CountedStretch => ({
+  first,
+  moment,
+  copyId,
+  context,
+  ...Object.fromEntries(seriesMeasures.map((measure, i) => [measure, counts[i]!])) as SeriesCounts,
+})
 
 type DelayRow = readonly [hour: number, outcome: string, delayClass: number, count: number]
 const delayOf = ([hour, outcome, delayClass, count]: DelayRow): DelayedOutcomes => ({

@@ -1,5 +1,6 @@
 import { Phi } from "../bandit/Normal.ts"
 import { report } from "../bandit/Report.ts"
+import { revenueUnit, squareUnit } from "../bandit/Revenue.ts"
 import { measures } from "../bandit/Tally.ts"
 import { dayMillis } from "../bandit/Window.ts"
 import { peopleGroups } from "../bandit/Holdout.ts"
@@ -14,6 +15,7 @@ import { weightedGain } from "../results/WeightedGain.ts"
 import type { Policy } from "./Learners.ts"
 import { type Knowledge, Product } from "./Product.ts"
 import { run } from "./Run.ts"
+import { chance, seedOf } from "./Chance.ts"
 import { armIds, type AttributePlan, makeWorld, type World, worldStart } from "./World.ts"
 
 // Whether the numbers in results are true: the product decides in a world whose rates are known, and its results are read
@@ -33,6 +35,20 @@ export interface Setting {
   readonly lift?: number
   /** Standard deviation of each variant's effects by the value of an attribute with three values; none without it. */
   readonly segmentSd?: number
+  /** Outcomes are conversions with values, and the objective is revenue; clicks worth 1 without it. */
+  readonly values?: Values
+}
+
+/** Log-normal values of conversions. */
+export interface Values {
+  /** Median of an average variant. */
+  readonly median: number
+  /** Standard deviation of the log value. */
+  readonly sigma: number
+  /** The most that one conversion counts for. */
+  readonly cap: number
+  /** Standard deviation of the variants' log medians; 0 for equal values. */
+  readonly sd: number
 }
 
 /** An estimate with its 95 % interval, and the true value. */
@@ -73,9 +89,34 @@ const settledShare = Phi(Math.log(96 / delay.medianHours) / delay.sigma)
 
 const tier: AttributePlan = { name: "tier", values: [["free", 0.6], ["pro", 0.3], ["team", 0.1]] }
 
+/** The median value of each variant. */
+const mediansOf = ({ name, values, variants }: Setting, seed: number): ReadonlyArray<number> => {
+  const { normal } = chance(seedOf(seed, `${name} medians`))
+  return Array.from(
+    { length: variants },
+    () => values === undefined ? 1 : values.median * Math.exp(values.sd * normal()),
+  )
+}
+
+/** Mean of a log-normal value up to the cap. */
+export const meanValue = (median: number, { cap, sigma }: Pick<Values, "cap" | "sigma">): number => {
+  const reach = Math.log(cap / median) / sigma
+  return median * Math.exp(sigma ** 2 / 2) * Phi(reach - sigma) + cap * (1 - Phi(reach))
+}
+
+/** Draws the values of all conversions that a world can have. */
+const drawValues = (setting: Setting, seed: number, world: World): World["values"] => {
+  const { values } = setting
+  if (values === undefined) return undefined
+  const medians = mediansOf(setting, seed)
+  const { normal } = chance(seedOf(seed, `${setting.name} values`))
+  const factors = Float64Array.from({ length: world.decisions }, () => Math.exp(values.sigma * normal()))
+  return (decision, arm) => Math.min(values.cap, medians[arm]! * factors[decision]!)
+}
+
 /** Makes the world of a setting; the same seed makes the same one. */
-export const honestyWorld = (setting: Setting, seed: number): World =>
-  makeWorld({
+export const honestyWorld = (setting: Setting, seed: number): World => {
+  const world = makeWorld({
     name: setting.name,
     seed,
     days: setting.days,
@@ -84,16 +125,19 @@ export const honestyWorld = (setting: Setting, seed: number): World =>
     attributes: setting.segmentSd === undefined ? [] : [tier],
     delay,
     logRates: ({ normal }) => {
-      const effects = Array.from({ length: setting.variants }, (_, arm) =>
-        setting.lift === undefined ? setting.sd * normal() : arm === 0 ? Math.log1p(setting.lift) : 0)
-      const bySegment = Array.from({ length: setting.variants * 3 }, () =>
-        (setting.segmentSd ?? 0) * normal())
+      const effects = Array.from(
+        { length: setting.variants },
+        (_, arm) => setting.lift === undefined ? setting.sd * normal() : arm === 0 ? Math.log1p(setting.lift) : 0,
+      )
+      const bySegment = Array.from({ length: setting.variants * 3 }, () => (setting.segmentSd ?? 0) * normal())
       return {
         byValues: ([value = 0], arm) => Math.log(setting.rate) + effects[arm]! + bySegment[3 * arm + value]!,
         byDay: () => 0,
       }
     },
   })
+  return { ...world, values: drawValues(setting, seed, world) }
+}
 
 /** Decisions weighted to a random split, as they are counted when they are four days old. */
 class EvenSplits {
@@ -131,17 +175,34 @@ const covers = ({ interval: [low, high], truth }: Checked): boolean => low <= tr
 /** Share of the intervals that hold the truth; NaN without any. */
 export const coverage = (all: ReadonlyArray<Checked>): number => all.filter(covers).length / all.length
 
+/** The outcomes of a setting as tallies have them. */
+const talliesOf = ({ values }: Setting, worth: number) => {
+  if (values === undefined) return { objective: "click" as const, countsOf: (value: number) => ({ click: value }) }
+  const squares = worth / squareUnit(values.cap)
+  return {
+    objective: { revenue: 1, revenue_cap: values.cap },
+    // Whether there is any conversion is asked for, not how many; squares have the same ratio in all rows.
+    countsOf: (value: number) => ({ conversion: value, revenue: value / revenueUnit, revenue_square: value * squares }),
+  }
+}
+
 /** The results of what is known, composed as a request for them is answered. */
-const resultsOf = ({ counts, model }: Knowledge, arms: ReadonlyArray<string>, now: number): TemplateResults => {
-  const rows = counts.series().map(({ context, clicks, sends, variant }): CountedContext => {
+const resultsOf = (
+  { counts, model }: Knowledge,
+  setting: Setting,
+  arms: ReadonlyArray<string>,
+  now: number,
+): TemplateResults => {
+  const { countsOf, objective } = talliesOf(setting, counts.worth())
+  const rows = counts.series().map(({ clicks, context, sends, variant }): CountedContext => {
     const sum = (numbers: ReadonlyArray<number>) => numbers.reduce((all, one) => all + one, 0)
-    const counted = { decisions: sum(sends), click: sum(clicks) } as { readonly [measure: string]: number }
+    const counted: { readonly [measure: string]: number } = { decisions: sum(sends), ...countsOf(sum(clicks)) }
     return { copyId: variant, context, track: "learned", counts: measures.map((name) => counted[name] ?? 0) }
   })
   const { compose, request } = prepare({
     template: {
       id: TemplateId.make("t0"),
-      objective: "click",
+      objective,
       variants: arms.map((id) => ({ id: CopyId.make(id), name: id, active: true, targeting: [], components: {} })),
     },
     eligible: new Set(arms),
@@ -156,10 +217,11 @@ const resultsOf = ({ counts, model }: Knowledge, arms: ReadonlyArray<string>, no
 }
 
 /** The same for the series. */
-const seriesOf = ({ counts, delays, model }: Knowledge, now: number): ComposedSeries =>
-  composeSeries({
+const seriesOf = ({ counts, delays, model }: Knowledge, setting: Setting, now: number): ComposedSeries => {
+  const { countsOf, objective } = talliesOf(setting, counts.worth())
+  return composeSeries({
     template: "t0",
-    objective: "click",
+    objective,
     targeted: [],
     model,
     segment: new Map(),
@@ -175,17 +237,26 @@ const seriesOf = ({ counts, delays, model }: Knowledge, now: number): ComposedSe
         decisions: sends[i]!,
         voided: 0,
         open: 0,
-        click: clicks[i]!,
+        click: 0,
         conversion: 0,
         negative: 0,
+        revenue: 0,
+        revenue_square: 0,
+        ...countsOf(clicks[i]!),
       }))
     ),
     byContext: true,
     delays: delays.rows().flatMap(([hour, classes]) =>
-      classes.map((count, delayClass) => ({ hour, outcome: "click", delayClass, count }))
+      classes.map((count, delayClass) => ({
+        hour,
+        outcome: objective === "click" ? "click" : "conversion",
+        delayClass,
+        count,
+      }))
     ),
     zone: "UTC",
   })
+}
 
 /** Means of the true rates by variant over the decisions of the last 14 days: of all, and by value of the attribute. */
 class Truth {
@@ -245,22 +316,26 @@ export const honestyRun = (setting: Setting, seed: number, refitHours = 3): Hone
     const { verdict = "undecided", winner = null } = learner!.knowledge(0, now).model.verdict ?? {}
     looks.push({ day: looks.length + 1, verdict, winner })
   }
-  run(world, policy, seed, (decision, arm, rates, propensity) => {
+  const worths = setting.values === undefined
+    ? undefined
+    : mediansOf(setting, seed).map((median) => meanValue(median, setting.values!))
+  run(world, policy, seed, (decision, arm, clickRates, propensity) => {
+    const rates = worths === undefined ? clickRates : clickRates.map((rate, i) => rate * worths[i]!)
     while (at[decision]! >= worldStart + (looks.length + 1) * dayMillis) look(at[decision]!)
     truth.add(at[decision]!, requests[requestOf[decision]!]!.attrs.get("tier")?.[0], arm, rates)
     if (at[decision]! >= settledUntil) return
-    const hasClicked = clickChance[decision]! < rates[arm]! && delayHours[decision]! <= 96
+    const hasClicked = clickChance[decision]! < clickRates[arm]! && delayHours[decision]! <= 96
     evenSplits.add(decision % peopleGroups, 1 / (arms.length * propensity), hasClicked)
     evenSplits.truth += settledShare * (rates[arm]! - rates.reduce((sum, rate) => sum + rate, 0) / arms.length)
   })
   look(end)
   const known = learner!.knowledge(0, end)
-  const results = resultsOf(known, arms, end)
-  const series = seriesOf(known, end)
+  const results = resultsOf(known, setting, arms, end)
+  const series = seriesOf(known, setting, end)
   const armOf = new Map(arms.map((id, arm) => [id, arm]))
   const rateOf = (id: string) => truth.rate(armOf.get(id)!)
   const gain = series.points.at(-1)?.gain
-  const weightedGain = evenSplits.check(series.points, settledUntil)
+  const weightedGain = setting.values === undefined ? evenSplits.check(series.points, settledUntil) : null
   const highest = Math.max(...arms.map(rateOf))
   return {
     looks,

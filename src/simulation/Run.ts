@@ -89,7 +89,9 @@ export const run = (world: World, policy: Policy, seed: number, watch?: Watch): 
     while (arrivals.next <= now) {
       const time = arrivals.next
       const decision = arrivals.take()
-      learner.observe(requests[requestOf[decision]!]!, chosen[decision]!, at[decision]!, time, world.worth)
+      const arm = chosen[decision]!
+      const value = world.values?.(decision, arm) ?? world.worth
+      learner.observe(requests[requestOf[decision]!]!, arm, at[decision]!, time, value)
     }
     const request = requests[requestOf[i]!]!
     const there = eligible[eligibleOf[i]!]!

@@ -58,6 +58,8 @@ export interface World {
   readonly slower?: ReadonlyArray<number> | undefined
   /** Value of a click to the learners. */
   readonly worth: number
+  /** Value of the click on a variant for a decision, instead of `worth`. */
+  readonly values?: ((decision: number, arm: number) => number) | undefined
 }
 
 /** A value that means that the attribute is not in the request. */

@@ -69,6 +69,8 @@ export interface OrganizationView {
   readonly quietHours: QuietHours | null
   /** Days on which may be sent; null: every day. */
   readonly allowedDays: AllowedDays | null
+  /** ISO 4217 code of the currency of its revenue; null: values count whatever their currency. */
+  readonly currency: string | null
 }
 
 /** Whether a variant may be selected for these attributes now. Throws `LimitReached` past the budget. */
@@ -176,7 +178,7 @@ export class TemplateCache extends Context.Service<TemplateCache, {
       const organizationOf = Effect.fnUntraced(function* (slug: OrgSlug) {
         const [row] = yield* sql<Omit<OrganizationView, "slug" | "localTime">>`
           SELECT o.time_zone, o.exploration_floor, o.holdout, o.delay_horizon_hours, o.quiet_hours, o.allowed_days,
-            o.suppression
+            o.suppression, o.currency
           FROM organizations o WHERE o.slug = ${slug}`
         const settings = JSON.stringify(row)
         const before = organizations.get(slug)

@@ -187,7 +187,7 @@ const decode = Schema.decodeUnknownResult(File)
  *     archived: false        # the default, as are the next three
  *     strict: false
  *     sticky_hours: 0
- *     objective: click       # click, open, conversion, or a mix such as {click: 1, conversion: 5, negative: -2}
+ *     objective: click       # click, open, conversion, or a mix such as {click: 1, conversion: 5, negative: -2}, or {revenue: 1, revenue_cap: 200}
  *     holdout: {share: 0.05, content: even}     # that of the organization when absent
  *     ignore_unsubscribes: false     # the default; true for transactional messages
  *     conversion_events: [trial_started]        # names of events that count as conversions, none when absent

@@ -36,7 +36,7 @@ const templateOf = (template: TemplateInput, inline: Inline): Plain => ({
   ...(template.objective === undefined ? {} : {
     objective: typeof template.objective === "string"
       ? template.objective
-      : inline(ordered(template.objective, ["click", "open", "conversion", "negative"])),
+      : inline(ordered(template.objective, ["click", "open", "conversion", "negative", "revenue", "revenue_cap"])),
   }),
   ...(template.holdout === undefined ? {} : {
     holdout: template.holdout === null ? null : inline(ordered(template.holdout, ["share", "content", "copy_id"])),

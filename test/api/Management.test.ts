@@ -105,6 +105,17 @@ describe("Management", () => {
     )
     const shown = (await call("GET", `${org}/templates/t`)).body
     assert.deepInclude(shown, { strict: true, objective: { conversion: 1 }, name: "T" })
+    const uncapped = await call("PATCH", `${org}/templates/t`, { objective: { revenue: 1 } })
+    assert.strictEqual(uncapped.status, 400)
+    assert.deepStrictEqual(uncapped.body.errors, [{
+      pointer: "/objective/revenue_cap",
+      detail: "is required with `revenue`: the most that one decision counts for",
+    }])
+    const revenue = { revenue: 1, revenue_cap: 200 }
+    assert.deepInclude((await call("PATCH", `${org}/templates/t`, { objective: revenue })).body, { objective: revenue })
+    assert.deepInclude((await call("PATCH", org, { currency: "EUR" })).body, { currency: "EUR" })
+    assert.strictEqual((await call("PATCH", org, { currency: "euro" })).status, 400)
+    assert.deepInclude((await call("PATCH", org, { currency: null })).body, { currency: null })
     assert.isAbove(shown.revision, made.body.revision)
     assert.strictEqual((await call("DELETE", `${org}/templates/t`)).status, 204)
     assert.strictEqual((await service.generate("content", key, { template_id: "t" })).status, 404)

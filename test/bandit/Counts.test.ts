@@ -117,7 +117,12 @@ describe("counts", () => {
 
   it("give the value of an outcome as the sum of squared weights over the sum of weights", () => {
     const counts = (values: ReadonlyArray<number>) =>
-      new Counts({ values, squares: values.map((value) => value ** 2), mostPerSend: Infinity })
+      new Counts({
+        values,
+        squares: values.map((value) => value ** 2),
+        mostPerSend: Infinity,
+        firstWorth: Math.max(...values),
+      })
     const none = counts([3, 0.5])
     assert.strictEqual(none.worth(), 3)
     none.add("a", "", now - hour, 100, 0, 4)
@@ -140,7 +145,7 @@ describe("counts", () => {
   })
 
   it("keep their worth through a roll-up and in any order, to the last bit", () => {
-    const valuation = { values: [0.02, 0.7], squares: [0.0004, 0.49], mostPerSend: 0.72 }
+    const valuation = { values: [0.02, 0.7], squares: [0.0004, 0.49], mostPerSend: 0.72, firstWorth: 0.7 }
     fc.assert(fc.property(log, (sends) => {
       const of = (all: ReadonlyArray<Send>) => {
         const counts = new Counts(valuation)

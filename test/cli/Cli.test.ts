@@ -97,6 +97,10 @@ for (const [place, layerOf] of places) {
             0.05,
           )
           assert.include((yield* run("org", "list")).output, "Europe/Berlin")
+          if (isWhole) {
+            assert.strictEqual((yield* json("org", "update", "acme", "--currency", "eur")).currency, "EUR")
+            assert.include(yield* fails("org", "update", "acme", "--currency", "euro"), "ISO 4217")
+          }
 
           const org = ["--org", "acme"]
           const key = yield* json("key", "create", "crm", "--scope", "generate", ...org)

@@ -11,6 +11,7 @@ describe("The form of an organization's settings", () => {
     holdout_content: "no_message",
     suppression: "true",
     soft_bounce_limit: "3",
+    currency: " eur ",
     tracking: "opens\nclicks",
     tracking_url: "https://links.shop.example",
     unsubscribe_page_language: "de",
@@ -36,6 +37,7 @@ describe("The form of an organization's settings", () => {
         holdout: { share: 0.1, content: "no_message" },
         suppression: true,
         soft_bounce_limit: 3,
+        currency: "EUR",
         tracking: { opens: true, clicks: true, url: "https://links.shop.example" },
         unsubscribe_page: {
           language: "de",
@@ -53,11 +55,12 @@ describe("The form of an organization's settings", () => {
     )
     const open = patchOf({
       ...sent,
+      currency: "",
       "quiet_hours-from": "",
       "quiet_hours-to": " ",
       allowed_days: "mon\ntue\nwed\nthu\nfri\nsat\nsun",
     })
-    assert.deepInclude(Result.getOrThrow(open), { quiet_hours: null, allowed_days: null } as never)
+    assert.deepInclude(Result.getOrThrow(open), { quiet_hours: null, allowed_days: null, currency: null } as never)
   })
 
   it("names every fault at the field it is in", () => {
@@ -73,6 +76,7 @@ describe("The form of an organization's settings", () => {
         holdout_share: "0.6",
         suppression: "true",
         soft_bounce_limit: "0",
+        currency: "euro",
         tracking_url: "links.shop.example",
         unsubscribe_page_language: "german!",
         unsubscribe_page_title: "Abmelden",
@@ -85,6 +89,7 @@ describe("The form of an organization's settings", () => {
       }),
       [
         "/allowed_days",
+        "/currency",
         "/delay_horizon_hours",
         "/exploration_floor",
         "/holdout_share",

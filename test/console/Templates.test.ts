@@ -15,6 +15,8 @@ describeShop("Templates in the console", (shop) => {
       conversion: "5",
       negative: "-2",
       open: "",
+      revenue: "0.1",
+      revenue_cap: "250",
       sticky_hours: "24",
       holdout: "even",
       holdout_share: "0.05",
@@ -27,7 +29,7 @@ describeShop("Templates in the console", (shop) => {
     assert.strictEqual(created.headers.get("location"), `${base}/cart?done=template-created`)
     const made = await shop.manage("GET", "/organizations/shop/templates/cart")
     assert.deepInclude(made, {
-      objective: { click: 1, conversion: 5, negative: -2 },
+      objective: { click: 1, conversion: 5, negative: -2, revenue: 0.1, revenue_cap: 250 },
       sticky_hours: 24,
       holdout: { share: 0.05, content: "even" },
       tracking: { opens: false, clicks: true },
@@ -154,13 +156,15 @@ describeShop("Templates in the console", (shop) => {
       name: "",
       objective: "mix",
       click: "x",
+      revenue: "1",
+      revenue_cap: "0",
       sticky_hours: "-1",
       holdout: "fixed",
       holdout_share: "half",
       link_domains: "https://shop.example",
     })
     assert.strictEqual(template.status, 400)
-    for (const id of ["id", "name", "click", "sticky_hours", "holdout_share", "link_domains"]) {
+    for (const id of ["id", "name", "click", "revenue_cap", "sticky_hours", "holdout_share", "link_domains"]) {
       assert.include(template.text, `id="${id}-error"`)
     }
 

@@ -33,6 +33,20 @@ describe("a template as its author writes it", () => {
     assert.deepStrictEqual(faults(TemplateInput, { name: "T", objective: { negative: -2 } }), ["/objective"])
   })
 
+  it("learns from revenue only with a cap above zero", () => {
+    const objective = (value: unknown) => faults(TemplateInput, { name: "T", objective: value })
+    assert.deepStrictEqual(objective({ revenue: 1, revenue_cap: 200 }), [])
+    assert.deepStrictEqual(objective({ click: 1, revenue: -0.5, revenue_cap: 0.5, negative: -2 }), [])
+    assert.deepStrictEqual(objective({ revenue: 1 }), ["/objective/revenue_cap"])
+    assert.deepStrictEqual(objective({ click: 1, revenue_cap: 200 }), ["/objective/revenue_cap"])
+    for (const cap of [0, -1, 2e9, "200", null]) {
+      assert.deepStrictEqual(objective({ revenue: 1, revenue_cap: cap }), ["/objective/revenue_cap"])
+    }
+    // The cap is no weight.
+    assert.deepStrictEqual(objective({ revenue: -1, revenue_cap: 200 }), ["/objective"])
+    assert.deepStrictEqual(objective({ revenue: 1001, revenue_cap: 200 }), ["/objective/revenue"])
+  })
+
   it("is refused with all faults at once", () => {
     assert.deepStrictEqual(
       faults(TemplateInput, { id: "", sticky_hours: -1, strict: "no", variants: [{ vars: {}, active: 1 }] }).sort(),

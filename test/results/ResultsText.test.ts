@@ -51,6 +51,32 @@ describe("the table of the variants", () => {
     assert.strictEqual(lines[2]!.length, lines[3]!.length)
   })
 
+  it("has the revenue of a goal with revenue, and says how much is in another currency", () => {
+    const objective = { revenue: 1, revenue_cap: 200 }
+    const results = resultsOf({
+      template: { ...input().template, objective },
+      rows: [
+        row("a", "", "learned", {
+          decisions: 10,
+          conversion: 2,
+          revenue: 45_500,
+          revenue_square: 40,
+          other_currency: 1,
+        }),
+        row("b", "", "learned", { decisions: 10 }),
+      ],
+    })
+    assert.deepStrictEqual(results.revenue, { value: 45.5, other_currency: 1 })
+    assert.strictEqual(results.variants[0]!.raw_rate, 4.55)
+    const [head, , first] = variantsTable(results.variants, objective).split("\n")
+    assert.match(head!, /conversions +revenue +raw rate/)
+    assert.match(first!, / 2 +45\.50 +4\.55/)
+    const text = resultsText(results, { segments: false })
+    assert.include(text, "Rates are revenue up to 200 per decision")
+    assert.include(text, "1 conversion is in another currency than the organization's and counts without value.")
+    assert.isNull(resultsOf().revenue)
+  })
+
   it("leaves out outcomes without counts, unless they are part of the goal", () => {
     const few = resultsOf({ rows: [row("a", "", "learned", { decisions: 10, open: 2 })] })
     const [head] = variantsTable(few.variants, "click").split("\n")

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { componentRun } from "../../src/simulation/ComponentHonesty.ts"
-import { coverage, type HonestyRun, honestyRun, type Setting } from "../../src/simulation/Honesty.ts"
+import { coverage, type HonestyRun, honestyRun, meanValue, type Setting } from "../../src/simulation/Honesty.ts"
 
 // `deno task bench honesty` with fewer and shorter runs.
 
@@ -19,6 +19,21 @@ describe("the figures in results", () => {
     assert.isAtLeast(coverage(runs.flatMap(({ rates }) => rates)), 0.9)
     assert.isAtMost(runs.filter(won).length, 2)
     assert.isTrue(runs.every(({ looks }) => looks.every(({ verdict }) => verdict !== "firm_winner")))
+  }, 60_000)
+
+  it("of revenue: intervals hold the rates of variants with log-normal values", () => {
+    const values = { median: 40, sigma: 1, cap: 300, sd: 0.25 }
+    const runs = runsOf(
+      { name: "revenue", variants: 3, decisionsPerDay: 500, days: 14, rate: 0.03, sd: 0.1, values },
+      15,
+    )
+    const rates = runs.flatMap(({ rates }) => rates)
+    assert.isAtLeast(coverage(rates), 0.9)
+    assert.isAtLeast(coverage(runs.flatMap(({ seriesRates }) => seriesRates)), 0.9)
+    // Capped values: the mean is below that of the log-normal law, and the rates are in units of currency.
+    assert.closeTo(meanValue(40, { sigma: 1, cap: 1e9 }), 40 * Math.exp(0.5), 1e-6)
+    assert.isBelow(meanValue(40, values), 40 * Math.exp(0.5))
+    assert.isTrue(rates.every(({ shown }) => shown > 0.5 && shown < 6))
   }, 60_000)
 
   it("of components: intervals hold their effects and the variants' rates", () => {

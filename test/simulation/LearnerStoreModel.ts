@@ -173,15 +173,16 @@ export class LearnerStoreModel {
   /** The store as a learner on a node sees it. */
   of(node: SimulatedNode): LearnerStore {
     return {
-      read: this.transaction(node, () => ({
-        revision: this.revision ?? 0,
-        version: this.model?.version ?? 0,
-        isFitted: this.fittedRevision === this.revision,
-        tallies: this.tallies.flatMap((times, row) => Array.from({ length: times }, () => tallyOf(row))),
-        delays: [],
-        halfLife: null,
-        model: null,
-      })),
+      read: () =>
+        this.transaction(node, () => ({
+          revision: this.revision ?? 0,
+          version: this.model?.version ?? 0,
+          isFitted: this.fittedRevision === this.revision,
+          tallies: this.tallies.flatMap((times, row) => Array.from({ length: times }, () => tallyOf(row))),
+          delays: [],
+          halfLife: null,
+          model: null,
+        })),
       attempt: (fold) =>
         Effect.flatMap(
           this.transaction(node, () => this.ledger.length > 0),

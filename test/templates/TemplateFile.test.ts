@@ -28,7 +28,7 @@ templates:
     archived: true
     strict: true
     sticky_hours: 12.5
-    objective: {click: 1, conversion: 5, negative: -2}
+    objective: {click: 1, conversion: 5, negative: -2, revenue: 0.1, revenue_cap: 200}
     holdout: {share: 0.05, content: fixed, copy_id: welcome-en-warm}
     ignore_unsubscribes: true
     tracking: {opens: false, clicks: true}
@@ -137,6 +137,10 @@ ${"      - {vars: {a: x}, targeting: *gold}\n".repeat(900)}`
     variants:
       v1: {vars: {}}
   - 5
+  - name: B
+    objective: {revenue: 1}
+  - name: C
+    objective: {revenue: 1, revenue_cap: 0}
 `
     const condition = "templates[0].variants[0].targeting"
     assert.deepStrictEqual(faults(text), [
@@ -171,6 +175,8 @@ ${"      - {vars: {a: x}, targeting: *gold}\n".repeat(900)}`
       "23:16 templates[1].objective: must give at least one outcome a weight above zero",
       "25:7 templates[1].variants: must be a list",
       "26:5 templates[2]: must be a mapping",
+      "28:16 templates[3].objective.revenue_cap: is required with `revenue`: the most that one decision counts for",
+      "30:42 templates[4].objective.revenue_cap: must be a value between 0.001 and 1000000000",
     ])
     assert.isUndefined(({} as Record<string, unknown>)["active"])
   })

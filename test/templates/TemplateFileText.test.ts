@@ -106,6 +106,7 @@ const anyTemplate = fc.record({
   objective: fc.oneof(
     fc.constantFrom("click", "open", "conversion"),
     fc.record({ click: fc.constant(1), negative: fc.integer({ min: -1000, max: 0 }) }, { requiredKeys: ["click"] }),
+    fc.record({ revenue: fc.constant(1), revenue_cap: fc.double({ min: 0.001, max: 1e9, noNaN: true }) }),
   ),
   holdout: fc.constantFrom(null, { share: 0.05, content: "even" }, { share: 0.5, content: "fixed", copy_id: "1e3" }),
   ignore_unsubscribes: fc.boolean(),
@@ -133,7 +134,7 @@ describe("TemplateFile.format", () => {
     strict: true
     ignore_unsubscribes: true
     sticky_hours: 12.5
-    objective: { click: 1, conversion: 5, negative: -2 }
+    objective: { click: 1, conversion: 5, negative: -2, revenue: 0.1, revenue_cap: 200 }
     holdout: { share: 0.05, content: fixed, copy_id: welcome-en-warm }
     tracking: { opens: false, clicks: true }
     list_unsubscribe: true

@@ -28,7 +28,7 @@ const CustomEvent = Schema.Struct({
   value: Schema.optionalKey(
     described(
       Schema.Union([Schema.String, Schema.Finite]),
-      "Value of the conversion, 0 to 1,000,000,000. Stored and shown with the event; objectives do not use it yet",
+      "Value of the conversion, 0 to 1,000,000,000. It counts for objectives with `revenue`",
     ),
   ),
   currency: text("ISO 4217 code of the value's currency, such as `EUR`"),

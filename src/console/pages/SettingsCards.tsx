@@ -29,6 +29,7 @@ export const labels = {
   holdout_share: "Share of people held out",
   holdout_content: "Holdout content",
   conversion_events: "Conversion events",
+  currency: "Currency of revenue",
   tracking: "Measured events",
   tracking_url: "Address of tracked links",
   unsubscribe_page_language: "Language",
@@ -116,6 +117,11 @@ export const ConversionFields = ({ field }: {
         rows={4}
         code
         hint="One name per line, such as trial_started. A * accepts every name in events with a tracking id, including misspelt ones."
+      />
+      <Field
+        {...field("currency")}
+        required={false}
+        hint="ISO 4217 code, such as EUR. Conversions in another currency count without value. Empty: values count whatever their currency."
       />
     </div>
   </Card>
@@ -272,6 +278,8 @@ export const About = ({ mayChange, org, visit }: {
           <dd>{holdoutWords(org.holdout)}</dd>
           <dt>{labels.conversion_events}</dt>
           <dd>{org.conversion_events.length === 0 ? "none" : org.conversion_events.join(", ")}</dd>
+          <dt>{labels.currency}</dt>
+          <dd>{org.currency ?? "any"}</dd>
           <dt>Tracking</dt>
           <dd>{trackingWords(org.tracking)}</dd>
           <dt>{labels.delay_horizon_hours}</dt>

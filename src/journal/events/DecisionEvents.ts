@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
+import type { RevenueRule } from "../../bandit/Revenue.ts"
 import { dayMillis } from "../../bandit/Window.ts"
 import { recordset } from "../../store/Recordset.ts"
 import type { DecisionRef } from "./DecisionRef.ts"
@@ -46,13 +47,15 @@ export const readEvents = Effect.fnUntraced(function* (
     most: eventsPerDecision + more(place),
     since: decidedAt - waitedDays * dayMillis,
   }))
-  interface Row extends Omit<StoredEvent, "occurredAt" | "link"> {
+  interface Row extends Omit<StoredEvent, "occurredAt" | "link" | "value" | "currency"> {
     readonly place: number
     readonly occurredAt: Date
     readonly link: string | null
+    readonly value: number | null
+    readonly currency: string | null
   }
   const rows = yield* sql<Row>`
-    SELECT r.place, e.source, e.event_key AS key, e.event, e.occurred_at, e.automated, e.link
+    SELECT r.place, e.source, e.event_key AS key, e.event, e.occurred_at, e.automated, e.link, e.value, e.currency
     FROM ${recordset(wanted, decisionColumns)}
     CROSS JOIN LATERAL (
       SELECT * FROM events e
@@ -61,13 +64,25 @@ export const readEvents = Effect.fnUntraced(function* (
       ORDER BY e.occurred_at, e.source, e.event_key LIMIT r.most
     ) e`
   const events: Array<Array<StoredEvent>> = decisions.map(() => [])
-  for (const { automated, event, key, link, occurredAt, place, source } of rows) {
+  for (const { automated, currency, event, key, link, occurredAt, place, source, value } of rows) {
     const at = occurredAt.getTime()
-    events[place]!.push({ source, key, event, automated, occurredAt: at, link: link ?? undefined })
+    events[place]!.push({
+      source,
+      key,
+      event,
+      automated,
+      occurredAt: at,
+      link: link ?? undefined,
+      ...(value === null ? {} : { value, ...(currency === null ? {} : { currency }) }),
+    })
   }
   return events
 })
 
-/** Counts that a decision's events, earliest first, add to the tallies. */
-export const contributionOf = ({ decidedAt }: DecisionRef, events: ReadonlyArray<StoredEvent>): Contribution =>
-  outcomesOf(decidedAt, events.length > eventsPerDecision ? events.slice(0, eventsPerDecision) : events)
+/** Counts that a decision's events, earliest first, add to the tallies; with revenue if its template has a rule for it. */
+export const contributionOf = (
+  { decidedAt }: DecisionRef,
+  events: ReadonlyArray<StoredEvent>,
+  rule?: RevenueRule,
+): Contribution =>
+  outcomesOf(decidedAt, events.length > eventsPerDecision ? events.slice(0, eventsPerDecision) : events, rule)

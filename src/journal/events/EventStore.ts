@@ -17,6 +17,7 @@ import type { DecisionRef } from "./DecisionRef.ts"
 import { suppressByEvents } from "./EventSuppressions.ts"
 import { findKnown } from "./KnownEvents.ts"
 import { type Contribution, difference } from "./Outcomes.ts"
+import { rulesFor } from "./RevenueRules.ts"
 
 // Storage of events and their path to the ledger. All functions require a transaction that holds the lock of the
 // events' organizations: see `lockEvents`.
@@ -269,8 +270,13 @@ export const countEvents = Effect.fnUntraced(function* (
     return { decision, before: events.filter(({ key, source }) => !keys.has(`${source}\0${key}`)), events }
   })
   const sum = new LedgerSum()
+  const rules = yield* rulesFor(
+    sql,
+    reported.flatMap(({ decision, events }) => events.some(({ value }) => value !== undefined) ? [decision] : []),
+  )
   for (const { before, decision, events } of reported) {
-    addChange(sum, decision, contributionOf(decision, before), contributionOf(decision, events))
+    const rule = rules.of(decision)
+    addChange(sum, decision, contributionOf(decision, before, rule), contributionOf(decision, events, rule))
   }
   yield* append(sql, sum)
   yield* applyProjections(sql, { decisions: reported, zones: [] })

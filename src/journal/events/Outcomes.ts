@@ -1,13 +1,15 @@
 import { delayClass } from "../../bandit/Maturity.ts"
+import { revenueOf, type RevenueRule, type Valued } from "../../bandit/Revenue.ts"
 import { measures, type TallyCounts } from "../../bandit/Tally.ts"
 import { hourMillis } from "../../bandit/Window.ts"
 import type { EventName } from "../../domain/Event.ts"
 import { type TimedOutcome, timedOutcomes } from "../Ledger.ts"
 
-/** One event that belongs to a decision. */
-export interface AttributedEvent {
-  /** Identity of an event: a repeated event has the same value. */
+/** One event that belongs to a decision. Only conversions have a value. */
+export interface AttributedEvent extends Valued {
+  /** Identity of an event within its source: a repeated event has the same value. */
   readonly key: string
+  readonly source?: string
   readonly event: EventName
   /** Unix milliseconds. */
   readonly occurredAt: number
@@ -19,7 +21,7 @@ export interface AttributedEvent {
 
 /** Counts that one decision and its events add to the tallies. */
 export interface Contribution {
-  /** Events of people, `negative` and `voided`; without the decision itself. */
+  /** Events of people, `negative`, `voided` and revenue; without the decision itself. */
   readonly learned: TallyCounts
   /** Events of machines: neither `negative` nor `voided`. */
   readonly automated: TallyCounts
@@ -63,6 +65,13 @@ const burstOf = (clicks: ReadonlyArray<AttributedEvent>): ReadonlySet<Attributed
   return burst
 }
 
+/** Events, each once. */
+const uniqueIn = (
+  events: ReadonlyArray<AttributedEvent>,
+): ReadonlyArray<AttributedEvent> => [
+  ...new Map(events.map((event) => [`${event.source ?? ""}\0${event.key}`, event])).values(),
+]
+
 /** The automated clicks of a decision, by their source's flag or by their speed after the first delivery. */
 export const machineClicks = (
   clicks: ReadonlyArray<AttributedEvent>,
@@ -83,17 +92,26 @@ export const machineClicks = (
  * A machine's are, beyond the events marked as such, clicks in the 10 seconds from the first delivery on, where a
  * delivery is known, and clicks on different links at most 2 seconds apart. A later event can therefore take back what
  * an earlier one added: apply the `difference`. Source: docs/model.md, "Data".
+ *
+ * Under a rule of revenue, all conversions of people in that time count with their values, up to the cap.
  */
-export const outcomesOf = (decidedAt: number, events: ReadonlyArray<AttributedEvent>): Contribution => {
+export const outcomesOf = (
+  decidedAt: number,
+  events: ReadonlyArray<AttributedEvent>,
+  rule?: RevenueRule,
+): Contribution => {
   const learned: { -readonly [measure in keyof TallyCounts]: TallyCounts[measure] } = {}
   const automated: { -readonly [measure in keyof TallyCounts]: TallyCounts[measure] } = {}
   const shortestHours: { [outcome in TimedOutcome]?: number } = {}
   const clicks: Array<AttributedEvent> = []
   let deliveredAt = Infinity
   let undelivered = false
+  const valued: Array<AttributedEvent> = []
 
-  const countHuman = ({ event, occurredAt }: AttributedEvent) => {
+  const countHuman = (one: AttributedEvent) => {
+    const { event, occurredAt, value } = one
     learned[event] = 1
+    if (value !== undefined) valued.push(one)
     if (!isTimed(event)) return
     const hours = Math.max(0, occurredAt - decidedAt) / hourMillis
     shortestHours[event] = Math.min(shortestHours[event] ?? hours, hours)
@@ -116,6 +134,7 @@ export const outcomesOf = (decidedAt: number, events: ReadonlyArray<AttributedEv
   if (learned.unsubscribe === 1 || learned.spam === 1) learned.negative = 1
   const engaged = learned.open === 1 || learned.click === 1 || learned.other === 1 || learned.conversion === 1
   if (undelivered && !engaged) learned.voided = 1
+  if (rule !== undefined && valued.length > 0) Object.assign(learned, revenueOf(rule, uniqueIn(valued)))
   const delays: { [outcome in TimedOutcome]?: number } = {}
   for (const outcome of timedOutcomes) {
     const hours = shortestHours[outcome]

@@ -27,6 +27,7 @@ const labels: Readonly<Record<string, string>> = {
   suppression: "Suppression list",
   soft_bounce_limit: "Soft bounces until suppressed",
   conversion_events: "Conversion events",
+  currency: "Currency of revenue",
   targeting: "Audience",
   seasons: "Schedule",
   time_zone: "Time zone",

@@ -5,7 +5,8 @@ import { Figure } from "../../charts/Figure.tsx"
 import { dayNames, HeatTable, ShadeKey, WeekMap } from "../../charts/HeatMap.tsx"
 import { axisTime, count, date, percent, rateFormat, signedCount, signedPercent } from "../../Format.ts"
 import { LineChart, ShareChart } from "../../charts/TimeChart.tsx"
-import { list, objectiveText, rateName, segmentText } from "./Words.ts"
+import { list, segmentText } from "./Words.ts"
+import { objectiveText, rateName, unitName } from "../../../results/ObjectiveText.ts"
 
 export interface Shown {
   readonly results: TimedTemplateResults
@@ -164,7 +165,7 @@ export const gainSentence = ({ objective, points }: Pick<TemplateSeries, "object
   if (gain === undefined || gain === null || gain.even <= 0) {
     return "There are not enough outcomes to estimate the lift."
   }
-  const what = typeof objective === "string" ? objectiveText(objective) : "points of value"
+  const what = unitName(objective)
   const [low, high] = gain.interval
   const range = `95\u00a0% interval ${signedCount(low)} to ${signedCount(high)}`
   const share = signedPercent(gain.gained / gain.even)

@@ -6,7 +6,8 @@ import { IntervalBar } from "../../charts/IntervalBar.tsx"
 import { count, percent, rateFormat } from "../../Format.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Table } from "../../components/Table.tsx"
-import { list, objectiveText, rateName } from "./Words.ts"
+import { list } from "./Words.ts"
+import { objectiveText, otherCurrencyText, rateName } from "../../../results/ObjectiveText.ts"
 
 const statuses: { readonly [status in VariantStatus]: string | undefined } = {
   active: undefined,
@@ -64,6 +65,7 @@ export const Variants = ({ results, series }: {
           "Current traffic",
           "Decisions",
           ...outcomes.map(([, heading]) => heading),
+          ...(results.revenue === null ? [] : ["Revenue"]),
           "Raw rate",
           "By machines",
         ]}
@@ -103,6 +105,7 @@ export const Variants = ({ results, series }: {
           number(one.status === "active" ? percent(one.share) : "–"),
           number(count(one.decisions)),
           ...outcomes.map(([name]) => number(count(one.outcomes[name]))),
+          ...(results.revenue === null ? [] : [number(one.revenue === null ? "–" : one.revenue.value.toFixed(2))]),
           number(one.raw_rate === null ? "–" : rate(one.raw_rate)),
           number(count(one.automated.open + one.automated.click + one.automated.other)),
         ])}
@@ -121,6 +124,7 @@ export const Variants = ({ results, series }: {
               count(results.forced.decisions)
             } decisions with a variant fixed by the request or a holdout are not in the table.`
             : ""}
+          {otherCurrencyText(results.revenue?.other_currency ?? 0).map((text) => ` ${text}`)}
         </p>
       </div>
     </>

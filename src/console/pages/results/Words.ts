@@ -1,19 +1,9 @@
 import { stoppingRule } from "../../../bandit/Verdict.ts"
-import type { Objective } from "../../../domain/Template.ts"
+import { rateName } from "../../../results/ObjectiveText.ts"
 import type { TemplateResults } from "../../../results/TemplateResults.ts"
 import { count, date, percent, signedPercent } from "../../Format.ts"
 
 // Texts about the results of a template.
-
-/** `clicks`, or the sum of a mix. */
-export const objectiveText = (objective: Objective): string =>
-  typeof objective === "string"
-    ? `${objective}s`
-    : Object.entries(objective).map(([outcome, weight]) => `${weight} × ${outcome}`).join(" + ")
-
-/** `click rate`, or the worth of a decision by a mix. */
-export const rateName = (objective: Objective): string =>
-  typeof objective === "string" ? `${objective} rate` : "value per decision"
 
 export const list = (parts: ReadonlyArray<string>): string =>
   parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`

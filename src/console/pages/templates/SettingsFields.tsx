@@ -14,6 +14,8 @@ export const settingsLabels = {
   open: "Weight of an open",
   conversion: "Weight of a conversion",
   negative: "Weight of a negative signal",
+  revenue: "Weight of revenue",
+  revenue_cap: "Most revenue of a decision",
   sticky_hours: "Keep the same variant, hours",
   holdout: "Holdout",
   holdout_share: "Share held out",
@@ -26,8 +28,15 @@ export const settingsLabels = {
   conversion_events: "Names of conversions",
 }
 
-const weights = ["click", "open", "conversion", "negative"] as const
-const weightNames = { click: "Click", open: "Open", conversion: "Conversion", negative: "Negative" }
+const weights = ["click", "open", "conversion", "negative", "revenue", "revenue_cap"] as const
+const weightNames = {
+  click: "Click",
+  open: "Open",
+  conversion: "Conversion",
+  negative: "Negative",
+  revenue: "Revenue",
+  revenue_cap: "Revenue cap",
+}
 
 /** An empty text is no number, though JavaScript takes it for 0. */
 const number = (text: string): unknown => text.trim() === "" || Number.isNaN(Number(text)) ? text : Number(text)
@@ -88,7 +97,7 @@ export const settingsInput = (fields: Fields) => ({
 /** Faults at the controls of the form: those of a weight at the weight, of a part of the holdout at that part. */
 export const settingsPointers = (faults: ReadonlyArray<Fault>): ReadonlyArray<Fault> =>
   faults.map(({ detail, pointer }) => ({
-    pointer: pointer.replace(/^\/objective\/(click|open|conversion|negative)$/, "/$1")
+    pointer: pointer.replace(/^\/objective\/(click|open|conversion|negative|revenue|revenue_cap)$/, "/$1")
       .replace(/^\/holdout\/(share|copy_id)$/, "/holdout_$1").replace("/holdout/content", "/holdout")
       .replace(/^\/conversion_events\/\d+$/, "/conversion_events"),
     detail: pointer.startsWith("/conversion_events/") ? `line ${Number(pointer.split("/")[2]) + 1} ${detail}` : detail,
@@ -133,7 +142,8 @@ const WeightFields = ({ faults, fields }: {
 }) => (
   <fieldset class="quarters weights">
     <legend class="small muted">
-      Weights of the mix; empty counts nothing, what costs (unsubscribes, complaints) is below zero
+      Weights of the mix; empty counts nothing, costs (unsubscribes, complaints) are below zero. Revenue is the value of
+      conversions, for each decision up to the revenue cap
     </legend>
     {weights.map((name) => (
       <Field

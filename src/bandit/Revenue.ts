@@ -1,0 +1,55 @@
+import type { TallyCounts } from "./Tally.ts"
+
+// The value of a decision's conversions, and how tallies hold it. Pure.
+
+/** How the conversions of a template's decisions count as revenue. */
+export interface RevenueRule {
+  /** The most that one decision counts for. Above 0. */
+  readonly cap: number
+  /** ISO 4217 code. Conversions in another currency count without value. Null: all currencies count alike. */
+  readonly currency: string | null
+}
+
+/** A conversion with what its source says it is worth. */
+export interface Valued {
+  readonly value?: number | undefined
+  readonly currency?: string | undefined
+}
+
+/** Tallies have revenue in this fraction of a unit of currency. */
+const revenueScale = 1000
+
+/** Tallies have the square of a decision's revenue in this fraction of the squared cap. */
+const squareScale = 1e9
+
+/** Counts of revenue of one decision with these conversions; undefined if there is nothing to count. */
+export const revenueOf = (
+  { cap, currency }: RevenueRule,
+  conversions: ReadonlyArray<Valued>,
+): Pick<TallyCounts, "revenue" | "revenue_square" | "other_currency"> | undefined => {
+  let sum = 0
+  let others = 0
+  for (const { currency: given = currency, value } of conversions) {
+    if (value === undefined) continue
+    if (currency !== null && given !== currency) others++
+    // In whole thousandths, so that the order of the conversions leaves no trace.
+    else sum += Math.round(value * revenueScale)
+  }
+  if (sum === 0 && others === 0) return undefined
+  const revenue = Math.min(sum, Math.round(cap * revenueScale))
+  // A square is at least 1: the model would take revenue without squares for certain.
+  const square = revenue === 0 ? 0 : Math.max(1, Math.round((revenue / revenueScale / cap) ** 2 * squareScale))
+  return {
+    ...(revenue === 0 ? {} : { revenue, revenue_square: square }),
+    ...(others === 0 ? {} : { other_currency: others }),
+  }
+}
+
+/** Revenue in units of currency, by its tally. */
+export const revenueIn = (tallied: number): number => tallied / revenueScale
+
+/** Units of currency in one unit of the tally of revenue. */
+export const revenueUnit = 1 / revenueScale
+
+/** Squared units of currency in one unit of the tally of squares, under this cap. */
+export const squareUnit = (cap: number): number => cap ** 2 / squareScale

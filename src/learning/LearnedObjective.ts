@@ -1,0 +1,24 @@
+import type { RevenueRule } from "../bandit/Revenue.ts"
+import { weightsOf } from "../domain/ObjectiveWeights.ts"
+import type { Objective } from "../domain/Template.ts"
+
+// The objective of a template as its learner compares and passes it on: one text, equal as long as counts keep their
+// meaning.
+
+/** Writes an objective with the currency of the organization, which counts only for revenue. */
+export const textOf = (objective: Objective, currency: string | null): string =>
+  JSON.stringify(weightsOf(objective).revenueCap > 0 ? { objective, currency } : objective)
+
+/** An objective, and how conversions count as revenue; no rule for an objective without revenue. */
+export interface LearnedObjective {
+  readonly objective: Objective
+  readonly rule: RevenueRule | undefined
+}
+
+/** Reads what `textOf` has written. */
+export const parse = (text: string): LearnedObjective => {
+  const parsed: Objective | { readonly objective: Objective; readonly currency: string | null } = JSON.parse(text)
+  if (typeof parsed === "string" || !("objective" in parsed)) return { objective: parsed, rule: undefined }
+  const { currency, objective } = parsed
+  return { objective, rule: { cap: weightsOf(objective).revenueCap, currency } }
+}

@@ -1,0 +1,39 @@
+import { weightsOf } from "../domain/ObjectiveWeights.ts"
+import type { Objective } from "../domain/Template.ts"
+
+// An objective in words, for results. Pure.
+
+/** Whether an objective is revenue alone, in units of currency. */
+const isRevenue = (objective: Objective): boolean => {
+  const { click, conversion, negative, open, revenue } = weightsOf(objective)
+  return revenue === 1 && click === 0 && conversion === 0 && negative === 0 && open === 0
+}
+
+/** `clicks`, `revenue up to 200`, or the sum of a mix. */
+export const objectiveText = (objective: Objective): string => {
+  if (typeof objective === "string") return `${objective}s`
+  const { revenue_cap: cap, ...weights } = objective
+  if (isRevenue(objective)) return `revenue up to ${cap}`
+  return Object.entries(weights)
+    .map(([outcome, weight]) => `${weight} × ${outcome}${outcome === "revenue" ? ` up to ${cap}` : ""}`)
+    .join(" + ")
+}
+
+/** `click rate`, `revenue per decision`, or the worth of a decision by a mix. */
+export const rateName = (objective: Objective): string =>
+  typeof objective === "string"
+    ? `${objective} rate`
+    : isRevenue(objective)
+    ? "revenue per decision"
+    : "value per decision"
+
+/** Unit of a gain: `clicks`, `units of revenue`, or `points of value`. */
+export const unitName = (objective: Objective): string =>
+  typeof objective === "string" ? `${objective}s` : isRevenue(objective) ? "units of revenue" : "points of value"
+
+/** Conversions that count without value, in a sentence; empty without any. */
+export const otherCurrencyText = (count: number): ReadonlyArray<string> =>
+  count === 0 ? [] : [
+    `${count} ${count === 1 ? "conversion is" : "conversions are"} in another currency than the organization's and ` +
+    `${count === 1 ? "counts" : "count"} without value.`,
+  ]
