@@ -65,7 +65,7 @@ const learn = (slug: string) => Effect.andThen(flush, settle(slug))
 const differences = (slug: string) =>
   Effect.flatMap(Rebuild, (rebuild) => Effect.map(rebuild.run(org(slug), { check: true }), (done) => done.differences))
 
-describe("Segments of a new template", () => {
+describe("Recorded contexts of a new template", () => {
   const environment = temporaryEnvironment
   const seededChance = Layer.effect(Random.Random, Random.withSeed(Random.Random, "segments"))
   const services = Layer.unwrap(Effect.map(environment, layerQuiet)).pipe(Layer.provide(seededChance))
