@@ -7,7 +7,7 @@ import { organization, print } from "./Root.ts"
 import { table } from "./Table.ts"
 
 const source = Flag.String("source").pipe(
-  Flag.withDescription("The source: events, mail, or the path segment of a platform. Default: all"),
+  Flag.withDescription("The source: events, mail, or the id or name of a platform. Default: all"),
   Flag.optional,
 )
 
@@ -31,13 +31,13 @@ const list = Command.make(
   Effect.fnUntraced(function* ({ all, limit, source }) {
     const client = yield* ManagementClient
     const org = yield* organization
-    const inboxes = yield* Effect.forEach(sourcesOf(source), (segment) =>
+    const inboxes = yield* Effect.forEach(sourcesOf(source), (sourceId) =>
       Effect.map(
         client.learning.listInbox({
-          params: { org, segment },
+          params: { org, segment: sourceId },
           query: { limit: String(limit), ...(all ? { all: "true" } : {}) },
         }),
-        ({ inbox }) => inbox.map((entry) => ({ source: segment, ...entry })),
+        ({ inbox }) => inbox.map((entry) => ({ source: sourceId, ...entry })),
       ))
     // Ids rise with the time of arrival across all sources.
     const inbox = inboxes.flat().sort((a, b) => b.id - a.id).slice(0, limit)
@@ -79,8 +79,8 @@ const replay = Command.make(
   Effect.fnUntraced(function* ({ ids, source }) {
     const client = yield* ManagementClient
     const org = yield* organization
-    const [first, ...others] = sourcesOf(source).map((segment) => (id: string) =>
-      client.learning.replayInbox({ params: { org, segment, id } })
+    const [first, ...others] = sourcesOf(source).map((sourceId) => (id: string) =>
+      client.learning.replayInbox({ params: { org, segment: sourceId, id } })
     )
     for (const id of ids) {
       // An id is that of one body, in whichever inbox it is.

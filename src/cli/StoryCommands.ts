@@ -1,6 +1,7 @@
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import type { Story } from "../api/stories/StoriesApi.ts"
+import { listOfSources } from "../domain/Source.ts"
 import { CommandFailed, ManagementClient } from "./Connection.ts"
 import { organization, print } from "./Root.ts"
 import { table } from "./Table.ts"
@@ -105,13 +106,13 @@ export const eventStory = Command.make(
 export const webhookEvents = Command.make(
   "events",
   {
-    segment: Argument.String("segment"),
+    sourceId: Argument.String("source").pipe(Argument.withDescription(`One of ${listOfSources}`)),
     limit: Flag.Int("limit").pipe(Flag.withDescription("1 to 200"), Flag.withDefault(50)),
   },
-  Effect.fnUntraced(function* ({ limit, segment }) {
+  Effect.fnUntraced(function* ({ limit, sourceId }) {
     const client = yield* ManagementClient
     const { events } = yield* client.stories.recentEvents({
-      params: { org: yield* organization, segment },
+      params: { org: yield* organization, segment: sourceId },
       query: { limit: String(limit) },
     })
     yield* print(

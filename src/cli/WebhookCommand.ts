@@ -9,7 +9,7 @@ import { organization, print } from "./Root.ts"
 import { webhookEvents } from "./StoryCommands.ts"
 import { table } from "./Table.ts"
 
-const segment = Argument.String("segment").pipe(
+const sourceId = Argument.String("source").pipe(
   Argument.withDescription(
     `One of ${listOfSources}`,
   ),
@@ -51,7 +51,7 @@ const change = Effect.fnUntraced(function* (name: string, input: unknown) {
 const set = Command.make(
   "set",
   {
-    segment,
+    sourceId,
     secretStdin: Flag.Boolean("secret-stdin").pipe(
       Flag.withDescription(
         "Read the signing secret of the platform from standard input. The previous secret stays valid for " +
@@ -68,7 +68,7 @@ const set = Command.make(
       Flag.optional,
     ),
   },
-  Effect.fnUntraced(function* ({ mapping, secretStdin, segment, settings }) {
+  Effect.fnUntraced(function* ({ mapping, secretStdin, settings, sourceId }) {
     const secret = secretStdin ? (yield* readText("-")).trim() : undefined
     const options = Option.isSome(settings) ? yield* readJson("--settings", settings.value) : undefined
     const mapped = Option.isSome(mapping) ? yield* readJson("--mapping", yield* readText(mapping.value)) : undefined
@@ -76,7 +76,7 @@ const set = Command.make(
       ...(options === undefined ? {} : options as Record<string, unknown>),
       ...(mapped === undefined ? {} : { mapping: mapped }),
     }
-    const source = yield* change(segment, {
+    const source = yield* change(sourceId, {
       enabled: true,
       ...(secret === undefined ? {} : { secret }),
       ...(options === undefined && mapped === undefined ? {} : { settings: given }),
@@ -90,9 +90,9 @@ const set = Command.make(
 
 const disable = Command.make(
   "disable",
-  { segment },
-  Effect.fnUntraced(function* ({ segment }) {
-    const source = yield* change(segment, { enabled: false })
+  { sourceId },
+  Effect.fnUntraced(function* ({ sourceId }) {
+    const source = yield* change(sourceId, { enabled: false })
     yield* print(
       source,
       `Webhooks of ${source.segment} are refused now. Enable them again with \`parlance webhook set\`.`,
@@ -102,11 +102,14 @@ const disable = Command.make(
 
 const remove = Command.make(
   "remove",
-  { segment },
-  Effect.fnUntraced(function* ({ segment }) {
+  { sourceId },
+  Effect.fnUntraced(function* ({ sourceId }) {
     const client = yield* ManagementClient
-    yield* client.sources.deleteSource({ params: { org: yield* organization, segment } })
-    yield* print({ segment, removed: true }, `Removed ${segment} and its secrets. Its received bodies are kept`)
+    yield* client.sources.deleteSource({ params: { org: yield* organization, segment: sourceId } })
+    yield* print(
+      { segment: sourceId, removed: true },
+      `Removed ${sourceId} and its secrets. Its received bodies are kept`,
+    )
   }),
 ).pipe(Command.withDescription("Remove a source and its secrets"))
 

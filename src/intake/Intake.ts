@@ -77,8 +77,8 @@ const makeTakeIn = ({ batches, clock, derive, erasures, learning, profiles, read
   }
 
   const readableOf = ({ body, headers, id, orgSlug, receivedAt, source }: IntakeBatches.Body): Readable => {
-    const segment = sourceIdOf(source)
-    const reading = segment && webhooks.reading(orgSlug, segment)
+    const sourceId = sourceIdOf(source)
+    const reading = sourceId && webhooks.reading(orgSlug, sourceId)
     return { id, source, headers, body, receivedAt: receivedAt.getTime(), reading }
   }
 

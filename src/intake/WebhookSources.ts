@@ -37,7 +37,7 @@ export type SourceInput = typeof SourceInput.Type
 
 /** A source as it is set up, without its secrets. */
 export interface SourceSetup {
-  readonly segment: SourceId
+  readonly sourceId: SourceId
   readonly enabled: boolean
   readonly settings: SourceSettings
   /** Secrets that are accepted now, and until when the older one is. */
@@ -103,7 +103,7 @@ const fieldsOf = (row: Pick<Row, "enabled" | "secrets">, settings: Fields, secre
   ...(row.secrets.length === 0 ? {} : { "/secret": secret }),
 })
 
-const purposeOf = (org: string, segment: string) => `webhook ${org}/${segment}`
+const purposeOf = (org: string, sourceId: string) => `webhook ${org}/${sourceId}`
 
 /** Opens and replaces the secrets of sources. */
 const makeSecrets = (box: SecretBox["Service"]) => {
@@ -156,23 +156,23 @@ export class WebhookSources extends Context.Service<WebhookSources, {
    */
   readonly put: (
     org: OrgSlug,
-    segment: SourceId,
+    sourceId: SourceId,
     input: SourceInput,
   ) => Effect.Effect<SourceSetup, InvalidInput | NoSecretKey | SecretFileFaulty>
   readonly list: (org: OrgSlug) => Effect.Effect<ReadonlyArray<SourceSetup>>
   /** Removes a source. Fails with `SourceNotFound` when the organization has no such source. */
-  readonly remove: (org: OrgSlug, segment: SourceId) => Effect.Effect<void, SourceNotFound>
+  readonly remove: (org: OrgSlug, sourceId: SourceId) => Effect.Effect<void, SourceNotFound>
   /** Whether a request is from the source; undefined where that has not been set up, or is switched off. */
   readonly verify: (
     org: string,
-    segment: SourceId,
+    sourceId: SourceId,
     headers: Readonly<Record<string, string>>,
     body: Uint8Array,
   ) => Verdict | undefined
   /** Whether `verify` looks at the body; undefined where the source has not been set up, or is switched off. */
-  readonly readsBody: (org: string, segment: SourceId) => boolean | undefined
+  readonly readsBody: (org: string, sourceId: SourceId) => boolean | undefined
   /** How bodies of a source are read for an organization, or its sandbox; undefined for the default. */
-  readonly reading: (org: string, segment: SourceId) => KeyedReading | undefined
+  readonly reading: (org: string, sourceId: SourceId) => KeyedReading | undefined
 }>()("parlance/events/WebhookSources") {
   static readonly layer = Layer.effect(
     WebhookSources,
@@ -219,7 +219,7 @@ export class WebhookSources extends Context.Service<WebhookSources, {
       }))
 
       const fromRow = (row: Row): SourceSetup => ({
-        segment: row.source,
+        sourceId: row.source,
         enabled: row.enabled,
         settings: row.settings,
         secrets: row.secrets
@@ -229,35 +229,35 @@ export class WebhookSources extends Context.Service<WebhookSources, {
       })
 
       /** Every fault of the source that this input would create. */
-      const faultsOf = (segment: SourceId, before: Row | undefined, input: SourceInput): ReadonlyArray<Fault> => {
+      const faultsOf = (sourceId: SourceId, before: Row | undefined, input: SourceInput): ReadonlyArray<Fault> => {
         const settings = input.settings ?? before?.settings ?? {}
-        const { faults } = readingOf(segment, settings)
+        const { faults } = readingOf(sourceId, settings)
         // Settings stored by an earlier release do not block a change of other settings.
-        const unknown = input.settings === undefined ? [] : unknownFaults(segment, input.settings)
+        const unknown = input.settings === undefined ? [] : unknownFaults(sourceId, input.settings)
         // `events` may be set up for its mapping alone: its other way in is an API key.
-        const needsSecret = before === undefined && segment !== "events"
+        const needsSecret = before === undefined && sourceId !== "events"
         const secrets = input.secret === undefined ? needsSecret ? [] : undefined : [input.secret]
-        return [...unknown, ...faults, ...optionFaults(segment, settings, secrets)]
+        return [...unknown, ...faults, ...optionFaults(sourceId, settings, secrets)]
       }
 
-      const put = Effect.fn("WebhookSources.put")(function* (org: OrgSlug, segment: SourceId, input: SourceInput) {
+      const put = Effect.fn("WebhookSources.put")(function* (org: OrgSlug, sourceId: SourceId, input: SourceInput) {
         const now = new Date(clock.currentTimeMillisUnsafe())
         const row = yield* sql.withTransaction(Effect.gen(function* () {
           // Two who change it at once take turns.
           yield* lockOrganization(sql, org)
           const [before] = yield* sql<Row>`
             SELECT w.source, w.enabled, w.secrets, w.settings, w.updated_at FROM webhook_sources w
-            WHERE w.org_slug = ${org} AND w.source = ${segment}`
-          const faults = faultsOf(segment, before, input)
+            WHERE w.org_slug = ${org} AND w.source = ${sourceId}`
+          const faults = faultsOf(sourceId, before, input)
           if (faults.length > 0) return yield* new InvalidInput({ faults })
           const kept = before?.secrets ?? []
           const secrets = input.secret === undefined
             ? kept
-            : yield* rotated(purposeOf(org, segment), kept, input.secret, now.getTime())
+            : yield* rotated(purposeOf(org, sourceId), kept, input.secret, now.getTime())
           const settings = JSON.stringify(input.settings ?? before?.settings ?? {})
           const [after] = yield* sql<Row>`
             INSERT INTO webhook_sources AS w (org_slug, source, enabled, secrets, settings, created_at, updated_at)
-            VALUES (${org}, ${segment}, ${input.enabled ?? before?.enabled ?? true},
+            VALUES (${org}, ${sourceId}, ${input.enabled ?? before?.enabled ?? true},
               ${JSON.stringify(secrets)}::text::json, ${settings}::text::json, ${now}, ${now})
             ON CONFLICT (org_slug, source) DO UPDATE SET enabled = EXCLUDED.enabled, secrets = EXCLUDED.secrets,
               settings = EXCLUDED.settings, updated_at = EXCLUDED.updated_at
@@ -266,7 +266,7 @@ export class WebhookSources extends Context.Service<WebhookSources, {
           const secret = secrets === kept || kept.length === 0 ? secretIs.set : secretIs.replaced
           yield* tell(
             "source",
-            segment,
+            sourceId,
             before === undefined ? undefined : fieldsOf(before, was, secretIs.set),
             fieldsOf(after!, is, secret),
           )
@@ -281,24 +281,24 @@ export class WebhookSources extends Context.Service<WebhookSources, {
         Effect.map(Effect.orDie(rows(org)), (all) => all.map(fromRow))
       )
 
-      const remove = Effect.fn("WebhookSources.remove")(function* (org: OrgSlug, segment: SourceId) {
+      const remove = Effect.fn("WebhookSources.remove")(function* (org: OrgSlug, sourceId: SourceId) {
         const gone = yield* sql.withTransaction(Effect.gen(function* () {
           const deleted = yield* sql<Row>`
-            DELETE FROM webhook_sources w WHERE w.org_slug = ${org} AND w.source = ${segment}
+            DELETE FROM webhook_sources w WHERE w.org_slug = ${org} AND w.source = ${sourceId}
             RETURNING w.source, w.enabled, w.secrets, w.settings, w.updated_at`
           yield* changes.bump(org)
           return deleted
         })).pipe(Effect.orDie)
         for (const row of gone) {
           const [was] = comparedSettings(row.settings, {})
-          yield* tell("source", segment, fieldsOf(row, was, secretIs.set), undefined)
+          yield* tell("source", sourceId, fieldsOf(row, was, secretIs.set), undefined)
         }
-        if (gone.length === 0) return yield* new SourceNotFound({ id: segment })
+        if (gone.length === 0) return yield* new SourceNotFound({ id: sourceId })
         yield* changes.refresh
       })
 
-      const enabled = (org: string, segment: SourceId): Ready | undefined => {
-        const source = ready.get(org)?.get(segment)
+      const enabled = (org: string, sourceId: SourceId): Ready | undefined => {
+        const source = ready.get(org)?.get(sourceId)
         return source?.enabled === true ? source : undefined
       }
 
@@ -306,18 +306,18 @@ export class WebhookSources extends Context.Service<WebhookSources, {
         put,
         list,
         remove,
-        readsBody: (org, segment) => {
-          const source = enabled(org, segment)
-          return source && readsBody(platforms[segment], source.settings)
+        readsBody: (org, sourceId) => {
+          const source = enabled(org, sourceId)
+          return source && readsBody(platforms[sourceId], source.settings)
         },
-        verify: (org, segment, headers, body) => {
-          const source = enabled(org, segment)
+        verify: (org, sourceId, headers, body) => {
+          const source = enabled(org, sourceId)
           if (source === undefined) return undefined
           const now = clock.currentTimeMillisUnsafe()
           const secrets = source.secrets.filter(({ until }) => until > now).map(({ secret }) => secret)
-          return verify(platforms[segment], { ...source.settings, secrets }, headers, body, now)
+          return verify(platforms[sourceId], { ...source.settings, secrets }, headers, body, now)
         },
-        reading: (org, segment) => readings.get(liveOf(org))?.get(segment),
+        reading: (org, sourceId) => readings.get(liveOf(org))?.get(sourceId),
       })
     }),
   )

@@ -44,8 +44,8 @@ export const existing = (
 
 /** The source a management path names, by its neutral name or the platform's. */
 export const sourceOf = (name: string): Effect.Effect<SourceId, Errors.SourceNotFound> => {
-  const segment = sourceIdOf(name)
-  return segment === undefined ? new Errors.SourceNotFound({ id: name.slice(0, 100) }) : Effect.succeed(segment)
+  const sourceId = sourceIdOf(name)
+  return sourceId === undefined ? new Errors.SourceNotFound({ id: name.slice(0, 100) }) : Effect.succeed(sourceId)
 }
 
 /** The inbox named in a management path: of a webhook source, or of mail. */

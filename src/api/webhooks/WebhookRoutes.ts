@@ -37,11 +37,11 @@ const isKept = (name: string) =>
 /** Characters of a header's value that are kept at most. */
 const keptCharacters = 1000
 
-const headersOf = (request: HttpServerRequest.HttpServerRequest, segment: SourceId): Record<string, string> =>
+const headersOf = (request: HttpServerRequest.HttpServerRequest, sourceId: SourceId): Record<string, string> =>
   Object.fromEntries(
     Object.entries(request.headers).flatMap(([name, value]) =>
       // A platform may send its token in a header of any name.
-      typeof value === "string" && (segment === "events" ? isKept(name) : platformHeaders.has(name))
+      typeof value === "string" && (sourceId === "events" ? isKept(name) : platformHeaders.has(name))
         ? [[name, value.slice(0, keptCharacters)]]
         : []
     ).slice(0, 50),
@@ -142,11 +142,11 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const refusal = (
     request: HttpServerRequest.HttpServerRequest,
     org: string,
-    segment: SourceId,
+    sourceId: SourceId,
     verdict: Exclude<Verdict, { readonly ok: true }> | undefined,
     otherwise: string,
   ): Unauthorized => {
-    refusals.count(request, "bad_signature", { org, subject: segment })
+    refusals.count(request, "bad_signature", { org, subject: sourceId })
     return new Unauthorized({ detail: verdict?.reason ?? otherwise })
   }
 
@@ -215,22 +215,22 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const receive = Effect.fnUntraced(function* (
     request: HttpServerRequest.HttpServerRequest,
     org: string,
-    segment: Exclude<SourceId, "events">,
+    sourceId: Exclude<SourceId, "events">,
   ) {
     const headers = request.headers as Record<string, string>
-    const readsBody = sources.readsBody(org, segment)
+    const readsBody = sources.readsBody(org, sourceId)
     if (readsBody !== true) {
-      const verdict = sources.verify(org, segment, headers, noBytes)
+      const verdict = sources.verify(org, sourceId, headers, noBytes)
       // Before the body, which then need not be read.
-      if (verdict?.ok !== true) return yield* refusal(request, org, segment, verdict, notSetUp)
+      if (verdict?.ok !== true) return yield* refusal(request, org, sourceId, verdict, notSetUp)
       yield* quota.check(org)
     }
     const bytes = yield* Body.raw(request, Body.maxWebhookBytes)
-    if (segment === "provider_e" && handshakeOf(headers, bytes) !== undefined) {
+    if (sourceId === "provider_e" && handshakeOf(headers, bytes) !== undefined) {
       const now = clock.currentTimeMillisUnsafe()
       const last = shaken.get(org)
       if (last !== undefined && now - last.at < handshakeEvery) return yield* last.answer
-      const answer = yield* store(request, org, segment, bytes, { status: "ok", received: 0 }).pipe(
+      const answer = yield* store(request, org, sourceId, bytes, { status: "ok", received: 0 }).pipe(
         Effect.tap((stored) => Effect.sync(() => shaken.set(org, { at: now, answer: Effect.succeed(stored) }))),
         Effect.onError(() => Effect.sync(() => shaken.delete(org))),
         Effect.cached,
@@ -240,13 +240,13 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       return yield* answer
     }
     if (readsBody === true) {
-      const verdict = sources.verify(org, segment, headers, bytes)
-      if (verdict?.ok !== true) return yield* refusal(request, org, segment, verdict, notSetUp)
+      const verdict = sources.verify(org, sourceId, headers, bytes)
+      if (verdict?.ok !== true) return yield* refusal(request, org, sourceId, verdict, notSetUp)
     }
     const counted = bytes.length === 0 ? { items: 0 } : yield* countItems(bytes)
     // A body that is not JSON counts as one faulty item.
     const received = "reason" in counted ? 1 : counted.items
-    return yield* store(request, org, segment, bytes, { status: "ok", received })
+    return yield* store(request, org, sourceId, bytes, { status: "ok", received })
   })
 
   yield* router.add(
@@ -255,15 +255,15 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     Effect.gen(function* () {
       const request = yield* HttpServerRequest.HttpServerRequest
       const { org = "", segment: name = "" } = yield* HttpRouter.params
-      const segment = sourceIdOf(name)
-      if (segment === undefined) {
+      const sourceId = sourceIdOf(name)
+      if (sourceId === undefined) {
         return yield* new PathNotFound({
           detail: `There is no webhook ${JSON.stringify(name.slice(0, 50))}. There are ${listOfSources}`,
         })
       }
-      return yield* segment === "events"
+      return yield* sourceId === "events"
         ? receiveEvents(request, lookedUp(org))
-        : receive(request, lookedUp(org), segment)
+        : receive(request, lookedUp(org), sourceId)
     }).pipe(Effect.catchTag("QuotaReached", overQuota)),
   )
 

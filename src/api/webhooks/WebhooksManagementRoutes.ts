@@ -22,15 +22,15 @@ const decodeErasure = decoder(ErasureBody)
 
 const toWire = (
   org: string,
-  segment: SourceId,
+  sourceId: SourceId,
   setup: SourceSetup | undefined,
   activity: SourceActivity | undefined,
 ): WebhookSource => ({
-  segment,
-  platform: platforms[segment],
-  path: `/api/webhook/${segment}/${org}`,
+  segment: sourceId,
+  platform: platforms[sourceId],
+  path: `/api/webhook/${sourceId}/${org}`,
   set_up: setup !== undefined,
-  enabled: setup?.enabled ?? segment === "events",
+  enabled: setup?.enabled ?? sourceId === "events",
   settings: setup?.settings ?? {},
   secrets: (setup?.secrets ?? []).map(({ acceptedUntil }) => ({
     accepted_until: acceptedUntil?.toISOString() ?? null,
@@ -82,22 +82,22 @@ export const layer = HttpApiBuilder.group(
       .handle("listSources", ({ params }) =>
         Effect.gen(function* () {
           const org = yield* existing(organizations, params)
-          const setups = new Map((yield* sources.list(org)).map((setup) => [setup.segment, setup]))
+          const setups = new Map((yield* sources.list(org)).map((setup) => [setup.sourceId, setup]))
           const activities = new Map((yield* history.activity(org)).map((one) => [one.source, one]))
           const shown = (Object.keys(platforms) as ReadonlyArray<SourceId>)
-            .filter((segment) => segment === "events" || setups.has(segment) || activities.has(segment))
+            .filter((sourceId) => sourceId === "events" || setups.has(sourceId) || activities.has(sourceId))
           return {
-            webhooks: shown.map((segment) => toWire(org, segment, setups.get(segment), activities.get(segment))),
+            webhooks: shown.map((sourceId) => toWire(org, sourceId, setups.get(sourceId), activities.get(sourceId))),
           }
         }).pipe(toProblems))
       .handleRaw("putSource", ({ params, request }) =>
         Effect.gen(function* () {
           const input = yield* body(request, decodeSource)
           const org = yield* existing(organizations, params)
-          const segment = yield* sourceOf(params.segment)
-          const setup = yield* sources.put(org, segment, input)
-          const activity = (yield* history.activity(org)).find(({ source }) => source === segment)
-          return toWire(org, segment, setup, activity)
+          const sourceId = yield* sourceOf(params.segment)
+          const setup = yield* sources.put(org, sourceId, input)
+          const activity = (yield* history.activity(org)).find(({ source }) => source === sourceId)
+          return toWire(org, sourceId, setup, activity)
         }).pipe(toProblems))
       .handle("deleteSource", ({ params }) =>
         Effect.gen(function* () {

@@ -100,7 +100,7 @@ const show = Effect.fnUntraced(
   function* (services: Services, visit: Visit, sent?: Fields, faults: ReadonlyArray<Fault> = [], run?: DryRun) {
     const { org, session } = visit
     const at = `/console/o/${org.slug}/sources/events`
-    const setup = (yield* services.sources.list(org.slug)).find(({ segment }) => segment === "events")
+    const setup = (yield* services.sources.list(org.slug)).find(({ sourceId }) => sourceId === "events")
     const values = sent ?? {
       mapping: jsonOf(setup?.settings["mapping"] ?? exampleMapping),
       body: setup?.settings["mapping"] === undefined ? jsonOf(exampleBody) : "",

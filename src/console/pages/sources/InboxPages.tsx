@@ -139,20 +139,20 @@ interface Services {
 
 const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   const { org, query } = visit
-  const segment = yield* inboxOf(visit)
-  const at = `${sourcesPath(visit)}/${segment}/inbox`
+  const sourceId = yield* inboxOf(visit)
+  const at = `${sourcesPath(visit)}/${sourceId}/inbox`
   const all = query.get("all") === "true"
   const given = Number(query.get("before") ?? "")
   const before = Number.isSafeInteger(given) && given > 0 ? given : undefined
-  const found = yield* services.inbox.list(org.slug, segment, { before, limit: pageSize + 1, all })
+  const found = yield* services.inbox.list(org.slug, sourceId, { before, limit: pageSize + 1, all })
   const entries = found.slice(0, pageSize)
   const here = `${at}?all=${all}`
-  const { title } = segment === mailSource ? { title: mailTitle } : sourceForms[segment]
+  const { title } = sourceId === mailSource ? { title: mailTitle } : sourceForms[sourceId]
   const back = isSandbox(org.slug)
     ? { href: `/console/o/${org.slug}/sandbox`, label: "Sandbox" }
-    : segment === mailSource
+    : sourceId === mailSource
     ? { href: sourcesPath(visit), label: "Webhook sources" }
-    : { href: `${sourcesPath(visit)}/${segment}`, label: title }
+    : { href: `${sourcesPath(visit)}/${sourceId}`, label: title }
   return {
     title: `Inbox: ${title}`,
     body: (
@@ -160,7 +160,7 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
         <PageHead
           title={`Inbox: ${title}`}
           back={back}
-          lead={segment === mailSource
+          lead={sourceId === mailSource
             ? "Bounces and complaints that mail servers and mailbox providers report about messages sent by SMTP. The first 256 KiB of each mail are kept."
             : "Payloads as they were received. After you fix a mapping or a setting, replay them: events that were counted before are not counted twice."}
           actions={all
@@ -189,10 +189,10 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
 })
 
 const replayAction = Effect.fnUntraced(function* (services: Services, visit: Visit) {
-  const segment = yield* inboxOf(visit)
+  const sourceId = yield* inboxOf(visit)
   const id = visit.params["id"] ?? ""
-  yield* services.inbox.replay(visit.org.slug, segment, /^\d{1,15}$/.test(id) ? Number(id) : 0)
-  return { to: `${sourcesPath(visit)}/${segment}/inbox?all=true`, done: "body-replayed" }
+  yield* services.inbox.replay(visit.org.slug, sourceId, /^\d{1,15}$/.test(id) ? Number(id) : 0)
+  return { to: `${sourcesPath(visit)}/${sourceId}/inbox?all=true`, done: "body-replayed" }
 })
 
 /** Payloads that could not be read, with the reason; each body can be looked at again. */

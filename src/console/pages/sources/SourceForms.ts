@@ -50,13 +50,13 @@ export const sourceWords: { readonly [source in SourceId]: Readonly<Record<strin
 }
 
 const formOf = (
-  segment: SourceId,
+  sourceId: SourceId,
   form: Omit<SourceForm, "settings" | "conversions" | "mapping"> & Partial<Pick<SourceForm, "conversions" | "mapping">>,
 ): SourceForm => {
-  const { secrets: _, ...members } = settingsOf[platforms[segment]].fields as Readonly<
+  const { secrets: _, ...members } = settingsOf[platforms[sourceId]].fields as Readonly<
     Record<string, Schema.Constraint>
   >
-  return { conversions: false, mapping: false, ...form, settings: fieldsOf(members, sourceWords[segment], "settings") }
+  return { conversions: false, mapping: false, ...form, settings: fieldsOf(members, sourceWords[sourceId], "settings") }
 }
 
 /** The sources that events can come from, in the order in which they are shown. */

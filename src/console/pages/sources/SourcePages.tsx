@@ -25,7 +25,7 @@ import { mailTitle } from "./InboxPages.tsx"
 import { RecentEvents } from "./RecentEvents.tsx"
 import { conversionsWords, mappingWords, sourceForms } from "./SourceForms.ts"
 import { sourceOf, sourcesPath } from "./SourcePath.ts"
-import { segments, SourceBadge, type SourceState, SourceStats, SourceUrl } from "./SourceViews.tsx"
+import { SourceBadge, sourceIds, type SourceState, SourceStats, SourceUrl } from "./SourceViews.tsx"
 
 const shownEvents = 25
 
@@ -33,9 +33,9 @@ const linesOf = (text: string): ReadonlyArray<string> =>
   text.split("\n").map((line) => line.trim()).filter((line) => line !== "")
 
 /** The input in the form of a source. Fails with `InvalidInput` when the mapping is not JSON. */
-const inputOf = (segment: SourceId, sent: Fields): Effect.Effect<SourceInput, InvalidInput> =>
+const inputOf = (sourceId: SourceId, sent: Fields): Effect.Effect<SourceInput, InvalidInput> =>
   Effect.gen(function* () {
-    const form = sourceForms[segment]
+    const form = sourceForms[sourceId]
     const settings: Record<string, unknown> = { ...settingsFrom(form.settings, sent) }
     const conversions = linesOf(sent["conversions"] ?? "")
     if (conversions.length > 0) settings["conversions"] = conversions
@@ -56,16 +56,16 @@ const inputOf = (segment: SourceId, sent: Fields): Effect.Effect<SourceInput, In
     return { settings, enabled: true, ...(secret === "" ? {} : { secret }) }
   })
 
-const labels = (segment: SourceId) => ({
-  secret: sourceForms[segment].secret.label,
+const labels = (sourceId: SourceId) => ({
+  secret: sourceForms[sourceId].secret.label,
   conversions: conversionsWords.label,
   mapping: mappingWords.label,
-  ...labelsOf(sourceForms[segment].settings),
+  ...labelsOf(sourceForms[sourceId].settings),
 })
 
 /** Faults at the fields of the form. */
-const placed = (segment: SourceId, faults: ReadonlyArray<Fault>): ReadonlyArray<Fault> =>
-  faultsIn(sourceForms[segment].settings, faults, "settings").map((fault) => {
+const placed = (sourceId: SourceId, faults: ReadonlyArray<Fault>): ReadonlyArray<Fault> =>
+  faultsIn(sourceForms[sourceId].settings, faults, "settings").map((fault) => {
     const [, own, ...inside] = /^\/settings\/(conversions|mapping)(.*)$/.exec(fault.pointer) ?? []
     return own === undefined
       ? fault
@@ -80,21 +80,21 @@ interface Services {
   readonly timelines: Timelines["Service"]
 }
 
-const urlOf = (services: Services, { org, request }: Visit, segment: SourceId) =>
-  `${services.cookie.originOf(request)}/api/webhook/${segment}/${org.slug}`
+const urlOf = (services: Services, { org, request }: Visit, sourceId: SourceId) =>
+  `${services.cookie.originOf(request)}/api/webhook/${sourceId}/${org.slug}`
 
 const states = Effect.fnUntraced(function* (services: Services, { org }: Visit) {
   const setups = yield* services.sources.list(org.slug)
   const activities = yield* services.history.activity(org.slug)
-  return segments.map((segment): SourceState => ({
-    segment,
-    setup: setups.find((one) => one.segment === segment),
-    activity: activities.find(({ source }) => source === segment),
+  return sourceIds.map((sourceId): SourceState => ({
+    sourceId,
+    setup: setups.find((one) => one.sourceId === sourceId),
+    activity: activities.find(({ source }) => source === sourceId),
   }))
 })
 
-const stateOf = (services: Services, visit: Visit, segment: SourceId) =>
-  Effect.map(states(services, visit), (all) => all.find((one) => one.segment === segment)!)
+const stateOf = (services: Services, visit: Visit, sourceId: SourceId) =>
+  Effect.map(states(services, visit), (all) => all.find((one) => one.sourceId === sourceId)!)
 
 const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   const at = sourcesPath(visit)
@@ -110,23 +110,23 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
         />
         <div class="source-list">
           {all.map((state) => {
-            const { segment } = state
-            const { title } = sourceForms[segment]
+            const { sourceId } = state
+            const { title } = sourceForms[sourceId]
             return (
               <Card>
                 <div class="stack">
                   <div class="source-head">
                     <h2>
-                      <a href={`${at}/${segment}`}>{title}</a>
+                      <a href={`${at}/${sourceId}`}>{title}</a>
                     </h2>
                     <SourceBadge {...state} />
-                    <code>{segment}</code>
+                    <code>{sourceId}</code>
                     <span class="buttons push">
-                      <a class="button compact" href={`${at}/${segment}/inbox`} aria-label={`Inbox of ${title}`}>
+                      <a class="button compact" href={`${at}/${sourceId}/inbox`} aria-label={`Inbox of ${title}`}>
                         Inbox
                       </a>
-                      <a class="button compact" href={`${at}/${segment}`}>
-                        {state.setup === undefined && visit.can("putSource") && segment !== "provider_e"
+                      <a class="button compact" href={`${at}/${sourceId}`}>
+                        {state.setup === undefined && visit.can("putSource") && sourceId !== "provider_e"
                           ? "Set up"
                           : "Open"}
                         <span class="visually-hidden">{` ${title}`}</span>
@@ -134,13 +134,17 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
                     </span>
                   </div>
                   <div class="source-body">
-                    <SourceUrl segment={segment} url={urlOf(services, visit, segment)} label={`Address for ${title}`} />
+                    <SourceUrl
+                      sourceId={sourceId}
+                      url={urlOf(services, visit, sourceId)}
+                      label={`Address for ${title}`}
+                    />
                     {state.setup === undefined && state.activity === undefined
                       ? (
                         <p class="muted small">
-                          {segment === "events"
+                          {sourceId === "events"
                             ? "Nothing in the last 24 hours. Send an event with an API key with the scope events."
-                            : segment === "provider_e"
+                            : sourceId === "provider_e"
                             ? "Set up on the command line."
                             : "Not set up: requests to this address are refused."}
                         </p>
@@ -177,11 +181,11 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   }
 })
 
-const valuesOf = ({ segment, setup }: SourceState): Fields => {
+const valuesOf = ({ sourceId, setup }: SourceState): Fields => {
   const settings = setup?.settings ?? {}
   const { conversions, mapping } = settings as { readonly conversions?: unknown; readonly mapping?: unknown }
   return {
-    ...Object.fromEntries(sourceForms[segment].settings.map((field) => [field.name, textIn(field, settings)])),
+    ...Object.fromEntries(sourceForms[sourceId].settings.map((field) => [field.name, textIn(field, settings)])),
     conversions: Array.isArray(conversions) ? conversions.join("\n") : "",
     mapping: mapping === undefined ? "" : JSON.stringify(mapping, null, 2),
   }
@@ -219,12 +223,12 @@ const CommandLineSetup = ({ at, org }: {
   </Card>
 )
 
-const SetupForm = ({ at, faults, form, hasSecret, segment, session, setup, values }: {
+const SetupForm = ({ at, faults, form, hasSecret, sourceId, session, setup, values }: {
   readonly at: string
   readonly faults: ReadonlyArray<Fault>
   readonly form: (typeof sourceForms)[SourceId]
   readonly hasSecret: boolean
-  readonly segment: SourceId
+  readonly sourceId: SourceId
   readonly session: Visit["session"]
   readonly setup: SourceState["setup"]
   readonly values: Fields
@@ -236,7 +240,7 @@ const SetupForm = ({ at, faults, form, hasSecret, segment, session, setup, value
         type="password"
         autocomplete="new-password"
         label={form.secret.label}
-        required={!hasSecret && segment !== "events"}
+        required={!hasSecret && sourceId !== "events"}
         faults={faults}
         hint={hasSecret
           ? "Set, and never shown again. Leave empty to keep it. If you enter a new one, the old one stays valid for 24 hours."
@@ -311,13 +315,13 @@ const StopCard = ({ at, session, setup }: {
 const show = Effect.fnUntraced(
   function* (services: Services, visit: Visit, sent?: Fields, found: ReadonlyArray<Fault> = []) {
     const { can, org, session } = visit
-    const segment = yield* sourceOf(visit)
-    const at = `${sourcesPath(visit)}/${segment}`
-    const form = sourceForms[segment]
-    const state = yield* stateOf(services, visit, segment)
+    const sourceId = yield* sourceOf(visit)
+    const at = `${sourcesPath(visit)}/${sourceId}`
+    const form = sourceForms[sourceId]
+    const state = yield* stateOf(services, visit, sourceId)
     const { activity, setup } = state
-    const events = yield* services.timelines.recent(org.slug, segment, shownEvents)
-    const faults = placed(segment, found)
+    const events = yield* services.timelines.recent(org.slug, sourceId, shownEvents)
+    const faults = placed(sourceId, found)
     const values = sent ?? valuesOf(state)
     const old = setup?.secrets.find(({ acceptedUntil }) => acceptedUntil !== null)
     const hasSecret = (setup?.secrets.length ?? 0) > 0
@@ -333,19 +337,23 @@ const show = Effect.fnUntraced(
             actions={
               <>
                 <a class="button" href={`${at}/inbox`}>Inbox</a>
-                {segment === "events" ? <a class="button" href={`${at}/dry-run`}>Try a mapping</a> : null}
+                {sourceId === "events" ? <a class="button" href={`${at}/dry-run`}>Try a mapping</a> : null}
               </>
             }
           />
-          <ErrorSummary faults={faults} labels={labels(segment)} />
+          <ErrorSummary faults={faults} labels={labels(sourceId)} />
           <Card>
             <div class="stack">
               <div class="source-head">
                 <h2>State</h2>
                 <SourceBadge {...state} />
-                <code>{segment}</code>
+                <code>{sourceId}</code>
               </div>
-              <SourceUrl segment={segment} url={urlOf(services, visit, segment)} label={`Address for ${form.title}`} />
+              <SourceUrl
+                sourceId={sourceId}
+                url={urlOf(services, visit, sourceId)}
+                label={`Address for ${form.title}`}
+              />
               <SourceStats activity={activity} zone={org.time_zone} />
               {old === undefined ? null : (
                 <Note>
@@ -355,14 +363,14 @@ const show = Effect.fnUntraced(
               )}
             </div>
           </Card>
-          {segment === "provider_e" ? <CommandLineSetup at={at} org={org} /> : mayChange
+          {sourceId === "provider_e" ? <CommandLineSetup at={at} org={org} /> : mayChange
             ? (
               <SetupForm
                 at={at}
                 faults={faults}
                 form={form}
                 hasSecret={hasSecret}
-                segment={segment}
+                sourceId={sourceId}
                 session={session}
                 setup={setup}
                 values={values}
@@ -374,7 +382,7 @@ const show = Effect.fnUntraced(
           <Card kind="flush">
             <RecentEvents events={events} org={org} />
           </Card>
-          {setup !== undefined && segment !== "provider_e" && (can("putSource") || can("deleteSource"))
+          {setup !== undefined && sourceId !== "provider_e" && (can("putSource") || can("deleteSource"))
             ? <StopCard at={at} session={session} setup={setup} />
             : null}
         </>
@@ -385,26 +393,28 @@ const show = Effect.fnUntraced(
 
 const switched = (services: Services, enabled: boolean) =>
   Effect.fnUntraced(function* (visit: Visit) {
-    const segment = yield* sourceOf(visit)
+    const sourceId = yield* sourceOf(visit)
     // Only what is set up can be switched; putting would set up what is not.
-    if ((yield* stateOf(services, visit, segment)).setup === undefined) {
-      return yield* new SourceNotFound({ id: segment })
+    if ((yield* stateOf(services, visit, sourceId)).setup === undefined) {
+      return yield* new SourceNotFound({ id: sourceId })
     }
-    yield* services.sources.put(visit.org.slug, segment, { enabled })
-    return { to: `${sourcesPath(visit)}/${segment}`, done: enabled ? "source-enabled" : "source-disabled" }
+    yield* services.sources.put(visit.org.slug, sourceId, { enabled })
+    return { to: `${sourcesPath(visit)}/${sourceId}`, done: enabled ? "source-enabled" : "source-disabled" }
   })
 
 const sourceAction = Effect.fnUntraced(function* (services: Services, visit: Visit, sent: Fields) {
-  const segment = yield* sourceOf(visit)
-  yield* services.sources.put(visit.org.slug, segment, yield* inputOf(segment, sent))
-  return { to: `${sourcesPath(visit)}/${segment}`, done: "source-saved" }
+  const sourceId = yield* sourceOf(visit)
+  yield* services.sources.put(visit.org.slug, sourceId, yield* inputOf(sourceId, sent))
+  return { to: `${sourcesPath(visit)}/${sourceId}`, done: "source-saved" }
 })
 
 const removePage = Effect.fnUntraced(function* (services: Services, visit: Visit) {
-  const segment = yield* sourceOf(visit)
-  if ((yield* stateOf(services, visit, segment)).setup === undefined) return yield* new SourceNotFound({ id: segment })
-  const at = `${sourcesPath(visit)}/${segment}`
-  const { title } = sourceForms[segment]
+  const sourceId = yield* sourceOf(visit)
+  if ((yield* stateOf(services, visit, sourceId)).setup === undefined) {
+    return yield* new SourceNotFound({ id: sourceId })
+  }
+  const at = `${sourcesPath(visit)}/${sourceId}`
+  const { title } = sourceForms[sourceId]
   return {
     title: `Remove ${title}`,
     body: (

@@ -18,6 +18,6 @@ export const inboxOf = ({ params }: Visit): Effect.Effect<SourceId | typeof mail
 /** The source that a path names, by either of its names. */
 export const sourceOf = ({ params }: Visit): Effect.Effect<SourceId, SourceNotFound> => {
   const name = params["segment"] ?? ""
-  const segment = sourceIdOf(name)
-  return segment === undefined ? new SourceNotFound({ id: name.slice(0, 100) }) : Effect.succeed(segment)
+  const sourceId = sourceIdOf(name)
+  return sourceId === undefined ? new SourceNotFound({ id: name.slice(0, 100) }) : Effect.succeed(sourceId)
 }

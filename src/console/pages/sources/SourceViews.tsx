@@ -8,18 +8,18 @@ import { count, duration } from "../../Format.ts"
 
 /** A source as its pages know it. */
 export interface SourceState {
-  readonly segment: SourceId
+  readonly sourceId: SourceId
   readonly setup: SourceSetup | undefined
   readonly activity: SourceActivity | undefined
 }
 
 /** Every source there can be, by its name in paths. */
-export const segments = Object.keys(platforms) as ReadonlyArray<SourceId>
+export const sourceIds = Object.keys(platforms) as ReadonlyArray<SourceId>
 
 /** Whether webhooks are taken, in a word. */
-export const SourceBadge = ({ activity, segment, setup }: SourceState) =>
+export const SourceBadge = ({ activity, sourceId, setup }: SourceState) =>
   setup === undefined
-    ? segment === "events" ? <Badge kind="good">accepts API keys</Badge> : <Badge>not set up</Badge>
+    ? sourceId === "events" ? <Badge kind="good">accepts API keys</Badge> : <Badge>not set up</Badge>
     : !setup.enabled
     ? <Badge kind="warn">disabled</Badge>
     : activity !== undefined && activity.notUnderstood > 0
@@ -27,19 +27,19 @@ export const SourceBadge = ({ activity, segment, setup }: SourceState) =>
     : <Badge kind="good">active</Badge>
 
 /** The address that a platform sends to, with a button that copies it. */
-export const SourceUrl = ({ label, segment, url }: {
-  readonly segment: SourceId
+export const SourceUrl = ({ label, sourceId, url }: {
+  readonly sourceId: SourceId
   readonly url: string
   readonly label: string
 }) => (
   <div class="field">
-    <label for={`url-${segment}`}>{label}</label>
+    <label for={`url-${sourceId}`}>{label}</label>
     <div class="secret">
-      <input type="text" id={`url-${segment}`} readonly value={url} spellcheck={false} />
-      <button type="button" class="button" data-copy={`url-${segment}`} hidden aria-label={`Copy ${label}`}>
+      <input type="text" id={`url-${sourceId}`} readonly value={url} spellcheck={false} />
+      <button type="button" class="button" data-copy={`url-${sourceId}`} hidden aria-label={`Copy ${label}`}>
         Copy
       </button>
-      <span class="copied" role="status" id={`url-${segment}-status`}></span>
+      <span class="copied" role="status" id={`url-${sourceId}-status`}></span>
     </div>
   </div>
 )
