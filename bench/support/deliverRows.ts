@@ -84,8 +84,8 @@ const drain = async ({ outbox }: Services, seconds: number) => {
 
 const costs = async (name: string, services: Services, seconds: number): Promise<RowCosts> => {
   const { deliveries } = services
-  const page = (state: "sent" | "queued" | "failed" | undefined, email?: string, before?: string) => () =>
-    Effect.runPromise(deliveries.list(org, { state, email, before, limit: 50 }))
+  const page = (state: "sent" | "queued" | "failed" | undefined, email?: string, cursor?: string) => () =>
+    Effect.runPromise(deliveries.list(org, { state, email, cursor, limit: 50 }))
   const pagesMillis: Array<number> = []
   for (
     const run of [

@@ -137,9 +137,9 @@ interface NewEntry {
   readonly changes: Difference | null
 }
 
-/** A page of entries: up to `limit`, those with an id below `before`. */
+/** A page of entries: up to `limit`, those with an id below `cursor`. */
 export interface Page {
-  readonly before?: number | undefined
+  readonly cursor?: number | undefined
   readonly limit: number
 }
 
@@ -176,7 +176,7 @@ export class Audit extends Context.Service<Audit, {
   ) => Effect.Effect<void>
   /** Records an action of the holder of an API key in its organization. Never fails. */
   readonly recordOfKey: (keyId: string, action: string, org: string, details: unknown) => Effect.Effect<void>
-  /** Entries of an organization, or of the installation, newest first, older than `before`. */
+  /** Entries of an organization, or of the installation, newest first, older than `cursor`. */
   readonly list: (scope: Scope, page: Page) => Effect.Effect<ReadonlyArray<AddressedEntry>>
 }>()("parlance/accounts/Audit") {
   static readonly layer = Layer.effect(
@@ -263,14 +263,14 @@ export class Audit extends Context.Service<Audit, {
         yield* insert({ actor: nameOf(actor), accountId, org: slug === undefined ? undefined : liveOf(slug) }, entries)
       })
 
-      const list = Effect.fn("Audit.list")(function* (scope: Scope, { before, limit }: Page) {
+      const list = Effect.fn("Audit.list")(function* (scope: Scope, { cursor, limit }: Page) {
         const rows = yield* Effect.orDie(sql<EntryRow>`
           SELECT ${entryColumns(sql)} FROM audit_entries e
           WHERE ${
           scope === installation
             ? sql`(e.org_slug IS NULL OR e.action = 'organization created')`
             : sql`e.org_slug = ${scope}`
-        } AND e.id < ${before ?? Number.MAX_SAFE_INTEGER}::bigint
+        } AND e.id < ${cursor ?? Number.MAX_SAFE_INTEGER}::bigint
           ORDER BY e.id DESC LIMIT ${limit}`)
         return rows.map(addressedOf)
       })

@@ -32,13 +32,13 @@ export class ChangeHistory extends Context.Service<ChangeHistory, {
       const ofTemplate = Effect.fn("ChangeHistory.ofTemplate")(function* (
         org: string,
         template: string,
-        { before, limit }: Page,
+        { cursor, limit }: Page,
       ) {
         const rows = yield* Effect.orDie(sql<EntryRow>`
           SELECT ${entryColumns(sql)} FROM audit_entries e
           WHERE e.org_slug = ${org} AND split_part(e.subject, ' / ', 1) = split_part(${template}::text, ' / ', 1)
             AND (e.subject = ${template} OR starts_with(e.subject, ${`${template} / `}::text))
-            AND e.action = ANY(${actions}::text[]) AND e.id < ${before ?? Number.MAX_SAFE_INTEGER}::bigint
+            AND e.action = ANY(${actions}::text[]) AND e.id < ${cursor ?? Number.MAX_SAFE_INTEGER}::bigint
           ORDER BY e.id DESC LIMIT ${limit}`)
         return rows.map(entryOf)
       })

@@ -226,7 +226,7 @@ class TemplatesGroup extends HttpApiGroup.make("templates")
     HttpApiEndpoint.get("listTemplates", "/organizations/:org/templates", {
       params: path,
       query: {
-        after: Schema.optionalKey(Schema.String),
+        after: Schema.optionalKey(Schema.String).annotate({ description: "Cursor: `next` of the previous page" }),
         limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 1,000, default 100" }),
         archived: archivedQuery,
       },

@@ -21,15 +21,15 @@ const list = Command.make(
     const org = installation ? undefined : yield* organization
     const most = Option.getOrElse(limit, () => Infinity)
     const entries: Array<AuditEntry> = []
-    let before: number | undefined
+    let cursor: number | undefined
     do {
-      const query = { limit: "200", ...(before === undefined ? {} : { before: String(before) }) }
+      const query = { limit: "200", ...(cursor === undefined ? {} : { before: String(cursor) }) }
       const page = yield* org === undefined
         ? client.accounts.listInstallationAudit({ query })
         : client.accounts.listAudit({ params: { org }, query })
       entries.push(...page.entries)
-      before = page.next ?? undefined
-    } while (before !== undefined && entries.length < most)
+      cursor = page.next ?? undefined
+    } while (cursor !== undefined && entries.length < most)
     const shown = entries.slice(0, most)
     yield* print(shown, changesText(shown, changes))
   }),

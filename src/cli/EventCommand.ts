@@ -12,13 +12,13 @@ const list = Command.make(
     after: Flag.String("after").pipe(Flag.withDescription("The value that the previous page printed"), Flag.optional),
     limit: Flag.Int("limit").pipe(Flag.withDescription("1 to 1,000"), Flag.withDefault(50)),
   },
-  Effect.fnUntraced(function* ({ after, limit, trackingId }) {
+  Effect.fnUntraced(function* ({ after: cursor, limit, trackingId }) {
     const client = yield* ManagementClient
     const page = yield* client.sources.listEvents({
       params: { org: yield* organization },
       query: {
         limit: String(limit),
-        ...(Option.isSome(after) ? { after: after.value } : {}),
+        ...(Option.isSome(cursor) ? { after: cursor.value } : {}),
         ...(Option.isSome(trackingId) ? { tracking_id: trackingId.value } : {}),
       },
     })

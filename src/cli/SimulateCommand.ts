@@ -61,18 +61,18 @@ const readDecisions = Effect.fnUntraced(function* (options: {
   const client = yield* ManagementClient
   const read: Array<LoggedDecision> = []
   let asked = 0
-  let after: string | undefined
+  let cursor: string | undefined
   do {
     const page = yield* client.learning.listDecisions({
       params: { org: options.org, template: options.template },
       query: {
         limit: String(Math.min(pageSize, options.limit - asked)),
-        ...(after === undefined ? {} : { after }),
+        ...(cursor === undefined ? {} : { after: cursor }),
       },
     })
     asked += page.decisions.length
     yield* options.report({ done: asked, unit: "decisions" })
-    after = page.next ?? undefined
+    cursor = page.next ?? undefined
     for (const { copy_id, decided_at, mode, outcomes, propensity, segment, weights } of page.decisions) {
       const at = Date.parse(decided_at)
       // Forced choices and fixed content of a holdout were not drawn; with one variant there was no choice.
@@ -81,7 +81,7 @@ const readDecisions = Effect.fnUntraced(function* (options: {
       const choice = { at, context: segment, copyId: copy_id, propensity, weights, control: mode === "control" }
       read.push({ ...choice, ...outcomeOf(options.objective, outcomes) })
     }
-  } while (after !== undefined && asked < options.limit)
+  } while (cursor !== undefined && asked < options.limit)
   return read
 })
 

@@ -62,7 +62,7 @@ export const personShow = Command.make(
     after: Flag.String("after").pipe(Flag.withDescription("The value that the previous page printed"), Flag.optional),
     limit: Flag.Int("limit").pipe(Flag.withDescription("Decisions, 1 to 100"), Flag.withDefault(20)),
   },
-  Effect.fnUntraced(function* ({ after, email, limit, user }) {
+  Effect.fnUntraced(function* ({ after: cursor, email, limit, user }) {
     if (Option.isSome(user) === Option.isSome(email)) {
       return yield* new CommandFailed({ message: "Select the person with either --user or --email." })
     }
@@ -72,7 +72,7 @@ export const personShow = Command.make(
       query: {
         ...(Option.isSome(user) ? { user_id: user.value } : {}),
         ...(Option.isSome(email) ? { email: email.value } : {}),
-        ...(Option.isSome(after) ? { after: after.value } : {}),
+        ...(Option.isSome(cursor) ? { after: cursor.value } : {}),
         limit: String(limit),
       },
     })

@@ -16,15 +16,15 @@ import { archivedFlag, find, history } from "./TemplateIndexCommands.ts"
 const allTemplates = Effect.fnUntraced(function* (org: string, archived: "false" | "true" | "all") {
   const client = yield* ManagementClient
   const all: Array<Template> = []
-  let after: string | undefined
+  let cursor: string | undefined
   do {
     const page = yield* client.templates.listTemplates({
       params: { org },
-      query: { archived, limit: "1000", ...(after === undefined ? {} : { after }) },
+      query: { archived, limit: "1000", ...(cursor === undefined ? {} : { after: cursor }) },
     })
     all.push(...page.templates)
-    after = page.next ?? undefined
-  } while (after !== undefined)
+    cursor = page.next ?? undefined
+  } while (cursor !== undefined)
   return all
 })
 

@@ -24,15 +24,20 @@ export const find = Command.make(
     const client = yield* ManagementClient
     const org = yield* organization
     const found: Array<FoundTemplate> = []
-    let after: string | undefined
+    let cursor: string | undefined
     do {
       const page = yield* client.templateIndex.findTemplates({
         params: { org },
-        query: { search: text, archived: String(archived), limit: "200", ...(after === undefined ? {} : { after }) },
+        query: {
+          search: text,
+          archived: String(archived),
+          limit: "200",
+          ...(cursor === undefined ? {} : { after: cursor }),
+        },
       })
       found.push(...page.templates)
-      after = page.next ?? undefined
-    } while (after !== undefined)
+      cursor = page.next ?? undefined
+    } while (cursor !== undefined)
     yield* print(
       found,
       table(
@@ -64,15 +69,15 @@ export const history = Command.make(
     const client = yield* ManagementClient
     const org = yield* organization
     const changes: Array<AuditEntry> = []
-    let before: number | undefined
+    let cursor: number | undefined
     do {
       const page = yield* client.templateIndex.templateHistory({
         params: { org, template: id },
-        query: { limit: "200", ...(before === undefined ? {} : { before: String(before) }) },
+        query: { limit: "200", ...(cursor === undefined ? {} : { before: String(cursor) }) },
       })
       changes.push(...page.changes)
-      before = page.next ?? undefined
-    } while (before !== undefined)
+      cursor = page.next ?? undefined
+    } while (cursor !== undefined)
     yield* print(changes, changesText(changes, whole))
   }),
 ).pipe(Command.withDescription("List the changes of a template and their authors, newest first"))

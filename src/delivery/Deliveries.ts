@@ -10,8 +10,8 @@ import { report } from "./Outbox.ts"
 
 /** Which deliveries to list. */
 export interface Listing extends DeliveryFilter {
-  /** The id of the last one of the page before. */
-  readonly before: string | undefined
+  /** The id of the last delivery of the previous page. */
+  readonly cursor: string | undefined
   readonly limit: number
 }
 
@@ -80,11 +80,11 @@ export class Deliveries extends Context.Service<Deliveries, {
         CASE WHEN d.is_transactional THEN 'transactional' ELSE 'bulk' END AS priority, d.due_at, d.queued_at, d.expires_at,
         d.attempts, d.connection, d.message_id, d.reason, d.finished_at`
 
-      const list = Effect.fn("Deliveries.list")((org: OrgSlug, { before, limit, ...filter }: Listing) =>
+      const list = Effect.fn("Deliveries.list")((org: OrgSlug, { cursor, limit, ...filter }: Listing) =>
         Effect.orDie(sql<Delivery>`
           SELECT ${columns} FROM deliveries d
           WHERE d.org_slug = ${org} AND ${matching(sql, filter)}
-            AND ${before === undefined ? sql`TRUE` : sql`d.id < ${before}`}
+            AND ${cursor === undefined ? sql`TRUE` : sql`d.id < ${cursor}`}
           ORDER BY d.id DESC LIMIT ${limit}`.pipe(Effect.flatMap(Effect.forEach(readDelivery))))
       )
 

@@ -148,17 +148,17 @@ const loosened = (row: EventRow): TimelineEvent => {
 
 /** The timeline of one message or one person, found by indexes only. */
 export class Timelines extends Context.Service<Timelines, {
-  /** Everything about a tracking id, a user or an e-mail address; `limit` decisions at most, behind `after`. */
+  /** Everything about a tracking id, a user or an e-mail address; `limit` decisions at most, after `cursor`. */
   readonly find: (
     org: OrgSlug,
     ask: TimelineQuery,
-    page: { readonly after: string | undefined; readonly limit: number },
+    page: { readonly cursor: string | undefined; readonly limit: number },
   ) => Effect.Effect<Timeline>
   /** The timeline for an identifier of unknown kind: a tracking id if one matches, otherwise a person. */
   readonly search: (
     org: OrgSlug,
     text: string,
-    page: { readonly after: string | undefined; readonly limit: number },
+    page: { readonly cursor: string | undefined; readonly limit: number },
   ) => Effect.Effect<{ readonly as: "tracking_id" | "person"; readonly timeline: Timeline }>
   /** The latest events of a source, at most `limit`, starting with the latest body. */
   readonly recent: (org: OrgSlug, source: string, limit: number) => Effect.Effect<ReadonlyArray<RecentEvent>>
@@ -238,18 +238,18 @@ export class Timelines extends Context.Service<Timelines, {
       const person = Effect.fnUntraced(function* (
         org: OrgSlug,
         ask: { readonly userId: string } | { readonly email: string },
-        { after, limit }: { readonly after: string | undefined; readonly limit: number },
+        { cursor, limit }: { readonly cursor: string | undefined; readonly limit: number },
       ): Effect.fn.Return<Timeline, SqlError> {
         const { names, profiles } = yield* personOf(org, ask)
         const rows = yield* JournalTimeline.byNames(
           sql,
           org,
           names,
-          after === undefined ? undefined : parseTimelineCursor(after),
+          cursor === undefined ? undefined : parseTimelineCursor(cursor),
           limit + 1,
         )
         const page = rows.slice(0, limit)
-        const isFirst = after === undefined
+        const isFirst = cursor === undefined
         return {
           names,
           profiles,
@@ -262,16 +262,16 @@ export class Timelines extends Context.Service<Timelines, {
       })
 
       const find = Effect.fn("Timelines.find")(
-        (org: OrgSlug, ask: TimelineQuery, page: { readonly after: string | undefined; readonly limit: number }) =>
+        (org: OrgSlug, ask: TimelineQuery, page: { readonly cursor: string | undefined; readonly limit: number }) =>
           Effect.orDie("trackingId" in ask ? message(org, ask.trackingId) : person(org, ask, page)),
       )
 
       const search = Effect.fn("Timelines.search")(function* (
         org: OrgSlug,
         text: string,
-        page: { readonly after: string | undefined; readonly limit: number },
+        page: { readonly cursor: string | undefined; readonly limit: number },
       ) {
-        if (page.after === undefined) {
+        if (page.cursor === undefined) {
           const timeline = yield* message(org, text)
           if (!isEmpty(timeline)) return { as: "tracking_id" as const, timeline }
         }

@@ -11,8 +11,8 @@ import { addSuppressions } from "./SuppressionStore.ts"
 /** Which entries to list. */
 export interface SuppressionPage {
   readonly reason?: SuppressionReason | undefined
-  /** The id of the last entry of the page before. */
-  readonly before?: number | undefined
+  /** The id of the last entry of the previous page. */
+  readonly cursor?: number | undefined
   readonly limit: number
 }
 
@@ -75,10 +75,10 @@ export class Suppressions extends Context.Service<Suppressions, {
         return yield* toEntries(rows)
       }, Effect.orDie)
 
-      const list = Effect.fn("Suppressions.list")(function* (org: OrgSlug, { before, limit, reason }: SuppressionPage) {
+      const list = Effect.fn("Suppressions.list")(function* (org: OrgSlug, { cursor, limit, reason }: SuppressionPage) {
         const rows = yield* sql<Row>`
           SELECT ${columns} FROM suppressions s
-          WHERE s.org_slug = ${org} AND s.id < ${before ?? Number.MAX_SAFE_INTEGER}::bigint
+          WHERE s.org_slug = ${org} AND s.id < ${cursor ?? Number.MAX_SAFE_INTEGER}::bigint
             AND ${reason === undefined ? sql`TRUE` : sql`s.reason = ${reason}`}
           ORDER BY s.org_slug DESC, s.id DESC LIMIT ${limit}`
         return yield* toEntries(rows)

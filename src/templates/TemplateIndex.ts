@@ -19,10 +19,10 @@ export interface IndexedTemplate {
 
 /** Finds templates without reading their content. */
 export class TemplateIndex extends Context.Service<TemplateIndex, {
-  /** Up to `limit` templates after the id `after`, sorted by id, whose name or id contains `search`, ignoring case. */
+  /** Up to `limit` templates after the id `cursor`, sorted by id, whose name or id contains `search`, ignoring case. */
   readonly list: (
     org: OrgSlug,
-    page: { readonly search: string; readonly after: string; readonly limit: number; readonly which: Which },
+    page: { readonly search: string; readonly cursor: string; readonly limit: number; readonly which: Which },
   ) => Effect.Effect<ReadonlyArray<IndexedTemplate>>
   /** The names of these templates by id; of one that is not there, none. */
   readonly names: (org: OrgSlug, ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, string>>
@@ -43,9 +43,9 @@ export class TemplateIndex extends Context.Service<TemplateIndex, {
 
       const list = Effect.fn("TemplateIndex.list")(function* (
         org: OrgSlug,
-        { after, limit, search, which }: {
+        { cursor, limit, search, which }: {
           readonly search: string
-          readonly after: string
+          readonly cursor: string
           readonly limit: number
           readonly which: Which
         },
@@ -59,7 +59,7 @@ export class TemplateIndex extends Context.Service<TemplateIndex, {
           SELECT t.id, t.name, t.objective, t.updated_at, t.archived_at, v.variants, v.active
           FROM (
             SELECT t.org_slug, t.id, t.name, t.objective, t.updated_at, t.archived_at FROM templates t
-            WHERE t.org_slug = ${org} AND t.id > ${after} AND ${isOf(sql, which)} AND ${found(search)}
+            WHERE t.org_slug = ${org} AND t.id > ${cursor} AND ${isOf(sql, which)} AND ${found(search)}
             ORDER BY t.id LIMIT ${limit}
           ) t
           CROSS JOIN LATERAL (

@@ -239,12 +239,12 @@ export class Templates extends Context.Service<Templates, {
     input: TemplateInput,
   ) => Effect.Effect<Template, OrganizationNotFound | AlreadyExists | InvalidInput | ChecksBusy>
   /**
-   * Up to `limit` templates by id, those after the id `after`; those in use unless said. Fails with
+   * Up to `limit` templates by id, those after the id `cursor`; those in use unless said. Fails with
    * `OrganizationNotFound` for an unknown organization.
    */
   readonly list: (
     org: OrgSlug,
-    page: { readonly after?: string | undefined; readonly limit: number; readonly which?: Which | undefined },
+    page: { readonly cursor?: string | undefined; readonly limit: number; readonly which?: Which | undefined },
   ) => Effect.Effect<ReadonlyArray<Template>, OrganizationNotFound>
   /** Reads a template. Fails with `TemplateNotFound` for an unknown template. */
   readonly get: (org: OrgSlug, id: string) => Effect.Effect<Template, TemplateNotFound>
@@ -327,11 +327,11 @@ export class Templates extends Context.Service<Templates, {
       const list = Effect.fn("Templates.list")(
         function* (
           org: OrgSlug,
-          page: { readonly after?: string | undefined; readonly limit: number; readonly which?: Which | undefined },
+          page: { readonly cursor?: string | undefined; readonly limit: number; readonly which?: Which | undefined },
         ) {
           yield* existingOrganization(sql, org)
           const ids = yield* sql<{ id: string }>`
-            SELECT t.id FROM templates t WHERE t.org_slug = ${org} AND t.id > ${page.after ?? ""}
+            SELECT t.id FROM templates t WHERE t.org_slug = ${org} AND t.id > ${page.cursor ?? ""}
               AND ${isOf(sql, page.which ?? "in-use")}
             ORDER BY t.id LIMIT ${page.limit}`
           return yield* readTemplates(sql, org, ids.map(({ id }) => id))

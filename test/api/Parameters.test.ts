@@ -14,8 +14,8 @@ describe("Parameters of a query", () => {
     assert.isTrue(isRefused(Parameters.archived, "yes"))
     assert.isTrue(isRefused(Parameters.flag, "1"))
     assert.isTrue(isRefused(Parameters.oneOf(["a", "b"]), "c"))
-    assert.isTrue(isRefused(Parameters.before(), "-1"))
-    assert.isTrue(isRefused(Parameters.after(), "\0"))
+    assert.isTrue(isRefused(Parameters.numericCursor(), "-1"))
+    assert.isTrue(isRefused(Parameters.cursor(), "\0"))
   })
 
   it("are named in warnings when they have no effect, in characters that a header may have", () => {

@@ -215,7 +215,7 @@ describeInBrowser("The console in a browser", startWith(), (tried) => {
     const context = await tried.browser().newContext()
     const page = await signIn(context, email)
     for (const path of pagesOf("typed", keys[0].id, made.id)) {
-      await page.goto(`${tried.service().url}${path}?done=%3Cscript%3E&before=%3Cscript%3E`)
+      await page.goto(`${tried.service().url}${path}?done=%3Cscript%3E&cursor=%3Cscript%3E`)
       assert.notStrictEqual(await page.title(), "owned", path)
       assert.strictEqual(await page.locator('main script:not([src^="/console/assets/"]), main img').count(), 0, path)
     }

@@ -177,7 +177,7 @@ describe("Delivery in the console", () => {
     const one = await admin.get(`${at}?email=p1%40example.com`)
     assert.notInclude(one.text, "p2@example.com")
     assert.include(
-      (await admin.get(`${at}?email=nobody%40example.com&state=wrong&before=%00`)).text,
+      (await admin.get(`${at}?email=nobody%40example.com&state=wrong&cursor=%00`)).text,
       "No matching deliveries",
     )
     const shown = await admin.get(`${at}/${deliveries[0].id}`)

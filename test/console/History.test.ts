@@ -70,7 +70,7 @@ describeShop("What was changed, in the console", (shop) => {
     const full = await editor.get(`${base}/letter/history`)
     assert.isBelow(full.text.length, 150_000)
     assert.include(full.text, "Show the whole change")
-    const older = /href="([^"]*history\?before=\d+)"/.exec(full.text)![1]!
+    const older = /href="([^"]*history\?cursor=\d+)"/.exec(full.text)![1]!
     assert.include((await editor.get(older)).text, "template created")
     await shop.manage("DELETE", at)
     const gone = (await entries())[0]

@@ -122,7 +122,7 @@ describe("Webhook sources in the console", () => {
       const inbox = await viewer.get(`/console/o/${slug}/sources/provider_d/inbox`)
       return inbox.text.includes("not understood")
     })
-    assert.strictEqual((await viewer.get(`/console/o/${slug}/sources/events/inbox?before=x&all=y`)).status, 200)
+    assert.strictEqual((await viewer.get(`/console/o/${slug}/sources/events/inbox?cursor=x&all=y`)).status, 200)
   })
 
   it("explains what a mapping makes of a sample, and lists what is wrong with the mapping", async () => {

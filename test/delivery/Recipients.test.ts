@@ -139,7 +139,7 @@ describe("Recipients", () => {
         yield* (yield* Templates).update(org(slug), "t" as TemplateId, { ignore_unsubscribes: true })
         yield* enqueue(slug, "b@example.com")
         yield* enqueue(slug, "c@example.com", { priority: "bulk" })
-        const listing = { state: undefined, email: undefined, before: undefined, limit: 10 }
+        const listing = { state: undefined, email: undefined, cursor: undefined, limit: 10 }
         const listed = yield* (yield* Deliveries).list(org(slug), listing)
         assert.deepStrictEqual(listed.map(({ email, priority }) => [email, priority]).sort(), [
           ["a@example.com", "bulk"],

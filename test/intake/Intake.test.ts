@@ -67,7 +67,7 @@ describe("Intake", () => {
         const timeline = yield* (yield* Timelines).find(
           org("worth"),
           { trackingId: "soon" },
-          { after: undefined, limit: 10 },
+          { cursor: undefined, limit: 10 },
         )
         assert.deepInclude(timeline.decisions[0]!.events[0], { value: 49.9, currency: "EUR" })
       }))

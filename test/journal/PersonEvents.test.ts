@@ -178,13 +178,13 @@ describe("Events about a person without a message", () => {
           ["open", "person", "u", null],
         ])
         const timelines = yield* Timelines
-        const timeline = yield* timelines.find(org("kept"), { userId: "u" }, { after: undefined, limit: 10 })
+        const timeline = yield* timelines.find(org("kept"), { userId: "u" }, { cursor: undefined, limit: 10 })
         assert.deepStrictEqual(timeline.loose.map(({ effect, event }) => [event, effect]), [
           ["click", "person"],
           ["open", "person"],
         ])
         const byEmail = yield* timelines.find(org("kept"), { email: "ann@example.com" }, {
-          after: undefined,
+          cursor: undefined,
           limit: 10,
         })
         assert.deepStrictEqual(byEmail.loose.map(({ event }) => event), ["bounce"])

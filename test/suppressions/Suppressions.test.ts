@@ -81,7 +81,7 @@ describe("The suppression list", () => {
         const list = yield* Suppressions
         for (let i = 0; i < 5; i++) yield* suppress("pages", `p${i}@example.com`, i % 2 === 0 ? "manual" : "complaint")
         const first = yield* list.list(org("pages"), { limit: 3 })
-        const second = yield* list.list(org("pages"), { limit: 3, before: first.at(-1)!.id })
+        const second = yield* list.list(org("pages"), { limit: 3, cursor: first.at(-1)!.id })
         assert.deepStrictEqual(
           [...first, ...second].map(({ address }) => address),
           [4, 3, 2, 1, 0].map((i) => `p${i}@example.com`),

@@ -50,7 +50,7 @@ export const SessionState = Schema.Struct({
 }).annotate({ identifier: "SessionState" })
 
 const auditQuery = {
-  before: Schema.optionalKey(Schema.String).annotate({ description: "An id: only older entries" }),
+  before: Schema.optionalKey(Schema.String).annotate({ description: "Cursor: `next` of the previous page" }),
   limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 200, default 50" }),
 }
 const AuditPage = Schema.Struct({ entries: Schema.Array(AddressedEntry), next: Schema.NullOr(Schema.Int) })

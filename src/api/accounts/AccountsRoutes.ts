@@ -48,11 +48,11 @@ export const layer = HttpApiBuilder.group(
       }))
 
     const auditPage = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, scope: Scope) {
-      const { before, limit } = yield* Parameters.parameters(request, {
+      const { before: cursor, limit } = yield* Parameters.parameters(request, {
         limit: Parameters.limit(200, 50),
-        before: Parameters.before(),
+        before: Parameters.numericCursor(),
       })
-      const entries = yield* audit.list(scope, { before, limit })
+      const entries = yield* audit.list(scope, { cursor, limit })
       return { entries, next: entries.length < limit ? null : entries.at(-1)!.id }
     })
 

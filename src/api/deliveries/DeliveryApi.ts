@@ -127,7 +127,7 @@ const listQuery = {
   template_id: inQuery("template_id"),
   connection: inQuery("connection"),
   email: Schema.optionalKey(Schema.String).annotate({ description: "Only to this address" }),
-  cursor: Schema.optionalKey(Schema.String).annotate({ description: "`next` of the previous page" }),
+  cursor: Schema.optionalKey(Schema.String).annotate({ description: "Cursor: `next` of the previous page" }),
   limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 500, default 50" }),
 }
 

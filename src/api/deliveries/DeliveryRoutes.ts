@@ -62,15 +62,15 @@ export const listDeliveries = Effect.fnUntraced(function* (
   request: HttpServerRequest.HttpServerRequest,
 ) {
   const members = membersIn(query(request))
-  const { cursor: before, email, limit, state } = yield* Parameters.parameters(request, {
+  const { cursor, email, limit, state } = yield* Parameters.parameters(request, {
     limit: Parameters.limit(500, 50),
     state: Parameters.oneOf(DeliveryState.literals),
     email: Parameters.text("must be an address"),
-    cursor: Parameters.after(),
+    cursor: Parameters.cursor(),
     ...Object.fromEntries(filterNames.map((name) => [name, filterText])),
   }, Result.isFailure(members) ? members.failure : [])
   const filter = Result.getOrThrow(members)
-  const found = yield* deliveries.list(org, { ...filterOf(filter), state, email, before, limit: limit + 1 })
+  const found = yield* deliveries.list(org, { ...filterOf(filter), state, email, cursor, limit: limit + 1 })
   const page = found.slice(0, limit)
   return { deliveries: page.map(deliveryToWire), next: found.length > page.length ? page.at(-1)!.id : null }
 })

@@ -101,7 +101,9 @@ export class LearningGroup extends HttpApiGroup.make("learning")
     HttpApiEndpoint.get("listInbox", "/organizations/:org/webhooks/:segment/inbox", {
       params: inboxPath,
       query: {
-        before: Schema.optionalKey(Schema.String).annotate({ description: "Id of a body: returns only older bodies" }),
+        before: Schema.optionalKey(Schema.String).annotate({
+          description: "Cursor: `next` of the previous page, the id of a body",
+        }),
         limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 100, default 20" }),
         all: Schema.optionalKey(Schema.String).annotate({
           description: "`true`: includes bodies that were read without faults",
@@ -126,7 +128,7 @@ export class LearningGroup extends HttpApiGroup.make("learning")
       params: templatePath,
       query: {
         after: Schema.optionalKey(Schema.String).annotate({
-          description: "A tracking id: returns only decisions after it in the order",
+          description: "Cursor: `next` of the previous page, a tracking id",
         }),
         limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 5,000, default 1,000" }),
       },

@@ -33,12 +33,12 @@ export const layer = HttpApiBuilder.group(
         Effect.gen(function* () {
           const org = yield* existing(organizations, params)
           const source = yield* inboxOf(params.segment)
-          const { all, before, limit } = yield* Parameters.parameters(request, {
+          const { all, before: cursor, limit } = yield* Parameters.parameters(request, {
             limit: Parameters.limit(100, 20),
-            before: Parameters.before("must be the id of a body", 1),
+            before: Parameters.numericCursor("must be the id of a body", 1),
             all: Parameters.flag,
           })
-          const found = yield* inbox.list(org, source, { before, limit: limit + 1, all })
+          const found = yield* inbox.list(org, source, { cursor, limit: limit + 1, all })
           const page = found.slice(0, limit)
           return {
             inbox: page.map((entry) => ({
@@ -71,11 +71,11 @@ export const layer = HttpApiBuilder.group(
           const template = lookedUp(params.template)
           yield* templateCache.lookUp(org, template)
           if (templateCache.template(org, template) === undefined) return yield* new TemplateNotFound({ id: template })
-          const { after, limit } = yield* Parameters.parameters(request, {
+          const { after: cursor, limit } = yield* Parameters.parameters(request, {
             limit: Parameters.limit(5000, 1000),
-            after: Parameters.after("must be a tracking id"),
+            after: Parameters.cursor("must be a tracking id"),
           })
-          const found = yield* history.list(org, template, { after, limit: limit + 1 })
+          const found = yield* history.list(org, template, { cursor, limit: limit + 1 })
           const page = found.slice(0, limit)
           return {
             decisions: page.map(({ outcomes: { click, conversion, open }, ...decision }) => ({

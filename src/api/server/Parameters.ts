@@ -24,11 +24,12 @@ export const whole = (least: number, most: number, otherwise: number, unit = "")
 /** The rows of a page: 1 to `most`; `otherwise` when it is not given. */
 export const limit = (most: number, otherwise: number): Parameter<number> => whole(1, most, otherwise)
 
-/** The number that the page before ended with, `least` or more. */
-export const before = (detail = "must be the `next` of a page", least = 0): Parameter<number | undefined> => (text) =>
-  text === undefined || (/^\d{1,15}$/.test(text) && Number(text) >= least)
-    ? Result.succeed(text === undefined ? undefined : Number(text))
-    : Result.fail(detail)
+/** The cursor of a list by number: the id that the previous page ended with, `least` or more. */
+export const numericCursor =
+  (detail = "must be the `next` of a page", least = 0): Parameter<number | undefined> => (text) =>
+    text === undefined || (/^\d{1,15}$/.test(text) && Number(text) >= least)
+      ? Result.succeed(text === undefined ? undefined : Number(text))
+      : Result.fail(detail)
 
 /** A text that can be stored and, where that is given, is valid. */
 export const text = (
@@ -37,8 +38,8 @@ export const text = (
 ): Parameter<string | undefined> =>
 (given) => given === undefined || (isStorable(given) && isValid(given)) ? Result.succeed(given) : Result.fail(detail)
 
-/** The text that the page before ended with. */
-export const after = (
+/** The cursor of a list: `next` of the previous page. */
+export const cursor = (
   detail = "must be the `next` of a page",
   isValid?: (text: string) => boolean,
 ): Parameter<string | undefined> => text(detail, isValid)

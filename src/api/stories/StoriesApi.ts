@@ -122,7 +122,7 @@ export class StoriesGroup extends HttpApiGroup.make("stories")
         q: Schema.optionalKey(
           described(Schema.String, "A tracking id, user id or e-mail address; the service detects the kind"),
         ),
-        after: Schema.optionalKey(described(Schema.String, "`next` of the previous page")),
+        after: Schema.optionalKey(described(Schema.String, "Cursor: `next` of the previous page")),
         limit: Schema.optionalKey(described(Schema.String, "Decisions, 1 to 100, default 20")),
       },
       success: Story,

@@ -89,8 +89,8 @@ export const layer = HttpApiBuilder.group(
     const list = yield* Suppressions
 
     /** Of the addresses that the person of a story is known by; several spellings of one have the same entries. */
-    const suppressionsOf = Effect.fnUntraced(function* (org: OrgSlug, { names }: Timeline, after: string | undefined) {
-      if (after !== undefined) return []
+    const suppressionsOf = Effect.fnUntraced(function* (org: OrgSlug, { names }: Timeline, cursor: string | undefined) {
+      if (cursor !== undefined) return []
       const keys = new Set(names.flatMap((name) => addressKey(name) ?? []))
       return (yield* Effect.forEach([...keys], (key) => list.find(org, key))).flat()
     })
@@ -99,9 +99,9 @@ export const layer = HttpApiBuilder.group(
       .handleRaw("findStory", ({ params, request }) =>
         Effect.gen(function* () {
           const org = yield* existing(organizations, params)
-          const { after, limit, ...names } = yield* Parameters.parameters(request, {
+          const { after: cursor, limit, ...names } = yield* Parameters.parameters(request, {
             limit: Parameters.limit(100, 20),
-            after: Parameters.after(undefined, (text) => parseTimelineCursor(text) !== undefined),
+            after: Parameters.cursor(undefined, (text) => parseTimelineCursor(text) !== undefined),
             tracking_id: name,
             user_id: name,
             email: name,
@@ -116,10 +116,10 @@ export const layer = HttpApiBuilder.group(
             }])
           }
           const { name: kind, text } = first
-          const page = { after, limit }
+          const page = { cursor, limit }
           if (kind === "q") {
             const { as, timeline } = yield* timelines.search(org, text, page)
-            return toWire(org, timeline, as, yield* suppressionsOf(org, timeline, after))
+            return toWire(org, timeline, as, yield* suppressionsOf(org, timeline, cursor))
           }
           const ask = kind === "tracking_id"
             ? { trackingId: text }
@@ -127,7 +127,7 @@ export const layer = HttpApiBuilder.group(
             ? { userId: text }
             : { email: text }
           const timeline = yield* timelines.find(org, ask, page)
-          return toWire(org, timeline, null, yield* suppressionsOf(org, timeline, after))
+          return toWire(org, timeline, null, yield* suppressionsOf(org, timeline, cursor))
         }).pipe(toProblems))
       .handleRaw("recentEvents", ({ params, request }) =>
         Effect.gen(function* () {

@@ -44,7 +44,7 @@ export class SuppressionsGroup extends HttpApiGroup.make("suppressions")
         reason: Schema.optionalKey(Schema.String).annotate({
           description: `Only these: ${SuppressionReason.literals.join(", ")}`,
         }),
-        cursor: Schema.optionalKey(Schema.String).annotate({ description: "`next` of the previous page" }),
+        cursor: Schema.optionalKey(Schema.String).annotate({ description: "Cursor: `next` of the previous page" }),
         limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 1,000, default 100" }),
       },
       success: Schema.Struct({ suppressions: Schema.Array(Suppression), next: Schema.NullOr(Schema.String) }),

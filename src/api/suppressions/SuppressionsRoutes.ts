@@ -35,9 +35,9 @@ const reason = Parameters.oneOf(SuppressionReason.literals)
 export const exported = (list: Suppressions["Service"], org: OrgSlug): Stream.Stream<Uint8Array> =>
   Stream.paginate(
     undefined as number | undefined,
-    (before) =>
-      Effect.map(list.list(org, { before, limit: exportedAtOnce }), (entries) => {
-        const text = (before === undefined ? csvHeader : "") + entries.map(csvLine).join("")
+    (cursor) =>
+      Effect.map(list.list(org, { cursor, limit: exportedAtOnce }), (entries) => {
+        const text = (cursor === undefined ? csvHeader : "") + entries.map(csvLine).join("")
         const next = entries.length === exportedAtOnce ? Option.some(entries.at(-1)!.id) : Option.none()
         return [[new TextEncoder().encode(text)], next] as const
       }),
@@ -58,9 +58,9 @@ export const layer = HttpApiBuilder.group(
           const asked = yield* Parameters.parameters(request, {
             limit: Parameters.limit(1000, 100),
             reason,
-            cursor: Parameters.before(),
+            cursor: Parameters.numericCursor(),
           })
-          const found = yield* list.list(org, { reason: asked.reason, before: asked.cursor, limit: asked.limit + 1 })
+          const found = yield* list.list(org, { reason: asked.reason, cursor: asked.cursor, limit: asked.limit + 1 })
           const page = found.slice(0, asked.limit)
           return {
             suppressions: page.map(suppressionToWire),

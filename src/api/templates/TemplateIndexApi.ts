@@ -35,7 +35,7 @@ export class TemplateIndexGroup extends HttpApiGroup.make("templateIndex")
         search: Schema.optionalKey(Schema.String).annotate({
           description: "Only templates whose name or id contains this text, ignoring case; up to 200 characters",
         }),
-        after: Schema.optionalKey(Schema.String).annotate({ description: "`next` of the previous page" }),
+        after: Schema.optionalKey(Schema.String).annotate({ description: "Cursor: `next` of the previous page" }),
         limit,
         archived: archivedQuery,
       },
@@ -48,7 +48,7 @@ export class TemplateIndexGroup extends HttpApiGroup.make("templateIndex")
     HttpApiEndpoint.get("templateHistory", "/organizations/:org/templates/:template/history", {
       params: { org: Schema.String, template: Schema.String },
       query: {
-        before: Schema.optionalKey(Schema.String).annotate({ description: "An id: only older changes" }),
+        before: Schema.optionalKey(Schema.String).annotate({ description: "Cursor: `next` of the previous page" }),
         limit,
       },
       success: Schema.Struct({ changes: Schema.Array(AuditEntry), next: Schema.NullOr(Schema.Int) }),

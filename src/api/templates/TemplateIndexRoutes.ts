@@ -26,17 +26,17 @@ export const layer = HttpApiBuilder.group(
       .handleRaw("findTemplates", ({ params, request }) =>
         Effect.gen(function* () {
           const org = yield* existing(organizations, params)
-          const { after = "", archived, limit, search = "" } = yield* Parameters.parameters(request, {
+          const { after: cursor = "", archived, limit, search = "" } = yield* Parameters.parameters(request, {
             limit: Parameters.limit(most, otherwise),
             archived: Parameters.archived,
             search: Parameters.text(
               "must be up to 200 characters of well-formed Unicode without NUL",
               ({ length }) => length <= 200,
             ),
-            after: Parameters.after(),
+            after: Parameters.cursor(),
           })
           // One more than asked for tells whether there is a next page.
-          const found = yield* index.list(org, { search, after, limit: limit + 1, which: archived })
+          const found = yield* index.list(org, { search, cursor, limit: limit + 1, which: archived })
           const page = found.slice(0, limit)
           const days = yield* traffic.daily(org, page.map(({ id }) => id))
           return {
@@ -53,11 +53,11 @@ export const layer = HttpApiBuilder.group(
         Effect.gen(function* () {
           const org = yield* existing(organizations, params)
           const { id } = yield* templates.get(org, lookedUp(params.template))
-          const { before, limit } = yield* Parameters.parameters(request, {
+          const { before: cursor, limit } = yield* Parameters.parameters(request, {
             limit: Parameters.limit(most, otherwise),
-            before: Parameters.before(),
+            before: Parameters.numericCursor(),
           })
-          const changes = yield* history.ofTemplate(org, id, { before, limit })
+          const changes = yield* history.ofTemplate(org, id, { cursor, limit })
           return { changes, next: changes.length < limit ? null : changes.at(-1)!.id }
         }).pipe(toProblems))
   }),

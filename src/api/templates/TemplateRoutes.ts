@@ -36,13 +36,13 @@ export const layer = HttpApiBuilder.group(
       )
       .handleRaw("listTemplates", ({ params, request }) =>
         Effect.gen(function* () {
-          const { after, archived, limit } = yield* Parameters.parameters(request, {
+          const { after: cursor, archived, limit } = yield* Parameters.parameters(request, {
             limit: Parameters.limit(1000, 100),
             archived: Parameters.archived,
-            after: Parameters.after("must be a template's id"),
+            after: Parameters.cursor("must be a template's id"),
           })
           // One more than asked for tells whether there is a next page.
-          const found = yield* templates.list(slugOf(params), { after, limit: limit + 1, which: archived })
+          const found = yield* templates.list(slugOf(params), { cursor, limit: limit + 1, which: archived })
           const page = found.slice(0, limit)
           return { templates: page, next: found.length > page.length ? page.at(-1)!.id : null }
         }).pipe(toProblems))

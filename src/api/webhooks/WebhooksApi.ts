@@ -174,7 +174,7 @@ export class WebhooksManagementGroup extends HttpApiGroup.make("sources")
     HttpApiEndpoint.get("listEvents", "/organizations/:org/events", {
       params: path,
       query: {
-        after: Schema.optionalKey(Schema.String).annotate({ description: "`next` of the previous page" }),
+        after: Schema.optionalKey(Schema.String).annotate({ description: "Cursor: `next` of the previous page" }),
         limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 1,000, default 100" }),
         tracking_id: Schema.optionalKey(Schema.String).annotate({ description: "Only events of this decision" }),
       },

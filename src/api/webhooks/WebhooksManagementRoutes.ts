@@ -138,12 +138,12 @@ export const layer = HttpApiBuilder.group(
       .handleRaw("listEvents", ({ params, request }) =>
         Effect.gen(function* () {
           const org = yield* existing(organizations, params)
-          const { after, limit, tracking_id: trackingId } = yield* Parameters.parameters(request, {
+          const { after: cursor, limit, tracking_id: trackingId } = yield* Parameters.parameters(request, {
             limit: Parameters.limit(1000, 100),
-            after: Parameters.after(undefined, (text) => parseCursor(text)?.every(isStorable) === true),
+            after: Parameters.cursor(undefined, (text) => parseCursor(text)?.every(isStorable) === true),
             tracking_id: Parameters.text("must be a tracking id"),
           })
-          const found = yield* history.list(org, { after, limit, trackingId })
+          const found = yield* history.list(org, { cursor, limit, trackingId })
           return { events: found.map(eventToWire), next: found.at(-1)?.cursor ?? null }
         }).pipe(toProblems))
   }),

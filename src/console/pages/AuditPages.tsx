@@ -63,8 +63,8 @@ const ofInstallation = (services: Services) =>
 
 const list = Effect.fnUntraced(
   function* (services: Services, { query }: Visit, { back, lead, path, scope, subjectOf, title, zone }: Log) {
-    const before = entryId(query.get("before"))
-    const found = yield* services.audit.list(scope, { before, limit: pageSize + 1 })
+    const cursor = entryId(query.get("cursor"))
+    const found = yield* services.audit.list(scope, { cursor, limit: pageSize + 1 })
     const entries = found.slice(0, pageSize)
     return {
       title,
@@ -89,8 +89,8 @@ const list = Effect.fnUntraced(
               )}
             <Pagination
               label="Pages of the audit log"
-              first={before === undefined ? undefined : path}
-              next={found.length > entries.length ? `${path}?before=${entries.at(-1)!.id}` : undefined}
+              first={cursor === undefined ? undefined : path}
+              next={found.length > entries.length ? `${path}?cursor=${entries.at(-1)!.id}` : undefined}
             />
           </Card>
         </>
@@ -102,7 +102,7 @@ const list = Effect.fnUntraced(
 const one = Effect.fnUntraced(
   function* (services: Services, { params }: Visit, { path, scope, subjectOf, title, zone }: Log) {
     const id = entryId(params["entry"])
-    const [entry] = id === undefined ? [] : yield* services.audit.list(scope, { before: id + 1, limit: 1 })
+    const [entry] = id === undefined ? [] : yield* services.audit.list(scope, { cursor: id + 1, limit: 1 })
     const found = entry?.id === id ? entry : undefined
     return entryView(found, {
       back: { href: path, label: title },

@@ -24,11 +24,11 @@ interface Row extends DecisionRow {
 
 /** Past decisions with their outcomes. */
 export class DecisionHistory extends Context.Service<DecisionHistory, {
-  /** A template's decisions by tracking id, at most `limit`, behind `after`. */
+  /** A template's decisions by tracking id, at most `limit`, after `cursor`. */
   readonly list: (
     org: OrgSlug,
     template: string,
-    options: { readonly after: string | undefined; readonly limit: number },
+    options: { readonly cursor: string | undefined; readonly limit: number },
   ) => Effect.Effect<ReadonlyArray<PastDecision>>
 }>()("parlance/events/DecisionHistory") {
   static readonly layer = Layer.effect(
@@ -39,13 +39,13 @@ export class DecisionHistory extends Context.Service<DecisionHistory, {
       const list = Effect.fn("DecisionHistory.list")(function* (
         org: OrgSlug,
         template: string,
-        { after, limit }: { readonly after: string | undefined; readonly limit: number },
+        { cursor, limit }: { readonly cursor: string | undefined; readonly limit: number },
       ) {
         const rows = yield* sql<Row>`
           SELECT d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.user_id, d.propensity, d.weights, d.policy,
             d.decided_at
           FROM decisions d
-          WHERE d.org_slug = ${org} AND d.template_id = ${template} AND d.tracking_id > ${after ?? ""}
+          WHERE d.org_slug = ${org} AND d.template_id = ${template} AND d.tracking_id > ${cursor ?? ""}
           ORDER BY d.tracking_id LIMIT ${limit}`
         const decisions = rows.map((row) => ({ ...row, ...refOf(org, row) }))
         const events = yield* readEvents(sql, decisions)

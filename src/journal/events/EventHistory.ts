@@ -43,13 +43,13 @@ export interface SourceActivity {
 /** The events of the past, and how busy their sources are. */
 export class EventHistory extends Context.Service<EventHistory, {
   /**
-   * Events in the order in which their bodies came in, at most `limit`, behind `after`, as they are now. An event changes in
+   * Events in the order in which their bodies came in, at most `limit`, after `cursor`, as they are now. An event changes in
    * place when its decision is found: a reader who has passed it meets it no more, and one that was listed is not listed
    * again.
    */
   readonly list: (
     org: OrgSlug,
-    options: { readonly after: string | undefined; readonly limit: number; readonly trackingId: string | undefined },
+    options: { readonly cursor: string | undefined; readonly limit: number; readonly trackingId: string | undefined },
   ) => Effect.Effect<ReadonlyArray<PastEvent>>
   readonly activity: (org: OrgSlug) => Effect.Effect<ReadonlyArray<SourceActivity>>
 }>()("parlance/events/EventHistory") {
@@ -61,13 +61,13 @@ export class EventHistory extends Context.Service<EventHistory, {
 
       const list = Effect.fn("EventHistory.list")(function* (
         org: OrgSlug,
-        { after, limit, trackingId }: {
-          readonly after: string | undefined
+        { cursor, limit, trackingId }: {
+          readonly cursor: string | undefined
           readonly limit: number
           readonly trackingId: string | undefined
         },
       ) {
-        const [inbox, source, key, template] = (after && parseCursor(after)) || ["0", "", "", ""]
+        const [inbox, source, key, template] = (cursor && parseCursor(cursor)) || ["0", "", "", ""]
         // An event that was waiting is passed over with all it may have been attributed to since: it has been listed.
         const behind = template === ""
           ? sql`(e.inbox_id, e.source, e.event_key) > (${inbox}::bigint, ${source}, ${key})`

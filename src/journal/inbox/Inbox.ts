@@ -73,7 +73,7 @@ export class Inbox extends Context.Service<Inbox, {
   readonly list: (
     org: OrgSlug,
     source: string,
-    options: { readonly before?: number | undefined; readonly limit: number; readonly all: boolean },
+    options: { readonly cursor?: number | undefined; readonly limit: number; readonly all: boolean },
   ) => Effect.Effect<ReadonlyArray<InboxEntry>>
   /**
    * Makes a body pending again, with three attempts. Its counted events are not counted twice. Fails with
@@ -141,7 +141,7 @@ export class Inbox extends Context.Service<Inbox, {
       const list = Effect.fn("Inbox.list")(function* (
         org: OrgSlug,
         source: string,
-        { all, before, limit }: { readonly before?: number | undefined; readonly limit: number; readonly all: boolean },
+        { all, cursor, limit }: { readonly cursor?: number | undefined; readonly limit: number; readonly all: boolean },
       ) {
         const rows = yield* sql<Omit<InboxEntry, "body"> & { readonly body: Uint8Array }>`
           SELECT i.id::float8 AS id, i.received_at, i.status, i.attempts, i.headers, octet_length(i.body) AS bytes,
@@ -149,7 +149,7 @@ export class Inbox extends Context.Service<Inbox, {
             i.unused, i.faults
           FROM inbox i
           WHERE i.org_slug = ${org} AND i.source = ${source}
-            AND ${before === undefined ? sql`TRUE` : sql`i.id < ${before}`}
+            AND ${cursor === undefined ? sql`TRUE` : sql`i.id < ${cursor}`}
             AND ${all ? sql`TRUE` : sql`i.status IN ('partial', 'rejected')`}
           ORDER BY i.id DESC LIMIT ${limit}`
         return rows.map((row): InboxEntry => ({

@@ -113,13 +113,13 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   const { org, query } = visit
   const at = deliveriesPath(org.slug)
   const filtered = filterIn(query, org.time_zone)
-  const askedBefore = query.get("before") ?? ""
-  const before = askedBefore !== "" && isStorable(askedBefore) ? askedBefore : undefined
+  const askedCursor = query.get("cursor") ?? ""
+  const cursor = askedCursor !== "" && isStorable(askedCursor) ? askedCursor : undefined
   const summary = yield* services.deliveries.summary(org.slug)
   const isFaulty = filtered.faults.length > 0
   const found = isFaulty
     ? []
-    : yield* services.deliveries.list(org.slug, { ...filtered.filter, before, limit: pageSize + 1 })
+    : yield* services.deliveries.list(org.slug, { ...filtered.filter, cursor, limit: pageSize + 1 })
   const forAll = yield* bulkFor(services, visit, filtered)
   const now = yield* Clock.currentTimeMillis
   const unfinished = (yield* services.bulk.list(org.slug, 5)).filter((one) =>
@@ -133,7 +133,7 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   const { cancelled, failed, queued, scheduled, sending, sent } = summary
   // A filtered page shows only the list; how the queue does is seen on the first page of all.
   const isFiltered = filtered.query.size > 0 || isFaulty
-  const isPictured = !isFiltered && before === undefined &&
+  const isPictured = !isFiltered && cursor === undefined &&
     cancelled + failed + queued + scheduled + sending + sent > 0
   const series = isPictured ? yield* services.rates.series(org.slug, hours) : undefined
   const filter = filtered.query
@@ -187,9 +187,9 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
             {shown.length === 0
               ? (
                 <Empty
-                  title={isFiltered || before !== undefined ? "No matching deliveries" : "No deliveries yet"}
+                  title={isFiltered || cursor !== undefined ? "No matching deliveries" : "No deliveries yet"}
                 >
-                  {isFiltered || before !== undefined
+                  {isFiltered || cursor !== undefined
                     ? "Change or clear the filter."
                     : "Send a message with the Deliver endpoint to see it here. The API key needs the deliver scope."}
                 </Empty>
@@ -197,8 +197,8 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
               : <DeliveryTable at={at} org={org} shown={shown} />}
             <Pagination
               label="Pages of deliveries"
-              first={before === undefined ? undefined : `${at}?${filter}`}
-              next={found.length > pageSize ? `${at}?${filter}&before=${shown.at(-1)!.id}` : undefined}
+              first={cursor === undefined ? undefined : `${at}?${filter}`}
+              next={found.length > pageSize ? `${at}?${filter}&cursor=${shown.at(-1)!.id}` : undefined}
             />
           </div>
         </Card>

@@ -23,8 +23,14 @@ interface Services {
 }
 
 const found = Effect.fnUntraced(
-  function* (services: Services, { org }: Visit, name: (typeof asks)[number], text: string, after: string | undefined) {
-    const asked = { after, limit: pageSize }
+  function* (
+    services: Services,
+    { org }: Visit,
+    name: (typeof asks)[number],
+    text: string,
+    cursor: string | undefined,
+  ) {
+    const asked = { cursor, limit: pageSize }
     if (name === "q") return yield* services.timelines.search(org.slug, text, asked)
     if (name === "tracking_id") {
       return {
@@ -37,16 +43,16 @@ const found = Effect.fnUntraced(
   },
 )
 
-const Found = ({ as, at, name, timeline, text, visit, after }: {
+const Found = ({ as, at, name, timeline, text, visit, cursor }: {
   readonly visit: Visit
   readonly at: string
   readonly name: string
   readonly text: string
   readonly as: "tracking_id" | "person"
   readonly timeline: Timeline
-  readonly after: string | undefined
+  readonly cursor: string | undefined
 }) => {
-  if (isEmpty(timeline) && after === undefined) {
+  if (isEmpty(timeline) && cursor === undefined) {
     return (
       <Card kind="flush">
         <Empty title="Nothing found">
@@ -90,8 +96,8 @@ const Found = ({ as, at, name, timeline, text, visit, after }: {
       {isPerson ? null : profiles}
       <Pagination
         label="Pages of the history"
-        first={after === undefined ? undefined : here}
-        next={timeline.next === null ? undefined : `${here}&after=${timeline.next}`}
+        first={cursor === undefined ? undefined : here}
+        next={timeline.next === null ? undefined : `${here}&cursor=${timeline.next}`}
       />
     </>
   )
@@ -101,9 +107,9 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   const at = `/console/o/${visit.org.slug}/people`
   const name = asks.find((one) => (visit.query.get(one) ?? "").trim() !== "") ?? "q"
   const text = (visit.query.get(name) ?? "").trim().slice(0, 400)
-  const given = visit.query.get("after") ?? undefined
-  const after = given === undefined || parseTimelineCursor(given) === undefined ? undefined : given
-  const result = text === "" || !isStorable(text) ? undefined : yield* found(services, visit, name, text, after)
+  const given = visit.query.get("cursor") ?? undefined
+  const cursor = given === undefined || parseTimelineCursor(given) === undefined ? undefined : given
+  const result = text === "" || !isStorable(text) ? undefined : yield* found(services, visit, name, text, cursor)
   return {
     title: "People and messages",
     body: (
@@ -140,7 +146,7 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
             text={text}
             as={result.as}
             timeline={result.timeline}
-            after={after}
+            cursor={cursor}
           />
         )}
       </>

@@ -100,20 +100,20 @@ interface Services {
 const found = Effect.fnUntraced(function* (services: Services, { org, query }: Visit) {
   const address = (query.get("address") ?? "").trim()
   const reason = SuppressionReason.literals.find((one) => one === query.get("reason"))
-  const cursor = query.get("cursor") ?? ""
-  const before = /^\d{1,15}$/.test(cursor) ? Number(cursor) : undefined
+  const asked = query.get("cursor") ?? ""
+  const cursor = /^\d{1,15}$/.test(asked) ? Number(asked) : undefined
   if (address !== "") {
     const entries = isStorable(address) ? yield* services.list.find(org.slug, address) : []
-    return { address, reason: undefined, before: undefined, entries, next: undefined }
+    return { address, reason: undefined, cursor: undefined, entries, next: undefined }
   }
-  const entries = yield* services.list.list(org.slug, { reason, before, limit: pageSize + 1 })
+  const entries = yield* services.list.list(org.slug, { reason, cursor, limit: pageSize + 1 })
   const shown = entries.slice(0, pageSize)
-  return { address, reason, before, entries: shown, next: entries.length > pageSize ? shown.at(-1)!.id : undefined }
+  return { address, reason, cursor, entries: shown, next: entries.length > pageSize ? shown.at(-1)!.id : undefined }
 })
 
 const show = Effect.fnUntraced(
   function* (services: Services, visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
-    const { address, before, entries, next, reason } = yield* found(services, visit)
+    const { address, cursor, entries, next, reason } = yield* found(services, visit)
     const here = `${pathOf(visit)}?${new URLSearchParams(reason === undefined ? {} : { reason })}`
     return {
       title: "Suppressions",
@@ -174,7 +174,7 @@ const show = Effect.fnUntraced(
           </Card>
           <Pagination
             label="Pages of the suppression list"
-            first={before === undefined ? undefined : here}
+            first={cursor === undefined ? undefined : here}
             next={next === undefined ? undefined : `${here}&cursor=${next}`}
           />
           {visit.can("addSuppression") ? <AddCard visit={visit} fields={fields} faults={faults} /> : null}

@@ -142,9 +142,9 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   const sourceId = yield* inboxOf(visit)
   const at = `${sourcesPath(visit)}/${sourceId}/inbox`
   const all = query.get("all") === "true"
-  const given = Number(query.get("before") ?? "")
-  const before = Number.isSafeInteger(given) && given > 0 ? given : undefined
-  const found = yield* services.inbox.list(org.slug, sourceId, { before, limit: pageSize + 1, all })
+  const given = Number(query.get("cursor") ?? "")
+  const cursor = Number.isSafeInteger(given) && given > 0 ? given : undefined
+  const found = yield* services.inbox.list(org.slug, sourceId, { cursor, limit: pageSize + 1, all })
   const entries = found.slice(0, pageSize)
   const here = `${at}?all=${all}`
   const { title } = sourceId === mailSource ? { title: mailTitle } : sourceForms[sourceId]
@@ -170,7 +170,7 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
         {entries.length === 0
           ? (
             <Card kind="flush">
-              <Empty title={all || before !== undefined ? "No payloads" : "All payloads were understood"}>
+              <Empty title={all || cursor !== undefined ? "No payloads" : "All payloads were understood"}>
                 {all
                   ? "New payloads from this source are listed here."
                   : "Payloads that were not or only partly understood are listed here with the reason."}
@@ -180,8 +180,8 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
           : entries.map((entry) => <Entry at={at} entry={entry} visit={visit} />)}
         <Pagination
           label="Pages of the inbox"
-          first={before === undefined ? undefined : here}
-          next={found.length > pageSize ? `${here}&before=${entries.at(-1)!.id}` : undefined}
+          first={cursor === undefined ? undefined : here}
+          next={found.length > pageSize ? `${here}&cursor=${entries.at(-1)!.id}` : undefined}
         />
       </>
     ),

@@ -219,11 +219,11 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     route("GET", "/console/o/:org/templates/-/export", "listTemplates", ({ org, query }) =>
       Effect.gen(function* () {
         const all: Array<Template> = []
-        let after: string | undefined
+        let cursor: string | undefined
         while (true) {
-          const page = yield* services.templates.list(org.slug, { after, limit: batch, which: "all" })
+          const page = yield* services.templates.list(org.slug, { cursor, limit: batch, which: "all" })
           all.push(...page)
-          after = page.at(-1)?.id
+          cursor = page.at(-1)?.id
           if (page.length < batch) break
         }
         return yield* file(services, org.slug, all, query.get("format"), `${org.slug}-templates`)

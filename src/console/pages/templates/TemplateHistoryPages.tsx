@@ -39,8 +39,8 @@ const changes = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   const { org, query } = visit
   const template = yield* get(services, visit)
   const here = templatePath(org.slug, template.id)
-  const before = entryId(query.get("before"))
-  const entries = yield* services.history.ofTemplate(org.slug, template.id, { before, limit: changesPerPage + 1 })
+  const cursor = entryId(query.get("cursor"))
+  const entries = yield* services.history.ofTemplate(org.slug, template.id, { cursor, limit: changesPerPage + 1 })
   const shown = entries.slice(0, changesPerPage)
   return {
     title: `${template.name} · Changes`,
@@ -65,8 +65,8 @@ const changes = Effect.fnUntraced(function* (services: Services, visit: Visit) {
             )}
           <Pagination
             label="Pages of the changes"
-            first={before === undefined ? undefined : `${here}/history`}
-            next={entries.length > shown.length ? `${here}/history?before=${shown.at(-1)!.id}` : undefined}
+            first={cursor === undefined ? undefined : `${here}/history`}
+            next={entries.length > shown.length ? `${here}/history?cursor=${shown.at(-1)!.id}` : undefined}
           />
         </Card>
       </>
@@ -80,7 +80,7 @@ const one = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   const id = entryId(params["entry"])
   const [entry] = id === undefined
     ? []
-    : yield* services.history.ofTemplate(org.slug, template.id, { before: id + 1, limit: 1 })
+    : yield* services.history.ofTemplate(org.slug, template.id, { cursor: id + 1, limit: 1 })
   const found = entry?.id === id ? entry : undefined
   return entryView(found, {
     back: { href: `${templatePath(org.slug, template.id)}/history`, label: `${template.name} · Changes` },

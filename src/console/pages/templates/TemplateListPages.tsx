@@ -62,10 +62,10 @@ const list = Effect.fnUntraced(function* (services: Services, { can, org, query 
     return isStorable(value) ? value : ""
   }
   const search = text("q")
-  const after = text("after")
+  const cursor = text("cursor")
   const which = query.get("archived") === "true" ? "archived" : "in-use"
   const { all, archived, found } = yield* services.index.count(org.slug, search, which)
-  const rows = yield* services.index.list(org.slug, { search, after, which, limit: pageSize + 1 })
+  const rows = yield* services.index.list(org.slug, { search, cursor, which, limit: pageSize + 1 })
   const shown = rows.slice(0, pageSize)
   const days = yield* services.traffic.daily(org.slug, shown.map(({ id }) => id))
   const now = yield* Clock.currentTimeMillis
@@ -172,14 +172,16 @@ const list = Effect.fnUntraced(function* (services: Services, { can, org, query 
                 ])}
               />
             )}
-          {after === "" && rows.length <= pageSize ? null : (
-            <nav class="pagination" aria-label="Pages of the templates">
-              {after === "" ? null : <a class="button compact" href={link({})}>First page</a>}
-              {rows.length <= pageSize
-                ? null
-                : <a class="button compact" href={link({ after: shown.at(-1)!.id })} rel="next">Next page</a>}
-            </nav>
-          )}
+          {cursor === "" && rows.length <= pageSize
+            ? null
+            : (
+              <nav class="pagination" aria-label="Pages of the templates">
+                {cursor === "" ? null : <a class="button compact" href={link({})}>First page</a>}
+                {rows.length <= pageSize
+                  ? null
+                  : <a class="button compact" href={link({ cursor: shown.at(-1)!.id })} rel="next">Next page</a>}
+              </nav>
+            )}
         </Card>
       </>
     ),
