@@ -1,11 +1,17 @@
 // Deliver among recipients that behave badly: greylisted, tarpits, refused; and how long transactional messages wait.
 //
-//   deno task bench recipients [--quick] [--only claims|greylisted|tarpits|urgent|storm] [--postgres-url URL]
+//   deno task bench recipients [--quick] [--only claims|greylisted|alone|tarpits|urgent|storm] [--postgres-url URL]
 //
 // `--postgres-url`: a server for throwaway databases instead of one started for this run.
 import { loadavg } from "node:os"
 import { parseArgs } from "node:util"
-import { sendToGreylisted, sendToTarpits, sendUrgently, storm } from "../test/process/recipientScenarios.ts"
+import {
+  sendToGreylisted,
+  sendToGreylistingOnly,
+  sendToTarpits,
+  sendUrgently,
+  storm,
+} from "../test/process/recipientScenarios.ts"
 import { startPostgres } from "../test/support/throwawayPostgres.ts"
 import { printColumns } from "./support/Bench.ts"
 import { createDatabase, type Environment } from "./support/Databases.ts"
@@ -19,7 +25,7 @@ const { values: flags } = parseArgs({
     "postgres-url": { type: "string" },
   },
 })
-const parts = ["claims", "greylisted", "tarpits", "urgent", "storm"] as const
+const parts = ["claims", "greylisted", "alone", "tarpits", "urgent", "storm"] as const
 type Part = typeof parts[number]
 if (flags.only !== undefined && !parts.some((part) => part === flags.only)) {
   console.error(`--only ${parts.join("|")}`)
@@ -27,12 +33,23 @@ if (flags.only !== undefined && !parts.some((part) => part === flags.only)) {
 }
 
 const size = flags.quick
-  ? { rows: 20_000, times: 20, greylisted: 100, good: 900, tarpits: 1_000, bulk: 5_000, urgent: 50, storm: 1_000 }
+  ? {
+    rows: 20_000,
+    times: 20,
+    greylisted: 100,
+    good: 900,
+    alone: 500,
+    tarpits: 1_000,
+    bulk: 5_000,
+    urgent: 50,
+    storm: 1_000,
+  }
   : {
     rows: 100_000,
     times: 50,
     greylisted: 1_000,
     good: 9_000,
+    alone: 5_000,
     tarpits: 5_000,
     bulk: 100_000,
     urgent: 300,
@@ -60,6 +77,14 @@ const run: { readonly [part in Part]: (fresh: () => Promise<Environment>) => Pro
       `${size.greylisted} greylisted recipients in front of ${size.good} good ones (aim: 95/s from the start)`,
       ["good/s", "first good after ms", "fullest second", "with attempts", "greylisted attempts meanwhile"],
       [[[perSecond, 2], [firstMillis, 0], fullest, fullestAttempts, badAttempts]],
+    )
+  },
+  alone: async (fresh) => {
+    const { fullest, messages, perSecond, seconds } = await sendToGreylistingOnly(await fresh(), size.alone)
+    printColumns(
+      `${messages} recipients of one domain that greylists all of them, and no others: first attempts`,
+      ["seconds", "attempts/s", "fullest second"],
+      [[[seconds, 0], [perSecond, 2], fullest]],
     )
   },
   tarpits: async (fresh) => {

@@ -22,6 +22,9 @@ const transactionalEvery = 400
 const lookEvery = 500
 const longestLook = 8_000
 
+/** Between two searches for other messages while only messages of deferring domains leave. Unit: milliseconds. */
+const aloneEvery = 1_000
+
 /** For how long claims need not look at messages that were passed over. Unit: milliseconds. */
 const passedMillis = 10_000
 
@@ -51,6 +54,8 @@ export interface Flight {
 export interface ClaimChoice {
   /** Messages to this recipient domain only. */
   readonly only?: string
+  /** With `only`: that many messages at most; one if it is missing. */
+  readonly atMost?: number
   /** No messages to these recipient domains. */
   readonly without?: ReadonlyArray<string>
   /** Transactional messages only. */
@@ -85,6 +90,9 @@ const unknown: Domain = {
 /** Whether messages of the domain leave one at a time, or not at all. */
 const isOpen = ({ breaker }: Domain): boolean => Breaker.isProbing(breaker, Breaker.domainPolicy)
 
+/** Whether messages of the domain may leave several at a time while nothing else waits, despite its open breaker. */
+const isDeferring = ({ breaker, isSlow }: Domain): boolean => breaker.trouble?.state === "failing" && !isSlow
+
 /** Messages that have to go back into the queue, and attempts that are to end if no part of their message has been sent. */
 export interface Review<M> {
   readonly back: ReadonlyArray<M>
@@ -99,7 +107,8 @@ export interface Review<M> {
  * - A domain that has not answered yet uses one session.
  * - Slow domains use one session each, and all of them together at most the share, so that others always find a session.
  *   When more sessions are slow, the youngest of these attempts are given up.
- * - A domain with an open breaker uses one session, and only while nothing else waits, or for a probe.
+ * - A domain with an open breaker uses one session, and only while nothing else waits, or for a probe. While nothing else
+ *   waits, domains that fail without being slow or asking for less use all sessions.
  *
  * Messages of slow domains and of those with an open breaker stay in the queue (`held`), so that they do not fill the buffer
  * of the lane. It asks for one of them when it may leave. Times are milliseconds of a clock that does not jump. All fields hold
@@ -119,6 +128,8 @@ export class DomainSessions<M extends Waiting> {
   private transactionalAt = -Infinity
   private lookedAt = -Infinity
   private lookMillis = lookEvery
+  /** Until when nothing but messages of held domains is taken to be due: the last search found no others. */
+  private aloneUntil = -Infinity
   /** Messages due earlier are to domains that the last claim passed over. */
   private passed: { readonly dueFrom: number; readonly without: ReadonlyArray<string>; readonly at: number } | undefined
 
@@ -144,15 +155,16 @@ export class DomainSessions<M extends Waiting> {
 
   /** Which messages to claim now; undefined while there are enough. With `isIdle`, nothing else can leave. */
   wants(now: number, limit: number, isIdle = false): ClaimChoice | undefined {
-    const asked = now - this.askedAt < askEvery ? undefined : this.heldToAsk(now, isIdle)
+    const isAlone = isIdle || (this.waiting.length === 0 && now < this.aloneUntil)
+    const asked = now - this.askedAt < askEvery ? undefined : this.heldToAsk(now, isAlone)
     if (asked !== undefined) {
       this.askedAt = now
-      return { only: asked }
+      const atMost = isAlone && isDeferring(this.domainOf(asked)) ? this.atOnce(limit) : 1
+      return atMost === 1 ? { only: asked } : { only: asked, atMost }
     }
     if (isIdle || this.waiting.length >= 4 * limit) return undefined
     const next = this.pick(now)
-    const lookAfter = this.waiting.length === 0 ? 0 : next === undefined ? refillEvery : this.lookMillis
-    if ((next === undefined || this.isOverShare(next, now)) && now - this.lookedAt >= lookAfter) {
+    if (now - this.lookedAt >= this.lookAfter(next, now)) {
       this.lookedAt = now
       this.transactionalAt = now
       return this.pastHeld(now)
@@ -170,13 +182,16 @@ export class DomainSessions<M extends Waiting> {
       if (messages.length > 0) this.hold(choice.only)
     } else if (choice.isTransactional !== true) {
       this.lookMillis = messages.length > 0 ? lookEvery : Math.min(longestLook, 2 * this.lookMillis)
+      this.aloneUntil = messages.length > 0 ? -Infinity : now + aloneEvery
       this.pass(messages, choice, now)
     }
     const back: Array<M> = []
     const kept: Array<M> = []
     for (const message of messages) {
       const domain = this.domainOf(message.domain)
-      const isKept = !this.isHeld(domain, now) || this.mayAsk(domain, now, choice.only !== undefined)
+      const isOneOfSeveral = choice.atMost !== undefined && isDeferring(domain) &&
+        !Breaker.isSilent(domain.breaker, now)
+      const isKept = !this.isHeld(domain, now) || isOneOfSeveral || this.mayAsk(domain, now, choice.only !== undefined)
       if (!isKept) {
         this.hold(message.domain)
         back.push(message)
@@ -196,6 +211,7 @@ export class DomainSessions<M extends Waiting> {
   /** The message that may leave now; undefined while there is none. */
   pick(now: number): M | undefined {
     let overShare: M | undefined
+    let deferring: M | undefined
     let passed: string | undefined
     for (const message of this.waiting) {
       // Neighbours in a campaign mostly have the same domain.
@@ -204,8 +220,9 @@ export class DomainSessions<M extends Waiting> {
       const fit = this.fitOf(this.domainOf(message.domain), message.domain, now)
       if (fit === "yes") return message
       if (fit === "over-share") overShare ??= message
+      if (fit === "alone") deferring ??= message
     }
-    return overShare
+    return overShare ?? deferring
   }
 
   /** When a message that waits for its domain's own rate may leave; Infinity if none does. */
@@ -249,10 +266,13 @@ export class DomainSessions<M extends Waiting> {
       if (isLate && !this.domainOf(flight.domain).isSlow) this.change(flight.domain, { isSlow: true })
       if (this.domainOf(flight.domain).isSlow) slow.push(flight)
     }
+    const next = this.pick(now)
+    const isAlone = next === undefined || isDeferring(this.domainOf(next.domain))
     const back = this.waiting.filter(({ domain: name }) => {
       const domain = this.domainOf(name)
       if (!this.isHeld(domain, now)) return false
       this.hold(name)
+      if (isAlone && isDeferring(domain) && !Breaker.isSilent(domain.breaker, now)) return false
       return domain.waiting > 1 || domain.flights > 0 || Breaker.isSilent(domain.breaker, now)
     })
     this.remove(back)
@@ -324,9 +344,16 @@ export class DomainSessions<M extends Waiting> {
   /** Whether a message of a held domain may be claimed to leave. */
   private mayAsk(domain: Domain, now: number, isIdle: boolean): boolean {
     const { breaker, flights, isSlow, waiting } = domain
-    if (waiting > 0 || flights > 0 || Breaker.isSilent(breaker, now)) return false
+    if (waiting > 0 || Breaker.isSilent(breaker, now)) return false
+    if (isIdle && isDeferring(domain)) return true
+    if (flights > 0) return false
     if (isOpen(domain) && now < breaker.probeAt && !isIdle) return false
     return !isSlow || this.slowFlights() < this.slowSessions || (this.slowSessions === 0 && isIdle)
+  }
+
+  /** How many messages of a deferring domain to claim while nothing else waits. */
+  private atOnce(limit: number): number {
+    return this.held.filter((name) => isDeferring(this.domainOf(name))).length > 1 ? this.share : limit
   }
 
   private heldToAsk(now: number, isIdle: boolean): string | undefined {
@@ -336,10 +363,12 @@ export class DomainSessions<M extends Waiting> {
     return undefined
   }
 
-  private fitOf(domain: Domain, name: string, now: number): "yes" | "over-share" | "no" {
-    const { breaker, flights, isKnown, isSlow, nextAt } = domain
+  /** Whether a message of the domain may leave: at once, or after all that fit better. */
+  private fitOf(domain: Domain, name: string, now: number): "yes" | "over-share" | "alone" | "no" {
+    const { breaker, flights, isKnown, isSlow, nextAt, waiting } = domain
     if (name === "") return "yes"
     if (Breaker.isSilent(breaker, now) || nextAt > now) return "no"
+    if (isDeferring(domain)) return flights === 0 && waiting === 1 ? "yes" : "alone"
     if (isOpen(domain)) return flights === 0 ? "yes" : "no"
     if (this.limits === undefined) return "yes"
     if (!isKnown || isSlow) {
@@ -349,8 +378,11 @@ export class DomainSessions<M extends Waiting> {
     return flights < this.share ? "yes" : "over-share"
   }
 
-  private isOverShare({ domain }: M, now: number): boolean {
-    return this.fitOf(this.domainOf(domain), domain, now) === "over-share"
+  /** How long after the last search for other domains the next one is due, with `next` as the next message. Milliseconds. */
+  private lookAfter(next: M | undefined, now: number): number {
+    if (next === undefined) return this.waiting.length === 0 ? 0 : refillEvery
+    const fit = this.fitOf(this.domainOf(next.domain), next.domain, now)
+    return fit === "over-share" ? this.lookMillis : fit === "alone" ? aloneEvery : Infinity
   }
 
   /** Domains of which there is nothing more to claim now. */

@@ -231,7 +231,7 @@ const claimWanted = (turn: Turn, opened: Opened, purpose: Purpose): boolean => {
   const choice = opened.sessions.wants(turn.now, claimSize, purpose === "idle")
   if (choice === undefined) return false
   if (choice.only !== undefined) turn.lane.isAsking = true
-  claim(turn, opened, choice.only === undefined ? claimSize : 1, choice, purpose)
+  claim(turn, opened, choice.only === undefined ? claimSize : choice.atMost ?? 1, choice, purpose)
   return true
 }
 

@@ -62,6 +62,19 @@ describe("Recipients", () => {
         assert.isNull((yield* (yield* Connections).get(org("greylisted"), "relay")).trouble)
       }))
 
+    it.effect("uses several sessions for a domain that greylists all, while no other message waits", () =>
+      Effect.gen(function* () {
+        const { send, server } = yield* connected("grey-alone", { greyMillis: Infinity, greyReplyMillis: 50 })
+        const emails = people(120, "grey.example")
+        yield* send(emails)
+        const tried = () => new Set(server.attempts.map(({ email }) => email))
+        yield* Effect.promise(() => server.until(() => tried().size === emails.length))
+        // The first ones leave before the domain is known to greylist.
+        const later = server.attempts.slice(40)
+        assert.isAbove(later.filter(({ pending }) => pending > 1).length, later.length / 2)
+        assert.isAtMost(server.mostSessions(), 5)
+      }))
+
     it.effect("finds sessions for good recipients, although ten domains that answer never are in front of them", () =>
       Effect.gen(function* () {
         const { attemptsAt, send, server, untilReached } = yield* connected("tarpits", { tarMillis: 3_600_000 })

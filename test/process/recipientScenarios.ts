@@ -73,6 +73,38 @@ export const sendToGreylisted = (store: Environment, greylisted: number, good: n
 export const sendToTarpits = (store: Environment, tarpits: number, good: number) =>
   sendCampaign(store, domains(tarpits, "tar"), good, { recipients: { tarMillis: 20_000 } })
 
+/** First attempts of a campaign to one domain that greylists every recipient. */
+export interface FirstAttempts {
+  readonly messages: number
+  readonly seconds: number
+  readonly perSecond: number
+  /** Most attempts in a sliding second. */
+  readonly fullest: number
+}
+
+/** Sends a campaign to a domain that greylists all recipients and takes 50 ms for a reply, until each was tried once. */
+export const sendToGreylistingOnly = (store: Environment, messages: number): Promise<FirstAttempts> =>
+  withLoad(store, { recipients: { greyMillis: 3_600_000, greyReplyMillis: 50 } }, async (load) => {
+    await fillQueue(store, people(messages, "grey.example"))
+    const start = performance.timeOrigin + performance.now()
+    await load.hold(false)
+    const tried = new Map<string, number>()
+    let attempts = await load.attempts()
+    for (let seen = 0; tried.size < messages;) {
+      await pause(500)
+      attempts = await load.attempts()
+      if (performance.timeOrigin + performance.now() - start > 60_000 + messages * 1_000) {
+        throw new Error(`${tried.size} of ${messages} recipients were tried`)
+      }
+      for (; seen < attempts.length; seen++) {
+        const { at, email } = attempts[seen]!
+        if (!tried.has(email)) tried.set(email, at)
+      }
+    }
+    const seconds = (Math.max(...tried.values()) - start) / 1000
+    return { messages, seconds, perSecond: messages / seconds, fullest: fullestAttempts(attempts) }
+  })
+
 /** How long transactional messages waited behind a campaign, from the answer of Deliver until they arrived. Milliseconds. */
 export interface Waits {
   readonly messages: number

@@ -31,11 +31,15 @@ export interface Attempt {
   readonly email: string
   readonly at: number
   readonly outcome: "accepted" | "451" | "450" | "550" | "554" | "cut"
+  /** Recipients whose replies were pending at that time, with this one. */
+  readonly pending: number
 }
 
 export interface RecipientOptions {
   /** How long an address is greylisted from its first attempt. Default 1,000. Unit: milliseconds. */
   readonly greyMillis?: number
+  /** How long the reply about a greylisted address takes. Default 0. Unit: milliseconds. */
+  readonly greyReplyMillis?: number
   /** How long a busy domain takes nothing from its first attempt. Default 1,000. Unit: milliseconds. */
   readonly busyMillis?: number
   /** How late a tarpit answers. Default 20,000. Unit: milliseconds. */
@@ -98,14 +102,15 @@ const makeJudge = ({ busyMillis = 1_000, greyMillis = 1_000 }: RecipientOptions)
 /** An SMTP server on loopback, without encryption and login, that treats recipients by their addresses. */
 export const startRecipientServer = (options: RecipientOptions = {}): Promise<RecipientServer> =>
   new Promise((resolve, reject) => {
-    const { acceptMillis = 0, tarMillis = 20_000 } = options
+    const { acceptMillis = 0, greyReplyMillis = 0, tarMillis = 20_000 } = options
     const judge = makeJudge(options)
     const attempts: Array<Attempt> = []
     const sockets = new Set<Socket>()
     const { changed, until } = makeWatch()
     let mostSessions = 0
+    let pending = 0
     const note = (id: string, email: string, outcome: Attempt["outcome"]) => {
-      attempts.push({ id, email, at: now(), outcome })
+      attempts.push({ id, email, at: now(), outcome, pending: Math.max(1, pending) })
       changed()
     }
     const server = new SMTPServer({
@@ -114,13 +119,16 @@ export const startRecipientServer = (options: RecipientOptions = {}): Promise<Re
       disableReverseLookup: true,
       logger: false,
       onRcptTo: ({ address }, _session, done) => {
+        pending++
         const answer = () => {
           const reply = judge.atRecipient(address)
-          if (reply === undefined) return done()
-          note("", address, reply.slice(0, 3) as Attempt["outcome"])
-          done(replied(reply))
+          if (reply !== undefined) note("", address, reply.slice(0, 3) as Attempt["outcome"])
+          pending--
+          done(reply === undefined ? undefined : replied(reply))
         }
-        if (behaviourOf(address) === "tar") setTimeout(answer, tarMillis)
+        const behaviour = behaviourOf(address)
+        const millis = behaviour === "tar" ? tarMillis : behaviour === "grey" ? greyReplyMillis : 0
+        if (millis > 0) setTimeout(answer, millis)
         else answer()
       },
       onData: (stream, session, done) => {
