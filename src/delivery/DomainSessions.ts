@@ -1,6 +1,7 @@
 import type { DomainLimits, SendResult } from "./Connection.ts"
-import { Duration, HashMap, Option } from "effect"
+import { HashMap, Option } from "effect"
 import * as Breaker from "./CircuitBreaker.ts"
+import { afterAttempt } from "./FailureOwner.ts"
 
 /** An attempt is slow after this long, or after five times as long as an answer typically takes. Unit: milliseconds. */
 const slowMillis = 1_000
@@ -424,7 +425,7 @@ export class DomainSessions<M extends Waiting> {
     this.change(name, {
       isKnown: true,
       isSlow: this.limits !== undefined && took > this.slowAfter,
-      breaker: breakerAfter(breaker, startedAt, result, now),
+      breaker: afterAttempt(breaker, "recipient", result, startedAt, now),
     })
   }
 
@@ -444,14 +445,4 @@ export class DomainSessions<M extends Waiting> {
       return
     }
   }
-}
-
-/** The breaker of a domain after an attempt. Failures that belong to the recipient feed it, and no others do. */
-const breakerAfter = (breaker: Breaker.CircuitBreaker, startedAt: number, result: SendResult, now: number) => {
-  if (result._tag === "accepted" || result._tag === "refused") return Breaker.succeed(breaker, startedAt)
-  if (!("scope" in result) || result.scope !== "recipient") return breaker
-  const { reason } = result
-  if (result._tag === "retry") return Breaker.fail(breaker, Breaker.domainPolicy, reason, startedAt, now)
-  const wait = result.wait === undefined ? undefined : Duration.toMillis(result.wait)
-  return Breaker.slowDown(breaker, Breaker.domainPolicy, reason, wait, startedAt, now)
 }

@@ -1,12 +1,11 @@
-import { Duration } from "effect"
 import type { Cause } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { cancelledText } from "../suppressions/Suppression.ts"
 import { expired, outcomeOf, settledFields, untried } from "./AttemptOutcome.ts"
 import type { BrakeState } from "./Brake.ts"
-import * as Breaker from "./CircuitBreaker.ts"
 import type { SendResult } from "./Connection.ts"
 import type { ActiveConnection } from "./Connections.ts"
+import { afterAttempt, judge } from "./FailureOwner.ts"
 import { type Draft, type LaneInput, move, type Turn } from "./LaneState.ts"
 import type { Claimed, RememberedBrake, Settled } from "./Outbox.ts"
 import type { Departure } from "./RateLimiter.ts"
@@ -50,15 +49,17 @@ const heldBack = (
     : untried(message, connection, "The suppression list could not be read in time")
 }
 
-export const takeAnswer = (turn: Turn, number: number, result: SendResult, jitter: number): void => {
+export const takeAnswer = (turn: Turn, number: number, answer: SendResult, jitter: number): void => {
   const { lane, now } = turn
   const { departure, flight, isProbe, message, setup } = lane.flights.get(number)!
   const { active, sessions } = lane.opened!
+  const [blames, result] = judge(lane.blames, message.id, answer, departure.startedAt, now)
+  lane.blames = blames
   lane.rateLimiter.end(departure, now)
   sessions.end(flight, result, now)
   adjustRate(lane, departure, result, now)
   const isPresent = setup === lane.setup
-  if (isPresent) lane.breaker = breakerAfter(lane.breaker, departure.startedAt, result, now)
+  if (isPresent) lane.breaker = afterAttempt(lane.breaker, "connection", result, departure.startedAt, now)
   const settled = recordOf(lane, message, result, active.name, isPresent, isProbe, jitter)
   arrive(turn, number, settled)
   if (isPresent) tell(turn, active)
@@ -77,37 +78,6 @@ const adjustRate = (lane: Draft, departure: Departure, result: SendResult, now: 
     lane.rateLimiter.speedUp(now)
     lane.sentLately++
   } else if (result._tag === "slow-down" && result.scope === "connection") lane.rateLimiter.slowDown(departure, now)
-}
-
-/** The circuit breaker of the connection after an attempt. */
-const breakerAfter = (
-  breaker: Breaker.CircuitBreaker,
-  startedAt: number,
-  result: SendResult,
-  now: number,
-): Breaker.CircuitBreaker => {
-  switch (result._tag) {
-    case "accepted":
-    case "refused":
-      return Breaker.succeed(breaker, startedAt)
-    case "unfit":
-    case "yielded":
-      // The platform was not asked, so this says nothing about its health.
-      return breaker
-    case "slow-down": {
-      if (result.scope === "recipient") return Breaker.succeed(breaker, startedAt)
-      const wait = result.wait === undefined ? undefined : Duration.toMillis(result.wait)
-      return Breaker.slowDown(breaker, Breaker.connectionPolicy, result.reason, wait, startedAt, now)
-    }
-    case "broken":
-      return Breaker.breakDown(breaker, result.reason, startedAt, now)
-    case "retry":
-      if (result.scope === "connection") {
-        return Breaker.fail(breaker, Breaker.connectionPolicy, result.reason, startedAt, now)
-      }
-      // A reply about the recipient shows that the connection works; silence shows nothing.
-      return result.deferred ? Breaker.succeed(breaker, startedAt) : breaker
-  }
 }
 
 /**

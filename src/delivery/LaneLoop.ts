@@ -6,6 +6,7 @@ import type { DomainLimits } from "./Connection.ts"
 import type { ActiveConnection } from "./Connections.ts"
 import { copyOf } from "./copyOf.ts"
 import { type ClaimChoice, DomainSessions } from "./DomainSessions.ts"
+import { noBlames } from "./FailureOwner.ts"
 import { confirmRecords, endRecord, recordAgain, recordNext, setOut, takeAnswer, tell } from "./LaneAnswers.ts"
 import {
   type Draft,
@@ -164,6 +165,7 @@ const beginAnew = (lane: Draft, version: string): void => {
   lane.version = version
   lane.setup++
   lane.breaker = Breaker.closed
+  lane.blames = noBlames
   lane.brake = new Brake(lane.rememberedBrake?.version === version ? lane.rememberedBrake.state : null)
   lane.told = null
 }

@@ -6,6 +6,7 @@ import { Brake } from "./Brake.ts"
 import * as Breaker from "./CircuitBreaker.ts"
 import type { DomainLimits, SendResult } from "./Connection.ts"
 import type { ActiveConnection } from "./Connections.ts"
+import { type Blames, noBlames } from "./FailureOwner.ts"
 import type { ClaimChoice, DomainSessions, Flight } from "./DomainSessions.ts"
 import { type Claimed, leaseSeconds, type RememberedBrake, type Settled, type TakenLane } from "./Outbox.ts"
 import { type Departure, RateLimiter } from "./RateLimiter.ts"
@@ -100,6 +101,7 @@ export interface LaneState {
   readonly setup: number
   readonly opened: Opened | undefined
   readonly breaker: Breaker.CircuitBreaker
+  readonly blames: Blames
   readonly brake: Brake
   readonly rememberedBrake: RememberedBrake | null
   /** The trouble that was last told, as a key. */
@@ -206,6 +208,7 @@ export const start = (
   setup: 0,
   opened: undefined,
   breaker: Breaker.closed,
+  blames: noBlames,
   brake: new Brake(),
   rememberedBrake: brake,
   told: null,

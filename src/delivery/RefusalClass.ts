@@ -42,3 +42,9 @@ export const isAboutAddress = (reason: string): boolean => {
   // 5.1.7 and 5.1.8 are about the sender's address, 5.2.3 is about the size of the message.
   return /^5\.(?:1\.|2\.[^3]|4\.[14]$)/.test(enhanced) && !/^5\.1\.[78]$/.test(enhanced)
 }
+
+const recipientWords =
+  /(?:user|recipient|mailbox|email|e-mail|contact|customer|subscriber|profile|person)\b.{0,60}?(?:not (?:found|exist|known)|n[o']t exist|unknown|invalid)|(?:unknown|no such|invalid) (?:user|recipient|mailbox|email|e-mail|contact|customer|subscriber|profile|person)\b/i
+
+/** Whether the body of a 404 says that the recipient is unknown, and not that the address of the platform is wrong. */
+export const isAboutRecipient = (body: string): boolean => recipientWords.test(body)

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Duration } from "effect"
 import { CopyId, OrgSlug, TemplateId } from "../../src/domain/Ids.ts"
-import { accepted, retry } from "../../src/delivery/connections/Answers.ts"
+import { accepted, broken, retry } from "../../src/delivery/connections/Answers.ts"
 import type { ActiveConnection } from "../../src/delivery/Connections.ts"
 import { next } from "../../src/delivery/LaneLoop.ts"
 import { type LaneCommand, type LaneInput, type LaneState, start } from "../../src/delivery/LaneState.ts"
@@ -150,5 +150,24 @@ describe("LaneLoop", () => {
     lane.put({ _tag: "claimed", messages: [message("a")] }, 310)
     const again = lane.put({ _tag: "notRecorded", cause: storeAway }, 320).find((one) => one._tag === "record")
     assert.deepStrictEqual(again, { _tag: "record", afterMillis: 250, settled: [], brake: undefined })
+  })
+
+  it("counts an attempt that is answered 404 again although another message was accepted, and leaves the connection open", () => {
+    const lane = new Driven()
+    lane.opened()
+    const gone = broken("404")
+    const first = lane.attempted("a")
+    lane.put({ _tag: "answered", flight: first, result: gone, jitter: 0 }, 50)
+    lane.put({ _tag: "recorded" }, 60)
+    lane.put({ _tag: "claimed", messages: [] }, 70)
+    for (let now = 1_000; now <= 61_000; now += 1_000) lane.put({ _tag: "woken" }, now)
+    const probe = lane.attempted("b", "other.example")
+    lane.put({ _tag: "answered", flight: probe, result: ok, jitter: 0 }, 61_010)
+    lane.put({ _tag: "recorded" }, 61_020)
+    const again = lane.attempted("a")
+    const commands = lane.put({ _tag: "answered", flight: again, result: gone, jitter: 0 }, 61_100)
+    const record = commands.find((one) => one._tag === "record")
+    assert.deepStrictEqual(record?.settled.map((one) => one._tag === "again" && one.burned), [true])
+    assert.isUndefined(lane.state.breaker.trouble)
   })
 })

@@ -10,6 +10,8 @@ export type Fault =
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: unknown }
   /** `hang`: no answer; `refuse`: reset, not taken; `lose`: taken, then reset. */
   | { readonly how: "hang" | "refuse" | "lose" }
+  /** Taken and answered after this time. Unit: milliseconds. */
+  | { readonly how: "slow"; readonly millis: number }
 
 /** A message that the receiver has taken for the first time. */
 export interface Arrival {
@@ -45,11 +47,13 @@ export const signingSecret = `whsec_${Buffer.from("0123456789abcdef0123456789abc
 export interface ReceiverOptions {
   /** The fault of the n-th message, from 0. */
   readonly fault?: (n: number) => Fault | undefined
+  /** In place of `fault`: the fault of messages to this address. */
+  readonly faultOf?: (email: string) => Fault | undefined
   /** The n-th message is taken and answered after this. */
   readonly before?: (n: number) => Promise<unknown> | undefined
 }
 
-export const startReceiver = ({ before, fault }: ReceiverOptions = {}): Promise<Receiver> =>
+export const startReceiver = ({ before, fault, faultOf }: ReceiverOptions = {}): Promise<Receiver> =>
   new Promise((resolve, reject) => {
     const requests: Array<Request> = []
     const arrivals: Array<Arrival> = []
@@ -78,11 +82,14 @@ export const startReceiver = ({ before, fault }: ReceiverOptions = {}): Promise<
           arrivals.push({ id: json.data.tracking_id, at })
         }
         const respond = (n: number) => {
-          const wrong = fault?.(n)
-          if (wrong === undefined) {
+          const wrong = faultOf === undefined ? fault?.(n) : faultOf(json.data.email)
+          const accept = () => {
             take()
             answer(202, { message_id: `wm-${id}` })
-          } else if ("status" in wrong) answer(wrong.status, wrong.body ?? {}, wrong.headers)
+          }
+          if (wrong === undefined) accept()
+          else if ("status" in wrong) answer(wrong.status, wrong.body ?? {}, wrong.headers)
+          else if (wrong.how === "slow") setTimeout(accept, wrong.millis)
           else if (wrong.how === "hang") hanging.add(request.socket)
           else {
             if (wrong.how === "lose") take()

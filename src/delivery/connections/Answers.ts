@@ -2,6 +2,7 @@ import { Clock, Duration, Effect, Result } from "effect"
 import { Buffer } from "node:buffer"
 import * as Json from "../../domain/Json.ts"
 import type { SendResult, TestResult } from "../Connection.ts"
+import { isAboutRecipient } from "../RefusalClass.ts"
 import type { Answer, NoAnswer, OutboundHttp, Request } from "../OutboundHttp.ts"
 
 /** Longest wait of a connection that a platform is granted. */
@@ -137,6 +138,7 @@ export const sortNoAnswer = (platform: string, loss: NoAnswer, secrets: Readonly
 /**
  * The meaning of a response that is not a success, for platforms that follow plain HTTP:
  *
+ *     404 with a JSON body that names the recipient    refused
  *     3xx, 401, 403, 404, 405, 410    broken: the endpoint or the credentials are not right
  *     429, 503 with Retry-After       slow-down
  *     408, 425, 5xx                   retry, after Retry-After; from a gateway (502, 504) uncertain
@@ -162,6 +164,8 @@ export const sortStatus = (
     case 403:
       return broken(`${reason}. Check the credentials and what they permit`)
     case 404:
+      if (objectOf(answer) !== undefined && isAboutRecipient(answer.body)) return refused(reason)
+      return broken(`${reason}. Check the address and the ids in the settings`)
     case 405:
     case 410:
       return broken(`${reason}. Check the address and the ids in the settings`)

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { type FailureOwner, ownerOf } from "../../../src/delivery/FailureOwner.ts"
 import { isAboutAddress } from "../../../src/delivery/RefusalClass.ts"
 import type { PlatformName } from "../../../src/delivery/connections/Platforms.ts"
 import {
@@ -14,6 +15,8 @@ import {
   startCustomerIo,
   startIterable,
   startSfmc,
+  startWebhook,
+  webhookSecret,
 } from "../../support/platformServers/PlatformServer.ts"
 import { connect, layerLoopback, message, sendTo, server } from "./support.ts"
 
@@ -52,6 +55,38 @@ const sfmc: Platform = {
   settings: (url) => ({ auth_endpoint: url, rest_endpoint: url, definition_key: "managed" }),
   secrets: { client_id: sfmcClient.id, client_secret: sfmcClient.secret },
 }
+
+const webhook: Platform = {
+  name: "webhook",
+  start: startWebhook,
+  settings: (url) => ({ url: `${url}/in` }),
+  secrets: { signing_secret: webhookSecret },
+}
+
+/** The owners of failures, the same on all platforms. */
+const owners: ReadonlyArray<readonly [FailureOwner, ReadonlyArray<Fault>]> = [
+  ["message", [
+    { status: 400, body: { message: "invalid email address" } },
+    { status: 404, body: { message: "The user was not found" } },
+    { status: 413, body: {} },
+    { status: 422, body: { message: "invalid email address" } },
+  ]],
+  ["connection", [
+    { status: 302, headers: { location: "https://elsewhere.example/" } },
+    { status: 403, body: { message: "no" } },
+    { status: 404, body: "<html>The user was not found</html>" },
+    { status: 404, body: { message: "no such campaign" } },
+    { status: 408 },
+    { status: 410 },
+    { status: 429, body: { message: "invalid email address" } },
+    { status: 500, body: { message: "invalid email address" } },
+    { status: 502 },
+    { status: 503 },
+    { status: 504 },
+    { how: "lose" },
+    { how: "refuse" },
+  ]],
+]
 
 /** Refusals of a message because of its recipient. */
 const refusals: ReadonlyArray<readonly [string, Platform, Fault]> = [
@@ -101,4 +136,43 @@ describe("Refusals of HTTP platforms because of one recipient", () => {
         assert.strictEqual(platform.arrivals.at(-1)?.id, "after")
       }).pipe(Effect.provide(layerLoopback)))
   }
+})
+
+describe("Owners of the failures of HTTP platforms", () => {
+  for (
+    const [title, { name, secrets, settings, start }] of [
+      ["Braze", braze],
+      ["Braze's transactional campaigns", transactional],
+      ["Customer.io", customerIo],
+      ["Iterable", iterable],
+      ["Marketing Cloud", sfmc],
+      ["A webhook", webhook],
+    ] as const
+  ) {
+    it.effect(`${title}: by its answer`, () =>
+      Effect.gen(function* () {
+        const platform = yield* server(() => start())
+        const connection = yield* connect(name, settings(platform.url), secrets)
+        // Marketing Cloud gives a token for the first message.
+        yield* sendTo(connection, "accepted", message({ id: "before" }))
+        for (const [owner, faults] of owners) {
+          for (const fault of faults) {
+            platform.faults.push(fault)
+            const result = yield* connection.send(message())
+            assert.strictEqual(ownerOf(result), owner, `${JSON.stringify(fault)}: ${JSON.stringify(result)}`)
+          }
+        }
+        // Credentials are refused to all messages; Marketing Cloud gets another token once.
+        platform.faults.push({ status: 401 }, { status: 401 })
+        assert.strictEqual(ownerOf(yield* connection.send(message())), "connection")
+      }).pipe(Effect.provide(layerLoopback)))
+  }
+
+  it.effect("Iterable: an e-mail that could not be queued belongs to the recipient", () =>
+    Effect.gen(function* () {
+      const fault = { status: 400, body: { code: "QueueEmailError", msg: "m", params: {} } }
+      const platform = yield* server(() => startIterable({ faults: [fault] }))
+      const connection = yield* connect("iterable", iterable.settings(platform.url), iterable.secrets)
+      assert.strictEqual(ownerOf(yield* connection.send(message())), "recipient")
+    }).pipe(Effect.provide(layerLoopback)))
 })
