@@ -133,7 +133,7 @@ export class Accounts extends Context.Service<Accounts, {
           Effect.orDie(sql<Row>`SELECT ${columns} FROM accounts a WHERE a.id = ${id}`),
           ([row]) => row === undefined ? Effect.fail(new AccountNotFound({ id })) : Effect.succeed(row),
         )
-      /** What the store could not hold is nobody's address. */
+      /** An address that the database cannot store belongs to no account. */
       const byEmail = (email: string) =>
         !isStorable(email) ? Effect.succeed(undefined) : Effect.map(
           Effect.orDie(sql<Row>`SELECT ${columns} FROM accounts a WHERE a.email = ${normalizeEmail(email)}`),

@@ -13,10 +13,10 @@ const WindowSchema = Schema.Union([
 ])
 
 /**
- * What a model knows of one variant. `beta`: effects on the log rate, by coefficient of the scheme (0 is the intercept);
- * `covariance`: their posterior covariance, packed lower triangle row by row. Counts of the sends in the window: `sends`
- * and `clicks` as they are, `maturedSends` times the share of clicks due at their age, `effectiveSends` also times the
- * window's weight.
+ * The posterior of one variant. `beta`: effects on the log rate, by coefficient of the scheme (0 is the intercept);
+ * `covariance`: their posterior covariance, packed lower triangle row by row. Counts of the sends in the window:
+ * `sends` and `clicks` as they are, `maturedSends` times the share of clicks due at their age, `effectiveSends` also
+ * times the window's weight.
  */
 export const VariantPosterior = Schema.Struct({
   id: Schema.String,

@@ -2,7 +2,7 @@ import { EventName } from "../domain/Event.ts"
 import type { ContextKey } from "./Contexts.ts"
 
 /**
- * The value of conversions, of decisions under a rule of revenue (see `Revenue`): `revenue` in thousandths,
+ * The value of conversions, for decisions under a rule of revenue (see `Revenue`): `revenue` in thousandths,
  * `revenue_square` the sum of the decisions' squares, and `other_currency` the number of conversions in another currency.
  */
 export const revenueMeasures = ["revenue", "revenue_square", "other_currency"] as const
@@ -11,7 +11,7 @@ export type RevenueMeasure = (typeof revenueMeasures)[number]
 /**
  * The counts of a tally. Per decision once each: the decision itself, every kind of event, `negative` (at least one of
  * `unsubscribe` and `spam`) and `voided` (a `bounce`, `soft_bounce` or `failed` without any human engagement or
- * conversion: nobody saw it, so that it is no trial). Then the measures of revenue. All are whole numbers, so that sums
+ * conversion, so that the message was not seen). Then the measures of revenue. All are whole numbers, so that sums
  * are exact in any order.
  */
 export const measures = ["decisions", ...EventName.literals, "negative", "voided", ...revenueMeasures] as const

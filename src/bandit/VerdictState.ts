@@ -22,9 +22,9 @@ export const VerdictState = Schema.Struct({
   since: Schema.Finite,
   /** Sends from then on are evidence; null for all. Moves when a winner is given up. */
   evidenceFrom: Schema.NullOr(Schema.Finite),
-  /** The last look, Unix milliseconds; 0 before the first. */
+  /** The last evaluation, Unix milliseconds; 0 before the first. */
   lookedAt: Schema.Finite,
-  /** What it is about: another objective begins anew. */
+  /** The objective of the verdict: with another objective, evidence starts again. */
   objective: Schema.String,
 })
 export type VerdictState = typeof VerdictState.Type

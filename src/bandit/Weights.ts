@@ -55,8 +55,8 @@ const multiplyOut = (
 }
 
 /**
- * The same integrals for many arms: the sum of the logarithms of all distribution functions is tabulated once and
- * interpolated, so that the cost grows with arms x table instead of arms squared.
+ * Approximates the integrals for many arms: the sum of the logarithms of all distribution functions is tabulated once
+ * and interpolated, so that the cost grows with arms x table instead of arms squared.
  */
 const interpolate = (
   means: Float64Array,

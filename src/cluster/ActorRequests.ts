@@ -102,7 +102,7 @@ export class ActorRequests extends Context.Service<ActorRequests, {
           ({ deferred }) => Deferred.await(deferred),
           ({ id }, exit) => {
             asked.delete(id)
-            // Nobody waits any longer. Whoever asks does not wait for the row to be removed either.
+            // The caller has gone, or has its answer and does not wait for the row to be removed.
             return Exit.isSuccess(exit) ? Effect.void : Effect.forkIn(Effect.ignore(remove(id)), scope)
           },
         )

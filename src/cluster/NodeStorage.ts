@@ -138,7 +138,7 @@ export const layer = (leaseSeconds: number, seen: Seen) =>
             Effect.asVoid,
             inTime,
           ),
-        // Whoever renews its lease is well.
+        // A node that renews its lease counts as healthy.
         setRunnerHealth: () => Effect.void,
         acquire: (_, shardIds) =>
           acquire(shardIds).pipe(

@@ -1,6 +1,6 @@
 import { hourMillis } from "../bandit/Window.ts"
 
-/** Expected clicks of some messages: those that were chosen, those of a random split, those of knowing every rate. */
+/** Expected clicks of some messages: as chosen, with a random split, and knowing every rate. */
 export interface Clicks {
   readonly even: number
   readonly ours: number
@@ -24,8 +24,8 @@ export const ofChoice = (rates: ReadonlyArray<number>, chosen: number): Clicks =
 })
 
 /**
- * The share of the way from a random split to knowing every rate: 1 is all that can be gained, 0 nothing, below 0 worse
- * than even. Undefined where there is nothing to gain, or nothing was chosen.
+ * The share of the way from a random split to knowing every rate: 1 is the whole possible gain, 0 none, below 0 worse
+ * than a random split. Undefined without a possible gain, or without choices.
  */
 export const captured = ({ even, oracle, ours }: Clicks): number | undefined =>
   oracle - even > 1e-12 * oracle ? (ours - even) / (oracle - even) : undefined

@@ -2,7 +2,7 @@ import { hourMillis } from "../bandit/Window.ts"
 import { normal } from "../simulation/Chance.ts"
 import { type Chance, pick, seeded, shuffled } from "./Chance.ts"
 
-// The truth of the demo: how often people click. Nothing of it is told to the service.
+// The truth of the demo: how often people click. The service does not know it.
 
 /** Attributes of users in requests, and the share of each value; the shares of an attribute sum to 1. */
 export const attributes = {

@@ -82,7 +82,7 @@ export const picture = ({ day, days, done, lastDay, now, url, variants }: View):
   ]
 }
 
-/** The same in one line. */
+/** The state of the demo in one line. */
 export const line = ({ day, days, done, lastDay, variants }: View): string => {
   const shares = ranked(variants).map(({ id, share }) => `${id} ${percent(share)}`).join(", ")
   return `day ${day.toFixed(1).padStart(4)} of ${days}: ${number(done.messages)} messages, ${

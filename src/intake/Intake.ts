@@ -169,7 +169,7 @@ const makeVerdicts = (batches: ReturnType<typeof IntakeBatches.make>, singleDue:
 
 /** Shares one pass among all who ask before it begins. Interrupting a caller does not interrupt the pass. */
 const makeShared = (scope: Scope.Scope) => {
-  /** Whoever waits for a pass shares it with all who ask before it begins, and does not interrupt it by going away. */
+  /** Runs a pass that all callers who ask before it begins share. Interrupting a caller does not interrupt the pass. */
   const shared = <E>(pass: Effect.Effect<void, E>): Effect.Effect<void, E> => {
     const one = Semaphore.makeUnsafe(1)
     let next: { readonly fiber: Fiber.Fiber<void, E> } | undefined
@@ -209,17 +209,10 @@ const reportSpent = ({ spent }: IntakeBatches.Spent) =>
   )
 
 /**
- * Takes stored bodies from the inbox. A batch of them is claimed, read and normalized in a process with a deadline (see
- * `BodyReader`), and stored slice by slice: what is known already is left out, the decisions that events belong to are found,
- * and what they change is appended to the ledger. Each slice is one transaction, which takes the bodies that are complete off
- * the batch, so that they are done or not done whatever crashes. A body that fails three times is rejected: `IntakeRules`.
- *
- * Small bodies are taken in batches. Large ones, and those whose batch failed, are taken one at a time beside them, so that
- * nobody waits for them. Several nodes may take at the same time.
- *
- *     inbox (pending) ──► events (attributed) ──► ledger ──► tallies
- *                            ▲
- *                  waiting ──┘ when the decision comes, or when looked at again
+ * Processes stored bodies of the inbox. A batch is claimed, read and normalized in a process with a deadline (see
+ * `BodyReader`), and stored slice by slice: duplicates are dropped, the decisions of events are found, and changes are
+ * appended to the ledger. Each slice is one transaction, which also marks its complete bodies as done, so that a crash
+ * leaves each body either done or not. A body that fails three times is rejected: `IntakeRules`.
  */
 export class Intake extends Context.Service<Intake, {
   /** Takes all that is pending now, but for bodies whose next attempt is not due. Fails when the store does. */

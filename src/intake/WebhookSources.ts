@@ -135,7 +135,7 @@ const makeSecrets = (box: SecretBox["Service"]) => {
     const current = secrets.find(({ until }) => until === null)
     if (current !== undefined) {
       const opened = yield* box.open(purpose, current.sealed).pipe(
-        // What cannot be opened is no use to anybody: it is replaced.
+        // A secret that cannot be decrypted is useless, so it is replaced.
         Effect.catch((error) => Effect.as(Effect.logError(error.message), undefined)),
       )
       // Entered once more, it replaces nothing, and the one before keeps its time.

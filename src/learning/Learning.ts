@@ -79,7 +79,7 @@ export class Learning extends Context.Service<Learning, {
       const patiently = bounded(patience)
 
       const failed = (what: string, org: string, template: string) => (cause: unknown) =>
-        Effect.logWarning(`The actor of a template did not ${what}`, { template: actorId(org, template), cause })
+        Effect.logWarning(`The actor of a template failed to ${what}`, { template: actorId(org, template), cause })
 
       const windowed = (org: string, template: string, window: LearningWindow) =>
         patiently(actors.windowed(actorId(org, template), window)).pipe(

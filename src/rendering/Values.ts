@@ -103,9 +103,9 @@ export const isTrue = (value: unknown): boolean => value !== false && value !== 
 const tooDeep = () => new LimitReached(`has data nested deeper than ${Limits.nesting} levels`)
 
 /**
- * What a value is as text: nothing and numbers that are not finite are empty, an array is its elements one after
- * another, an object is its JSON. A list may hold another many times over, so that a short one can be a text without
- * end: every element is charged.
+ * The text of a value: nothing and non-finite numbers are empty, an array is its elements one after another, an object
+ * is its JSON. A list can contain another list many times, so that a short list can have an endless text: every element
+ * is charged.
  */
 export const text = (value: unknown, run: Run, depth = 0): string => {
   switch (typeof value) {

@@ -55,7 +55,8 @@ export const probabilitiesOfBest = (rates: ReadonlyArray<RatePosterior>): Readon
   const others = new Float64Array(rates.length)
   const best = new Array<number>(rates.length).fill(0)
   for (let i = 0; i < steps; i++) {
-    // What all before are below, then, backwards, what all behind are: the product of the others without dividing.
+    // The product of the distribution functions of all variants before each one, then, backwards, of all behind it: the
+    // product of the others without a division.
     let before = 1
     for (let v = 0; v < rates.length; v++) {
       // Half of a step's own mass lies below its middle.

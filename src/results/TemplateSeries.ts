@@ -53,7 +53,7 @@ export const SeriesPoint = Schema.Struct({
       ),
       even: described(Schema.Finite, "Outcomes that a random split is estimated to have had"),
     })),
-    "What deciding brought beyond a random split, by what the model knows now of every variant in every segment; null " +
+    "The gain over a random split, by the model's present rates of every variant in every context; null " +
       "before the first outcome",
   ),
 })

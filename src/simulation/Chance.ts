@@ -8,7 +8,7 @@ export interface Chance {
   readonly gamma: (shape: number) => number
 }
 
-/** One number out of a seed and a name, so that streams of different purposes do not run in parallel. */
+/** Derives a number from a seed and a name, so that streams for different purposes are independent. */
 export const seedOf = (seed: number, name: string): number => {
   let hash = 0x811c9dc5 ^ seed
   for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 0x01000193)
@@ -16,7 +16,7 @@ export const seedOf = (seed: number, name: string): number => {
   return (hash ^ (hash >>> 13)) | 0
 }
 
-/** Numbers in [0, 1) from a seed, any whole number (mulberry32). Seeds that lie close begin with numbers that do. */
+/** Numbers in [0, 1) from a seed, any whole number (mulberry32). Close seeds begin with close numbers. */
 export const mulberry32 = (seed: number): () => number => {
   let state = seed | 0
   return () => {

@@ -45,7 +45,7 @@ const assembled = (sd: number, residue: number): Shape => ({
   },
 })
 
-/** Which variant is best depends on two attributes together; each alone says nothing. A third one matters not at all. */
+/** The best variant depends on two attributes together; each alone says nothing. A third has no effect. */
 const pairs: Shape = {
   days: 30,
   sends: 60_000,
@@ -88,7 +88,7 @@ const slow: Shape = {
   },
 }
 
-/** After half of the time the order of the variants is the reverse of what it was. */
+/** After half of the time, the order of the variants is reversed. */
 const reversal: Shape = {
   days: 60,
   sends: 60_000,
@@ -190,7 +190,7 @@ const numbers: Shape = {
 
 const shapes = {
   parts: assembled(0.15, 0.05),
-  // The declared parts have nothing to do with the rates.
+  // The declared parts do not affect the rates.
   idleparts: assembled(0, 0.25),
   pairs,
   slow,

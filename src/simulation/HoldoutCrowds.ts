@@ -19,7 +19,7 @@ export interface Crowd {
   readonly shape: number
 }
 
-/** What is counted on both sides, treated and held out, by groups of people. */
+/** Counts of both sides, treated and held out, by groups of people. */
 export const replicate = ({ lift, most, people, rate, shape, share }: Crowd, seed: number) => {
   const { gamma, uniform } = chance(seedOf(seed, "holdout"))
   const sides = [0, 1].map(() => Array.from({ length: peopleGroups }, () => ({ decisions: 0, outcomes: 0 }))) as [
@@ -37,7 +37,7 @@ export const replicate = ({ lift, most, people, rate, shape, share }: Crowd, see
   return sides
 }
 
-/** A side as it would be shown if decisions of one person were independent. */
+/** The counts of a side as if the decisions of one person were independent. */
 export const naive = (side: ReadonlyArray<GroupCount>) => {
   const sends = side.reduce((sum, { decisions }) => sum + decisions, 0)
   const engaged = side.reduce((sum, { outcomes }) => sum + outcomes, 0)
@@ -47,7 +47,10 @@ export const naive = (side: ReadonlyArray<GroupCount>) => {
 const holds = (interval: readonly [number, number] | null | undefined, truth: number) =>
   interval !== null && interval !== undefined && interval[0] <= truth && truth <= interval[1]
 
-/** Shares of the replications whose interval holds the truth: the one shown, and one for independent decisions. */
+/**
+ * Shares of the replications whose interval contains the truth: the interval of the results, and one for independent
+ * decisions.
+ */
 export const coverage = (crowd: Crowd, runs: number, from: number) => {
   const truth = crowd.rate * (crowd.lift - 1)
   let shown = 0

@@ -58,7 +58,7 @@ export interface Checked {
   readonly truth: number
 }
 
-/** What the results said on one day. */
+/** The results on one day. */
 export interface Look {
   readonly day: number
   readonly verdict: TemplateResults["winner"]["verdict"]
@@ -72,7 +72,7 @@ export interface HonestyRun {
   readonly best: ReadonlySet<string>
   /** Outcomes beyond a random split over the whole run; null where none is shown. */
   readonly gain: Checked | null
-  /** The same by propensities, over the decisions that are four days old; `isShown` says whether the results show it. */
+  /** The gain by propensities over the decisions that are four days old; `isShown`: whether the results show it. */
   readonly weightedGain: (Checked & { readonly isShown: boolean }) | null
   /** One per variant with a rate. */
   readonly rates: ReadonlyArray<Checked>
@@ -139,7 +139,7 @@ export const honestyWorld = (setting: Setting, seed: number): World => {
   return { ...world, values: drawValues(setting, seed, world) }
 }
 
-/** Decisions weighted to a random split, as they are counted when they are four days old. */
+/** Decisions weighted to a random split, counted when they are four days old. */
 class EvenSplits {
   readonly #none = { count: 0, weight: 0, square: 0 }
   readonly #groups = Array.from({ length: peopleGroups }, () => ({
@@ -160,7 +160,7 @@ class EvenSplits {
     }
   }
 
-  /** The estimate with the truth, held against a series up to `to`. */
+  /** The estimate and the truth, compared with a series up to `to`. */
   check(points: ComposedSeries["points"], to: number): HonestyRun["weightedGain"] {
     const counts = { first: new Date(worldStart), last: new Date(to - dayMillis), leftOut: 0, groups: this.#groups }
     const found = propensityGain(this.#groups, weightsOf("click"))
@@ -172,7 +172,7 @@ class EvenSplits {
 
 const covers = ({ interval: [low, high], truth }: Checked): boolean => low <= truth && truth <= high
 
-/** Share of the intervals that hold the truth; NaN without any. */
+/** Share of the intervals that contain the truth; NaN without any. */
 export const coverage = (all: ReadonlyArray<Checked>): number => all.filter(covers).length / all.length
 
 /** The outcomes of a setting as tallies have them. */
@@ -186,7 +186,7 @@ const talliesOf = ({ values }: Setting, worth: number) => {
   }
 }
 
-/** The results of what is known, composed as a request for them is answered. */
+/** The results of the knowledge, composed as for a request. */
 const resultsOf = (
   { counts, model }: Knowledge,
   setting: Setting,
@@ -216,7 +216,7 @@ const resultsOf = (
   return compose(report(request))
 }
 
-/** The same for the series. */
+/** The series of the knowledge, composed as for a request. */
 const seriesOf = ({ counts, delays, model }: Knowledge, setting: Setting, now: number): ComposedSeries => {
   const { countsOf, objective } = talliesOf(setting, counts.worth())
   return composeSeries({
@@ -287,7 +287,7 @@ class Truth {
   }
 }
 
-/** What the results say of each variant's rate, and in which they are wrong. */
+/** The rates of the variants in the results, with the wrong ones. */
 const checkRates = (
   variants: ReadonlyArray<{
     readonly copy_id: string
@@ -300,7 +300,9 @@ const checkRates = (
     rate === null || interval === null ? [] : [{ shown: rate, interval, truth: truth(copy_id) }]
   )
 
-/** Lets the product decide in a world of the setting, looks at the results once a day, and holds the last against the truth. */
+/**
+ * Runs the product in a world of the setting, reads the results once a day, and compares the last ones with the truth.
+ */
 export const honestyRun = (setting: Setting, seed: number, refitHours = 3): HonestyRun => {
   const world = honestyWorld(setting, seed)
   const { arms, at, clickChance, requestOf, requests, delayHours } = world
@@ -312,7 +314,7 @@ export const honestyRun = (setting: Setting, seed: number, refitHours = 3): Hone
   let learner: Product | undefined
   const policy: Policy = { name: "adaptive", make: (options) => learner = new Product(options, { refitHours }) }
   const look = (now: number) => {
-    // Results show the verdict that is kept with the model.
+    // Results show the verdict that the model stores.
     const { verdict = "undecided", winner = null } = learner!.knowledge(0, now).model.verdict ?? {}
     looks.push({ day: looks.length + 1, verdict, winner })
   }

@@ -3,29 +3,32 @@ import { chance } from "./Chance.ts"
 import type { Eligible, SimulatedRequest } from "./World.ts"
 
 /**
- * Something that chooses among variants and learns from what comes of it. Times in Unix milliseconds; calls come in the
- * order of time, so that nothing is known before it has happened.
+ * A policy that chooses among variants and learns from the outcomes. Times in Unix milliseconds; calls come in
+ * chronological order, so that nothing is known before it has happened.
  */
 export interface Learner {
   /**
-   * With which probability each eligible variant is chosen, in the order of `eligible.arms`. Sums to 1. The array is the
-   * learner's own and may change with the next call.
+   * The probability of each eligible variant, in the order of `eligible.arms`. Sums to 1. The array belongs to the
+   * learner and may change with the next call.
    */
   readonly weights: (request: SimulatedRequest, eligible: Eligible, now: number) => Float64Array
   /** A message with this variant was sent. */
   readonly sent: (request: SimulatedRequest, arm: number, now: number) => void
-  /** The outcome of a message came at `now`: 1 for a click, for other objectives any number. Messages without send nothing. */
+  /**
+   * The outcome of a message arrived at `now`: 1 for a click, any number for other objectives. Messages without an
+   * outcome cause no call.
+   */
   readonly observe: (request: SimulatedRequest, arm: number, sentAt: number, now: number, outcome: number) => void
 }
 
-/** What a learner is made for. */
+/** The world that a learner is made for. */
 export interface Setting {
   /** Ids of the variants, ascending. */
   readonly arms: ReadonlyArray<string>
   readonly templates: number
   /** Components of the variants; none unless given. */
   readonly composition?: Composition | undefined
-  /** For learners that draw. */
+  /** Seed for learners that draw. */
   readonly seed: number
 }
 
@@ -79,7 +82,7 @@ const best = (arms: ReadonlyArray<number>, score: (arm: number) => number): numb
   return at
 }
 
-/** Every eligible variant alike. */
+/** Every eligible variant with the same probability. */
 export const uniform: Policy = {
   name: "uniform",
   make: (setting) => {
@@ -89,9 +92,9 @@ export const uniform: Policy = {
 }
 
 /**
- * The share `epsilon` evenly, the rest to the variant with the largest mean under a Beta(1, 1) prior. So hopeful a start
- * tries every variant until it has failed; the raw mean, which stays with the first that was lucky, captured 7 points
- * less (eight worlds, 20 seeds).
+ * The share `epsilon` is split randomly, the rest goes to the variant with the largest mean under a Beta(1, 1) prior.
+ * Such an optimistic start tries every variant until it has failed; the raw mean, which stays with the first lucky
+ * variant, captured 7 points less (eight worlds, 20 seeds).
  */
 export const epsilonGreedy = (epsilon = 0.05): Policy => ({
   name: `epsilon-greedy ${epsilon}`,
@@ -172,5 +175,5 @@ export const ucb1: Policy = {
   },
 }
 
-/** What the product is compared with. */
+/** The policies with which the product is compared. */
 export const peers: ReadonlyArray<Policy> = [uniform, epsilonGreedy(), betaThompson(), ucb1]

@@ -11,13 +11,13 @@ import type { Eligible, SimulatedRequest } from "./World.ts"
  */
 export const smallestSample = 1000
 
-/** Share of its outcomes that a decision must have had time for. */
+/** Share of its outcomes that must have had time to arrive for a decision to count. */
 const settledShare = 0.99
 
 /** Standard normal quantile of a 95 % interval. */
 const z95 = 1.959964
 
-/** A variant's running mean is held to the mean of all with the weight of so many outcomes. */
+/** Weight with which a variant's running mean is drawn to the mean of all. Unit: outcomes. */
 const pseudoOutcomes = 10
 
 /** One decision as it was logged. Times in Unix milliseconds. */
@@ -26,11 +26,11 @@ export interface LoggedDecision {
   /** Canonical id of the attribute values, see `encodeContext`. */
   readonly context: string
   readonly copyId: string
-  /** With which probability it was chosen, in (0, 1]. */
+  /** The probability with which it was chosen, in (0, 1]. */
   readonly propensity: number
-  /** The weights of all the variants it was chosen among, the chosen one included. */
+  /** The weights of all candidates, including the chosen one. */
   readonly weights: Readonly<Record<string, number>>
-  /** Made for somebody who is held out: no choice of the logging policy, though its propensity is known. */
+  /** Made for a user in the holdout: not a choice of the logging policy, although its propensity is known. */
   readonly control?: boolean
   /** 1 for a click, 0 for none; any number for other objectives. */
   readonly outcome: number
@@ -45,17 +45,20 @@ export interface Estimate {
   readonly halfWidth: number
 }
 
-/** What another policy would have brought, by three estimators on the same decisions. */
+/** The estimated reward of another policy, by three estimators on the same decisions. */
 export interface Evaluation {
   readonly policy: string
   readonly decisions: number
-  /** How many decisions of its own the policy's estimate is worth: `(sum w)^2 / sum w^2`. */
+  /**
+   * Effective sample size: the number of the policy's own decisions that would be as informative, `(sum w)^2 / sum
+   * w^2`.
+   */
   readonly effectiveSample: number
   /** Null below an effective sample of 1,000. */
   readonly estimates: {
     /** Inverse propensity: unbiased, and erratic when weights are large. */
     readonly ips: Estimate
-    /** The same, divided by the mean weight: a little biased, much steadier. */
+    /** Inverse propensity divided by the mean weight (self-normalized): slightly biased, much steadier. */
     readonly snips: Estimate
     /** A model's forecast, corrected by what was observed; unbiased however bad the model is. */
     readonly doublyRobust: Estimate
@@ -145,7 +148,7 @@ export const evaluate = (log: ReadonlyArray<LoggedDecision>, policy: Policy, see
   }
 }
 
-/** What the logging policy itself brought: the mean outcome of its choices. Null without at least 1,000 of them. */
+/** The mean outcome of the logging policy's own choices. Null with fewer than 1,000 of them. */
 export const logged = (decisions: ReadonlyArray<LoggedDecision>): Estimate | null => {
   const log = decisions.filter(({ control }) => control !== true)
   const count = log.length
@@ -155,10 +158,10 @@ export const logged = (decisions: ReadonlyArray<LoggedDecision>): Estimate | nul
   return estimate(mean, squares / (count - 1), count)
 }
 
-/** When the outcome was known. It cannot come before its decision; clocks that say so are a little off. */
+/** When the outcome became known, never before its decision: clocks may differ a little. */
 const knownAt = ({ at, outcomeAt }: LoggedDecision): number => Math.max(at, outcomeAt ?? Infinity)
 
-/** Walks a log once in its order, with a learner beside. */
+/** Walks through a log once, in order, with a learner. */
 class Replay {
   readonly #log: ReadonlyArray<LoggedDecision>
   readonly #learner: Learner

@@ -17,30 +17,30 @@ import { judgeDays, windowOf, withVerdict } from "../learning/Engine.ts"
 import type { Learner, Policy, Setting } from "./Learners.ts"
 import type { Eligible, SimulatedRequest } from "./World.ts"
 
-/** For so many days the learning attributes are looked for every hour, then once a day. */
+/** Number of days with an hourly search for learning attributes; afterwards it runs once a day. */
 const schemeDays = 3
 
 /** Parts of the model that a simulation can leave out. */
 export const features = ["components", "pairs", "delays"] as const
 export type Feature = typeof features[number]
 
-/** How the product is run in a simulation. */
+/** Options of the product in a simulation. */
 export interface ProductOptions {
   /** `undefined`: adaptive. Unit: days. */
   readonly window?: LearningWindow | undefined
-  /** Simulated time between two fits of a template, at least. Default 1. */
+  /** Least simulated time between two fits of a template. Default 1. */
   readonly refitHours?: number
-  /** Share spread evenly. Default 0.01. */
+  /** Share that is split randomly. Default 0.01. */
   readonly floor?: number
-  /** Whether verdicts are looked for. They take nearly half of the time and do not change decisions. Default true. */
+  /** Whether verdicts are computed. They take nearly half of the time and do not change decisions. Default true. */
   readonly verdicts?: boolean
-  /** Parts of the model that are left out, to see what they bring. */
+  /** Parts of the model that are left out, to measure their effect. */
   readonly without?: ReadonlyArray<Feature>
-  /** Names it in tables; what it is unless given. */
+  /** Name in tables. Default: derived from the options. */
   readonly name?: string
 }
 
-/** One template as a node holds it. */
+/** The state of one template on a node. */
 interface Learned {
   readonly id: string
   readonly counts: Counts
@@ -70,7 +70,7 @@ interface Learned {
 /** UTC hours since Monday 00:00. The epoch was a Thursday. */
 const hourOfWeek = (now: number): number => (Math.floor(now / hourMillis) + 72) % 168
 
-/** What has been learned about a template: the published model, and the counts it was fitted to. */
+/** The knowledge about a template: the published model, and the counts to which it was fitted. */
 export interface Knowledge {
   readonly model: ModelSnapshot
   readonly counts: Counts
@@ -112,7 +112,7 @@ export class Product implements Learner {
     return choices.choice(choices.contextOf(request.attrs, hourOfWeek(now)), eligible.set).weights
   }
 
-  /** What is known of a template now; the template is fitted first, as it is when results are asked for. */
+  /** The current knowledge about a template; the template is fitted first, as for a request for results. */
   knowledge(index: number, now: number): Knowledge {
     const template = this.#template(index, now)
     this.#bringUpToDate(template, now)
@@ -132,7 +132,7 @@ export class Product implements Learner {
     template.delays.add(sentAt, delay)
     let own = template.variantDelays.get(this.#arms[arm]!)
     if (own === undefined) template.variantDelays.set(this.#arms[arm]!, own = new Delays())
-    // By the day, as the service counts them.
+    // By day, as the service counts them.
     own.add(Math.floor(sentAt / dayMillis) * dayMillis + dayMillis - hourMillis, delay)
     this.#count(template, request, arm, sentAt, now, 0, outcome)
   }
@@ -193,7 +193,7 @@ export class Product implements Learner {
     if (!template.dirty || now - template.fittedAt < this.#refitMillis) return
     const day = Math.floor(now / dayMillis)
     const hour = Math.floor(now / hourMillis)
-    // The service looks every hour; here users do not change their ways, so that what is found in the first days stays.
+    // The service searches every hour. Here users do not change, so the attributes of the first days remain valid.
     if (day !== template.day || (hour !== template.hour && day <= template.firstDay + schemeDays)) {
       template.scheme = schemeOf(template.census.totals(now), template.counts.contexts(), template.scheme)
     }
@@ -269,7 +269,7 @@ export class Product implements Learner {
   }
 }
 
-/** The product's own way to choose. */
+/** The product's own policy. */
 export const product = (options: ProductOptions = {}): Policy => ({
   name: options.name ??
     (options.window === undefined ? "adaptive" : `window ${options.window.lookbackDays}/${options.window.offsetDays}`),

@@ -5,7 +5,8 @@ import { propensityGain } from "../results/PropensityGain.ts"
 import { weightsOf } from "../domain/ObjectiveWeights.ts"
 import { type Chance, chance, seedOf } from "./Chance.ts"
 
-// Crowds that an adaptive policy decides for, to see how often the interval of the gain by propensities holds the truth.
+// Crowds for which an adaptive policy decides, to see how often the interval of the gain by propensities contains the
+// truth.
 
 /** People with several decisions each, who differ in how much they respond. */
 export interface AdaptiveCrowd {
@@ -15,7 +16,7 @@ export interface AdaptiveCrowd {
   readonly most: number
   /** Mean rate of each variant. */
   readonly rates: ReadonlyArray<number>
-  /** Share of the decisions that is spread evenly. */
+  /** Share of the decisions that is split randomly. */
   readonly floor: number
   /** Shape of the gamma distribution of people's rates: the smaller, the more they differ. */
   readonly shape: number
@@ -23,7 +24,7 @@ export interface AdaptiveCrowd {
   readonly sticky?: boolean
   /** Share of the clicks that also convert; a conversion is worth ten clicks. */
   readonly conversions?: number
-  /** Whether the tests try it as well. */
+  /** Whether tests use this crowd. */
   readonly isTested?: boolean
 }
 
@@ -57,7 +58,7 @@ const decisionsOf = ({ most, people, shape }: AdaptiveCrowd, { gamma, uniform }:
   return order
 }
 
-/** Lets a policy that learns from its own choices decide for a crowd; with the true gain of its choices. */
+/** Runs a policy that learns from its own choices for a crowd. Returns the true gain of its choices as well. */
 export const replicate = (crowd: AdaptiveCrowd, seed: number) => {
   const { conversions = 0, floor, rates, sticky = false } = crowd
   const source = chance(seedOf(seed, "propensities"))

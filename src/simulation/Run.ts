@@ -4,24 +4,24 @@ import { seedOf } from "./Chance.ts"
 import type { Policy } from "./Learners.ts"
 import type { World } from "./World.ts"
 
-/** What a policy brought in a world. Rewards are expected clicks over the whole run, by the true rates. */
+/** The result of a policy in a world. Rewards are expected clicks over the whole run, by the true rates. */
 export interface Outcome {
   readonly reward: number
-  /** Of choosing evenly, and of choosing the best variant for every single decision. */
+  /** Rewards of a random split, and of the best variant for every single decision. */
   readonly uniform: number
   readonly oracle: number
   /** Share of the way from uniform to the oracle: 1 for the oracle, below 0 for what is worse than uniform. */
   readonly share: number
-  /** The same for each quarter of the decisions. */
+  /** The share for each quarter of the decisions. */
   readonly quarters: ReadonlyArray<number>
 }
 
-/** Clicks on their way, the earliest first: a binary heap of times with the number of the decision. */
+/** Pending clicks, earliest first: a binary heap of times with the number of the decision. */
 class Arrivals {
   readonly #times: Array<number> = []
   readonly #decisions: Array<number> = []
 
-  /** Time of the earliest one; infinite without any. */
+  /** Time of the earliest click; infinite without any. */
   get next(): number {
     return this.#times[0] ?? Infinity
   }
@@ -38,7 +38,7 @@ class Arrivals {
     decisions[i] = decision
   }
 
-  /** Takes the earliest one. Only called when there is one. */
+  /** Removes the earliest click. There must be one. */
   take(): number {
     const times = this.#times
     const decisions = this.#decisions
@@ -69,8 +69,8 @@ class Arrivals {
 export type Watch = (decision: number, arm: number, rates: Float64Array, propensity: number) => void
 
 /**
- * Lets a policy decide everything in a world and learn from the clicks as they come. The same world, policy and seed give
- * the same outcome.
+ * Lets a policy make all decisions in a world and learn from the clicks as they arrive. The same world, policy and seed
+ * give the same result.
  */
 export const run = (world: World, policy: Policy, seed: number, watch?: Watch): Outcome => {
   const { arms, at, requestOf, requests, decisions, delayHours, eligible, eligibleOf } = world

@@ -8,7 +8,7 @@ export type { FileFault } from "../domain/TextFaults.ts"
 /** Largest world. Unit: decisions. */
 const maxSends = 2_000_000
 
-/** Combinations of attribute values at most; each has a rate of its own per variant. */
+/** Most combinations of attribute values; each has its own rate per variant. */
 const maxCombinations = 10_000
 
 const between = (minimum: number, maximum: number) => Schema.Finite.check(Schema.isBetween({ minimum, maximum }))
@@ -17,7 +17,7 @@ const Name = Schema.String.check(Schema.isPattern(/^[^\p{C}\s](?:[^\p{C}]{0,98}[
   expected: "1 to 100 characters without control characters, not beginning or ending with a space",
 }))
 
-/** How many times the clicks: 1 changes nothing. */
+/** Factor of the clicks: 1 changes nothing. */
 const Factor = between(0.01, 100)
 
 const Day = between(0, 3650)
@@ -101,7 +101,7 @@ const repeated = (
 const changes = ({ days, variants }: Scenario): ReadonlyArray<number> =>
   [0, ...variants.flatMap(({ from_day, until_day }) => [from_day ?? 0, until_day ?? 0])].filter((day) => day < days)
 
-/** What the schema of a single value cannot see. */
+/** Faults that the schema of a single value cannot find. */
 const crossFaults = (scenario: Scenario): ReadonlyArray<Complaint> => {
   const { attributes = [], days, sends_per_day, variants } = scenario
   const ids = variants.map(({ id }) => id)

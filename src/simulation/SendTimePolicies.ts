@@ -8,13 +8,13 @@ import * as Clocks from "../sendtime/Clocks.ts"
 
 export const horizonHours = 24
 
-/** One message of a policy. Unix milliseconds. */
+/** One message sent by a policy. Unix milliseconds. */
 interface Sent {
   readonly at: number
   readonly engagedAt: number | undefined
 }
 
-/** What a policy sees: the messages it has sent so far, and the engagements up to now. */
+/** The data of a policy: the messages it has sent so far, and the engagements up to now. */
 export interface History {
   readonly of: (person: Person) => ReadonlyArray<Sent>
   readonly people: ReadonlyArray<Person>
@@ -29,7 +29,7 @@ export interface SendTimePolicy {
 const knownEngagements = (sent: ReadonlyArray<Sent>, now: number): ReadonlyArray<number> =>
   sent.flatMap(({ engagedAt }) => engagedAt !== undefined && engagedAt <= now ? [engagedAt] : [])
 
-/** The next time from `now` on at which the person's clocks show this hour: now, if they do. */
+/** The next time from `now` on at which the person's clocks show this hour; `now` if they show it already. */
 const nextHour = (clocks: Clocks.Clocks, now: number, hour: number): number => {
   for (let i = 0; i < horizonHours; i++) {
     const at = now + i * hourMillis
@@ -51,7 +51,7 @@ const mode = (counts: ArrayLike<number>): number => {
   return best
 }
 
-/** Something learned from everybody anew each day. */
+/** A value that is learned from all people again each day. */
 const daily = <A>(learn: (now: number) => A): (now: number) => A => {
   let day = NaN
   let learned: A
@@ -64,7 +64,7 @@ const daily = <A>(learn: (now: number) => A): (now: number) => A => {
   }
 }
 
-/** The hour of the day in which most engagements of everybody came, on each person's clocks. */
+/** The hour of the day with the most engagements of all people, in each person's local time. */
 const popularHour = ({ of, people }: History) =>
   daily((now) => {
     const counts = new Float64Array(24)
@@ -88,7 +88,7 @@ const organizationHour: SendTimePolicy = {
   },
 }
 
-/** As Braze describes it: the hour of most engagements, with few of them everybody's. */
+/** As Braze describes it: the hour with the most engagements of the person, or of all people if there are few. */
 const engagedHour: SendTimePolicy = {
   name: "most engaged hour",
   make: (history) => {
@@ -139,7 +139,7 @@ const ownSlots: SendTimePolicy = {
   },
 }
 
-/** A person's touches as the store would have them at `now`. */
+/** A person's touches as the database would have them at `now`. */
 const codesOf = (sent: ReadonlyArray<Sent>, now: number): Float64Array =>
   Float64Array.from(sent, (one, i) => {
     const quarter = Math.floor((one.at - epochMillis) / quarterMillis)
@@ -149,7 +149,7 @@ const codesOf = (sent: ReadonlyArray<Sent>, now: number): Float64Array =>
     return encode({ quarter, delay, variant: 0 }, String(i))
   })
 
-/** The product's own arithmetic. `isPersonal` false: everybody is treated as a stranger. */
+/** The product's own algorithm. With `isPersonal` false, every person is treated as unknown. */
 const attention = (name: string, isPersonal: boolean, zoned = true): SendTimePolicy => ({
   name,
   make: ({ of, people }, { uniform }) => {
@@ -195,7 +195,7 @@ export const sendTimePolicies: ReadonlyArray<SendTimePolicy> = [
   attention("Parlance without zones", true, false),
 ]
 
-/** Who a message went to, by what its policy knew of them. */
+/** Groups of messages, by the data that the policy had about their recipients. */
 export const groups = ["all", "newcomers", "no engagement yet", "1 to 19", "20 or more", "second half"] as const
 export type Group = (typeof groups)[number]
 
@@ -207,7 +207,7 @@ export interface Captured {
   best: number
 }
 
-/** The best that can be had for each message of a world: sending at once, and at the best of the hours. */
+/** The bounds for each message of a world: sending at once, and at the best hour. */
 export const bounds = (world: SendTimeWorld) =>
   world.wants.map(({ at, person }) => {
     const now = engagement(person, at)
@@ -216,7 +216,7 @@ export const bounds = (world: SendTimeWorld) =>
     return { now, best }
   })
 
-/** Lets a policy send all messages of a world, learning from what it sent itself. */
+/** Lets a policy send all messages of a world, learning from its own messages. */
 export const runSendTimes = (
   world: SendTimeWorld,
   limits: ReturnType<typeof bounds>,
@@ -236,7 +236,7 @@ export const runSendTimes = (
   world.wants.forEach((want, i) => {
     const { at, person, place } = want
     const own = sent.get(person)!
-    // Only what is known by now: a message can be under way, its hour not yet come.
+    // Only data known by then: a message can still be on its way.
     const engagements = knownEngagements(own, at).length
     const chosenAt = choosing(want)
     const chosen = engagement(person, chosenAt)

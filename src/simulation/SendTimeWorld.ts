@@ -6,7 +6,7 @@ import { type Chance, chance, seedOf } from "./Chance.ts"
 
 // People who look at their messages at hours of their own, and the messages of an organization to them.
 
-/** How fast a message loses its freshness in this world, in hours. No policy is told. */
+/** Time constant with which a message loses its freshness in this world, in hours. Policies do not know it. */
 const trueTau = 6
 
 /** The organization's zone; its own people mostly live there. */
@@ -25,7 +25,7 @@ export interface Person {
   readonly isNewcomer: boolean
 }
 
-/** A message that wants to be sent at `at` or within the hours after it. */
+/** A message that is to be sent at `at` or within the hours after it. */
 export interface Want {
   readonly person: Person
   /** Unix milliseconds. */
@@ -142,7 +142,7 @@ export const engagement = (person: Person, at: number): number => {
   return 1 - Math.exp(-rate)
 }
 
-/** When a message sent at `at` is engaged with; undefined: never. `uniform` is a stream of chance. */
+/** When a message sent at `at` is engaged with; undefined: never. `uniform` is a random stream. */
 export const engagedAt = (person: Person, at: number, uniform: () => number): number | undefined => {
   let left = -Math.log(1 - uniform())
   for (let j = 0; j < followedHours; j++) {

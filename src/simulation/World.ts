@@ -13,7 +13,7 @@ const longestDelay = 336
 /** No true rate is above this. */
 const largestRate = 0.95
 
-/** What a learner is told of a decision, besides the time. */
+/** The request of a decision, without its time. */
 export interface SimulatedRequest {
   /** Number of the template, from 0. */
   readonly template: number
@@ -27,8 +27,8 @@ export interface Eligible {
 }
 
 /**
- * A world in which learners are tried: decisions in the order of time, and for each the true click rate of every variant.
- * All of a world's chance is drawn beforehand, so that different learners meet the same users in the same mood.
+ * A world for comparing learners: decisions in chronological order, and for each the true click rate of every variant.
+ * All random numbers are drawn beforehand, so that different learners meet the same users.
  */
 export interface World {
   readonly name: string
@@ -54,7 +54,7 @@ export interface World {
   readonly choiceChance: Float64Array
   readonly clickChance: Float64Array
   readonly delayHours: Float64Array
-  /** By variant, how many times longer that delay is; once unless given. */
+  /** Factor of that delay by variant. Default: 1. */
   readonly slower?: ReadonlyArray<number> | undefined
   /** Value of a click to the learners. */
   readonly worth: number
@@ -92,7 +92,7 @@ export interface WorldPlan {
   readonly lifetimes?: (arm: number) => readonly [from: number, to: number]
   /** Log-normal delay of clicks; at once unless given. */
   readonly delay?: { readonly medianHours: number; readonly sigma: number } | undefined
-  /** How many times slower a variant's clicks are than that; once unless given. */
+  /** Factor by which a variant's clicks are slower. Default: 1. */
   readonly slower?: (chance: Chance) => ReadonlyArray<number>
   /** Value of a click to the learners; 1 unless given. The rewards of a run are clicks all the same. */
   readonly worth?: number
@@ -191,7 +191,7 @@ export const makeWorld = (plan: WorldPlan): World => {
     eligibleOf[i] = set
     choiceChance[i] = users.uniform()
     clickChance[i] = users.uniform()
-    // Drawn in any case, so that a world with delays differs from the one without in nothing else.
+    // Drawn in any case, so that worlds with and without delays differ in nothing else.
     const z = users.normal()
     delayHours[i] = delay === undefined ? 0 : Math.min(longestDelay, delay.medianHours * Math.exp(delay.sigma * z))
   }

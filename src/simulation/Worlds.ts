@@ -122,7 +122,7 @@ const obd: Shape = {
     values: values.map(([value, share]) => [value, share]),
   })),
   logRates: ({ normal }) => {
-    // What the log leaves open of an item differs from seed to seed.
+    // The effects that the log does not determine differ from seed to seed.
     const effects = obdLog.items.map(([mean, sd]) => mean + sd * normal())
     const byFeature = obdLog.features.map(({ values }) => values.map(([, , effect]): number => effect))
     return {
