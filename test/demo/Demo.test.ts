@@ -95,7 +95,7 @@ describe("deno task demo", () => {
       yield* Effect.promise(async () => {
         await waitUntil("the demo says what to do next", () => output().includes("Press Ctrl-C to end the demo"), 100)
           .catch(() => assert.fail(output() + errors()))
-        assert.match(output(), /Of the possible gain, -?\d+ % was captured/)
+        assert.match(output(), /Parlance captured -?\d+ % of the possible gain/)
         const [, url, key] = /curl -s (http:\S+)\/api\/generate\/demo -H 'X-Api-Key: (\S+)'/.exec(output())!
         const answer = await fetch(`${url}/api/generate/demo`, {
           method: "POST",
