@@ -57,7 +57,7 @@ describe("The document of the API", () => {
     }
     assert.isAbove(described, 40)
     const [, generate = ""] = page.split("POST</span> <code>/api/generate/{org}</code>")
-    const [asked = "", answered = ""] = generate.split("<h3>Answers</h3>")
+    const [asked = "", answered = ""] = generate.split("<h3>Responses</h3>")
     assert.include(asked, "&quot;template_id&quot;")
     assert.notInclude(asked, "&quot;copy&quot;")
     assert.include(answered, "&quot;copy&quot;")
