@@ -53,8 +53,11 @@ interface Row extends Omit<BulkAction, "filter"> {
   readonly position: string
 }
 
-/** Deliveries that one transaction looks at. It holds the locks of those that match for some 50 milliseconds. */
+/** Most deliveries that one transaction changes. It holds their locks for some 50 milliseconds. */
 const batchSize = 1_000
+
+/** Most deliveries that one transaction looks at where few match. */
+const lookedAtMost = 20_000
 
 /** How long a request waits for the end of its action before it is told that the action goes on. */
 const patience = Duration.seconds(5)
@@ -104,16 +107,34 @@ const makeBatches = (sql: SqlClient.SqlClient) => {
     return cancelled.length
   })
 
+  /**
+   * Finds the last delivery of the next batch: that of `batchSize` that match, or that of `lookedAtMost` if fewer of them match.
+   * `last` is null where there are no more.
+   */
+  const windowFrom = Effect.fnUntraced(function* (
+    org: OrgSlug,
+    kind: BulkKind,
+    fitting: ReturnType<typeof changing>,
+    position: string,
+  ) {
+    const next = sql`
+      SELECT * FROM deliveries n WHERE n.org_slug = ${org} AND n.state = ${stateOf[kind]} AND n.id > ${position}
+      ORDER BY n.org_slug, n.state, n.id LIMIT ${lookedAtMost}`
+    const [found] = yield* sql<{ last: string | null; count: number }>`
+      SELECT max(f.id) AS last, count(*)::int AS count FROM (
+        SELECT d.id FROM (${next}) d WHERE ${fitting} ORDER BY d.id LIMIT ${batchSize}) f`
+    if (found!.count === batchSize) return { last: found!.last, isLast: false }
+    const [looked] = yield* sql<{ last: string | null; count: number }>`
+      SELECT max(w.id) AS last, count(*)::int AS count FROM (${next}) w`
+    return { last: looked!.last, isLast: looked!.count < lookedAtMost }
+  })
+
   /** Changes the matching ones of the next deliveries, inside the transaction that has locked the action. */
   const advance = Effect.fnUntraced(function* ({ filter, id, kind, orgSlug: org, position }: Row) {
-    const [window] = yield* sql<{ last: string | null; count: number }>`
-      SELECT max(w.id) AS last, count(*)::int AS count FROM (
-        SELECT d.id FROM deliveries d WHERE d.org_slug = ${org} AND d.state = ${stateOf[kind]} AND d.id > ${position}
-        ORDER BY d.org_slug, d.state, d.id LIMIT ${batchSize}) w`
-    const { count, last } = window!
-    const batch = sql`${changing(sql, org, kind, filterOf(filter))} AND d.id > ${position} AND d.id <= ${last}`
+    const fitting = changing(sql, org, kind, filterOf(filter))
+    const { isLast, last } = yield* windowFrom(org, kind, fitting, position)
+    const batch = sql`${fitting} AND d.id > ${position} AND d.id <= ${last}`
     const changed = last === null ? 0 : yield* kind === "retry" ? retry(org, batch) : cancel(org, batch)
-    const isLast = count < batchSize
     yield* sql`
       UPDATE bulk_actions b SET changed = b.changed + ${changed}::bigint, position = ${last ?? position}, attempts = 0,
         reason = NULL, worked_at = now(), state = ${isLast ? "done" : "running"},

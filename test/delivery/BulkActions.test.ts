@@ -230,7 +230,7 @@ describe("BulkActions", () => {
           INSERT INTO bulk_actions (org_slug, id, kind, filter, requested_by, requested_at, state, matched, worked_at)
           VALUES ('batches', 'left', 'retry', '{"reason": "is full", "until": "2100-01-01T00:00:00Z"}', 'Ada', now(),
             'running', 2750, now())`
-          // The third batch meets a message that cannot be changed: the action stops there and says so.
+          // The second batch meets a message that cannot be changed: the action stops there and says so.
           yield* sql`
           ALTER TABLE deliveries ADD CONSTRAINT unlucky CHECK (org_slug <> 'batches' OR id <> '00002500' OR state = 'failed')
           NOT VALID`
