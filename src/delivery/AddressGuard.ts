@@ -4,7 +4,7 @@ import { lookup as systemLookup } from "node:dns"
 import type { LookupFunction } from "node:net"
 import { type Address, addressOf, addressRangeOf, innerIPv4, isIn, unmapped } from "../domain/Addresses.ts"
 
-/** Entries of `OUTBOUND_ALLOW` that are no address ranges. */
+/** Entries of `OUTBOUND_ALLOW` that are not address ranges. */
 export class OutboundAllowFaulty extends Schema.TaggedError<OutboundAllowFaulty>()("OutboundAllowFaulty", {
   entries: Schema.Array(Schema.String),
 }) {
@@ -15,10 +15,10 @@ export class OutboundAllowFaulty extends Schema.TaggedError<OutboundAllowFaulty>
   }
 }
 
-/** `code` of the error that a connection to a forbidden address ends with. */
+/** `code` of the error of a connection to a forbidden address. */
 export const guardCode = "EADDRESSREFUSED"
 
-/** A connection was not made, because of where it would have gone. */
+/** A connection was refused because of its address. */
 export class AddressRefused extends Error {
   readonly code = guardCode
 }
@@ -44,16 +44,16 @@ const described = (kind: string) => kinds[kind] ?? "a reserved address"
 /** The kind of an address that is refused unless it is listed; undefined for public addresses. */
 const specialKind = (address: Address): string | undefined => {
   if (address instanceof ipaddr.IPv4) return address.range() === "unicast" ? undefined : address.range()
-  // Networks without IPv4 reach all of it by this prefix, the private part too.
+  // Networks without IPv4 reach all IPv4 addresses under this prefix, including private ones.
   if (address.match(nat64)) return specialKind(innerIPv4(address))
   if (address.range() !== "unicast") return address.range()
-  // Only this eighth of the space has been given out; `::10.0.0.1` and the like are outside of it.
+  // Only this eighth of the address space is assigned; `::10.0.0.1` and the like are outside of it.
   return address.match(given) ? undefined : "reserved"
 }
 
 /**
- * A host name by DNS: labels of letters, digits and hyphens, the last one no number. `2130706433`, `0177.0.0.1` and `0x7f.1`
- * are addresses to some resolvers, names to none.
+ * A host name for DNS: labels of letters, digits and hyphens, where the last one is not a number. Some resolvers read
+ * `2130706433`, `0177.0.0.1` and `0x7f.1` as addresses.
  */
 const isName = (host: string): boolean => {
   const labels = (host.endsWith(".") ? host.slice(0, -1) : host).split(".")
@@ -62,27 +62,30 @@ const isName = (host: string): boolean => {
 }
 
 /**
- * Says which addresses this service may connect to on behalf of an organization. Public ones; what is loopback, private,
- * link-local, shared, multicast, documentation or otherwise reserved only when it was listed.
+ * Decides to which addresses this service may connect on behalf of an organization: public ones. Loopback, private,
+ * link-local, shared, multicast, documentation and other reserved addresses must be listed.
  */
 export class AddressGuard extends Context.Service<AddressGuard, {
-  /** Why an address may not be connected to, to stand after the address; undefined when it may. */
+  /** The reason why an address is forbidden, worded to follow the address; undefined if it is allowed. */
   readonly refusalOf: (address: string) => string | undefined
-  /** Why a host cannot be entered at all: no name, or an address that is refused. Names are judged when they are looked up. */
+  /**
+   * The reason why a host cannot be entered at all: it is not a name, or a forbidden address. Names are checked when
+   * they are looked up.
+   */
   readonly hostRefusalOf: (host: string) => string | undefined
-  /** Whether an address was listed: only to such ones may anything be sent unencrypted. */
+  /** Whether an address is listed: only these may receive unencrypted data. */
   readonly isListed: (address: string) => boolean
   /**
-   * Looks a name up for a socket and hands out only addresses that may be connected to; `AddressRefused` when there are
-   * none. The socket connects to the address that was checked, so that a second DNS answer changes nothing.
+   * Looks up a name for a socket and returns only allowed addresses. Fails with `AddressRefused` if there are none. The
+   * socket connects to the checked address, so a second DNS answer has no effect.
    */
   readonly lookup: LookupFunction
-  /** The same, for listed addresses only. */
+  /** Looks up a name like `lookup`, for listed addresses only. */
   readonly lookupListed: LookupFunction
 }>()("parlance/delivery/AddressGuard") {
   /**
-   * `allow`: addresses and CIDR ranges that may be connected to although they are special. `resolve` stands for the
-   * system's resolver.
+   * `allow`: addresses and CIDR ranges that are allowed although they are special. `resolve` replaces the system's
+   * resolver.
    */
   static readonly layer = (
     allow: ReadonlyArray<string> = [],

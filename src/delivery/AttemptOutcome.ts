@@ -6,7 +6,7 @@ import type { Claimed, Settled } from "./Outbox.ts"
 /** The longest pause between two attempts, before jitter. Unit: milliseconds. */
 const longestRetryMillis = 3_600_000
 
-/** For how long, and after which pauses, messages are tried again. */
+/** How long, and with which pauses, messages are retried. */
 export interface RetryPolicy {
   /** Attempts before a message fails, whatever the horizons say; at least 1, Infinity for no limit. */
   readonly attempts: number
@@ -14,13 +14,13 @@ export interface RetryPolicy {
   readonly firstPause: Duration.Duration
   /** A message fails at the first failed attempt that begins this long after its first one failed. */
   readonly horizon: Duration.Duration
-  /** The horizon of a message that the recipient's server asks for later. */
+  /** The horizon of a message that the recipient's server defers. */
   readonly recipientHorizon: Duration.Duration
 }
 
 type Retry = Extract<SendResult, { readonly _tag: "retry" }>
 
-/** Text as the store can keep it: no lone surrogates, no NUL, at most 1,000 characters. */
+/** Text that the database can store: no lone surrogates, no NUL, at most 1,000 characters. */
 export const storable = (text: string): string => text.toWellFormed().replaceAll("\0", "\ufffd").slice(0, 1000)
 
 /** The parts of a record that every outcome has. */
@@ -30,7 +30,7 @@ export const settledFields = ({ id, templateId }: Pick<Message, "id" | "template
   connection,
 })
 
-/** Returns the message to the queue, due at once. It keeps its attempts. */
+/** Returns the message to the queue, due at once. Its attempts stay unchanged. */
 export const untried = (message: Pick<Message, "id" | "templateId">, connection: string, reason: string): Settled => ({
   ...settledFields(message, connection),
   _tag: "again",
@@ -44,7 +44,7 @@ export interface Expired {
   readonly expiresAt: Date
   /** Failed attempts. */
   readonly attempts: number
-  /** Why the last attempt did not succeed; null before the first. */
+  /** Why the last attempt failed; null before the first. */
   readonly reason: string | null
 }
 
@@ -76,7 +76,7 @@ export const retryPause = (attempt: number, firstPause: Duration.Duration, jitte
 
 const counted = (count: number, unit: string) => `${count} ${unit}${count === 1 ? "" : "s"}`
 
-/** A length of time in whole hours, minutes or seconds, at least 1 second, such as "24 hours". */
+/** A duration in whole hours, minutes or seconds, at least 1 second, such as "24 hours". */
 export const lengthText = (millis: number): string =>
   millis >= 3_600_000
     ? counted(Math.floor(millis / 3_600_000), "hour")
@@ -84,7 +84,7 @@ export const lengthText = (millis: number): string =>
     ? counted(Math.floor(millis / 60_000), "minute")
     : counted(Math.max(1, Math.round(millis / 1_000)), "second")
 
-/** Why a message is not tried again after this failure; undefined while it is. */
+/** Why a message is not retried after this failure; undefined if it is. */
 const endOf = (
   { attempt, retryingMillis }: Pick<Claimed, "attempt" | "retryingMillis">,
   horizonMillis: number,
@@ -95,7 +95,7 @@ const endOf = (
   return `Given up after ${lengthText(retryingMillis)} and ${counted(attempt, "attempt")}`
 }
 
-/** Decides on a failure that another attempt may mend. The last attempt is due when the horizon ends. */
+/** Decides on a failure that another attempt may overcome. The last attempt is due when the horizon ends. */
 const repeated = (
   message: Pick<Claimed, "id" | "templateId" | "attempt" | "retryingMillis">,
   { deferred, reason, wait }: Retry,

@@ -3,12 +3,12 @@ import type { SqlClient } from "effect/sql"
 
 /** Messages that are due, at most 100,000. */
 const deliveriesDue = Metric.gauge("parlance_deliveries_due")
-/** For how long the oldest of them has been due. Unit: seconds. */
+/** Age of the oldest due message. Unit: seconds. */
 const oldestDue = Metric.gauge("parlance_deliveries_oldest_due_seconds")
 /** Connections that are paused because the server refused too many messages. */
 const connectionsRefusing = Metric.gauge("parlance_connections_refusing")
 
-/** Brings the gauges of the delivery queue up to date. Fails with `SqlError` when the store does not answer. */
+/** Updates the gauges of the delivery queue. Fails with `SqlError` when the database does not respond. */
 export const measureDeliveries = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const [row] = yield* sql<{ readonly due: number; readonly refusing: number; readonly oldest: number }>`
     SELECT (SELECT count(*)::int FROM (SELECT FROM deliveries d WHERE d.state = 'queued' AND d.due_at <= now()

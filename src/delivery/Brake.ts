@@ -1,22 +1,22 @@
 import { isAboutAddress, refusalClass } from "./RefusalClass.ts"
 
-/** Messages in a row that are refused for one reason before the platform is suspected. */
+/** Consecutive refusals for one reason after which the platform is suspected. */
 const inRow = 20
 
-/** The platform is suspected when this many of the last `windowSize` messages are refused, for whatever reasons. */
+/** Refusals among the last `windowSize` messages, for any reason, after which the platform is suspected. */
 const inWindow = 50
 const windowSize = 100
 
-/** A recipient domain that refuses this many messages in a row counts as one refusal, whatever it answered before. */
+/** Consecutive refusals after which a recipient domain counts as one refusal, whatever its earlier answers. */
 const inDomain = 10
 
-/** Answers that tell whether the platform refuses or a domain does. */
+/** Answers that are needed to decide whether the platform or a domain refuses. */
 const evidenceNeeded = 10
 
-/** Messages to suspected domains that are sent, where there is no other domain to try, before others are looked for again. */
+/** Messages to suspected domains that are sent before others are looked up again, if there is no other domain. */
 const patience = 10
 
-/** Why a connection is braked. */
+/** The reason why a connection is braked. */
 export interface Trip {
   /** In a sentence for people. */
   readonly reason: string
@@ -24,7 +24,10 @@ export interface Trip {
 
 /** The memory of a brake, as it is stored with a lane. */
 export interface BrakeState {
-  /** The recipient domains of the last messages, at most 100, the latest last: after `x` if it was refused, `.` if accepted. */
+  /**
+   * The recipient domains of the last messages, at most 100, the latest last: after `x` if refused, after `.` if
+   * accepted.
+   */
   readonly answers: ReadonlyArray<string>
   /** Refusals of one class since the last other answer; null after an acceptance. */
   readonly run: { readonly class: string; readonly count: number } | null
@@ -56,29 +59,29 @@ export class Brake {
   private reason: string
   private tripped: Trip | undefined
   private suspected: ReadonlyArray<string> = []
-  /** Refusals by suspected domains that are let pass, because there was no other domain to try. */
+  /** Refusals by suspected domains that are tolerated because there was no other domain. */
   private letPass = 0
 
   /** `state` comes from an earlier owner of the lane. */
   constructor(state: BrakeState | null = null) {
-    // Earlier releases kept no domains: their answers are not known here.
+    // Earlier releases stored no domains, so the domains of their answers are unknown.
     this.answers = (state?.answers ?? []).map((text) => ({ domain: text.slice(1), isRefused: text[0] === "x" }))
     this.run = state?.answers === undefined ? null : state.run
     this.reason = state?.reason ?? ""
     this.decide()
   }
 
-  /** Set once nothing more is to be sent. */
+  /** Set once the connection must stop sending. */
   get trip(): Trip | undefined {
     return this.tripped
   }
 
-  /** The recipient domains to which no message is to be sent before others have answered; mostly none. */
+  /** The recipient domains that get no messages until others have answered; mostly none. */
   get suspects(): ReadonlyArray<string> {
     return this.suspected
   }
 
-  /** The memory to store; null while it holds no refusal. */
+  /** The state to store; null without refusals. */
   get state(): BrakeState | null {
     if (!this.answers.some(({ isRefused }) => isRefused)) return null
     const answers = this.answers.map(({ domain, isRefused }) => (isRefused ? "x" : ".") + domain)
@@ -104,8 +107,8 @@ export class Brake {
   }
 
   /**
-   * There is no message to any other domain than the suspects. Trips, unless one of the last messages to another domain was
-   * accepted: then some more are sent to the suspects.
+   * Call it when only suspected domains have messages. Trips, unless one of the last messages to another domain was
+   * accepted: then it allows a few more messages to the suspects.
    */
   noOthers(): void {
     if (this.suspected.length === 0) return
@@ -130,7 +133,7 @@ export class Brake {
     if (verdicts.includes("platform")) return this.pull()
     const isDoubtful = verdicts.includes("unknown") && this.letPass === 0
     this.suspected = isDoubtful ? refusingDomains(isWindowFull ? this.answers : row) : []
-    // Nothing can be sent to other domains only, where the domains are not known.
+    // Without known domains, sending cannot be limited to other domains.
     if (isDoubtful && this.suspected.length === 0) this.pull()
   }
 
@@ -159,7 +162,7 @@ const byDomain = (
 const refusingDomains = (answers: ReadonlyArray<Answer>) =>
   byDomain(answers).filter(([, of]) => isRefusing(of)).map(([domain]) => domain)
 
-/** Who refuses, if so many messages are refused. A domain that refuses everything counts as one refusal. */
+/** The party that refuses, if so many messages are refused. A domain that refuses everything counts as one refusal. */
 const verdictOn = (answers: ReadonlyArray<Answer>): "platform" | "domains" | "unknown" => {
   const counted = [
     ...answers.filter(({ domain }) => domain === ""),

@@ -16,7 +16,7 @@ import { report } from "./Outbox.ts"
 export interface BulkAsk {
   readonly kind: BulkKind
   readonly filter: BulkFilter
-  /** Who asks, for people to see. */
+  /** The requester, for display. */
   readonly requestedBy: string
   /** The same key with the same kind and filter is the same action. At most 255 characters. */
   readonly idempotencyKey: string | undefined
@@ -31,18 +31,18 @@ export interface BulkAction {
   readonly state: "running" | "done" | "failed"
   /** Deliveries that matched when the action was requested. */
   readonly matched: number
-  /** Deliveries changed so far. Fewer than `matched` in the end where some had changed by themselves. */
+  /** Deliveries changed so far. The final number is below `matched` if some had changed by themselves. */
   readonly changed: number
   readonly requestedBy: string
   readonly requestedAt: Date
   readonly finishedAt: Date | null
-  /** Why the last batch failed; null where it did not. */
+  /** Why the last batch failed; null if it did not. */
   readonly reason: string | null
 }
 
 /** The answer to a request for an action. */
 export interface BulkStarted extends BulkAction {
-  /** An earlier request with the same idempotency key has started it. */
+  /** Whether an earlier request with the same idempotency key started it. */
   readonly isRepetition: boolean
 }
 
@@ -59,7 +59,7 @@ const batchSize = 1_000
 /** Most deliveries that one transaction looks at where few match. */
 const lookedAtMost = 20_000
 
-/** How long a request waits for the end of its action before it is told that the action goes on. */
+/** How long a request waits for the end of its action before it returns while the action continues. */
 const patience = Duration.seconds(5)
 
 /** How long a failed batch waits for its next attempt. */
@@ -75,7 +75,7 @@ const toAction = ({ digest: _, filter, orgSlug: _org, position: _position, ...ro
 
 /** The steps of one batch. */
 const makeBatches = (sql: SqlClient.SqlClient) => {
-  /** Queues failed deliveries of a batch again, and takes them out of the counts. Answers their number. */
+  /** Queues failed deliveries of a batch again, and removes them from the counts. Returns their number. */
   const retry = Effect.fnUntraced(function* (org: OrgSlug, batch: ReturnType<typeof changing>) {
     const [row] = yield* sql<{ count: number }>`
       WITH found AS MATERIALIZED (
@@ -92,7 +92,7 @@ const makeBatches = (sql: SqlClient.SqlClient) => {
     return row!.count
   })
 
-  /** Cancels queued deliveries of a batch. Answers their number. */
+  /** Cancels queued deliveries of a batch. Returns their number. */
   const cancel = Effect.fnUntraced(function* (org: OrgSlug, batch: ReturnType<typeof changing>) {
     const cancelled = yield* sql<{ id: string; templateId: TemplateId }>`
       WITH found AS MATERIALIZED (SELECT d.id FROM deliveries d WHERE ${batch} ORDER BY d.id FOR UPDATE)
@@ -170,14 +170,17 @@ const makeBatches = (sql: SqlClient.SqlClient) => {
 export class BulkActions extends Context.Service<BulkActions, {
   /** The effect that an action would have now. */
   readonly preview: (org: OrgSlug, kind: BulkKind, filter: BulkFilter) => Effect.Effect<BulkPreview>
-  /** The number of deliveries that an action would change now; 50,000 stands for that or more. */
+  /** The number of deliveries that an action would change now; 50,000 means 50,000 or more. */
   readonly count: (org: OrgSlug, kind: BulkKind, filter: BulkFilter) => Effect.Effect<number>
-  /** Stores an action and carries it out. Answers after 5 seconds even if it is not done; it then goes on. */
+  /**
+   * Stores an action and carries it out. Returns after 5 seconds even if it is not done; it then continues in the
+   * background. Fails with `BulkKeyReused` if the idempotency key belongs to another action.
+   */
   readonly start: (org: OrgSlug, ask: BulkAsk) => Effect.Effect<BulkStarted, BulkKeyReused>
   readonly get: (org: OrgSlug, id: string) => Effect.Effect<BulkAction, BulkActionNotFound>
   /** Actions of the last 90 days, the latest first. */
   readonly list: (org: OrgSlug, limit: number) => Effect.Effect<ReadonlyArray<BulkAction>>
-  /** Works on every action that runs until all have ended. */
+  /** Works on all running actions until they have ended. */
   readonly drain: Effect.Effect<void>
 }>()("parlance/delivery/BulkActions") {
   static readonly layer = Layer.effect(
@@ -193,7 +196,7 @@ export class BulkActions extends Context.Service<BulkActions, {
       const { advance, fail } = makeBatches(sql)
 
       /**
-       * One batch of an action that `locked` selects and locks; false when there is none to work on. A batch that fails
+       * Processes one batch of an action that `locked` selects and locks; false if there is none. A failed batch
        * changes nothing.
        */
       const work = (locked: Effect.Effect<ReadonlyArray<Row>, SqlError>) =>
@@ -220,7 +223,7 @@ export class BulkActions extends Context.Service<BulkActions, {
         SELECT ${columns} FROM bulk_actions b WHERE b.state = 'running'
         ORDER BY b.worked_at LIMIT 1 FOR UPDATE SKIP LOCKED`)
 
-      /** Works on one action until it has ended, together with any node that works on it as well. */
+      /** Works on one action until it has ended, together with other nodes that work on it. */
       const finish = (org: OrgSlug, id: string) =>
         work(sql<Row>`
           SELECT ${columns} FROM bulk_actions b
@@ -240,7 +243,7 @@ export class BulkActions extends Context.Service<BulkActions, {
         return row === undefined ? yield* new BulkActionNotFound({ id }) : toAction(row)
       })
 
-      /** Stores an action; answers the earlier one with the same idempotency key. */
+      /** Stores an action; returns the earlier one with the same idempotency key. */
       const store = Effect.fnUntraced(function* (org: OrgSlug, { filter, idempotencyKey, kind, requestedBy }: BulkAsk) {
         const earlier = idempotencyKey === undefined
           ? undefined
@@ -291,7 +294,7 @@ export class BulkActions extends Context.Service<BulkActions, {
     }),
   )
 
-  /** Goes on with actions whose node has ended. */
+  /** Continues actions whose node has ended. */
   static readonly layerRunning = Layer.effectDiscard(
     Effect.flatMap(BulkActions, ({ drain }) =>
       drain.pipe(

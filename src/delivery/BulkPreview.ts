@@ -20,9 +20,9 @@ export interface Share<A> {
 
 /** The composition of the deliveries that match a filter: the most frequent values, at most ten of each kind. */
 export interface Composition {
-  /** The latest deliveries that were looked at; all of them unless more match. */
+  /** Number of the latest deliveries that were sampled; all unless more match. */
   readonly sampled: number
-  /** Those of them whose recipient is suppressed, so that a retry cancels them. */
+  /** Number of sampled deliveries with a suppressed recipient, which a retry cancels. */
   readonly suppressed: number
   /** Patterns of reasons: see `reasonPattern`. Null for deliveries without a reason. */
   readonly reasons: ReadonlyArray<Share<string | null>>
@@ -36,20 +36,20 @@ export interface BulkPreview {
   /** With an upper time bound, so that the action leaves out changes after the preview. */
   readonly filter: BulkFilter & { readonly until: Date }
   readonly matched: number
-  /** Deliveries that fit the filter and stay as they are, because their content was erased with their recipient. */
+  /** Matching deliveries that stay unchanged, because their content was erased with their recipient. */
   readonly erased: number
-  /** Deliveries that fit the filter and stay as they are, because it is too late to send them. */
+  /** Matching deliveries that stay unchanged, because they have expired. */
   readonly expired: number
   readonly composition: Composition
 }
 
-/** The latest deliveries that a composition is made of, at most. */
+/** Most deliveries in a composition: the latest. */
 const sampledAtMost = 10_000
 
-/** Values of each kind that a composition lists. */
+/** Most values of each kind in a composition. */
 const listedAtMost = 10
 
-/** Deliveries that have reason, template and connection in common. */
+/** Deliveries with the same reason, template and connection. */
 export interface Group {
   readonly reason: string | null
   readonly templateId: string
@@ -78,22 +78,22 @@ export const composition = (groups: ReadonlyArray<Group>): Composition => ({
   connections: sharesOf(groups, ({ connection }) => connection),
 })
 
-/** Whether it is too late to send a delivery `d`. */
+/** Whether a delivery `d` has expired. */
 const isExpired = (sql: SqlClient.SqlClient) => sql`COALESCE(d.expires_at <= now(), FALSE)`
 
-/** The deliveries `d` that an action changes. Without an address there is nothing left to send. */
+/** The deliveries `d` that an action changes. A delivery without an address cannot be sent. */
 export const changing = (sql: SqlClient.SqlClient, org: OrgSlug, kind: BulkKind, filter: BulkFilter) =>
   sql`d.org_slug = ${org} AND ${matching(sql, { ...filter, state: stateOf[kind] })} AND ${
     kind === "retry" ? sql`d.email IS NOT NULL AND NOT ${isExpired(sql)}` : sql`TRUE`
   }`
 
 /**
- * The filter with an upper time bound: that of the filter, but not later than now by the clock of the store. Deliveries that
- * fail, or are queued, from then on do not match.
+ * The filter with an upper time bound: its own, but not later than the database's current time. Deliveries that fail,
+ * or are queued, later do not match.
  */
 export const bounded = (sql: SqlClient.SqlClient, filter: BulkFilter) =>
   Effect.map(
-    // The next full millisecond, as a Date holds no fractions of it.
+    // The next full millisecond, because a Date has no fractions of it.
     sql<{ now: Date }>`SELECT date_trunc('milliseconds', now()) + interval '1 millisecond' AS now`,
     ([row]) => ({ ...filter, until: filter.until !== undefined && filter.until < row!.now ? filter.until : row!.now }),
   )
@@ -113,7 +113,7 @@ export const countMatched = (
     ([row]) => row!.count,
   )
 
-/** Finds the effect that an action would have now. Reads every delivery that matches, about a second for a million of them. */
+/** The effect that an action would have now. Reads every matching delivery, which takes about a second per million. */
 export const preview = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: OrgSlug,

@@ -8,8 +8,9 @@ import { cancelledText } from "../suppressions/Suppression.ts"
 import { report } from "./Outbox.ts"
 
 /**
- * Cancels queued messages to addresses that have just been suppressed, unless their template ignores the reason; call it in
- * the transaction that stores the suppressions. A message that is being sent is looked at again before its next attempt.
+ * Cancels queued messages to addresses that have just been suppressed, unless their template ignores the reason. Call
+ * it in the transaction that stores the suppressions. A message that is being sent is checked again before its next
+ * attempt.
  */
 const cancelSuppressed = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -22,7 +23,7 @@ const cancelSuppressed = Effect.fnUntraced(function* (
     ignorable: one.reason === "unsubscribe",
     text: cancelledText(one),
   }))
-  // Locked in one order, so that two who cancel at the same time do not wait for each other.
+  // Locked in a fixed order, so that concurrent cancellations do not deadlock.
   const cancelled = yield* sql<{ orgSlug: OrgSlug; id: string; templateId: TemplateId }>`
     WITH queued AS MATERIALIZED (
       SELECT d.org_slug, d.id, r.text

@@ -1,20 +1,20 @@
-/** When a circuit breaker opens and for how long. Unit of all times: milliseconds. */
+/** Rules of a circuit breaker. Unit of all times: milliseconds. */
 export interface BreakerPolicy {
-  /** Failures in a row that open it. */
+  /** Consecutive failures that open it. */
   readonly failuresToOpen: number
   /** The pause after it opened; each further one is twice as long. */
   readonly firstPauseMillis: number
   readonly longestPauseMillis: number
-  /** The pause after a request for less that names no time; each further one is twice as long. */
+  /** The pause after a request to slow down that names no time; each further one is twice as long. */
   readonly firstSlowMillis: number
   readonly longestSlowMillis: number
-  /** Whether no message leaves before the pause is over. Otherwise messages leave one at a time. */
+  /** Whether no messages are sent until the pause is over. Otherwise messages are sent one at a time. */
   readonly isSilentWhenFailing: boolean
-  /** Whether messages leave one at a time once a pause that was asked for is over. */
+  /** Whether messages are sent one at a time once a requested pause is over. */
   readonly probesAfterSlowDown: boolean
 }
 
-/** The policy of a connection: ten failures in a row silence it. */
+/** The policy of a connection: ten consecutive failures stop it. */
 export const connectionPolicy: BreakerPolicy = {
   failuresToOpen: 10,
   firstPauseMillis: 5_000,
@@ -25,7 +25,7 @@ export const connectionPolicy: BreakerPolicy = {
   probesAfterSlowDown: false,
 }
 
-/** The policy of a recipient domain: five failures in a row make it yield to other domains. */
+/** The policy of a recipient domain: after five consecutive failures it yields to other domains. */
 export const domainPolicy: BreakerPolicy = {
   failuresToOpen: 5,
   firstPauseMillis: 1_000,
@@ -36,10 +36,10 @@ export const domainPolicy: BreakerPolicy = {
   probesAfterSlowDown: true,
 }
 
-/** A broken connection is tried again after this time. */
+/** Pause before a broken connection is tried again. */
 const brokenPauseMillis = 60_000
 
-/** The longest pause that is granted on request. */
+/** The longest pause that a platform may request. */
 const longestWaitMillis = 3_600_000
 
 /**
@@ -62,13 +62,13 @@ export interface CircuitBreaker {
   readonly pauses: number
   readonly slowPauses: number
   readonly openedAt: number
-  /** No message may leave before this time. */
+  /** No message may be sent before this time. */
   readonly silentUntil: number
   /** When the next probe is due; Infinity while it is closed. */
   readonly probeAt: number
 }
 
-/** A breaker of which nothing is known yet. */
+/** A breaker without history. */
 export const closed: CircuitBreaker = {
   trouble: undefined,
   failures: 0,
@@ -79,20 +79,23 @@ export const closed: CircuitBreaker = {
   probeAt: Infinity,
 }
 
-/** Whether no message may leave. */
+/** Whether no message may be sent. */
 export const isSilent = ({ silentUntil }: CircuitBreaker, now: number): boolean => now < silentUntil
 
-/** Whether messages leave one at a time, to find out whether it works again. */
+/** Whether messages are sent one at a time, to find out whether sending works again. */
 export const isProbing = ({ trouble }: CircuitBreaker, policy: BreakerPolicy): boolean =>
   trouble !== undefined && (trouble.state !== "slow-down" || policy.probesAfterSlowDown)
 
-/** After an attempt that began at `startedAt` and shows that the other side listens: an acceptance, or a final refusal. */
+/**
+ * The breaker after an attempt that began at `startedAt` and shows that the other side responds: an acceptance, or a
+ * final refusal.
+ */
 export const succeed = (breaker: CircuitBreaker, startedAt: number): CircuitBreaker =>
   startedAt < breaker.silentUntil
     ? breaker
     : { ...closed, openedAt: breaker.openedAt, silentUntil: breaker.silentUntil }
 
-/** After an attempt that failed. */
+/** The breaker after a failed attempt. */
 export const fail = (
   breaker: CircuitBreaker,
   policy: BreakerPolicy,
@@ -109,7 +112,7 @@ export const fail = (
   return { ...open(counted, "failing", reason, now, silentUntil), pauses: breaker.pauses + 1, probeAt: now + pause }
 }
 
-/** After an answer that says that the connection takes no message at all, such as one about its credentials. */
+/** The breaker after an answer that the connection cannot send any message, such as an error about its credentials. */
 export const breakDown = (
   breaker: CircuitBreaker,
   reason: string,
@@ -120,7 +123,7 @@ export const breakDown = (
     ? breaker
     : open(breaker, "broken", reason, now, now + brokenPauseMillis)
 
-/** After a request for less. `waitMillis` is the time it names; undefined if it names none. */
+/** The breaker after a request to slow down. `waitMillis` is the time it names; undefined if it names none. */
 export const slowDown = (
   breaker: CircuitBreaker,
   policy: BreakerPolicy,
@@ -138,7 +141,7 @@ export const slowDown = (
   return { ...open(breaker, "slow-down", reason, now, now + wait), slowPauses }
 }
 
-/** Opens the breaker. A pause that was asked for stands, whatever else is the matter. */
+/** Opens the breaker. A requested pause stays in effect whatever else fails. */
 const open = (
   breaker: CircuitBreaker,
   state: "failing" | "broken" | "slow-down",

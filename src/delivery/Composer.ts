@@ -3,7 +3,7 @@ import { type WorkerProcess, workerProcess, WorkFailed } from "../store/WorkerPr
 import type { Composition } from "./Composition.ts"
 import type { Composed, Email } from "../domain/Email.ts"
 
-/** An e-mail was not composed, so nothing was sent. */
+/** An e-mail could not be composed, so nothing was sent. */
 export class NotComposed extends Schema.TaggedError<NotComposed>()("NotComposed", {
   /** True when another attempt would end the same way: the message is at fault. */
   final: Schema.Boolean,
@@ -23,7 +23,7 @@ export interface ComposerOptions {
 /** Messages with more text than this are large. Mail programs cut HTML off at about 100 kB. Unit: characters. */
 const largeLength = 131_072
 
-/** Longest time from asking to the composed message, with the wait for other connections. */
+/** Longest time until a message is composed, including the wait for other connections. */
 const patience = Duration.seconds(40)
 
 /** Heap limit of a process, which is enough for 1 MB of HTML with 100,000 elements. */

@@ -27,31 +27,36 @@ export const ConnectionChange = Schema.Struct({
   /** The messaging platform; cannot be changed afterwards. */
   platform: Schema.optionalKey(Schema.Literals(Object.keys(platforms) as [PlatformName, ...Array<PlatformName>])),
   settings: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
-  /** A text sets a secret, null takes it away. */
+  /** A text sets a secret, null removes it. */
   secrets: Schema.optionalKey(Schema.Record(Schema.String, Schema.NullOr(Schema.String))),
-  /** False: nothing leaves through it, and it does not count as a connection. Default true. */
+  /** False: nothing is sent through it, and it does not count as a connection. Default true. */
   enabled: Schema.optionalKey(Schema.Boolean),
   /** True: due messages wait. Default false. */
   paused: Schema.optionalKey(Schema.Boolean),
   /**
-   * True: deliveries use it instead of the earlier default. The first connection becomes the default by itself; while the
-   * default one is switched off, the first of the others by name carries.
+   * True: deliveries use it instead of the earlier default. The first connection becomes the default by itself. While
+   * the default is disabled, the first enabled connection by name is used.
    */
   default: Schema.optionalKey(Schema.Boolean),
 })
 export type ConnectionChange = typeof ConnectionChange.Type
 
-/** Why nothing leaves through a connection now, as its lane saw it last. */
+/** Why a connection sends no messages now, as its lane saw it last. */
 export interface Trouble {
-  /** `slow-down`: the platform asked for less; `failing`: attempt after attempt failed; `broken`: it takes nothing from us. */
+  /**
+   * `slow-down`: the platform asked to slow down; `failing`: consecutive attempts failed; `broken`: it accepts no
+   * messages from us.
+   */
   readonly state: "slow-down" | "failing" | "broken"
   readonly reason: string
   readonly since: string
-  /** When it is tried again, ISO 8601. */
+  /** Time of the next attempt, ISO 8601. */
   readonly until: string
 }
 
-/** A connection that is paused because the platform refused too many messages. It goes on when a person resumes it. */
+/**
+ * A connection that is paused because the platform refused too many messages. It continues when a person resumes it.
+ */
 export interface Refusing {
   readonly state: "refusing"
   readonly reason: string
@@ -59,7 +64,7 @@ export interface Refusing {
   readonly until: null
 }
 
-/** A connection as it is set up, without its secrets. */
+/** A connection's configuration, without its secrets. */
 export interface ConnectionSetup {
   readonly name: string
   readonly platform: PlatformName
@@ -83,7 +88,7 @@ export interface ActiveConnection {
   readonly refusing?: boolean
   /** Variables that become parts of an e-mail, empty for the default names; undefined: it takes variables of any name. */
   readonly variables: typeof Variables.Type | undefined
-  /** Changes whenever anything is entered anew. */
+  /** Changes with every change of its configuration. */
   readonly version: string
 }
 
@@ -123,10 +128,10 @@ const fieldsOf = (
   ),
 })
 
-/** Name of the connection of every sandbox. It is set up nowhere. */
+/** Name of the connection of every sandbox. It has no stored configuration. */
 const sandboxConnection = "sandbox"
 
-/** Names of connections in paths. */
+/** Whether a text is a name of a connection. */
 const isName = (name: string) => /^[a-z0-9][a-z0-9_-]{0,62}$/.test(name)
 
 interface Surroundings {
@@ -135,7 +140,7 @@ interface Surroundings {
   readonly clock: Clock.Clock
   readonly sql: SqlClient.SqlClient
   readonly rows: (org: OrgSlug) => Effect.Effect<ReadonlyArray<Row>, SqlError>
-  /** The secrets of a row in clear, without those that cannot be read any more. */
+  /** The decrypted secrets of a row, without those that can no longer be decrypted. */
   readonly opened: (
     org: OrgSlug,
     row: Pick<Row, "name" | "secrets">,
@@ -144,12 +149,12 @@ interface Surroundings {
   readonly found: (org: OrgSlug, name: string) => Effect.Effect<Row, ConnectionNotFound>
 }
 
-/** Sets connections up and changes them. */
+/** Creates and changes connections. */
 const makePut = ({ box, changes, clock, opened, rows, sql }: Surroundings) => {
   const put = Effect.fn("Connections.put")(function* (org: OrgSlug, name: string, change: ConnectionChange) {
     const now = new Date(clock.currentTimeMillisUnsafe())
     const row = yield* sql.withTransaction(Effect.gen(function* () {
-      // Two who change it at once take turns.
+      // Concurrent changes take turns.
       yield* lockOrganization(sql, org)
       const all = yield* rows(org)
       const before = all.find((one) => one.name === name)
@@ -178,7 +183,7 @@ const makePut = ({ box, changes, clock, opened, rows, sql }: Surroundings) => {
       const settings = change.settings ?? before?.settings ?? {}
       if (platform !== undefined) faults.push(...platforms[platform].faults({ settings, secrets }))
       if (faults.length > 0) return yield* new InvalidInput({ faults })
-      // Whatever the platform refused, it may take from other settings.
+      // Other settings may remove the cause of the refusals.
       const isMended = before !== undefined &&
         !(isDeepStrictEqual(settings, before.settings) && isDeepStrictEqual(secrets, known.clear))
       const sealed: Record<string, string> = {}
@@ -226,7 +231,7 @@ const makePut = ({ box, changes, clock, opened, rows, sql }: Surroundings) => {
   return put
 }
 
-/** Pauses connections that refuse messages, and lets them send again. */
+/** Pauses connections that refuse messages, and resumes them. */
 const makeBrake = ({ changes, clock, found, one, sql }: Surroundings) => {
   const refuse = Effect.fn("Connections.refuse")(
     function* (org: OrgSlug, active: ActiveConnection, reason: string) {
@@ -259,7 +264,7 @@ const makeBrake = ({ changes, clock, found, one, sql }: Surroundings) => {
       yield* lockOrganization(sql, org)
       const before = yield* found(org, name)
       if (!before.paused && before.refusing === null) return before
-      // A new version: the lane forgets earlier refusals.
+      // A new version makes the lane forget earlier refusals.
       const [after] = yield* sql<Row>`
         UPDATE connections c SET paused = FALSE, refusing = NULL, trouble = NULL, updated_at = ${now}
         WHERE c.org_slug = ${org} AND c.name = ${name}
@@ -276,7 +281,9 @@ const makeBrake = ({ changes, clock, found, one, sql }: Surroundings) => {
   return { refuse, resume }
 }
 
-/** The ways out of an organization: messaging platforms with its credentials, of which one is in use for deliveries. */
+/**
+ * The connections of an organization: messaging platforms with its credentials, of which one is in use for deliveries.
+ */
 export class Connections extends Context.Service<Connections, {
   /** Creates or changes a connection. Fails with `InvalidInput` and every fault when the input is not valid. */
   readonly put: (
@@ -292,14 +299,16 @@ export class Connections extends Context.Service<Connections, {
     org: OrgSlug,
     name: string,
   ) => Effect.Effect<Connection, ConnectionNotFound | NotOpened, Scope.Scope>
-  /** The connection in use, from memory; undefined where there is no enabled one. That of a sandbox is always a sink. */
+  /**
+   * The connection in use, from memory; undefined without an enabled one. The connection of a sandbox is always a sink.
+   */
   readonly active: (org: string) => ActiveConnection | undefined
   /**
-   * Pauses a connection that refuses messages, on every node, until `resume` or a change of its settings or secrets. False if it
-   * is not set up as in `active` any more.
+   * Pauses a connection that refuses messages, on every node, until `resume` or a change of its settings or secrets.
+   * Returns false if its configuration is no longer that of `active`.
    */
   readonly refuse: (org: OrgSlug, active: ActiveConnection, reason: string) => Effect.Effect<boolean, SqlError>
-  /** Lets a paused or refusing connection send again. */
+  /** Resumes a paused or refusing connection. */
   readonly resume: (org: OrgSlug, name: string) => Effect.Effect<ConnectionSetup, ConnectionNotFound>
   /** Stores the trouble of a connection, which the console shows; null when it works again. */
   readonly note: (org: OrgSlug, name: string, trouble: Trouble | null) => Effect.Effect<void>
@@ -336,7 +345,7 @@ export class Connections extends Context.Service<Connections, {
         }
       }))
 
-      /** The secrets of a row in clear, but for those that cannot be read any more. */
+      /** The decrypted secrets of a row, without those that can no longer be decrypted. */
       const opened = Effect.fnUntraced(function* (org: OrgSlug, { name, secrets }: Pick<Row, "name" | "secrets">) {
         const clear: Record<string, string> = {}
         const unreadable: Array<string> = []
@@ -376,7 +385,7 @@ export class Connections extends Context.Service<Connections, {
         yield* changes.refresh
       })
 
-      /** Settings of an organization's own connection that a sink has too. */
+      /** Settings of an organization's connection that also apply to a sink. */
       const sinkSettings = (org: OrgSlug) =>
         Effect.map(one(org, inUse.get(org)?.name ?? ""), (row) => {
           const known = Object.entries(row?.settings ?? {}).filter(([name]) => Object.hasOwn(SinkSettings.fields, name))
@@ -412,7 +421,7 @@ export class Connections extends Context.Service<Connections, {
       const put = makePut(surroundings)
       const { refuse, resume } = makeBrake(surroundings)
 
-      /** The connection of a sandbox: a sink whose messages look as those of the organization do. */
+      /** The connection of a sandbox: a sink whose messages look like those of the organization. */
       const sandboxed = (org: string): ActiveConnection => {
         const live = inUse.get(liveOf(org))
         const version = `${sandboxConnection} ${live?.version ?? ""}`
@@ -442,5 +451,5 @@ export class Connections extends Context.Service<Connections, {
   )
 }
 
-/** A connection cannot be opened as it is set up. */
+/** A connection cannot be opened with its configuration. */
 export class NotOpened extends Schema.TaggedError<NotOpened>()("NotOpened", { reason: Schema.String }) {}

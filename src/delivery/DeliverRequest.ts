@@ -7,15 +7,15 @@ export interface DeliverRequest
   extends Omit<DecideRequest, "trackingId" | "isNewId" | "userId" | "trace" | "heldOutId"> {
   /** The recipient's address; also the user of the decision. */
   readonly email: UserId
-  /** Not before then. Unix milliseconds; undefined: now. */
+  /** Earliest time. Unix milliseconds; undefined: now. */
   readonly sendAt: number | undefined
-  /** At the best time for this recipient, from `sendAt` on. */
+  /** Whether to send at the best time for this recipient, from `sendAt` on. */
   readonly optimizeSendTime: boolean
-  /** Not after then; later than `sendAt`. Unix milliseconds; undefined: it does not expire. */
+  /** Latest time; later than `sendAt`. Unix milliseconds; undefined: the message does not expire. */
   readonly expiresAt: number | undefined
   /** At most 255 characters; the same key and body within 24 hours is the same delivery. */
   readonly idempotency: Idempotency | undefined
-  /** Default: transactional where the template sends to people who have unsubscribed, else bulk. */
+  /** Default: transactional if the template sends to people who have unsubscribed, else bulk. */
   readonly priority?: Priority | undefined
 }
 
@@ -25,7 +25,7 @@ export interface Idempotency {
   readonly digest: string
 }
 
-/** A message that is safely queued. */
+/** A message that is durably queued. */
 export interface Queued {
   readonly id: string
   /** An earlier request with the same idempotency key queued it. */

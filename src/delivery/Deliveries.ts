@@ -8,14 +8,14 @@ import { type DeliveryFilter, matching } from "./DeliveryFilter.ts"
 import { DeliveryQueue } from "./DeliveryQueue.ts"
 import { report } from "./Outbox.ts"
 
-/** Which deliveries to list. */
+/** The filter and page of a list. */
 export interface Listing extends DeliveryFilter {
   /** The id of the last delivery of the previous page. */
   readonly cursor: string | undefined
   readonly limit: number
 }
 
-/** Largest number of waiting messages that is counted: larger numbers take long to count and help little. */
+/** Largest number of waiting messages that is counted: larger numbers take long to count. */
 export const countedAtMost = 50_000
 
 const nameOf = ({ id }: Delivery) => `id ${id}`
@@ -38,18 +38,18 @@ const notRetried: { readonly [state in DeliveryState]?: string } = {
   failed: "belonged to a person who has been erased; there is nothing left to send.",
 }
 
-/** The assignments that queue a failed delivery again; its retry horizon starts anew. */
+/** The assignments that queue a failed delivery again, with a new retry horizon. */
 export const queuedAgain = (sql: SqlClient.SqlClient) =>
   sql`state = 'queued', due_at = now(), attempts = 0, interruptions = 0, first_failed_at = NULL, finished_at = NULL,
     fence = NULL`
 
-/** The assignments that cancel a queued delivery for a person. */
+/** The assignments that cancel a queued delivery at a person's request. */
 export const cancelledByHand = (sql: SqlClient.SqlClient) =>
   sql`state = 'cancelled', reason = 'Cancelled before it left', finished_at = now()`
 
-/** How the deliveries of an organization ended lately. */
+/** Recent final states of an organization's deliveries. */
 export interface RecentEnds {
-  /** The full hour about 24 hours ago from which on they are counted. */
+  /** Start of the counts, the full hour about 24 hours ago. */
   readonly since: Date
   readonly sent: number
   /** Deliveries that failed and were not queued again. */
@@ -58,15 +58,21 @@ export interface RecentEnds {
 
 /** Lists and changes messages that are queued, being sent and finished. */
 export class Deliveries extends Context.Service<Deliveries, {
-  /** The latest first. */
+  /** Latest first. */
   readonly list: (org: OrgSlug, listing: Listing) => Effect.Effect<ReadonlyArray<Delivery>>
   readonly get: (org: OrgSlug, id: string) => Effect.Effect<DeliveryDetail, DeliveryNotFound>
-  /** Keeps a queued message from leaving. One that is cancelled already stays so. */
+  /**
+   * Cancels a queued message. Cancelling a cancelled message changes nothing. Fails with `DeliveryNotFound`, or with
+   * `DeliveryFixed` if its state does not allow this.
+   */
   readonly cancel: (org: OrgSlug, id: string) => Effect.Effect<Delivery, DeliveryNotFound | DeliveryFixed>
-  /** Queues a failed message again; its retry horizon starts anew. */
+  /**
+   * Queues a failed message again, with a new retry horizon. Fails with `DeliveryNotFound`, or with `DeliveryFixed` if its
+   * state does not allow this.
+   */
   readonly retry: (org: OrgSlug, id: string) => Effect.Effect<Delivery, DeliveryNotFound | DeliveryFixed>
   readonly summary: (org: OrgSlug) => Effect.Effect<DeliverySummary>
-  /** How deliveries ended in the last 24 hours. */
+  /** Final states of deliveries in the last 24 hours. */
   readonly recentEnds: (org: OrgSlug) => Effect.Effect<RecentEnds>
 }>()("parlance/delivery/Deliveries") {
   static readonly layer = Layer.effect(
@@ -94,7 +100,7 @@ export class Deliveries extends Context.Service<Deliveries, {
         return yield* row === undefined ? new DeliveryNotFound({ id }) : readDetail(row)
       })
 
-      /** The delivery, locked so that no lane sends it meanwhile. */
+      /** The delivery, locked so that no lane sends it in the meantime. */
       const locked = Effect.fnUntraced(function* (org: OrgSlug, id: string) {
         const [row] = yield* sql<Delivery>`
           SELECT ${columns} FROM deliveries d WHERE d.org_slug = ${org} AND d.id = ${id} FOR UPDATE`

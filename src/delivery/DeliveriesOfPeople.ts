@@ -3,9 +3,9 @@ import type { SqlClient } from "effect/sql"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { Delivery } from "./Delivery.ts"
 
-// Messages of one person, or by their ids. Each function fails with `SqlError` when the store does not answer.
+// Messages of one person, or by their ids. Each function fails with `SqlError` when the database does not respond.
 
-/** Ids of messages to one address that are read at most. */
+/** Most ids of messages to one address that are read. */
 const idsPerAddress = 1000
 
 const deliveryColumns = (sql: SqlClient.SqlClient) =>

@@ -17,7 +17,7 @@ export type DeliveryState = typeof DeliveryState.Type
 export const Priority = Schema.Literals(["transactional", "bulk"])
 export type Priority = typeof Priority.Type
 
-/** A message on its way, as people look at it. */
+/** A message with its state. */
 export const Delivery = Schema.Struct({
   /** A UUID, also the tracking id of its decision. */
   id: Schema.NonEmptyString,
@@ -27,16 +27,16 @@ export const Delivery = Schema.Struct({
   email: Schema.NullOr(Schema.String),
   state: DeliveryState,
   priority: Priority,
-  /** Not before this it leaves, or its next attempt does. */
+  /** Earliest time of the next attempt. */
   dueAt: Schema.Date,
   queuedAt: Schema.Date,
-  /** It fails if it has not left by then; null: it does not expire. */
+  /** The message fails if it is not sent by then; null: it does not expire. */
   expiresAt: Schema.NullOr(Schema.Date),
   /** Attempts that ended without an acceptance; interrupted ones do not count. */
   attempts: Schema.Natural,
-  /** The connection that carried it, or tried to. */
+  /** The connection that sent it, or tried to. */
   connection: Schema.NullOr(Schema.String),
-  /** The platform's own name of it. */
+  /** The platform's id of the message. */
   messageId: Schema.NullOr(Schema.String),
   /** Why the last attempt failed, or why it was cancelled. */
   reason: Schema.NullOr(Schema.String),
@@ -44,11 +44,11 @@ export const Delivery = Schema.Struct({
 })
 export type Delivery = typeof Delivery.Type
 
-/** True once a message is too late to be sent. `now` is in Unix milliseconds. */
+/** Whether a message is too late to be sent. `now` is in Unix milliseconds. */
 export const hasExpired = ({ expiresAt }: Pick<Delivery, "expiresAt">, now: number): boolean =>
   expiresAt !== null && expiresAt.getTime() <= now
 
-/** A delivery with its words. */
+/** A delivery with its content. */
 export const DeliveryDetail = Schema.Struct({
   ...Delivery.fields,
   vars: Schema.NullOr(Schema.Record(Schema.String, Schema.String)),
@@ -56,23 +56,23 @@ export const DeliveryDetail = Schema.Struct({
 })
 export type DeliveryDetail = typeof DeliveryDetail.Type
 
-/** How an organization's queue stands. */
+/** The state of an organization's queue. */
 export interface DeliverySummary {
-  /** Due now; 50,000 stands for that or more. */
+  /** Due now; 50,000 means 50,000 or more. */
   readonly queued: number
-  /** Due later: scheduled, or waiting for another attempt; 50,000 stands for that or more. */
+  /** Due later: scheduled, or waiting for another attempt; 50,000 means 50,000 or more. */
   readonly scheduled: number
   readonly sending: number
   readonly sent: number
   readonly failed: number
   readonly cancelled: number
-  /** How long the oldest that is due has waited. Unit: seconds. */
+  /** Age of the oldest due message. Unit: seconds. */
   readonly oldestDueSeconds: number
-  /** Messages sent per second in the last seconds. */
+  /** Messages sent per second, recently. */
   readonly sentPerSecond: number
 }
 
-/** Where deliveries of an organization are named. */
+/** The key of a delivery. */
 export interface DeliveryKey {
   readonly org: OrgSlug
   readonly id: string

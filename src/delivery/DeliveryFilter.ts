@@ -6,7 +6,7 @@ import { fromIssue } from "../domain/Faults.ts"
 import type { DeliveryState } from "./Delivery.ts"
 import { containing } from "./ReasonPattern.ts"
 
-/** Which deliveries are meant: those that fit every member. */
+/** Selects deliveries that match every member. */
 export interface DeliveryFilter {
   readonly state?: DeliveryState | undefined
   readonly email?: string | undefined
@@ -71,7 +71,7 @@ export type BulkFilter = Omit<DeliveryFilter, "state">
 
 const dateOf = (text: string | undefined) => text === undefined ? undefined : new Date(text)
 
-/** The filter that members on the wire stand for. */
+/** The filter for its members on the wire. */
 export const filterOf = ({ connection, email, reason, since, template_id, until }: FilterMembers): BulkFilter => ({
   email,
   templateId: template_id,
@@ -81,7 +81,7 @@ export const filterOf = ({ connection, email, reason, since, template_id, until 
   until: dateOf(until),
 })
 
-/** A filter as it stands on the wire. */
+/** The members of a filter on the wire. */
 export const membersOf = ({ connection, email, reason, since, templateId, until }: BulkFilter): FilterMembers => ({
   ...(since === undefined ? {} : { since: since.toISOString() }),
   ...(until === undefined ? {} : { until: until.toISOString() }),
@@ -92,8 +92,8 @@ export const membersOf = ({ connection, email, reason, since, templateId, until 
 })
 
 /**
- * A decoder that refuses members that the schema does not name, with every fault. A misspelled member of a filter would
- * otherwise widen it to more deliveries.
+ * A decoder that refuses unknown members and reports every fault. Otherwise a misspelled member of a filter would
+ * select more deliveries.
  */
 export const strictDecoder = <S extends Schema.ConstraintDecoder<unknown>>(schema: S) => {
   const decode = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "error" })
@@ -114,7 +114,7 @@ const timeOf = (sql: SqlClient.SqlClient, state: DeliveryState | undefined) =>
     state === "failed" ? "d.finished_at" : state === "queued" ? "d.queued_at" : "COALESCE(d.finished_at, d.queued_at)",
   )
 
-/** The condition that deliveries `d` of an organization fit a filter. */
+/** The condition that deliveries `d` of an organization match a filter. */
 export const matching = (
   sql: SqlClient.SqlClient,
   { connection, email, reason, since, state, templateId, until }: DeliveryFilter,

@@ -46,7 +46,7 @@ const makeCommit = Effect.gen(function* () {
       held: 64 * 1024 * 1024,
       of: ({ vars }) => Object.values(vars).reduce((n, v) => n + v.length, 0),
     },
-    // A message that was refused must not leave afterwards.
+    // A refused message must not be sent afterwards.
     bufferSize: 0,
     bufferAge: Duration.seconds(1),
     timeout: settings.storeTimeout,
@@ -54,9 +54,9 @@ const makeCommit = Effect.gen(function* () {
   })
 })
 
-/** The queue's entrance: decides, renders, and stores decision and message in one transaction. */
+/** The entrance of the queue: decides, renders, and stores decision and message in one transaction. */
 export class DeliveryQueue extends Context.Service<DeliveryQueue, {
-  /** Answers once the message is committed. If it fails, nothing is queued. */
+  /** Returns once the message is committed. If it fails, nothing is queued. */
   readonly enqueue: (org: OrgSlug, request: DeliverRequest) => Effect.Effect<Queued, EnqueueError>
   /** Organizations for which something was queued on this node. */
   readonly due: Queue.Queue<OrgSlug>
@@ -79,7 +79,7 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
         known: yield* SharedLookUp.make({ write: (asked: ReadonlyArray<Asked>) => findKnown(sql, asked) }),
         commit: yield* makeCommit,
       }
-      // The dispatcher looks for due messages from time to time as well, so that dropping some only makes them late.
+      // The dispatcher also searches for due messages regularly, so dropped notices only cause a delay.
       const due = yield* Queue.sliding<OrgSlug>(1000)
       yield* Metric.update(queued, 0)
 

@@ -4,37 +4,37 @@ import type { SqlError } from "effect/sql/SqlError"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { countedAtMost } from "./Deliveries.ts"
 
-/** For how long minutes are kept. Unit: hours. */
+/** How long counts per minute are kept. Unit: hours. */
 export const keptHours = 35 * 24
 
-/** Stretches that a series may have, and how many there are of them at most, but for the two that are begun. */
+/** Possible lengths of the intervals of a series, and their largest number, apart from the two incomplete ones. */
 const steps = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720] as const
 const mostPoints = 100
 
-/** Expired minutes are removed this many of an organization at a time. */
+/** Expired minutes of an organization that one statement removes. */
 const removedAtOnce = 1_000
 
-/** How delivery went in one stretch of time. */
+/** Delivery in one interval of time. */
 export interface DeliveryPoint {
   readonly start: Date
   readonly end: Date
-  /** Of the stretch, so far: counts over this are rates. At least 1, so that a minute that has begun does not look fast. */
+  /** Elapsed minutes of the interval, at least 1, for rates: a minute that has just begun does not look fast. */
   readonly minutes: number
-  /** False for the stretch that has not ended. */
+  /** False for the current interval. */
   readonly complete: boolean
   readonly sent: number
   readonly failed: number
   /** Attempts that failed and are repeated. */
   readonly retried: number
-  /** Messages that were due and waited, at the most; 50,000 stands for that or more. Null when it was not counted. */
+  /** Largest number of due messages; 50,000 means 50,000 or more. Null without a sample. */
   readonly queued: number | null
-  /** For how long the oldest of them had waited, at the most. Unit: seconds. Null when it was not counted. */
+  /** Greatest age of the oldest due message. Unit: seconds. Null without a sample. */
   readonly oldestDueSeconds: number | null
 }
 
 export interface DeliverySeries {
   readonly hours: number
-  /** Length of a stretch. Unit: minutes. */
+  /** Length of an interval. Unit: minutes. */
   readonly stepMinutes: number
   /** Without gaps, the oldest first. */
   readonly points: ReadonlyArray<DeliveryPoint>
@@ -48,22 +48,22 @@ interface Row {
   readonly retried: number
   readonly queued: number | null
   readonly oldestDueSeconds: number | null
-  /** Latest time since which a message must have waited, by the counts of the stretch. */
+  /** Latest time since which a message must have waited, by the counts of the interval. */
   readonly since: Date | null
 }
 
-/** The shortest stretches that a series of so many hours may have. Unit: minutes. */
+/** The shortest intervals of a series of so many hours. Unit: minutes. */
 export const stepOf = (hours: number): number =>
   steps.find((step) => hours * 60 / step <= mostPoints) ?? steps[steps.length - 1]!
 
 /**
- * Delivery over time. Results of messages are counted where they are recorded (`Outbox.settle`); how many wait,
- * and for how long, is looked up once in a minute by whichever node comes first. All times are the store's.
+ * Delivery over time. Results of messages are counted when they are stored (`Outbox.settle`). The length and age of the
+ * queue are sampled once a minute by one of the nodes. All times are those of the database.
  */
 export class DeliveryRates extends Context.Service<DeliveryRates, {
-  /** The last `hours` (1 to `keptHours`) in about 60 to 100 stretches. A broken store is a defect. */
+  /** The last `hours` (1 to `keptHours`) in about 60 to 100 intervals. A database failure is a defect. */
   readonly series: (org: OrgSlug, hours: number) => Effect.Effect<DeliverySeries>
-  /** Notes for each organization whose messages wait how many and for how long, unless that has been done this minute. */
+  /** Samples the length and age of the queue of each organization with waiting messages, unless done in this minute. */
   readonly sample: Effect.Effect<void, SqlError>
   /** Removes minutes older than `keptHours`. */
   readonly forget: Effect.Effect<void, SqlError>
@@ -146,12 +146,13 @@ export class DeliveryRates extends Context.Service<DeliveryRates, {
     }),
   )
 
-  /** Looks and forgets for as long as the process serves. */
+  /** Samples and removes continuously while the process serves. */
   static readonly layerRunning = Layer.effectDiscard(Effect.gen(function* () {
     const { forget, sample } = yield* DeliveryRates
     yield* sample.pipe(
       Effect.catch((error) => Effect.logDebug("The length of the queue was not sampled", error.message)),
-      // Often enough that no minute is left out when a round takes long; those that find it done cost one look-up.
+      // Often enough that no minute is skipped when a round takes long. A round that finds its work done costs one
+      // look-up.
       Effect.repeat(Schedule.spaced("15 seconds")),
       Effect.forkScoped,
     )

@@ -46,12 +46,12 @@ export interface EnqueueServices {
   readonly addressKeys: AddressKeys["Service"]
   readonly tracking: Tracking["Service"]
   readonly targets: Targets["Service"]
-  /** Looks up requests that came before, and suppressions. */
+  /** Looks up earlier requests and suppressions. */
   readonly known: (asked: Asked) => Effect.Effect<Known, GroupCommit.BufferFull>
   readonly commit: GroupCommit.GroupCommit<NewMessage, Stored>
 }
 
-/** A message that has a name and no content yet. */
+/** A message that has an id and no content yet. */
 interface Draft {
   readonly org: OrgSlug
   readonly id: string
@@ -74,8 +74,8 @@ const findMessage = (found: Standing | undefined, { digest, key }: Idempotency) 
     : Effect.fail(new KeyReused({ key }))
 
 /**
- * The message that the request is a repetition of. Fails if the recipient is suppressed. Asked before anything is decided:
- * people who are suppressed must not be held out either, or those who get messages would be compared with them.
+ * The earlier message that the request repeats. Fails if the recipient is suppressed. Runs before the decision:
+ * suppressed people must not enter the holdout either, because they would be compared with people who get messages.
  */
 const findEarlier = Effect.fnUntraced(function* (
   { addressKeys, known, templateCache }: EnqueueServices,
@@ -84,7 +84,7 @@ const findEarlier = Effect.fnUntraced(function* (
 ) {
   yield* templateCache.lookUp(org, templateId)
   const view = templateCache.template(org, templateId)
-  // Without a template to serve, the plan refuses the request for that reason.
+  // Without an active template, the plan refuses the request for that reason.
   const isChecked = view !== undefined && !view.archived && view.org.suppression
   if (idempotency === undefined && !isChecked) return undefined
   const found = yield* known({
@@ -98,7 +98,7 @@ const findEarlier = Effect.fnUntraced(function* (
   return suppression === undefined ? undefined : yield* new RecipientSuppressed(suppression)
 })
 
-/** When the message leaves. If the recipient's best time is too late, it leaves as soon as it may. */
+/** The send time. If the recipient's best time is too late, the earliest allowed time. */
 const adviseSendAt = (
   { sendTime }: EnqueueServices,
   { org, request: { email, expiresAt = Infinity, optimizeSendTime, sendAt, templateId } }: Draft,
@@ -115,12 +115,12 @@ const adviseSendAt = (
       ...(sendAt === undefined ? {} : { notBefore: sendAt }),
     }).pipe(
       Effect.map(({ at }) => at < expiresAt ? at : sendAt),
-      // The variant was removed a moment ago, so it has no send times.
+      // The variant was removed a moment ago, so there are no send times for it.
       Effect.catch(() => Effect.succeed(sendAt)),
     )
     : Effect.succeed(sendAt)
 
-/** The rendered variables with tracked links and pixel, as template and organization ask. */
+/** The rendered variables with tracked links and pixel, according to template and organization. */
 const trackLinks = (
   { connections, templateCache }: EnqueueServices,
   { org, request: { fields, templateId }, tracking }: Draft,
@@ -128,14 +128,14 @@ const trackLinks = (
 ): Pick<NewMessage, "formats" | "own" | "shared" | "vars"> => {
   const view = templateCache.template(org, templateId)
   const variant = view?.variantsById.get(copyId)
-  // Removed a moment ago.
+  // The template was removed a moment ago.
   if (view === undefined || variant === undefined) return { formats: {}, own: [], shared: new Map(), vars }
   const { formats } = variant
   const parts = linkParts({ formats, vars }, connections.active(org)?.variables)
   return { formats, ...tracking.apply({ view, variant, vars, parts, kept: [fields["unsubscribe_url"]] }) }
 }
 
-/** The rows of a message with those of its plan, except a claim, which is stored before. */
+/** The rows of a message and of its plan, except a claim, which is stored before. */
 const makeMessage = (
   services: EnqueueServices,
   draft: Draft,
@@ -189,8 +189,8 @@ const storeInGroup = Effect.fnUntraced(function* ({ commit }: EnqueueServices, m
 })
 
 /**
- * Stores a message together with its claim of a sticky choice, in a transaction of their own. If another choice stands,
- * that is the answer and nothing is stored. Nothing is stored either if the idempotency key is in use.
+ * Stores a message together with its claim of a sticky choice, in one transaction. Stores nothing, and returns the
+ * existing choice, if another choice stands. Stores nothing either if the idempotency key is in use.
  */
 const storeClaimed = (
   { clock, sql, sticky, targets }: EnqueueServices,
@@ -203,7 +203,7 @@ const storeClaimed = (
       const standing = yield* insertClaim(sql, claim)
       if (!isOwn(standing)) return standing
       const [result = "queued"] = yield* insertMessages(sql, targets, [message], clock.currentTimeMillisUnsafe())
-      // Rolls back: choice and message are those of the first request.
+      // Rolls back: the first request's choice and message stand.
       return result === "queued" ? standing : yield* new Repetition({ result })
     }))
     yield* sticky.committed(claim, standing)
@@ -226,7 +226,7 @@ const storePlanned: (
 ) => Effect.Effect<Stored, EnqueueError> = Effect.fnUntraced(function* (services, draft, plan) {
   const { answer } = plan
   if (answer._tag === "HeldOut" && plan._tag !== "Answer") {
-    // There is no message to store it with. Usually the answer stays, which refuses the request.
+    // There is no message to store it with. Usually the result is the same and refuses the request.
     return yield* storePlanned(services, draft, answerPlan(yield* services.decider.store(plan)))
   }
   if (answer._tag !== "Chosen") return yield* refusalOf(draft.request, countOutcome(answer))
@@ -245,15 +245,15 @@ const storePlanned: (
 })
 
 /**
- * The tracking id of a decision without a message. No message keeps the idempotency key, so the decision itself makes a
- * repeated request known: it is recorded once under this id.
+ * The tracking id of a decision without a message. As no message has the idempotency key, this id identifies a repeated
+ * request: the decision is recorded once under it.
  */
 const heldOutIdOf = ({ digest, key }: Idempotency) => `held-out:${hash("sha256", JSON.stringify([key, digest]))}`
 
 /** The request for the decision on a message. */
 const decideRequestOf = ({ id, request, tracking }: Draft): DecideRequest => ({
   ...request,
-  // A link that the caller sends takes precedence.
+  // An unsubscribe link of the caller takes precedence.
   fields: { unsubscribe_url: tracking.unsubscribeUrl, ...request.fields },
   trackingId: id,
   isNewId: true,
@@ -261,7 +261,7 @@ const decideRequestOf = ({ id, request, tracking }: Draft): DecideRequest => ({
   heldOutId: request.idempotency && heldOutIdOf(request.idempotency),
 })
 
-/** Queues a message unless the request is a repetition or has to be refused. */
+/** Queues a message, unless the request is a repetition or must be refused. */
 export const enqueue = Effect.fnUntraced(function* (
   services: EnqueueServices,
   org: OrgSlug,

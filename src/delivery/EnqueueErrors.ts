@@ -4,9 +4,9 @@ import type { TemplateArchived, TemplateNotFound, VariantNotFound } from "../dom
 import type * as GroupCommit from "../store/GroupCommit.ts"
 import { reasonTexts, SuppressionReason } from "../suppressions/Suppression.ts"
 
-// Why Deliver queues nothing.
+// Reasons why Deliver queues nothing.
 
-/** The organization has no connection that is switched on. */
+/** The organization has no enabled connection. */
 export class NotEnabled extends Schema.TaggedError<NotEnabled>()("NotEnabled", { org: Schema.String }) {
   override get message() {
     return `The organization ${JSON.stringify(this.org)} is not enabled for delivery: it has no connection that is ` +
@@ -14,7 +14,7 @@ export class NotEnabled extends Schema.TaggedError<NotEnabled>()("NotEnabled", {
   }
 }
 
-/** No variant may be shown to this recipient now; nothing was queued. */
+/** No variant is eligible for this recipient now; nothing was queued. */
 export class NoCandidate extends Schema.TaggedError<NoCandidate>()("NoCandidate", { templateId: Schema.String }) {
   override get message() {
     return `No candidates found: no variant of the template ${
@@ -24,7 +24,7 @@ export class NoCandidate extends Schema.TaggedError<NoCandidate>()("NoCandidate"
   }
 }
 
-/** The recipient is held out and gets no message; nothing was queued, and the decision is recorded. */
+/** The recipient is in the holdout and gets no message; nothing was queued, and the decision is recorded. */
 export class HeldOut extends Schema.TaggedError<HeldOut>()("HeldOut", { templateId: Schema.String }) {
   override get message() {
     return `The recipient is held out of the template ${
@@ -34,7 +34,7 @@ export class HeldOut extends Schema.TaggedError<HeldOut>()("HeldOut", { template
   }
 }
 
-/** The key was used for another request in the last 24 hours; nothing was queued. */
+/** The key was used for a different request in the last 24 hours; nothing was queued. */
 export class KeyReused extends Schema.TaggedError<KeyReused>()("KeyReused", { key: Schema.String }) {
   override get message() {
     return `The Idempotency-Key ${JSON.stringify(this.key)} came with another body in the last 24 hours. Nothing was ` +
