@@ -95,13 +95,14 @@ const eventId = (key: string) => key.startsWith("id:") ? key.slice(3) : null
 const explained = (decision: DecisionRow, rows: ReadonlyArray<EventRow>): ReadonlyArray<TimelineEvent> => {
   const effects = effectsOf(
     decision.decidedAt.getTime(),
-    rows.map(({ automated, event, key, link, occurredAt, source }) => ({
+    rows.map(({ automated, event, key, link, occurredAt, source, value }) => ({
       automated,
       event,
       key,
       source,
       occurredAt: occurredAt.getTime(),
       link: link ?? undefined,
+      value: value ?? undefined,
     })),
   )
   return rows.map((row, place): TimelineEvent => ({ ...shown(row), ...effectOf(effects[place]!, decision) }))

@@ -32,6 +32,18 @@ it("counts the first event of a kind by a person, in time, in any order", () => 
   ])
 })
 
+it("says of a further purchase that goals with revenue add its value", () => {
+  const bought = (at: number, value?: number) => event("conversion", at, value === undefined ? {} : { value })
+  assert.deepStrictEqual(
+    effectsOf(decidedAt, [bought(hour, 20), bought(2 * hour, 30), bought(3 * hour)]).map(({ reason }) => reason),
+    [
+      undefined,
+      "Each kind counts once for a message. A goal with revenue adds the value",
+      "Each kind counts once for a message",
+    ],
+  )
+})
+
 it("recognizes machines by the source's flag, and by their speed", () => {
   assert.deepStrictEqual(effects([event("open", hour, { automated: true }), event("open", 2 * hour)]), [
     "automated",

@@ -42,7 +42,12 @@ export const effectsOf = (decidedAt: number, events: ReadonlyArray<AttributedEve
         reason: "A click within 10 seconds of the delivery, or on two links within 2 seconds, is a link scanner's",
       })
     } else if (counted.has(event.event)) {
-      explained.set(event, { effect: "repeated", reason: "Each kind counts once for a message" })
+      explained.set(event, {
+        effect: "repeated",
+        reason: event.value === undefined
+          ? "Each kind counts once for a message"
+          : "Each kind counts once for a message. A goal with revenue adds the value",
+      })
     } else {
       counted.add(event.event)
       explained.set(event, { effect: "counted", reason: undefined })
