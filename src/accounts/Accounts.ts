@@ -65,7 +65,7 @@ export class Accounts extends Context.Service<Accounts, {
   readonly verify: (
     email: string,
     password: string,
-    lane?: Passwords.Lane,
+    lane?: Passwords.PasswordLane,
   ) => Effect.Effect<Verified | undefined, Passwords.HashingOverloaded>
   /** When the password was set; null where that is not known, and without an account. */
   readonly passwordSetAt: (email: string) => Effect.Effect<Date | null>
@@ -152,7 +152,7 @@ export class Accounts extends Context.Service<Accounts, {
       const verify = Effect.fn("Accounts.verify")(function* (
         email: string,
         password: string,
-        lane: Passwords.Lane = "anybody",
+        lane: Passwords.PasswordLane = "anybody",
       ) {
         const row = yield* byEmail(email)
         const stored = row?.password ?? undefined

@@ -147,7 +147,7 @@ export interface Page {
 export const installation = Symbol("installation")
 
 /** Whose entries: an organization's, by its slug, or those of the installation. */
-export type Scope = string | typeof installation
+export type AuditScope = string | typeof installation
 
 /** An entry as the store has it. */
 export type EntryRow = Omit<AddressedEntry, "at"> & { readonly at: Date }
@@ -177,7 +177,7 @@ export class Audit extends Context.Service<Audit, {
   /** Records an action of the holder of an API key in its organization. Never fails. */
   readonly recordOfKey: (keyId: string, action: string, org: string, details: unknown) => Effect.Effect<void>
   /** Entries of an organization, or of the installation, newest first, older than `cursor`. */
-  readonly list: (scope: Scope, page: Page) => Effect.Effect<ReadonlyArray<AddressedEntry>>
+  readonly list: (scope: AuditScope, page: Page) => Effect.Effect<ReadonlyArray<AddressedEntry>>
 }>()("parlance/accounts/Audit") {
   static readonly layer = Layer.effect(
     Audit,
@@ -263,7 +263,7 @@ export class Audit extends Context.Service<Audit, {
         yield* insert({ actor: nameOf(actor), accountId, org: slug === undefined ? undefined : liveOf(slug) }, entries)
       })
 
-      const list = Effect.fn("Audit.list")(function* (scope: Scope, { cursor, limit }: Page) {
+      const list = Effect.fn("Audit.list")(function* (scope: AuditScope, { cursor, limit }: Page) {
         const rows = yield* Effect.orDie(sql<EntryRow>`
           SELECT ${entryColumns(sql)} FROM audit_entries e
           WHERE ${

@@ -30,7 +30,7 @@ export class HashingOverloaded extends Schema.TaggedError<HashingOverloaded>()("
 }
 
 /** Whose passwords are hashed: of anybody, or of people and devices that are known. */
-export type Lane = "anybody" | "known"
+export type PasswordLane = "anybody" | "known"
 
 /** Passwords that wait in a lane at most. */
 const maxWaiting = 32
@@ -39,7 +39,7 @@ const laneOf = (permits: number) => ({ permits: Semaphore.makeUnsafe(permits), w
 
 // Hashing runs off the event loop. A flood of sign-ins must leave a core to everything else, must not take all memory, and
 // must not hold up people whose device is known, so these have a lane of their own.
-const lanes: Readonly<Record<Lane, { readonly permits: Semaphore.Semaphore; waiting: number }>> = {
+const lanes: Readonly<Record<PasswordLane, { readonly permits: Semaphore.Semaphore; waiting: number }>> = {
   anybody: laneOf(Math.max(1, Math.min(4, availableParallelism() - 1))),
   known: laneOf(1),
 }
@@ -53,7 +53,7 @@ const derive = (password: string, salt: Buffer, { logN, p, r }: Cost) =>
   })
 
 /** Runs `hashing` in its turn. Fails with `HashingOverloaded` where too many wait. */
-const inLane = <A>(name: Lane, hashing: Effect.Effect<A>): Effect.Effect<A, HashingOverloaded> =>
+const inLane = <A>(name: PasswordLane, hashing: Effect.Effect<A>): Effect.Effect<A, HashingOverloaded> =>
   Effect.suspend(() => {
     const lane = lanes[name]
     if (lane.waiting >= maxWaiting) return Effect.fail(new HashingOverloaded())
@@ -77,7 +77,7 @@ export const hash = Effect.fnUntraced(function* (password: string) {
  * Whether `password` is the one of `stored`. With `undefined`, the same work, and never. Fails with `HashingOverloaded` where
  * too many passwords wait to be compared.
  */
-export const verify = Effect.fnUntraced(function* (password: string, stored: string | undefined, lane: Lane) {
+export const verify = Effect.fnUntraced(function* (password: string, stored: string | undefined, lane: PasswordLane) {
   const cost = yield* PasswordCost
   const [, logN, r, p, salt = "", expected = ""] = stored?.split("$") ?? []
   const known = stored === undefined ? cost : { logN: Number(logN), r: Number(r), p: Number(p) }

@@ -29,14 +29,14 @@ export interface Attempt {
 }
 
 /** Something that attempts are counted by, and how many it may have. */
-export interface Subject {
+export interface LimitedSubject {
   readonly text: string
   readonly limit: number
 }
 
 const digest = (text: string) => hash("sha256", text, "hex")
 
-const subject = (kind: Kind, ...parts: ReadonlyArray<string>): Subject => ({
+const subject = (kind: Kind, ...parts: ReadonlyArray<string>): LimitedSubject => ({
   text: [kind, ...parts.map(digest)].join(" "),
   limit: limits[kind],
 })
@@ -47,7 +47,7 @@ const subject = (kind: Kind, ...parts: ReadonlyArray<string>): Subject => ({
  */
 export const subjectsOf = (
   { address, device, email }: Attempt,
-): { readonly first: ReadonlyArray<Subject>; readonly second: ReadonlyArray<Subject> } => {
+): { readonly first: ReadonlyArray<LimitedSubject>; readonly second: ReadonlyArray<LimitedSubject> } => {
   const account = normalizeEmail(email)
   if (device !== undefined) return { first: [subject("device", account, device)], second: [] }
   const network = networkOf(address)
@@ -58,7 +58,7 @@ export const subjectsOf = (
 }
 
 /** The limits that an attempt at a second factor counts towards. */
-export const codeSubjectsOf = ({ device, email }: Attempt): ReadonlyArray<Subject> => [
+export const codeSubjectsOf = ({ device, email }: Attempt): ReadonlyArray<LimitedSubject> => [
   device === undefined ? subject("code", normalizeEmail(email)) : subject("deviceCode", normalizeEmail(email), device),
 ]
 
@@ -87,16 +87,16 @@ export class SignInLimits extends Context.Service<SignInLimits, {
       const sql = yield* SqlClient.SqlClient
       const memory = new AttemptWindows(windowMillis, maxSubjects)
 
-      const refusal = (full: ReadonlyArray<Subject>, now: number) => {
+      const refusal = (full: ReadonlyArray<LimitedSubject>, now: number) => {
         const millis = Math.max(...full.map(({ text }) => memory.remainingMillis(text, now)))
         return new TooManyAttempts({ retryAfterSeconds: Math.max(1, Math.ceil(millis / 1000)) })
       }
 
-      const isFull = (now: number) => ({ limit, text }: Subject) => memory.attempts(text, now) >= limit
+      const isFull = (now: number) => ({ limit, text }: LimitedSubject) => memory.attempts(text, now) >= limit
 
       /** Counts in the store. Returns the subjects that it has seen too often, which memory then knows as full. */
       const countInStore = Effect.fnUntraced(function* (
-        subjects: ReadonlyArray<Subject>,
+        subjects: ReadonlyArray<LimitedSubject>,
         windows: ReadonlyMap<string, AttemptWindow>,
         now: Date,
       ) {
@@ -120,33 +120,35 @@ export class SignInLimits extends Context.Service<SignInLimits, {
         return full
       })
 
-      const count = Effect.fnUntraced(function* (first: ReadonlyArray<Subject>, second: ReadonlyArray<Subject>) {
-        const now = yield* DateTime.nowAsDate
-        const subjects = [...first, ...second]
-        const known = subjects.filter(isFull(now.getTime()))
-        if (known.length > 0) return yield* refusal(known, now.getTime())
-        // Before the store answers, so that attempts at once are counted as they come.
-        const windows = new Map<string, AttemptWindow>()
-        for (const { text } of subjects) {
-          memory.add(text, 1, now.getTime())
-          const window = memory.current(text, now.getTime())
-          if (window !== undefined) windows.set(text, window)
-        }
-        const full = yield* Effect.orDie(sql.withTransaction(Effect.gen(function* () {
-          const full = yield* countInStore(first, windows, now)
-          return full.length > 0 ? full : yield* countInStore(second, windows, now)
-        })))
-        if (full.length > 0) return yield* refusal(full, now.getTime())
-      })
+      const count = Effect.fnUntraced(
+        function* (first: ReadonlyArray<LimitedSubject>, second: ReadonlyArray<LimitedSubject>) {
+          const now = yield* DateTime.nowAsDate
+          const subjects = [...first, ...second]
+          const known = subjects.filter(isFull(now.getTime()))
+          if (known.length > 0) return yield* refusal(known, now.getTime())
+          // Before the store answers, so that attempts at once are counted as they come.
+          const windows = new Map<string, AttemptWindow>()
+          for (const { text } of subjects) {
+            memory.add(text, 1, now.getTime())
+            const window = memory.current(text, now.getTime())
+            if (window !== undefined) windows.set(text, window)
+          }
+          const full = yield* Effect.orDie(sql.withTransaction(Effect.gen(function* () {
+            const full = yield* countInStore(first, windows, now)
+            return full.length > 0 ? full : yield* countInStore(second, windows, now)
+          })))
+          if (full.length > 0) return yield* refusal(full, now.getTime())
+        },
+      )
 
-      const forgetSubjects = (subjects: ReadonlyArray<Subject>) =>
+      const forgetSubjects = (subjects: ReadonlyArray<LimitedSubject>) =>
         Effect.suspend(() => {
           for (const { text } of subjects) memory.forget(text)
           return Effect.asVoid(Effect.orDie(sql`
             DELETE FROM sign_in_attempts s WHERE s.subject = ANY(${subjects.map(({ text }) => text)}::text[])`))
         })
 
-      const takeBack = (subjects: ReadonlyArray<Subject>) =>
+      const takeBack = (subjects: ReadonlyArray<LimitedSubject>) =>
         Effect.flatMap(DateTime.nowAsDate, (now) => {
           for (const { text } of subjects) memory.add(text, -1, now.getTime())
           // One by one: a statement for several rows could lock them in another order than an attempt does.

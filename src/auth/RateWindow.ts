@@ -1,7 +1,7 @@
 const slots = 20
 
 /** The window of a limit as a caller is told of it. */
-export interface Standing {
+export interface RateStanding {
   readonly limit: number
   /** Unit: seconds. */
   readonly windowSeconds: number
@@ -98,7 +98,7 @@ export class RateWindow {
     return this.isShared && this.#total + requests <= this.limit ? Math.min(2, seconds) : seconds
   }
 
-  standing(): Standing {
+  standing(): RateStanding {
     const now = this.#advance()
     const windowSeconds = this.windowMillis / 1000
     const left = Math.max(0, this.allowed - this.#total)

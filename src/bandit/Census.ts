@@ -1,5 +1,5 @@
+import type { Attributes } from "../domain/Attributes.ts"
 import {
-  type Attributes,
   type AttributeScheme,
   builtIns,
   type ContextKey,

@@ -1,3 +1,5 @@
+import type { Attributes } from "../domain/Attributes.ts"
+
 /**
  * Which request attributes a template learns from: at most 6, the most present first, each with its (at most 12) most
  * frequent values. Every attribute also has the values `other` and `missing`, which are not listed. `builtIns` names the
@@ -14,9 +16,6 @@ export interface AttributeScheme {
 
 /** The scheme of a template without data: the built-in attributes alone. */
 export const emptyScheme: AttributeScheme = { keys: [] }
-
-/** Attributes (lowercased) as a request gives them; of several values the first is learned from. */
-export type Attributes = ReadonlyMap<string, ReadonlyArray<string>>
 
 /** Value of an attribute that is present but not listed in the scheme. */
 export const otherValue = "other"

@@ -23,7 +23,7 @@ export const singleOutcome: Valuation = { values: [1], squares: [1], mostPerSend
 export const anyValues: Valuation = { values: [1, 0], squares: [0, 1], mostPerSend: Infinity, firstWorth: 1 }
 
 /** Sends and the value of their outcomes, by bucket of the send time (start in Unix milliseconds), oldest bucket first. */
-export interface Series {
+export interface CountSeries {
   readonly variant: string
   readonly context: ContextKey
   readonly starts: ReadonlyArray<number>
@@ -32,7 +32,7 @@ export interface Series {
   readonly clicks: ReadonlyArray<number>
 }
 
-interface MutableSeries extends Series {
+interface MutableSeries extends CountSeries {
   readonly starts: Array<number>
   readonly sends: Array<number>
   readonly clicks: Array<number>
@@ -67,7 +67,7 @@ export class Counts {
   readonly #series = new Map<string, Map<string, MutableSeries>>()
   /** By start of the bucket: sends, then the numbers counted. */
   readonly #totals = new Map<number, Array<number>>()
-  #sorted: ReadonlyArray<Series> | undefined
+  #sorted: ReadonlyArray<CountSeries> | undefined
 
   constructor(valuation: Valuation = singleOutcome) {
     this.valuation = valuation
@@ -107,7 +107,7 @@ export class Counts {
   }
 
   /** All series, by variant and then context in the order of their UTF-16 code units. */
-  series(): ReadonlyArray<Series> {
+  series(): ReadonlyArray<CountSeries> {
     return this.#sorted ??= [...this.#series.keys()].sort(byCodeUnits).flatMap((variant) => {
       const contexts = this.#series.get(variant)!
       return [...contexts.keys()].sort(byCodeUnits).map((context) => contexts.get(context)!)

@@ -46,7 +46,7 @@ export interface OrganizationDelays {
 }
 
 /** Decisions and outcomes of a template, by which a curve is judged in addition to the delays. */
-export interface Reactions {
+export interface ObservedOutcomes {
   readonly totals: ReadonlyArray<BucketTotal>
   /** Value of one outcome, see `Counts.worth`. */
   readonly worth: number
@@ -87,7 +87,7 @@ export const organizationDelays = (delays: Delays, now: number): OrganizationDel
  * Log probability of the number of outcomes if the sends have matured by a curve: averaged over the plausible rates, up
  * to the largest possible one. This rules out curves under which more people would have to click than got the message.
  */
-const rateEvidence = ({ mostPerSend, organizationLogRate, totals, worth }: Reactions, now: number) => {
+const rateEvidence = ({ mostPerSend, organizationLogRate, totals, worth }: ObservedOutcomes, now: number) => {
   const ages = totals.map(({ start }) => placeAt(bucketAgeHours(bucketAt(start, now), now)))
   const y = Math.max(0, totals.reduce((sum, { value }) => sum + value / worth, 0))
   const most = Number.isFinite(mostPerSend) ? Math.log(mostPerSend / worth) : 0
@@ -112,7 +112,7 @@ const rateEvidence = ({ mostPerSend, organizationLogRate, totals, worth }: React
 export const learnDelays = (
   delays: Delays,
   organization: OrganizationDelays,
-  reactions: Reactions,
+  reactions: ObservedOutcomes,
   now: number,
 ): LearnedDelays => {
   const trust = mostOrganizationWeight * organization.clicks / (organization.clicks + organizationClicks)

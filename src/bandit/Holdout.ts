@@ -7,7 +7,7 @@ import type { TemplateHoldout } from "../domain/Holdout.ts"
 export const peopleGroups = 32
 
 /** A person as a holdout knows them. Without a user id every tracking id is a person of its own. */
-export interface Subject {
+export interface HoldoutSubject {
   readonly org: string
   readonly userId: string | undefined
   readonly trackingId: string
@@ -18,7 +18,9 @@ export interface Subject {
  * depends on nothing but organization and person, so that people stay held out, in all templates, when the share grows,
  * and on every node. `people` is one of 32 groups, independent of `draw`.
  */
-export const placeOf = ({ org, trackingId, userId }: Subject): { readonly draw: number; readonly people: number } => {
+export const placeOf = (
+  { org, trackingId, userId }: HoldoutSubject,
+): { readonly draw: number; readonly people: number } => {
   const name = userId === undefined ? [org, "message", trackingId] : [org, "user", userId]
   const digest = hash("sha256", JSON.stringify(name), "buffer")
   return { draw: digest.readUIntBE(0, 6) / 2 ** 48, people: digest[6]! % peopleGroups }
@@ -35,7 +37,7 @@ export type Arm = "treated" | "control"
 export const armOf = (
   holdout: TemplateHoldout,
   eligible: ReadonlyArray<string>,
-  subject: Subject,
+  subject: HoldoutSubject,
 ): Arm | undefined => {
   if (holdout.share === 0) return undefined
   if (eligible.length < (holdout.content === "no_message" ? 1 : 2)) return undefined

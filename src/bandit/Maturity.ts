@@ -105,7 +105,7 @@ export const delaySpan = (delayClass: number): readonly [number, number] => {
  * both only among sends that are at least as old as that edge. The restriction undoes the right truncation: of young
  * sends only the quick clicks have been seen.
  */
-export interface DelayCounts {
+export interface MaturityCounts {
   readonly within: ReadonlyArray<number>
   readonly upTo: ReadonlyArray<number>
 }
@@ -114,7 +114,7 @@ export interface DelayCounts {
 export const delayCounts = (
   clicks: Iterable<{ readonly sentAt: number; readonly delayHours: number }>,
   now: number,
-): DelayCounts => {
+): MaturityCounts => {
   const within = new Array<number>(steps).fill(0)
   const upTo = new Array<number>(steps).fill(0)
   for (const { delayHours, sentAt } of clicks) {
@@ -134,7 +134,7 @@ export const delayCounts = (
  * L. Barraj and V. De Gruttola, "Nonparametric analysis of truncated survival data" (Biometrika, 1988).
  */
 export const delayCurve = (
-  { upTo, within }: DelayCounts,
+  { upTo, within }: MaturityCounts,
   prior: DelayCurve = priorDelayCurve,
   priorClicks = usualPriorClicks,
 ): DelayCurve => {
@@ -227,7 +227,7 @@ export class Delays {
   }
 
   /** The counts for `delayCurve` at `now` (Unix milliseconds). */
-  counts(now: number): DelayCounts {
+  counts(now: number): MaturityCounts {
     const within = new Array<number>(steps).fill(0)
     const upTo = new Array<number>(steps).fill(0)
     for (const [hour, row] of this.#hours) {

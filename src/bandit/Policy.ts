@@ -1,4 +1,5 @@
-import { type Attributes, type Context, Contexts, decodeContext } from "./Contexts.ts"
+import type { Attributes } from "../domain/Attributes.ts"
+import { type Context, Contexts, decodeContext } from "./Contexts.ts"
 import { foretellings, type Foretold } from "./Components.ts"
 import { interval, logBaseRate, type ModelSnapshot, posterior, rate, type VariantPosterior } from "./Model.ts"
 import { bestArmProbabilities, epsilonWeights, kappa, mixFloor } from "./Weights.ts"

@@ -5,7 +5,7 @@ import type { ModelSnapshot } from "./Model.ts"
 const smallestClicks = 30
 
 /** The contribution of a fitted template to the priors of its organization. Plain data, replaced with each fit. */
-export interface Contribution {
+export interface PriorContribution {
   /** Sum of the squares of its variants' intercepts. */
   readonly squares: number
   /** Number of intercepts that the data determine. */
@@ -30,7 +30,7 @@ export interface OrganizationPriors {
 export const defaultPriors: OrganizationPriors = { squares: 0, determined: 0, a0: Math.log(0.03), tau0: 0.2 }
 
 /** The contribution of a fitted template; undefined below 30 outcomes in its window. */
-export const contributionOf = (model: ModelSnapshot): Contribution | undefined => {
+export const contributionOf = (model: ModelSnapshot): PriorContribution | undefined => {
   const { components, worth = 1 } = model
   let clicks = 0
   let squares = 0
@@ -58,7 +58,7 @@ export const contributionOf = (model: ModelSnapshot): Contribution | undefined =
  * must not learn from itself.
  */
 export const organizationPriors = (
-  contributions: ReadonlyMap<string, Contribution>,
+  contributions: ReadonlyMap<string, PriorContribution>,
   except?: string,
 ): OrganizationPriors => {
   let templates = 0

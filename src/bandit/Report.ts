@@ -3,7 +3,7 @@ import { type ComponentEffect, componentEffects } from "./ComponentReport.ts"
 import { type ModelSnapshot, possible } from "./Model.ts"
 import { type EligibleSet, eligibleSet, Policy } from "./Policy.ts"
 import { seededNormal } from "./SeededNormal.ts"
-import { compareRates, type Comparison, type ContextTraffic, drawPlaces, type VariantReport } from "./Winner.ts"
+import { compareRates, type ContextTraffic, drawPlaces, type VariantComparison, type VariantReport } from "./Winner.ts"
 
 // The report on a template as a pure function of plain data, so that it can run in a worker: request and response
 // survive structured cloning.
@@ -39,7 +39,7 @@ export interface SharedVariant extends VariantReport {
 
 /** Variants in the order of the request's ids. */
 export interface ReportAnswer {
-  readonly overall: Omit<Comparison, "variants"> & { readonly variants: ReadonlyArray<SharedVariant> }
+  readonly overall: Omit<VariantComparison, "variants"> & { readonly variants: ReadonlyArray<SharedVariant> }
   /** In the order of the request. */
   readonly groups: ReadonlyArray<{ readonly name: string; readonly variants: ReadonlyArray<SharedVariant> }>
   readonly components: ReadonlyArray<ComponentEffect>

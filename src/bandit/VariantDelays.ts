@@ -1,5 +1,5 @@
 import { lgamma } from "./Gamma.ts"
-import { type DelayCounts, type DelayCurve, delayCurve } from "./Maturity.ts"
+import { type DelayCurve, delayCurve, type MaturityCounts } from "./Maturity.ts"
 
 // Whether some variants get their clicks later than others. A slow variant looks bad while its clicks are due. But a curve
 // per variant rests on few clicks, so its variants share the template's curve until their delays give evidence against it.
@@ -28,7 +28,7 @@ const logBetaBinomial = (within: number, upTo: number, mean: number, count: numb
  * the template's, as strongly as the delays of all variants say. Empty as long as variants seem to share one curve.
  */
 export const variantCurves = (
-  counts: ReadonlyMap<string, DelayCounts>,
+  counts: ReadonlyMap<string, MaturityCounts>,
   curve: DelayCurve,
 ): ReadonlyMap<string, DelayCurve> => {
   if (counts.size < 2) return new Map()

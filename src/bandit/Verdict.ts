@@ -5,7 +5,7 @@ import type { ModelSnapshot } from "./Model.ts"
 import { seededNormal } from "./SeededNormal.ts"
 import type { VerdictName, VerdictState } from "./VerdictState.ts"
 import { hourMillis } from "./Window.ts"
-import { compareRates, type Comparison, daysOfData, drawPlaces } from "./Winner.ts"
+import { compareRates, daysOfData, drawPlaces, type VariantComparison } from "./Winner.ts"
 
 /** When a verdict may be given. */
 export const stoppingRule = {
@@ -45,7 +45,7 @@ const isDue = (model: ModelSnapshot, leader: string | null): boolean =>
   daysOfData(model) >= stoppingRule.days &&
   (model.variants.find(({ id }) => id === leader)?.maturedSends ?? 0) >= stoppingRule.maturedSends
 
-const compare = (model: ModelSnapshot, contenders: ReadonlyArray<string>): Comparison => {
+const compare = (model: ModelSnapshot, contenders: ReadonlyArray<string>): VariantComparison => {
   const { names, size } = contextsOf(model.scheme)
   const each = contenders.length * (size * size * 1.5 + model.traffic.length * (names.length + 1) * 2)
   const draws = Math.max(fewestDraws, Math.min(mostDraws, Math.floor(drawBudget / Math.max(1, each))))
@@ -54,7 +54,12 @@ const compare = (model: ModelSnapshot, contenders: ReadonlyArray<string>): Compa
 }
 
 /** The verdict of one look at the data, whatever earlier looks said. */
-const find = (model: ModelSnapshot, counts: Counts, comparison: Comparison, from: number | null): VerdictName => {
+const find = (
+  model: ModelSnapshot,
+  counts: Counts,
+  comparison: VariantComparison,
+  from: number | null,
+): VerdictName => {
   const { leader, variants } = comparison
   const first = variants.find(({ id }) => id === leader)
   if (first === undefined || variants.length < 2 || !isDue(model, leader)) return "undecided"
@@ -73,7 +78,7 @@ const isWon = (verdict: VerdictName): boolean => verdict === "winner" || verdict
 /** Whether a winner is one no more: `turned` by evidence against it, or without a comparison with all there are. */
 const judgeWinner = (
   { contenders, winner }: VerdictState,
-  { variants }: Comparison,
+  { variants }: VariantComparison,
 ): "stays" | "turned" | "open" => {
   const mine = variants.find(({ id }) => id === winner)
   if (mine === undefined || variants.length < 2) return "open"

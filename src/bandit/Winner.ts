@@ -31,7 +31,7 @@ export interface Lift {
 }
 
 /** How the variants compare. */
-export interface Comparison {
+export interface VariantComparison {
   /** In the order of the ids given. */
   readonly variants: ReadonlyArray<VariantReport>
   /** The contender with the highest expected rate; null when there are none. */
@@ -219,7 +219,7 @@ export const compareRates = (
   ids: ReadonlyArray<string>,
   rates: ReadonlyArray<Float64Array>,
   contenders: ReadonlySet<string> = new Set(ids),
-): Comparison => {
+): VariantComparison => {
   const count = rates[0]?.length ?? 0
   const running = ids.flatMap((id, v) => contenders.has(id) ? [v] : [])
   const compared = running.length > 0 ? running : ids.map((_, v) => v)

@@ -15,7 +15,7 @@ import {
   smallestSample,
 } from "../simulation/OffPolicy.ts"
 import { product } from "../simulation/Product.ts"
-import { type Outcome, run } from "../simulation/Run.ts"
+import { run, type SimulationOutcome } from "../simulation/Run.ts"
 import { parse, type Scenario, worldOf } from "../simulation/Scenario.ts"
 import { spread } from "../simulation/Spread.ts"
 import * as Connection from "./Connection.ts"
@@ -142,7 +142,7 @@ export const replayLog = Effect.fnUntraced(
         policies: evaluations,
       },
       [
-        `Outcome per 1,000 decisions by the template's objective, ± 95 %; ${log.length} logged decisions.`,
+        `SimulationOutcome per 1,000 decisions by the template's objective, ± 95 %; ${log.length} logged decisions.`,
         "",
         table(
           ["policy", "effective sample", "SNIPS", "IPS", "doubly robust"],
@@ -182,7 +182,7 @@ const readScenario = Effect.fnUntraced(function* (file: string) {
   })
 })
 
-const summary = (policy: string, outcomes: ReadonlyArray<Outcome>, decisions: number) => ({
+const summary = (policy: string, outcomes: ReadonlyArray<SimulationOutcome>, decisions: number) => ({
   policy,
   reward_per_decision: spread(outcomes.map(({ reward }) => reward / decisions)).mean,
   share: spread(outcomes.map(({ share }) => share)),
@@ -192,7 +192,7 @@ const summary = (policy: string, outcomes: ReadonlyArray<Outcome>, decisions: nu
 const simulateWorlds = (scenario: Scenario, seeds: number, days: number) =>
   withProgress("Simulating", (report) =>
     Effect.gen(function* () {
-      const outcomes = new Map<string, Array<Outcome>>()
+      const outcomes = new Map<string, Array<SimulationOutcome>>()
       const all = [...peers, ...ours]
       let decisions = 0
       let done = 0

@@ -45,7 +45,7 @@ export type Outcome =
   }
 
 /** The values that a variant is rendered with, and the budget for it. */
-export interface RenderRequest {
+export interface RenderInput {
   readonly fields: Readonly<Record<string, unknown>>
   readonly budget: Budget
 }
@@ -92,7 +92,7 @@ const withLinks = (
 const render = (
   view: TemplateView,
   variant: VariantView,
-  { budget, fields }: RenderRequest,
+  { budget, fields }: RenderInput,
   now: number,
   trackingId: string,
 ): Result.Result<Readonly<Record<string, string>>, NotRendered> => {
@@ -113,7 +113,7 @@ const render = (
 export const renderVariant = (
   view: TemplateView,
   variant: VariantView,
-  request: RenderRequest,
+  request: RenderInput,
   now: number,
   trackingId: string,
   trace: unknown,

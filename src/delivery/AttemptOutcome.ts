@@ -40,7 +40,7 @@ export const untried = (message: Pick<Message, "id" | "templateId">, connection:
 })
 
 /** A message that has expired before it could be sent. */
-export interface Expired {
+export interface ExpiredMessage {
   readonly expiresAt: Date
   /** Failed attempts. */
   readonly attempts: number
@@ -49,8 +49,8 @@ export interface Expired {
 }
 
 /** The reason of a message that expired, such as "Expired at 2026-05-04T09:30:00.000Z after 3 attempts: 451 …". */
-export const expiredText = ({ attempts, expiresAt, reason }: Expired): string =>
-  `Expired at ${expiresAt.toISOString()} ` +
+export const expiredText = ({ attempts, expiresAt, reason }: ExpiredMessage): string =>
+  `ExpiredMessage at ${expiresAt.toISOString()} ` +
   (attempts === 0 ? "before it was sent" : `after ${counted(attempts, "attempt")}`) +
   (reason === null ? "" : `: ${reason}`)
 

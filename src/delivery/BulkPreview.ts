@@ -19,7 +19,7 @@ export interface Share<A> {
 }
 
 /** The composition of the deliveries that match a filter: the most frequent values, at most ten of each kind. */
-export interface Composition {
+export interface BulkComposition {
   /** Number of the latest deliveries that were sampled; all unless more match. */
   readonly sampled: number
   /** Number of sampled deliveries with a suppressed recipient, which a retry cancels. */
@@ -40,7 +40,7 @@ export interface BulkPreview {
   readonly erased: number
   /** Matching deliveries that stay unchanged, because they have expired. */
   readonly expired: number
-  readonly composition: Composition
+  readonly composition: BulkComposition
 }
 
 /** Most deliveries in a composition: the latest. */
@@ -50,7 +50,7 @@ const sampledAtMost = 10_000
 const listedAtMost = 10
 
 /** Deliveries with the same reason, template and connection. */
-export interface Group {
+export interface BulkGroup {
   readonly reason: string | null
   readonly templateId: string
   readonly connection: string | null
@@ -58,7 +58,7 @@ export interface Group {
   readonly suppressed: number
 }
 
-const sharesOf = <A>(groups: ReadonlyArray<Group>, valueOf: (group: Group) => A): ReadonlyArray<Share<A>> => {
+const sharesOf = <A>(groups: ReadonlyArray<BulkGroup>, valueOf: (group: BulkGroup) => A): ReadonlyArray<Share<A>> => {
   const counts = new Map<A, number>()
   for (const group of groups) {
     const value = valueOf(group)
@@ -70,7 +70,7 @@ const sharesOf = <A>(groups: ReadonlyArray<Group>, valueOf: (group: Group) => A)
 }
 
 /** The composition of deliveries in groups. */
-export const composition = (groups: ReadonlyArray<Group>): Composition => ({
+export const composition = (groups: ReadonlyArray<BulkGroup>): BulkComposition => ({
   sampled: groups.reduce((sum, { count }) => sum + count, 0),
   suppressed: groups.reduce((sum, { suppressed }) => sum + suppressed, 0),
   reasons: sharesOf(groups, ({ reason }) => reason === null ? null : reasonPattern(reason)),
@@ -127,7 +127,7 @@ export const preview = Effect.fnUntraced(function* (
       count(*) FILTER (WHERE d.email IS NULL)::float8 AS erased,
       count(*) FILTER (WHERE d.email IS NOT NULL AND ${isLate})::float8 AS expired
     FROM deliveries d WHERE d.org_slug = ${org} AND ${matching(sql, { ...filter, state: stateOf[kind] })}`
-  const groups = yield* sql<Group>`
+  const groups = yield* sql<BulkGroup>`
     SELECT g.reason, g.template_id, g.connection, count(*)::float8 AS count,
       count(*) FILTER (WHERE ${kind === "retry" ? isSuppressed(sql) : sql`FALSE`})::float8 AS suppressed
     FROM (SELECT d.org_slug, d.address_key, d.template_id, d.connection, left(d.reason, 400) AS reason

@@ -1,6 +1,6 @@
 import { Context, Duration, Effect, Layer, Schema, Semaphore } from "effect"
 import { type WorkerProcess, workerProcess, WorkFailed } from "../store/WorkerProcess.ts"
-import type { Composition } from "./Composition.ts"
+import type { ComposeResult } from "./Composition.ts"
 import type { Composed, Email } from "../domain/Email.ts"
 
 /** An e-mail could not be composed, so nothing was sent. */
@@ -55,7 +55,7 @@ export class Composer extends Context.Service<Composer, {
         const program = options.program ?? new URL("./compose.process.ts", import.meta.url)
         const largeDeadline = Duration.fromInputUnsafe(options.largeDeadline ?? "5 seconds")
         const processWith = (deadline: Duration.Input) =>
-          workerProcess<Email, Composition>({ program, purpose: "composes e-mails", deadline, maxHeapMiB })
+          workerProcess<Email, ComposeResult>({ program, purpose: "composes e-mails", deadline, maxHeapMiB })
         const ordinary = yield* processWith(options.deadline ?? "2 seconds")
         const large = yield* processWith(largeDeadline)
 

@@ -22,7 +22,7 @@ import {
 // only; the service composes through `Composer`.
 
 /** The result of a composition. `reason` stands after "The message". */
-export type Composition = { readonly _tag: "composed"; readonly mail: Composed } | {
+export type ComposeResult = { readonly _tag: "composed"; readonly mail: Composed } | {
   readonly _tag: "faulty"
   readonly reason: string
 }
@@ -250,7 +250,7 @@ const shownOf = ({ html, text }: { readonly html?: string; readonly text: string
  * more than 998 characters, and for HTML that cannot be turned into plain text. The same e-mail has the same `Message-ID`
  * each time. Takes linear time for all HTML known.
  */
-export const compose = async (email: Email): Promise<Composition> => {
+export const compose = async (email: Email): Promise<ComposeResult> => {
   const fault = inputFault(email)
   if (fault !== undefined) return { _tag: "faulty", reason: fault }
   const parts = partsOf(email)

@@ -17,7 +17,7 @@ import type { DeliverRequest, Queued } from "./DeliverRequest.ts"
 import { enqueue, type EnqueueServices } from "./Enqueue.ts"
 import type { EnqueueError } from "./EnqueueErrors.ts"
 import { type Asked, findKnown } from "./KnownRequests.ts"
-import { insertMessages, type NewMessage, type Stored } from "./NewMessages.ts"
+import { insertMessages, type NewMessage, type StoreResult } from "./NewMessages.ts"
 
 /** Messages queued by this process. */
 const queued = Metric.counter("parlance_deliveries_queued_total", { incremental: true })
@@ -28,7 +28,7 @@ const makeCommit = Effect.gen(function* () {
   const clock = yield* Clock.Clock
   const settings = yield* Settings
   const targets = yield* Targets
-  return yield* GroupCommit.make<NewMessage, Stored>({
+  return yield* GroupCommit.make<NewMessage, StoreResult>({
     write: (messages) =>
       sql.withTransaction(insertMessages(sql, targets, messages, clock.currentTimeMillisUnsafe())).pipe(
         Effect.tap(() => targets.remember(messages)),

@@ -31,7 +31,7 @@ import {
   RecipientSuppressed,
 } from "./EnqueueErrors.ts"
 import type { Asked, Known, Standing } from "./KnownRequests.ts"
-import { insertMessages, type NewMessage, type Stored } from "./NewMessages.ts"
+import { insertMessages, type NewMessage, type StoreResult } from "./NewMessages.ts"
 
 // The steps of queueing a message: refuse repetitions and suppressed recipients, plan the decision, store both.
 
@@ -48,7 +48,7 @@ export interface EnqueueServices {
   readonly targets: Targets["Service"]
   /** Looks up earlier requests and suppressions. */
   readonly known: (asked: Asked) => Effect.Effect<Known, GroupCommit.BufferFull>
-  readonly commit: GroupCommit.GroupCommit<NewMessage, Stored>
+  readonly commit: GroupCommit.GroupCommit<NewMessage, StoreResult>
 }
 
 /** A message that has an id and no content yet. */
@@ -196,7 +196,7 @@ const storeClaimed = (
   { clock, sql, sticky, targets }: EnqueueServices,
   message: NewMessage,
   claim: StickyClaim,
-): Effect.Effect<Stored | StickyChoice, GroupCommit.BufferFull> =>
+): Effect.Effect<StoreResult | StickyChoice, GroupCommit.BufferFull> =>
   Effect.gen(function* () {
     const isOwn = (standing: StickyChoice) => standing.trackingId === claim.decision.trackingId
     const standing = yield* sql.withTransaction(Effect.gen(function* () {
@@ -223,7 +223,7 @@ const storePlanned: (
   services: EnqueueServices,
   draft: Draft,
   plan: Plan,
-) => Effect.Effect<Stored, EnqueueError> = Effect.fnUntraced(function* (services, draft, plan) {
+) => Effect.Effect<StoreResult, EnqueueError> = Effect.fnUntraced(function* (services, draft, plan) {
   const { answer } = plan
   if (answer._tag === "HeldOut" && plan._tag !== "Answer") {
     // There is no message to store it with. Usually the result is the same and refuses the request.

@@ -3,7 +3,7 @@ import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { OrgSlug, TemplateId } from "../domain/Ids.ts"
 import { recordset } from "../store/Recordset.ts"
-import { type Expired, expiredText, storable } from "./AttemptOutcome.ts"
+import { type ExpiredMessage, expiredText, storable } from "./AttemptOutcome.ts"
 import { countEnded, report } from "./Outbox.ts"
 
 /** Messages that one transaction ends at most. */
@@ -12,7 +12,7 @@ const endedAtOnce = 500
 /** Ends up to 500 messages of one organization; returns how many. */
 const endSome = (sql: SqlClient.SqlClient, org: OrgSlug): Effect.Effect<number, SqlError> =>
   sql.withTransaction(Effect.gen(function* () {
-    const found = yield* sql<Expired & { readonly id: string; readonly templateId: TemplateId }>`
+    const found = yield* sql<ExpiredMessage & { readonly id: string; readonly templateId: TemplateId }>`
       SELECT d.id, d.template_id, d.expires_at, d.attempts, d.reason FROM deliveries d
       WHERE d.org_slug = ${org} AND d.state = 'queued' AND d.expires_at <= now()
       ORDER BY d.expires_at LIMIT ${endedAtOnce} FOR UPDATE SKIP LOCKED`

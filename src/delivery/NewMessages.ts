@@ -38,7 +38,7 @@ export interface NewMessage {
 }
 
 /** How storing a message ended. The latter two: its idempotency key is in use, with the same body or with another one. */
-export type Stored = "queued" | "repeated" | "reused"
+export type StoreResult = "queued" | "repeated" | "reused"
 
 const keyOf = ({ idempotency, org }: Pick<NewMessage, "idempotency" | "org">) => `${org}\0${idempotency!.key}`
 
@@ -51,7 +51,7 @@ export const insertMessages = Effect.fnUntraced(function* (
   targets: Targets["Service"],
   entries: ReadonlyArray<NewMessage>,
   nowMillis: number,
-): Effect.fn.Return<ReadonlyArray<Stored>, SqlError> {
+): Effect.fn.Return<ReadonlyArray<StoreResult>, SqlError> {
   const refused = yield* claimKeys(sql, entries)
   const accepted = refused.size === 0 ? entries : entries.filter((entry) => !refused.has(entry))
   const decisions = accepted.flatMap(({ decision }) => decision === undefined ? [] : [decision])
@@ -62,7 +62,7 @@ export const insertMessages = Effect.fnUntraced(function* (
     yield* targets.save(accepted)
     yield* insertDeliveries(sql, accepted)
   }
-  return entries.map((entry): Stored => refused.get(entry) ?? "queued")
+  return entries.map((entry): StoreResult => refused.get(entry) ?? "queued")
 })
 
 const deliveryColumns = {
@@ -120,8 +120,8 @@ const insertDeliveries = (sql: SqlClient.SqlClient, entries: ReadonlyArray<NewMe
 const claimKeys = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   entries: ReadonlyArray<NewMessage>,
-): Effect.fn.Return<ReadonlyMap<NewMessage, Stored>, SqlError> {
-  const refused = new Map<NewMessage, Stored>()
+): Effect.fn.Return<ReadonlyMap<NewMessage, StoreResult>, SqlError> {
+  const refused = new Map<NewMessage, StoreResult>()
   const first = new Map<string, NewMessage>()
   for (const entry of entries) {
     if (entry.idempotency !== undefined && !first.has(keyOf(entry))) first.set(keyOf(entry), entry)

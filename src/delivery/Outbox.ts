@@ -15,7 +15,7 @@ import { readSuppression, type SuppressionRow, suppressionsOf } from "../suppres
 import { TraceShare } from "../telemetry/Tracing.ts"
 import { TemplateCache } from "../templates/TemplateCache.ts"
 import { Tracking } from "../tracking/Tracking.ts"
-import type { Expired } from "./AttemptOutcome.ts"
+import type { ExpiredMessage } from "./AttemptOutcome.ts"
 import type { BrakeState } from "./Brake.ts"
 import type { Message, MessageLink } from "./Connection.ts"
 import type { ClaimChoice, Waiting } from "./DomainSessions.ts"
@@ -56,7 +56,7 @@ export interface Claimed extends Message, Waiting {
 }
 
 /** The expiry of a claimed message, with the reason that it will get. */
-export interface Expiry extends Expired {
+export interface Expiry extends ExpiredMessage {
   /** The instant on the monotonic clock of this process, which no change of the time moves. Unit: milliseconds. */
   readonly monotonicMillis: number
 }

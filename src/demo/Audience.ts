@@ -1,12 +1,12 @@
 import { Effect, Schema } from "effect"
 import { dayMillis } from "../bandit/Window.ts"
 import { Agenda } from "./Agenda.ts"
-import { type Chance, pick, poisson, seeded } from "./Chance.ts"
+import { pick, poisson, seeded, type UniformChance } from "./Chance.ts"
 import type { Client, NotAnswered } from "./Client.ts"
 import type { FasterClock } from "./FasterClock.ts"
 import { Gain } from "./Gain.ts"
 import { drawCell, messagesAt, type Rates } from "./Rates.ts"
-import { react, type Reaction, type ReportedEvent } from "./Reactions.ts"
+import { type DemoReaction, react, type ReportedEvent } from "./Reactions.ts"
 
 /** Actions of the audience so far. Counts are of answered requests. */
 export interface Done {
@@ -44,10 +44,10 @@ const articles = [
 
 const shopUrl = "https://fernweh-outdoor.example/cart"
 
-const evenly = <A>(chance: Chance, items: ReadonlyArray<A>): A =>
+const evenly = <A>(chance: UniformChance, items: ReadonlyArray<A>): A =>
   items[pick(chance, items.map(() => 1 / items.length))]!
 
-const cartOf = (chance: Chance) => {
+const cartOf = (chance: UniformChance) => {
   const first = evenly(chance, articles)
   const items = [{ ...first, quantity: 1 }]
   const second = evenly(chance, articles)
@@ -84,7 +84,7 @@ export const make = (options: {
 }): Audience => {
   const { client, clock, connections, org, perDay, rates, seed, template, variants } = options
   const chance = seeded(seed)
-  const agenda = new Agenda<Reaction>(clock.currentTimeMillisUnsafe())
+  const agenda = new Agenda<DemoReaction>(clock.currentTimeMillisUnsafe())
   const done = {
     messages: 0,
     again: 0,
@@ -122,7 +122,7 @@ export const make = (options: {
     for (const reaction of react(chance, message)) agenda.put(reaction.reportAt, reaction)
   })
 
-  const report = Effect.fnUntraced(function* (reactions: ReadonlyArray<Reaction>) {
+  const report = Effect.fnUntraced(function* (reactions: ReadonlyArray<DemoReaction>) {
     yield* client.post(`/api/webhook/events/${org}`, { events: reactions.map(({ event }) => event) })
     for (const { again, event: { automated, event } } of reactions) {
       if (again) done.again++

@@ -1,6 +1,6 @@
 import { hourMillis } from "../bandit/Window.ts"
 import { normal } from "../simulation/Chance.ts"
-import { type Chance, pick, seeded, shuffled } from "./Chance.ts"
+import { pick, seeded, shuffled, type UniformChance } from "./Chance.ts"
 
 // The truth of the demo: how often people click. The service does not know it.
 
@@ -15,7 +15,7 @@ export type AttributeName = keyof typeof attributes
 export const attributeNames = Object.keys(attributes) as ReadonlyArray<AttributeName>
 
 /** One value of every attribute. */
-export type Cell = Readonly<Record<AttributeName, string>>
+export type DemoAttributes = Readonly<Record<AttributeName, string>>
 
 /** Standard deviations of the drawn effects, in units of the natural logarithm of the click rate. */
 const spread: { readonly [name in AttributeName]: { readonly all: number; readonly variant: number } } = {
@@ -48,8 +48,8 @@ export const messagesAt = (time: number): number => messagesByHour[hourOf(time)]
 export const clicksAt = (time: number): number => clicksByHour[hourOf(time)]! / clickAverage
 
 /** All combinations of values, with their shares of the audience. */
-export const cells: ReadonlyArray<{ readonly cell: Cell; readonly share: number }> = attributeNames.reduce<
-  ReadonlyArray<{ readonly cell: Cell; readonly share: number }>
+export const cells: ReadonlyArray<{ readonly cell: DemoAttributes; readonly share: number }> = attributeNames.reduce<
+  ReadonlyArray<{ readonly cell: DemoAttributes; readonly share: number }>
 >(
   (all, name) =>
     all.flatMap(({ cell, share }) =>
@@ -58,23 +58,23 @@ export const cells: ReadonlyArray<{ readonly cell: Cell; readonly share: number 
         share: share * part,
       }))
     ),
-  [{ cell: {} as Cell, share: 1 }],
+  [{ cell: {} as DemoAttributes, share: 1 }],
 )
 
 /** Draws the values of one user. */
-export const drawCell = (chance: Chance): Cell => {
+export const drawCell = (chance: UniformChance): DemoAttributes => {
   const cell: Partial<Record<AttributeName, string>> = {}
   for (const name of attributeNames) {
     const values = Object.entries(attributes[name])
     cell[name] = values[pick(chance, values.map(([, share]) => share))]![0]
   }
-  return cell as Cell
+  return cell as DemoAttributes
 }
 
 /** How often people click. */
 export interface Rates {
   /** Probability of a click on a delivered message decided at `time`, by the places of `variants`. */
-  readonly at: (cell: Cell, time: number) => ReadonlyArray<number>
+  readonly at: (cell: DemoAttributes, time: number) => ReadonlyArray<number>
   /** The same for the average message, by the places of `variants`. */
   readonly average: ReadonlyArray<number>
 }
@@ -96,7 +96,7 @@ export const draw = (seed: number, variants: number): Rates => {
       effects.set(`${name}=${value}`, own.map(() => all + spread[name].variant * normal(chance)))
     }
   }
-  const key = (cell: Cell) => attributeNames.map((name) => cell[name]).join("\0")
+  const key = (cell: DemoAttributes) => attributeNames.map((name) => cell[name]).join("\0")
   const byCell = new Map(
     cells.map(({ cell }) => [
       key(cell),
@@ -106,7 +106,7 @@ export const draw = (seed: number, variants: number): Rates => {
       ),
     ]),
   )
-  const at = (cell: Cell, time: number) =>
+  const at = (cell: DemoAttributes, time: number) =>
     byCell.get(key(cell))!.map((rate) => Math.min(highestRate, rate * clicksAt(time)))
   const hours = messagesByHour.map((weight, hour) => ({ time: hour * hourMillis, share: weight / messagesTotal }))
   const average = own.map((_, variant) =>

@@ -1,5 +1,5 @@
 import { hourMillis } from "../bandit/Window.ts"
-import { type Chance, logNormal } from "./Chance.ts"
+import { logNormal, type UniformChance } from "./Chance.ts"
 
 /** An event as the demo's shop reports it: an item of `POST /api/webhook/events/:org`. */
 export interface ReportedEvent {
@@ -13,7 +13,7 @@ export interface ReportedEvent {
 }
 
 /** An event and when it is reported, Unix milliseconds; never before it happened. */
-export interface Reaction {
+export interface DemoReaction {
   readonly reportAt: number
   readonly event: ReportedEvent
   /** It has been reported before. */
@@ -48,16 +48,16 @@ const longestMillis = 13 * 24 * hourMillis
  * `clickRate` if it arrives. Clicks follow an open. Of all reports one in twenty comes twice.
  */
 export const react = (
-  chance: Chance,
+  chance: UniformChance,
   message: {
     readonly trackingId: string
     readonly decidedAt: number
     readonly clickRate: number
     readonly link: string
   },
-): ReadonlyArray<Reaction> => {
+): ReadonlyArray<DemoReaction> => {
   const { clickRate, decidedAt, link, trackingId } = message
-  const reactions: Array<Reaction> = []
+  const reactions: Array<DemoReaction> = []
   const happens = (share: number) => chance() < share
   const after = (delay: keyof typeof delays) => {
     const [median, sigma] = delays[delay]

@@ -2,10 +2,10 @@ import { Effect } from "effect"
 import { readdirSync, readFileSync } from "node:fs"
 import { dirname, join, normalize, relative } from "node:path/posix"
 import { fileURLToPath } from "node:url"
-import { render, type Rendered } from "./Markdown.ts"
+import { render, type RenderedDocument } from "./Markdown.ts"
 
 /** A document of the product. */
-export interface Document extends Rendered {
+export interface Document extends RenderedDocument {
   /** Path below `/docs/`, such as `guide/quickstart`. */
   readonly path: string
   readonly title: string

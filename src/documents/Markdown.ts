@@ -8,7 +8,7 @@ export interface Heading {
 }
 
 /** A Markdown document as HTML. */
-export interface Rendered {
+export interface RenderedDocument {
   readonly html: string
   readonly headings: ReadonlyArray<Heading>
   /** Its words without markup, by section, for the search. The first section has the id `""`. */
@@ -52,7 +52,7 @@ export const headingsOf = (markdown: string): ReadonlyArray<Heading> => headings
  * Renders a Markdown text. HTML in it is escaped. `linkOf` returns the address of a link, or undefined for links that
  * cannot be followed from the page, whose text alone is kept.
  */
-export const render = (markdown: string, linkOf: (href: string) => string | undefined): Rendered => {
+export const render = (markdown: string, linkOf: (href: string) => string | undefined): RenderedDocument => {
   const tokens = new Marked().lexer(markdown)
   const headings = headingsAmong(tokens)
   const rest = [...headings]

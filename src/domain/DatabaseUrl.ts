@@ -5,11 +5,11 @@ import { createPrivateKey, X509Certificate } from "node:crypto"
 const modes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"] as const
 
 /** libpq's `sslmode`. */
-export type Mode = (typeof modes)[number]
+export type EncryptionMode = (typeof modes)[number]
 
 /** How connections to a server are encrypted, and how its certificate is checked. */
 export interface Encryption {
-  readonly mode: Mode
+  readonly mode: EncryptionMode
   /**
    * PEM certificates of the authorities that may sign the server's certificate; `system`: the authorities that Deno
    * trusts.
@@ -202,7 +202,7 @@ const authoritiesOf = (
 }
 
 /** Faults of an sslmode that contradicts other settings, which would then have no effect. */
-const modeFaults = (mode: Mode, parameters: Parameters, hasOwnSetting: boolean): ReadonlyArray<string> => {
+const modeFaults = (mode: EncryptionMode, parameters: Parameters, hasOwnSetting: boolean): ReadonlyArray<string> => {
   const roots = parameters.get("sslrootcert")
   const source = hasOwnSetting ? "DATABASE_CA" : "DATABASE_URL: sslrootcert"
   const faults: Array<string> = []
@@ -228,13 +228,13 @@ const modeFaults = (mode: Mode, parameters: Parameters, hasOwnSetting: boolean):
   return faults
 }
 
-const isMode = (text: string): text is Mode => modes.some((mode) => mode === text)
+const isMode = (text: string): text is EncryptionMode => modes.some((mode) => mode === text)
 
 /** The mode without `sslmode`: libpq's, and the strictest where an authority is set by itself. */
-const defaultMode = (parameters: Parameters, hasOwnSetting: boolean): Mode =>
+const defaultMode = (parameters: Parameters, hasOwnSetting: boolean): EncryptionMode =>
   hasOwnSetting || parameters.get("sslrootcert") === "system" ? "verify-full" : "prefer"
 
-const checkOf = (mode: Mode, authorities: Encryption["authorities"]): Encryption["check"] => {
+const checkOf = (mode: EncryptionMode, authorities: Encryption["authorities"]): Encryption["check"] => {
   if (mode === "verify-full") return "authority and host"
   return mode === "verify-ca" || (mode === "require" && authorities !== undefined) ? "authority" : "nothing"
 }

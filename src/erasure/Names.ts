@@ -1,7 +1,7 @@
 // Comparison of names to erase: identifiers exactly, e-mail addresses ignoring case.
 
 /** One person to erase: a user by the caller's id, an e-mail address, or both. */
-export interface Person {
+export interface PersonNames {
   readonly user: string | undefined
   readonly email: string | undefined
 }
@@ -18,7 +18,7 @@ export class Names {
   readonly #addresses = new Set<string>()
   readonly #spellings = new Set<string>()
 
-  constructor(people: Iterable<Person> = []) {
+  constructor(people: Iterable<PersonNames> = []) {
     for (const { email, user } of people) {
       this.add(user)
       this.add(email)

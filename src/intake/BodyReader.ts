@@ -4,11 +4,11 @@ import type { BodyToRead, Piece, ReadAnswer, ReadRequest } from "./BodyReading.t
 import type { Reading } from "./Sources.ts"
 
 /** Lanes for reading bodies: small bodies in batches; large bodies, and those whose batch failed, one at a time. */
-export type Lane = "batches" | "singles"
+export type ReadingLane = "batches" | "singles"
 
 export interface BodyReaderOptions {
   /** How long one request may take, by lane. Default 5 seconds for a batch, 10 seconds for a single body. */
-  readonly deadline?: { readonly [lane in Lane]?: Duration.Input }
+  readonly deadline?: { readonly [lane in ReadingLane]?: Duration.Input }
   /** How long a process is kept without bodies to read. Default 10 minutes; it holds about 100 MB. */
   readonly idle?: Duration.Input
   /** The module that the processes run. Default `intake.process.ts`. */
@@ -49,7 +49,7 @@ export class BodyReader extends Context.Service<BodyReader, {
    * body being read, when the process exits or exceeds its deadline.
    */
   readonly read: (
-    lane: Lane,
+    lane: ReadingLane,
     bodies: ReadonlyArray<Readable>,
     sliceWeight: number,
   ) => Effect.Effect<Slice, WorkFailed>
@@ -59,7 +59,7 @@ export class BodyReader extends Context.Service<BodyReader, {
     Effect.gen(function* () {
       const { deadline = {}, idle = "10 minutes", program = new URL("./intake.process.ts", import.meta.url) } =
         yield* ReaderOptions
-      const start = (lane: Lane) =>
+      const start = (lane: ReadingLane) =>
         workerProcess<ReadRequest, ReadAnswer>({
           program,
           purpose: "reads webhook bodies",
@@ -67,12 +67,12 @@ export class BodyReader extends Context.Service<BodyReader, {
           idle,
           maxHeapMiB,
         })
-      const processes: { readonly [lane in Lane]: WorkerProcess<ReadRequest, ReadAnswer> } = {
+      const processes: { readonly [lane in ReadingLane]: WorkerProcess<ReadRequest, ReadAnswer> } = {
         batches: yield* start("batches"),
         singles: yield* start("singles"),
       }
 
-      const sliceOf = (lane: Lane, { isLast, pieces }: Extract<ReadAnswer, { type: "slice" }>): Slice => ({
+      const sliceOf = (lane: ReadingLane, { isLast, pieces }: Extract<ReadAnswer, { type: "slice" }>): Slice => ({
         pieces,
         next: isLast ? undefined : Effect.flatMap(processes[lane].ask({ type: "next" }), (answer) =>
           // A process that was started since has nothing of these bodies.
@@ -81,24 +81,26 @@ export class BodyReader extends Context.Service<BodyReader, {
             : new WorkFailed({ reason: "ended", detail: "The process ended before all was taken", note: undefined })),
       })
 
-      const read = Effect.fnUntraced(function* (lane: Lane, bodies: ReadonlyArray<Readable>, sliceWeight: number) {
-        const request = (readings: ReadonlyMap<string, Reading>): ReadRequest => ({
-          type: "read",
-          bodies: bodies.map((body) => ({ ...body, reading: body.reading?.key })),
-          readings,
-          sliceWeight,
-        })
-        let answer = yield* processes[lane].ask(request(new Map()))
-        if (answer.type === "missing") {
-          const missing = new Set(answer.readings)
-          const readings = bodies.flatMap(({ reading }) =>
-            reading !== undefined && missing.has(reading.key) ? [[reading.key, reading.reading] as const] : []
-          )
-          answer = yield* processes[lane].ask(request(new Map(readings)))
-        }
-        if (answer.type === "slice") return sliceOf(lane, answer)
-        return yield* new WorkFailed({ reason: "threw", detail: "Settings of a source are missing", note: undefined })
-      })
+      const read = Effect.fnUntraced(
+        function* (lane: ReadingLane, bodies: ReadonlyArray<Readable>, sliceWeight: number) {
+          const request = (readings: ReadonlyMap<string, Reading>): ReadRequest => ({
+            type: "read",
+            bodies: bodies.map((body) => ({ ...body, reading: body.reading?.key })),
+            readings,
+            sliceWeight,
+          })
+          let answer = yield* processes[lane].ask(request(new Map()))
+          if (answer.type === "missing") {
+            const missing = new Set(answer.readings)
+            const readings = bodies.flatMap(({ reading }) =>
+              reading !== undefined && missing.has(reading.key) ? [[reading.key, reading.reading] as const] : []
+            )
+            answer = yield* processes[lane].ask(request(new Map(readings)))
+          }
+          if (answer.type === "slice") return sliceOf(lane, answer)
+          return yield* new WorkFailed({ reason: "threw", detail: "Settings of a source are missing", note: undefined })
+        },
+      )
 
       return BodyReader.of({ read })
     }),

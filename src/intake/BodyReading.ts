@@ -34,7 +34,7 @@ export type ReadAnswer =
   | { readonly type: "slice"; readonly pieces: ReadonlyArray<Piece>; readonly isLast: boolean }
   | { readonly type: "missing"; readonly readings: ReadonlyArray<string> }
 
-export type Fault = Omit<SkippedItem, "expected">
+export type ItemFault = Omit<SkippedItem, "expected">
 
 /** Why items of a body were ignored, how many, and the JSON pointer of the first. */
 export interface Unused {
@@ -54,7 +54,7 @@ export interface Piece {
   /** Why they were ignored, 20 reasons at most; in the last piece alone. */
   readonly unused: ReadonlyArray<Unused>
   /** Items that were not understood, 100 at most; in the last piece alone. */
-  readonly faults: ReadonlyArray<Fault>
+  readonly faults: ReadonlyArray<ItemFault>
   /** Whether the body is complete with this piece. */
   readonly isLast: boolean
 }
@@ -72,7 +72,7 @@ export const readBody = (body: BodyToRead, normalize: Normalize | undefined): Pi
     : normalize(body.body, body.headers, body.receivedAt)
   const nothing = { id: body.id, events: [], profiles: [], erasures: [], ignored: 0, unused: [], isLast: true }
   if ("reason" in normalized) return { ...nothing, faults: [{ pointer: "", reason: normalized.reason }] }
-  const faults: Array<Fault> = []
+  const faults: Array<ItemFault> = []
   const unused = new SeededMap<string, Unused>()
   let ignored = 0
   const ignore = (reason: string, pointer: string) => {

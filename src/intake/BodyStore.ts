@@ -3,7 +3,7 @@ import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { isSandbox } from "../domain/Sandbox.ts"
 import type { Profiles } from "../profiles/Profiles.ts"
-import type { Fault, Piece, Unused } from "./BodyReading.ts"
+import type { ItemFault, Piece, Unused } from "./BodyReading.ts"
 import type { OnSuppressed } from "../suppressions/OnSuppressed.ts"
 import type { Projections } from "../journal/Projection.ts"
 import type { Erasures } from "../people/Erasures.ts"
@@ -30,7 +30,7 @@ interface Report {
   duplicates: number
   ignored: number
   unused: ReadonlyArray<Unused>
-  faults: ReadonlyArray<Fault>
+  faults: ReadonlyArray<ItemFault>
 }
 
 const statusOf = ({ duplicates, events, faults, ignored }: Report): Status =>

@@ -10,12 +10,12 @@ import { bounded } from "../store/bounded.ts"
 import type { WorkFailed } from "../store/WorkerProcess.ts"
 import { asJob } from "../telemetry/LoopWork.ts"
 import { current, linksTo, spanOf, stepOf, TraceShare } from "../telemetry/Tracing.ts"
-import { BodyReader, type Lane, type Readable } from "./BodyReader.ts"
+import { BodyReader, type Readable, type ReadingLane } from "./BodyReader.ts"
 import * as BodyStore from "./BodyStore.ts"
 import { Erasures } from "../people/Erasures.ts"
 import { batchBytes, Inbox } from "../journal/inbox/Inbox.ts"
 import * as IntakeBatches from "../journal/inbox/IntakeBatches.ts"
-import { type Verdict, verdictOf } from "../journal/inbox/IntakeRules.ts"
+import { type AttemptVerdict, verdictOf } from "../journal/inbox/IntakeRules.ts"
 import type { Projections } from "../journal/Projection.ts"
 import type { OnSuppressed } from "../suppressions/OnSuppressed.ts"
 import { hasPendingUpTo, lastPending } from "../journal/inbox/Completed.ts"
@@ -83,11 +83,11 @@ const makeTakeIn = ({ batches, clock, derive, erasures, learning, profiles, read
   }
 
   /** Reads and stores claimed bodies. */
-  const takeIn = Effect.fnUntraced(function* (claimed: IntakeBatches.Claimed) {
+  const takeIn = Effect.fnUntraced(function* (claimed: IntakeBatches.ClaimedBodies) {
     const { bodies, isSingle } = claimed
     const bodyStore = BodyStore.make(sql, profiles, erasures, bodies)
     let left: ReadonlyArray<number> = bodies.map(({ id }) => id)
-    const lane: Lane = isSingle ? "singles" : "batches"
+    const lane: ReadingLane = isSingle ? "singles" : "batches"
     let slice = yield* reader.read(lane, bodies.map(readableOf), sliceWeight)
     while (true) {
       const { pieces } = slice
@@ -134,10 +134,10 @@ const makeTakeIn = ({ batches, clock, derive, erasures, learning, profiles, read
 
 /** Stores verdicts on bodies. While the store is away, verdicts wait for `settleAll`. */
 const makeVerdicts = (batches: ReturnType<typeof IntakeBatches.make>, singleDue: Queue.Queue<void>) => {
-  const unsettled: Array<readonly [IntakeBatches.Claimed, Verdict]> = []
+  const unsettled: Array<readonly [IntakeBatches.ClaimedBodies, AttemptVerdict]> = []
 
   /** Stores a verdict; while the store is away it is kept for later. */
-  const settle = (claimed: IntakeBatches.Claimed, verdict: Verdict) =>
+  const settle = (claimed: IntakeBatches.ClaimedBodies, verdict: AttemptVerdict) =>
     batches.settle(claimed, verdict).pipe(
       Effect.andThen(Effect.suspend(() => {
         if (verdict.type === "release") return Effect.void
@@ -259,14 +259,16 @@ export class Intake extends Context.Service<Intake, {
 
       const { settle, settleAll } = makeVerdicts(batches, singleDue)
 
-      const renewing = (claimed: IntakeBatches.Claimed) =>
+      const renewing = (claimed: IntakeBatches.ClaimedBodies) =>
         batches.renew(claimed).pipe(Effect.ignore, Effect.delay(IntakeBatches.renewEvery), Effect.forever)
 
       /**
        * Claims bodies and takes them in, and settles what becomes of them if that fails; returns whether there were any. Fails
        * only by circumstances. The claim is not interrupted: one that is stored and that nobody knows of would cost an attempt.
        */
-      const takeNext = (claim: Effect.Effect<IntakeBatches.Claimed | IntakeBatches.Spent | undefined, SqlError>) =>
+      const takeNext = (
+        claim: Effect.Effect<IntakeBatches.ClaimedBodies | IntakeBatches.Spent | undefined, SqlError>,
+      ) =>
         Effect.uninterruptibleMask((restore) =>
           Effect.flatMap(claim, (claimed): Effect.Effect<boolean, SqlError | WorkFailed> => {
             if (claimed === undefined) return Effect.succeed(false)

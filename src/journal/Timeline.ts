@@ -9,7 +9,7 @@ import type { OrgSlug } from "../domain/Ids.ts"
 // `SqlError` when the database does not respond.
 
 /** A decision as it is stored. */
-export interface DecisionRow {
+export interface PersonDecision {
   readonly trackingId: string
   readonly templateId: string
   readonly copyId: string
@@ -92,7 +92,7 @@ const decisionColumns = (sql: SqlClient.SqlClient) =>
 
 /** Decisions under a tracking id, and the decisions it repeats. */
 export const byTrackingId = (sql: SqlClient.SqlClient, org: OrgSlug, id: string) =>
-  sql<DecisionRow>`
+  sql<PersonDecision>`
     SELECT ${decisionColumns(sql)} FROM (
       SELECT * FROM decisions d WHERE d.org_slug = ${org} AND d.tracking_id = ${id}
       ORDER BY d.org_slug, d.tracking_id, d.template_id LIMIT ${shownTemplates}) d
@@ -116,7 +116,7 @@ export const byNames = (
 ) => {
   const behind = position === undefined ? sql`TRUE` : sql`d.decided_at <= ${new Date(position[0])}
         AND (d.decided_at, d.tracking_id, d.template_id) < (${new Date(position[0])}, ${position[1]}, ${position[2]})`
-  return sql<DecisionRow>`
+  return sql<PersonDecision>`
     SELECT ${decisionColumns(sql)} FROM unnest(${names}::text[]) AS n(name)
     CROSS JOIN LATERAL (
       SELECT * FROM decisions d WHERE d.org_slug = ${org} AND d.user_id = n.name AND ${behind}
@@ -125,7 +125,7 @@ export const byNames = (
 }
 
 /** Events of decisions, the earliest first, at most `shownEvents` and one of each. */
-export const eventsOf = (sql: SqlClient.SqlClient, org: OrgSlug, decisions: ReadonlyArray<DecisionRow>) => {
+export const eventsOf = (sql: SqlClient.SqlClient, org: OrgSlug, decisions: ReadonlyArray<PersonDecision>) => {
   const wanted = decisions.map(({ templateId, trackingId }) => ({
     tracking_id: trackingId,
     template_id: templateId,

@@ -1,5 +1,5 @@
+import type { Attributes } from "../domain/Attributes.ts"
 import {
-  type Attributes,
   builtIns,
   type Context,
   type ContextKey,

@@ -16,7 +16,7 @@ import { learnDelays, organizationDelays } from "../bandit/DelayPrior.ts"
 import { type DelayCurve, type DelayRow, Delays } from "../bandit/Maturity.ts"
 import type { ModelSnapshot } from "../bandit/Model.ts"
 import { withPairs } from "../bandit/PairEvidence.ts"
-import { type Contribution, contributionOf, type OrganizationPriors } from "../bandit/Priors.ts"
+import { contributionOf, type OrganizationPriors, type PriorContribution } from "../bandit/Priors.ts"
 import { revenueUnit, squareUnit } from "../bandit/Revenue.ts"
 import type { Tally, TallyCounts } from "../bandit/Tally.ts"
 import { variantCurves } from "../bandit/VariantDelays.ts"
@@ -79,7 +79,7 @@ export interface FitAnswer {
   readonly model: ModelSnapshot
   readonly halfLife: HalfLifeState
   /** The organization's prior; null if there is too little data. */
-  readonly contribution: Contribution | null
+  readonly contribution: PriorContribution | null
   /** How long the fit took. Unit: milliseconds. */
   readonly millis: number
 }

@@ -1,6 +1,6 @@
 import { Clock, Effect } from "effect"
 import type { SqlClient } from "effect/sql"
-import { type Contribution, organizationPriors } from "../bandit/Priors.ts"
+import { organizationPriors, type PriorContribution } from "../bandit/Priors.ts"
 import type { TemplateView } from "../templates/TemplateCache.ts"
 import type { AttributeStatistics } from "./AttributeStatistics.ts"
 import type { FitRequest, HourDelays } from "./Engine.ts"
@@ -11,7 +11,7 @@ import * as Tallies from "./Tallies.ts"
 /** Priors from the other templates of the organization. */
 interface Others {
   readonly taught: Taught
-  readonly contributions: ReadonlyMap<string, Contribution>
+  readonly contributions: ReadonlyMap<string, PriorContribution>
   readonly delays: ReadonlyArray<HourDelays>
 }
 

@@ -1,14 +1,14 @@
 import { Clock, Context, Effect, Layer, Semaphore } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
-import type { Contribution } from "../bandit/Priors.ts"
+import type { PriorContribution } from "../bandit/Priors.ts"
 import type { HourDelays } from "./Engine.ts"
 import * as Tallies from "./Tallies.ts"
 
 /** Priors that the templates of an organization share. */
 export interface Taught {
   /** Contributions by template. */
-  readonly contributions: ReadonlyMap<string, Contribution>
+  readonly contributions: ReadonlyMap<string, PriorContribution>
   /** Sum of the delays of all templates. */
   readonly delays: ReadonlyArray<HourDelays>
 }
@@ -43,7 +43,7 @@ export class Priors extends Context.Service<Priors, {
       const entries = new Map<string, Entry>()
 
       const fetch = Effect.fnUntraced(function* (org: string) {
-        const rows = yield* sql<{ templateId: string; contribution: Contribution }>`
+        const rows = yield* sql<{ templateId: string; contribution: PriorContribution }>`
           SELECT s.template_id, s.contribution FROM bandit_states s
           WHERE s.org_slug = ${org} AND s.contribution IS NOT NULL`
         return {

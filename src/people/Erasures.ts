@@ -14,7 +14,7 @@ import { eraseAttributeCounts } from "../learning/ErasedAttributes.ts"
 import { eraseBodies } from "../journal/erasure/Bodies.ts"
 import { findKept } from "../accounts/ErasedMembers.ts"
 import { eraseDecisions, eraseEvents, learnDecisionNames } from "../journal/erasure/Messages.ts"
-import { Names, type Person } from "../erasure/Names.ts"
+import { Names, type PersonNames } from "../erasure/Names.ts"
 import { eraseDeliveries, learnDeliveryNames } from "../delivery/ErasedDeliveries.ts"
 import { eraseProfiles } from "../profiles/ErasedProfiles.ts"
 import { eraseStickyChoices } from "../decide/ErasedChoices.ts"
@@ -26,7 +26,7 @@ import { chunks, stepSizes, type Work } from "../erasure/Work.ts"
 import { lockEvents } from "../journal/events/EventLock.ts"
 
 /** Whom to erase, and of which organization. */
-export interface PersonOf extends Person {
+export interface PersonOf extends PersonNames {
   readonly org: string
 }
 
@@ -47,7 +47,7 @@ interface Row {
   readonly id: number
   readonly orgSlug: string
   readonly origin: Origin
-  readonly people: ReadonlyArray<Person> | null
+  readonly people: ReadonlyArray<PersonNames> | null
   readonly requestedAt: Date
   readonly state: "pending" | "done" | "failed"
   readonly attempts: number
@@ -196,7 +196,7 @@ export class Erasures extends Context.Service<Erasures, {
         e.kept, e.reason, e.finished_at`
 
       const insert = (
-        rows: ReadonlyArray<{ readonly org: string; readonly people: ReadonlyArray<Person> }>,
+        rows: ReadonlyArray<{ readonly org: string; readonly people: ReadonlyArray<PersonNames> }>,
         origin: Origin,
       ) => {
         const values = rows.map(({ org, people }) => ({ org_slug: org, people: JSON.stringify(people) }))
@@ -214,7 +214,7 @@ export class Erasures extends Context.Service<Erasures, {
 
       const request = Effect.fnUntraced(function* (people: ReadonlyArray<PersonOf>) {
         const requested = [...people, ...yield* inSandboxes(sql, people)]
-        const byOrg = new Map<string, Map<string, Person>>()
+        const byOrg = new Map<string, Map<string, PersonNames>>()
         for (const { email, org, user } of requested) {
           let known = byOrg.get(org)
           if (known === undefined) byOrg.set(org, known = new Map())

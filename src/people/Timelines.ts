@@ -8,7 +8,7 @@ import type { EventName } from "../domain/Event.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import * as Json from "../domain/Json.ts"
 import * as JournalTimeline from "../journal/Timeline.ts"
-import type { DecisionRow, EventRow, Position, RecentEvent } from "../journal/Timeline.ts"
+import type { EventRow, PersonDecision, Position, RecentEvent } from "../journal/Timeline.ts"
 import { deliveriesOf, deliveryIdsTo } from "../delivery/DeliveriesOfPeople.ts"
 import { profilesOf, type StoredProfile } from "../profiles/ProfileRows.ts"
 import { adviceOf, type GivenAdvice } from "../sendtime/AdviceRows.ts"
@@ -34,7 +34,7 @@ export interface TimelineEvent {
 }
 
 /** A decision with its events. */
-export interface TimelineDecision extends DecisionRow {
+export interface TimelineDecision extends PersonDecision {
   readonly delivery: Delivery | null
   /** The earliest first. */
   readonly events: ReadonlyArray<TimelineEvent>
@@ -67,7 +67,7 @@ export type TimelineQuery =
 /** Most messages without a decision, and most recommendations, that are shown. */
 const shownOthers = 20
 
-const cursorOf = ({ decidedAt, templateId, trackingId }: DecisionRow): string =>
+const cursorOf = ({ decidedAt, templateId, trackingId }: PersonDecision): string =>
   Buffer.from(JSON.stringify([decidedAt.getTime(), trackingId, templateId])).toString("base64url")
 
 /** The position of a cursor; undefined for an invalid cursor. */
@@ -92,7 +92,7 @@ const keyOf = ({ templateId, trackingId }: { readonly trackingId: string | null;
 const eventId = (key: string) => key.startsWith("id:") ? key.slice(3) : null
 
 /** The events of one decision with their effects, earliest first. */
-const explained = (decision: DecisionRow, rows: ReadonlyArray<EventRow>): ReadonlyArray<TimelineEvent> => {
+const explained = (decision: PersonDecision, rows: ReadonlyArray<EventRow>): ReadonlyArray<TimelineEvent> => {
   const effects = effectsOf(
     decision.decidedAt.getTime(),
     rows.map(({ automated, event, key, link, occurredAt, source, value }) => ({
@@ -110,7 +110,7 @@ const explained = (decision: DecisionRow, rows: ReadonlyArray<EventRow>): Readon
 
 const effectOf = (
   { effect, reason }: ReturnType<typeof effectsOf>[number],
-  { mode, propensity }: Pick<DecisionRow, "mode" | "propensity">,
+  { mode, propensity }: Pick<PersonDecision, "mode" | "propensity">,
 ) => ({
   effect,
   reason: effect !== "counted" || (mode !== "forced" && (mode !== "control" || propensity !== null))
@@ -179,7 +179,7 @@ export class Timelines extends Context.Service<Timelines, {
       })
 
       /** Decisions with their events and deliveries. */
-      const told = Effect.fnUntraced(function* (org: OrgSlug, decisions: ReadonlyArray<DecisionRow>) {
+      const told = Effect.fnUntraced(function* (org: OrgSlug, decisions: ReadonlyArray<PersonDecision>) {
         if (decisions.length === 0) return []
         const events = new Map<string, Array<EventRow>>()
         for (const row of yield* JournalTimeline.eventsOf(sql, org, decisions)) {

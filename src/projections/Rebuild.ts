@@ -26,7 +26,7 @@ const page = 5000
 const countedDays = 190
 
 /** A count that differed from decisions and events. */
-export interface Difference {
+export interface TallyDifference {
   readonly templateId: string
   readonly copyId: string
   readonly context: ContextKey
@@ -49,7 +49,7 @@ export interface Rebuilt {
   readonly templates: number
   readonly faults: ReadonlyArray<RebuildFault>
   /** Differences between stored and recomputed tallies, ledger included; at most 1,000. */
-  readonly differences: ReadonlyArray<Difference>
+  readonly differences: ReadonlyArray<TallyDifference>
   /** Number of template days on which a measure weighted to a random split was wrong. */
   readonly evenSplitDifferences: number
   /** Histories of people; null for a rebuild of one template. */
@@ -64,7 +64,7 @@ const differencesOf = (
   templateId: string,
   counted: ReadonlyArray<Tally>,
   truth: ReadonlyArray<Tally>,
-): ReadonlyArray<Difference> => {
+): ReadonlyArray<TallyDifference> => {
   const was = new Map(counted.map((tally) => [keyOf(tally), tally]))
   const is = new Map(truth.map((tally) => [keyOf(tally), tally]))
   return [...new Set([...was.keys(), ...is.keys()])].sort().flatMap((key) => {
@@ -168,7 +168,7 @@ export class Rebuild extends Context.Service<Rebuild, {
             let evenSplitDifferences = 0
             const counted = yield* TallyRebuild.countedTemplates(sql, org, template)
             const templates = [...new Set([...sums.keys(), ...counted])].sort()
-            const differences: Array<Difference> = []
+            const differences: Array<TallyDifference> = []
             const faults: Array<RebuildFault> = []
             for (const [index, id] of templates.entries()) {
               yield* report({ done: index, total: templates.length, unit: "templates" })

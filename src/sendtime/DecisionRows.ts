@@ -2,7 +2,7 @@ import type { SqlClient } from "effect/sql"
 import { readEvents } from "../journal/events/DecisionEvents.ts"
 
 /** The columns of a decision from which histories are made. */
-export interface DecisionRow {
+export interface SettledDecision {
   readonly trackingId: string
   readonly templateId: string
   readonly copyId: string
@@ -11,7 +11,7 @@ export interface DecisionRow {
 }
 
 /** The events of each of these decisions of an organization, in order. */
-export const eventsOf = (sql: SqlClient.SqlClient, org: string, rows: ReadonlyArray<DecisionRow>) =>
+export const eventsOf = (sql: SqlClient.SqlClient, org: string, rows: ReadonlyArray<SettledDecision>) =>
   readEvents(
     sql,
     rows.map(({ copyId, decidedAt, templateId, trackingId }) => ({

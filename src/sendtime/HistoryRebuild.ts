@@ -6,7 +6,7 @@ import { anonymousDecisionsAfter, hasSentTo, userDecisionsAfter } from "../journ
 import { SeededMap } from "../domain/SeededMap.ts"
 import { lockEvents } from "../journal/events/EventLock.ts"
 import { lookbackDays } from "./Attention.ts"
-import { type DecisionRow, eventsOf } from "./DecisionRows.ts"
+import { eventsOf, type SettledDecision } from "./DecisionRows.ts"
 import { changed, fromBytes, type Holder, holderOf, isEqual, replaceHistories } from "./Histories.ts"
 import { type Coded, epochMillis, isHourly, quarterOf, touchOf } from "./Touch.ts"
 
@@ -48,7 +48,7 @@ export const rebuildHistories = Effect.fnUntraced(function* (
     let differences = 0
 
     /** The touches of decisions that count by now: they have an event or are an hour old. */
-    const touchesOf = Effect.fnUntraced(function* (rows: ReadonlyArray<DecisionRow>) {
+    const touchesOf = Effect.fnUntraced(function* (rows: ReadonlyArray<SettledDecision>) {
       const events = yield* eventsOf(sql, org, rows)
       return rows.map((row, place) => {
         const decidedAt = row.decidedAt.getTime()
@@ -93,7 +93,7 @@ export const rebuildHistories = Effect.fnUntraced(function* (
       template: "",
     }
     while (true) {
-      const rows: ReadonlyArray<DecisionRow> = yield* userDecisionsAfter(sql, org, after, {
+      const rows: ReadonlyArray<SettledDecision> = yield* userDecisionsAfter(sql, org, after, {
         since: new Date(since),
         limit: page,
       })
@@ -136,7 +136,7 @@ export const rebuildHistories = Effect.fnUntraced(function* (
     const nobodies = new SeededMap<string, { readonly holder: Holder; codes: Float64Array }>()
     let key = { tracking: "", template: "" }
     while (true) {
-      const rows: ReadonlyArray<DecisionRow> = yield* anonymousDecisionsAfter(sql, org, key, {
+      const rows: ReadonlyArray<SettledDecision> = yield* anonymousDecisionsAfter(sql, org, key, {
         since: new Date(since),
         limit: page,
       })

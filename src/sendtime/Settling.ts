@@ -9,7 +9,7 @@ import { lockEvents } from "../journal/events/EventLock.ts"
 import { countHoldouts } from "../learning/HoldoutTallies.ts"
 import { recordset } from "../store/Recordset.ts"
 import { asJob } from "../telemetry/LoopWork.ts"
-import { type DecisionRow, eventsOf } from "./DecisionRows.ts"
+import { eventsOf, type SettledDecision } from "./DecisionRows.ts"
 import { applyTouches, holderOf } from "./Histories.ts"
 import { followedHours, sendingOf, touchOf } from "./Touch.ts"
 
@@ -66,7 +66,7 @@ const tallyColumns = {
 const makeCountTiming = (sql: SqlClient.SqlClient) => {
   const countTiming = Effect.fnUntraced(function* (
     org: string,
-    decisions: ReadonlyArray<DecisionRow>,
+    decisions: ReadonlyArray<SettledDecision>,
     sendings: ReadonlyArray<ReturnType<typeof sendingOf>>,
   ) {
     const wanted = decisions.flatMap(({ copyId, decidedAt, userId }, place) =>
@@ -172,7 +172,7 @@ export class Settling extends Context.Service<Settling, {
 
       const putTouches = (
         org: string,
-        decisions: ReadonlyArray<DecisionRow>,
+        decisions: ReadonlyArray<SettledDecision>,
         events: Effect.Success<ReturnType<typeof eventsOf>>,
       ) =>
         applyTouches(

@@ -1,4 +1,5 @@
-import { type Attributes, decodeContext } from "../bandit/Contexts.ts"
+import type { Attributes } from "../domain/Attributes.ts"
+import { decodeContext } from "../bandit/Contexts.ts"
 import { delayCurve, delayEdges, Delays, maturity } from "../bandit/Maturity.ts"
 import { eligibleSet } from "../bandit/Policy.ts"
 import { hourMillis } from "../bandit/Window.ts"

@@ -11,7 +11,7 @@ import { type ModelSnapshot, priorModel } from "../bandit/Model.ts"
 import { defaultFloor, Policy as Choices } from "../bandit/Policy.ts"
 import { variantCurves } from "../bandit/VariantDelays.ts"
 import { withPairs } from "../bandit/PairEvidence.ts"
-import { type Contribution, contributionOf, organizationPriors } from "../bandit/Priors.ts"
+import { contributionOf, organizationPriors, type PriorContribution } from "../bandit/Priors.ts"
 import { bucketAt, dayMillis, hourMillis } from "../bandit/Window.ts"
 import { judgeDays, windowOf, withVerdict } from "../learning/Engine.ts"
 import type { Learner, Policy, Setting } from "./Learners.ts"
@@ -88,7 +88,7 @@ export class Product implements Learner {
   readonly #pairs: boolean
   readonly #variantDelays: boolean
   readonly #templates: Array<Learned | undefined> = []
-  readonly #contributions = new Map<string, Contribution>()
+  readonly #contributions = new Map<string, PriorContribution>()
 
   constructor({ arms, composition = [] }: Setting, options: ProductOptions) {
     const has = (feature: Feature) => !(options.without ?? []).includes(feature)

@@ -1,4 +1,4 @@
-import type { Attributes } from "../bandit/Contexts.ts"
+import type { Attributes } from "../domain/Attributes.ts"
 import type { Composition } from "../bandit/Components.ts"
 import { type EligibleSet, eligibleSet } from "../bandit/Policy.ts"
 import { dayMillis } from "../bandit/Window.ts"

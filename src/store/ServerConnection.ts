@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer"
 import { createConnection, isIP, type Socket } from "node:net"
 import { Duplex } from "node:stream"
 import { connect as connectTls, type TLSSocket } from "node:tls"
-import type { DatabaseTarget, Encryption, Mode } from "../domain/DatabaseUrl.ts"
+import type { DatabaseTarget, Encryption, EncryptionMode } from "../domain/DatabaseUrl.ts"
 
 /** A connection to a server, with the number of bytes exchanged. */
 export interface ServerConnection extends Duplex {
@@ -14,7 +14,7 @@ export interface ServerConnection extends Duplex {
 type Way = "encrypted" | "plain"
 
 /** The ways that libpq tries for each mode, in order. */
-const ways: Readonly<Record<Mode, ReadonlyArray<Way>>> = {
+const ways: Readonly<Record<EncryptionMode, ReadonlyArray<Way>>> = {
   "disable": ["plain"],
   "allow": ["plain", "encrypted"],
   "prefer": ["encrypted", "plain"],

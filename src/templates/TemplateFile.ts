@@ -6,7 +6,7 @@ import type { Template, TemplateInput, VariantInput } from "../domain/Template.t
 import { TemplateInput as TemplateSchema } from "../domain/Template.ts"
 import { sizeFaults } from "./ImportInput.ts"
 import type { FileFault } from "../domain/TextFaults.ts"
-import { type Located, type Member, type PlacedFault, read } from "./TemplateFileSource.ts"
+import { type FileMember, type Located, type PlacedFault, read } from "./TemplateFileSource.ts"
 
 export { format, joined } from "./TemplateFileText.ts"
 export type { FileFault } from "../domain/TextFaults.ts"
@@ -68,7 +68,7 @@ const placeOf = (root: Located, path: ReadonlyArray<PropertyKey>, atName: boolea
   let offset = root.offset
   let located: Located | undefined = root
   for (const [index, name] of path.entries()) {
-    const found: Member | undefined = located?.members?.get(String(name))
+    const found: FileMember | undefined = located?.members?.get(String(name))
     if (found === undefined) return offset
     offset = atName && index === path.length - 1 ? found.keyOffset : found.at.offset
     located = found.at

@@ -11,12 +11,12 @@ export interface Located {
   /** How a scalar was written, without its quotes. */
   readonly source?: string
   /** The members of an object, or the elements of an array by their index. */
-  readonly members?: ReadonlyMap<string, Member>
+  readonly members?: ReadonlyMap<string, FileMember>
   /** Most scalars, arrays and objects in all; values of an alias count each time. */
   readonly size: number
 }
 
-export interface Member {
+export interface FileMember {
   readonly keyOffset: number
   readonly at: Located
 }
@@ -38,7 +38,7 @@ export interface PlacedFault {
 }
 
 /** The content of a text, with all YAML faults. */
-export interface Source {
+export interface FileSource {
   /** Absent if the text is not YAML: faults of a guessed structure would be misleading. */
   readonly root: Located | undefined
   readonly faults: ReadonlyArray<PlacedFault>
@@ -101,7 +101,7 @@ class Reader {
 
   #map(node: YAMLMap, offset: number, path: ReadonlyArray<PropertyKey>): Located {
     const value: { [name: string]: unknown } = {}
-    const members = new Map<string, Member>()
+    const members = new Map<string, FileMember>()
     let size = 1
     for (const pair of node.items) {
       const key = pair.key as ParsedNode
@@ -124,7 +124,7 @@ class Reader {
 
   #seq(node: YAMLSeq, offset: number, path: ReadonlyArray<PropertyKey>): Located {
     const value: Array<unknown> = []
-    const members = new Map<string, Member>()
+    const members = new Map<string, FileMember>()
     let size = 1
     for (const [index, item] of node.items.entries()) {
       const at = this.read(item as Node | null, offset, [...path, index])
@@ -141,14 +141,14 @@ class Reader {
  * document; at most 8 MiB, nested at most 50 deep; aliases may stand for 100,000 values in all; a key twice and the key
  * `__proto__` are faults, as are tags other than those of the core schema. A byte order mark at the start is passed over.
  */
-export const read = (input: string): Source => {
+export const read = (input: string): FileSource => {
   const text = input.startsWith("\ufeff") ? input.slice(1) : input
   const lines = new LineCounter()
   const positionOf = (offset: number) => {
     const { col, line } = lines.linePos(offset)
     return { line: Math.max(1, line), column: Math.max(1, col) }
   }
-  const refuse = (offset: number, message: string): Source => ({
+  const refuse = (offset: number, message: string): FileSource => ({
     root: undefined,
     faults: [{ offset, path: [], message }],
     positionOf,

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { learnDelays, organizationDelays, type Reactions } from "../../src/bandit/DelayPrior.ts"
+import { learnDelays, type ObservedOutcomes, organizationDelays } from "../../src/bandit/DelayPrior.ts"
 import { delayEdges, Delays, maturity } from "../../src/bandit/Maturity.ts"
 import { bucketAt } from "../../src/bandit/Window.ts"
 import { hour, normal, now, uniform } from "./Samples.ts"
@@ -35,7 +35,7 @@ const seen = ({ hours, medianHours, rate, sends, sigma }: World, seed: number) =
     total.value++
     delays.add(sentAt, delayHours)
   }
-  const reactions: Reactions = {
+  const reactions: ObservedOutcomes = {
     totals: [...totals.values()],
     worth: 1,
     mostPerSend: 1,
@@ -99,7 +99,7 @@ describe("the delay curve of a template without a past", () => {
     const start = bucketAt(now, now).start
     const delays = new Delays()
     delays.merge([[start, [120]]])
-    const reactions: Reactions = {
+    const reactions: ObservedOutcomes = {
       totals: [{ start, sends: 300, value: 120 }],
       worth: 1,
       mostPerSend: 1,

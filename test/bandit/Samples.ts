@@ -4,7 +4,7 @@ import { fit, type FitInput } from "../../src/bandit/Fit.ts"
 import { type DelayCurve, delayEdges } from "../../src/bandit/Maturity.ts"
 import { type ModelSnapshot, posterior } from "../../src/bandit/Model.ts"
 import { defaultPriors } from "../../src/bandit/Priors.ts"
-import { compareRates, type Comparison, type ContextTraffic, drawPlaces } from "../../src/bandit/Winner.ts"
+import { compareRates, type ContextTraffic, drawPlaces, type VariantComparison } from "../../src/bandit/Winner.ts"
 
 export const hour = 3_600_000
 export const day = 24 * hour
@@ -69,7 +69,7 @@ export const compare = (
   ids: ReadonlyArray<string>,
   normal: () => number,
   options: { readonly traffic?: ReadonlyArray<ContextTraffic>; readonly draws?: number } = {},
-): Comparison => {
+): VariantComparison => {
   const place = { traffic: options.traffic ?? model.traffic, draws: options.draws ?? 4000 }
   return compareRates(ids, drawPlaces(model, ids, normal, [place])[0]!)
 }

@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
-import { type DelayCounts, delayCounts, delayCurve, delayEdges } from "../../src/bandit/Maturity.ts"
+import { delayCounts, delayCurve, delayEdges, type MaturityCounts } from "../../src/bandit/Maturity.ts"
 import { variantCurves } from "../../src/bandit/VariantDelays.ts"
 import { adaptive, day, fitRows, hour, normal, now, type Row } from "./Samples.ts"
 
 /** The counts of clicks with log-normal delays, all of them of sends of 20 days ago. */
-const counted = (medianHours: number, clicks: number, seed: number): DelayCounts => {
+const counted = (medianHours: number, clicks: number, seed: number): MaturityCounts => {
   const z = normal(seed)
   const delays = Array.from({ length: clicks }, () => ({
     sentAt: now - 20 * day,

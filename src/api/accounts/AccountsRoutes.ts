@@ -4,7 +4,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { AccountInput } from "../../accounts/Account.ts"
 import { Accounts } from "../../accounts/Accounts.ts"
 import { CurrentActor, nameOf, roleIn } from "../../accounts/Actor.ts"
-import { Audit, installation, type Scope } from "../../accounts/Audit.ts"
+import { Audit, type AuditScope, installation } from "../../accounts/Audit.ts"
 import { Invitations } from "../../accounts/Invitations.ts"
 import { Memberships } from "../../accounts/Memberships.ts"
 import { OneTimeLinks } from "../../accounts/OneTimeLinks.ts"
@@ -47,7 +47,7 @@ export const layer = HttpApiBuilder.group(
         expires_at: new Date(DateTime.toEpochMillis(now) + linkMillis).toISOString(),
       }))
 
-    const auditPage = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, scope: Scope) {
+    const auditPage = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, scope: AuditScope) {
       const { before: cursor, limit } = yield* Parameters.parameters(request, {
         limit: Parameters.limit(200, 50),
         before: Parameters.numericCursor(),

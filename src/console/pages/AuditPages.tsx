@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { Accounts } from "../../accounts/Accounts.ts"
-import { Audit, type AuditEntry, installation, type Scope } from "../../accounts/Audit.ts"
+import { Audit, type AuditEntry, type AuditScope, installation } from "../../accounts/Audit.ts"
 import { Card } from "../components/Card.tsx"
 import { Empty } from "../components/Empty.tsx"
 import { PageHead } from "../components/PageHead.tsx"
@@ -15,7 +15,7 @@ const pageSize = 40
 
 /** A log as a page shows it. */
 interface Log {
-  readonly scope: Scope
+  readonly scope: AuditScope
   readonly path: string
   readonly title: string
   readonly lead: string

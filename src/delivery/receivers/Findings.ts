@@ -6,11 +6,11 @@ import type { Answer } from "./DnsRecords.ts"
 import { type KeyRecordFinding, tagsOf, unavailableText } from "./KeyRecord.ts"
 
 /** A check that receivers make. */
-export type Check = "spf" | "dkim" | "dmarc" | "alignment" | "unsubscribe" | "plain-text" | "encryption"
+export type DeliverabilityCheck = "spf" | "dkim" | "dmarc" | "alignment" | "unsubscribe" | "plain-text" | "encryption"
 
 /** The result of a check. */
 export interface Finding {
-  readonly check: Check
+  readonly check: DeliverabilityCheck
   /** `unknown`: this service cannot tell, for example because DNS is not available. */
   readonly status: "ok" | "missing" | "wrong" | "unknown"
   /** The finding and its remedy, in a few sentences. */
@@ -40,7 +40,7 @@ export interface Facts {
 }
 
 const finding = (
-  check: Check,
+  check: DeliverabilityCheck,
   status: Finding["status"],
   detail: string,
   record: DnsRecord | null = null,

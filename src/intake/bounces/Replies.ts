@@ -4,15 +4,15 @@ import { Context, Effect, Metric } from "effect"
 
 /** Outcomes of mails that the listener was offered. */
 const outcomes = ["stored", "unknown_recipient", "no_report", "too_large", "limited", "unavailable"] as const
-export type Outcome = typeof outcomes[number]
+export type MailOutcome = typeof outcomes[number]
 const mails = Metric.counter("parlance_bounce_mails_total", { incremental: true })
 const counters = Object.fromEntries(
   outcomes.map((outcome) => [outcome, Metric.withAttributes(mails, { outcome })]),
-) as Record<Outcome, typeof mails>
+) as Record<MailOutcome, typeof mails>
 
 /** A reply to a command, such as `550 5.1.1 No such mailbox`. A session ends with 421. */
 export interface Refusal {
-  readonly outcome: Outcome
+  readonly outcome: MailOutcome
   readonly reply: string
 }
 
@@ -41,7 +41,7 @@ export const initializeMetrics = Effect.forEach(outcomes, (outcome) => Metric.up
 })
 
 /** Counts a mail. */
-export const count = (outcome: Outcome): void => counters[outcome].updateUnsafe(1, Context.empty())
+export const count = (outcome: MailOutcome): void => counters[outcome].updateUnsafe(1, Context.empty())
 
 /** Ends a command of `smtp-server`. */
 export type Done = (error?: Error | null) => void

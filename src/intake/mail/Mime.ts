@@ -4,13 +4,13 @@ import { Buffer } from "node:buffer"
 // Texts have one character per byte (latin1) until they are decoded.
 
 /** Header fields by lowercase name, unfolded. Of a field that is repeated, the first. */
-export type Headers = ReadonlyMap<string, string>
+export type MailHeaders = ReadonlyMap<string, string>
 
 /** A part of a message that has no parts of its own. An enclosed message is one part. */
 export interface Leaf {
   /** Media type in lowercase, such as `message/delivery-status`. */
   readonly type: string
-  readonly headers: Headers
+  readonly headers: MailHeaders
   /** The content as it stands in the message. */
   readonly content: string
 }
@@ -32,7 +32,7 @@ const maxValue = 4_000
 
 /** A header section, and where the text behind it begins. */
 export interface Section {
-  readonly headers: Headers
+  readonly headers: MailHeaders
   readonly end: number
 }
 
@@ -68,8 +68,8 @@ export const readHeaders = (text: string, start = 0): Section => {
 }
 
 /** Groups of fields that empty lines separate, as in `message/delivery-status`. At most 100. */
-export const readGroups = (text: string): ReadonlyArray<Headers> => {
-  const groups: Array<Headers> = []
+export const readGroups = (text: string): ReadonlyArray<MailHeaders> => {
+  const groups: Array<MailHeaders> = []
   let at = 0
   while (at < text.length && groups.length < 100) {
     const { end, headers } = readHeaders(text, at)
@@ -80,12 +80,12 @@ export const readGroups = (text: string): ReadonlyArray<Headers> => {
 }
 
 /** The media type of a part, in lowercase. */
-export const typeOf = (headers: Headers): string =>
+export const typeOf = (headers: MailHeaders): string =>
   /^\s*([a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+)/i.exec(headers.get("content-type") ?? "")?.[1]?.toLowerCase() ??
     "text/plain"
 
 /** A parameter of the media type, such as `boundary`. */
-export const parameterOf = (headers: Headers, name: string): string | undefined => {
+export const parameterOf = (headers: MailHeaders, name: string): string | undefined => {
   const pattern = new RegExp(`;\\s*${name}\\s*=\\s*(?:"((?:[^"\\\\]|\\\\.)*)"|([^\\s;"]+))`, "i")
   const [, quoted, token] = pattern.exec(headers.get("content-type") ?? "") ?? []
   return quoted?.replace(/\\(.)/g, "$1") ?? token

@@ -11,7 +11,7 @@ import { type AttributedEvent, machineClicks, outcomesOf } from "./Outcomes.ts"
 export type EventEffect = "counted" | "repeated" | "automated" | "out_of_time"
 
 /** An effect, and why, where the event alone does not say. */
-export interface Explained {
+export interface ExplainedEffect {
   readonly effect: EventEffect
   readonly reason: string | undefined
 }
@@ -20,7 +20,10 @@ export interface Explained {
  * The effect of each of a decision's events, in order. It uses the same rules as the tallies (see `outcomesOf`), so
  * that the kinds `counted` here are counted there. `decidedAt` is in Unix milliseconds.
  */
-export const effectsOf = (decidedAt: number, events: ReadonlyArray<AttributedEvent>): ReadonlyArray<Explained> => {
+export const effectsOf = (
+  decidedAt: number,
+  events: ReadonlyArray<AttributedEvent>,
+): ReadonlyArray<ExplainedEffect> => {
   const inTime = new Set(events.filter((event) => {
     const { automated, learned } = outcomesOf(decidedAt, [event])
     return learned[event.event] !== undefined || automated[event.event] !== undefined
@@ -32,7 +35,7 @@ export const effectsOf = (decidedAt: number, events: ReadonlyArray<AttributedEve
   )
   const isMachineClick = machineClicks(timely.filter(({ event }) => event === "click"), deliveredAt)
   const counted = new Set<string>()
-  const explained = new Map<AttributedEvent, Explained>()
+  const explained = new Map<AttributedEvent, ExplainedEffect>()
   for (const event of [...timely].sort((a, b) => a.occurredAt - b.occurredAt)) {
     if (event.automated) {
       explained.set(event, { effect: "automated", reason: "Its source says that a machine did it" })

@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { isSpent, unfinishedReason } from "../../store/Attempts.ts"
-import type { Verdict } from "./IntakeRules.ts"
+import type { AttemptVerdict } from "./IntakeRules.ts"
 
 // Which bodies a node is taking in: rows of `intake_batches`, which other nodes pass over. See `IntakeRules` for the states.
 // No row of the inbox is locked while its body is read: two nodes that read one body store it once.
@@ -28,7 +28,7 @@ export interface Body {
 }
 
 /** Bodies that this node has claimed. */
-export interface Claimed {
+export interface ClaimedBodies {
   /** Of the row in `intake_batches`. */
   readonly batchId: number
   readonly bodies: ReadonlyArray<Body>
@@ -53,7 +53,7 @@ export const make = (sql: SqlClient.SqlClient, batchBytes: number) => {
    * Claims the first free small bodies, up to `batchBytes` together plus at most one more; undefined if there are no
    * free bodies.
    */
-  const claimBatch: Effect.Effect<Claimed | undefined, SqlError> = Effect.map(
+  const claimBatch: Effect.Effect<ClaimedBodies | undefined, SqlError> = Effect.map(
     sql<Body & { readonly batchId: number }>`
       WITH taken AS MATERIALIZED (
         SELECT ${body} FROM inbox i WHERE i.status = 'pending' AND i.id IN (
@@ -109,7 +109,7 @@ export const make = (sql: SqlClient.SqlClient, batchBytes: number) => {
    * Claims one body that is processed alone (a large one, or one whose batch failed), and stores the attempt. Undefined
    * without such a body. A body without attempts left is rejected instead.
    */
-  const claimSingle: Effect.Effect<Claimed | Spent | undefined, SqlError> = sql.withTransaction(
+  const claimSingle: Effect.Effect<ClaimedBodies | Spent | undefined, SqlError> = sql.withTransaction(
     Effect.gen(function* () {
       const found = (yield* nextDue) ?? (yield* nextLarge)
       if (found === undefined) return undefined
@@ -127,16 +127,20 @@ export const make = (sql: SqlClient.SqlClient, batchBytes: number) => {
   )
 
   /** Tells other nodes that this one still works on its bodies. */
-  const renew = ({ batchId }: Claimed) => sql`UPDATE intake_batches b SET due_at = ${lease} WHERE b.id = ${batchId}`
+  const renew = ({ batchId }: ClaimedBodies) =>
+    sql`UPDATE intake_batches b SET due_at = ${lease} WHERE b.id = ${batchId}`
 
   /** Removes completed bodies from a batch. Must be the last statement in the transaction that stores their content. */
-  const finish = ({ batchId }: Claimed, left: ReadonlyArray<number>) =>
+  const finish = ({ batchId }: ClaimedBodies, left: ReadonlyArray<number>) =>
     left.length === 0
       ? sql`DELETE FROM intake_batches b WHERE b.id = ${batchId}`
       : sql`UPDATE intake_batches b SET inbox_ids = ${left}::bigint[], due_at = ${lease} WHERE b.id = ${batchId}`
 
   /** Applies a verdict on a failure. */
-  const settle = ({ batchId, bodies, isSingle }: Claimed, verdict: Verdict): Effect.Effect<unknown, SqlError> => {
+  const settle = (
+    { batchId, bodies, isSingle }: ClaimedBodies,
+    verdict: AttemptVerdict,
+  ): Effect.Effect<unknown, SqlError> => {
     const end = sql`DELETE FROM intake_batches b WHERE b.id = ${batchId}`
     switch (verdict.type) {
       case "singly":

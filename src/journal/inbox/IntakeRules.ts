@@ -28,7 +28,7 @@ export interface Taking {
   readonly isSingle: boolean
 }
 
-export type Verdict =
+export type AttemptVerdict =
   /** The failure says nothing about the bodies: as if they had not been tried. */
   | { readonly type: "release" }
   /** One of the bodies may be at fault: each is taken by itself. */
@@ -59,7 +59,7 @@ const reasonFor = (error: unknown, cause: Cause.Cause<unknown>): string => {
 }
 
 /** The next state of bodies whose processing failed with `cause`. */
-export const verdictOf = ({ bodies, isSingle }: Taking, cause: Cause.Cause<unknown>): Verdict => {
+export const verdictOf = ({ bodies, isSingle }: Taking, cause: Cause.Cause<unknown>): AttemptVerdict => {
   const error = Cause.squash(cause)
   const failed = workFailed(error)
   // Without a process nothing was tried.

@@ -4,7 +4,7 @@ import { compose } from "../../../src/delivery/Composition.ts"
 import { keyRecordOf } from "../../../src/delivery/dkim/DkimKey.ts"
 import type { Composed, Email } from "../../../src/domain/Email.ts"
 import type { Answer } from "../../../src/delivery/receivers/DnsRecords.ts"
-import { type Check, type Facts, findingsOf } from "../../../src/delivery/receivers/Findings.ts"
+import { type DeliverabilityCheck, type Facts, findingsOf } from "../../../src/delivery/receivers/Findings.ts"
 import { keyFindingOf } from "../../../src/delivery/receivers/KeyRecord.ts"
 
 const found = (...texts: ReadonlyArray<string>): Answer => ({ _tag: "found", texts })
@@ -35,13 +35,13 @@ const facts: Facts = {
   mail: undefined,
 }
 
-const findingOf = (check: Check, change: Partial<Facts>) => {
+const findingOf = (check: DeliverabilityCheck, change: Partial<Facts>) => {
   const finding = findingsOf({ ...facts, ...change }).find((one) => one.check === check)
   if (finding === undefined) throw new Error(`There is no finding ${check}`)
   return finding
 }
 
-const statusOf = (check: Check, change: Partial<Facts>) => findingOf(check, change).status
+const statusOf = (check: DeliverabilityCheck, change: Partial<Facts>) => findingOf(check, change).status
 
 const mailOf = async (change: Partial<Email>): Promise<Composed> => {
   const composition = await compose({

@@ -5,7 +5,7 @@ import { HttpRouter } from "effect/http"
 import { DkimKeys, type DkimKeyView } from "../../../delivery/dkim/DkimKeys.ts"
 import type { DnsRecord } from "../../../delivery/dkim/DkimKey.ts"
 import { Connections } from "../../../delivery/Connections.ts"
-import type { Check, Finding } from "../../../delivery/receivers/Findings.ts"
+import type { DeliverabilityCheck, Finding } from "../../../delivery/receivers/Findings.ts"
 import { type TestMessageResult, TestMessages } from "../../../delivery/receivers/TestMessages.ts"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import { isStorable } from "../../../domain/Attributes.ts"
@@ -20,7 +20,7 @@ import { PageHead } from "../../components/PageHead.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Console, type Fields, type Visit } from "../../Routes.tsx"
 
-const checkNames: { readonly [check in Check]: string } = {
+const checkNames: { readonly [check in DeliverabilityCheck]: string } = {
   spf: "SPF",
   dkim: "DKIM",
   dmarc: "DMARC",

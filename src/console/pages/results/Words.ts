@@ -17,7 +17,7 @@ export const segmentQuery = (segment: Readonly<Record<string, string>>): string 
   Object.entries(segment).map((pair) => pair.map(encodeURIComponent).join("=")).join("&")
 
 /** The verdict on the best variant. */
-export interface Verdict {
+export interface VerdictWords {
   readonly kind: "good" | "accent" | "plain"
   readonly badge: string
   readonly headline: string
@@ -46,7 +46,7 @@ const liftText = (
 type Judged = Pick<TemplateResults, "objective" | "variants" | "winner">
 
 /** Conditions that an undecided verdict does not meet yet. */
-const openVerdict = (results: Judged, name: string): Verdict => {
+const openVerdict = (results: Judged, name: string): VerdictWords => {
   const { variants, winner } = results
   const open = { kind: "plain", badge: "Undecided", steps: [] } as const
   const active = variants.filter(({ status }) => status === "active")
@@ -97,7 +97,7 @@ const openVerdict = (results: Judged, name: string): Verdict => {
 }
 
 /** The verdict in words, with how sure it is and since when; without one, the missing conditions. */
-export const verdictOf = (results: Judged): Verdict => {
+export const verdictOf = (results: Judged): VerdictWords => {
   const { variants, winner } = results
   const nameOf = (id: string | null) => variants.find(({ copy_id }) => copy_id === id)?.name ?? id ?? ""
   const since = winner.since === null ? "" : ` since ${date(new Date(winner.since), "UTC")}`
