@@ -79,8 +79,16 @@ const keyedReading = (
   }
 }
 
-/** Sources of which names of conversions can be declared. */
-const namedSources = ["provider_a", "provider_d", "events"] as const
+/** Whether the events of a source have names of their own, some of which can be declared to be conversions. */
+const hasEventNames: { readonly [source in SourceId]: boolean } = {
+  provider_a: true,
+  provider_b: false,
+  provider_c: false,
+  provider_d: true,
+  provider_e: false,
+  events: true,
+}
+const namedSources = (Object.keys(hasEventNames) as ReadonlyArray<SourceId>).filter((source) => hasEventNames[source])
 
 interface StoredSecret {
   readonly sealed: string

@@ -197,7 +197,15 @@ const conditionIn = (contexts: Contexts, condition: Condition): (values: Readonl
         return condition.values.some((wanted) => !listed.includes(textOf(wanted)))
       case "not_exists":
         return false
-      default:
+      case "is_not":
+      case "not_in":
+      case "exists":
+      case "starts_with":
+      case "contains":
+      case "gt":
+      case "gte":
+      case "lt":
+      case "lte":
         return true
     }
   }
