@@ -325,6 +325,15 @@ describe("Smtp", () => {
       assert.isFalse(read(receiver.mails[0]!.raw).headers.has("bcc"))
     }).pipe(Effect.provide(layerLoopback)))
 
+  it.effect("limits recipient domains to half of the sessions without a rate, or as its settings say", () =>
+    Effect.gen(function* () {
+      const limitsOf = (more: Readonly<Record<string, unknown>>) =>
+        Effect.map(connect("smtp", settingsOf(25, more), {}), ({ domains }) => domains)
+      assert.deepStrictEqual(yield* limitsOf({}), { share: 0.5, perSecond: undefined })
+      const settings = { domain_share: 0.2, domain_rate: 10 }
+      assert.deepStrictEqual(yield* limitsOf(settings), { share: 0.2, perSecond: 10 })
+    }).pipe(Effect.provide(layerLoopback)))
+
   it.effect("tests the credentials without sending", () =>
     Effect.gen(function* () {
       const { connection, receiver } = yield* opened({ login }, { user: login.user }, { password: login.password })
