@@ -19,7 +19,12 @@ const given = flags["postgres-url"]
 const postgres = given === undefined ? await startPostgres() : { url: given, stop: () => Promise.resolve() }
 const { drop, url } = await createDatabase(postgres.url)
 try {
-  const costs = await measureBulk({ DATABASE_URL: url }, rows)
+  const costs = await measureBulk(
+    { DATABASE_URL: url },
+    rows,
+    ({ claimMillis, ...cost }) =>
+      console.error(JSON.stringify({ ...cost, claims: claimMillis.length, longestClaim: claimMillis.at(-1) })),
+  )
   printColumns(
     `Bulk actions on ${rows.toLocaleString("en")} deliveries`,
     ["", "matched", "preview ms", "changed", "action s", "changed/s", "claims", "median claim ms", "longest claim ms"],

@@ -145,8 +145,12 @@ const measure = async (services: Services, name: string, kind: BulkKind, filter:
   }
 }
 
-/** Retries and cancels parts of `rows` deliveries, and all of them. */
-export const measureBulk = async (store: Environment, rows: number): Promise<ReadonlyArray<BulkCost>> => {
+/** Retries and cancels parts of `rows` deliveries, and all of them. Calls `onCost` after each action. */
+export const measureBulk = async (
+  store: Environment,
+  rows: number,
+  onCost: (cost: BulkCost) => void,
+): Promise<ReadonlyArray<BulkCost>> => {
   const services = await openServices(store)
   try {
     const { sql } = services
@@ -166,7 +170,9 @@ export const measureBulk = async (store: Environment, rows: number): Promise<Rea
         ["cancel, all queued", "cancel", {}],
       ] as const
     ) {
-      costs.push(await measure(services, name, kind, filter))
+      const cost = await measure(services, name, kind, filter)
+      onCost(cost)
+      costs.push(cost)
     }
     return costs
   } finally {

@@ -129,7 +129,7 @@ export class DomainSessions<M extends Waiting> {
   private transactionalAt = -Infinity
   private lookedAt = -Infinity
   private lookMillis = lookEvery
-  /** Until when nothing but messages of held domains is taken to be due: the last search found no others. */
+  /** Until when to trust the last search that passed over held domains only and found no others; -Infinity if it found some. */
   private aloneUntil = -Infinity
   /** Messages due earlier are to domains that the last claim passed over. */
   private passed: { readonly dueFrom: number; readonly without: ReadonlyArray<string>; readonly at: number } | undefined
@@ -156,8 +156,8 @@ export class DomainSessions<M extends Waiting> {
 
   /** Which messages to claim now; undefined while there are enough. With `isIdle`, nothing else can leave. */
   wants(now: number, limit: number, isIdle = false): ClaimChoice | undefined {
-    const isAlone = isIdle || (this.waiting.length === 0 && now < this.aloneUntil)
-    const asked = now - this.askedAt < askEvery ? undefined : this.heldToAsk(now, isAlone)
+    const isAlone = this.isAlone && (isIdle || (this.waiting.length === 0 && now < this.aloneUntil))
+    const asked = now - this.askedAt < askEvery ? undefined : this.heldToAsk(now, isIdle || isAlone, isAlone)
     if (asked !== undefined) {
       this.askedAt = now
       const atMost = isAlone && isDeferring(this.domainOf(asked)) ? this.atOnce(limit) : 1
@@ -183,7 +183,9 @@ export class DomainSessions<M extends Waiting> {
       if (messages.length > 0) this.hold(choice.only)
     } else if (choice.isTransactional !== true) {
       this.lookMillis = messages.length > 0 ? lookEvery : Math.min(longestLook, 2 * this.lookMillis)
-      this.aloneUntil = messages.length > 0 ? -Infinity : now + aloneEvery
+      if (messages.length === 0 && (choice.without ?? []).every((name) => this.isPassedOver(name))) {
+        this.aloneUntil = now + aloneEvery
+      }
       this.pass(messages, choice, now)
     }
     const back: Array<M> = []
@@ -201,6 +203,7 @@ export class DomainSessions<M extends Waiting> {
       this.change(message.domain, { waiting: domain.waiting + 1 })
       kept.push(message)
     }
+    if (kept.some(({ domain }) => !isDeferring(this.domainOf(domain)))) this.aloneUntil = -Infinity
     if (kept.length > 0) {
       this.waiting = [...this.waiting, ...kept].sort((a, b) =>
         Number(b.isTransactional) - Number(a.isTransactional) || a.dueAt - b.dueAt || (a.id < b.id ? -1 : 1)
@@ -268,7 +271,7 @@ export class DomainSessions<M extends Waiting> {
       if (this.domainOf(flight.domain).isSlow) slow.push(flight)
     }
     const next = this.pick(now)
-    const isAlone = next === undefined || isDeferring(this.domainOf(next.domain))
+    const isAlone = this.isAlone && (next === undefined || isDeferring(this.domainOf(next.domain)))
     const back = this.waiting.filter(({ domain: name }) => {
       const domain = this.domainOf(name)
       if (!this.isHeld(domain, now)) return false
@@ -309,6 +312,15 @@ export class DomainSessions<M extends Waiting> {
     this.domains = HashMap.set(this.domains, name, { ...this.domainOf(name), ...changes })
   }
 
+  /** Whether no message waits but those of held domains, as far as is known. */
+  private get isAlone(): boolean {
+    return this.aloneUntil > -Infinity
+  }
+
+  private isPassedOver(name: string): boolean {
+    return this.held.includes(name) || this.avoided.has(name)
+  }
+
   private hold(name: string): void {
     if (!this.held.includes(name)) this.held = [...this.held, name]
   }
@@ -343,10 +355,10 @@ export class DomainSessions<M extends Waiting> {
   }
 
   /** Whether a message of a held domain may be claimed to leave. */
-  private mayAsk(domain: Domain, now: number, isIdle: boolean): boolean {
+  private mayAsk(domain: Domain, now: number, isIdle: boolean, isAlone = false): boolean {
     const { breaker, flights, isSlow, waiting } = domain
     if (waiting > 0 || Breaker.isSilent(breaker, now)) return false
-    if (isIdle && isDeferring(domain)) return true
+    if (isAlone && isDeferring(domain)) return true
     if (flights > 0) return false
     if (isOpen(domain) && now < breaker.probeAt && !isIdle) return false
     return !isSlow || this.slowFlights() < this.slowSessions || (this.slowSessions === 0 && isIdle)
@@ -357,9 +369,9 @@ export class DomainSessions<M extends Waiting> {
     return this.held.filter((name) => isDeferring(this.domainOf(name))).length > 1 ? this.share : limit
   }
 
-  private heldToAsk(now: number, isIdle: boolean): string | undefined {
+  private heldToAsk(now: number, isIdle: boolean, isAlone: boolean): string | undefined {
     for (const name of this.held) {
-      if (!this.avoided.has(name) && this.mayAsk(this.domainOf(name), now, isIdle)) return name
+      if (!this.avoided.has(name) && this.mayAsk(this.domainOf(name), now, isIdle, isAlone)) return name
     }
     return undefined
   }

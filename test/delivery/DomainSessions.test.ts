@@ -142,14 +142,20 @@ describe("DomainSessions", () => {
   it("sends to an open domain through all sessions while no other message waits", () => {
     const sessions = sessionsWithOpen("grey.example")
     sessions.add(messages(2, "grey.example"), {}, 30)
-    assert.deepStrictEqual(sessions.wants(40, 50, true), { only: "grey.example", atMost: 50 })
-    assert.deepStrictEqual(sessions.add(messages(8, "grey.example"), { only: "grey.example", atMost: 50 }, 40), [])
-    const flights = startAll(sessions, 5, 40)
+    assert.deepStrictEqual(
+      sessions.wants(30, 50, true),
+      { only: "grey.example" },
+      "no search has shown that it is alone",
+    )
+    sessions.add([], { without: ["grey.example"] }, 35)
+    assert.deepStrictEqual(sessions.wants(60, 50, true), { only: "grey.example", atMost: 50 })
+    assert.deepStrictEqual(sessions.add(messages(8, "grey.example"), { only: "grey.example", atMost: 50 }, 60), [])
+    const flights = startAll(sessions, 5, 60)
     assert.strictEqual(flights.length, 5)
-    assert.deepStrictEqual(sessions.review(50).back, [])
-    for (const flight of flights) sessions.end(flight, greylisted, 60)
-    assert.strictEqual(startAll(sessions, 5, 60).length, 3)
-    assert.deepStrictEqual(sessions.wants(80, 50, true), { only: "grey.example", atMost: 50 })
+    assert.deepStrictEqual(sessions.review(70).back, [])
+    for (const flight of flights) sessions.end(flight, greylisted, 80)
+    assert.strictEqual(startAll(sessions, 5, 80).length, 3)
+    assert.deepStrictEqual(sessions.wants(100, 50, true), { only: "grey.example", atMost: 50 })
   })
 
   it("keeps messages of an open domain in the queue again as soon as another message waits", () => {
@@ -170,6 +176,22 @@ describe("DomainSessions", () => {
     assert.isUndefined(sessions.wants(1_070, 50)?.only, "two are under way")
   })
 
+  it("puts the messages of a domain back when its breaker opens, and does not take it to be alone", () => {
+    const sessions = sessionsKnowing(5, ["grey.example", "good.example"])
+    const grey = messages(50, "grey.example")
+    sessions.add(grey, {}, 20)
+    for (const flight of startAll(sessions, 5, 20)) sessions.end(flight, greylisted, 30)
+    assert.deepStrictEqual(sessions.review(30).back, grey.slice(5))
+    const search = sessions.wants(40, 50)!
+    assert.deepStrictEqual(search, { without: ["grey.example"] })
+    const good = messages(3, "good.example")
+    sessions.add(good, search, 40)
+    const look = sessions.wants(1_100, 50)!
+    if (look.only === undefined) sessions.add([], { without: ["grey.example", "good.example"] }, 1_100)
+    startAll(sessions, 3, 1_110)
+    assert.notProperty(sessions.wants(1_150, 50, true) ?? {}, "atMost", "a search without good.example shows nothing")
+  })
+
   it("shares the sessions among open domains while no other message waits", () => {
     const sessions = sessionsWithOpen("grey.example", ["late.example"])
     for (let i = 0; i < 5; i++) {
@@ -177,6 +199,7 @@ describe("DomainSessions", () => {
       sessions.end(sessions.start(sessions.pick(20)!, 20), greylisted, 30)
     }
     sessions.add([...messages(1, "grey.example"), ...messages(1, "late.example")], {}, 40)
+    sessions.add([], { without: ["grey.example", "late.example"] }, 40)
     assert.deepStrictEqual(sessions.wants(40, 50, true), { only: "grey.example", atMost: 2 })
     sessions.add(messages(2, "grey.example"), { only: "grey.example", atMost: 2 }, 40)
     startAll(sessions, 2, 40)
