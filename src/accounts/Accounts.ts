@@ -49,13 +49,17 @@ const fieldsOf = ({ administrator, name }: Row): Fields => ({ "/name": name, "/a
 
 /** People who work in the console. A broken store is a defect everywhere here. */
 export class Accounts extends Context.Service<Accounts, {
-  /** Refuses a weak password (`/password`) and an address that is taken. */
+  /**
+   * Refuses a weak password (`/password`) and an address that is taken. Fails with `EmailTaken` if another account has
+   * the address and `InvalidInput` with every fault of an invalid input.
+   */
   readonly create: (
     input: AccountInput,
     origin?: PasswordOrigin,
   ) => Effect.Effect<Account, EmailTaken | InvalidInput>
   /** All, by e-mail address. */
   readonly list: Effect.Effect<ReadonlyArray<Account>>
+  /** Fails with `AccountNotFound` for an unknown account. */
   readonly get: (id: string) => Effect.Effect<Account, AccountNotFound>
   readonly findByEmail: (email: string) => Effect.Effect<Account | undefined>
   /**
@@ -69,7 +73,10 @@ export class Accounts extends Context.Service<Accounts, {
   ) => Effect.Effect<Verified | undefined, Passwords.HashingOverloaded>
   /** When the password was set; null where that is not known, and without an account. */
   readonly passwordSetAt: (email: string) => Effect.Effect<Date | null>
-  /** Refuses a weak password with the pointer `/password`. Returns when it was set. */
+  /**
+   * Refuses a weak password with the pointer `/password`. Returns when it was set. Fails with `AccountNotFound` for an
+   * unknown account and `InvalidInput` with every fault of an invalid input.
+   */
   readonly setPassword: (
     id: string,
     password: string,
@@ -82,8 +89,12 @@ export class Accounts extends Context.Service<Accounts, {
    * and every session that did not begin at the identity provider. Returns whether there was such a password.
    */
   readonly dropForeignPassword: (id: string) => Effect.Effect<boolean>
+  /** Fails with `AccountNotFound` for an unknown account. */
   readonly rename: (id: string, name: string) => Effect.Effect<Account, AccountNotFound>
-  /** Removes an account with its memberships and sessions. Its actions stay in the audit log. */
+  /**
+   * Removes an account with its memberships and sessions. Its actions stay in the audit log. Fails with
+   * `AccountNotFound` for an unknown account.
+   */
   readonly remove: (id: string) => Effect.Effect<void, AccountNotFound>
 }>()("parlance/accounts/Accounts") {
   static readonly layer = Layer.effect(

@@ -31,17 +31,24 @@ const fromRow = (row: Row): Invitation => ({
 
 /** Who has been asked to join an organization. A link works once, for 7 days; only a digest of it is kept. */
 export class Invitations extends Context.Service<Invitations, {
-  /** The only moment at which `token` can be read. An earlier open invitation of the address is replaced. */
+  /**
+   * The only moment at which `token` can be read. An earlier open invitation of the address is replaced. Fails with
+   * `OrganizationNotFound` for an unknown organization.
+   */
   readonly create: (
     org: OrgSlug,
     input: { readonly email: string; readonly role: Role; readonly invitedBy: string },
   ) => Effect.Effect<Invitation & { readonly token: string }, OrganizationNotFound>
-  /** Those that can still be accepted, newest first. */
+  /** Those that can still be accepted, newest first. Fails with `OrganizationNotFound` for an unknown organization. */
   readonly list: (org: OrgSlug) => Effect.Effect<ReadonlyArray<Invitation>, OrganizationNotFound>
+  /** Fails with `InvitationNotFound` if the invitation is unknown, used or expired. */
   readonly revoke: (org: OrgSlug, id: string) => Effect.Effect<void, InvitationNotFound>
-  /** The invitation of a link. */
+  /** The invitation of a link. Fails with `InvitationNotFound` if the invitation is unknown, used or expired. */
   readonly find: (token: string) => Effect.Effect<Invitation & { readonly org: OrgSlug }, InvitationNotFound>
-  /** Makes the account a member and spends the link, in one transaction. A role that is higher already stays. */
+  /**
+   * Makes the account a member and spends the link, in one transaction. A role that is higher already stays. Fails with
+   * `InvitationNotFound` if the invitation is unknown, used or expired.
+   */
   readonly accept: (token: string, account: Account) => Effect.Effect<OrgSlug, InvitationNotFound>
   /** Accepts every open invitation to the account's address, which has been verified by other means. */
   readonly acceptAll: (account: Account) => Effect.Effect<ReadonlyArray<OrgSlug>>

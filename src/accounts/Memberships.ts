@@ -27,11 +27,13 @@ const fromRow = (row: Row): Member => ({
 
 /** Roles of accounts in organizations. A change holds from the next request on. */
 export class Memberships extends Context.Service<Memberships, {
-  /** By e-mail address. */
+  /** By e-mail address. Fails with `OrganizationNotFound` for an unknown organization. */
   readonly list: (org: OrgSlug) => Effect.Effect<ReadonlyArray<Member>, OrganizationNotFound>
   /**
    * Gives a member another role; by the admin token or an administrator of the installation also makes any account a
-   * member. Refuses to change the actor's own role, so that no organization loses its last admin by a slip.
+   * member. Refuses to change the actor's own role, so that no organization loses its last admin by a slip. Fails with
+   * `OrganizationNotFound` for an unknown organization, `AccountNotFound` for an unknown account, and `NotOneself` if
+   * the caller is that member.
    */
   readonly put: (
     org: OrgSlug,
@@ -39,6 +41,7 @@ export class Memberships extends Context.Service<Memberships, {
     role: Role,
     by: Actor,
   ) => Effect.Effect<Member, OrganizationNotFound | AccountNotFound | NotOneself>
+  /** Fails with `AccountNotFound` for an unknown account and `NotOneself` if the caller is that member. */
   readonly remove: (org: OrgSlug, account: string, by: Actor) => Effect.Effect<void, AccountNotFound | NotOneself>
 }>()("parlance/accounts/Memberships") {
   static readonly layer = Layer.effect(

@@ -13,9 +13,12 @@ export type Purpose = "first_run" | "password"
 export class OneTimeLinks extends Context.Service<OneTimeLinks, {
   /** The only moment at which the token can be read; an earlier link of the same purpose and account stops working. */
   readonly create: (purpose: Purpose, accountId?: string) => Effect.Effect<string>
-  /** Whose link this is (null for the first run), without spending it. */
+  /**
+   * Whose link this is (null for the first run), without spending it. Fails with `LinkSpent` if the link is unknown,
+   * used or expired.
+   */
   readonly find: (purpose: Purpose, token: string) => Effect.Effect<string | null, LinkSpent>
-  /** Spends the link; of two at once, one fails. */
+  /** Spends the link; of two at once, one fails. Fails with `LinkSpent` if the link is unknown, used or expired. */
   readonly spend: (purpose: Purpose, token: string) => Effect.Effect<string | null, LinkSpent>
 }>()("parlance/accounts/OneTimeLinks") {
   static readonly layer = Layer.effect(

@@ -28,12 +28,18 @@ interface State {
 export class OpenId extends Context.Service<OpenId, {
   /** The label of the button; undefined without a provider. */
   readonly label: string | undefined
-  /** Where to send the browser, and the sealed state that its cookie keeps for ten minutes. */
+  /**
+   * Where to send the browser, and the sealed state that its cookie keeps for ten minutes. Fails with `OpenIdFailed` if
+   * signing in at the identity provider does not work.
+   */
   readonly begin: (
     origin: string,
     next: string | undefined,
   ) => Effect.Effect<{ readonly url: string; readonly state: string }, OpenIdFailed>
-  /** Who came back with `url`; fails for an address that the provider has not verified. */
+  /**
+   * Who came back with `url`; fails for an address that the provider has not verified. Fails with `OpenIdFailed` if
+   * signing in at the identity provider does not work.
+   */
   readonly finish: (origin: string, url: string, state: string) => Effect.Effect<Identity, OpenIdFailed>
 }>()("parlance/accounts/OpenId") {
   static readonly layer = Layer.effect(

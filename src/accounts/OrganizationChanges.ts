@@ -10,8 +10,11 @@ import { SecondFactors } from "./SecondFactors.ts"
 /** Changes of organizations by people: those that not everybody may make at any time. */
 export class OrganizationChanges extends Context.Service<OrganizationChanges, {
   /**
-   * Changes an organization. A second factor can be required by an actor that has one, so that admins do not close their own
-   * organization to themselves, and where secrets can be stored, so that members are able to set one up.
+   * Changes an organization. A second factor can be required by an actor that has one, so that admins do not close
+   * their own organization to themselves, and where secrets can be stored, so that members are able to set one up.
+   * Fails with `OrganizationNotFound` for an unknown organization, `InvalidInput` with every fault of an invalid input,
+   * `NoSecretKey` without a key to encrypt with, and `SecretFileFaulty` if the key file of the embedded database is
+   * damaged.
    */
   readonly change: (
     org: OrgSlug,

@@ -20,7 +20,13 @@ type CodeRefused = WrongCode | SecondFactorOff | TooManyAttempts | SecretUnreada
 
 /** Actions of people on their own second factor, the same in the console and in the API, and of administrators on it. */
 export class OwnSecondFactor extends Context.Service<OwnSecondFactor, {
-  /** Takes the password, so that a stranger at an unlocked computer cannot set one up. */
+  /**
+   * Takes the password, so that a stranger at an unlocked computer cannot set one up. Fails with `WrongPassword` for a
+   * wrong password, `NoPassword` if the account has no password, `TooManyAttempts` after too many attempts,
+   * `HashingOverloaded` while too many passwords are being checked, `SecondFactorOn` if the account has a second factor
+   * already, `NoSecretKey` without a key to encrypt with, and `SecretFileFaulty` if the key file of the embedded
+   * database is damaged.
+   */
   readonly begin: (
     session: SignedIn,
     password: string,
@@ -29,24 +35,43 @@ export class OwnSecondFactor extends Context.Service<OwnSecondFactor, {
     { readonly secret: string; readonly uri: string },
     PasswordRefused | SecondFactorOn | NoSecretKey | SecretFileFaulty
   >
-  /** Ends the account's other sessions, which have not shown it. Returns the recovery codes. */
+  /**
+   * Ends the account's other sessions, which have not shown it. Returns the recovery codes. Fails with `WrongCode` for
+   * a wrong or used code, `SecondFactorOff` if there is no second factor to use or confirm, `SecretUnreadable` if no
+   * present key decrypts a stored secret, and `SecretFileFaulty` if the key file of the embedded database is damaged.
+   */
   readonly confirm: (session: SignedIn, code: string) => Effect.Effect<
     ReadonlyArray<string>,
     WrongCode | SecondFactorOff | SecretUnreadable | SecretFileFaulty
   >
+  /**
+   * Fails with `WrongPassword` for a wrong password, `NoPassword` if the account has no password, `TooManyAttempts`
+   * after too many attempts, `HashingOverloaded` while too many passwords are being checked, `WrongCode` for a wrong or
+   * used code, `SecondFactorOff` if there is no second factor to use or confirm, `TooManyAttempts` after too many
+   * attempts, and `HashingOverloaded` while too many passwords are being checked.
+   */
   readonly disable: (
     session: SignedIn,
     password: string,
     code: string,
     client: Client,
   ) => Effect.Effect<void, PasswordRefused | CodeRefused>
+  /**
+   * Fails with `WrongPassword` for a wrong password, `NoPassword` if the account has no password, `TooManyAttempts`
+   * after too many attempts, `HashingOverloaded` while too many passwords are being checked, `WrongCode` for a wrong or
+   * used code, `SecondFactorOff` if there is no second factor to use or confirm, `TooManyAttempts` after too many
+   * attempts, and `HashingOverloaded` while too many passwords are being checked.
+   */
   readonly renewRecoveryCodes: (
     session: SignedIn,
     password: string,
     code: string,
     client: Client,
   ) => Effect.Effect<ReadonlyArray<string>, PasswordRefused | CodeRefused>
-  /** By an administrator; ends the account's sessions. */
+  /**
+   * By an administrator; ends the account's sessions. Fails with `AccountNotFound` for an unknown account and
+   * `SecondFactorOff` if there is no second factor to use or confirm.
+   */
   readonly reset: (accountId: string) => Effect.Effect<void, AccountNotFound | SecondFactorOff>
 }>()("parlance/accounts/OwnSecondFactor") {
   static readonly layer = Layer.effect(

@@ -22,7 +22,11 @@ const purposeOf = (accountId: string) => `second factor ${accountId}`
  */
 export class SecondFactors extends Context.Service<SecondFactors, {
   readonly state: (accountId: string) => Effect.Effect<SecondFactorState>
-  /** Makes a secret that counts once `confirm` has seen a code of it; replaces one that has not been confirmed. */
+  /**
+   * Makes a secret that counts once `confirm` has seen a code of it; replaces one that has not been confirmed. Fails
+   * with `SecondFactorOn` if the account has a second factor already, `NoSecretKey` without a key to encrypt with, and
+   * `SecretFileFaulty` if the key file of the embedded database is damaged.
+   */
   readonly begin: (
     account: Pick<Account, "id" | "email">,
   ) => Effect.Effect<
@@ -33,7 +37,12 @@ export class SecondFactors extends Context.Service<SecondFactors, {
   readonly pending: (
     account: Pick<Account, "id" | "email">,
   ) => Effect.Effect<{ readonly secret: string; readonly uri: string } | undefined>
-  /** Turns the second factor on by its first code. The recovery codes can be read in this answer only. */
+  /**
+   * Turns the second factor on by its first code. The recovery codes can be read in this answer only. Fails with
+   * `WrongCode` for a wrong or used code, `SecondFactorOff` if there is no second factor to use or confirm,
+   * `SecretUnreadable` if no present key decrypts a stored secret, and `SecretFileFaulty` if the key file of the
+   * embedded database is damaged.
+   */
   readonly confirm: (
     accountId: string,
     code: string,
@@ -43,7 +52,10 @@ export class SecondFactors extends Context.Service<SecondFactors, {
     accountId: string,
     code: string,
   ) => Effect.Effect<Proof, WrongCode | SecondFactorOff | SecretUnreadable | SecretFileFaulty>
-  /** New recovery codes instead of the ones there are. */
+  /**
+   * New recovery codes instead of the ones there are. Fails with `SecondFactorOff` if there is no second factor to use
+   * or confirm.
+   */
   readonly renewRecoveryCodes: (accountId: string) => Effect.Effect<ReadonlyArray<string>, SecondFactorOff>
   /** Turns it off. Returns whether there was one, also one that was not confirmed. */
   readonly remove: (accountId: string) => Effect.Effect<boolean>

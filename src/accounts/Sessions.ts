@@ -80,6 +80,7 @@ export class Sessions extends Context.Service<Sessions, {
   readonly end: (token: string) => Effect.Effect<void>
   /** An account's live sessions, the last used first. */
   readonly list: (accountId: string, currentId?: string) => Effect.Effect<ReadonlyArray<SessionInfo>>
+  /** Fails with `SessionNotFound` for an unknown session. */
   readonly revoke: (accountId: string, id: string) => Effect.Effect<void, SessionNotFound>
   /** Ends every session of an account, as a change of its password asks for, but the one to keep. */
   readonly revokeAll: (accountId: string, keptId?: string) => Effect.Effect<void>

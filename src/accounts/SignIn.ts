@@ -148,12 +148,21 @@ const makeEntry = ({ accounts, devices, log, sessions, signatures }: {
  * account with a second factor begins only once that has been shown, unless the identity provider vouches for it.
  */
 export class SignIn extends Context.Service<SignIn, {
+  /**
+   * Fails with `WrongPassword` for a wrong password, `TooManyAttempts` after too many attempts, and `HashingOverloaded`
+   * while too many passwords are being checked.
+   */
   readonly withPassword: (
     email: string,
     password: string,
     client: Client,
   ) => Effect.Effect<Entered | CodeAsked, WrongPassword | Limited>
-  /** The second step: a code of the authenticator app, or a recovery code. */
+  /**
+   * The second step: a code of the authenticator app, or a recovery code. Fails with `WrongCode` for a wrong or used
+   * code, `SignInExpired` if the sign-in has expired, `TooManyAttempts` after too many attempts, `SecretUnreadable` if
+   * no present key decrypts a stored secret, and `SecretFileFaulty` if the key file of the embedded database is
+   * damaged.
+   */
   readonly withCode: (
     pending: string,
     code: string,
@@ -166,15 +175,19 @@ export class SignIn extends Context.Service<SignIn, {
     | SecretUnreadable
     | SecretFileFaulty
   >
-  /** A new password by a one-time link; every other session of the account ends. */
+  /**
+   * A new password by a one-time link; every other session of the account ends. Fails with `LinkSpent` if the link is
+   * unknown, used or expired, `AccountNotFound` for an unknown account, and `InvalidInput` with every fault of an
+   * invalid input.
+   */
   readonly withLink: (
     link: string,
     password: string,
     client: Client,
   ) => Effect.Effect<Entered | CodeAsked, LinkSpent | AccountNotFound | InvalidInput>
   /**
-   * By the identity provider. Removes a password that another person may have chosen: an account is its address's, and the
-   * provider is the first to say whose that is.
+   * By the identity provider. Removes a password that another person may have chosen: an account is its address's, and
+   * the provider is the first to say whose that is. Fails with `NotInvited` without an account or invitation.
    */
   readonly withIdentity: (
     identity: Vouched,
@@ -189,12 +202,21 @@ export class SignIn extends Context.Service<SignIn, {
   >
   /** An account that has just been made by its holder. */
   readonly asNew: (account: Account, method: "first_run" | "invitation", client: Client) => Effect.Effect<Entered>
-  /** Whether the password of a session's account is this one; counts as an attempt. */
+  /**
+   * Whether the password of a session's account is this one; counts as an attempt. Fails with `WrongPassword` for a
+   * wrong password, `NoPassword` if the account has no password, `TooManyAttempts` after too many attempts, and
+   * `HashingOverloaded` while too many passwords are being checked.
+   */
   readonly confirmPassword: (session: SignedIn, password: string, client: Client) => Effect.Effect<
     void,
     WrongPassword | NoPassword | Limited
   >
-  /** Whether the code is right for a session's account; counts as an attempt. */
+  /**
+   * Whether the code is right for a session's account; counts as an attempt. Fails with `WrongCode` for a wrong or used
+   * code, `SecondFactorOff` if there is no second factor to use or confirm, `TooManyAttempts` after too many attempts,
+   * `SecretUnreadable` if no present key decrypts a stored secret, and `SecretFileFaulty` if the key file of the
+   * embedded database is damaged.
+   */
   readonly confirmCode: (session: SignedIn, code: string, client: Client) => Effect.Effect<
     Proof,
     | WrongCode
@@ -204,8 +226,10 @@ export class SignIn extends Context.Service<SignIn, {
     | SecretFileFaulty
   >
   /**
-   * A new password by the old one, or by a recent sign-in at the identity provider where there is none; every other session
-   * of the account ends.
+   * A new password by the old one, or by a recent sign-in at the identity provider where there is none; every other
+   * session of the account ends. Fails with `WrongPassword` for a wrong password, `TooManyAttempts` after too many
+   * attempts, `HashingOverloaded` while too many passwords are being checked, `SignInTooOld` if the session is not
+   * recent enough, `AccountNotFound` for an unknown account, and `InvalidInput` with every fault of an invalid input.
    */
   readonly changePassword: (
     session: SignedIn,

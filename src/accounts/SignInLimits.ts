@@ -70,9 +70,12 @@ const maxSubjects = 20_000
  * store, and in the store, which the nodes share.
  */
 export class SignInLimits extends Context.Service<SignInLimits, {
-  /** Counts an attempt at a password before it is looked at, so that attempts at once cannot slip through. */
+  /**
+   * Counts an attempt at a password before it is looked at, so that attempts at once cannot slip through. Fails with
+   * `TooManyAttempts` after too many attempts.
+   */
   readonly attempt: (attempt: Attempt) => Effect.Effect<void, TooManyAttempts>
-  /** Counts an attempt at a second factor. */
+  /** Counts an attempt at a second factor. Fails with `TooManyAttempts` after too many attempts. */
   readonly attemptCode: (attempt: Attempt) => Effect.Effect<void, TooManyAttempts>
   /** Takes back an attempt at a password that was right, and forgets the wrong ones of its network and device. */
   readonly succeeded: (attempt: Attempt) => Effect.Effect<void>

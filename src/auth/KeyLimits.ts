@@ -50,7 +50,7 @@ export const allowedOf = (
 export class KeyLimits extends Context.Service<KeyLimits, {
   /** The window in which the requests of a key count; undefined for one without a limit. */
   readonly windowOf: (keyId: string, own: RateLimit | undefined) => RateWindow | undefined
-  /** Exchanges counts with the other nodes. */
+  /** Exchanges counts with the other nodes. Fails with `SqlError` when the database does not respond. */
   readonly exchange: Effect.Effect<void, SqlError>
 }>()("parlance/auth/KeyLimits") {
   static readonly layer = Layer.effect(

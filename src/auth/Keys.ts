@@ -51,16 +51,22 @@ export interface KeyChange {
 
 /** Makes, lists and revokes API keys. A broken store is a defect everywhere here. */
 export class Keys extends Context.Service<Keys, {
-  /** The only moment at which `key` can be read. */
+  /** The only moment at which `key` can be read. Fails with `OrganizationNotFound` for an unknown organization. */
   readonly create: (
     org: OrgSlug,
     input: KeyInput,
   ) => Effect.Effect<ApiKey & { readonly key: string }, OrganizationNotFound>
-  /** All keys ever made, the revoked and expired too, oldest first. */
+  /**
+   * All keys ever made, the revoked and expired too, oldest first. Fails with `OrganizationNotFound` for an unknown
+   * organization.
+   */
   readonly list: (org: OrgSlug) => Effect.Effect<ReadonlyArray<ApiKey>, OrganizationNotFound>
-  /** Known on this node at once and on every other within 5 seconds. */
+  /** Known on this node at once and on every other within 5 seconds. Fails with `KeyNotFound` for an unknown key. */
   readonly update: (org: OrgSlug, id: string, change: KeyChange) => Effect.Effect<ApiKey, KeyNotFound>
-  /** Ends a key on this node at once and on every other within 5 seconds. Revoking twice changes nothing. */
+  /**
+   * Ends a key on this node at once and on every other within 5 seconds. Revoking twice changes nothing. Fails with
+   * `KeyNotFound` for an unknown key.
+   */
   readonly revoke: (org: OrgSlug, id: string) => Effect.Effect<void, KeyNotFound>
 }>()("parlance/auth/Keys") {
   static readonly layer = Layer.effect(

@@ -78,16 +78,26 @@ const localKey = (dataDir: string): Effect.Effect<Key, SecretFileFaulty> =>
  * `SECRET_KEY` the key is `DATA_DIR/secret-key`.
  */
 export class SecretBox extends Context.Service<SecretBox, {
-  /** `purpose` names the use of the secret, such as `webhook acme/provider_a`. */
+  /**
+   * `purpose` names the use of the secret, such as `webhook acme/provider_a`. Fails with `NoSecretKey` without a key to
+   * encrypt with and `SecretFileFaulty` if the key file of the embedded database is damaged.
+   */
   readonly seal: (
     purpose: string,
     secret: Redacted.Redacted<string>,
   ) => Effect.Effect<string, NoSecretKey | SecretFileFaulty>
+  /**
+   * Fails with `SecretUnreadable` if no present key decrypts a stored secret and `SecretFileFaulty` if the key file of
+   * the embedded database is damaged.
+   */
   readonly open: (
     purpose: string,
     sealed: string,
   ) => Effect.Effect<Redacted.Redacted<string>, SecretUnreadable | SecretFileFaulty>
-  /** A key of 32 bytes for another purpose from each secret key, that of new secrets first. Empty without a secret key. */
+  /**
+   * A key of 32 bytes for another purpose from each secret key, that of new secrets first. Empty without a secret key.
+   * Fails with `SecretFileFaulty` if the key file of the embedded database is damaged.
+   */
   readonly derive: (
     purpose: string,
   ) => Effect.Effect<ReadonlyArray<{ readonly id: string; readonly bytes: Uint8Array }>, SecretFileFaulty>

@@ -33,7 +33,7 @@ export class ActorFailed extends Error {
 export class ActorRequests extends Context.Service<ActorRequests, {
   /** Sends a request and waits for the answer, without a time limit. Fails with `ActorFailed` if the actor fails. */
   readonly ask: (actorId: string, request: string) => Effect.Effect<string | null, SqlError | ActorFailed>
-  /** Sends a request and returns once it is stored. */
+  /** Sends a request and returns once it is stored. Fails with `SqlError` when the database does not respond. */
   readonly tell: (actorId: string, request: string) => Effect.Effect<void, SqlError>
   /** Answers requests of other nodes with `answer`, from now on. To be called once. */
   readonly serve: (answer: Answerer) => Effect.Effect<void>

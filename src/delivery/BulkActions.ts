@@ -177,6 +177,7 @@ export class BulkActions extends Context.Service<BulkActions, {
    * background. Fails with `BulkKeyReused` if the idempotency key belongs to another action.
    */
   readonly start: (org: OrgSlug, ask: BulkAsk) => Effect.Effect<BulkStarted, BulkKeyReused>
+  /** Fails with `BulkActionNotFound` for an unknown action. */
   readonly get: (org: OrgSlug, id: string) => Effect.Effect<BulkAction, BulkActionNotFound>
   /** Actions of the last 90 days, the latest first. */
   readonly list: (org: OrgSlug, limit: number) => Effect.Effect<ReadonlyArray<BulkAction>>

@@ -292,9 +292,14 @@ export class Connections extends Context.Service<Connections, {
     change: ConnectionChange,
   ) => Effect.Effect<ConnectionSetup, InvalidInput | NoSecretKey | SecretFileFaulty>
   readonly list: (org: OrgSlug) => Effect.Effect<ReadonlyArray<ConnectionSetup>>
+  /** Fails with `ConnectionNotFound` for an unknown connection. */
   readonly get: (org: OrgSlug, name: string) => Effect.Effect<ConnectionSetup, ConnectionNotFound>
+  /** Fails with `ConnectionNotFound` for an unknown connection. */
   readonly remove: (org: OrgSlug, name: string) => Effect.Effect<void, ConnectionNotFound>
-  /** Opens a connection; it closes with the scope. */
+  /**
+   * Opens a connection; it closes with the scope. Fails with `ConnectionNotFound` for an unknown connection and
+   * `NotOpened` if its configuration does not work.
+   */
   readonly open: (
     org: OrgSlug,
     name: string,
@@ -305,10 +310,11 @@ export class Connections extends Context.Service<Connections, {
   readonly active: (org: string) => ActiveConnection | undefined
   /**
    * Pauses a connection that refuses messages, on every node, until `resume` or a change of its settings or secrets.
-   * Returns false if its configuration is no longer that of `active`.
+   * Returns false if its configuration is no longer that of `active`. Fails with `SqlError` when the database does not
+   * respond.
    */
   readonly refuse: (org: OrgSlug, active: ActiveConnection, reason: string) => Effect.Effect<boolean, SqlError>
-  /** Resumes a paused or refusing connection. */
+  /** Resumes a paused or refusing connection. Fails with `ConnectionNotFound` for an unknown connection. */
   readonly resume: (org: OrgSlug, name: string) => Effect.Effect<ConnectionSetup, ConnectionNotFound>
   /** Stores the trouble of a connection, which the console shows; null when it works again. */
   readonly note: (org: OrgSlug, name: string, trouble: Trouble | null) => Effect.Effect<void>

@@ -60,6 +60,7 @@ export interface RecentEnds {
 export class Deliveries extends Context.Service<Deliveries, {
   /** Latest first. */
   readonly list: (org: OrgSlug, listing: Listing) => Effect.Effect<ReadonlyArray<Delivery>>
+  /** Fails with `DeliveryNotFound` for an unknown delivery. */
   readonly get: (org: OrgSlug, id: string) => Effect.Effect<DeliveryDetail, DeliveryNotFound>
   /**
    * Cancels a queued message. Cancelling a cancelled message changes nothing. Fails with `DeliveryNotFound`, or with

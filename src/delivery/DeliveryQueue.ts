@@ -56,7 +56,7 @@ const makeCommit = Effect.gen(function* () {
 
 /** The entrance of the queue: decides, renders, and stores decision and message in one transaction. */
 export class DeliveryQueue extends Context.Service<DeliveryQueue, {
-  /** Returns once the message is committed. If it fails, nothing is queued. */
+  /** Returns once the message is committed. Fails with an `EnqueueError`, and then nothing is queued. */
   readonly enqueue: (org: OrgSlug, request: DeliverRequest) => Effect.Effect<Queued, EnqueueError>
   /** Organizations for which something was queued on this node. */
   readonly due: Queue.Queue<OrgSlug>

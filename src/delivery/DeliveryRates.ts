@@ -63,9 +63,12 @@ export const stepOf = (hours: number): number =>
 export class DeliveryRates extends Context.Service<DeliveryRates, {
   /** The last `hours` (1 to `keptHours`) in about 60 to 100 intervals. A database failure is a defect. */
   readonly series: (org: OrgSlug, hours: number) => Effect.Effect<DeliverySeries>
-  /** Samples the length and age of the queue of each organization with waiting messages, unless done in this minute. */
+  /**
+   * Samples the length and age of the queue of each organization with waiting messages, unless done in this minute.
+   * Fails with `SqlError` when the database does not respond.
+   */
   readonly sample: Effect.Effect<void, SqlError>
-  /** Removes minutes older than `keptHours`. */
+  /** Removes minutes older than `keptHours`. Fails with `SqlError` when the database does not respond. */
   readonly forget: Effect.Effect<void, SqlError>
 }>()("parlance/delivery/DeliveryRates") {
   static readonly layer = Layer.effect(

@@ -335,24 +335,33 @@ const makeSettle = (sql: SqlClient.SqlClient) => {
  * while it was under way does not come back into the queue.
  */
 export class Outbox extends Context.Service<Outbox, {
-  /** Organizations with work to do and a lane without an owner. */
+  /**
+   * Organizations with work to do and a lane without an owner. Fails with `SqlError` when the database does not
+   * respond.
+   */
   readonly idle: Effect.Effect<ReadonlyArray<OrgSlug>, SqlError>
   /**
    * Takes the lane of an organization unless it has an owner. Messages that its last owner left under way count as
-   * interrupted: they are queued again, and fail after five interruptions in a row (`failed` is their number). The first
-   * message may leave after `quietMillis`: until then a message of the last owner may still be arriving.
+   * interrupted: they are queued again, and fail after five interruptions in a row (`failed` is their number). The
+   * first message may leave after `quietMillis`: until then a message of the last owner may still be arriving. Fails
+   * with `SqlError` when the database does not respond.
    */
   readonly take: (
     org: OrgSlug,
     owner: string,
   ) => Effect.Effect<TakenLane | undefined, SqlError>
-  /** Holds the lane for another while; false when it has been lost. */
+  /**
+   * Holds the lane for another while; false when it has been lost. Fails with `SqlError` when the database does not
+   * respond.
+   */
   readonly renew: (lane: Lane, sentPerSecond: number) => Effect.Effect<boolean, SqlError>
+  /** Fails with `SqlError` when the database does not respond. */
   readonly release: (lane: Lane) => Effect.Effect<void, SqlError>
   /**
-   * Claims messages that are due: transactional ones first, at most nine of ten, then bulk; of each kind the longest due
-   * first. At most `limit` messages and about 4 MiB of content. A suspect is claimed alone; while other messages are under way
-   * (`isBusy`), neither it nor a message behind it is claimed.
+   * Claims messages that are due: transactional ones first, at most nine of ten, then bulk; of each kind the longest
+   * due first. At most `limit` messages and about 4 MiB of content. A suspect is claimed alone; while other messages
+   * are under way (`isBusy`), neither it nor a message behind it is claimed. Fails with `SqlError` when the database
+   * does not respond.
    */
   readonly claim: (
     lane: Lane,
@@ -361,15 +370,17 @@ export class Outbox extends Context.Service<Outbox, {
     choice?: ClaimChoice,
   ) => Effect.Effect<ReadonlyArray<Claimed>, SqlError>
   /**
-   * Why the recipient of a message is suppressed now, to be asked right before an attempt; undefined if nothing stands in
-   * its way. Messages that are asked about while a query is under way share the next one.
+   * Why the recipient of a message is suppressed now, to be asked right before an attempt; undefined if nothing stands
+   * in its way. Messages that are asked about while a query is under way share the next one. Fails with `BufferFull`
+   * while the database cannot be asked.
    */
   readonly suppressionOf: (message: Message) => Effect.Effect<Suppression | undefined, GroupCommit.BufferFull>
-  /** Puts claimed messages back as they were. */
+  /** Puts claimed messages back as they were. Fails with `SqlError` when the database does not respond. */
   readonly giveBack: (lane: Lane, ids: ReadonlyArray<string>) => Effect.Effect<void, SqlError>
   /**
-   * Records the results of messages and the events to learn from. Messages that a later owner has claimed stay unchanged. `brake`, where
-   * given, is stored for the next owner in the same transaction.
+   * Records the results of messages and the events to learn from. Messages that a later owner has claimed stay
+   * unchanged. `brake`, where given, is stored for the next owner in the same transaction. Fails with `SqlError` when
+   * the database does not respond.
    */
   readonly settle: (
     lane: Lane,

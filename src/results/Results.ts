@@ -34,6 +34,7 @@ const nobody = { share: 0, content: "even" } as const
  * segment. Without a window: the adaptive model, and counts of the last 180 days. A broken store is a defect.
  */
 export class Results extends Context.Service<Results, {
+  /** Fails with `TemplateNotFound` for an unknown template. */
   readonly results: (
     org: OrgSlug,
     template: string,

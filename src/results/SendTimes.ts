@@ -59,8 +59,9 @@ const knownOf = ({ engagements, touches, weight }: Level) => ({ touches, engagem
 /** When the people who get a template look at their messages. A broken store is a defect. */
 export class SendTimes extends Context.Service<SendTimes, {
   /**
-   * The reading times in a template's week. The first question about an organization waits until its people are counted, at
-   * most `patience` (2 seconds), and says that they are being counted after that.
+   * The reading times in a template's week. The first question about an organization waits until its people are
+   * counted, at most `patience` (2 seconds), and says that they are being counted after that. Fails with
+   * `TemplateNotFound` for an unknown template.
    */
   readonly of: (
     org: OrgSlug,

@@ -30,6 +30,7 @@ const steps = [["hour", hourMillis], ["day", dayMillis], ["week", 7 * dayMillis]
  * broken store is a defect.
  */
 export class Series extends Context.Service<Series, {
+  /** Fails with `TemplateNotFound` for an unknown template. */
   readonly series: (
     org: OrgSlug,
     template: string,

@@ -12,7 +12,7 @@ export class Store extends Context.Service<Store, {
   readonly look: Effect.Effect<boolean> | undefined
   /**
    * Listens to a channel of `NOTIFY` until the scope closes, over a connection of its own. The queue fails when that
-   * connection breaks.
+   * connection breaks. Fails with `SqlError` when the database does not respond.
    */
   readonly listen: (
     channel: string,

@@ -128,17 +128,22 @@ const checkedNew = (
 
 /** The keys with which connections sign their messages. A private key is stored encrypted and never shown again. */
 export class DkimKeys extends Context.Service<DkimKeys, {
-  /** The keys of a connection, the newest first. */
+  /** The keys of a connection, the newest first. Fails with `ConnectionNotFound` for an unknown connection. */
   readonly list: (org: OrgSlug, connection: string) => Effect.Effect<ReadonlyArray<DkimKeyView>, ConnectionNotFound>
-  /** Makes or imports a key, which does not sign yet. Refuses invalid input with every fault. */
+  /**
+   * Makes or imports a key, which does not sign yet. Refuses invalid input with every fault. Fails with
+   * `ConnectionNotFound` for an unknown connection, `InvalidInput` with every fault of an invalid input, `NoSecretKey`
+   * without a key to encrypt with, and `SecretFileFaulty` if the key file of the embedded database is damaged.
+   */
   readonly add: (
     org: OrgSlug,
     connection: string,
     input: NewDkimKey,
   ) => Effect.Effect<DkimKeyView, ConnectionNotFound | InvalidInput | NoSecretKey | SecretFileFaulty>
   /**
-   * Lets a key sign, in place of the one that did, or no longer. A key signs only once its record is found in DNS, unless
-   * `unchecked`.
+   * Lets a key sign, in place of the one that did, or no longer. A key signs only once its record is found in DNS,
+   * unless `unchecked`. Fails with `ConnectionNotFound` for an unknown connection, `DkimKeyNotFound` for an unknown
+   * selector, and `DkimKeyNotPublished` if the record is not in DNS.
    */
   readonly change: (
     org: OrgSlug,
@@ -146,7 +151,10 @@ export class DkimKeys extends Context.Service<DkimKeys, {
     selector: string,
     change: DkimKeyChange,
   ) => Effect.Effect<DkimKeyView, ConnectionNotFound | DkimKeyNotFound | DkimKeyNotPublished>
-  /** Removes a key. A connection whose signing key is removed sends unsigned. */
+  /**
+   * Removes a key. A connection whose signing key is removed sends unsigned. Fails with `ConnectionNotFound` for an
+   * unknown connection and `DkimKeyNotFound` for an unknown selector.
+   */
   readonly remove: (
     org: OrgSlug,
     connection: string,

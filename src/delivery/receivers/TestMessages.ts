@@ -166,7 +166,13 @@ const makeLookUp = (dns: DnsRecords["Service"], dkimKeys: DkimKeys["Service"]) =
  * for the ceiling of a second either; their number is limited instead.
  */
 export class TestMessages extends Context.Service<TestMessages, {
-  /** Sends a test message through a connection that may be paused or disabled. An attempt that fails counts as well. */
+  /**
+   * Sends a test message through a connection that may be paused or disabled. An attempt that fails counts as well.
+   * Fails with `ConnectionNotFound` for an unknown connection, `InvalidInput` with every fault of an invalid input,
+   * `TemplateNotFound` for an unknown template, `VariantNotFound` for an unknown variant, `NotRendered` if the variant
+   * cannot be rendered, `ChecksBusy` while too many checks are waiting, `TestRecipientSuppressed` if the recipient is
+   * suppressed, and `TooManyTestMessages` beyond the limit of test messages.
+   */
   readonly send: (
     org: OrgSlug,
     connection: string,

@@ -55,7 +55,10 @@ export interface SinkMessage extends SinkSummary, SunkEmail {
 
 /** The messages that sinks took, for people to look at: the latest 200 of an organization, for 7 days. */
 export class SinkMessages extends Context.Service<SinkMessages, {
-  /** Stores a message once, however often it arrives, and reports the reactions of its magic recipient. */
+  /**
+   * Stores a message once, however often it arrives, and reports the reactions of its magic recipient. Fails with
+   * `SqlError` when the database does not respond.
+   */
   readonly take: (message: Message, email: SunkEmail) => Effect.Effect<void, SqlError>
   /** The messages of an organization and of its sandbox, the latest first. */
   readonly list: (org: OrgSlug) => Effect.Effect<ReadonlyArray<SinkSummary>>
