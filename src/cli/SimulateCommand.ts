@@ -142,7 +142,7 @@ export const replayLog = Effect.fnUntraced(
         policies: evaluations,
       },
       [
-        `SimulationOutcome per 1,000 decisions by the template's objective, ± 95 %; ${log.length} logged decisions.`,
+        `Outcome per 1,000 decisions by the template's objective, ± 95 %; ${log.length} logged decisions.`,
         "",
         table(
           ["policy", "effective sample", "SNIPS", "IPS", "doubly robust"],

@@ -50,7 +50,7 @@ export interface ExpiredMessage {
 
 /** The reason of a message that expired, such as "Expired at 2026-05-04T09:30:00.000Z after 3 attempts: 451 …". */
 export const expiredText = ({ attempts, expiresAt, reason }: ExpiredMessage): string =>
-  `ExpiredMessage at ${expiresAt.toISOString()} ` +
+  `Expired at ${expiresAt.toISOString()} ` +
   (attempts === 0 ? "before it was sent" : `after ${counted(attempts, "attempt")}`) +
   (reason === null ? "" : `: ${reason}`)
 

@@ -406,7 +406,7 @@ suiteOnSending("Deliveries with an API key", (bench) => {
     assert.include(scope.json.detail, "deliver")
     const unknown = await ask(`${org.key}x`, "/api/deliveries/closed")
     assertProblem(unknown, 401, "unauthorized")
-    assert.include(unknown.json.detail, "not known")
+    assert.include(unknown.json.detail, "unknown")
     assertProblem(await ask("", "/api/deliveries/closed"), 401, "unauthorized")
     assertProblem(await ask(org.key, "/console/api/organizations/closed/deliveries"), 401, "unauthorized")
     assert.deepStrictEqual((await org.deliveries()).map(({ state }) => state), ["queued"])

@@ -66,7 +66,7 @@ suiteOnService("Limits of keys", (bench) => {
 
     const tooLarge = await batch(20)
     assertProblem(tooLarge, 429, "rate-limited")
-    assert.match(tooLarge.json.detail, /send fewer items/)
+    assert.match(tooLarge.json.detail, /Send fewer items/)
     const statuses = (await parallel(6, generate)).map(({ status }) => status).sort()
     assert.deepStrictEqual(statuses, [200, 200, 200, 200, 429, 429])
     const refused = await call("POST", `/api/deliver/${org.slug}`, {})

@@ -217,7 +217,7 @@ describe("Learner", () => {
             attrs: new Map([
               ["plan", [n % 3 === 0 ? "pro" : "free"]],
               ["email", [`u${n}@example.com`]],
-              ...(n % 10 === 0 ? [["rare", ["x"]] as const] : []),
+              ...(n % 30 === 0 ? [["rare", ["x"]] as const] : []),
             ]),
           })
         const before = yield* ask("census", { attrs: { plan: "pro" } })

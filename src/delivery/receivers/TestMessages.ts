@@ -98,8 +98,7 @@ const resultOf = (result: SendResult, to: string): TestResult & { readonly messa
     case "accepted":
       return {
         ok: true,
-        detail:
-          `The mail server accepted a test message to ${to}. DeliverabilityCheck whether it arrives, and in which folder.`,
+        detail: `The mail server accepted a test message to ${to}. Check whether it arrives, and in which folder.`,
         messageId: result.messageId ?? null,
       }
     case "slow-down":
