@@ -269,7 +269,8 @@ class TemplatesGroup extends HttpApiGroup.make("templates")
     }).annotate(OpenApi.Summary, "Deletes a template with its variants"),
   )
   .middleware(AdminRequired)
-  .prefix("/console/api") {}
+  .prefix("/console/api")
+  .annotate(OpenApi.Description, "Templates and their import") {}
 
 /** A preview request: Liquid sources or a stored variant (`copy_id`), with sample `fields` and `attrs`. */
 export const PreviewBody = Schema.Struct({
@@ -326,7 +327,8 @@ class VariantsGroup extends HttpApiGroup.make("variants")
     }).annotate(OpenApi.Summary, "Renders a variant for sample values and lists the eligible variants"),
   )
   .middleware(AdminRequired)
-  .prefix("/console/api") {}
+  .prefix("/console/api")
+  .annotate(OpenApi.Description, "Variants of templates, and previews") {}
 
 const Html = Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/html" }))
 
@@ -363,7 +365,8 @@ class OperationsGroup extends HttpApiGroup.make("operations")
       success: Html,
       error: Problems.PathNotFound,
     }).annotate(OpenApi.Summary, "The meaning and remedy of one problem type"),
-  ) {}
+  )
+  .annotate(OpenApi.Description, "Health, metrics and documents") {}
 
 /** All groups except the plain, faster routes. */
 const servedGroups = [

@@ -135,4 +135,5 @@ export class BulkActionsGroup extends HttpApiGroup.make("bulkActions")
     }).annotate(OpenApi.Summary, "One bulk retry or cancellation, with its progress"),
   )
   .middleware(AdminRequired)
-  .prefix("/console/api") {}
+  .prefix("/console/api")
+  .annotate(OpenApi.Description, "Retrying and cancelling many deliveries") {}

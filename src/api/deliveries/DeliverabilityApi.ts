@@ -114,4 +114,5 @@ export class DeliverabilityGroup extends HttpApiGroup.make("deliverability")
     ),
   )
   .middleware(AdminRequired)
-  .prefix("/console/api") {}
+  .prefix("/console/api")
+  .annotate(OpenApi.Description, "DKIM keys and test messages of connections") {}

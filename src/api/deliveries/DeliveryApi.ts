@@ -278,4 +278,5 @@ export class DeliveryGroup extends HttpApiGroup.make("delivery")
     ),
   )
   .middleware(AdminRequired)
-  .prefix("/console/api") {}
+  .prefix("/console/api")
+  .annotate(OpenApi.Description, "Connections and deliveries") {}

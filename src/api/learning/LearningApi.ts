@@ -179,4 +179,5 @@ export class LearningGroup extends HttpApiGroup.make("learning")
     ),
   )
   .middleware(AdminRequired)
-  .prefix("/console/api") {}
+  .prefix("/console/api")
+  .annotate(OpenApi.Description, "The inbox of events, logged decisions, and the state of learning") {}

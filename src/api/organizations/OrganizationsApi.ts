@@ -52,7 +52,8 @@ export class OrganizationsGroup extends HttpApiGroup.make("organizations")
     ),
   )
   .middleware(AdminRequired)
-  .prefix("/console/api") {}
+  .prefix("/console/api")
+  .annotate(OpenApi.Description, "Organizations: settings and usage") {}
 
 /** A request to create a key. Defaults: `kind` live, `scopes` generate and deliver, and no expiry. */
 export const KeyBody = Schema.Struct({
@@ -107,4 +108,5 @@ export class KeysGroup extends HttpApiGroup.make("keys")
     ),
   )
   .middleware(AdminRequired)
-  .prefix("/console/api") {}
+  .prefix("/console/api")
+  .annotate(OpenApi.Description, "API keys") {}

@@ -3,23 +3,6 @@ import { withNamedSchemas } from "./NamedSchemas.ts"
 
 // Parts of the OpenAPI document that are the same for all endpoints.
 
-/** Descriptions of the groups whose declarations have none. */
-const tagDescriptions: Readonly<Record<string, string>> = {
-  tracking: "Opens, clicks and unsubscribes of messages that Deliver sends",
-  organizations: "Organizations: settings and usage",
-  keys: "API keys",
-  templates: "Templates and their import",
-  variants: "Variants of templates, and previews",
-  learning: "The inbox of events, logged decisions, and the state of learning",
-  sources: "Webhook sources, stored events, and erasure of people",
-  stories: "The messages and events of one person",
-  delivery: "Connections and deliveries",
-  deliverability: "DKIM keys and test messages of connections",
-  bulkActions: "Retrying and cancelling many deliveries",
-  suppressions: "Addresses that get no messages",
-  operations: "Health, metrics and documents",
-}
-
 /** How the API's keys are sent. */
 const keySchemes = {
   ApiKeyHeader: { type: "apiKey", in: "header", name: "X-Api-Key" },
@@ -130,7 +113,7 @@ const completed = (operation: OpenApi.OpenAPISpecOperation): OpenApi.OpenAPISpec
 
 /** Completes the OpenAPI document generated from the declarations. */
 export const finished = (document: OpenApi.OpenAPISpec): OpenApi.OpenAPISpec => {
-  const { components, info, paths, tags, ...others } = document
+  const { components, info, paths, ...others } = document
   const operations = Object.entries(paths).map(([path, item]) => [
     path,
     Object.fromEntries(
@@ -144,7 +127,6 @@ export const finished = (document: OpenApi.OpenAPISpec): OpenApi.OpenAPISpec => 
     ...others,
     info: { ...info, license: { name: "Proprietary", identifier: "LicenseRef-Proprietary" } },
     servers: [{ url: "/", description: "The service that serves this document" }],
-    tags: tags.map((tag) => ({ ...tag, description: tag.description ?? tagDescriptions[tag.name] ?? tag.name })),
     paths: named.paths as typeof paths,
     components: {
       schemas: schemas as typeof components.schemas,

@@ -143,4 +143,5 @@ export class StoriesGroup extends HttpApiGroup.make("stories")
     ),
   )
   .middleware(AdminRequired)
-  .prefix("/console/api") {}
+  .prefix("/console/api")
+  .annotate(OpenApi.Description, "The messages and events of one person") {}

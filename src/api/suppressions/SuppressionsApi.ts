@@ -106,4 +106,5 @@ export class SuppressionsGroup extends HttpApiGroup.make("suppressions")
     ),
   )
   .middleware(AdminRequired)
-  .prefix("/console/api") {}
+  .prefix("/console/api")
+  .annotate(OpenApi.Description, "Addresses that get no messages") {}

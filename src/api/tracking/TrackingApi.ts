@@ -45,4 +45,5 @@ export class TrackingGroup extends HttpApiGroup.make("tracking")
         "One-click unsubscribe (RFC 8058), with the body `List-Unsubscribe=One-Click`; any other body works too. Needs no cookie and responds " +
           "without a redirect, once the event is stored, or 503 if the service can neither store nor keep it.",
       )),
-  ) {}
+  )
+  .annotate(OpenApi.Description, "Opens, clicks and unsubscribes of messages that Deliver sends") {}

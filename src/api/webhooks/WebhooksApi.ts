@@ -189,4 +189,5 @@ export class WebhooksManagementGroup extends HttpApiGroup.make("sources")
     ),
   )
   .middleware(AdminRequired)
-  .prefix("/console/api") {}
+  .prefix("/console/api")
+  .annotate(OpenApi.Description, "Webhook sources, stored events, and erasure of people") {}
