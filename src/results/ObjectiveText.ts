@@ -1,7 +1,7 @@
 import { weightsOf } from "../domain/ObjectiveWeights.ts"
 import type { Objective } from "../domain/Template.ts"
 
-// An objective in words, for results. Pure.
+// An objective in words, for the console and commands. Pure.
 
 /** Whether an objective is revenue alone, in units of currency. */
 const isRevenue = (objective: Objective): boolean => {
@@ -9,14 +9,25 @@ const isRevenue = (objective: Objective): boolean => {
   return revenue === 1 && click === 0 && conversion === 0 && negative === 0 && open === 0
 }
 
-/** `clicks`, `revenue up to 200`, or the sum of a mix. */
+const outcomes: Readonly<Record<string, string>> = {
+  click: "clicks",
+  open: "opens",
+  conversion: "conversions",
+  negative: "negative signals",
+  revenue: "revenue",
+}
+
+/** The goal of a template: `clicks`, `revenue up to 200`, or a mix such as `clicks × 1, conversions × 5`. */
 export const objectiveText = (objective: Objective): string => {
-  if (typeof objective === "string") return `${objective}s`
+  if (typeof objective === "string") return outcomes[objective]!
   const { revenue_cap: cap, ...weights } = objective
   if (isRevenue(objective)) return `revenue up to ${cap}`
-  return Object.entries(weights)
-    .map(([outcome, weight]) => `${weight} × ${outcome}${outcome === "revenue" ? ` up to ${cap}` : ""}`)
-    .join(" + ")
+  return Object.keys(outcomes).flatMap((outcome) => {
+    const weight = weights[outcome as keyof typeof weights]
+    if (weight === undefined || weight === 0) return []
+    const name = outcome === "revenue" ? `revenue up to ${cap}` : outcomes[outcome]
+    return [`${name} × ${String(weight).replace("-", "−")}`]
+  }).join(", ")
 }
 
 /** `click rate`, `revenue per decision`, or the worth of a decision by a mix. */

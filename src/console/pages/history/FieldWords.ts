@@ -7,7 +7,8 @@ import { Objective } from "../../../domain/Template.ts"
 import { OrganizationTracking } from "../../../domain/Tracking.ts"
 import { counted } from "../../Format.ts"
 import { conditionText } from "../templates/Draft.ts"
-import { dayNames, holdoutWords, objectiveText, seasonText, trackingWords } from "../templates/Words.ts"
+import { objectiveText } from "../../../results/ObjectiveText.ts"
+import { dayNames, holdoutWords, seasonText, trackingWords } from "../templates/Words.ts"
 
 // Labels of fields in the audit log, and texts of their values.
 

@@ -97,7 +97,7 @@ export const settingsInput = (fields: Fields) => ({
 /** Faults at the controls of the form: those of a weight at the weight, of a part of the holdout at that part. */
 export const settingsPointers = (faults: ReadonlyArray<Fault>): ReadonlyArray<Fault> =>
   faults.map(({ detail, pointer }) => ({
-    pointer: pointer.replace(/^\/objective\/(click|open|conversion|negative|revenue|revenue_cap)$/, "/$1")
+    pointer: weights.some((weight) => pointer === `/objective/${weight}`) ? pointer.slice("/objective".length) : pointer
       .replace(/^\/holdout\/(share|copy_id)$/, "/holdout_$1").replace("/holdout/content", "/holdout")
       .replace(/^\/conversion_events\/\d+$/, "/conversion_events"),
     detail: pointer.startsWith("/conversion_events/") ? `line ${Number(pointer.split("/")[2]) + 1} ${detail}` : detail,

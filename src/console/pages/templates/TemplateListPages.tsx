@@ -24,7 +24,7 @@ import { createPath, exportPath, importPath, listPath, templatePath } from "./Pa
 import { SettingsFields, settingsInput, settingsLabels, settingsPointers } from "./SettingsFields.tsx"
 import { Sparkline } from "./Sparkline.tsx"
 import { counted } from "../../Format.ts"
-import { objectiveText } from "./Words.ts"
+import { objectiveText } from "../../../results/ObjectiveText.ts"
 
 const pageSize = 25
 

@@ -29,7 +29,8 @@ import { Sparkline } from "./Sparkline.tsx"
 import { variantOf } from "./TemplateHistoryPages.tsx"
 import { cardSources, maxCardText, VariantCard } from "./VariantCard.tsx"
 import { counted } from "../../Format.ts"
-import { holdoutWords, objectiveText, trackingWords } from "./Words.ts"
+import { objectiveText } from "../../../results/ObjectiveText.ts"
+import { holdoutWords, trackingWords } from "./Words.ts"
 
 const variantsPerPage = 12
 const changesShown = 8

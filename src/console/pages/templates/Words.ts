@@ -1,26 +1,8 @@
 import type { TemplateHoldout } from "../../../domain/Holdout.ts"
 import type { Season } from "../../../domain/Season.ts"
-import type { Objective } from "../../../domain/Template.ts"
 import type { TemplateTracking } from "../../../domain/Tracking.ts"
 
 // Texts about templates and variants.
-
-const outcomes: Readonly<Record<string, string>> = {
-  click: "clicks",
-  open: "opens",
-  conversion: "conversions",
-  negative: "negative signals",
-  revenue: "revenue",
-}
-
-/** The goal of a template: `clicks`, or a mix such as `clicks × 1, conversions × 5`. */
-export const objectiveText = (objective: Objective): string =>
-  typeof objective === "string" ? outcomes[objective]! : Object.keys(outcomes).flatMap((outcome) => {
-    const weight = objective[outcome as keyof typeof objective]
-    if (weight === undefined || weight === 0) return []
-    const cap = outcome === "revenue" ? ` up to ${objective.revenue_cap}` : ""
-    return [`${outcomes[outcome]}${cap} × ${String(weight).replace("-", "−")}`]
-  }).join(", ")
 
 /** Who is held out of a template, such as `5 % of people get a random split`. Null: the setting of the organization. */
 export const holdoutWords = (holdout: TemplateHoldout | null): string => {
