@@ -5,7 +5,7 @@ import { bucketAt, dayMillis, hourMillis } from "../../src/bandit/Window.ts"
 import { replaceHistories } from "../../src/sendtime/Histories.ts"
 import { encode, epochMillis, noEngagement, variantCode } from "../../src/sendtime/Touch.ts"
 
-// What bench/console.ts looks at: an organization that has been at work for half a year, written in bulk.
+// The data of bench/console.ts: an organization with half a year of traffic, written in bulk.
 
 /** The organization of the benchmark. */
 export const org = "bench"
@@ -223,7 +223,7 @@ export const fillStore = (sql: SqlClient.SqlClient, size: Size) =>
       INSERT INTO api_keys (id, org_slug, name, scopes, digest, created_at)
       SELECT 'key' || i, ${org}, 'Key ' || i, '{generate,deliver}', md5('a' || i) || md5('b' || i), ${at}
       FROM generate_series(1, 50) AS i`
-    // What their hours are learned from: the latest messages of each.
+    // The latest messages of each person, from which their hours are learned.
     const today = Math.floor((now - epochMillis) / hourMillis)
     for (let first = 0; first < counts.people; first += 1000) {
       const some = Array.from({ length: Math.min(1000, counts.people - first) }, (_, i) => `u-${first + i}`)

@@ -153,7 +153,9 @@ export const confirmRecords = (lane: Draft, claimed: ReadonlyArray<Claimed>): vo
 
 /** Tries to record until the store has accepted it; unrecorded messages would be sent again. */
 export const recordAgain = ({ commands, lane }: Turn, cause: Cause.Cause<SqlError>): void => {
-  if (lane.isRecording) commands.push({ _tag: "warn", text: "What was sent could not be recorded yet", cause })
+  if (lane.isRecording) {
+    commands.push({ _tag: "warn", text: "Sent messages could not be recorded yet. It will be retried", cause })
+  }
   lane.isRecording = false
   commands.push({ _tag: "record", afterMillis: recordAgainMillis, ...lane.recording! })
 }

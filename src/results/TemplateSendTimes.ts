@@ -26,15 +26,18 @@ const BestHour = described(
         "organization while most of the week is the organization's). If not, other hours may be as good",
     ),
   })),
-  "The hour in which may be sent with the largest share of them; null while nothing is known",
+  "The allowed hour with the highest share of engagement. Null without data",
 )
 
 const known = {
-  touches: described(Schema.Finite, "Messages of the last 180 days that it is learned from, of at most 20,000 people"),
-  engagements: described(Schema.Finite, "Of these, those that a person opened, clicked or converted of"),
+  touches: described(Schema.Finite, "Messages of the last 180 days that are used, to at most 20,000 people"),
+  engagements: described(
+    Schema.Finite,
+    "Number of these messages that a person opened or clicked, or that led to a conversion",
+  ),
   weight: described(
     Schema.Finite,
-    "The share of its week that is its own, 0 to 1; the rest is what the next wider level knows",
+    "Share of the week that is learned from its own data, 0 to 1; the rest comes from the next wider level",
   ),
 }
 
@@ -47,7 +50,7 @@ export const SendTimeHour = Schema.Struct({
   engaged,
   allowed: described(
     Schema.Finite,
-    "The share of the hour in which may be sent, 0 to 1, by the quiet hours and allowed days of the organization",
+    "Share of the hour in which sending is allowed, 0 to 1, by the quiet hours and allowed days of the organization",
   ),
 })
 export type SendTimeHour = typeof SendTimeHour.Type
@@ -57,29 +60,32 @@ export const TemplateSendTimes = Schema.Struct({
   template_id: Schema.String,
   basis: described(
     Schema.Literals(["template", "organization", "default", "learning"]),
-    "`organization`: nothing is known of the template, so that this is the week of its organization; `default`: nothing " +
-      "is known at all; `learning`: the people are being counted, ask again in a few seconds",
+    "`organization`: the template has no data, so this is the week of its organization; `default`: there is no data at " +
+      "all; `learning`: people are still being counted. Repeat the request in a few seconds",
   ),
   time_zone: described(
     Schema.String,
-    "That of the organization. Hours are those of each recipient's clocks, and of this zone where theirs is not known",
+    "Time zone of the organization. Hours are local to each recipient, or in this zone if the recipient's is unknown",
   ),
   tau_hours: described(Schema.NullOr(Schema.Finite), "Hours in which a message loses its freshness"),
   quiet_hours: Schema.NullOr(QuietHours),
   allowed_days: Schema.NullOr(Schema.Array(DayOfWeek)),
   levels: described(
     Schema.Array(Schema.Struct({ level: Schema.Literals(["template", "organization"]), ...known })),
-    "What is known, from the narrowest to the widest; empty while nothing is",
+    "Data of each level, the template first. Empty without data",
   ),
   hours: described(
     Schema.Array(SendTimeHour),
-    "The 168 hours of the week from Monday 0:00 on; empty while nothing is known",
+    "The 168 hours of the week from Monday 0:00 on. Empty without data",
   ),
   best: BestHour,
   variants: described(
     Schema.Array(Schema.Struct({ copy_id: Schema.String, name: Schema.String, ...known, best: BestHour })),
-    "Where the variants differ from their template; empty while nothing is known",
+    "Differences of the variants from their template. Empty without data",
   ),
-  timing: described(TimingResults, "What keeping to advised times gained, of decisions of the last 180 days"),
+  timing: described(
+    TimingResults,
+    "Gain of messages sent at the recommended times, over decisions of the last 180 days",
+  ),
 }).annotate({ identifier: "TemplateSendTimes" })
 export type TemplateSendTimes = typeof TemplateSendTimes.Type

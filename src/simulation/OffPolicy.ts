@@ -92,7 +92,7 @@ const estimate = (value: number, variance: number, count: number): Estimate => {
 
 /**
  * A policy that learns from a log and is evaluated on it, both in the order of time: it sees a decision's outcome only
- * when that had come. What it learns from is what the logging policy chose, as it would have been had it watched.
+ * when that had come. It learns from the choices of the logging policy.
  *
  * The estimators are those of M. Dudik et al., "Doubly robust policy evaluation and optimization" (2014). The model of
  * the doubly robust one is the running mean outcome of each variant, of earlier decisions only, so that the terms of the
