@@ -2,7 +2,7 @@ import { encodeContext } from "../bandit/Contexts.ts"
 import { stoppingRule } from "../bandit/Verdict.ts"
 import { weightsOf } from "../domain/ObjectiveWeights.ts"
 import type { Objective } from "../domain/Template.ts"
-import { objectiveText, otherCurrencyText } from "../results/ObjectiveText.ts"
+import { coverageText, objectiveText, otherCurrencyText } from "../results/ObjectiveText.ts"
 import type {
   OutcomeCounts,
   TemplateResults,
@@ -316,7 +316,7 @@ export const resultsText = (
     `Rates are ${objectiveText(objective)} per decision${
       variants.some(({ voided }) => voided > 0) ? " that was not voided" : ""
     }: raw as counted so far, next to the model's estimate.`,
-    "Intervals are conservative: they hold the true rate in 95 % or more of the cases.",
+    `Intervals hold the true rate in ${coverageText(objective)}.`,
     ...otherCurrencyText(results.revenue?.other_currency ?? 0),
     ...(apart.length > 0 ? [`Not in the table: ${list(apart)}.`] : []),
     ...(decisions === 0 && restricted

@@ -1,3 +1,4 @@
+import { coverageText } from "../results/ObjectiveText.ts"
 import type { TemplateSeries } from "../results/TemplateSeries.ts"
 import { percent } from "./ResultsText.ts"
 import { table } from "./Table.ts"
@@ -45,8 +46,8 @@ export const seriesText = (series: TemplateSeries): string => {
       ]),
     ),
     "",
-    "The gain is the number of outcomes beyond those of a random split of the variants. Intervals are conservative: they hold the true",
-    "value in 95 % or more of the cases.",
+    "The gain is the number of outcomes beyond those of a random split of the variants. Intervals hold the true value in " +
+    `${coverageText(objective)}.`,
     ...weightedGainLines(weighted_gain),
     ...(points.some(({ complete }) => !complete) ? ["* Outcomes are still coming in."] : []),
     ...(left_out > 0 ? [`${left_out} variants with fewer decisions are not shown.`] : []),

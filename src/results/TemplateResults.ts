@@ -84,7 +84,7 @@ export const VariantResults = Schema.Struct({
   interval: described(
     Schema.NullOr(Schema.Tuple([Schema.Finite, Schema.Finite])),
     "95 % credible interval of `rate`; conservative: over variants that differ as usual it holds the true rate in 95 % " +
-      "or more of the cases",
+      "or more of the cases, with revenue in about 94 %",
   ),
   p_best: described(
     Schema.NullOr(Schema.Finite),

@@ -48,7 +48,7 @@ export const SeriesPoint = Schema.Struct({
       interval: described(
         Interval,
         "95 % interval of `gained`, the errors of all variants' rates included. Conservative: it holds the true gain in " +
-          "95 % or more of the cases, in nearly all where the variants hardly differ. Variants are expected to differ as " +
+          "95 % or more of the cases (with revenue in about 94 %), in nearly all where the variants hardly differ. Variants are expected to differ as " +
           "usual: `gained` is somewhat above the true gain where they are alike, and below it where they differ much",
       ),
       even: described(Schema.Finite, "Outcomes that a random split is estimated to have had"),

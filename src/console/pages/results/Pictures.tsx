@@ -6,7 +6,7 @@ import { dayNames, HeatTable, ShadeKey, WeekMap } from "../../charts/HeatMap.tsx
 import { axisTime, count, date, percent, rateFormat, signedCount, signedPercent } from "../../Format.ts"
 import { LineChart, ShareChart } from "../../charts/TimeChart.tsx"
 import { list, segmentText } from "./Words.ts"
-import { objectiveText, rateName, unitName } from "../../../results/ObjectiveText.ts"
+import { coverageText, objectiveText, rateName, unitName } from "../../../results/ObjectiveText.ts"
 
 export interface Shown {
   readonly results: TimedTemplateResults
@@ -59,7 +59,7 @@ export const RateOverTime = (shown: Shown) => {
       id="rate"
       title={`${capital(rateName(objective))} over time`}
       caption={`The estimated rate of each variant at the end of each ${series.step}. The band around it holds ` +
-        `the true rate in 95 % or more of the cases. A variant is clearly better once the bands no longer overlap.`}
+        `the true rate in ${coverageText(objective)}. A variant is clearly better once the bands no longer overlap.`}
       headings={[`Up to the end of the ${series.step}`, ...lines.map(({ name }) => name)]}
       rows={series.points.toReversed().map(({ end, variants }) => [
         time(Date.parse(end)),
@@ -214,7 +214,9 @@ export const GainOverTime = (shown: Shown) => {
         `of the variants${
           series.by_segment ? ", segment by segment" : ""
         }. Above 0, personalization pays off. The band holds`,
-        "the true gain in 95 % or more of the cases. Variants with little data are assumed to be close to the others.",
+        `the true gain in ${
+          coverageText(series.objective)
+        }. Variants with little data are assumed to be close to the others.`,
       ].join(" ")}
       headings={[`Up to the end of the ${series.step}`, "Gained", "95 % interval", "Random split"]}
       rows={series.points.toReversed().map(({ end, gain }) => [

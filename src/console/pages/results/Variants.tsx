@@ -7,7 +7,7 @@ import { count, percent, rateFormat } from "../../Format.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Table } from "../../components/Table.tsx"
 import { list } from "./Words.ts"
-import { objectiveText, otherCurrencyText, rateName } from "../../../results/ObjectiveText.ts"
+import { coverageText, objectiveText, otherCurrencyText, rateName } from "../../../results/ObjectiveText.ts"
 
 const statuses: { readonly [status in VariantStatus]: string | undefined } = {
   active: undefined,
@@ -115,10 +115,9 @@ export const Variants = ({ results, series }: {
           Rates are {objectiveText(objective)}{" "}
           per decision{results.voided > 0 ? `, ${count(results.voided)} that bounced or failed left out` : ""}. The
           model's rate allows for outcomes that are still expected and for differences in who saw which variant; the raw
-          rate does not. Intervals hold the true rate in 95 % or more of the cases. Opens and clicks of machines, such
-          as mail proxies and link scanners, are counted separately and ignored by the model{machines.length > 0
-            ? `: ${list(machines)}`
-            : ""}.
+          rate does not. Intervals hold the true rate in{" "}
+          {coverageText(objective)}. Opens and clicks of machines, such as mail proxies and link scanners, are counted
+          separately and ignored by the model{machines.length > 0 ? `: ${list(machines)}` : ""}.
           {results.forced.decisions > 0
             ? ` ${
               count(results.forced.decisions)
