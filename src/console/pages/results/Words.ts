@@ -35,8 +35,8 @@ const liftText = (
   const inPercent = typeof objective === "string"
   const unit = (value: number) => `${value < 0 ? "−" : "+"}${Math.abs(inPercent ? 100 * value : value).toPrecision(2)}`
   const [low, high] = lift.difference_interval
-  return `Its ${rateName(objective)} differs by ${unit(lift.difference)} ${
-    inPercent ? "percentage points" : "points"
+  return `Its ${rateName(objective)} differs by ${unit(lift.difference)}${
+    inPercent ? " percentage points" : ""
   } (95\u00a0% ` +
     `interval ${unit(low)} to ${unit(high)}) from that of ${baseline}, the next best: a lift of ${
       signedPercent(lift.value)
