@@ -1,23 +1,45 @@
 import { Context } from "effect"
+import type { Scope } from "../domain/ApiKey.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { liveOf } from "../domain/Sandbox.ts"
 import { reaches, type Role } from "./Account.ts"
 import type { SignedIn } from "./Sessions.ts"
 
-/** Who asks for something: the holder of the admin token (also the command line), or a person who is signed in. */
-export type Actor = { readonly kind: "token" } | { readonly kind: "session"; readonly session: SignedIn }
+/** An API key as a caller of the management API. Its scopes may include none of the management API. */
+export interface KeyActor {
+  readonly kind: "key"
+  readonly keyId: string
+  readonly org: OrgSlug
+  readonly scopes: ReadonlySet<Scope>
+}
+
+/** The caller: the holder of the admin token (also the command line), a person who is signed in, or an API key. */
+export type Actor = { readonly kind: "token" } | { readonly kind: "session"; readonly session: SignedIn } | KeyActor
 
 /** Who asks, within a management request. */
 export class CurrentActor extends Context.Service<CurrentActor, Actor>()("parlance/accounts/CurrentActor") {}
 
 /** The actor as the audit log names it. */
-export const nameOf = (actor: Actor): string => actor.kind === "token" ? "Admin token" : actor.session.account.email
+export const nameOf = (actor: Actor): string => {
+  switch (actor.kind) {
+    case "token":
+      return "Admin token"
+    case "key":
+      return `API key ${actor.keyId}`
+    case "session":
+      return actor.session.account.email
+  }
+}
 
-/** The role of an actor in an organization or its sandbox; undefined without membership. */
-export const roleIn = (actor: Actor, org: string): Role | undefined =>
-  actor.kind === "token" || actor.session.account.administrator
-    ? "admin"
-    : actor.session.roles.get(liveOf(org) as OrgSlug)
+/**
+ * The role of an actor in an organization or its sandbox; undefined without membership. A key is a viewer of its own
+ * organization: its scopes decide what else it may do.
+ */
+export const roleIn = (actor: Actor, org: string): Role | undefined => {
+  if (actor.kind === "token") return "admin"
+  if (actor.kind === "key") return actor.org === liveOf(org) ? "viewer" : undefined
+  return actor.session.account.administrator ? "admin" : actor.session.roles.get(liveOf(org) as OrgSlug)
+}
 
 /** Whether the actor has at least this role in the organization. */
 export const may = (actor: Actor, org: string, needed: Role): boolean => reaches(roleIn(actor, org), needed)

@@ -75,7 +75,7 @@ export class Memberships extends Context.Service<Memberships, {
         const now = yield* DateTime.nowAsDate
         yield* notOneself(account, by)
         yield* existing(org)
-        const mayAdd = by.kind === "token" || by.session.account.administrator
+        const mayAdd = by.kind === "token" || (by.kind === "session" && by.session.account.administrator)
         const [row] = yield* Effect.orDie(sql<Row>`
           WITH written AS (
             INSERT INTO memberships AS m (org_slug, account_id, role, created_at)

@@ -31,11 +31,13 @@ export class OrganizationChanges extends Context.Service<OrganizationChanges, {
       const change = Effect.fn("OrganizationChanges.change")(
         function* (org: OrgSlug, patch: OrganizationPatch, by: Actor) {
           if (patch.require_second_factor === true) {
-            if (by.kind === "session" && !by.session.hasSecondFactor) {
+            if (by.kind === "key" || (by.kind === "session" && !by.session.hasSecondFactor)) {
               return yield* new InvalidInput({
                 faults: [{
                   pointer: "/require_second_factor",
-                  detail: "needs a second factor of your own first: set one up under Your account, Second factor",
+                  detail: by.kind === "key"
+                    ? "is turned on by a person with a second factor or with the admin token, not by an API key"
+                    : "needs a second factor of your own first: set one up under Your account, Second factor",
                 }],
               })
             }

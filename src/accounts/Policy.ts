@@ -1,11 +1,17 @@
+import { grantedBy, type ManagementScope, managementScopeNames } from "../domain/ApiKey.ts"
 import { isSandbox, liveOf } from "../domain/Sandbox.ts"
 import { sourceIdOf } from "../domain/Source.ts"
 import { reaches, type Role } from "./Account.ts"
-import { type Actor, roleIn } from "./Actor.ts"
+import { type Actor, type KeyActor, roleIn } from "./Actor.ts"
 
-/** Who may use an endpoint: a role in the organization of its path, anybody signed in, or administrators of the installation. */
+/**
+ * Access to an endpoint: for people a role in the organization of its path, any account, or administrators of the
+ * installation; for API keys a scope.
+ */
 export interface Rule {
   readonly needs: Role | "signed-in" | "administrator"
+  /** The scope that an API key of the organization needs, `any` for one of the management API; absent if no key may. */
+  readonly scope?: ManagementScope | "any"
   /** Its name in the audit log; absent for endpoints that change nothing. */
   readonly action?: string
   /** The audit log keeps nothing of the body: it names a person, or is a secret. */
@@ -14,8 +20,13 @@ export interface Rule {
   readonly refuses?: (params: Readonly<Record<string, string | undefined>>) => string | undefined
 }
 
-const reads = (needs: Rule["needs"]): Rule => ({ needs })
-const writes = (needs: Rule["needs"], action: string, more: Partial<Rule> = {}): Rule => ({ needs, action, ...more })
+const reads = (needs: Rule["needs"], scope?: Rule["scope"]): Rule => ({ needs, ...(scope && { scope }) })
+const writes = (
+  needs: Rule["needs"],
+  action: string,
+  scope?: Rule["scope"],
+  more: Pick<Rule, "isPrivate" | "refuses"> = {},
+): Rule => ({ ...reads(needs, scope), action, ...more })
 
 /** `provider_e` is set up on purpose, on the command line, and not in the console. */
 const commandLineOnly = (params: Readonly<Record<string, string | undefined>>) =>
@@ -62,108 +73,152 @@ export const sandboxRefusal = (
     }`
 }
 
-/** Every management endpoint by its name, and who may use it. One that is missing here takes the admin token. */
+/** The access to every management endpoint, by its name. One that is missing here takes the admin token. */
 export const policy: Readonly<Record<string, Rule>> = {
   // Organizations and keys
   createOrganization: writes("administrator", "organization created"),
-  listOrganizations: reads("signed-in"),
-  getOrganization: reads("viewer"),
-  updateOrganization: writes("admin", "organization changed"),
-  organizationUsage: reads("viewer"),
+  listOrganizations: reads("signed-in", "any"),
+  getOrganization: reads("viewer", "admin"),
+  updateOrganization: writes("admin", "organization changed", "admin"),
+  organizationUsage: reads("viewer", "admin"),
   setOrganizationQuota: writes("administrator", "quota changed"),
-  createKey: writes("admin", "API key created"),
-  listKeys: reads("viewer"),
-  updateKey: writes("admin", "API key changed"),
-  revokeKey: writes("admin", "API key revoked"),
+  createKey: writes("admin", "API key created", "admin"),
+  listKeys: reads("viewer", "admin"),
+  updateKey: writes("admin", "API key changed", "admin"),
+  revokeKey: writes("admin", "API key revoked", "admin"),
   // Templates, variants, results
-  createTemplate: writes("editor", "template created"),
-  listTemplates: reads("viewer"),
-  importTemplates: writes("editor", "templates imported"),
-  getTemplate: reads("viewer"),
-  updateTemplate: writes("editor", "template changed"),
-  deleteTemplate: writes("editor", "template deleted"),
-  createVariant: writes("editor", "variant created"),
-  getVariant: reads("viewer"),
-  updateVariant: writes("editor", "variant changed"),
-  deleteVariant: writes("editor", "variant deleted"),
-  preview: reads("viewer"),
-  findTemplates: reads("viewer"),
-  templateHistory: reads("viewer"),
-  templateResults: reads("viewer"),
-  templateSeries: reads("viewer"),
-  templateSendTimes: reads("viewer"),
-  listDecisions: reads("viewer"),
-  rebuild: writes("admin", "tallies recomputed"),
-  listStoppedLearning: reads("viewer"),
-  resumeLearning: writes("editor", "learning resumed"),
+  createTemplate: writes("editor", "template created", "templates:write"),
+  listTemplates: reads("viewer", "templates:read"),
+  importTemplates: writes("editor", "templates imported", "templates:write"),
+  getTemplate: reads("viewer", "templates:read"),
+  updateTemplate: writes("editor", "template changed", "templates:write"),
+  deleteTemplate: writes("editor", "template deleted", "templates:write"),
+  createVariant: writes("editor", "variant created", "templates:write"),
+  getVariant: reads("viewer", "templates:read"),
+  updateVariant: writes("editor", "variant changed", "templates:write"),
+  deleteVariant: writes("editor", "variant deleted", "templates:write"),
+  preview: reads("viewer", "templates:read"),
+  findTemplates: reads("viewer", "templates:read"),
+  templateHistory: reads("viewer", "templates:read"),
+  templateResults: reads("viewer", "results:read"),
+  templateSeries: reads("viewer", "results:read"),
+  templateSendTimes: reads("viewer", "results:read"),
+  listDecisions: reads("viewer", "results:read"),
+  rebuild: writes("admin", "tallies recomputed", "admin"),
+  listStoppedLearning: reads("viewer", "results:read"),
+  resumeLearning: writes("editor", "learning resumed", "admin"),
   // Sources and their inboxes
-  listSources: reads("viewer"),
-  putSource: writes("admin", "webhook source changed", { refuses: commandLineOnly }),
-  deleteSource: writes("admin", "webhook source removed", { refuses: commandLineOnly }),
-  dryRun: reads("viewer"),
-  listEvents: reads("viewer"),
-  recentEvents: reads("viewer"),
-  findStory: reads("viewer"),
-  listInbox: reads("viewer"),
-  replayInbox: writes("editor", "webhook body replayed"),
-  getErasure: reads("admin"),
-  erasePerson: writes("admin", "person erased", { isPrivate: true }),
+  listSources: reads("viewer", "admin"),
+  putSource: writes("admin", "webhook source changed", "admin", { refuses: commandLineOnly }),
+  deleteSource: writes("admin", "webhook source removed", "admin", { refuses: commandLineOnly }),
+  dryRun: reads("viewer", "events:read"),
+  listEvents: reads("viewer", "events:read"),
+  recentEvents: reads("viewer", "events:read"),
+  findStory: reads("viewer", "events:read"),
+  listInbox: reads("viewer", "events:read"),
+  replayInbox: writes("editor", "webhook body replayed", "admin"),
+  getErasure: reads("admin", "admin"),
+  erasePerson: writes("admin", "person erased", "admin", { isPrivate: true }),
   // Connections and deliveries
-  listConnections: reads("viewer"),
-  getConnection: reads("viewer"),
-  putConnection: writes("admin", "connection changed"),
-  deleteConnection: writes("admin", "connection removed"),
-  resumeConnection: writes("admin", "connection resumed"),
-  testConnection: writes("admin", "connection tested", { isPrivate: true }),
-  sendTestMessage: writes("admin", "test message sent"),
-  listDkimKeys: reads("viewer"),
-  createDkimKey: writes("admin", "DKIM key made"),
-  updateDkimKey: writes("admin", "DKIM key changed"),
-  deleteDkimKey: writes("admin", "DKIM key removed"),
-  deliverySummary: reads("viewer"),
-  deliverySeries: reads("viewer"),
-  listDeliveries: reads("viewer"),
-  getDelivery: reads("viewer"),
-  cancelDelivery: writes("editor", "delivery cancelled"),
-  retryDelivery: writes("editor", "delivery retried"),
-  retryDeliveries: writes("editor", "deliveries retried"),
-  cancelDeliveries: writes("editor", "deliveries cancelled"),
-  listBulkActions: reads("viewer"),
-  getBulkAction: reads("viewer"),
+  listConnections: reads("viewer", "admin"),
+  getConnection: reads("viewer", "admin"),
+  putConnection: writes("admin", "connection changed", "admin"),
+  deleteConnection: writes("admin", "connection removed", "admin"),
+  resumeConnection: writes("admin", "connection resumed", "admin"),
+  testConnection: writes("admin", "connection tested", "admin", { isPrivate: true }),
+  sendTestMessage: writes("admin", "test message sent", "admin"),
+  listDkimKeys: reads("viewer", "admin"),
+  createDkimKey: writes("admin", "DKIM key made", "admin"),
+  updateDkimKey: writes("admin", "DKIM key changed", "admin"),
+  deleteDkimKey: writes("admin", "DKIM key removed", "admin"),
+  deliverySummary: reads("viewer", "deliveries:read"),
+  deliverySeries: reads("viewer", "deliveries:read"),
+  listDeliveries: reads("viewer", "deliveries:read"),
+  getDelivery: reads("viewer", "deliveries:read"),
+  cancelDelivery: writes("editor", "delivery cancelled", "deliveries:write"),
+  retryDelivery: writes("editor", "delivery retried", "deliveries:write"),
+  retryDeliveries: writes("editor", "deliveries retried", "deliveries:write"),
+  cancelDeliveries: writes("editor", "deliveries cancelled", "deliveries:write"),
+  listBulkActions: reads("viewer", "deliveries:read"),
+  getBulkAction: reads("viewer", "deliveries:read"),
   // Sandbox
-  listSinkMessages: reads("viewer"),
-  getSinkMessage: reads("viewer"),
-  clearSinkMessages: writes("editor", "sandbox messages removed"),
+  listSinkMessages: reads("viewer", "deliveries:read"),
+  getSinkMessage: reads("viewer", "deliveries:read"),
+  clearSinkMessages: writes("editor", "sandbox messages removed", "deliveries:write"),
   // Suppressions
-  listSuppressions: reads("viewer"),
-  findSuppression: reads("viewer"),
-  exportSuppressions: reads("viewer"),
-  addSuppression: writes("editor", "address suppressed"),
-  importSuppressions: writes("editor", "suppressions imported"),
-  removeSuppression: writes("admin", "suppression removed"),
+  listSuppressions: reads("viewer", "deliveries:read"),
+  findSuppression: reads("viewer", "deliveries:read"),
+  exportSuppressions: reads("viewer", "deliveries:read"),
+  addSuppression: writes("editor", "address suppressed", "deliveries:write"),
+  importSuppressions: writes("editor", "suppressions imported", "deliveries:write"),
+  removeSuppression: writes("admin", "suppression removed", "admin"),
   // Accounts
   listAccounts: reads("administrator"),
   createAccount: writes("administrator", "account created"),
   removeAccount: writes("administrator", "account removed"),
   resetAccount: writes("administrator", "link for a new password made"),
   getSession: reads("signed-in"),
-  updateOwnAccount: writes("signed-in", "own account changed", { isPrivate: true }),
+  updateOwnAccount: writes("signed-in", "own account changed", undefined, { isPrivate: true }),
   listSessions: reads("signed-in"),
   revokeSession: writes("signed-in", "own session ended"),
   getSecondFactor: reads("signed-in"),
-  beginSecondFactor: writes("signed-in", "second factor set-up begun", { isPrivate: true }),
-  confirmSecondFactor: writes("signed-in", "second factor turned on", { isPrivate: true }),
-  disableSecondFactor: writes("signed-in", "second factor turned off", { isPrivate: true }),
-  renewRecoveryCodes: writes("signed-in", "recovery codes renewed", { isPrivate: true }),
+  beginSecondFactor: writes("signed-in", "second factor set-up begun", undefined, { isPrivate: true }),
+  confirmSecondFactor: writes("signed-in", "second factor turned on", undefined, { isPrivate: true }),
+  disableSecondFactor: writes("signed-in", "second factor turned off", undefined, { isPrivate: true }),
+  renewRecoveryCodes: writes("signed-in", "recovery codes renewed", undefined, { isPrivate: true }),
   resetSecondFactor: writes("administrator", "second factor reset"),
-  listMembers: reads("viewer"),
-  putMember: writes("admin", "member changed"),
-  removeMember: writes("admin", "member removed"),
-  createInvitation: writes("admin", "invitation sent"),
-  listInvitations: reads("viewer"),
-  revokeInvitation: writes("admin", "invitation withdrawn"),
-  listAudit: reads("admin"),
+  listMembers: reads("viewer", "admin"),
+  putMember: writes("admin", "member changed", "admin"),
+  removeMember: writes("admin", "member removed", "admin"),
+  createInvitation: writes("admin", "invitation sent", "admin"),
+  listInvitations: reads("viewer", "admin"),
+  revokeInvitation: writes("admin", "invitation withdrawn", "admin"),
+  listAudit: reads("admin", "admin"),
   listInstallationAudit: reads("administrator"),
+}
+
+const ruleOf = (endpoint: string): Rule | undefined => Object.hasOwn(policy, endpoint) ? policy[endpoint] : undefined
+
+/** The scopes of which an API key needs one for a management endpoint; empty if no API key may use it. */
+export const scopesFor = (endpoint: string): ReadonlyArray<ManagementScope> => {
+  const scope = ruleOf(endpoint)?.scope
+  return scope === undefined ? [] : scope === "any" ? managementScopeNames : grantedBy(scope)
+}
+
+/** The refusal of an API key. `reason` is the name under which it is counted. */
+export interface KeyRefusal {
+  readonly reason?: "other_organization" | "missing_scope"
+  readonly detail: string
+}
+
+/** Why an API key may not use a management endpoint; undefined if it may. */
+export const keyRefusal = (
+  { org, scopes }: Pick<KeyActor, "org" | "scopes">,
+  endpoint: string,
+  params: Readonly<Record<string, string | undefined>>,
+): KeyRefusal | undefined => {
+  const named = liveOf(params["org"] ?? org)
+  // An organization that does not exist has this text as well.
+  if (named !== org) {
+    return {
+      reason: "other_organization",
+      detail: `The key does not belong to the organization ${JSON.stringify(named.slice(0, 100))}`,
+    }
+  }
+  const held = `The key has the scopes ${[...scopes].join(", ")}`
+  const rule = ruleOf(endpoint)
+  if (rule?.scope === undefined) {
+    return {
+      reason: "missing_scope",
+      detail: `${held}; no scope opens this request, which takes the admin token or a session of the console`,
+    }
+  }
+  if (!scopesFor(endpoint).some((scope) => scopes.has(scope))) {
+    const needed = rule.scope === "any" ? `one of ${managementScopeNames.join(", ")}` : JSON.stringify(rule.scope)
+    return { reason: "missing_scope", detail: `${held}; this request needs ${needed}` }
+  }
+  const elsewhere = sandboxRefusal(endpoint, params) ?? rule.refuses?.(params)
+  return elsewhere === undefined ? undefined : { detail: elsewhere }
 }
 
 const isRole = (needs: Rule["needs"]): needs is Role => needs !== "signed-in" && needs !== "administrator"
@@ -174,8 +229,8 @@ export const lacksSecondFactor = (
   endpoint: string,
   params: Readonly<Record<string, string | undefined>>,
 ): boolean => {
-  const rule = Object.hasOwn(policy, endpoint) ? policy[endpoint] : undefined
-  if (actor.kind === "token" || rule === undefined || !isRole(rule.needs)) return false
+  const rule = ruleOf(endpoint)
+  if (actor.kind !== "session" || rule === undefined || !isRole(rule.needs)) return false
   const org = liveOf(params["org"] ?? "")
   return actor.session.closedTo.has(org) && reaches(roleIn(actor, org), rule.needs)
 }
@@ -187,7 +242,8 @@ export const refusal = (
   params: Readonly<Record<string, string | undefined>>,
 ): string | undefined => {
   if (actor.kind === "token") return undefined
-  const rule = Object.hasOwn(policy, endpoint) ? policy[endpoint] : undefined
+  if (actor.kind === "key") return keyRefusal(actor, endpoint, params)?.detail
+  const rule = ruleOf(endpoint)
   if (rule === undefined) return "This takes the admin token"
   if (rule.needs === "signed-in") return undefined
   if (rule.needs === "administrator") {

@@ -21,6 +21,7 @@ import { DelayGroup } from "./delay/DelayApi.ts"
 import { DeliverBody } from "./deliveries/DeliverWire.ts"
 import { DeliverabilityGroup } from "./deliveries/DeliverabilityApi.ts"
 import { DeliveriesGroup, DeliveryGroup } from "./deliveries/DeliveryApi.ts"
+import { withKey } from "./server/Security.ts"
 import { finished } from "./server/FinishedDocument.ts"
 import { GenerateTrace } from "./generate/GenerateTrace.ts"
 import { BatchBody, GenerateBody } from "./generate/GenerateWire.ts"
@@ -69,8 +70,6 @@ export const BatchGenerated = Schema.Struct({ ...generated, trace: Schema.option
   identifier: "BatchGenerateResult",
 })
 
-const keyed = OpenApi.annotations({ override: { security: [{ ApiKeyHeader: [] }, { ApiKeyBearer: [] }] } })
-
 const keyProblems = [Problems.Unauthorized, Problems.Forbidden, Problems.RateLimited, Problems.Unavailable] as const
 
 export class GenerateGroup extends HttpApiGroup.make("generate")
@@ -86,7 +85,7 @@ export class GenerateGroup extends HttpApiGroup.make("generate")
         Problems.TemplateArchived,
         Problems.Unprocessable,
       ],
-    }).annotateMerge(keyed).annotate(OpenApi.Summary, "One rendered variant of one template"),
+    }).annotateMerge(withKey("generate")).annotate(OpenApi.Summary, "One rendered variant of one template"),
     HttpApiEndpoint.get("generateByQuery", "/api/generate/:org", {
       params: path,
       query: {
@@ -110,7 +109,7 @@ export class GenerateGroup extends HttpApiGroup.make("generate")
         Problems.TemplateArchived,
         Problems.Unprocessable,
       ],
-    }).annotateMerge(keyed).annotate(
+    }).annotateMerge(withKey("generate")).annotate(
       OpenApi.Summary,
       "One rendered variant of one template, for platforms that support GET only",
     ),
@@ -119,7 +118,7 @@ export class GenerateGroup extends HttpApiGroup.make("generate")
       payload: BatchBody,
       success: Schema.Record(Schema.String, BatchGenerated),
       error: [...Problems.ofBody, ...keyProblems, Problems.Unprocessable],
-    }).annotateMerge(keyed)
+    }).annotateMerge(withKey("generate"))
       .annotate(OpenApi.Summary, "One rendered variant of each of up to 20 templates")
       .annotate(
         OpenApi.Description,
@@ -148,7 +147,7 @@ export class WebhooksGroup extends HttpApiGroup.make("webhooks")
         items: described(Schema.Array(Verdict), "The verdict on each item, in the order of the items"),
       }),
       error: [...Problems.ofBody, ...keyProblems, Problems.QuotaExceeded],
-    }).annotateMerge(keyed).annotate(
+    }).annotateMerge(withKey("events")).annotate(
       OpenApi.Summary,
       "Receives events about messages and stores them before it responds",
     ).annotate(
@@ -203,7 +202,7 @@ export class DeliverGroup extends HttpApiGroup.make("deliver")
         Problems.MessageExpired,
         Problems.Unprocessable,
       ],
-    }).annotateMerge(OpenApi.annotations({ override: { security: [{ ApiKeyHeader: [] }] } }))
+    }).annotateMerge(OpenApi.annotations({ override: { security: [{ ApiKeyHeader: ["deliver"] }] } }))
       .annotate(OpenApi.Summary, "Decides, renders and queues one e-mail")
       .annotate(
         OpenApi.Description,

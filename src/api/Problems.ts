@@ -51,8 +51,8 @@ export class Unauthorized extends HttpApiError.Problem<Unauthorized>()(
     "unauthorized",
     401,
     "The request is not authenticated",
-    "Send a valid API key in the header X-Api-Key or as a Bearer token; management requests take the admin token as a " +
-      "Bearer token. Create keys in the console under Settings, API Keys, or with `parlance key create`.",
+    "Send a valid API key in the header X-Api-Key or as a Bearer token. Management requests take a key with a scope of the " +
+      "management API, or the admin token as a Bearer token. Create keys in the console under Settings, API Keys, or with `parlance key create`.",
   ),
 ) {}
 
@@ -64,7 +64,8 @@ export class Forbidden extends HttpApiError.Problem<Forbidden>()(
     403,
     "The key or the role does not allow this",
     "Check the organization in the path, which must be the one the key belongs to, and the scopes of the key: " +
-      "`generate` for Generate, Batch generate and Delay, `deliver` for Deliver and deliveries, `events` for custom events. In the " +
+      "`generate` for Generate, Batch generate and Delay, `deliver` for Deliver and deliveries, `events` for custom events. " +
+      "Management requests need the scope that the documentation of the operation names, such as `templates:read`. In the " +
       "console, an admin of the organization can give you another role. If the organization requires a second factor, set " +
       "one up under Your account.",
   ),

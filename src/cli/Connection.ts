@@ -67,21 +67,25 @@ const inProcess = Effect.gen(function* () {
 })
 
 /**
- * Where commands are carried out: at `PARLANCE_URL` with `ADMIN_TOKEN`; else within this process on the store of the settings,
- * which a running service uses as well.
+ * Runs commands at `PARLANCE_URL`, with `ADMIN_TOKEN` or with the API key in `PARLANCE_KEY`. Without `PARLANCE_URL` they run
+ * within this process on the store of the settings, which a running service uses as well.
  */
 export const layer = Layer.effect(
   ManagementClient,
   Effect.gen(function* () {
     const settings = yield* Settings
     const url = yield* Config.option(Config.URL("PARLANCE_URL"))
+    const key = yield* Config.option(Config.Redacted("PARLANCE_KEY"))
     if (Option.isSome(url)) {
-      if (Option.isNone(settings.adminToken)) {
+      const token = Option.orElse(settings.adminToken, () => key)
+      if (Option.isNone(token)) {
         return yield* new CommandFailed({
-          message: "PARLANCE_URL is set but ADMIN_TOKEN is not: set it to the admin token of that service.",
+          message:
+            "PARLANCE_URL is set, but neither ADMIN_TOKEN nor PARLANCE_KEY. Set ADMIN_TOKEN to the admin token of that " +
+            "service, or PARLANCE_KEY to an API key with a scope of the management API.",
         })
       }
-      return yield* clientFor(url.value.href.replace(/\/$/, ""), settings.adminToken.value)
+      return yield* clientFor(url.value.href.replace(/\/$/, ""), token.value)
     }
     return yield* inProcess
   }),

@@ -1,6 +1,6 @@
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { formatRateLimit, parseRateLimit } from "../domain/ApiKey.ts"
+import { formatRateLimit, managementScopes, parseRateLimit, scopeNames } from "../domain/ApiKey.ts"
 import { KeyBody, KeyPatch } from "../api/organizations/OrganizationsApi.ts"
 import { CommandFailed, ManagementClient } from "./Connection.ts"
 import { decodeInput } from "./Inputs.ts"
@@ -31,9 +31,12 @@ const create = Command.make(
   "create",
   {
     name: Argument.String("name").pipe(Argument.withDescription("Purpose of the key")),
-    scopes: Flag.Literals("scope", ["generate", "deliver", "events"]).pipe(
-      Flag.withDescription("Permission of the key. Repeat the option for several. Default: generate and deliver"),
-      Flag.between(0, 3),
+    scopes: Flag.Literals("scope", scopeNames).pipe(
+      Flag.withDescription(
+        "Permission of the key. Repeat the option for several. Default: generate and deliver. Scopes of the management API: " +
+          Object.entries(managementScopes).map(([scope, meaning]) => `${scope}: ${meaning}`).join(". "),
+      ),
+      Flag.between(0, scopeNames.length),
     ),
     kind: Flag.Literals("kind", ["live", "test"]).pipe(
       Flag.withDescription(
@@ -59,7 +62,13 @@ const create = Command.make(
     const key = yield* client.keys.createKey({ params: { org: yield* organization }, payload })
     yield* print(key, `${key.key}\n\nThe key is shown only this once. Its id is ${key.id}.`)
   }),
-).pipe(Command.withDescription("Create an API key; its value is shown once"))
+).pipe(
+  Command.withDescription("Create an API key; its value is shown once"),
+  Command.withExamples([
+    { command: "parlance key create shop --scope generate --scope events", description: "A key for a shop" },
+    { command: "parlance key create ci --scope templates:write", description: "A key that imports templates" },
+  ]),
+)
 
 const list = Command.make(
   "list",

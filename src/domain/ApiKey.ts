@@ -1,12 +1,42 @@
 import { Schema } from "effect"
 import { KeyId } from "./Ids.ts"
 
+/** Scopes of the management API under `/console/api`, with the access that each of them grants. */
+export const managementScopes = {
+  "templates:read": "Read templates and variants",
+  "templates:write": "Create, import, change and delete templates and variants",
+  "results:read": "Read results and decisions",
+  "deliveries:read": "Read deliveries and the suppression list",
+  "deliveries:write": "Cancel and retry deliveries, and suppress addresses",
+  "events:read": "Read received events and the messages of a person",
+  "admin": "Everything in the organization, settings and keys included",
+} as const
+export type ManagementScope = keyof typeof managementScopes
+
+/** The scopes of the management API. */
+export const managementScopeNames = Object.keys(managementScopes) as ReadonlyArray<ManagementScope>
+
+/** Scopes for systems that send messages and report events. */
+export const dataScopes = ["generate", "deliver", "events"] as const
+
 /**
  * Permissions of a key. `generate` covers Generate, Batch generate and Delay; `deliver` also covers reading, listing
- * and cancelling deliveries of the organization.
+ * and cancelling deliveries of the organization. Other scopes open the management API, see `managementScopes`.
  */
-export const Scope = Schema.Literals(["generate", "deliver", "events"])
+export const Scope = Schema.Literals([...dataScopes, ...managementScopeNames])
 export type Scope = typeof Scope.Type
+
+/** All scopes, those of the management API last. */
+export const scopeNames: ReadonlyArray<Scope> = Scope.literals
+
+/** Whether a scope opens the management API. */
+export const isManagementScope = (scope: Scope): scope is ManagementScope => Object.hasOwn(managementScopes, scope)
+
+/** Scopes any of which grants `needed`: `admin` includes the other management scopes, and `write` includes `read`. */
+export const grantedBy = (needed: ManagementScope): ReadonlyArray<ManagementScope> => {
+  const writing = needed.replace(/:read$/, ":write")
+  return managementScopeNames.filter((scope) => scope === needed || scope === writing || scope === "admin")
+}
 
 /** Whether a key affects production data. Requests with a test key affect only the sandbox of its organization. */
 export const KeyKind = Schema.Literals(["live", "test"]).annotate({

@@ -88,7 +88,8 @@ describe("The document of the API", () => {
     assert.deepStrictEqual(names("/api/delay/{org}", "get", 429), [...limits, "Retry-After", "X-Request-Id"])
     assert.deepStrictEqual(names("/api/delay/{org}", "get", 503), [...limits, "Retry-After", "X-Request-Id"])
     assert.deepStrictEqual(names("/api/generate/{org}", "get", 401), ["WWW-Authenticate", "X-Request-Id"])
-    assert.deepStrictEqual(names("/console/api/organizations", "get", 200), ["X-Request-Id"])
+    assert.deepStrictEqual(names("/console/api/organizations", "get", 200), [...limits, "X-Request-Id"])
+    assert.deepStrictEqual(names("/console/api/organizations", "post", 201), ["X-Request-Id"], "no API key opens it")
   })
 
   it("shows custom events that are understood, and how a decision came about", () => {

@@ -20,7 +20,8 @@ suiteOnService("Isolation", (bench) => {
     )
   const opened = (route: Route): ReadonlyArray<string> =>
     (route.operation.security ?? []).flatMap((schemes: Json) => Object.keys(schemes))
-  const dataPlane = async () => (await routes()).filter((route) => opened(route).includes("ApiKeyHeader"))
+  const dataPlane = async () =>
+    (await routes()).filter((route) => route.path.startsWith("/api/") && opened(route).includes("ApiKeyHeader"))
   const management = async () => (await routes()).filter(({ path }) => path.startsWith("/console/api/"))
   const fill = (path: string, values: Record<string, string>) =>
     path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(values[name] ?? "t"))
@@ -134,20 +135,25 @@ suiteOnService("Isolation", (bench) => {
       { authorization: `Basic ${btoa(`admin:${adminToken}`)}` },
       { authorization: `Digest ${adminToken}` },
       { authorization: adminToken },
-      { authorization: `Bearer ${b.key}` },
-      { "x-api-key": b.key },
       { "x-api-key": adminToken },
       { cookie: `session=${adminToken}; admin=1` },
     ]
     const found = await management()
     assert.isAtLeast(found.length, 18)
     for (const { method, path } of found) {
-      for (const headers of wrong) {
-        const answer = await call(`${fill(path, values)}?token=${adminToken}`, {
+      const send = (headers: Record<string, string>) =>
+        call(`${fill(path, values)}?token=${adminToken}`, {
           method,
           headers: { "content-type": "application/json", ...headers },
           ...(method === "GET" || method === "DELETE" ? {} : { body: "{}" }),
         })
+      for (const headers of [{ authorization: `Bearer ${b.key}` }, { "x-api-key": b.key }]) {
+        const answer = await send(headers)
+        assertProblem(answer, 403, "forbidden", `${method} ${path} with a key without a scope of the management API`)
+        assert.notInclude(answer.text, secret)
+      }
+      for (const headers of wrong) {
+        const answer = await send(headers)
         assertProblem(answer, 401, "unauthorized", `${method} ${path} ${JSON.stringify(headers)}`)
         assert.match(answer.headers.get("www-authenticate") ?? "", /^Bearer\b/)
         assert.notInclude(answer.text, secret)

@@ -69,7 +69,7 @@ export const accountProblems =
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, ProblemOf<E>, R> =>
     Effect.mapError(effect, (error) => problemOf(error, request) as ProblemOf<E>)
 
-/** The caller's session. Fails with `Unprocessable` for the admin token, which has none. */
+/** The caller's session. Fails with `Unprocessable` for a caller without an account, such as the admin token. */
 export const ownSession = (actor: Actor): Effect.Effect<SignedIn, Problems.Unprocessable> =>
   actor.kind === "session"
     ? Effect.succeed(actor.session)

@@ -85,7 +85,7 @@ export const layer = HttpApiBuilder.group(
           Effect.map(
             CurrentActor,
             (actor) =>
-              actor.kind === "token"
+              actor.kind !== "session"
                 ? {
                   actor: "admin_token" as const,
                   account: null,
@@ -126,13 +126,13 @@ export const layer = HttpApiBuilder.group(
       .handle("listSessions", () =>
         Effect.gen(function* () {
           const actor = yield* CurrentActor
-          if (actor.kind === "token") return { sessions: [] }
+          if (actor.kind !== "session") return { sessions: [] }
           return { sessions: yield* sessions.list(actor.session.account.id, actor.session.sessionId) }
         }))
       .handle("revokeSession", ({ params }) =>
         Effect.gen(function* () {
           const actor = yield* CurrentActor
-          const id = actor.kind === "token" ? "" : actor.session.account.id
+          const id = actor.kind !== "session" ? "" : actor.session.account.id
           yield* sessions.revoke(id, lookedUp(params.session))
         }).pipe(accountProblems()))
       .handle(

@@ -5,22 +5,29 @@ import { Buffer } from "node:buffer"
 import { timingSafeEqual } from "node:crypto"
 import { type Actor, CurrentActor } from "../../accounts/Actor.ts"
 import { Audit, AuditNote } from "../../accounts/Audit.ts"
-import { refusal, sandboxRefusal } from "../../accounts/Policy.ts"
+import { keyRefusal, refusal, sandboxRefusal } from "../../accounts/Policy.ts"
 import { SessionCookie } from "../../accounts/SessionCookie.ts"
 import { Sessions } from "../../accounts/Sessions.ts"
 import { AdminAuth, type AdminTokenRejected } from "../../auth/AdminAuth.ts"
+import { type Grant, KeyAuth } from "../../auth/KeyAuth.ts"
+import { idOf } from "../../auth/KeyText.ts"
 import { ChangeTrail, emptyTrail } from "../../store/ChangeTrail.ts"
-import { Forbidden, TooManyAttempts, Unauthorized, Unavailable } from "../Problems.ts"
+import { Forbidden, RateLimited, TooManyAttempts, Unauthorized, Unavailable } from "../Problems.ts"
+import { forbidden, withGrant } from "./KeyRequired.ts"
+import { charge } from "./RateLimits.ts"
 import { retryLater } from "./RetryAfter.ts"
 import { Refusals } from "./Refusals.ts"
 
-const noToken = "No admin token: send `Authorization: Bearer` with the value of ADMIN_TOKEN, or sign in to the console"
+const noToken = "Not authenticated: send an API key with a scope of the management API in X-Api-Key or as " +
+  "`Authorization: Bearer`, send the value of ADMIN_TOKEN as `Authorization: Bearer`, or sign in to the console"
+
+type Rejection = Unauthorized | TooManyAttempts | Forbidden | RateLimited
 
 /**
  * The refusal of a request, by Node's request. The middleware tries every scheme in turn, so the last one answers with
  * it.
  */
-const rejections = new WeakMap<object, Unauthorized | TooManyAttempts | Forbidden>()
+const rejections = new WeakMap<object, Rejection>()
 
 /** Compares two texts in constant time for texts of equal length. */
 export const sameText = (one: string, other: string): boolean => {
@@ -29,18 +36,19 @@ export const sameText = (one: string, other: string): boolean => {
 }
 
 /**
- * Accepts management requests with the admin token as a Bearer token, or with the cookie of a console session whose
- * role allows the request (see `policy`). Sessions also need `X-CSRF-Token` for requests that change data. Changes are
- * recorded in the audit log.
+ * Accepts management requests with the admin token as a Bearer token, with an API key whose scopes allow the request, or
+ * with the cookie of a console session whose role does (see `policy`). Sessions also need `X-CSRF-Token` for requests
+ * that change data. Changes are recorded in the audit log.
  */
 export class AdminRequired extends HttpApiMiddleware.Service<AdminRequired, { provides: CurrentActor }>()(
   "parlance/http/AdminRequired",
   {
     // `Unavailable` is not declared here: every endpoint can fail with it during overload or while the database is
     // unreachable.
-    error: [Unauthorized, Forbidden, TooManyAttempts, Unavailable],
+    error: [Unauthorized, Forbidden, TooManyAttempts, RateLimited, Unavailable],
     security: {
       AdminToken: HttpApiSecurity.bearer,
+      ApiKeyHeader: HttpApiSecurity.apiKey({ key: "X-Api-Key" }),
       ConsoleSession: HttpApiSecurity.apiKey({ in: "cookie", key: "parlance_session" }),
     },
   },
@@ -53,6 +61,7 @@ export class AdminRequired extends HttpApiMiddleware.Service<AdminRequired, { pr
       const refusals = yield* Refusals
       const sessions = yield* Sessions
       const cookie = yield* SessionCookie
+      const keys = yield* KeyAuth
 
       /** Counts a refused Bearer token. */
       const rejected = (
@@ -88,24 +97,61 @@ export class AdminRequired extends HttpApiMiddleware.Service<AdminRequired, { pr
             status >= 400 ? Effect.void : audit.record({ actor, endpoint, params, body: asked.body, trail }))
         })
 
+      /** Keeps a refusal as the response, so that no other scheme is tried. */
+      const refuse = <R extends Rejection>(request: HttpServerRequest.HttpServerRequest, problem: R) =>
+        Effect.suspend(() => {
+          rejections.set(request.source, problem)
+          return Effect.fail(problem)
+        })
+
+      /** Runs the handler with the API key of a request. */
+      const asKey = <E, R>(
+        next: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
+        endpoint: string,
+        method: string,
+      ) =>
+        Effect.gen(function* () {
+          const request = yield* HttpServerRequest.HttpServerRequest
+          const params = yield* HttpRouter.params
+          const admit = (grant: Grant): Effect.Effect<Grant, Forbidden | RateLimited, Refusals> => {
+            const refused = keyRefusal(grant, endpoint, params)
+            if (refused === undefined) return Effect.as(charge(request, grant, 1), grant)
+            const { detail, reason } = refused
+            return reason === undefined
+              ? new Forbidden({ detail })
+              : forbidden(refusals, request, reason, grant, detail)
+          }
+          const admitted = withGrant(keys, request, params["org"] ?? "", admit)
+          const grant = yield* admitted.pipe(
+            Effect.provideService(Refusals, refusals),
+            Effect.catch((problem) => refuse(request, problem)),
+          )
+          return yield* as(next, { kind: "key", ...grant }, endpoint, method)
+        })
+
       return AdminRequired.of({
         // Without a token it fails, and the middleware tries the scheme of sessions next.
         AdminToken: (next, { credential, endpoint }) =>
           Effect.gen(function* () {
             const request = yield* HttpServerRequest.HttpServerRequest
-            if (Redacted.value(credential) === "") return yield* new Unauthorized({ detail: noToken })
-            yield* Effect.mapError(admin.check(credential, refusals.networkOf(request)), (error) => {
-              const problem = rejected(request, error)
-              rejections.set(request.source, problem)
-              return problem
-            })
+            const token = Redacted.value(credential)
+            if (token === "") return yield* new Unauthorized({ detail: noToken })
+            if (idOf(token) !== undefined) return yield* asKey(next, endpoint.identifier, endpoint.method)
+            yield* Effect.catch(
+              admin.check(credential, refusals.networkOf(request)),
+              (error) => refuse(request, rejected(request, error)),
+            )
             const elsewhere = sandboxRefusal(endpoint.identifier, yield* HttpRouter.params)
-            if (elsewhere !== undefined) {
-              const problem = new Forbidden({ detail: elsewhere })
-              rejections.set(request.source, problem)
-              return yield* problem
-            }
+            if (elsewhere !== undefined) return yield* refuse(request, new Forbidden({ detail: elsewhere }))
             return yield* as(next, { kind: "token" }, endpoint.identifier, endpoint.method)
+          }),
+        ApiKeyHeader: (next, { credential, endpoint }) =>
+          Effect.gen(function* () {
+            const request = yield* HttpServerRequest.HttpServerRequest
+            const problem = rejections.get(request.source)
+            if (problem !== undefined) return yield* Effect.fail(problem)
+            if (Redacted.value(credential) === "") return yield* new Unauthorized({ detail: noToken })
+            return yield* asKey(next, endpoint.identifier, endpoint.method)
           }),
         ConsoleSession: (next, { endpoint }) =>
           Effect.gen(function* () {

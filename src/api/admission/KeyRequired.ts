@@ -36,7 +36,7 @@ const rejected = (
 /**
  * Counts a valid key without access under the key's own organization, so that no other organization learns of the key.
  */
-const forbidden = (
+export const forbidden = (
   refusals: Refusals["Service"],
   request: HttpServerRequest.HttpServerRequest,
   reason: "other_organization" | "missing_scope",
@@ -48,37 +48,49 @@ const forbidden = (
 }
 
 /**
- * The grant of the request's key, from `X-Api-Key` or as a Bearer token, for `org` and `scope`. Counts one request
- * against the key's limit. Fails with `Unauthorized` without a valid key or with two different keys, `Forbidden` for a
- * key of another organization (which may not exist) or without the scope, and `RateLimited` beyond the limit.
+ * Uses the grant of the request's key, from `X-Api-Key` or as a Bearer token. `org` is the organization of the path.
+ * Fails with `Unauthorized` without a valid key or with two different keys.
+ */
+export const withGrant = <A, E, R>(
+  auth: KeyAuth["Service"],
+  request: HttpServerRequest.HttpServerRequest,
+  org: string,
+  use: (grant: Grant) => Effect.Effect<A, E, R>,
+): Effect.Effect<A, E | Unauthorized, R | Refusals> => {
+  const { headers } = request
+  const inHeader = headers["x-api-key"]
+  const asBearer = bearer(headers["authorization"])
+  if (inHeader !== undefined && asBearer !== undefined && inHeader !== asBearer) {
+    return Effect.fail(new Unauthorized({ detail: "X-Api-Key and Authorization carry different keys; send one" }))
+  }
+  return Effect.matchEffect(auth.resolve(Redacted.make(inHeader ?? asBearer ?? "")), {
+    onFailure: (error) => Effect.flatMap(Refusals, (refusals) => rejected(refusals, request, org, error)),
+    onSuccess: use,
+  })
+}
+
+/**
+ * The grant of the request's key for `org` and `scope`. Counts one request against the key's limit. Fails with
+ * `Unauthorized` without a valid key or with two different keys, `Forbidden` for a key of another organization (which
+ * may not exist) or without the scope, and `RateLimited` beyond the limit.
  */
 export const authorize = (
   auth: KeyAuth["Service"],
   request: HttpServerRequest.HttpServerRequest,
   org: string,
   scope: Scope,
-): Effect.Effect<Grant, Unauthorized | Forbidden | RateLimited, Refusals> => {
-  const { headers } = request
-  const inHeader = headers["x-api-key"]
-  const asBearer = bearer(headers["authorization"])
-  if (inHeader !== undefined && asBearer !== undefined && inHeader !== asBearer) {
-    return new Unauthorized({ detail: "X-Api-Key and Authorization carry different keys; send one" })
-  }
-  return Effect.matchEffect(auth.resolve(Redacted.make(inHeader ?? asBearer ?? "")), {
-    onFailure: (error) => Effect.flatMap(Refusals, (refusals) => rejected(refusals, request, org, error)),
-    onSuccess: (grant): Effect.Effect<Grant, Forbidden | RateLimited, Refusals> => {
-      if (grant.org !== org) {
-        const detail = `The key does not belong to the organization ${JSON.stringify(org.slice(0, 100))}`
-        return Effect.flatMap(Refusals, (refusals) => forbidden(refusals, request, "other_organization", grant, detail))
-      }
-      if (!grant.scopes.has(scope)) {
-        const detail = `The key has the scopes ${[...grant.scopes].join(", ")}; this request needs ${
-          JSON.stringify(scope)
-        }`
-        return Effect.flatMap(Refusals, (refusals) => forbidden(refusals, request, "missing_scope", grant, detail))
-      }
-      if (grant.window === undefined) return Effect.succeed(grant)
-      return Effect.as(charge(request, grant, 1), grant)
-    },
+): Effect.Effect<Grant, Unauthorized | Forbidden | RateLimited, Refusals> =>
+  withGrant(auth, request, org, (grant): Effect.Effect<Grant, Forbidden | RateLimited, Refusals> => {
+    if (grant.org !== org) {
+      const detail = `The key does not belong to the organization ${JSON.stringify(org.slice(0, 100))}`
+      return Effect.flatMap(Refusals, (refusals) => forbidden(refusals, request, "other_organization", grant, detail))
+    }
+    if (!grant.scopes.has(scope)) {
+      const detail = `The key has the scopes ${[...grant.scopes].join(", ")}; this request needs ${
+        JSON.stringify(scope)
+      }`
+      return Effect.flatMap(Refusals, (refusals) => forbidden(refusals, request, "missing_scope", grant, detail))
+    }
+    if (grant.window === undefined) return Effect.succeed(grant)
+    return Effect.as(charge(request, grant, 1), grant)
   })
-}

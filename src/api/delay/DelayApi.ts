@@ -5,6 +5,7 @@ import { decoder } from "../../domain/Faults.ts"
 import { separatorFaults } from "../generate/GenerateWire.ts"
 import { CopyId, TemplateId, UserId } from "../../domain/Ids.ts"
 import * as Problems from "../Problems.ts"
+import { withKey } from "../server/Security.ts"
 import { described } from "../../domain/described.ts"
 
 /** A question about a send time, decoded. */
@@ -130,7 +131,7 @@ export class DelayGroup extends HttpApiGroup.make("delay")
         Problems.Unavailable,
         Problems.VariantNotFound,
       ],
-    }).annotateMerge(OpenApi.annotations({ override: { security: [{ ApiKeyHeader: [] }, { ApiKeyBearer: [] }] } }))
+    }).annotateMerge(withKey("generate"))
       .annotate(OpenApi.Summary, "Recommended send time of a variant for one user"),
   )
   .annotate(OpenApi.Description, "Send times") {}

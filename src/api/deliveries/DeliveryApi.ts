@@ -6,6 +6,7 @@ import { filterDescriptions } from "../../delivery/DeliveryFilter.ts"
 import { AdminRequired } from "../admission/AdminRequired.ts"
 import { BulkCancelBody, bulkHeaders, BulkResult } from "./BulkActionsApi.ts"
 import * as Problems from "../Problems.ts"
+import { withKey } from "../server/Security.ts"
 
 // The part of the management API for managed delivery: connections and deliveries.
 
@@ -135,7 +136,7 @@ const keyPath = { delivery: Schema.String, ...path }
 
 const keyProblems = [Problems.Unauthorized, Problems.Forbidden, Problems.RateLimited, Problems.Unavailable] as const
 
-const keyed = OpenApi.annotations({ override: { security: [{ ApiKeyHeader: [] }, { ApiKeyBearer: [] }] } })
+const keyed = withKey("deliver")
 
 /** Deliveries for callers of Deliver: with an API key that has the scope `deliver`. */
 export class DeliveriesGroup extends HttpApiGroup.make("deliveries")
@@ -147,7 +148,7 @@ export class DeliveriesGroup extends HttpApiGroup.make("deliveries")
       error: [Problems.InvalidRequest, ...keyProblems],
     }).annotateMerge(keyed).annotate(OpenApi.Summary, "The messages of the key's organization").annotate(
       OpenApi.Description,
-      "Latest first. The key needs the scope `deliver`.",
+      "Latest first.",
     ),
     HttpApiEndpoint.get("getOwnDelivery", "/api/deliveries/:delivery/:org", {
       params: keyPath,
@@ -155,7 +156,7 @@ export class DeliveriesGroup extends HttpApiGroup.make("deliveries")
       error: [...keyProblems, Problems.DeliveryNotFound],
     }).annotateMerge(keyed).annotate(OpenApi.Summary, "One message with its content").annotate(
       OpenApi.Description,
-      "`delivery` is the value of the header Parlance-Delivery-Id in the response of Deliver. The key needs the scope `deliver`.",
+      "`delivery` is the value of the header Parlance-Delivery-Id in the response of Deliver.",
     ),
     HttpApiEndpoint.post("cancelOwnDelivery", "/api/deliveries/:delivery/cancel/:org", {
       params: keyPath,
@@ -163,7 +164,7 @@ export class DeliveriesGroup extends HttpApiGroup.make("deliveries")
       error: [...keyProblems, Problems.DeliveryNotFound, Problems.DeliveryFixed],
     }).annotateMerge(keyed).annotate(OpenApi.Summary, "Cancels a queued message").annotate(
       OpenApi.Description,
-      "Cancelling a cancelled message changes nothing. The key needs the scope `deliver`.",
+      "Cancelling a cancelled message changes nothing.",
     ),
     HttpApiEndpoint.post("cancelOwnDeliveries", "/api/deliveries/cancel/:org", {
       params: path,
@@ -174,7 +175,7 @@ export class DeliveriesGroup extends HttpApiGroup.make("deliveries")
     }).annotateMerge(keyed).annotate(OpenApi.Summary, "Cancels all queued messages that match a filter").annotate(
       OpenApi.Description,
       "Same as `cancelDeliveries` of the management API. Repeat the request with the same `Idempotency-Key` for the progress " +
-        "of a running action. The key needs the scope `deliver`.",
+        "of a running action.",
     ),
   )
   .annotate(OpenApi.Description, "Deliveries") {}

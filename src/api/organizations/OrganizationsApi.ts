@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { ApiKey, KeyKind, RateLimit, Scope } from "../../domain/ApiKey.ts"
+import { ApiKey, isManagementScope, KeyKind, managementScopes, RateLimit, Scope } from "../../domain/ApiKey.ts"
 import { DisplayName } from "../../domain/Ids.ts"
 import { Organization, OrganizationInput, OrganizationPatch } from "../../domain/Organization.ts"
 import { Quota, Usage } from "../../domain/Usage.ts"
@@ -10,6 +10,8 @@ import * as Problems from "../Problems.ts"
 // The part of the management API for organizations and their keys.
 
 const path = { org: Schema.String }
+
+const lowerFirst = (text: string) => `${text.charAt(0).toLowerCase()}${text.slice(1)}`
 
 /** Organizations: settings and usage. */
 export class OrganizationsGroup extends HttpApiGroup.make("organizations")
@@ -62,7 +64,13 @@ export const KeyBody = Schema.Struct({
   scopes: Schema.optionalKey(Schema.NonEmptyArray(Scope)),
   expires_at: Schema.optionalKey(Schema.NullOr(Schema.DateTimeUtcFromString)),
   rate_limit: Schema.optionalKey(Schema.NullOr(RateLimit)),
-}).annotate({ identifier: "ApiKeyInput" })
+}).check(Schema.makeFilter(({ kind, scopes = [] }) => {
+  const refused = kind === "test" ? scopes.filter(isManagementScope) : []
+  return refused.length === 0 ? undefined : {
+    path: ["scopes"],
+    issue: `must be generate, deliver or events for a test key: ${refused.join(", ")} would open production data`,
+  }
+})).annotate({ identifier: "ApiKeyInput" })
 
 /** Changes to a key. `rate_limit` null: the default of the installation. */
 export const KeyPatch = Schema.Struct({
@@ -80,7 +88,9 @@ export class KeysGroup extends HttpApiGroup.make("keys")
       error: [...Problems.ofBody, Problems.OrganizationNotFound],
     }).annotate(OpenApi.Summary, "Creates an API key").annotate(
       OpenApi.Description,
-      "`key` is the secret. Only this response contains it: the service stores a digest.",
+      "`key` is the secret. Only this response contains it: the service stores a digest. Scopes of the management API: " +
+        Object.entries(managementScopes).map(([scope, meaning]) => `\`${scope}\` (${lowerFirst(meaning)})`).join(", ") +
+        ". `admin` includes the others, and a scope that ends with `write` includes `read`.",
     ),
     HttpApiEndpoint.get("listKeys", "/organizations/:org/keys", {
       params: path,

@@ -1,13 +1,8 @@
 import type { OpenApi } from "effect/http-api"
+import { accessOf, keySchemes, managementSchemes, operationName, requirementsOf } from "./Security.ts"
 import { withNamedSchemas } from "./NamedSchemas.ts"
 
 // Parts of the OpenAPI document that are the same for all endpoints.
-
-/** How the API's keys are sent. */
-const keySchemes = {
-  ApiKeyHeader: { type: "apiKey", in: "header", name: "X-Api-Key" },
-  ApiKeyBearer: { type: "http", scheme: "bearer" },
-} as const
 
 const text = { type: "string" }
 
@@ -99,10 +94,15 @@ const others4xx = (responses: object) =>
   Object.keys(responses).some((status) => status.startsWith("4")) ? {} : { "4XX": otherProblem }
 
 const completed = (operation: OpenApi.OpenAPISpecOperation): OpenApi.OpenAPISpecOperation => {
-  const { responses, ...others } = withHeaders(operation)
+  const security = requirementsOf(operation)
+  const { description, responses, ...others } = withHeaders({ ...operation, security })
+  const access = accessOf(security)
   return {
     ...others,
-    operationId: operation.operationId.slice(operation.operationId.indexOf(".") + 1),
+    ...(description === undefined && access === undefined
+      ? {}
+      : { description: [description, access].filter((text) => text !== undefined).join(" ") }),
+    operationId: operationName(operation.operationId),
     responses: {
       ...responses,
       ...others4xx(responses),
@@ -130,7 +130,7 @@ export const finished = (document: OpenApi.OpenAPISpec): OpenApi.OpenAPISpec => 
     paths: named.paths as typeof paths,
     components: {
       schemas: schemas as typeof components.schemas,
-      ...{ headers, securitySchemes: { ...components.securitySchemes, ...keySchemes } },
+      ...{ headers, securitySchemes: { ...components.securitySchemes, ...managementSchemes, ...keySchemes } },
     },
   }
 }

@@ -4,7 +4,7 @@ import { Clock, DateTime, Effect, Result } from "effect"
 import { HttpRouter } from "effect/http"
 import { Keys } from "../../auth/Keys.ts"
 import { prefixOf } from "../../auth/KeyText.ts"
-import { type ApiKey, formatRateLimit, parseRateLimit } from "../../domain/ApiKey.ts"
+import { type ApiKey, formatRateLimit, managementScopes, parseRateLimit } from "../../domain/ApiKey.ts"
 import { type Fault, KeyNotFound } from "../../domain/Errors.ts"
 import { decoder } from "../../domain/Faults.ts"
 import { KeyBody } from "../../api/organizations/OrganizationsApi.ts"
@@ -56,7 +56,7 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
       <>
         <PageHead
           title="API Keys"
-          lead="Your systems send a key with every request. A key works only in this organization and within its scopes."
+          lead="Your systems send a key with every request. A key opens only this organization, within its scopes."
           actions={all.length === 0 ? undefined : create}
         />
         <Card kind="flush">
@@ -154,12 +154,14 @@ const create = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> 
               name="scopes"
               label={labels.scopes}
               type="checkbox"
+              hint="Scopes such as templates:read and admin open the management API. Test keys cannot have them."
               faults={faults}
               values={fields["name"] === undefined ? ["generate", "deliver"] : (fields["scopes"] ?? "").split("\n")}
               options={[
                 ["generate", "Generate", "Request content and the best send time."],
                 ["deliver", "Deliver", "Send messages through a connected platform."],
                 ["events", "Report events", "Report opens, clicks and conversions."],
+                ...Object.entries(managementScopes).map(([scope, meaning]) => [scope, scope, `${meaning}.`] as const),
               ]}
             />
             <SelectField
