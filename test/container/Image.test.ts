@@ -30,7 +30,14 @@ const compose = async (environment: Record<string, string>, ...args: ReadonlyArr
 
 /** The command line within a container, as the compose file tells to use it. */
 const commandLine = (container: string, ...args: ReadonlyArray<string>) =>
-  docker("exec", container, "deno", "run", "-A", "src/main.ts", ...args)
+  docker("exec", container, "parlance", ...args)
+
+/** Processor time of a health check in ms, the mean of 100. */
+const healthCheckMillis = async (container: string): Promise<number> => {
+  const script = "TIMEFORMAT='%U %S'; { time for i in {1..100}; do healthcheck || exit 1; done; } 2>&1"
+  const seconds = (await docker("exec", container, "bash", "-c", script)).split(" ").map(Number)
+  return (seconds[0]! + seconds[1]!) * 1000 / 100
+}
 
 /** If packages are downloaded through a proxy with its own certificate authority, the build has to trust that. */
 const buildArguments = async (): Promise<ReadonlyArray<string>> => {
@@ -147,10 +154,21 @@ describe.runIf(available)("The container image", () => {
     assert.notMatch(files, /^(test|bench)$/m)
     assert.match(files, /^docs$/m)
 
-    const entrypoint: Array<string> = JSON.parse(
-      await docker("inspect", "--format", "{{json .Config.Entrypoint}}", image),
-    )
-    assert.deepStrictEqual(entrypoint.filter((flag) => /^(-A|--allow-(all|ffi|sys|write|run|read))$/.test(flag)), [])
+    // A Deno in place of the real one prints the flags that the image starts it with.
+    const flagsOf = async (...args: ReadonlyArray<string>) => {
+      const script =
+        'mkdir /tmp/bin && cd /tmp/bin && printf "#!/bin/sh\necho \\"\\$@\\"\n" > deno && chmod +x deno && ' +
+        'PATH=/tmp/bin:$PATH && exec parlance "$@"'
+      const output = await docker("run", "--rm", "--entrypoint", "sh", image, "-c", script, "sh", ...args)
+      return output.split(" ")
+    }
+    for (const args of [["serve"], ["--log-level", "debug", "serve"]]) {
+      const flags = await flagsOf(...args)
+      assert.isTrue(flags.includes("--allow-write=/data"), flags.join(" "))
+      assert.deepStrictEqual(flags.filter((flag) => /^(-A|--allow-(all|ffi|sys|write|run|read))$/.test(flag)), [])
+    }
+    assert.include(await flagsOf("template", "list"), "--allow-all")
+    assert.strictEqual(await docker("inspect", "--format", "{{json .Config.Entrypoint}}", image), '["parlance"]')
     const [size, base] = await Promise.all(
       [image, "denoland/deno:2.9.6"].map((name) =>
         docker("image", "inspect", "--format", "{{.Size}}", name).then(Number)
@@ -159,6 +177,8 @@ describe.runIf(available)("The container image", () => {
     console.info(
       `Image: ${Math.round(size! / 1e6)} MB, of which ${Math.round((size! - base!) / 1e6)} MB are not Deno's`,
     )
+    // With 170 MB of Debian and Deno it stays below 350 MB.
+    assert.isAtMost((size! - base!) / 1e6, 130)
   })
 
   it("does not start without DATABASE_URL or STORE=embedded, and says what to set", async () => {
@@ -199,6 +219,14 @@ describe.runIf(available)("The container image", () => {
         60,
       )
       assert.notStrictEqual(await docker("exec", id, "id", "-u"), "0")
+      assert.isAtMost(await healthCheckMillis(id), 5)
+      for (const port of ["1", "8081"]) {
+        const failed = await docker("exec", "--env", `PORT=${port}`, id, "healthcheck").then(
+          () => 0,
+          ({ code }) => code,
+        )
+        assert.strictEqual(failed, 1, "a check without an answer")
+      }
       const key = await setUp(service, id)
       const chosen = await assertAnswers(service, key, "first")
 
