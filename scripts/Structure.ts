@@ -4,10 +4,9 @@ export interface SourceFile {
   readonly text: string
 }
 
-/** The tables of each folder of `src/`, and the files that may name tables of other folders, with the reason for each table. */
+/** The tables of each folder of `src/`. */
 export interface Ownership {
   readonly owners: { readonly [folder: string]: ReadonlyArray<string> }
-  readonly borrowers: { readonly [path: string]: { readonly [table: string]: string } }
 }
 
 /** The folder of a file in `src/`; files directly in `src/` are folders by themselves. */
@@ -82,35 +81,17 @@ const namingTables = /\b(?:FROM|JOIN|INTO|UPDATE|USING|TABLE|ONLY)\s+(?:ONLY\s+)
 export const tablesOf = (text: string, tables: ReadonlySet<string>): ReadonlyArray<string> =>
   [...new Set([...text.matchAll(namingTables)].map((found) => found[1]!).filter((name) => tables.has(name)))].sort()
 
-/** SQL on tables of other folders, and exceptions that are no longer needed. */
-export const foreignTables = (
-  files: ReadonlyArray<SourceFile>,
-  { borrowers, owners }: Ownership,
-): ReadonlyArray<string> => {
+/** SQL on tables of other folders. */
+export const foreignTables = (files: ReadonlyArray<SourceFile>, { owners }: Ownership): ReadonlyArray<string> => {
   const ownerOf = new Map(Object.entries(owners).flatMap(([folder, tables]) => tables.map((table) => [table, folder])))
   const all = new Set(ownerOf.keys())
-  const faults: Array<string> = []
-  const reasons = Object.entries(borrowers).flatMap(([path, tables]) =>
-    Object.entries(tables).map(([table, reason]) => [`${path} ${table}`, reason] as const)
+  return files.flatMap(({ path, text }) =>
+    tablesOf(text, all).filter((table) => ownerOf.get(table) !== folderOf(path)).map((table) =>
+      `${path}: SQL names the table ${table}, which belongs to src/${
+        ownerOf.get(table)
+      }. Call a function of that folder, or join an SQL fragment that it exports.`
+    )
   )
-  const unused = new Set(reasons.map(([one]) => one))
-  for (const [one, reason] of reasons) {
-    if (reason.trim() === "") faults.push(`schema/owners.json: the exception "${one}" lacks its reason. State it.`)
-  }
-  for (const { path, text } of files) {
-    for (const table of tablesOf(text, all)) {
-      const owner = ownerOf.get(table)!
-      if (owner === folderOf(path)) continue
-      if (unused.delete(`${path} ${table}`)) continue
-      faults.push(
-        `${path}: SQL names the table ${table}, which belongs to src/${owner}. Call a function of that folder.`,
-      )
-    }
-  }
-  for (const one of unused) {
-    faults.push(`schema/owners.json: the exception "${one}" is not needed any more. Delete it.`)
-  }
-  return faults
 }
 
 /** Tables of the schema that no folder owns, or that two do. */

@@ -27,6 +27,7 @@ import { SendTime } from "./sendtime/SendTime.ts"
 import { Settling } from "./sendtime/Settling.ts"
 import { AddressGuard } from "./delivery/AddressGuard.ts"
 import { layerCancelSuppressed } from "./delivery/CancelSuppressed.ts"
+import { layerStoredTargets } from "./delivery/StoredTargets.ts"
 import { Composer } from "./delivery/Composer.ts"
 import { Connections } from "./delivery/Connections.ts"
 import { BulkActions } from "./delivery/BulkActions.ts"
@@ -104,7 +105,7 @@ import { Traffic } from "./results/Traffic.ts"
 import { SourceCheck } from "./rendering/SourceCheck.ts"
 import { TemplateImports } from "./templates/TemplateImports.ts"
 import { Settings } from "./Settings.ts"
-import { Changes } from "./store/Changes.ts"
+import { Changes } from "./organizations/Changes.ts"
 import { AddressKeys } from "./suppressions/AddressKeys.ts"
 import { SuppressionImports } from "./suppressions/SuppressionImports.ts"
 import { Suppressions } from "./suppressions/Suppressions.ts"
@@ -150,7 +151,7 @@ const layerGuard = Layer.unwrap(Effect.map(Settings, ({ outboundAllow }) => Addr
 /** Delivery: the queue and its connections. */
 const layerDelivery = Layer.mergeAll(BulkActions.layer, Deliveries.layer, DeliveryRates.layer, Outbox.layer).pipe(
   Layer.provideMerge(DeliveryQueue.layer),
-  Layer.provideMerge(Layer.mergeAll(Tracking.layer, Targets.layer)),
+  Layer.provideMerge(Layer.mergeAll(Tracking.layer, Targets.layer.pipe(Layer.provide(layerStoredTargets)))),
   Layer.provideMerge(DkimKeys.layer),
   Layer.provideMerge(DnsRecords.layer),
   Layer.provideMerge(Connections.layer.pipe(Layer.provide(Composer.layer), Layer.provideMerge(SinkMessages.layer))),

@@ -1,5 +1,6 @@
 import { Clock, Context, Effect, Layer, Metric, Semaphore } from "effect"
 import { SqlClient } from "effect/sql"
+import { organizationRows } from "../organizations/OrganizationRows.ts"
 import { normalizeEmail } from "./Account.ts"
 import { actionOf, type Occurrence, type Reason, reasons, SecurityTally, type Tallied } from "./SecurityTally.ts"
 
@@ -105,7 +106,9 @@ export class SecurityLog extends Context.Service<SecurityLog, {
       const insert = ({ action, actor, actorId, addresses, minuteMillis, org, reason, subject, ...more }: Tallied) =>
         sql<{ id: number }>`
           INSERT INTO audit_entries AS e (org_slug, at, actor, actor_id, action, subject, details, address, refusal)
-          VALUES ((SELECT o.slug FROM organizations o WHERE o.slug = ${org ?? null}), ${new Date(minuteMillis)},
+          VALUES ((SELECT o.slug FROM ${sql.literal(organizationRows())} WHERE o.slug = ${org ?? null}), ${new Date(
+          minuteMillis,
+        )},
             ${actor}, ${actorId ?? null}, ${action}, ${subject},
             ${detailsOf({ ...more, addresses, reason })}::text::json,
             ${[...addresses][0]?.slice(0, 100) ?? null}, ${reason ?? null})

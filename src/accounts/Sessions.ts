@@ -1,6 +1,7 @@
 import { Context, DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { hash } from "node:crypto"
+import { organizationRows } from "../organizations/OrganizationRows.ts"
 import { type OrgSlug, randomId } from "../domain/Ids.ts"
 import type { Account, Role, SessionInfo, SignInMethod } from "./Account.ts"
 import { SessionNotFound } from "./AccountErrors.ts"
@@ -120,7 +121,9 @@ export class Sessions extends Context.Service<Sessions, {
         const [row] = yield* Effect.orDie(sql<SignedInRow>`
           SELECT s.id, s.account_id, s.last_seen_at, s.method, s.created_at, a.email, a.name, a.administrator,
             EXISTS (SELECT FROM second_factors f WHERE f.account_id = a.id AND f.confirmed_at IS NOT NULL) AS second_factor,
-            ARRAY(SELECT o.slug FROM organizations o WHERE o.require_second_factor) AS requiring,
+            ARRAY(SELECT o.slug FROM ${
+          sql.literal(organizationRows("require_second_factor"))
+        } WHERE o.require_second_factor) AS requiring,
             ARRAY(SELECT m.org_slug FROM memberships m WHERE m.account_id = a.id ORDER BY m.org_slug) AS orgs,
             ARRAY(SELECT m.role FROM memberships m WHERE m.account_id = a.id ORDER BY m.org_slug) AS roles
           FROM sessions s JOIN accounts a ON a.id = s.account_id

@@ -1,10 +1,11 @@
 import { Context, DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
+import { organizationRows } from "../organizations/OrganizationRows.ts"
 import { type ApiKey, defaultScopes, type KeyKind, type RateLimit, type Scope } from "../domain/ApiKey.ts"
 import { KeyNotFound, OrganizationNotFound } from "../domain/Errors.ts"
 import type { KeyId, OrgSlug } from "../domain/Ids.ts"
 import { ensureSandbox } from "../organizations/Sandboxes.ts"
-import { Changes } from "../store/Changes.ts"
+import { Changes } from "../organizations/Changes.ts"
 import { existingOrganization } from "../organizations/Existing.ts"
 import { rateLimitOf } from "./KeyAuth.ts"
 import * as KeyText from "./KeyText.ts"
@@ -89,7 +90,7 @@ export class Keys extends Context.Service<Keys, {
             KeyText.digest(key)
           }, ${now}, ${expiresAt},
               ${input.rateLimit?.requests ?? null}::integer, ${input.rateLimit?.per ?? null}::text
-            FROM organizations o WHERE o.slug = ${org} AND o.sandbox_of IS NULL
+            FROM ${sql.literal(organizationRows("sandbox_of"))} WHERE o.slug = ${org} AND o.sandbox_of IS NULL
             RETURNING k.*`
           if (kind === "test") yield* ensureSandbox(sql, org)
           yield* changes.bump(org)

@@ -1,3 +1,4 @@
+import { organizationRows } from "../organizations/OrganizationRows.ts"
 import { Effect, Metric } from "effect"
 import type { SqlClient } from "effect/sql"
 
@@ -14,7 +15,9 @@ export const measureDeliveries = Effect.fnUntraced(function* (sql: SqlClient.Sql
     SELECT (SELECT count(*)::int FROM (SELECT FROM deliveries d WHERE d.state = 'queued' AND d.due_at <= now()
         LIMIT 100000) q) AS due,
       (SELECT count(*)::int FROM connections c WHERE c.enabled AND c.refusing IS NOT NULL) AS refusing,
-      (SELECT COALESCE(max(extract(epoch FROM now() - f.due_at)), 0)::float8 FROM organizations o CROSS JOIN LATERAL (
+      (SELECT COALESCE(max(extract(epoch FROM now() - f.due_at)), 0)::float8 FROM ${
+    sql.literal(organizationRows())
+  } CROSS JOIN LATERAL (
         SELECT d.due_at FROM deliveries d WHERE d.org_slug = o.slug AND d.state = 'queued' AND d.due_at <= now()
         ORDER BY d.org_slug, d.due_at, d.id LIMIT 1) f) AS oldest`
   yield* Metric.update(deliveriesDue, row!.due)

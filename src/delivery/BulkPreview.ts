@@ -1,6 +1,9 @@
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
+import { suppressionsOfRow } from "../suppressions/SuppressionQuery.ts"
+import { templateRows } from "../templates/TemplateRows.ts"
+import { organizationRows } from "../organizations/OrganizationRows.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { DeliveryState } from "./Delivery.ts"
 import { type BulkFilter, matching } from "./DeliveryFilter.ts"
@@ -138,8 +141,7 @@ export const preview = Effect.fnUntraced(function* (
 
 /** Whether the suppression list keeps a message `g` from its recipient. */
 const isSuppressed = (sql: SqlClient.SqlClient) =>
-  sql`EXISTS (SELECT 1 FROM suppressions s
-    JOIN organizations o ON o.slug = s.org_slug AND o.suppression
-    LEFT JOIN templates t ON t.org_slug = s.org_slug AND t.id = g.template_id
-    WHERE s.org_slug = g.org_slug AND s.address_key = g.address_key
-      AND NOT (s.reason = 'unsubscribe' AND COALESCE(t.ignore_unsubscribes, FALSE)))`
+  sql`EXISTS (SELECT 1 FROM (${suppressionsOfRow(sql, "g")}) s
+    JOIN ${sql.literal(organizationRows("suppression"))} ON o.slug = g.org_slug AND o.suppression
+    LEFT JOIN ${sql.literal(templateRows)} ON t.org_slug = g.org_slug AND t.id = g.template_id
+    WHERE NOT (s.reason = 'unsubscribe' AND COALESCE(t.ignore_unsubscribes, FALSE)))`

@@ -1,3 +1,5 @@
+import { templateRows } from "../templates/TemplateRows.ts"
+import { organizationRows } from "../organizations/OrganizationRows.ts"
 import { recordset } from "../store/Recordset.ts"
 import { Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -28,9 +30,9 @@ const cancelSuppressed = Effect.fnUntraced(function* (
     WITH queued AS MATERIALIZED (
       SELECT d.org_slug, d.id, r.text
       FROM ${recordset(rows, { org_slug: "text", address_key: "text", ignorable: "boolean", text: "text" })}
-      JOIN organizations o ON o.slug = r.org_slug AND o.suppression
+      JOIN ${sql.literal(organizationRows("suppression"))} ON o.slug = r.org_slug AND o.suppression
       JOIN deliveries d ON d.org_slug = r.org_slug AND d.address_key = r.address_key AND d.state = 'queued'
-      WHERE NOT (r.ignorable AND EXISTS (SELECT 1 FROM templates t
+      WHERE NOT (r.ignorable AND EXISTS (SELECT 1 FROM ${sql.literal(templateRows)}
         WHERE t.org_slug = d.org_slug AND t.id = d.template_id AND t.ignore_unsubscribes))
       ORDER BY d.org_slug, d.id FOR UPDATE OF d
     )

@@ -1,6 +1,7 @@
 import { Context, Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
+import { organizationRows } from "../organizations/OrganizationRows.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { countedAtMost } from "./Deliveries.ts"
 
@@ -78,7 +79,7 @@ export class DeliveryRates extends Context.Service<DeliveryRates, {
 
       const sample = Effect.asVoid(sql`
         WITH waiting AS MATERIALIZED (
-          SELECT o.slug, n.minute, f.due_at FROM organizations o
+          SELECT o.slug, n.minute, f.due_at FROM ${sql.literal(organizationRows())}
           CROSS JOIN (SELECT date_bin('1 minute', now(), 'epoch') AS minute) n
           CROSS JOIN LATERAL (SELECT d.due_at FROM deliveries d
             WHERE d.org_slug = o.slug AND d.state = 'queued' AND d.due_at <= now()
@@ -99,7 +100,7 @@ export class DeliveryRates extends Context.Service<DeliveryRates, {
 
       const forget = Effect.asVoid(sql`
         DELETE FROM delivery_minutes m WHERE (m.org_slug, m.minute) IN (
-          SELECT x.org_slug, x.minute FROM organizations o
+          SELECT x.org_slug, x.minute FROM ${sql.literal(organizationRows())}
           CROSS JOIN LATERAL (SELECT e.org_slug, e.minute FROM delivery_minutes e
             WHERE e.org_slug = o.slug AND e.minute < now() - ${keptHours} * interval '1 hour'
             ORDER BY e.org_slug, e.minute LIMIT ${removedAtOnce}) x)`)

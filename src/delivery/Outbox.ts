@@ -2,6 +2,8 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type * as Statement from "effect/sql/Statement"
+import { templateRows } from "../templates/TemplateRows.ts"
+import { organizationRows } from "../organizations/OrganizationRows.ts"
 import type { CopyId, OrgSlug, TemplateId } from "../domain/Ids.ts"
 import { addMessageLinks } from "../journal/events/MessageLinks.ts"
 import { reportOwn } from "../journal/inbox/ownReports.ts"
@@ -110,7 +112,7 @@ const makeLeases = (sql: SqlClient.SqlClient) => {
   // A lease that ends now has ended.
   const idle = Effect.map(
     sql<{ slug: OrgSlug }>`
-      SELECT o.slug FROM organizations o
+      SELECT o.slug FROM ${sql.literal(organizationRows())}
       LEFT JOIN dispatch_lanes l ON l.org_slug = o.slug
       WHERE (l.org_slug IS NULL OR l.lease_until <= now()) AND (
         EXISTS (SELECT 1 FROM deliveries d WHERE d.org_slug = o.slug AND d.state = 'sending')
@@ -454,8 +456,8 @@ const findSuppressions = Effect.fnUntraced(function* (
     FROM (${suppressionsOf(sql, sought)}) f
     JOIN ${recordset(templates, { n: "int", org_slug: "text", template_id: "text" }, "m")}
       ON m.n = f.n
-    JOIN organizations o ON o.slug = m.org_slug AND o.suppression
-    LEFT JOIN templates t ON t.org_slug = m.org_slug AND t.id = m.template_id`
+    JOIN ${sql.literal(organizationRows("suppression"))} ON o.slug = m.org_slug AND o.suppression
+    LEFT JOIN ${sql.literal(templateRows)} ON t.org_slug = m.org_slug AND t.id = m.template_id`
   return yield* Effect.forEach(messages, (_, n) => {
     const mine = found.filter((row) => row.n === n)
     return Effect.map(

@@ -5,7 +5,7 @@ import { OrganizationNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { sandboxOf } from "../domain/Sandbox.ts"
 import type { Usage } from "../domain/Usage.ts"
-import { followSettings } from "../organizations/Sandboxes.ts"
+import { organizationRows, writeWebhookQuota } from "../organizations/OrganizationRows.ts"
 import { Settings } from "../Settings.ts"
 import { tell } from "../store/ChangeTrail.ts"
 import { recordset } from "../store/Recordset.ts"
@@ -95,14 +95,16 @@ export class WebhookQuota extends Context.Service<WebhookQuota, {
             SELECT r.* FROM ${recordset(reports, { org: "text", day: "date", bytes: "bigint", refused: "bigint" })}
           ), added AS (
             INSERT INTO webhook_usage AS u (org_slug, day, bytes, refused)
-            SELECT g.org, g.day, g.bytes, g.refused FROM given g JOIN organizations o ON o.slug = g.org
+            SELECT g.org, g.day, g.bytes, g.refused FROM given g JOIN ${
+          sql.literal(organizationRows())
+        } ON o.slug = g.org
             ORDER BY g.org, g.day
             ON CONFLICT (org_slug, day) DO UPDATE SET bytes = u.bytes + EXCLUDED.bytes,
               refused = u.refused + EXCLUDED.refused
             RETURNING u.org_slug, u.day, u.bytes
           )
           SELECT a.org_slug AS org, a.day::text AS day, a.bytes::float8 AS bytes, o.webhook_daily_bytes::float8 AS quota
-          FROM added a JOIN organizations o ON o.slug = a.org_slug`.pipe(
+          FROM added a JOIN ${sql.literal(organizationRows("webhook_daily_bytes"))} ON o.slug = a.org_slug`.pipe(
           Effect.tapError(() => Effect.sync(() => use.restore(reports))),
           Effect.map((rows) => use.learn(rows)),
         )
@@ -113,7 +115,7 @@ export class WebhookQuota extends Context.Service<WebhookQuota, {
         const [row] = yield* sql<{ bytes: number; refused: number; quota: number | null }>`
           SELECT coalesce(u.bytes, 0)::float8 AS bytes, coalesce(u.refused, 0)::float8 AS refused,
             o.webhook_daily_bytes::float8 AS quota
-          FROM organizations o
+          FROM ${sql.literal(organizationRows("webhook_daily_bytes"))}
           LEFT JOIN webhook_usage u ON u.org_slug = o.slug AND u.day = ${dayOf(now)}::date
           WHERE o.slug = ${org}`
         return row === undefined ? yield* new OrganizationNotFound({ id: org }) : { ...row, now }
@@ -134,8 +136,7 @@ export class WebhookQuota extends Context.Service<WebhookQuota, {
       const setQuota = Effect.fn("WebhookQuota.setQuota")(function* (org: OrgSlug, bytes: number | null) {
         const { after, before } = yield* sql.withTransaction(Effect.gen(function* () {
           const before = yield* read(org)
-          yield* sql`UPDATE organizations o SET webhook_daily_bytes = ${bytes}::float8::bigint WHERE o.slug = ${org}`
-          yield* followSettings(sql, org)
+          yield* writeWebhookQuota(sql, org, bytes)
           return { before: before.quota, after: bytes }
         })).pipe(Effect.catchTag("SqlError", Effect.die))
         for (const slug of [org, sandboxOf(org)]) use.setQuota(slug, bytes)
@@ -147,7 +148,7 @@ export class WebhookQuota extends Context.Service<WebhookQuota, {
         yield* sql<{ org: string; day: string; bytes: number; quota: number | null }>`
           SELECT o.slug AS org, ${dayOf(clock.currentTimeMillisUnsafe())} AS day, coalesce(u.bytes, 0)::float8 AS bytes,
             o.webhook_daily_bytes::float8 AS quota
-          FROM organizations o LEFT JOIN webhook_usage u
+          FROM ${sql.literal(organizationRows("webhook_daily_bytes"))} LEFT JOIN webhook_usage u
             ON u.org_slug = o.slug AND u.day = ${dayOf(clock.currentTimeMillisUnsafe())}::date
           WHERE u.bytes > 0 OR o.webhook_daily_bytes IS NOT NULL`,
       )

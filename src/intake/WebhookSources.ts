@@ -1,6 +1,8 @@
 import { Clock, Context, Effect, Layer, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { createHash } from "node:crypto"
+import { templateRows } from "../templates/TemplateRows.ts"
+import { organizationRows } from "../organizations/OrganizationRows.ts"
 import { type NoSecretKey, SecretBox, type SecretFileFaulty } from "../auth/SecretBox.ts"
 import { hourMillis } from "../bandit/Window.ts"
 import { anyName } from "../domain/ConversionEvents.ts"
@@ -10,7 +12,7 @@ import type { OrgSlug } from "../domain/Ids.ts"
 import { platforms, type SourceId } from "../domain/Source.ts"
 import { comparedSettings, secretIs } from "../domain/Blanked.ts"
 import type { Fields } from "../domain/Difference.ts"
-import { Changes } from "../store/Changes.ts"
+import { Changes } from "../organizations/Changes.ts"
 import { liveOf } from "../domain/Sandbox.ts"
 import { tell } from "../store/ChangeTrail.ts"
 import type { Verdict } from "./signatures/Verdict.ts"
@@ -201,9 +203,11 @@ export class WebhookSources extends Context.Service<WebhookSources, {
 
       const declaredNames = Effect.fnUntraced(function* (org: OrgSlug) {
         const found = yield* sql<{ name: string }>`
-          SELECT unnest(o.conversion_events) AS name FROM organizations o WHERE o.slug = ${org}
+          SELECT unnest(o.conversion_events) AS name FROM ${
+          sql.literal(organizationRows("conversion_events"))
+        } WHERE o.slug = ${org}
           UNION
-          SELECT unnest(t.conversion_events) FROM templates t
+          SELECT unnest(t.conversion_events) FROM ${sql.literal(templateRows)}
           WHERE t.org_slug = ${org} AND t.conversion_events <> '{}'`
         return new Set(found.map(({ name }) => name.toLowerCase()))
       })

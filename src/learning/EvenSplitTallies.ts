@@ -144,18 +144,6 @@ export interface Days {
   readonly to: number
 }
 
-/** The whole days from `since` on whose decisions have all been settled: nothing is added to their tallies any more. */
-export const settledDays = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  org: string,
-  since: Date,
-): Effect.fn.Return<Days, SqlError> {
-  const [mark] = yield* sql<{ readonly settledUntil: Date }>`
-    SELECT m.settled_until FROM send_time_marks m WHERE m.org_slug = ${org}`
-  const from = Math.ceil(since.getTime() / dayMillis) * dayMillis
-  return { from, to: Math.max(from, Math.floor((mark?.settledUntil.getTime() ?? 0) / dayMillis) * dayMillis) }
-})
-
 /**
  * Compares a template's tallies of settled days with recomputed ones, and replaces them unless `check`. Returns the
  * number of days and measures that differed. Groups of people are added up, because an erasure moves decisions to other

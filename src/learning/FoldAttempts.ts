@@ -1,3 +1,4 @@
+import { templateRows } from "../templates/TemplateRows.ts"
 import { hasRows } from "../journal/Ledger.ts"
 import { Cause, Clock, Effect } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -19,7 +20,7 @@ export interface StoppedFold {
 export const readStopped = (sql: SqlClient.SqlClient, org: string) =>
   sql<StoppedFold>`
     SELECT a.template_id, a.stopped_at, coalesce(a.reason, '') AS reason FROM fold_attempts a
-    JOIN templates t ON t.org_slug = a.org_slug AND t.id = a.template_id
+    JOIN ${sql.literal(templateRows)} ON t.org_slug = a.org_slug AND t.id = a.template_id
     WHERE a.org_slug = ${org} AND a.stopped_at IS NOT NULL ORDER BY a.template_id`
 
 /** Deletes the attempts, so that folding starts again if it had stopped. */

@@ -1,3 +1,4 @@
+import { templateRows } from "../templates/TemplateRows.ts"
 import { Effect, Metric } from "effect"
 import type { SqlClient } from "effect/sql"
 
@@ -8,7 +9,7 @@ const learningStopped = Metric.gauge("parlance_learning_stopped")
 export const measureStoppedLearning = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const [row] = yield* sql<{ readonly stopped: number }>`
     SELECT count(*)::int AS stopped FROM fold_attempts a
-    JOIN templates t ON t.org_slug = a.org_slug AND t.id = a.template_id
+    JOIN ${sql.literal(templateRows)} ON t.org_slug = a.org_slug AND t.id = a.template_id
     WHERE a.stopped_at IS NOT NULL`
   yield* Metric.update(learningStopped, row!.stopped)
 })

@@ -12,7 +12,7 @@ import type {
 } from "../domain/Organization.ts"
 import type { OrganizationTracking, UnsubscribePage } from "../domain/Tracking.ts"
 import type { Fields } from "../domain/Difference.ts"
-import { Changes } from "../store/Changes.ts"
+import { Changes } from "./Changes.ts"
 import { followSettings } from "./Sandboxes.ts"
 import { tell } from "../store/ChangeTrail.ts"
 

@@ -1,4 +1,4 @@
-import type { SqlClient } from "effect/sql"
+import type { SqlClient, Statement } from "effect/sql"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { recordset } from "../store/Recordset.ts"
 
@@ -36,3 +36,17 @@ export const emailsOf = (
     FROM ${recordset(users, { place: "int", org_slug: "text", user_id: "text" })}
     JOIN profiles p ON p.org_slug = r.org_slug AND p.user_id = r.user_id
     WHERE p.email IS NOT NULL`
+
+/**
+ * An SQL query, to stand in a larger one as a lateral, for the profile of a user: `user_id`, `email` and `traits`. The order
+ * and the limit leave the planner no choice but the index.
+ */
+export const profileOfUser = (sql: SqlClient.SqlClient, org: Statement.Fragment, user: string) =>
+  sql`SELECT p.user_id, p.email, p.traits FROM profiles p WHERE p.org_slug = ${org} AND p.user_id = ${sql.literal(user)}
+    ORDER BY p.org_slug, p.user_id LIMIT 1`
+
+/** An SQL query as above for the profiles with an e-mail address, the latest first, at most `limit`. */
+export const profilesOfEmail = (sql: SqlClient.SqlClient, org: string, email: string, limit: number) =>
+  sql`SELECT p.user_id, p.email, p.traits FROM profiles p
+    WHERE p.org_slug = ${sql.literal(org)} AND lower(p.email) = lower(${sql.literal(email)}) AND p.email IS NOT NULL
+    ORDER BY p.org_slug, lower(p.email), p.updated_at DESC LIMIT ${sql.literal(String(limit))}`

@@ -1,6 +1,7 @@
 import { Clock, Context, Effect, Layer, Result, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
+import { organizationRows } from "../organizations/OrganizationRows.ts"
 import * as Attributes from "../domain/Attributes.ts"
 import type { ProfileUpdate } from "../domain/Event.ts"
 import { LruMap } from "../domain/LruMap.ts"
@@ -75,7 +76,9 @@ export class Profiles extends Context.Service<Profiles, {
 
       const poll = Effect.map(
         sql<{ slug: string }>`
-          SELECT o.slug FROM organizations o WHERE EXISTS (SELECT 1 FROM profiles p WHERE p.org_slug = o.slug)`,
+          SELECT o.slug FROM ${
+          sql.literal(organizationRows())
+        } WHERE EXISTS (SELECT 1 FROM profiles p WHERE p.org_slug = o.slug)`,
         (rows) => void (withProfiles = new Set(rows.map(({ slug }) => slug))),
       )
       yield* poll

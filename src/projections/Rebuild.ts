@@ -17,7 +17,8 @@ import { refOf } from "../journal/events/DecisionRef.ts"
 import { rulesIn } from "../journal/events/RevenueRules.ts"
 import { countDecisions, decisionsAfter, type PagedDecision } from "../journal/decisions/DecisionPages.ts"
 import * as TallyRebuild from "../learning/TallyRebuild.ts"
-import { type Days, EvenSplitSum, rebuildEvenSplits, settledDays } from "../learning/EvenSplitTallies.ts"
+import { type Days, EvenSplitSum, rebuildEvenSplits } from "../learning/EvenSplitTallies.ts"
+import { settledDays } from "../sendtime/SettledDays.ts"
 
 /** Decisions read at once. */
 const page = 5000

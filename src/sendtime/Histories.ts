@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
+import { profileOfUser, profilesOfEmail } from "../profiles/ProfileRows.ts"
 import type { ZoneReport } from "../journal/Projection.ts"
 import { SeededMap } from "../domain/SeededMap.ts"
 import { recordset } from "../store/Recordset.ts"
@@ -212,7 +213,8 @@ export interface Known {
 
 /** Traits that may hold a time zone. The first one set takes precedence, then the zone named by events. */
 const zoneTraits = ["timezone", "time_zone", "tz", "timeZone"]
-const zoneColumns = (alias: string) => zoneTraits.map((name) => `${alias}.traits ->> '${name}'`).join(", ")
+const zonesOf = (sql: SqlClient.SqlClient, alias: string) =>
+  sql.literal(`ARRAY[${zoneTraits.map((name) => `${alias}.traits ->> '${name}'`).join(", ")}]`)
 
 const zoneOf = (zones: ReadonlyArray<string | null> | null): string | undefined =>
   zones?.find((zone): zone is string => zone !== null && isTimeZone(zone))
@@ -246,16 +248,12 @@ export const readPeople = Effect.fnUntraced(function* (
     SELECT n.place, n.zones || ARRAY[a.zone, b.zone] AS zones, a.touches AS first, b.touches AS second
     FROM (
       SELECT r.place, r.org_slug, coalesce(r.user_id, m.user_id) AS user_id, coalesce(u.email, m.email, r.email) AS email,
-        CASE WHEN r.user_id IS NULL THEN m.zones ELSE u.zones END AS zones
+        CASE WHEN r.user_id IS NULL THEN ${zonesOf(sql, "m")} ELSE ${zonesOf(sql, "u")} END AS zones
       FROM ${recordset(wanted, { place: "int", org_slug: "text", user_id: "text", email: "text" })}
       LEFT JOIN LATERAL (
-        SELECT p.email, ARRAY[${sql.literal(zoneColumns("p"))}] AS zones FROM profiles p
-        WHERE p.org_slug = r.org_slug AND p.user_id = r.user_id
-        ORDER BY p.org_slug, p.user_id LIMIT 1) u ON r.user_id IS NOT NULL
+        ${profileOfUser(sql, sql`r.org_slug`, "r.user_id")}) u ON r.user_id IS NOT NULL
       LEFT JOIN LATERAL (
-        SELECT p.user_id, p.email, ARRAY[${sql.literal(zoneColumns("p"))}] AS zones FROM profiles p
-        WHERE p.org_slug = r.org_slug AND lower(p.email) = lower(r.email) AND p.email IS NOT NULL
-        ORDER BY p.org_slug, lower(p.email), p.updated_at DESC LIMIT 1) m ON r.user_id IS NULL
+        ${profilesOfEmail(sql, "r.org_slug", "r.email", 1)}) m ON r.user_id IS NULL
     ) n
     LEFT JOIN LATERAL (
       SELECT s.touches, s.zone FROM send_times s
@@ -288,14 +286,12 @@ export const readSample = Effect.fnUntraced(function* (
   const rows = yield* sql<
     { readonly spot: number; readonly touches: Uint8Array; readonly zones: ReadonlyArray<string | null> | null }
   >`
-    SELECT s.spot::float8 AS spot, s.touches, p.zones || ARRAY[s.zone] AS zones
+    SELECT s.spot::float8 AS spot, s.touches, ${zonesOf(sql, "p")} || ARRAY[s.zone] AS zones
     FROM (
       SELECT * FROM send_times s WHERE s.org_slug = ${org} AND s.spot > ${after} ORDER BY s.spot LIMIT ${limit}
     ) s
     LEFT JOIN LATERAL (
-      SELECT ARRAY[${sql.literal(zoneColumns("p"))}] AS zones FROM profiles p
-      WHERE p.org_slug = s.org_slug AND p.user_id = s.person
-      ORDER BY p.org_slug, p.user_id LIMIT 1) p ON s.kind = 'user'
+      ${profileOfUser(sql, sql`s.org_slug`, "s.person")}) p ON s.kind = 'user'
     ORDER BY s.spot`
   return {
     people: rows.map(({ touches, zones }) => ({ zone: zoneOf(zones), codes: fromBytes(touches) })),

@@ -1,6 +1,8 @@
 import { Clock, Context, Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
+import { profileOfUser } from "../profiles/ProfileRows.ts"
+import { organizationRows } from "../organizations/OrganizationRows.ts"
 import { dayMillis, hourMillis } from "../bandit/Window.ts"
 import { noMessage } from "../journal/decisions/Decision.ts"
 import { decidingOrganizations, decisionsBetween, firstDecisionBefore } from "../journal/decisions/DecisionPages.ts"
@@ -81,8 +83,7 @@ const makeCountTiming = (sql: SqlClient.SqlClient) => {
       SELECT r.place, a.advised_at, a.explored
       FROM ${recordset(wanted, { place: "int", user_id: "text", copy_id: "text", decided_at: "float8" })}
       LEFT JOIN LATERAL (
-        SELECT p.email FROM profiles p WHERE p.org_slug = ${org} AND p.user_id = r.user_id
-        ORDER BY p.org_slug, p.user_id LIMIT 1) p ON true
+        ${profileOfUser(sql, sql`${org}`, "r.user_id")}) p ON true
       CROSS JOIN LATERAL (
         SELECT * FROM send_advice a
         WHERE a.org_slug = ${org} AND a.person = ANY(ARRAY[r.user_id, p.email]) AND a.copy_id = r.copy_id
@@ -227,7 +228,7 @@ export class Settling extends Context.Service<Settling, {
             SELECT o.slug, ${
           mark === "settled_until" ? sql`m.settled_until` : sql`greatest(m.counted_until, m.settled_until)`
         } AS at
-            FROM organizations o LEFT JOIN send_time_marks m ON m.org_slug = o.slug
+            FROM ${sql.literal(organizationRows("sandbox_of"))} LEFT JOIN send_time_marks m ON m.org_slug = o.slug
             WHERE o.sandbox_of IS NULL) d
           WHERE d.at IS NULL OR d.at < ${new Date(horizon)}`
         const marks = due.flatMap(({ at }) => at === null ? [] : [at.getTime()])

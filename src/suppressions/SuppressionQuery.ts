@@ -34,3 +34,8 @@ export const suppressionsOf = (sql: SqlClient.SqlClient, sought: ReadonlyArray<S
       WHERE l.org_slug = r.org_slug AND l.address_key = r.address_key
       ORDER BY l.org_slug, l.address_key, l.reason LIMIT 10) s`
 }
+
+/** An SQL query, to stand in a larger one, for the suppressions of the address in the row `alias`, by `org_slug` and `address_key`. */
+export const suppressionsOfRow = (sql: SqlClient.SqlClient, alias: string) =>
+  sql`SELECT l.reason FROM suppressions l
+    WHERE l.org_slug = ${sql.literal(alias)}.org_slug AND l.address_key = ${sql.literal(alias)}.address_key`

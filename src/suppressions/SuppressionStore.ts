@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
+import { organizationRows } from "../organizations/OrganizationRows.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { recordset } from "../store/Recordset.ts"
 import { type AddressKey, addressKey } from "./AddressKey.ts"
@@ -117,7 +118,9 @@ export const countSoftBounces = Effect.fnUntraced(function* (
         last_at = greatest(s.last_at, EXCLUDED.last_at)
       RETURNING s.org_slug, s.address_key, s.count
     )
-    SELECT c.org_slug, c.address_key FROM counted c JOIN organizations o ON o.slug = c.org_slug
+    SELECT c.org_slug, c.address_key FROM counted c JOIN ${
+    sql.literal(organizationRows("soft_bounce_limit"))
+  } ON o.slug = c.org_slug
     WHERE c.count >= o.soft_bounce_limit`
   if (reached.length === 0) return
   const isReached = new Set(reached.map(({ addressKey, orgSlug }) => `${orgSlug}\0${addressKey}`))

@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { OrgSlug } from "../domain/Ids.ts"
-import type { Changes } from "../store/Changes.ts"
+import type { Changes } from "../organizations/Changes.ts"
 
 /** One change of an organization's content: a transaction that raises its revision, then this node's views. */
 export const contentWriter =

@@ -1,15 +1,15 @@
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
+import { type DecisionSettings, readDecisionSettings } from "../organizations/OrganizationRows.ts"
 import type { Attributes } from "../domain/Attributes.ts"
-import type { OrganizationHoldout, TemplateHoldout } from "../domain/Holdout.ts"
+import type { TemplateHoldout } from "../domain/Holdout.ts"
 import type { CopyId, OrgSlug, TemplateId } from "../domain/Ids.ts"
 import type { Template, Variant } from "../domain/Template.ts"
 import type { Budget } from "../rendering/Budget.ts"
 import { isSandbox, liveOf, sandboxOf } from "../domain/Sandbox.ts"
 import { letOthersRun } from "../runtime/letOthersRun.ts"
-import { Changes } from "../store/Changes.ts"
-import * as UnknownIds from "../store/UnknownIds.ts"
-import type { AllowedDays, QuietHours } from "../domain/Organization.ts"
+import { Changes } from "../organizations/Changes.ts"
+import * as UnknownIds from "../organizations/UnknownIds.ts"
 import { recordset } from "../store/Recordset.ts"
 import * as LocalTime from "./LocalTime.ts"
 import * as Seasonality from "./Seasonality.ts"
@@ -53,24 +53,9 @@ export interface TemplateView {
 }
 
 /** Settings shared by the templates of one organization. Every change creates a new object. */
-export interface OrganizationView {
+export interface OrganizationView extends DecisionSettings {
   readonly slug: OrgSlug
-  readonly timeZone: string
   readonly localTime: LocalTime.LocalTime
-  /** Share of traffic chosen uniformly, 0 to 0.2. */
-  readonly explorationFloor: number
-  /** Holds for templates without one of their own. */
-  readonly holdout: OrganizationHoldout
-  /** Whether nothing is sent to addresses on the suppression list. */
-  readonly suppression: boolean
-  /** How far from now a send time lies at most. Unit: hours, 1 to 168. */
-  readonly delayHorizonHours: number
-  /** When nothing is sent, on the recipient's clocks; null: never quiet. */
-  readonly quietHours: QuietHours | null
-  /** Days on which may be sent; null: every day. */
-  readonly allowedDays: AllowedDays | null
-  /** ISO 4217 code of the currency of its revenue; null: values count whatever their currency. */
-  readonly currency: string | null
 }
 
 /** Whether a variant may be selected for these attributes now. Throws `LimitReached` past the budget. */
@@ -176,10 +161,7 @@ export class TemplateCache extends Context.Service<TemplateCache, {
       >()
 
       const organizationOf = Effect.fnUntraced(function* (slug: OrgSlug) {
-        const [row] = yield* sql<Omit<OrganizationView, "slug" | "localTime">>`
-          SELECT o.time_zone, o.exploration_floor, o.holdout, o.delay_horizon_hours, o.quiet_hours, o.allowed_days,
-            o.suppression, o.currency
-          FROM organizations o WHERE o.slug = ${slug}`
+        const row = yield* readDecisionSettings(sql, slug)
         const settings = JSON.stringify(row)
         const before = organizations.get(slug)
         if (before?.settings === settings) return before

@@ -79,6 +79,9 @@ export type Which = "in-use" | "archived" | "all"
 export const isOf = (sql: SqlClient.SqlClient, which: Which) =>
   which === "all" ? sql`true` : which === "archived" ? sql`t.archived_at IS NOT NULL` : sql`t.archived_at IS NULL`
 
+/** SQL for templates as a table `t` within a larger statement, with their settings that other folders read. */
+export const templateRows = "(SELECT x.org_slug, x.id, x.ignore_unsubscribes, x.conversion_events FROM templates x) t"
+
 /** The templates of `ids` that exist, by id, each with its variants in the order they were added. */
 export const readTemplates = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,

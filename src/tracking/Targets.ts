@@ -7,6 +7,7 @@ import { Settings } from "../Settings.ts"
 import { LruMap } from "../domain/LruMap.ts"
 import { recordset } from "../store/Recordset.ts"
 import { bounded } from "../store/bounded.ts"
+import { ReadOwnTargets } from "./ReadOwnTargets.ts"
 import { idPlace, type Tracked } from "./Rewriting.ts"
 import type { Token } from "./Token.ts"
 
@@ -69,6 +70,7 @@ export class Targets extends Context.Service<Targets, {
     Targets,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const readOwnTargets = yield* ReadOwnTargets
       const { storeTimeout } = yield* Settings
       const shared = new LruMap<Shared>(memory)
       const own = new LruMap<ReadonlyArray<string>>(memory)
@@ -108,11 +110,10 @@ export class Targets extends Context.Service<Targets, {
       })
 
       const readOwn = Effect.fnUntraced(function* (org: OrgSlug, id: string, number: number) {
-        const [row] = yield* sql<{ links: ReadonlyArray<string> | null }>`
-          SELECT d.links FROM deliveries d WHERE d.org_slug = ${org} AND d.id = ${id}`.pipe(bounded(storeTimeout))
-        if (row?.links == null) return undefined
-        keepOwn(org, id, row.links)
-        return ownTarget(row.links, number, id)
+        const targets = yield* readOwnTargets(org, id).pipe(bounded(storeTimeout))
+        if (targets == null) return undefined
+        keepOwn(org, id, targets)
+        return ownTarget(targets, number, id)
       })
 
       const find = (token: Token): Effect.Effect<Target | undefined, SqlError | Cause.TimeoutError> => {

@@ -1,22 +1,19 @@
 import { Context, Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
+import { readTrackingSettings, type TrackingSettings } from "../organizations/OrganizationRows.ts"
 import { type BounceMailbox, readMailbox, writeMailbox } from "./BounceAddress.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
-import type { OrganizationTracking, UnsubscribePage } from "../domain/Tracking.ts"
 import { Settings } from "../Settings.ts"
-import { Changes } from "../store/Changes.ts"
+import { Changes } from "../organizations/Changes.ts"
 import type { TemplateView, VariantView } from "../templates/TemplateCache.ts"
 import { targetOf, track, type Tracked } from "./Rewriting.ts"
 import { orgTag, readToken, type Token, type TokenKind, writeToken } from "./Token.ts"
 import { TrackingKey } from "./TrackingKey.ts"
 
 /** Settings of an organization for tracking and the unsubscribe page. */
-export interface TrackedOrganization {
+export interface TrackedOrganization extends TrackingSettings {
   readonly slug: OrgSlug
-  readonly name: string
-  readonly tracking: OrganizationTracking
-  readonly unsubscribePage: UnsubscribePage | null
 }
 
 /** A message that Deliver queues. */
@@ -83,8 +80,7 @@ export class Tracking extends Context.Service<Tracking, {
       const orgsOf = (tag: number): ReadonlyArray<OrgSlug> => byTag.get(tag) ?? []
 
       yield* changes.subscribe(Effect.fnUntraced(function* (slug) {
-        const [row] = yield* sql<Omit<TrackedOrganization, "slug">>`
-          SELECT o.name, o.tracking, o.unsubscribe_page FROM organizations o WHERE o.slug = ${slug}`
+        const row = yield* readTrackingSettings(sql, slug)
         if (row === undefined) return
         if (!organizations.has(slug)) byTag.set(orgTag(slug), [...orgsOf(orgTag(slug)), slug])
         organizations.set(slug, { slug, ...row })

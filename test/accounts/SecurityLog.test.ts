@@ -8,7 +8,7 @@ import { Expired } from "../../src/accounts/Expired.ts"
 import { SecurityLog } from "../../src/accounts/SecurityLog.ts"
 import { maxSubjects, type Occurrence, otherSubjects, SecurityTally } from "../../src/accounts/SecurityTally.ts"
 import { Organizations } from "../../src/organizations/Organizations.ts"
-import { Changes } from "../../src/store/Changes.ts"
+import { Changes } from "../../src/organizations/Changes.ts"
 import { layerMigrated, temporaryEnvironment } from "../support/stores.ts"
 
 const refusal = (subject: string): Occurrence => ({

@@ -16,7 +16,7 @@ import { SignIn } from "../../src/accounts/SignIn.ts"
 import { SignInLimits } from "../../src/accounts/SignInLimits.ts"
 import { SecretBox } from "../../src/auth/SecretBox.ts"
 import { Organizations } from "../../src/organizations/Organizations.ts"
-import { Changes } from "../../src/store/Changes.ts"
+import { Changes } from "../../src/organizations/Changes.ts"
 
 /** A password hash that costs next to nothing. */
 export const cheap = { logN: 10, r: 8, p: 1 }

@@ -6,7 +6,7 @@ import { KeyLimits } from "../../src/auth/KeyLimits.ts"
 import { Keys } from "../../src/auth/Keys.ts"
 import { OrgSlug } from "../../src/domain/Ids.ts"
 import { Organizations } from "../../src/organizations/Organizations.ts"
-import { Changes } from "../../src/store/Changes.ts"
+import { Changes } from "../../src/organizations/Changes.ts"
 import { layerMigrated, temporaryEnvironment } from "../support/stores.ts"
 
 const acme = Schema.decodeSync(OrgSlug)("acme")

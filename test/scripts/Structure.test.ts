@@ -18,11 +18,8 @@ describe("The check of the structure", () => {
     assert.deepStrictEqual(cyclesOf(crossingsOf(files.filter(({ path }) => !path.startsWith("src/c")))), [])
   })
 
-  it("finds SQL on tables of other folders, and exceptions that have no use or no reason", () => {
-    const ownership = {
-      owners: { journal: ["events"], delivery: ["deliveries"] },
-      borrowers: { "src/people/Story.ts": { events: "Shown with the person", deliveries: " " } },
-    }
+  it("finds SQL on tables of other folders", () => {
+    const ownership = { owners: { journal: ["events"], delivery: ["deliveries"] } }
     const faults = foreignTables([
       file("src/journal/Events.ts", "sql`INSERT INTO events AS e SELECT 1 FROM deliveries d`"),
       file("src/people/Story.ts", "sql`SELECT 1 FROM events e`"),
@@ -30,18 +27,17 @@ describe("The check of the structure", () => {
       file("src/results/Lock.ts", "sql`LOCK TABLE events`; sql`UPDATE ONLY deliveries d SET x = 1`"),
     ], ownership)
     assert.deepStrictEqual(faults.map((fault) => fault.split(",")[0]), [
-      'schema/owners.json: the exception "src/people/Story.ts deliveries" lacks its reason. State it.',
       "src/journal/Events.ts: SQL names the table deliveries",
+      "src/people/Story.ts: SQL names the table events",
       "src/results/Lock.ts: SQL names the table deliveries",
       "src/results/Lock.ts: SQL names the table events",
-      'schema/owners.json: the exception "src/people/Story.ts deliveries" is not needed any more. Delete it.',
     ])
   })
 
   it("finds tables without an owner, with two, and owners of none", () => {
     const snapshot = "CREATE TABLE public.events (\n);\nCREATE UNLOGGED TABLE public.requests (\n);\n"
     const owners = { journal: ["events", "gone"], people: ["events"] }
-    assert.deepStrictEqual(ownershipFaults(snapshot, { owners, borrowers: {} }), [
+    assert.deepStrictEqual(ownershipFaults(snapshot, { owners }), [
       "requests has no owner in schema/owners.json",
       "gone in schema/owners.json does not exist",
       "events has two owners",

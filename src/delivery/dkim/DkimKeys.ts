@@ -6,7 +6,7 @@ import { type NoSecretKey, SecretBox, type SecretFileFaulty } from "../../auth/S
 import { type ConnectionNotFound, DkimKeyNotFound, type Fault, InvalidInput } from "../../domain/Errors.ts"
 import { lockOrganization } from "../../organizations/Existing.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
-import { Changes } from "../../store/Changes.ts"
+import { Changes } from "../../organizations/Changes.ts"
 import { tell } from "../../store/ChangeTrail.ts"
 import { Connections, type ConnectionSetup } from "../Connections.ts"
 import { validateAddress } from "../../domain/Email.ts"

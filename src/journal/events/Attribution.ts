@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
+import { profileOfUser, profilesOfEmail } from "../../profiles/ProfileRows.ts"
 import { dayMillis } from "../../bandit/Window.ts"
 import { noMessage } from "../decisions/Decision.ts"
 import { recordset, type RowOf } from "../../store/Recordset.ts"
@@ -99,13 +100,10 @@ const namesOf = (sql: SqlClient.SqlClient) =>
     SELECT r.user_id AS name
     UNION SELECT r.email WHERE r.opts_out AND r.email IS NOT NULL
     UNION SELECT lower(r.email) WHERE r.opts_out AND r.email IS NOT NULL
-    UNION SELECT p.email FROM profiles p
-      WHERE r.opts_out AND p.org_slug = r.org_slug AND p.user_id = r.user_id AND p.email IS NOT NULL
-    UNION SELECT unnest(ARRAY[q.user_id, q.email]) FROM (
-      SELECT p.user_id, p.email FROM profiles p
-      WHERE r.opts_out AND p.org_slug = r.org_slug AND lower(p.email) = lower(coalesce(r.email, r.user_id))
-        AND p.email IS NOT NULL
-      ORDER BY p.updated_at DESC LIMIT ${profilesPerEmail}) q`
+    UNION SELECT p.email FROM (${profileOfUser(sql, sql`r.org_slug`, "r.user_id")}) p
+      WHERE r.opts_out AND p.email IS NOT NULL
+    UNION SELECT unnest(ARRAY[p.user_id, p.email])
+      FROM (${profilesOfEmail(sql, "r.org_slug", "coalesce(r.email, r.user_id)", profilesPerEmail)}) p WHERE r.opts_out`
 
 const userColumns = {
   place: "int",

@@ -1,6 +1,7 @@
 import { Context, Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
+import { organizationRows } from "../../organizations/OrganizationRows.ts"
 import { dayMillis } from "../../bandit/Window.ts"
 import { asJob } from "../../telemetry/LoopWork.ts"
 import {
@@ -99,7 +100,9 @@ const makeRemoval = (
 ) => {
   /** Bodies of a partition that are still wanted when the understood ones are not. */
   const wanted = (partition: string) =>
-    `FROM ${partition} t LEFT JOIN organizations o ON o.slug = t.org_slug WHERE (${expiry.inbox}) IS NOT TRUE`
+    `FROM ${partition} t LEFT JOIN ${
+      organizationRows("inbox_retention_days")
+    } ON o.slug = t.org_slug WHERE (${expiry.inbox}) IS NOT TRUE`
 
   /** Takes a partition that nobody wants any more away; answers whether it could. */
   const takeAway = Effect.fnUntraced(function* (one: Partitioned, { name }: Partition) {
@@ -187,7 +190,7 @@ export class Retention extends Context.Service<Retention, {
         for (let block = 0; block < size!.blocks; block += sweptBlocks) {
           const [row] = yield* sql.unsafe<{ readonly count: number }>(`
             WITH gone AS (
-              DELETE FROM ONLY ${table} t USING organizations o
+              DELETE FROM ONLY ${table} t USING ${organizationRows("retention_days", "inbox_retention_days")}
               WHERE t.ctid >= '(${block},0)'::tid AND t.ctid < '(${block + sweptBlocks},0)'::tid
                 AND o.slug = t.org_slug AND (${expired})
               RETURNING 1)
@@ -202,7 +205,7 @@ export class Retention extends Context.Service<Retention, {
         sql<{ readonly least: number; readonly most: number; readonly leastInbox: number; readonly mostInbox: number }>`
           SELECT min(o.retention_days) AS least, max(o.retention_days) AS most,
             min(o.inbox_retention_days) AS least_inbox, max(o.inbox_retention_days) AS most_inbox
-          FROM organizations o HAVING count(*) > 0`,
+          FROM ${sql.literal(organizationRows("retention_days", "inbox_retention_days"))} HAVING count(*) > 0`,
         ([row]): Readonly<Record<Partitioned["table"], Kept>> | undefined =>
           row && {
             decisions: { least: row.least, most: row.most },

@@ -26,7 +26,7 @@ export class Changes extends Context.Service<Changes, {
    * Registers a cache and loads it for every organization. Fails with `SqlError` when the database does not respond.
    */
   readonly subscribe: (reload: Reload) => Effect.Effect<void, SqlError>
-}>()("parlance/store/Changes") {
+}>()("parlance/organizations/Changes") {
   static readonly layer = Layer.effect(
     Changes,
     Effect.gen(function* () {

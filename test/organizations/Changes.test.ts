@@ -3,7 +3,7 @@ import { Deferred, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { OrgSlug } from "../../src/domain/Ids.ts"
 import { Organizations } from "../../src/organizations/Organizations.ts"
-import { Changes } from "../../src/store/Changes.ts"
+import { Changes } from "../../src/organizations/Changes.ts"
 import { layerMigrated, temporaryEnvironment } from "../support/stores.ts"
 
 const acme = Schema.decodeSync(OrgSlug)("acme")

@@ -1,8 +1,8 @@
 import { Cache, Duration, Effect } from "effect"
-import { bounded } from "./bounded.ts"
+import { bounded } from "../store/bounded.ts"
 import { Changes } from "./Changes.ts"
-import type { GroupCommitOptions } from "./GroupCommit.ts"
-import * as SharedLookUp from "./SharedLookUp.ts"
+import type { GroupCommitOptions } from "../store/GroupCommit.ts"
+import * as SharedLookUp from "../store/SharedLookUp.ts"
 
 /** Time before an id that the database does not have is looked up again. */
 const rememberedFor = Duration.seconds(1)

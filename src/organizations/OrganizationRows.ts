@@ -1,0 +1,90 @@
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import type { OrganizationHoldout } from "../domain/Holdout.ts"
+import type { OrgSlug } from "../domain/Ids.ts"
+import type { AllowedDays, QuietHours } from "../domain/Organization.ts"
+import type { OrganizationTracking, UnsubscribePage } from "../domain/Tracking.ts"
+import { followSettings } from "./Sandboxes.ts"
+
+/** Columns of organizations that statements of other folders read. */
+export type SharedColumn =
+  | "conversion_events"
+  | "inbox_retention_days"
+  | "require_second_factor"
+  | "retention_days"
+  | "sandbox_of"
+  | "soft_bounce_limit"
+  | "suppression"
+  | "webhook_daily_bytes"
+
+/**
+ * SQL for organizations as a table `o` within a larger statement, with the column `slug` and `columns`. PostgreSQL merges
+ * it into the statement, which it plans as if the table stood there.
+ */
+export const organizationRows = (...columns: ReadonlyArray<SharedColumn>): string =>
+  `(SELECT ${["slug", ...columns].map((name) => `g.${name}`).join(", ")} FROM organizations g) o`
+
+/** Settings that decisions and send times depend on. */
+export interface DecisionSettings {
+  readonly timeZone: string
+  /** Share of traffic chosen uniformly, 0 to 0.2. */
+  readonly explorationFloor: number
+  /** Holds for templates without one of their own. */
+  readonly holdout: OrganizationHoldout
+  /** Whether nothing is sent to addresses on the suppression list. */
+  readonly suppression: boolean
+  /** How far from now a send time lies at most. Unit: hours, 1 to 168. */
+  readonly delayHorizonHours: number
+  /** When nothing is sent, on the recipient's clocks; null: never quiet. */
+  readonly quietHours: QuietHours | null
+  /** Days on which may be sent; null: every day. */
+  readonly allowedDays: AllowedDays | null
+  /** ISO 4217 code of the currency of its revenue; null: values count whatever their currency. */
+  readonly currency: string | null
+}
+
+/** Reads the settings that decisions depend on. Undefined for an unknown organization. Fails with `SqlError` when the database does not respond. */
+export const readDecisionSettings = (
+  sql: SqlClient.SqlClient,
+  org: OrgSlug,
+): Effect.Effect<DecisionSettings | undefined, SqlError> =>
+  Effect.map(
+    sql<DecisionSettings>`
+      SELECT o.time_zone, o.exploration_floor, o.holdout, o.delay_horizon_hours, o.quiet_hours, o.allowed_days,
+        o.suppression, o.currency
+      FROM organizations o WHERE o.slug = ${org}`,
+    ([row]) => row,
+  )
+
+/** Settings of links, opens and unsubscribes of our own. */
+export interface TrackingSettings {
+  readonly name: string
+  readonly tracking: OrganizationTracking
+  readonly unsubscribePage: UnsubscribePage | null
+}
+
+/** Reads the tracking settings. Undefined for an unknown organization. Fails with `SqlError` when the database does not respond. */
+export const readTrackingSettings = (
+  sql: SqlClient.SqlClient,
+  org: OrgSlug,
+): Effect.Effect<TrackingSettings | undefined, SqlError> =>
+  Effect.map(
+    sql<TrackingSettings>`
+      SELECT o.name, o.tracking, o.unsubscribe_page FROM organizations o WHERE o.slug = ${org}`,
+    ([row]) => row,
+  )
+
+/**
+ * Sets the webhook bytes that an organization and its sandbox may receive in a day; null removes the limit. Call it inside
+ * the transaction of the change. Fails with `SqlError` when the database does not respond.
+ */
+export const writeWebhookQuota = (
+  sql: SqlClient.SqlClient,
+  org: OrgSlug,
+  bytes: number | null,
+): Effect.Effect<void, SqlError> =>
+  Effect.andThen(
+    sql`UPDATE organizations o SET webhook_daily_bytes = ${bytes}::float8::bigint WHERE o.slug = ${org}`,
+    followSettings(sql, org),
+  )

@@ -1,0 +1,17 @@
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import { dayMillis } from "../bandit/Window.ts"
+import type { Days } from "../learning/EvenSplitTallies.ts"
+
+/** The whole days from `since` on whose decisions have all been settled: nothing is added to their tallies any more. */
+export const settledDays = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  org: string,
+  since: Date,
+): Effect.fn.Return<Days, SqlError> {
+  const [mark] = yield* sql<{ readonly settledUntil: Date }>`
+    SELECT m.settled_until FROM send_time_marks m WHERE m.org_slug = ${org}`
+  const from = Math.ceil(since.getTime() / dayMillis) * dayMillis
+  return { from, to: Math.max(from, Math.floor((mark?.settledUntil.getTime() ?? 0) / dayMillis) * dayMillis) }
+})
