@@ -363,6 +363,7 @@ CREATE TABLE events (
   email text
 );
 CREATE INDEX events_by_arrival ON ONLY public.events USING btree (org_slug, inbox_id, source, event_key, template_id);
+CREATE INDEX events_by_time ON ONLY public.events USING brin (received_at) WITH (autosummarize='on');
 CREATE INDEX events_by_tracking_id ON ONLY public.events USING btree (org_slug, tracking_id, occurred_at) WHERE (tracking_id IS NOT NULL);
 CREATE INDEX events_of_email ON ONLY public.events USING btree (org_slug, lower(email), occurred_at) WHERE ((template_id = ''::text) AND (email IS NOT NULL));
 CREATE INDEX events_of_user ON ONLY public.events USING btree (org_slug, user_id, occurred_at) WHERE ((template_id = ''::text) AND (user_id IS NOT NULL));
@@ -398,6 +399,7 @@ CREATE INDEX events_first_by_tracking_id ON public.events_first USING btree (org
 CREATE INDEX events_first_org_slug_lower_occurred_at_idx ON public.events_first USING btree (org_slug, lower(email), occurred_at) WHERE ((template_id = ''::text) AND (email IS NOT NULL));
 CREATE INDEX events_first_org_slug_template_id_tracking_id_idx ON public.events_first USING btree (org_slug, template_id, tracking_id) WHERE (value IS NOT NULL);
 CREATE INDEX events_first_org_slug_user_id_occurred_at_idx ON public.events_first USING btree (org_slug, user_id, occurred_at) WHERE ((template_id = ''::text) AND (user_id IS NOT NULL));
+CREATE INDEX events_first_received_at_idx ON public.events_first USING brin (received_at) WITH (autosummarize='on');
 CREATE INDEX events_first_waiting ON public.events_first USING btree (retry_at) WHERE (status = 'waiting'::text);
 CREATE INDEX events_first_waiting_for_link ON public.events_first USING btree (org_slug, source, message_key) WHERE ((status = 'waiting'::text) AND (message_key IS NOT NULL));
 
@@ -430,6 +432,7 @@ CREATE INDEX events_other_org_slug_source_message_key_idx ON public.events_other
 CREATE INDEX events_other_org_slug_template_id_tracking_id_idx ON public.events_other USING btree (org_slug, template_id, tracking_id) WHERE (value IS NOT NULL);
 CREATE INDEX events_other_org_slug_tracking_id_occurred_at_idx ON public.events_other USING btree (org_slug, tracking_id, occurred_at) WHERE (tracking_id IS NOT NULL);
 CREATE INDEX events_other_org_slug_user_id_occurred_at_idx ON public.events_other USING btree (org_slug, user_id, occurred_at) WHERE ((template_id = ''::text) AND (user_id IS NOT NULL));
+CREATE INDEX events_other_received_at_idx ON public.events_other USING brin (received_at) WITH (autosummarize='on');
 CREATE INDEX events_other_retry_at_idx ON public.events_other USING btree (retry_at) WHERE (status = 'waiting'::text);
 
 CREATE TABLE fold_attempts (
@@ -565,6 +568,17 @@ CREATE TABLE key_uses (
   reported_at timestamp with time zone NOT NULL,
   PRIMARY KEY (key_id, node_id)
 );
+
+CREATE TABLE late_rows (
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  org_slug text NOT NULL,
+  stream text NOT NULL,
+  noted_at timestamp with time zone NOT NULL DEFAULT clock_timestamp(),
+  row_at timestamp with time zone NOT NULL,
+  row_key text[] NOT NULL,
+  PRIMARY KEY (id)
+);
+CREATE INDEX late_rows_by_time ON public.late_rows USING btree (org_slug, stream, noted_at, id);
 
 CREATE TABLE memberships (
   org_slug text NOT NULL,

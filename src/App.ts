@@ -71,6 +71,7 @@ import { LoadGate } from "./api/admission/LoadGate.ts"
 import * as OperationsRoutes from "./api/operations/OperationsRoutes.ts"
 import * as OrganizationRoutes from "./api/organizations/OrganizationRoutes.ts"
 import { Refusals } from "./api/admission/Refusals.ts"
+import * as ExportsRoutes from "./api/exports/ExportsRoutes.ts"
 import * as ResultsRoutes from "./api/results/ResultsRoutes.ts"
 import * as SandboxRoutes from "./api/sandbox/SandboxRoutes.ts"
 import * as SecondFactorRoutes from "./api/accounts/SecondFactorRoutes.ts"
@@ -97,6 +98,7 @@ import { Organizations } from "./organizations/Organizations.ts"
 import { Profiles } from "./profiles/Profiles.ts"
 import { SinkMessages } from "./delivery/sandbox/SinkMessages.ts"
 import { Retention } from "./journal/retention/Retention.ts"
+import { Exports } from "./exports/Exports.ts"
 import { Results } from "./results/Results.ts"
 import { ResultsWorker } from "./results/ResultsWorker.ts"
 import { SendTimes } from "./results/SendTimes.ts"
@@ -184,7 +186,7 @@ const servicesOver = (layerActors: LayerActors) =>
     TemplateImports.layer,
     Templates.layer,
     TemplateIndex.layer,
-    Traffic.layer,
+    Layer.mergeAll(Traffic.layer, Exports.layer),
     ChangeHistory.layer,
     Layer.mergeAll(Results.layer, Series.layer).pipe(Layer.provide([Templates.layer, ResultsWorker.layer])),
     SendTimes.layer.pipe(Layer.provide(Layer.mergeAll(Templates.layer, Organizations.layer))),
@@ -262,6 +264,7 @@ export const layerRoutes = HttpApiBuilder.layer(ServedApi).pipe(
     VariantRoutes.layer,
     TemplateIndexRoutes.layer,
     ResultsRoutes.layer,
+    ExportsRoutes.layer,
     LearningRoutes.layer,
     WebhooksManagementRoutes.layer,
     StoriesRoutes.layer,

@@ -21,6 +21,7 @@ import { DelayGroup } from "./delay/DelayApi.ts"
 import { DeliverBody } from "./deliveries/DeliverWire.ts"
 import { DeliverabilityGroup } from "./deliveries/DeliverabilityApi.ts"
 import { DeliveriesGroup, DeliveryGroup } from "./deliveries/DeliveryApi.ts"
+import { ExportsGroup } from "./exports/ExportsApi.ts"
 import { withKey } from "./server/Security.ts"
 import { finished } from "./server/FinishedDocument.ts"
 import { GenerateTrace } from "./generate/GenerateTrace.ts"
@@ -375,6 +376,7 @@ const servedGroups = [
   VariantsGroup,
   TemplateIndexGroup,
   ResultsGroup,
+  ExportsGroup,
   LearningGroup,
   WebhooksManagementGroup,
   StoriesGroup,

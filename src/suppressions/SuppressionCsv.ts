@@ -1,4 +1,5 @@
 import { Effect, Result } from "effect"
+import * as Csv from "../domain/Csv.ts"
 import { validateAddress } from "../domain/Email.ts"
 import type { Fault } from "../domain/Errors.ts"
 import { letOthersRun } from "../runtime/letOthersRun.ts"
@@ -19,11 +20,9 @@ const rowsPerTurn = 500
 /** The header of an export. */
 export const csvHeader = "address,reason,source,suppressed_at\r\n"
 
-const quoted = (text: string): string => /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
-
 /** An entry as a line of CSV. The address of an erased person is empty. */
 export const csvLine = ({ address, reason, source, suppressedAt }: SuppressionEntry): string =>
-  `${[address ?? "", reason, source, suppressedAt.toISOString()].map(quoted).join(",")}\r\n`
+  Csv.csvLine([address ?? "", reason, source, suppressedAt.toISOString()])
 
 /** A row of CSV with the line it begins in. */
 interface CsvRow {

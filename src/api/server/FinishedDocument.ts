@@ -49,6 +49,16 @@ const headers = {
     schema: text,
     example: '"default";r=97;t=42',
   },
+  "Parlance-Cursor": {
+    description: "Cursor of an export: the value of `after` for the next page",
+    required: true,
+    schema: text,
+  },
+  "Parlance-More": {
+    description: "`true`: the export has further rows now",
+    required: true,
+    schema: { type: "string", enum: ["true", "false"] },
+  },
   "WWW-Authenticate": { description: "How to authenticate", required: true, schema: text },
 }
 
@@ -65,6 +75,7 @@ const headersOf = (
     ...(status === 200 && tags.includes("deliver")
       ? ["Parlance-Delivery-Id", "Parlance-Tracking-Id", "Idempotent-Replayed"] as const
       : []),
+    ...(status === 200 && tags.includes("exports") ? ["Parlance-Cursor", "Parlance-More"] as const : []),
     ...(status === 401 ? ["WWW-Authenticate"] as const : []),
     ...(status === 429 || status === 503 ? ["Retry-After"] as const : []),
     ...(isCounted ? ["RateLimit-Policy", "RateLimit"] as const : []),

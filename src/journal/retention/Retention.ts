@@ -27,6 +27,9 @@ const deliveryDays = 90
 /** Soft bounces of an address that no message has been sent to since. Unit: days. */
 const softBounceDays = 90
 
+/** Rows that exports list again. An export that pauses for longer begins again. Unit: days. */
+const lateRowDays = 31
+
 /** Retention of the audit log. Unit: days. */
 const auditDays = 730
 
@@ -82,6 +85,7 @@ const swept: ReadonlyArray<readonly [table: string, expired: string]> = [
       retained(`${deliveryDays}`)
     }`,
   ],
+  ["late_rows", `t.noted_at < ${retained(`${lateRowDays}`)}`],
   ["bulk_actions", `t.finished_at < ${retained(`${deliveryDays}`)}`],
   ["soft_bounces", `t.last_at < ${retained(`${softBounceDays}`)}`],
   ["audit_entries", `t.at < ${retained(`${auditDays}`)}`],

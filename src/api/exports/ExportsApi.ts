@@ -1,0 +1,67 @@
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { AdminRequired } from "../admission/AdminRequired.ts"
+import * as Problems from "../Problems.ts"
+
+// Exports for data warehouses.
+
+const params = { org: Schema.String }
+
+const query = {
+  after: Schema.optionalKey(Schema.String).annotate({
+    description: "Cursor: the header `Parlance-Cursor` of the previous page, from the last 30 days",
+  }),
+  since: Schema.optionalKey(Schema.String).annotate({
+    description: "Without `after`: begin here, an ISO 8601 time. Default: all rows that are kept",
+  }),
+  limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 5,000, default 1,000" }),
+  format: Schema.optionalKey(Schema.String).annotate({
+    description: "`ndjson`, a JSON object in each line, or `csv` with a header. Default `ndjson`",
+  }),
+}
+
+const Ndjson = Schema.String.pipe(HttpApiSchema.asText({ contentType: "application/x-ndjson" }))
+
+const error = [Problems.InvalidRequest, Problems.OrganizationNotFound] as const
+
+const paging =
+  "Repeat with `after` from the header `Parlance-Cursor` until `Parlance-More` is `false`, and continue from " +
+  "there later. A row appears two minutes after it was stored. A row that is stored late or changes comes again: replace " +
+  "the earlier one. A page can be empty although there are more."
+
+export class ExportsGroup extends HttpApiGroup.make("exports")
+  .add(
+    HttpApiEndpoint.get("exportDecisions", "/organizations/:org/exports/decisions", {
+      params,
+      query,
+      success: Ndjson,
+      error,
+    }).annotate(OpenApi.Summary, "Decisions as NDJSON or CSV, for a warehouse").annotate(
+      OpenApi.Description,
+      `One row for each selected variant, with the columns of the view \`export_decisions\`. Its key is \`tracking_id\` and ` +
+        `\`template_id\`. ${paging}`,
+    ),
+    HttpApiEndpoint.get("exportEvents", "/organizations/:org/exports/events", {
+      params,
+      query,
+      success: Ndjson,
+      error,
+    }).annotate(OpenApi.Summary, "Events as NDJSON or CSV, for a warehouse").annotate(
+      OpenApi.Description,
+      `One row for each event and decision, with the columns of the view \`export_events\`. Its key is \`source\`, ` +
+        `\`event_id\` and \`template_id\`. An event that waits for its decision comes once that is known. ${paging}`,
+    ),
+    HttpApiEndpoint.get("exportDeliveries", "/organizations/:org/exports/deliveries", {
+      params,
+      query,
+      success: Ndjson,
+      error,
+    }).annotate(OpenApi.Summary, "Deliveries as NDJSON or CSV, for a warehouse").annotate(
+      OpenApi.Description,
+      `One row for each queued message, with the columns of the view \`export_deliveries\`. Its key is \`id\`, which is also ` +
+        `its tracking id. It comes again when its state changes. ${paging}`,
+    ),
+  )
+  .middleware(AdminRequired)
+  .prefix("/console/api")
+  .annotate(OpenApi.Description, "Decisions, events and deliveries for data warehouses") {}
