@@ -3,13 +3,13 @@
 // 95 % intervals hold the truth, and how often each verdict was ever given. Settings whose names contain "components" look
 // at the effects of components instead.
 import { parseArgs } from "node:util"
-import { type Checked, coverage, type HonestyRun, honestyRun, type Setting } from "../src/simulation/Honesty.ts"
+import { type Checked, coverage, type HonestyRun, honestyRun, type HonestyWorld } from "../src/simulation/Honesty.ts"
 import { coverage as coverageOf, crowds } from "../src/simulation/PropensityCrowds.ts"
 import { componentRun, type ComponentSetting } from "../src/simulation/ComponentHonesty.ts"
 import { spread } from "../src/simulation/Spread.ts"
 
 const base = { variants: 4, decisionsPerDay: 500, days: 28, rate: 0.03, sd: 0 }
-const settings: ReadonlyArray<Setting> = [
+const settings: ReadonlyArray<HonestyWorld> = [
   { ...base, name: "identical" },
   { ...base, name: "sd 0.1", sd: 0.1 },
   { ...base, name: "sd 0.25", sd: 0.25 },

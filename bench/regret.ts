@@ -3,7 +3,7 @@
 // the whole model one without these parts of it) [--ours] (no peers). The share of the way from choosing evenly to the oracle, in percent, each
 // policy in the same worlds with the same users.
 import { parseArgs } from "node:util"
-import { peers, type Policy } from "../src/simulation/Learners.ts"
+import { type LearnerKind, peers } from "../src/simulation/Learners.ts"
 import { form, formNames } from "../src/simulation/Forms.ts"
 import { type Feature, features, product } from "../src/simulation/Product.ts"
 import { run } from "../src/simulation/Run.ts"
@@ -73,7 +73,12 @@ const lesser = left.map((part) =>
   product({ refitHours, name: `without ${part}`, verdicts: false, without: [part as Feature] })
 )
 const rivals = flags.ours ? [] : peers.slice(1)
-const policies: ReadonlyArray<Policy> = [ours, ...lesser, ...(flags.windows ? [window(0), window(3)] : []), ...rivals]
+const policies: ReadonlyArray<LearnerKind> = [
+  ours,
+  ...lesser,
+  ...(flags.windows ? [window(0), window(3)] : []),
+  ...rivals,
+]
 
 /** Shares in percent by policy and world, in the order of the seeds. */
 const shares = new Map(policies.map(({ name }) => [name, new Map<string, Array<number>>()]))

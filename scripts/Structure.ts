@@ -94,6 +94,29 @@ export const foreignTables = (files: ReadonlyArray<SourceFile>, { owners }: Owne
   )
 }
 
+const exportedTypes = /^export (?:declare )?(?:abstract )?(?:interface|type|class) ([A-Za-z0-9_]+)/gm
+
+/**
+ * Type names that several files export, each with its files. A problem of the API is not counted: it has the name of the
+ * domain error that it answers for, and is always written with its namespace.
+ */
+export const sharedTypeNames = (files: ReadonlyArray<SourceFile>): ReadonlyArray<string> => {
+  const declared = new Map<string, Set<string>>()
+  for (const { path, text } of files) {
+    if (path === "src/api/Problems.ts") continue
+    for (const [, name] of text.matchAll(exportedTypes)) {
+      const paths = declared.get(name!)
+      if (paths === undefined) declared.set(name!, new Set([path]))
+      else paths.add(path)
+    }
+  }
+  return [...declared].filter(([, paths]) => paths.size > 1).map(([name, paths]) =>
+    `The type name ${name} is exported by ${
+      [...paths].sort().join(" and ")
+    }. Name the concepts apart, or declare one once.`
+  ).sort()
+}
+
 /** Tables of the schema that no folder owns, or that two do. */
 export const ownershipFaults = (snapshot: string, { owners }: Ownership): ReadonlyArray<string> => {
   const listed = Object.values(owners).flat()

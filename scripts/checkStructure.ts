@@ -1,7 +1,8 @@
-// Fails when folders of `src/` import each other, or when SQL names a table that another folder owns: `deno task check`.
+// Fails when folders of `src/` import each other, when SQL names a table that another
+// folder owns, or when two files export types of one name: `deno task check`.
 import { readdirSync, readFileSync } from "node:fs"
 import process from "node:process"
-import { crossingsOf, cyclesOf, foreignTables, type Ownership, ownershipFaults } from "./Structure.ts"
+import { crossingsOf, cyclesOf, foreignTables, type Ownership, ownershipFaults, sharedTypeNames } from "./Structure.ts"
 
 const files = readdirSync("src", { recursive: true, encoding: "utf8" })
   .filter((path) => /\.tsx?$/.test(path))
@@ -12,6 +13,7 @@ const faults = [
   ...cyclesOf(crossingsOf(files)).map((cycle) => `Folders import each other: ${cycle}`),
   ...ownershipFaults(readFileSync("schema/snapshot.sql", "utf8"), ownership),
   ...foreignTables(files, ownership),
+  ...sharedTypeNames(files),
 ]
 for (const fault of faults) console.error(fault)
 console.log(`Structure of ${files.length} files: ${faults.length} faults`)

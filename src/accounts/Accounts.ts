@@ -2,7 +2,7 @@ import { Context, DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { isStorable } from "../domain/Attributes.ts"
 import { InvalidInput } from "../domain/Errors.ts"
-import type { Fields } from "../domain/Difference.ts"
+import type { RecordFields } from "../domain/Difference.ts"
 import { randomId } from "../domain/Ids.ts"
 import { tell } from "../store/ChangeTrail.ts"
 import { type Account, type AccountInput, normalizeEmail } from "./Account.ts"
@@ -45,7 +45,7 @@ const fromRow = (row: Row): Account => ({
 })
 
 /** An account as the audit log shows it. */
-const fieldsOf = ({ administrator, name }: Row): Fields => ({ "/name": name, "/administrator": administrator })
+const fieldsOf = ({ administrator, name }: Row): RecordFields => ({ "/name": name, "/administrator": administrator })
 
 /** People who work in the console. A broken store is a defect everywhere here. */
 export class Accounts extends Context.Service<Accounts, {

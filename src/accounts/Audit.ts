@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { blank, soundsSecret } from "../domain/Blanked.ts"
 import { Difference } from "../domain/Difference.ts"
 import { isSandbox, liveOf } from "../domain/Sandbox.ts"
-import type { Changed, Kind, Trail } from "../store/ChangeTrail.ts"
+import type { Changed, RecordKind, Trail } from "../store/ChangeTrail.ts"
 import { recordset } from "../store/Recordset.ts"
 import { type Actor, nameOf } from "./Actor.ts"
 import { policy } from "./Policy.ts"
@@ -111,7 +111,7 @@ export interface Change {
 }
 
 /** The endpoints that make, change and remove a record of a kind, under whose names changes of their own are recorded. */
-const endpointOf: Readonly<Record<Kind, Readonly<Record<Changed["what"], string>>>> = {
+const endpointOf: Readonly<Record<RecordKind, Readonly<Record<Changed["what"], string>>>> = {
   account: { created: "createAccount", changed: "updateOwnAccount", removed: "removeAccount" },
   connection: { created: "putConnection", changed: "putConnection", removed: "deleteConnection" },
   organization: { created: "createOrganization", changed: "updateOrganization", removed: "updateOrganization" },

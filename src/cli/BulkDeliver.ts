@@ -1,7 +1,7 @@
 import { Effect, Option } from "effect"
 import { Flag } from "effect/cli"
 import { filterDescriptions, type FilterMembers } from "../delivery/DeliveryFilter.ts"
-import type { BulkAction, BulkResult } from "../api/deliveries/BulkActionsApi.ts"
+import type { BulkActionResource, BulkResult } from "../api/deliveries/BulkActionsApi.ts"
 import { CommandFailed, ManagementClient } from "./Connection.ts"
 import { organization, print } from "./Root.ts"
 import { table } from "./Table.ts"
@@ -69,7 +69,7 @@ const describePreview = (kind: keyof typeof words, { matched, preview, until }: 
   ].join("\n\n")
 }
 
-const describeAction = ({ changed, id, kind, matched }: BulkAction) =>
+const describeAction = ({ changed, id, kind, matched }: BulkActionResource) =>
   `${words[kind].done}: ${changed} of ${messages(matched)} (bulk action ${id})` +
   (changed < matched ? "\n\nThe rest had already been sent or changed." : "")
 

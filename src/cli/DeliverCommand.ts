@@ -1,6 +1,6 @@
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import type { Delivery } from "../api/deliveries/DeliveryApi.ts"
+import type { DeliveryResource } from "../api/deliveries/DeliveryApi.ts"
 import { bulk, bulkFlags, filterFlags, membersGiven } from "./BulkDeliver.ts"
 import { CommandFailed, ManagementClient } from "./Connection.ts"
 import { organization, print } from "./Root.ts"
@@ -11,7 +11,7 @@ const ids = Argument.String("id").pipe(
   Argument.variadic({ min: 0 }),
 )
 
-const describe = (deliveries: ReadonlyArray<Delivery>) =>
+const describe = (deliveries: ReadonlyArray<DeliveryResource>) =>
   table(
     ["id", "state", "priority", "to", "template", "variant", "due", "attempts", "reason"],
     deliveries.map((one) => [
@@ -77,7 +77,7 @@ const each = (
       }
       const client = yield* ManagementClient
       const org = yield* organization
-      const changed: Array<Delivery> = []
+      const changed: Array<DeliveryResource> = []
       for (const id of ids) changed.push(yield* client.delivery[command]({ params: { org, delivery: id } }))
       yield* print(changed, describe(changed))
     }),

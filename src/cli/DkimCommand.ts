@@ -1,7 +1,7 @@
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { zoneLineOf } from "../delivery/dkim/DkimKey.ts"
-import type { DkimKey } from "../api/deliveries/DeliverabilityApi.ts"
+import type { DkimKeyResource } from "../api/deliveries/DeliverabilityApi.ts"
 import { ManagementClient } from "./Connection.ts"
 import { readText } from "./Inputs.ts"
 import { organization, print } from "./Root.ts"
@@ -11,7 +11,7 @@ const connection = Argument.String("name").pipe(Argument.withDescription("The co
 const selector = Argument.String("selector").pipe(Argument.withDescription("The selector of the key"))
 
 /** A key with the record to publish, for a web form and for a zone file. */
-const keyText = ({ record, signing, ...key }: DkimKey): string =>
+const keyText = ({ record, signing, ...key }: DkimKeyResource): string =>
   [
     `${key.selector} of ${key.domain}, ${key.bits} bits, ${signing ? "signs" : "does not sign"}`,
     `  Name:   ${record.name}`,

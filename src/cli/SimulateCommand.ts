@@ -5,7 +5,7 @@ import { weightsOf } from "../domain/ObjectiveWeights.ts"
 import type { Objective } from "../domain/Template.ts"
 import { letOthersRun } from "../runtime/letOthersRun.ts"
 import { type Report, withProgress } from "../runtime/Progress.ts"
-import { betaThompson, epsilonGreedy, peers, type Policy, ucb1, uniform } from "../simulation/Learners.ts"
+import { betaThompson, epsilonGreedy, type LearnerKind, peers, ucb1, uniform } from "../simulation/Learners.ts"
 import {
   type Estimate,
   evaluate,
@@ -24,7 +24,7 @@ import { readText } from "./Inputs.ts"
 import { organization, print } from "./Root.ts"
 import { table } from "./Table.ts"
 
-const ours: ReadonlyArray<Policy> = [product(), product({ window: { lookbackDays: 14, offsetDays: 3 } })]
+const ours: ReadonlyArray<LearnerKind> = [product(), product({ window: { lookbackDays: 14, offsetDays: 3 } })]
 
 const percent = (value: number) => `${(100 * value).toFixed(1)} %`
 const percentWithin = (mean: number, halfWidth: number) =>

@@ -1,7 +1,7 @@
 import { Console, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { writeFileSync } from "node:fs"
-import { type Suppression, SuppressionInput } from "../api/suppressions/SuppressionsApi.ts"
+import { SuppressionInput, type SuppressionResource } from "../api/suppressions/SuppressionsApi.ts"
 import { SuppressionReason } from "../suppressions/Suppression.ts"
 import { csvRows, maxRows } from "../suppressions/SuppressionCsv.ts"
 import { withProgress } from "../runtime/Progress.ts"
@@ -10,7 +10,7 @@ import { decodeInput, readText } from "./Inputs.ts"
 import { organization, print } from "./Root.ts"
 import { table } from "./Table.ts"
 
-const describe = (suppressions: ReadonlyArray<Suppression>) =>
+const describe = (suppressions: ReadonlyArray<SuppressionResource>) =>
   table(
     ["address", "reason", "since", "source"],
     suppressions.map((one) => [one.address ?? "(erased)", one.reason, one.suppressed_at, one.source]),

@@ -1,10 +1,10 @@
 import { zoneLineOf } from "../delivery/dkim/DkimKey.ts"
-import type { TestMessageResult } from "../api/deliveries/DeliverabilityApi.ts"
+import type { TestMessageReport } from "../api/deliveries/DeliverabilityApi.ts"
 
 const marks = { ok: "ok      ", missing: "missing ", wrong: "wrong   ", unknown: "unknown " } as const
 
 /** The result of a test message for people: the server's reply, and a line for each finding. */
-export const testMessageText = ({ detail, findings, ok }: TestMessageResult): string =>
+export const testMessageText = ({ detail, findings, ok }: TestMessageReport): string =>
   [
     `${ok ? "The test succeeded" : "The test failed"}: ${detail}`,
     ...findings.flatMap(({ check, detail, record, status }) => [

@@ -19,7 +19,7 @@ import { Console, type Fields, fieldsOf, redirect } from "./Routes.tsx"
 type Response = HttpServerResponse.HttpServerResponse
 
 /** The request with its session and organization. */
-export interface Ask {
+export interface PageRequest {
   readonly request: HttpServerRequest.HttpServerRequest
   readonly org: Organization
   readonly params: Readonly<Record<string, string | undefined>>
@@ -112,7 +112,7 @@ export class RawRoutes extends Context.Service<RawRoutes, {
     method: "GET" | "POST",
     path: `/console${string}`,
     endpoint: string,
-    run: (ask: Ask) => Effect.Effect<Response, E, R>,
+    run: (ask: PageRequest) => Effect.Effect<Response, E, R>,
   ) => HttpRouter.Route<never, R>
 }>()("parlance/console/RawRoutes") {
   static readonly layer = Layer.effect(
@@ -125,7 +125,7 @@ export class RawRoutes extends Context.Service<RawRoutes, {
       const handle = <E, R>(
         method: "GET" | "POST",
         endpoint: string,
-        run: (ask: Ask) => Effect.Effect<Response, E, R>,
+        run: (ask: PageRequest) => Effect.Effect<Response, E, R>,
       ) =>
         Effect.gen(function* () {
           const request = yield* HttpServerRequest.HttpServerRequest

@@ -10,11 +10,11 @@ import { signMessage } from "./dkim/DkimSignature.ts"
 import {
   type Composed,
   type Email,
+  type EmailParts,
   escapeHtml,
   headerFault,
   lineOf,
   type Mailbox,
-  type Shown,
   validateAddress,
 } from "../domain/Email.ts"
 
@@ -234,7 +234,7 @@ const partsOf = ({ html, preheader, text }: Email) => {
   return { text: crlf(plain.text), html: crlf(line === "" ? html : html.slice(0, at) + hidden(line) + html.slice(at)) }
 }
 
-const shownOf = ({ html, text }: { readonly html?: string; readonly text: string }): Shown => {
+const shownOf = ({ html, text }: { readonly html?: string; readonly text: string }): EmailParts => {
   const links = new Set<string>()
   const collect = (url: string) => {
     if (/^https?:/i.test(url)) links.add(url)

@@ -30,7 +30,7 @@ export interface Message {
 }
 
 /** The platform's own name of an accepted message, under which its webhooks will report on it. */
-export interface MessageLink {
+export interface PlatformMessage {
   readonly source: SourceId
   /** Equal to the `messageKey` that the source's adapter reads from its events. */
   readonly messageKey: string
@@ -54,7 +54,11 @@ export type FailureScope = "connection" | "recipient"
  *     broken      the platform takes nothing from us (credentials, settings): the message stays, the connection stops
  */
 export type SendResult =
-  | { readonly _tag: "accepted"; readonly messageId: string | undefined; readonly links: ReadonlyArray<MessageLink> }
+  | {
+    readonly _tag: "accepted"
+    readonly messageId: string | undefined
+    readonly links: ReadonlyArray<PlatformMessage>
+  }
   | {
     readonly _tag: "retry"
     readonly scope: FailureScope

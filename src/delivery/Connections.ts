@@ -7,7 +7,7 @@ import { ConnectionNotFound, type Fault, InvalidInput } from "../domain/Errors.t
 import { lockOrganization } from "../organizations/Existing.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { comparedSettings, secretIs } from "../domain/Blanked.ts"
-import type { Fields } from "../domain/Difference.ts"
+import type { RecordFields } from "../domain/Difference.ts"
 import { Changes } from "../organizations/Changes.ts"
 import { tell } from "../store/ChangeTrail.ts"
 import { AddressGuard } from "./AddressGuard.ts"
@@ -42,7 +42,7 @@ export const ConnectionChange = Schema.Struct({
 export type ConnectionChange = typeof ConnectionChange.Type
 
 /** Why a connection sends no messages now, as its lane saw it last. */
-export interface Trouble {
+export interface ConnectionTrouble {
   /**
    * `slow-down`: the platform asked to slow down; `failing`: consecutive attempts failed; `broken`: it accepts no
    * messages from us.
@@ -74,7 +74,7 @@ export interface ConnectionSetup {
   readonly enabled: boolean
   readonly paused: boolean
   readonly isDefault: boolean
-  readonly trouble: Trouble | Refusing | null
+  readonly trouble: ConnectionTrouble | Refusing | null
   readonly createdAt: Date
   readonly updatedAt: Date
 }
@@ -94,7 +94,7 @@ export interface ActiveConnection {
 
 interface Row extends Omit<ConnectionSetup, "secrets" | "trouble"> {
   readonly secrets: Readonly<Record<string, string>>
-  readonly trouble: Trouble | null
+  readonly trouble: ConnectionTrouble | null
   readonly refusing: Refusing | null
 }
 
@@ -111,9 +111,9 @@ const versionOf = ({ name, updatedAt }: Pick<Row, "name" | "updatedAt">) => `${n
 /** The members of a connection that the audit log compares; for secrets only whether they are set or have changed. */
 const fieldsOf = (
   row: Pick<Row, "platform" | "enabled" | "paused" | "refusing" | "isDefault" | "secrets">,
-  settings: Fields,
+  settings: RecordFields,
   replaced: ReadonlySet<string>,
-): Fields => ({
+): RecordFields => ({
   "/platform": row.platform,
   "/enabled": row.enabled,
   "/paused": row.paused,
@@ -317,7 +317,7 @@ export class Connections extends Context.Service<Connections, {
   /** Resumes a paused or refusing connection. Fails with `ConnectionNotFound` for an unknown connection. */
   readonly resume: (org: OrgSlug, name: string) => Effect.Effect<ConnectionSetup, ConnectionNotFound>
   /** Stores the trouble of a connection, which the console shows; null when it works again. */
-  readonly note: (org: OrgSlug, name: string, trouble: Trouble | null) => Effect.Effect<void>
+  readonly note: (org: OrgSlug, name: string, trouble: ConnectionTrouble | null) => Effect.Effect<void>
 }>()("parlance/delivery/Connections") {
   static readonly layer = Layer.effect(
     Connections,
@@ -434,13 +434,15 @@ export class Connections extends Context.Service<Connections, {
         return { name: sandboxConnection, platform: "sink", paused: false, variables: live?.variables ?? {}, version }
       }
 
-      const note = Effect.fn("Connections.note")(function* (org: OrgSlug, name: string, trouble: Trouble | null) {
-        yield* sql`
+      const note = Effect.fn("Connections.note")(
+        function* (org: OrgSlug, name: string, trouble: ConnectionTrouble | null) {
+          yield* sql`
           UPDATE connections c SET trouble = ${trouble === null ? null : JSON.stringify(trouble)}::text::json
           WHERE c.org_slug = ${org} AND c.name = ${name}`.pipe(
-          Effect.catch((error) => Effect.logDebug("The state of a connection could not be stored", error.message)),
-        )
-      })
+            Effect.catch((error) => Effect.logDebug("The state of a connection could not be stored", error.message)),
+          )
+        },
+      )
 
       return Connections.of({
         put,

@@ -16,7 +16,7 @@ import { Connections } from "./Connections.ts"
 import type { DeliverRequest, Queued } from "./DeliverRequest.ts"
 import { enqueue, type EnqueueServices } from "./Enqueue.ts"
 import type { EnqueueError } from "./EnqueueErrors.ts"
-import { type Asked, findKnown } from "./KnownRequests.ts"
+import { findKnown, type RequestKeys } from "./KnownRequests.ts"
 import { insertMessages, type NewMessage, type StoreResult } from "./NewMessages.ts"
 
 /** Messages queued by this process. */
@@ -76,7 +76,7 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
         addressKeys: yield* AddressKeys,
         tracking: yield* Tracking,
         targets: yield* Targets,
-        known: yield* SharedLookUp.make({ write: (asked: ReadonlyArray<Asked>) => findKnown(sql, asked) }),
+        known: yield* SharedLookUp.make({ write: (asked: ReadonlyArray<RequestKeys>) => findKnown(sql, asked) }),
         commit: yield* makeCommit,
       }
       // The dispatcher also searches for due messages regularly, so dropped notices only cause a delay.

@@ -30,7 +30,7 @@ import {
   NotEnabled,
   RecipientSuppressed,
 } from "./EnqueueErrors.ts"
-import type { Asked, Known, Standing } from "./KnownRequests.ts"
+import type { RequestFacts, RequestKeys, StandingRequest } from "./KnownRequests.ts"
 import { insertMessages, type NewMessage, type StoreResult } from "./NewMessages.ts"
 
 // The steps of queueing a message: refuse repetitions and suppressed recipients, plan the decision, store both.
@@ -47,7 +47,7 @@ export interface EnqueueServices {
   readonly tracking: Tracking["Service"]
   readonly targets: Targets["Service"]
   /** Looks up earlier requests and suppressions. */
-  readonly known: (asked: Asked) => Effect.Effect<Known, GroupCommit.BufferFull>
+  readonly known: (asked: RequestKeys) => Effect.Effect<RequestFacts, GroupCommit.BufferFull>
   readonly commit: GroupCommit.GroupCommit<NewMessage, StoreResult>
 }
 
@@ -68,7 +68,7 @@ class Repetition extends Schema.TaggedError<Repetition>()("Repetition", {
 }) {}
 
 /** The message of an idempotency key that was used before. Fails with `KeyReused` if it came with another body. */
-const findMessage = (found: Standing | undefined, { digest, key }: Idempotency) =>
+const findMessage = (found: StandingRequest | undefined, { digest, key }: Idempotency) =>
   found === undefined || found.digest === digest
     ? Effect.succeed(found?.deliveryId)
     : Effect.fail(new KeyReused({ key }))

@@ -13,42 +13,42 @@ import { readSuppression, type SuppressionRow, suppressionsOf } from "../suppres
 export const keptHours = 24
 
 /** An idempotency key and the keys of a recipient's address, as far as they are to be looked up. */
-export interface Asked {
+export interface RequestKeys {
   readonly org: OrgSlug
   readonly key: string | undefined
   readonly addressKeys: ReadonlyArray<string>
 }
 
 /** The message a key stands for, and the request it came with. */
-export const Standing = Schema.Struct({
+export const StandingRequest = Schema.Struct({
   orgSlug: Schema.NonEmptyString,
   key: Schema.NonEmptyString,
   digest: Schema.NonEmptyString,
   deliveryId: Schema.NonEmptyString,
 })
-export type Standing = typeof Standing.Type
+export type StandingRequest = typeof StandingRequest.Type
 
 /** Reads a row of `idempotency_keys`. */
 export const readStanding = rowReader(
   "idempotency_keys",
-  Standing,
-  ({ key, orgSlug }: Standing) => `org_slug ${orgSlug} and key ${key}`,
+  StandingRequest,
+  ({ key, orgSlug }: StandingRequest) => `org_slug ${orgSlug} and key ${key}`,
 )
 
 /** Facts about a request before anything is decided. */
-export interface Known {
-  readonly standing: Standing | undefined
+export interface RequestFacts {
+  readonly standing: StandingRequest | undefined
   readonly suppressions: ReadonlyArray<Suppression>
 }
 
 /** Finds idempotency keys that are in use, and suppressions, in one query. */
 export const findKnown = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  asked: ReadonlyArray<Asked>,
-): Effect.fn.Return<ReadonlyArray<Known>, SqlError> {
+  asked: ReadonlyArray<RequestKeys>,
+): Effect.fn.Return<ReadonlyArray<RequestFacts>, SqlError> {
   const rows = asked.flatMap(({ key, org }, n) => key === undefined ? [] : [{ n, org_slug: org, key }])
   const found = yield* sql<
-    (Standing & { readonly n: number; readonly id: null }) | SuppressionRow
+    (StandingRequest & { readonly n: number; readonly id: null }) | SuppressionRow
   >`
     SELECT r.n, r.org_slug, r.key, k.digest, k.delivery_id, NULL::float8 AS id, NULL::text AS reason,
       NULL::timestamptz AS suppressed_at
@@ -61,7 +61,7 @@ export const findKnown = Effect.fnUntraced(function* (
     UNION ALL
     SELECT f.n, NULL, NULL, NULL, NULL, f.id, f.reason, f.suppressed_at
     FROM (${suppressionsOf(sql, asked.map(({ addressKeys, org }) => ({ org, keys: addressKeys })))}) f`
-  const known = asked.map((): { standing: Standing | undefined; suppressions: Array<Suppression> } => ({
+  const known = asked.map((): { standing: StandingRequest | undefined; suppressions: Array<Suppression> } => ({
     standing: undefined,
     suppressions: [],
   }))

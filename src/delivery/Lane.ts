@@ -22,7 +22,7 @@ import { spanNamed, stepOf } from "../telemetry/Tracing.ts"
 import type { CircuitBreaker } from "./CircuitBreaker.ts"
 import type { Connection, SendResult } from "./Connection.ts"
 import { retry } from "./connections/Answers.ts"
-import type { ActiveConnection, Connections, Trouble } from "./Connections.ts"
+import type { ActiveConnection, Connections, ConnectionTrouble } from "./Connections.ts"
 import { next } from "./LaneLoop.ts"
 import { type LaneCommand, type LaneInput, type LaneSettings, start, wakeAt } from "./LaneState.ts"
 import type { Claimed, Lane, Outbox, Settled } from "./Outbox.ts"
@@ -289,7 +289,7 @@ const attempt = (connection: Connection, message: Claimed, platform: string, giv
   )
 
 /** The trouble of a connection as people are told of it. `unixOffset` is Unix time less monotonic time. */
-export const troubleOf = ({ silentUntil, trouble }: CircuitBreaker, unixOffset: number): Trouble | null => {
+export const troubleOf = ({ silentUntil, trouble }: CircuitBreaker, unixOffset: number): ConnectionTrouble | null => {
   if (trouble === undefined) return null
   const text = (at: number) => new Date(Math.round(at + unixOffset)).toISOString()
   return { state: trouble.state, reason: trouble.reason, since: text(trouble.since), until: text(silentUntil) }

@@ -6,7 +6,7 @@ import type { BrakeState } from "./Brake.ts"
 import type { SendResult } from "./Connection.ts"
 import type { ActiveConnection } from "./Connections.ts"
 import { afterAttempt, judge } from "./FailureOwner.ts"
-import { type Draft, type LaneInput, move, type Turn } from "./LaneState.ts"
+import { type LaneDraft, type LaneInput, type LaneTurn, move } from "./LaneState.ts"
 import type { Claimed, RememberedBrake, Settled } from "./Outbox.ts"
 import type { Departure } from "./RateLimiter.ts"
 
@@ -19,7 +19,7 @@ const recordAgainMillis = 250
  * Sends a message whose turn it is, unless it has expired or its address was suppressed since it was claimed. While that
  * cannot be told, nothing leaves.
  */
-export const setOut = (turn: Turn, input: Extract<LaneInput, { _tag: "checked" | "notChecked" }>): void => {
+export const setOut = (turn: LaneTurn, input: Extract<LaneInput, { _tag: "checked" | "notChecked" }>): void => {
   const { commands, lane, now } = turn
   const { flight, message } = lane.flights.get(input.flight)!
   const { active, sessions } = lane.opened!
@@ -35,7 +35,7 @@ export const setOut = (turn: Turn, input: Extract<LaneInput, { _tag: "checked" |
 
 /** The record of a message that does not set out although it is its turn; undefined when it does. */
 const heldBack = (
-  { lane, now }: Turn,
+  { lane, now }: LaneTurn,
   message: Claimed,
   connection: string,
   input: Extract<LaneInput, { _tag: "checked" | "notChecked" }>,
@@ -49,7 +49,7 @@ const heldBack = (
     : untried(message, connection, "The suppression list could not be read in time")
 }
 
-export const takeAnswer = (turn: Turn, number: number, answer: SendResult, jitter: number): void => {
+export const takeAnswer = (turn: LaneTurn, number: number, answer: SendResult, jitter: number): void => {
   const { lane, now } = turn
   const { departure, flight, isProbe, message, setup } = lane.flights.get(number)!
   const { active, sessions } = lane.opened!
@@ -66,14 +66,14 @@ export const takeAnswer = (turn: Turn, number: number, answer: SendResult, jitte
 }
 
 /** A message is no longer under way. */
-const arrive = ({ commands, lane, now }: Turn, number: number, settled: Settled): void => {
+const arrive = ({ commands, lane, now }: LaneTurn, number: number, settled: Settled): void => {
   lane.flights.delete(number)
   lane.settling = [...lane.settling, settled]
   commands.push({ _tag: "arrive", flight: number, settled })
   move(lane, now)
 }
 
-const adjustRate = (lane: Draft, departure: Departure, result: SendResult, now: number): void => {
+const adjustRate = (lane: LaneDraft, departure: Departure, result: SendResult, now: number): void => {
   if (result._tag === "accepted") {
     lane.rateLimiter.speedUp(now)
     lane.sentLately++
@@ -85,7 +85,7 @@ const adjustRate = (lane: Draft, departure: Departure, result: SendResult, now: 
  * instead of failing. A probe of the connection does not count where the connection fails.
  */
 const recordOf = (
-  lane: Draft,
+  lane: LaneDraft,
   message: Claimed,
   result: SendResult,
   connection: string,
@@ -107,7 +107,7 @@ const recordOf = (
 }
 
 /** Tells people of trouble with the connection, once. */
-export const tell = ({ commands, lane }: Turn, { name }: ActiveConnection): void => {
+export const tell = ({ commands, lane }: LaneTurn, { name }: ActiveConnection): void => {
   const { silentUntil, trouble } = lane.breaker
   const text = trouble === undefined ? null : `${trouble.state} ${silentUntil}`
   if (text === lane.told) return
@@ -116,7 +116,7 @@ export const tell = ({ commands, lane }: Turn, { name }: ActiveConnection): void
 }
 
 /** Records the results since the last record. */
-export const recordNext = ({ commands, lane }: Turn): void => {
+export const recordNext = ({ commands, lane }: LaneTurn): void => {
   if (lane.recording !== undefined || lane.settling.length === 0) return
   lane.recording = { settled: lane.settling, brake: brakeToRemember(lane) }
   lane.settling = []
@@ -124,13 +124,13 @@ export const recordNext = ({ commands, lane }: Turn): void => {
 }
 
 /** The brake for the next owner of the lane; undefined while the store has it already. */
-const brakeToRemember = ({ brake: { state }, rememberedBrake, version }: Draft): RememberedBrake | undefined => {
+const brakeToRemember = ({ brake: { state }, rememberedBrake, version }: LaneDraft): RememberedBrake | undefined => {
   if (version === undefined || (state === null && (rememberedBrake?.state ?? null) === null)) return undefined
   const isKnown = rememberedBrake?.version === version && isSameBrake(rememberedBrake.state, state)
   return isKnown ? undefined : { version, state }
 }
 
-export const endRecord = (lane: Draft, now: number): void => {
+export const endRecord = (lane: LaneDraft, now: number): void => {
   const { brake, settled } = lane.recording!
   lane.recording = undefined
   lane.isRecording = true
@@ -143,7 +143,7 @@ export const endRecord = (lane: Draft, now: number): void => {
  * Takes claimed messages out of the record under way. They are in the queue again, so the store has taken it although its
  * answer is missing: repeated, the record would queue them once more while they are sent.
  */
-export const confirmRecords = (lane: Draft, claimed: ReadonlyArray<Claimed>): void => {
+export const confirmRecords = (lane: LaneDraft, claimed: ReadonlyArray<Claimed>): void => {
   if (lane.recording === undefined) return
   const ids = new Set(claimed.map(({ id }) => id))
   const settled = lane.recording.settled.filter(({ id }) => !ids.has(id))
@@ -152,7 +152,7 @@ export const confirmRecords = (lane: Draft, claimed: ReadonlyArray<Claimed>): vo
 }
 
 /** Tries to record until the store has accepted it; unrecorded messages would be sent again. */
-export const recordAgain = ({ commands, lane }: Turn, cause: Cause.Cause<SqlError>): void => {
+export const recordAgain = ({ commands, lane }: LaneTurn, cause: Cause.Cause<SqlError>): void => {
   if (lane.isRecording) {
     commands.push({ _tag: "warn", text: "Sent messages could not be recorded yet. It will be retried", cause })
   }

@@ -9,19 +9,19 @@ import { type ClaimChoice, DomainSessions } from "./DomainSessions.ts"
 import { noBlames } from "./FailureOwner.ts"
 import { confirmRecords, endRecord, recordAgain, recordNext, setOut, takeAnswer, tell } from "./LaneAnswers.ts"
 import {
-  type Draft,
+  type ClaimPurpose,
   heldUntilOf,
   isProbing,
   type LaneCommand,
+  type LaneDraft,
   type LaneInput,
   type LaneState,
+  type LaneTurn,
   type Moment,
   type Opened,
   type Phase,
   proceed,
-  type Purpose,
   rest,
-  type Turn,
   wake,
 } from "./LaneState.ts"
 import type { Claimed } from "./Outbox.ts"
@@ -54,14 +54,14 @@ export const next = (
   { active, millis }: Moment,
 ): readonly [LaneState, ReadonlyArray<LaneCommand>] => {
   if (state.phase._tag === "ended") return [state, []]
-  const lane: Draft = {
+  const lane: LaneDraft = {
     ...state,
     flights: new Map(state.flights),
     brake: copyOf(state.brake),
     rateLimiter: copyOf(state.rateLimiter),
     opened: state.opened === undefined ? undefined : { ...state.opened, sessions: copyOf(state.opened.sessions) },
   }
-  const turn: Turn = { lane, commands: [], now: millis, active }
+  const turn: LaneTurn = { lane, commands: [], now: millis, active }
   apply(turn, input)
   while (lane.phase._tag === "deciding") decide(turn)
   if (lane.phase._tag === "landing") leaveIfLanded(turn)
@@ -71,7 +71,7 @@ export const next = (
   return [lane, turn.commands]
 }
 
-const apply = (turn: Turn, input: LaneInput): void => {
+const apply = (turn: LaneTurn, input: LaneInput): void => {
   const { lane, now } = turn
   switch (input._tag) {
     case "woken":
@@ -121,7 +121,7 @@ const apply = (turn: Turn, input: LaneInput): void => {
 }
 
 /** Decides on the next step of the loop. */
-const decide = (turn: Turn): void => {
+const decide = (turn: LaneTurn): void => {
   const { active, commands, lane, now } = turn
   if (lane.isStopping || lane.isLost || active === undefined || active.paused || active.refusing === true) {
     return land(turn)
@@ -158,10 +158,10 @@ const decide = (turn: Turn): void => {
   search(turn, opened)
 }
 
-const claimSizeOf = ({ settings }: Draft): number => Math.min(500, Math.max(10, Math.ceil(settings.rate / 2)))
+const claimSizeOf = ({ settings }: LaneDraft): number => Math.min(500, Math.max(10, Math.ceil(settings.rate / 2)))
 
 /** The connection was entered anew: its fault may be mended. */
-const beginAnew = (lane: Draft, version: string): void => {
+const beginAnew = (lane: LaneDraft, version: string): void => {
   lane.version = version
   lane.setup++
   lane.breaker = Breaker.closed
@@ -171,7 +171,7 @@ const beginAnew = (lane: Draft, version: string): void => {
 }
 
 /** Opens the connection once the messages under way, which still use the old one, have arrived. */
-const connect = (turn: Turn, active: ActiveConnection): void => {
+const connect = (turn: LaneTurn, active: ActiveConnection): void => {
   const { commands, lane, now } = turn
   if (putBack(turn, lane.opened?.sessions.drain() ?? [], undefined)) return
   if (lane.flights.size > 0) return rest(lane, now + restMillis, "moved")
@@ -180,21 +180,25 @@ const connect = (turn: Turn, active: ActiveConnection): void => {
   commands.push({ _tag: "open", active })
 }
 
-const useConnection = (lane: Draft, concurrency: number, domains: DomainLimits | undefined): void => {
+const useConnection = (lane: LaneDraft, concurrency: number, domains: DomainLimits | undefined): void => {
   const { active } = lane.phase as Extract<Phase, { _tag: "opening" }>
   lane.opened = { active, concurrency, sessions: new DomainSessions<Claimed>(concurrency, domains) }
   proceed(lane)
 }
 
 /** Returns messages to the queue; false if there are none. */
-const putBack = ({ commands, lane }: Turn, messages: ReadonlyArray<Claimed>, purpose: Purpose | undefined): boolean => {
+const putBack = (
+  { commands, lane }: LaneTurn,
+  messages: ReadonlyArray<Claimed>,
+  purpose: ClaimPurpose | undefined,
+): boolean => {
   if (messages.length === 0) return false
   lane.phase = { _tag: "returning", purpose }
   commands.push({ _tag: "giveBack", ids: messages.map(({ id }) => id) })
   return true
 }
 
-const afterReturn = (turn: Turn): void => {
+const afterReturn = (turn: LaneTurn): void => {
   const { lane } = turn
   if (lane.phase._tag === "leaving") return release(turn)
   const { purpose } = lane.phase as Extract<Phase, { _tag: "returning" }>
@@ -202,7 +206,7 @@ const afterReturn = (turn: Turn): void => {
 }
 
 /** Searches the queue for messages that may leave. Messages queued from now on are found by another search. */
-const search = (turn: Turn, opened: Opened): void => {
+const search = (turn: LaneTurn, opened: Opened): void => {
   const { lane } = turn
   lane.isDue = false
   lane.isAsking = false
@@ -216,11 +220,11 @@ const search = (turn: Turn, opened: Opened): void => {
 }
 
 const claim = (
-  { commands, lane }: Turn,
+  { commands, lane }: LaneTurn,
   { sessions }: Opened,
   limit: number,
   choice: ClaimChoice,
-  purpose: Purpose,
+  purpose: ClaimPurpose,
 ) => {
   lane.phase = { _tag: "claiming", choice, purpose }
   const isBusy = lane.unsettled > 0 || sessions.waitingCount > 0
@@ -228,7 +232,7 @@ const claim = (
 }
 
 /** Claims the messages that are wanted now; false if none are. */
-const claimWanted = (turn: Turn, opened: Opened, purpose: Purpose): boolean => {
+const claimWanted = (turn: LaneTurn, opened: Opened, purpose: ClaimPurpose): boolean => {
   const claimSize = claimSizeOf(turn.lane)
   const choice = opened.sessions.wants(turn.now, claimSize, purpose === "idle")
   if (choice === undefined) return false
@@ -237,7 +241,7 @@ const claimWanted = (turn: Turn, opened: Opened, purpose: Purpose): boolean => {
   return true
 }
 
-const takeClaimed = (turn: Turn, messages: ReadonlyArray<Claimed>): void => {
+const takeClaimed = (turn: LaneTurn, messages: ReadonlyArray<Claimed>): void => {
   const { lane, now } = turn
   const { choice, purpose } = lane.phase as Extract<Phase, { _tag: "claiming" }>
   if (purpose === "probe") lane.probed = messages.length === 0 ? [] : [...lane.probed, ...messages.map((m) => m.domain)]
@@ -246,7 +250,7 @@ const takeClaimed = (turn: Turn, messages: ReadonlyArray<Claimed>): void => {
   if (!putBack(turn, back, purpose)) afterClaim(turn, purpose)
 }
 
-const afterClaim = (turn: Turn, purpose: Purpose): void => {
+const afterClaim = (turn: LaneTurn, purpose: ClaimPurpose): void => {
   const { lane, now } = turn
   if (lane.isStopping) return proceed(lane)
   if (purpose === "crowded") return rest(lane, now + restMillis, "moved")
@@ -258,7 +262,7 @@ const afterClaim = (turn: Turn, purpose: Purpose): void => {
 }
 
 /** Starts the next message if there is one and it is time. */
-const depart = (turn: Turn, { sessions }: Opened): void => {
+const depart = (turn: LaneTurn, { sessions }: Opened): void => {
   const { commands, lane, now } = turn
   const message = sessions.pick(now)
   if (message === undefined) return restIdle(turn, sessions)
@@ -282,7 +286,7 @@ const depart = (turn: Turn, { sessions }: Opened): void => {
 }
 
 /** Rests until there may be a message, or ends if there was none for long. */
-const restIdle = (turn: Turn, sessions: DomainSessions<Claimed>): void => {
+const restIdle = (turn: LaneTurn, sessions: DomainSessions<Claimed>): void => {
   const { lane, now } = turn
   if (lane.brake.suspects.length > 0 && lane.flights.size === 0 && sessions.isIdle && !isProbing(lane)) {
     lane.brake.noOthers()
@@ -295,20 +299,20 @@ const restIdle = (turn: Turn, sessions: DomainSessions<Claimed>): void => {
   wake(lane, now)
 }
 
-const renewIfDue = ({ commands, lane, now }: Turn): void => {
+const renewIfDue = ({ commands, lane, now }: LaneTurn): void => {
   if (lane.phase._tag === "ended" || lane.isLost || lane.renewingSince !== undefined || now < lane.renewAt) return
   lane.renewingSince = now
   commands.push({ _tag: "renew", sentPerSecond: lane.sentLately })
   lane.sentLately = 0
 }
 
-const endRenewal = ({ lane, now }: Turn): void => {
+const endRenewal = ({ lane, now }: LaneTurn): void => {
   lane.renewingSince = undefined
   lane.renewAt = now + renewMillis
 }
 
 /** A failure of the store ends the lane, but only after sent messages are recorded, however long that takes. */
-const takeFailure = (turn: Turn, cause: Cause.Cause<SqlError>): void => {
+const takeFailure = (turn: LaneTurn, cause: Cause.Cause<SqlError>): void => {
   const { commands, lane } = turn
   if (lane.phase._tag === "leaving" || lane.phase._tag === "releasing") {
     commands.push({ _tag: "warn", text: "A lane was left without a word to the store", cause })
@@ -320,12 +324,12 @@ const takeFailure = (turn: Turn, cause: Cause.Cause<SqlError>): void => {
 }
 
 /** Ends the lane: attempts under way finish and are recorded, other messages go back to the queue. */
-const land = ({ lane, now }: Turn): void => {
+const land = ({ lane, now }: LaneTurn): void => {
   lane.phase = { _tag: "landing" }
   lane.endsAt = Math.min(lane.endsAt, now + lane.settings.shutdownMillis)
 }
 
-const leaveIfLanded = (turn: Turn): void => {
+const leaveIfLanded = (turn: LaneTurn): void => {
   const { commands, lane, now } = turn
   if (lane.flights.size > 0 || lane.unsettled > 0) return
   lane.endsAt = Math.min(lane.endsAt, now + lane.settings.shutdownMillis)
@@ -335,7 +339,7 @@ const leaveIfLanded = (turn: Turn): void => {
   commands.push({ _tag: "giveBack", ids: waiting.map(({ id }) => id) })
 }
 
-const release = ({ commands, lane }: Turn): void => {
+const release = ({ commands, lane }: LaneTurn): void => {
   lane.phase = { _tag: "releasing" }
   commands.push({ _tag: "release" })
 }

@@ -34,16 +34,16 @@ export interface Moment {
 }
 
 /** Why a search of the queue was made. */
-export type Purpose = "crowded" | "probe" | "first" | "idle"
+export type ClaimPurpose = "crowded" | "probe" | "first" | "idle"
 
 /** The present step of a lane's one loop. Each step but a rest waits for the answer to one command. */
 export type Phase =
   | { readonly _tag: "deciding" }
   /** Until this time, or an event of this kind. Each kind includes those before it. */
   | { readonly _tag: "resting"; readonly until: number; readonly wakesOn: "time" | "moved" | "due" }
-  | { readonly _tag: "claiming"; readonly choice: ClaimChoice; readonly purpose: Purpose }
+  | { readonly _tag: "claiming"; readonly choice: ClaimChoice; readonly purpose: ClaimPurpose }
   /** Gives messages back to the queue; `purpose` is that of the claim before. */
-  | { readonly _tag: "returning"; readonly purpose: Purpose | undefined }
+  | { readonly _tag: "returning"; readonly purpose: ClaimPurpose | undefined }
   | { readonly _tag: "refusing" }
   | { readonly _tag: "opening"; readonly active: ActiveConnection }
   /** Waits until the messages under way have arrived and are recorded. */
@@ -174,11 +174,11 @@ export type LaneCommand =
   | { readonly _tag: "release" }
 
 /** A state while a turn changes it. */
-export type Draft = { -readonly [K in keyof LaneState]: LaneState[K] } & { flights: Map<number, Leaving> }
+export type LaneDraft = { -readonly [K in keyof LaneState]: LaneState[K] } & { flights: Map<number, Leaving> }
 
 /** One call of `next`: the state it changes, the commands it gathers, and the time. */
-export interface Turn {
-  readonly lane: Draft
+export interface LaneTurn {
+  readonly lane: LaneDraft
   readonly commands: Array<LaneCommand>
   readonly now: number
   readonly active: ActiveConnection | undefined
@@ -233,16 +233,16 @@ export const wakeAt = ({ endsAt, isLost, phase, renewAt, renewingSince }: LaneSt
   )
 
 /** Lets the loop decide on its next step. */
-export const proceed = (lane: Draft): void => {
+export const proceed = (lane: LaneDraft): void => {
   lane.phase = { _tag: "deciding" }
 }
 
-export const rest = (lane: Draft, until: number, wakesOn: "time" | "moved" | "due"): void => {
+export const rest = (lane: LaneDraft, until: number, wakesOn: "time" | "moved" | "due"): void => {
   lane.phase = { _tag: "resting", until, wakesOn }
 }
 
 /** Ends a rest that is over, or that something has happened to end. */
-export const wake = (lane: Draft, now: number): void => {
+export const wake = (lane: LaneDraft, now: number): void => {
   if (lane.phase._tag !== "resting") return
   const { until, wakesOn } = lane.phase
   const isMoved = lane.hasMoved && wakesOn !== "time"
@@ -251,10 +251,10 @@ export const wake = (lane: Draft, now: number): void => {
 }
 
 /** Notes that a message or a record ended. */
-export const move = (lane: Draft, now: number): void => {
+export const move = (lane: LaneDraft, now: number): void => {
   lane.hasMoved = true
   wake(lane, now)
 }
 
 /** Whether messages leave one at a time, to find out whether the connection works again. */
-export const isProbing = ({ breaker }: Draft): boolean => Breaker.isProbing(breaker, Breaker.connectionPolicy)
+export const isProbing = ({ breaker }: LaneDraft): boolean => Breaker.isProbing(breaker, Breaker.connectionPolicy)

@@ -9,7 +9,7 @@ import type { CopyId, OrgSlug } from "../domain/Ids.ts"
 import { addressKey } from "../suppressions/AddressKey.ts"
 import type { Targets } from "../tracking/Targets.ts"
 import type { Idempotency } from "./DeliverRequest.ts"
-import { keptHours, readStanding, type Standing } from "./KnownRequests.ts"
+import { keptHours, readStanding, type StandingRequest } from "./KnownRequests.ts"
 
 // The rows of new messages, and how they are stored.
 
@@ -134,7 +134,7 @@ const claimKeys = Effect.fnUntraced(function* (
     digest: idempotency!.digest,
     delivery_id: id,
   }))
-  const found = yield* sql<Standing>`
+  const found = yield* sql<StandingRequest>`
     WITH given AS MATERIALIZED (
       SELECT r.* FROM ${recordset(rows, { org_slug: "text", key: "text", digest: "text", delivery_id: "text" })}
     ), taken AS (

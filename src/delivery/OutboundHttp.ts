@@ -27,7 +27,7 @@ export class NoAnswer extends Schema.TaggedError<NoAnswer>()("NoAnswer", {
   sent: Schema.Boolean,
 }) {}
 
-export interface Request {
+export interface OutboundRequest {
   readonly method: "GET" | "POST"
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
@@ -35,7 +35,7 @@ export interface Request {
   readonly body?: string
 }
 
-export interface Answer {
+export interface OutboundResponse {
   /** 200 to 599. Redirects are not followed. */
   readonly status: number
   /** By lowercase name. */
@@ -47,7 +47,7 @@ export interface Answer {
 /** Sends requests to other people's servers. */
 export interface OutboundHttp {
   /** Takes 30 seconds at most; interruption ends the connection. */
-  readonly request: (request: Request) => Effect.Effect<Answer, NoAnswer>
+  readonly request: (request: OutboundRequest) => Effect.Effect<OutboundResponse, NoAnswer>
 }
 
 interface Progress {
@@ -95,8 +95,8 @@ export const make: Effect.Effect<OutboundHttp, never, Scope.Scope | AddressGuard
       : undefined
   }
 
-  const attempt = ({ body, headers, method, url }: Request, progress: Progress) =>
-    Effect.callback<Answer, NoAnswer>((resume) => {
+  const attempt = ({ body, headers, method, url }: OutboundRequest, progress: Progress) =>
+    Effect.callback<OutboundResponse, NoAnswer>((resume) => {
       const payload = body === undefined ? undefined : Buffer.from(body, "utf8")
       const isSecure = url.protocol === "https:"
       let sockets = 0

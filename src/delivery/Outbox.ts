@@ -19,7 +19,7 @@ import { TemplateCache } from "../templates/TemplateCache.ts"
 import { Tracking } from "../tracking/Tracking.ts"
 import type { ExpiredMessage } from "./AttemptOutcome.ts"
 import type { BrakeState } from "./Brake.ts"
-import type { Message, MessageLink } from "./Connection.ts"
+import type { Message, PlatformMessage } from "./Connection.ts"
 import type { ClaimChoice, Waiting } from "./DomainSessions.ts"
 
 /** A lane that this process holds: no other process sends for the organization meanwhile. */
@@ -67,7 +67,7 @@ export interface Expiry extends ExpiredMessage {
 export type Settled =
   & { readonly id: string; readonly templateId: TemplateId; readonly connection: string }
   & (
-    | { readonly _tag: "sent"; readonly messageId: string | undefined; readonly links: ReadonlyArray<MessageLink> }
+    | { readonly _tag: "sent"; readonly messageId: string | undefined; readonly links: ReadonlyArray<PlatformMessage> }
     /** `burned` when that was an attempt; otherwise it was not tried, because it has expired. */
     | { readonly _tag: "failed"; readonly reason: string; readonly burned: boolean }
     /** Not sent: its recipient is suppressed. */

@@ -2,14 +2,14 @@ import { Effect, Schema } from "effect"
 import { dayMillis } from "../bandit/Window.ts"
 import { Agenda } from "./Agenda.ts"
 import { pick, poisson, seeded, type UniformChance } from "./Chance.ts"
-import type { Client, NotAnswered } from "./Client.ts"
+import type { NotAnswered, ServiceClient } from "./Client.ts"
 import type { FasterClock } from "./FasterClock.ts"
 import { Gain } from "./Gain.ts"
 import { drawCell, messagesAt, type Rates } from "./Rates.ts"
 import { type DemoReaction, react, type ReportedEvent } from "./Reactions.ts"
 
 /** Actions of the audience so far. Counts are of answered requests. */
-export interface Done {
+export interface AudienceActions {
   readonly messages: number
   /** Events by their name, each once; those of machines under `machine_open`. */
   readonly events: Readonly<Record<ReportedEvent["event"] | "machine_open", number>>
@@ -18,10 +18,10 @@ export interface Done {
   readonly gain: Gain
 }
 
-export interface Audience {
+export interface DemoAudience {
   /** Lives from `from` to `to` (Unix milliseconds): requests messages, and reports reactions that are due by then. */
   readonly live: (from: number, to: number) => Effect.Effect<void, NotAnswered | Schema.SchemaError>
-  readonly done: Done
+  readonly done: AudienceActions
 }
 
 /** Users there are; each keeps the values of its attributes. */
@@ -69,7 +69,7 @@ const decodeAnswer = Schema.decodeUnknownEffect(
  * variants by Generate and reports reactions by the webhook for events.
  */
 export const make = (options: {
-  readonly client: Client
+  readonly client: ServiceClient
   readonly clock: FasterClock
   readonly org: string
   readonly template: string
@@ -81,7 +81,7 @@ export const make = (options: {
   readonly perDay: number
   /** Requests on their way at once. */
   readonly connections: number
-}): Audience => {
+}): DemoAudience => {
   const { client, clock, connections, org, perDay, rates, seed, template, variants } = options
   const chance = seeded(seed)
   const agenda = new Agenda<DemoReaction>(clock.currentTimeMillisUnsafe())

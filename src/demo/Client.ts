@@ -15,7 +15,7 @@ export class NotAnswered extends Schema.TaggedError<NotAnswered>()("NotAnswered"
 }
 
 /** Calls the service over HTTP, with JSON. */
-export interface Client {
+export interface ServiceClient {
   /** Returns the decoded body of a 200. Passing failures (no connection, a 503) are retried for ten seconds. */
   readonly post: (path: string, body: unknown) => Effect.Effect<unknown, NotAnswered>
 }
@@ -53,5 +53,5 @@ export const make = Effect.fnUntraced(function* (url: string, key: string, conne
     })
   return {
     post: (path, body) => Effect.retry(Effect.suspend(() => once(path, JSON.stringify(body))), again),
-  } satisfies Client
+  } satisfies ServiceClient
 })

@@ -17,7 +17,7 @@ import * as Shop from "./Shop.ts"
 import { nextText, type Summary, summaryOf, summaryText } from "./Summary.ts"
 
 /** How a demo is to run. */
-export interface Options {
+export interface DemoOptions {
   /** Simulated days. */
   readonly days: number
   /** Real time they take. */
@@ -52,7 +52,7 @@ const estimateOf = (variant: VariantResults | undefined) =>
 const estimatesEvery = "2 seconds"
 
 /** The service on a store of its own, whatever the environment says of stores; nothing else of it differs. */
-const layerService = ({ dataDir, port }: Options) =>
+const layerService = ({ dataDir, port }: DemoOptions) =>
   Server.serve(layerRoutes).pipe(
     Layer.provideMerge(layerJobs),
     Layer.provideMerge(Server.layerServer),
@@ -73,7 +73,7 @@ const settle = Effect.gen(function* () {
 })
 
 /** Runs the demo; ends with `once`, and otherwise when it is interrupted. */
-export const run = Effect.fnUntraced(function* (options: Options) {
+export const run = Effect.fnUntraced(function* (options: DemoOptions) {
   const { dataDir, days, json, once, perDay, seconds, seed } = options
   const screen = yield* Screen.make(json ? process.stderr : process.stdout)
   const logs = Logger.layer([
@@ -116,7 +116,7 @@ export const run = Effect.fnUntraced(function* (options: Options) {
     const results = yield* Results
     const ask = results.results(Shop.org, Shop.template, {})
     let known: TemplateResults | undefined
-    const view = (): Screen.View => {
+    const view = (): Screen.ScreenView => {
       const now = clock.currentTimeMillisUnsafe()
       const { choices, clicks } = done.gain.lastDay(now)
       const total = choices.reduce((sum, count) => sum + count, 0)

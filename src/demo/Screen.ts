@@ -1,5 +1,6 @@
 import { Effect } from "effect"
-import type { Done } from "./Audience.ts"
+import type { Output } from "../runtime/Progress.ts"
+import type { AudienceActions } from "./Audience.ts"
 import { captured, type Clicks } from "./Gain.ts"
 
 // The display of the running demo: redrawn in place on a terminal, a line from time to time elsewhere.
@@ -14,14 +15,14 @@ export interface ShownVariant {
   readonly estimate: { readonly rate: number; readonly interval: readonly [number, number] } | undefined
 }
 
-export interface View {
+export interface ScreenView {
   readonly url: string
   /** Days of the demo so far, and in all. */
   readonly day: number
   readonly days: number
   /** The simulated time, Unix milliseconds. */
   readonly now: number
-  readonly done: Done
+  readonly done: AudienceActions
   readonly lastDay: Clicks
   readonly variants: ReadonlyArray<ShownVariant>
 }
@@ -43,7 +44,7 @@ const time = (millis: number) => {
   return `${day} ${date.toISOString().slice(11, 16)} UTC`
 }
 
-const eventsOf = ({ events }: Done) => Object.values(events).reduce((sum, count) => sum + count, 0)
+const eventsOf = ({ events }: AudienceActions) => Object.values(events).reduce((sum, count) => sum + count, 0)
 
 /** The best variants first, by their true rates. */
 const ranked = (variants: ReadonlyArray<ShownVariant>) => [...variants].sort((a, b) => b.trueRate - a.trueRate)
@@ -51,7 +52,7 @@ const ranked = (variants: ReadonlyArray<ShownVariant>) => [...variants].sort((a,
 const barWidth = 30
 
 /** The whole picture, lines of at most 100 characters. */
-export const picture = ({ day, days, done, lastDay, now, url, variants }: View): ReadonlyArray<string> => {
+export const picture = ({ day, days, done, lastDay, now, url, variants }: ScreenView): ReadonlyArray<string> => {
   const { even, oracle, ours } = done.gain.total
   const so = captured(done.gain.total)
   const last = captured(lastDay)
@@ -83,7 +84,7 @@ export const picture = ({ day, days, done, lastDay, now, url, variants }: View):
 }
 
 /** The state of the demo in one line. */
-export const line = ({ day, days, done, lastDay, variants }: View): string => {
+export const line = ({ day, days, done, lastDay, variants }: ScreenView): string => {
   const shares = ranked(variants).map(({ id, share }) => `${id} ${percent(share)}`).join(", ")
   return `day ${day.toFixed(1).padStart(4)} of ${days}: ${number(done.messages)} messages, ${
     number(eventsOf(done))
@@ -94,20 +95,13 @@ export const line = ({ day, days, done, lastDay, variants }: View): string => {
 
 /** Where the picture is drawn. */
 export interface Screen {
-  readonly show: (view: View) => void
+  readonly show: (view: ScreenView) => void
   /** Prints lines above the picture, which stay. */
   readonly note: (text: string) => void
   /** Leaves the picture as it is and shows nothing more. */
   readonly end: () => void
   /** How often it is worth showing something new. Unit: milliseconds. */
   readonly everyMillis: number
-}
-
-/** A stream that may be a terminal, as `process.stdout` is. */
-export interface Output {
-  readonly isTTY?: boolean
-  readonly columns?: number
-  readonly write: (text: string) => unknown
 }
 
 /** The screen on `output`, with the cursor given back when the scope closes. */

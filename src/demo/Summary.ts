@@ -1,6 +1,6 @@
 import { resultsText } from "../cli/ResultsText.ts"
 import type { TemplateResults } from "../results/TemplateResults.ts"
-import type { Done } from "./Audience.ts"
+import type { AudienceActions } from "./Audience.ts"
 import { captured, type Clicks } from "./Gain.ts"
 
 /** How a demo went, as `--json` prints it. */
@@ -11,7 +11,7 @@ export interface Summary {
   readonly seconds: number
   readonly messages: number
   /** Reported events by name, each once, and how many were reported a second time. */
-  readonly events: Done["events"]
+  readonly events: AudienceActions["events"]
   readonly reported_again: number
   /** By the true rates: clicks of the same messages when chosen evenly, as chosen, and with all rates known. */
   readonly expected_clicks: Clicks
@@ -27,7 +27,7 @@ export const summaryOf = (options: {
   readonly seed: number
   readonly days: number
   readonly seconds: number
-  readonly done: Done
+  readonly done: AudienceActions
   readonly lastDay: Clicks
   readonly trueRates: Readonly<Record<string, number>>
   readonly results: TemplateResults

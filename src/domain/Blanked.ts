@@ -1,6 +1,6 @@
 import { JsonPointer } from "effect"
 import { isDeepStrictEqual } from "node:util"
-import type { Fields } from "./Difference.ts"
+import type { RecordFields } from "./Difference.ts"
 
 /** Whether a setting of this name may be secret: credentials, and addresses that can contain one. */
 export const soundsSecret = (name: string): boolean =>
@@ -24,7 +24,7 @@ type Settings = Readonly<Record<string, unknown>>
  * Settings before and after a change for the audit log, below `/settings`. Possible secrets are replaced by
  * placeholders that still differ if the secret changed.
  */
-export const comparedSettings = (before: Settings, after: Settings): readonly [Fields, Fields] => {
+export const comparedSettings = (before: Settings, after: Settings): readonly [RecordFields, RecordFields] => {
   const [a, b]: [Record<string, unknown>, Record<string, unknown>] = [{}, {}]
   for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
     const pointer = `/settings/${JsonPointer.escapeToken(name)}`

@@ -2,7 +2,7 @@ import { JsonPointer, Schema } from "effect"
 import { isDeepStrictEqual } from "node:util"
 
 /** A record's fields by JSON pointer, such as `/name` or `/vars/subject`. */
-export type Fields = Readonly<Record<string, unknown>>
+export type RecordFields = Readonly<Record<string, unknown>>
 
 /** The change of one field. An absent side means that the field did not exist. */
 export const FieldChange = Schema.Struct({
@@ -94,9 +94,9 @@ const fieldChange = (field: string, before: unknown, after: unknown): FieldChang
  * that is not there. Takes up to some 40,000 characters of JSON, whatever the records: long texts are kept around the
  * place where they differ, and of what is more than that only names and a number.
  */
-export const difference = (before: Fields | undefined, after: Fields | undefined): Difference => {
+export const difference = (before: RecordFields | undefined, after: RecordFields | undefined): Difference => {
   const names = [...new Set([...Object.keys(after ?? {}), ...Object.keys(before ?? {})])]
-  const value = (fields: Fields | undefined, name: string) =>
+  const value = (fields: RecordFields | undefined, name: string) =>
     fields !== undefined && Object.hasOwn(fields, name) ? fields[name] : undefined
   const differing = names.filter((name) => !isDeepStrictEqual(value(before, name), value(after, name)))
   let [left, leftForNames, misses] = [maxAll, maxNames, 0]

@@ -42,7 +42,7 @@ export interface Email {
 }
 
 /** The parts of an e-mail, for people to look at. */
-export interface Shown {
+export interface EmailParts {
   readonly text: string
   readonly html: string | undefined
   /** The distinct targets of its links, in order. */
@@ -56,7 +56,7 @@ export interface Composed {
   /** RFC 5322, CRLF line breaks. */
   readonly bytes: Uint8Array
   /** Of an e-mail that `isShown`. */
-  readonly shown?: Shown
+  readonly shown?: EmailParts
 }
 
 const maxAddress = 254

@@ -108,7 +108,7 @@ export interface ProfileUpdate {
 }
 
 /** A request to forget a person. */
-export interface Erasure {
+export interface ErasureRequest {
   readonly user: string | undefined
   readonly email: string | undefined
   readonly key: string
@@ -122,7 +122,7 @@ export interface Normalized {
   /** The place of each skipped item among all items, in ascending order. Absent if the source needs no verdicts. */
   readonly skippedAt?: ReadonlyArray<number>
   readonly profiles?: ReadonlyArray<ProfileUpdate>
-  readonly erasures?: ReadonlyArray<Erasure>
+  readonly erasures?: ReadonlyArray<ErasureRequest>
 }
 
 /** Largest value of a conversion. */

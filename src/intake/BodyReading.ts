@@ -1,4 +1,4 @@
-import type { Erasure, NormalizedEvent, ProfileUpdate, SkippedItem } from "../domain/Event.ts"
+import type { ErasureRequest, NormalizedEvent, ProfileUpdate, SkippedItem } from "../domain/Event.ts"
 import { LruMap } from "../domain/LruMap.ts"
 import { SeededMap } from "../domain/SeededMap.ts"
 import { sourceIdOf } from "../domain/Source.ts"
@@ -48,7 +48,7 @@ export interface Piece {
   readonly id: number
   readonly events: ReadonlyArray<NormalizedEvent>
   readonly profiles: ReadonlyArray<ProfileUpdate>
-  readonly erasures: ReadonlyArray<Erasure>
+  readonly erasures: ReadonlyArray<ErasureRequest>
   /** Items that mean nothing here; in the last piece alone. */
   readonly ignored: number
   /** Why they were ignored, 20 reasons at most; in the last piece alone. */

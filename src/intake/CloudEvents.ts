@@ -9,7 +9,7 @@ import type { NotUnderstood } from "../domain/DryRun.ts"
 import type { Normalize } from "./Sources.ts"
 
 /** An organization's settings for CloudEvents. */
-export interface Settings {
+export interface CloudEventsSettings {
   /** Meaning of `subject`, if set. It takes precedence over the same value in the data. */
   readonly subject?: "user" | "tracking_id" | "template_id"
   /** Further types that are conversions, lowercase: whole, or their last segment. */
@@ -56,7 +56,7 @@ const attributes = ["id", "source", "specversion", "type"] as const
 const read = (
   event: CloudEvent,
   receivedAt: number,
-  { conversions, strict, subject }: Settings,
+  { conversions, strict, subject }: CloudEventsSettings,
 ): NormalizedEvent | Skipped => {
   const missing = attributes.filter((name) => textOf(event[name]) === undefined)
   if (missing.length > 0) {
@@ -95,7 +95,7 @@ const dataOf = (item: Item): Item | undefined => {
   return "json" in parsed ? objectOf(parsed.json) : undefined
 }
 
-const ofItem = (item: unknown, receivedAt: number, settings: Settings): NormalizedEvent | Skipped => {
+const ofItem = (item: unknown, receivedAt: number, settings: CloudEventsSettings): NormalizedEvent | Skipped => {
   if (!isItem(item)) return faulty("must be an object")
   const { id, source, specversion, subject, time, type } = item
   return read({ id, source, specversion, subject, time, type, data: dataOf(item) }, receivedAt, settings)
@@ -137,7 +137,7 @@ const ofHeaders = (body: Uint8Array, headers: Headers): CloudEvent | NotUndersto
  *
  * JSON of another content type, without `ce-*` headers, is read as if it were structured.
  */
-export const make = (settings: Settings = {}): Normalize => (body, headers, receivedAt) => {
+export const make = (settings: CloudEventsSettings = {}): Normalize => (body, headers, receivedAt) => {
   const areJudged = settings.strict === true
   const mediaType = mediaTypeOf(headerOf(headers, "content-type"))
   if (mediaType.startsWith("application/cloudevents") && mediaType !== structuredType && mediaType !== batchType) {

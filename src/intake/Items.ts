@@ -1,13 +1,13 @@
 import type { Skipped } from "../domain/DryRun.ts"
-import type { Erasure, Normalized, NormalizedEvent, ProfileUpdate, SkippedItem } from "../domain/Event.ts"
+import type { ErasureRequest, Normalized, NormalizedEvent, ProfileUpdate, SkippedItem } from "../domain/Event.ts"
 import { isBlank, isItem, parseJson } from "./Reading.ts"
 import type { NotUnderstood } from "../domain/DryRun.ts"
 
 /** The result of reading one item of a body. */
-export type Outcome =
+export type ReadItem =
   | NormalizedEvent
   | { readonly profile: ProfileUpdate }
-  | { readonly erasure: Erasure }
+  | { readonly erasure: ErasureRequest }
   | Skipped
 
 /** An item that is no event and is known to be none: acknowledged, and nothing to look at. */
@@ -66,14 +66,14 @@ export const jsonOf = (body: Uint8Array, name: string): { readonly json: unknown
 export const collectAt = <A>(
   items: ReadonlyArray<A>,
   pointerOf: (item: A, place: number) => string,
-  read: (item: A) => Outcome,
+  read: (item: A) => ReadItem,
   areJudged = false,
 ): Normalized => {
   const skippedAt: Array<number> = []
   const events: Array<NormalizedEvent> = []
   const skipped: Array<SkippedItem> = []
   const profiles: Array<ProfileUpdate> = []
-  const erasures: Array<Erasure> = []
+  const erasures: Array<ErasureRequest> = []
   for (let i = 0; i < items.length; i++) {
     const item = items[i]!
     const outcome = read(item)
@@ -98,6 +98,6 @@ export const collectAt = <A>(
 /** Same as `collectAt`, for items in one list or a single item as the body. */
 export const collect = (
   { items, list }: Items,
-  read: (item: unknown) => Outcome,
+  read: (item: unknown) => ReadItem,
   areJudged = false,
 ): Normalized => collectAt(items, (_, i) => list === undefined ? "" : `${list}/${i}`, read, areJudged)

@@ -11,12 +11,12 @@ import { type Fault, InvalidInput, SourceNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { platforms, type SourceId } from "../domain/Source.ts"
 import { comparedSettings, secretIs } from "../domain/Blanked.ts"
-import type { Fields } from "../domain/Difference.ts"
+import type { RecordFields } from "../domain/Difference.ts"
 import { Changes } from "../organizations/Changes.ts"
 import { liveOf } from "../domain/Sandbox.ts"
 import { tell } from "../store/ChangeTrail.ts"
-import type { Verdict } from "./signatures/Verdict.ts"
-import { readsBody, type Settings as SignatureSettings, verify } from "./signatures/Verify.ts"
+import type { SignatureVerdict } from "./signatures/Verdict.ts"
+import { readsBody, type SignatureSettings, verify } from "./signatures/Verify.ts"
 import type { Reading } from "./Sources.ts"
 import { optionFaults, readingOf, type SourceSettings, unknownFaults, withoutReading } from "./SourceSettings.ts"
 
@@ -107,7 +107,7 @@ interface Row {
 }
 
 /** Values of a source that the audit log compares. Of the secret, only whether one is set and whether it changed. */
-const fieldsOf = (row: Pick<Row, "enabled" | "secrets">, settings: Fields, secret: string): Fields => ({
+const fieldsOf = (row: Pick<Row, "enabled" | "secrets">, settings: RecordFields, secret: string): RecordFields => ({
   "/enabled": row.enabled,
   ...settings,
   ...(row.secrets.length === 0 ? {} : { "/secret": secret }),
@@ -178,7 +178,7 @@ export class WebhookSources extends Context.Service<WebhookSources, {
     sourceId: SourceId,
     headers: Readonly<Record<string, string>>,
     body: Uint8Array,
-  ) => Verdict | undefined
+  ) => SignatureVerdict | undefined
   /** Whether `verify` looks at the body; undefined where the source has not been set up, or is switched off. */
   readonly readsBody: (org: string, sourceId: SourceId) => boolean | undefined
   /** How bodies of a source are read for an organization, or its sandbox; undefined for the default. */

@@ -11,7 +11,7 @@ import type {
   QuietHours,
 } from "../domain/Organization.ts"
 import type { OrganizationTracking, UnsubscribePage } from "../domain/Tracking.ts"
-import type { Fields } from "../domain/Difference.ts"
+import type { RecordFields } from "../domain/Difference.ts"
 import { Changes } from "./Changes.ts"
 import { followSettings } from "./Sandboxes.ts"
 import { tell } from "../store/ChangeTrail.ts"
@@ -61,7 +61,7 @@ const fromRow = (row: Row): Organization => ({
 })
 
 /** Its settings, as the audit log compares them. */
-const fieldsOf = ({ created_at: _, slug: _1, updated_at: _2, ...settings }: Organization): Fields =>
+const fieldsOf = ({ created_at: _, slug: _1, updated_at: _2, ...settings }: Organization): RecordFields =>
   Object.fromEntries(Object.entries(settings).map(([name, value]) => [`/${name}`, value]))
 
 /** The customers of this installation. A broken store is a defect everywhere here. */

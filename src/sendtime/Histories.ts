@@ -197,14 +197,14 @@ export const replaceHistories = Effect.fnUntraced(function* (
 })
 
 /** The person for whom a send time is requested. */
-export interface Asked {
+export interface AskedPerson {
   readonly org: string
   readonly user: string | undefined
   readonly email: string | undefined
 }
 
 /** The data about a person. */
-export interface Known {
+export interface PersonHistory {
   /** The person's own time zone; undefined if unknown. */
   readonly zone: string | undefined
   /** All touches under all identifiers of the person. */
@@ -230,8 +230,8 @@ const joined = (a: Uint8Array | null, b: Uint8Array | null): Float64Array => {
  */
 export const readPeople = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  asked: ReadonlyArray<Asked>,
-): Effect.fn.Return<ReadonlyArray<Known>, SqlError> {
+  asked: ReadonlyArray<AskedPerson>,
+): Effect.fn.Return<ReadonlyArray<PersonHistory>, SqlError> {
   const wanted = asked.map(({ email, org, user }, place) => ({
     place,
     org_slug: org,
@@ -263,7 +263,7 @@ export const readPeople = Effect.fnUntraced(function* (
       SELECT s.touches, s.zone FROM send_times s
       WHERE s.org_slug = n.org_slug AND s.kind = 'user' AND s.person = n.email
       ORDER BY s.org_slug, s.kind, s.person LIMIT 1) b ON n.email IS NOT NULL`
-  const people = asked.map((): Known => ({ zone: undefined, codes: none }))
+  const people = asked.map((): PersonHistory => ({ zone: undefined, codes: none }))
   for (const { first, place, second, zones } of rows) {
     people[place] = { zone: zoneOf(zones), codes: joined(first, second) }
   }

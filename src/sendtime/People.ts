@@ -2,7 +2,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { LruMap } from "../domain/LruMap.ts"
 import { SeededMap } from "../domain/SeededMap.ts"
-import { type Asked, type Known, readPeople } from "./Histories.ts"
+import { type AskedPerson, type PersonHistory, readPeople } from "./Histories.ts"
 
 /** Most people kept in memory; the least recently used are dropped first. */
 const remembered = 100_000
@@ -18,21 +18,22 @@ const atOnce = 2
 const patience = "1 second"
 
 interface Remembered {
-  readonly known: Known
+  readonly known: PersonHistory
   /** The address given together with a user id. */
   readonly email: string | undefined
   readonly readAt: number
 }
 
 interface Waiting {
-  readonly asked: Asked
+  readonly asked: AskedPerson
   readonly key: string
-  readonly resumes: Array<(known: Known | undefined) => void>
+  readonly resumes: Array<(known: PersonHistory | undefined) => void>
 }
 
 const userKey = (org: string, user: string) => `${org}\0${user}`
 const emailKey = (org: string, email: string) => `${org}\0\0${email}`
-const keyOf = ({ email, org, user }: Asked) => user === undefined ? emailKey(org, email ?? "") : userKey(org, user)
+const keyOf = ({ email, org, user }: AskedPerson) =>
+  user === undefined ? emailKey(org, email ?? "") : userKey(org, user)
 
 /**
  * A cache of recently requested histories. People missing from it are read in one statement with other concurrent
@@ -40,9 +41,9 @@ const keyOf = ({ email, org, user }: Asked) => user === undefined ? emailKey(org
  */
 export class People extends Context.Service<People, {
   /** Undefined if the database does not respond in time. */
-  readonly find: (asked: Asked) => Effect.Effect<Known | undefined>
+  readonly find: (asked: AskedPerson) => Effect.Effect<PersonHistory | undefined>
   /** The cached history; undefined if it must be read from the database. */
-  readonly peek: (asked: Asked) => Known | undefined
+  readonly peek: (asked: AskedPerson) => PersonHistory | undefined
   /** Drops the cached data of these identifiers. Other nodes drop it within a minute. */
   readonly forget: (org: string, names: Iterable<string>) => void
 }>()("parlance/delay/People") {
@@ -57,7 +58,7 @@ export class People extends Context.Service<People, {
       const waiting = new SeededMap<string, Waiting>()
       let running = 0
 
-      const remember = (key: string, { email }: Asked, known: Known) => {
+      const remember = (key: string, { email }: AskedPerson, known: PersonHistory) => {
         memory.set(key, { known, email, readAt: clock.currentTimeMillisUnsafe() })
       }
 
@@ -89,7 +90,7 @@ export class People extends Context.Service<People, {
       )
       const run = Effect.runForkWith(context)
 
-      const peek = (asked: Asked): Known | undefined => {
+      const peek = (asked: AskedPerson): PersonHistory | undefined => {
         const key = keyOf(asked)
         const found = memory.get(key)
         if (found === undefined || found.email !== asked.email) return undefined
@@ -97,10 +98,10 @@ export class People extends Context.Service<People, {
         return found.known
       }
 
-      const find = (asked: Asked): Effect.Effect<Known | undefined> => {
+      const find = (asked: AskedPerson): Effect.Effect<PersonHistory | undefined> => {
         const known = peek(asked)
         if (known !== undefined) return Effect.succeed(known)
-        return Effect.callback<Known | undefined>((resume) => {
+        return Effect.callback<PersonHistory | undefined>((resume) => {
           // A person who is requested under another address at the same time is read by both requests.
           const key = `${keyOf(asked)}\0${asked.email}`
           let one = waiting.get(key)

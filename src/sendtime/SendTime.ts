@@ -9,7 +9,7 @@ import { addTouches, emptyHistogram, personal, shapePrior } from "./Attention.ts
 import { candidatesOf, choose, type SendWindow, sendWindow } from "./Choice.ts"
 import * as Clocks from "./Clocks.ts"
 import { type About, engagementsOf, expectedOf, Groups, isKnown, type Level } from "./Groups.ts"
-import type { Known } from "./Histories.ts"
+import type { PersonHistory } from "./Histories.ts"
 import { People } from "./People.ts"
 import { permissionOf } from "./Slots.ts"
 import { digest } from "./Touch.ts"
@@ -100,7 +100,7 @@ const windowOf = (settings: OrganizationView, clocks: Clocks.Clocks, start: numb
   return window
 }
 
-const nobody: Known = { zone: undefined, codes: new Float64Array(0) }
+const nobody: PersonHistory = { zone: undefined, codes: new Float64Array(0) }
 
 /**
  * Seed of exploration and of the second within the hour. It is constant for equal requests within an hour, so that a
@@ -112,7 +112,7 @@ const drawsOf = (org: string, ask: SendTimeAsk, person: string, now: number): re
   return [draw(1), draw(2), draw(3)]
 }
 
-const basisOf = (person: Known, levels: ReadonlyArray<readonly [Basis, Level]>): Basis =>
+const basisOf = (person: PersonHistory, levels: ReadonlyArray<readonly [Basis, Level]>): Basis =>
   person.codes.length > 0 ? "user" : levels.find(([, level]) => isKnown(level))?.[0] ?? "default"
 
 /** Recommends send times. During a database outage, it uses the data in memory. */

@@ -12,7 +12,7 @@ import { composeSeries } from "../results/SeriesComposition.ts"
 import type { TemplateResults } from "../results/TemplateResults.ts"
 import type { ComposedSeries } from "../results/TemplateSeries.ts"
 import { weightedGain } from "../results/WeightedGain.ts"
-import type { Policy } from "./Learners.ts"
+import type { LearnerKind } from "./Learners.ts"
 import { type Knowledge, Product } from "./Product.ts"
 import { run } from "./Run.ts"
 import { chance, seedOf } from "./Chance.ts"
@@ -22,7 +22,7 @@ import { armIds, type AttributePlan, makeWorld, type World, worldStart } from ".
 // once a day through the functions that answer requests.
 
 /** A world of variants whose true rates are known. */
-export interface Setting {
+export interface HonestyWorld {
   readonly name: string
   readonly variants: number
   readonly decisionsPerDay: number
@@ -90,7 +90,7 @@ const settledShare = Phi(Math.log(96 / delay.medianHours) / delay.sigma)
 const tier: AttributePlan = { name: "tier", values: [["free", 0.6], ["pro", 0.3], ["team", 0.1]] }
 
 /** The median value of each variant. */
-const mediansOf = ({ name, values, variants }: Setting, seed: number): ReadonlyArray<number> => {
+const mediansOf = ({ name, values, variants }: HonestyWorld, seed: number): ReadonlyArray<number> => {
   const { normal } = chance(seedOf(seed, `${name} medians`))
   return Array.from(
     { length: variants },
@@ -105,7 +105,7 @@ export const meanValue = (median: number, { cap, sigma }: Pick<Values, "cap" | "
 }
 
 /** Draws the values of all conversions that a world can have. */
-const drawValues = (setting: Setting, seed: number, world: World): World["values"] => {
+const drawValues = (setting: HonestyWorld, seed: number, world: World): World["values"] => {
   const { values } = setting
   if (values === undefined) return undefined
   const medians = mediansOf(setting, seed)
@@ -115,7 +115,7 @@ const drawValues = (setting: Setting, seed: number, world: World): World["values
 }
 
 /** Makes the world of a setting; the same seed makes the same one. */
-export const honestyWorld = (setting: Setting, seed: number): World => {
+export const honestyWorld = (setting: HonestyWorld, seed: number): World => {
   const world = makeWorld({
     name: setting.name,
     seed,
@@ -176,7 +176,7 @@ const covers = ({ interval: [low, high], truth }: Checked): boolean => low <= tr
 export const coverage = (all: ReadonlyArray<Checked>): number => all.filter(covers).length / all.length
 
 /** The outcomes of a setting as tallies have them. */
-const talliesOf = ({ values }: Setting, worth: number) => {
+const talliesOf = ({ values }: HonestyWorld, worth: number) => {
   if (values === undefined) return { objective: "click" as const, countsOf: (value: number) => ({ click: value }) }
   const squares = worth / squareUnit(values.cap)
   return {
@@ -189,7 +189,7 @@ const talliesOf = ({ values }: Setting, worth: number) => {
 /** The results of the knowledge, composed as for a request. */
 const resultsOf = (
   { counts, model }: Knowledge,
-  setting: Setting,
+  setting: HonestyWorld,
   arms: ReadonlyArray<string>,
   now: number,
 ): TemplateResults => {
@@ -217,7 +217,7 @@ const resultsOf = (
 }
 
 /** The series of the knowledge, composed as for a request. */
-const seriesOf = ({ counts, delays, model }: Knowledge, setting: Setting, now: number): ComposedSeries => {
+const seriesOf = ({ counts, delays, model }: Knowledge, setting: HonestyWorld, now: number): ComposedSeries => {
   const { countsOf, objective } = talliesOf(setting, counts.worth())
   return composeSeries({
     template: "t0",
@@ -303,7 +303,7 @@ const checkRates = (
 /**
  * Runs the product in a world of the setting, reads the results once a day, and compares the last ones with the truth.
  */
-export const honestyRun = (setting: Setting, seed: number, refitHours = 3): HonestyRun => {
+export const honestyRun = (setting: HonestyWorld, seed: number, refitHours = 3): HonestyRun => {
   const world = honestyWorld(setting, seed)
   const { arms, at, clickChance, requestOf, requests, delayHours } = world
   const end = worldStart + setting.days * dayMillis
@@ -312,7 +312,7 @@ export const honestyRun = (setting: Setting, seed: number, refitHours = 3): Hone
   const settledUntil = end - 5 * dayMillis
   const looks: Array<Look> = []
   let learner: Product | undefined
-  const policy: Policy = { name: "adaptive", make: (options) => learner = new Product(options, { refitHours }) }
+  const policy: LearnerKind = { name: "adaptive", make: (options) => learner = new Product(options, { refitHours }) }
   const look = (now: number) => {
     // Results show the verdict that the model stores.
     const { verdict = "undecided", winner = null } = learner!.knowledge(0, now).model.verdict ?? {}

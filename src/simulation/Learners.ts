@@ -33,7 +33,7 @@ export interface Setting {
 }
 
 /** A way to make a learner, by its name. */
-export interface Policy {
+export interface LearnerKind {
   readonly name: string
   readonly make: (setting: Setting) => Learner
 }
@@ -83,7 +83,7 @@ const best = (arms: ReadonlyArray<number>, score: (arm: number) => number): numb
 }
 
 /** Every eligible variant with the same probability. */
-export const uniform: Policy = {
+export const uniform: LearnerKind = {
   name: "uniform",
   make: (setting) => {
     const tallies = new Tallies(setting)
@@ -96,7 +96,7 @@ export const uniform: Policy = {
  * Such an optimistic start tries every variant until it has failed; the raw mean, which stays with the first lucky
  * variant, captured 7 points less (eight worlds, 20 seeds).
  */
-export const epsilonGreedy = (epsilon = 0.05): Policy => ({
+export const epsilonGreedy = (epsilon = 0.05): LearnerKind => ({
   name: `epsilon-greedy ${epsilon}`,
   make: (setting) => {
     const tallies = new Tallies(setting)
@@ -120,7 +120,7 @@ export const epsilonGreedy = (epsilon = 0.05): Policy => ({
  * Thompson sampling with a Beta(1, 1) prior and one count per variant. The weights are those of `draws` draws: of one, a
  * decision for one variant, which is the policy itself; of many, its probabilities.
  */
-export const betaThompson = (draws = 1): Policy => ({
+export const betaThompson = (draws = 1): LearnerKind => ({
   name: "Beta Thompson",
   make: (setting) => {
     const tallies = new Tallies(setting)
@@ -148,7 +148,7 @@ export const betaThompson = (draws = 1): Policy => ({
 })
 
 /** The largest mean plus `sqrt(2 log N / n)` (P. Auer et al., 2002), variants without sends first. */
-export const ucb1: Policy = {
+export const ucb1: LearnerKind = {
   name: "UCB1",
   make: (setting) => {
     const tallies = new Tallies(setting)
@@ -176,4 +176,4 @@ export const ucb1: Policy = {
 }
 
 /** The policies with which the product is compared. */
-export const peers: ReadonlyArray<Policy> = [uniform, epsilonGreedy(), betaThompson(), ucb1]
+export const peers: ReadonlyArray<LearnerKind> = [uniform, epsilonGreedy(), betaThompson(), ucb1]

@@ -3,7 +3,7 @@ import { decodeContext } from "../bandit/Contexts.ts"
 import { delayCurve, delayEdges, Delays, maturity } from "../bandit/Maturity.ts"
 import { eligibleSet } from "../bandit/Policy.ts"
 import { hourMillis } from "../bandit/Window.ts"
-import type { Learner, Policy } from "./Learners.ts"
+import type { Learner, LearnerKind } from "./Learners.ts"
 import type { Eligible, SimulatedRequest } from "./World.ts"
 
 /**
@@ -99,7 +99,7 @@ const estimate = (value: number, variance: number, count: number): Estimate => {
  * estimate are (nearly) uncorrelated. Standard errors come from the summands. Decisions with a propensity that is not in
  * (0, 1] are passed over.
  */
-export const evaluate = (log: ReadonlyArray<LoggedDecision>, policy: Policy, seed: number): Evaluation => {
+export const evaluate = (log: ReadonlyArray<LoggedDecision>, policy: LearnerKind, seed: number): Evaluation => {
   const usable = log.filter(({ copyId, propensity, weights }) =>
     propensity > 0 && propensity <= 1 && weights[copyId] !== undefined
   ).sort((a, b) => a.at - b.at)
@@ -177,7 +177,7 @@ class Replay {
   readonly #sends: Float64Array
   #outcomeSum = 0
 
-  constructor(log: ReadonlyArray<LoggedDecision>, policy: Policy, seed: number) {
+  constructor(log: ReadonlyArray<LoggedDecision>, policy: LearnerKind, seed: number) {
     const arms = [...new Set(log.flatMap(({ weights }) => Object.keys(weights)))].sort((a, b) =>
       a < b ? -1 : a > b ? 1 : 0
     )

@@ -14,7 +14,7 @@ import { withPairs } from "../bandit/PairEvidence.ts"
 import { contributionOf, organizationPriors, type PriorContribution } from "../bandit/Priors.ts"
 import { bucketAt, dayMillis, hourMillis } from "../bandit/Window.ts"
 import { judgeDays, windowOf, withVerdict } from "../learning/Engine.ts"
-import type { Learner, Policy, Setting } from "./Learners.ts"
+import type { Learner, LearnerKind, Setting } from "./Learners.ts"
 import type { Eligible, SimulatedRequest } from "./World.ts"
 
 /** Number of days with an hourly search for learning attributes; afterwards it runs once a day. */
@@ -270,7 +270,7 @@ export class Product implements Learner {
 }
 
 /** The product's own policy. */
-export const product = (options: ProductOptions = {}): Policy => ({
+export const product = (options: ProductOptions = {}): LearnerKind => ({
   name: options.name ??
     (options.window === undefined ? "adaptive" : `window ${options.window.lookbackDays}/${options.window.offsetDays}`),
   make: (setting) => new Product(setting, options),

@@ -1,7 +1,7 @@
 import { sample } from "../bandit/Weights.ts"
 import { hourMillis } from "../bandit/Window.ts"
 import { seedOf } from "./Chance.ts"
-import type { Policy } from "./Learners.ts"
+import type { LearnerKind } from "./Learners.ts"
 import type { World } from "./World.ts"
 
 /** The result of a policy in a world. Rewards are expected clicks over the whole run, by the true rates. */
@@ -72,7 +72,7 @@ export type Watch = (decision: number, arm: number, rates: Float64Array, propens
  * Lets a policy make all decisions in a world and learn from the clicks as they arrive. The same world, policy and seed
  * give the same result.
  */
-export const run = (world: World, policy: Policy, seed: number, watch?: Watch): SimulationOutcome => {
+export const run = (world: World, policy: LearnerKind, seed: number, watch?: Watch): SimulationOutcome => {
   const { arms, at, requestOf, requests, decisions, delayHours, eligible, eligibleOf } = world
   const learner = policy.make({
     arms,

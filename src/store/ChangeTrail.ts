@@ -1,12 +1,12 @@
 import { Context, Effect } from "effect"
-import { type Difference, difference, type Fields } from "../domain/Difference.ts"
+import { type Difference, difference, type RecordFields } from "../domain/Difference.ts"
 
 /** The kind of a record. */
-export type Kind = "account" | "connection" | "organization" | "source" | "template" | "variant"
+export type RecordKind = "account" | "connection" | "organization" | "source" | "template" | "variant"
 
 /** A record that was created, changed or removed. */
 export interface Changed {
-  readonly kind: Kind
+  readonly kind: RecordKind
   /** The id of the record. For a variant: `TEMPLATE / VARIANT`. */
   readonly subject: string
   readonly what: "created" | "changed" | "removed"
@@ -38,10 +38,10 @@ const withTrail = (use: (trail: Trail) => void): Effect.Effect<void> =>
  * secrets. Does nothing outside a management request, such as in jobs.
  */
 export const tell = (
-  kind: Kind,
+  kind: RecordKind,
   subject: string,
-  before: Fields | undefined,
-  after: Fields | undefined,
+  before: RecordFields | undefined,
+  after: RecordFields | undefined,
 ): Effect.Effect<void> =>
   withTrail(({ changed }) => {
     const what = before === undefined ? "created" : after === undefined ? "removed" : "changed"

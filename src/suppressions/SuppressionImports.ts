@@ -5,7 +5,7 @@ import { readCsv } from "./SuppressionCsv.ts"
 import { Suppressions } from "./Suppressions.ts"
 
 /** The result of an import. */
-export interface Imported {
+export interface ImportedSuppressions {
   readonly added: number
   /** Rows whose address is on the list for that reason already. */
   readonly present: number
@@ -16,7 +16,7 @@ export interface Imported {
 /** Adds the entries of a file to the suppression list. */
 export class SuppressionImports extends Context.Service<SuppressionImports, {
   /** Imports all rows or none. Fails with `InvalidInput`, listing every fault of the CSV (see `readCsv`). */
-  readonly importCsv: (org: OrgSlug, text: string) => Effect.Effect<Imported, InvalidInput>
+  readonly importCsv: (org: OrgSlug, text: string) => Effect.Effect<ImportedSuppressions, InvalidInput>
 }>()("parlance/suppressions/SuppressionImports") {
   static readonly layer = Layer.effect(
     SuppressionImports,

@@ -62,10 +62,10 @@ export interface SoftBounce {
 }
 
 /** Sign of life of an address: a delivery to it, or an open or a click by its owner. */
-export type Arrival = Pick<SoftBounce, "org" | "address" | "at">
+export type AddressActivity = Pick<SoftBounce, "org" | "address" | "at">
 
 /** Rows with the key of their address, one for each address: the latest, with how many there were. */
-const latest = <A extends Arrival>(all: ReadonlyArray<A>) => {
+const latest = <A extends AddressActivity>(all: ReadonlyArray<A>) => {
   const byKey = new Map<string, { readonly one: A; readonly key: AddressKey; readonly count: number }>()
   for (const one of all) {
     const key = addressKey(one.address)
@@ -81,7 +81,7 @@ const latest = <A extends Arrival>(all: ReadonlyArray<A>) => {
 /** Begins counting soft bounces anew for addresses that a message has reached since the last one. Call it in a transaction. */
 export const clearSoftBounces = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  arrivals: ReadonlyArray<Arrival>,
+  arrivals: ReadonlyArray<AddressActivity>,
 ): Effect.fn.Return<void, SqlError> {
   if (arrivals.length === 0) return
   // Nearly always there are no such entries, so the addresses need not be compared.

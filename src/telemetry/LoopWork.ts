@@ -12,7 +12,7 @@ export interface WorkName {
 }
 
 /** Work that was begun. Times are of the process's clock, in milliseconds. */
-export interface Work {
+export interface LoopWork {
   readonly name: () => WorkName
   readonly startedAt: number
   /** Infinity while it is in work. */
@@ -22,26 +22,26 @@ export interface Work {
 /** Work that ended is remembered until so much more has: enough for the turns of the loop that follow a long one. */
 const remembered = 128
 
-const inWork = new Set<Work>()
-const ended: Array<Work> = []
+const inWork = new Set<LoopWork>()
+const ended: Array<LoopWork> = []
 let next = 0
 
 /** Notes that work begins. `name` is called only when the loop was held meanwhile. */
-export const begin = (name: () => WorkName): Work => {
-  const work: Work = { name, startedAt: performance.now(), endedAt: Infinity }
+export const begin = (name: () => WorkName): LoopWork => {
+  const work: LoopWork = { name, startedAt: performance.now(), endedAt: Infinity }
   inWork.add(work)
   return work
 }
 
 /** Notes that work has ended. */
-export const end = (work: Work): void => {
+export const end = (work: LoopWork): void => {
   if (!inWork.delete(work)) return
   work.endedAt = performance.now()
   ended[next++ % remembered] = work
 }
 
 /** All work that is known: in work, and ended of late. */
-export const known = (): ReadonlyArray<Work> => [...inWork, ...ended]
+export const known = (): ReadonlyArray<LoopWork> => [...inWork, ...ended]
 
 /** Marks an effect as a background job, of an organization or of all, while it runs. */
 export const asJob = (work: string, org?: string) => {
@@ -55,7 +55,7 @@ export const asJob = (work: string, org?: string) => {
 
 /** Work that may have held the loop. `turn`: it began or ended right where the hold did, so it is the likely one. */
 export interface Suspect {
-  readonly work: Work
+  readonly work: LoopWork
   readonly isLikely: boolean
 }
 
@@ -66,7 +66,7 @@ const sameTurnMillis = 2
  * The work in progress during the longest time within `from` to `until` without a start or end of work, which is when
  * the loop was blocked. The most likely cause comes first; work that began earlier comes later.
  */
-export const suspectsOf = (all: ReadonlyArray<Work>, from: number, until: number): ReadonlyArray<Suspect> => {
+export const suspectsOf = (all: ReadonlyArray<LoopWork>, from: number, until: number): ReadonlyArray<Suspect> => {
   const isWithin = (time: number) => time > from && time < until
   const times = [from, until, ...all.flatMap(({ endedAt, startedAt }) => [startedAt, endedAt].filter(isWithin))]
     .sort((a, b) => a - b)

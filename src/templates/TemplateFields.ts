@@ -1,10 +1,10 @@
 import { JsonPointer } from "effect"
-import type { Fields } from "../domain/Difference.ts"
+import type { RecordFields } from "../domain/Difference.ts"
 import type { Template, Variant } from "../domain/Template.ts"
 
 // Templates and variants as the audit log compares them: by field, each variable one of its own.
 
-const named = (at: string, values: Readonly<Record<string, unknown>>): Fields =>
+const named = (at: string, values: Readonly<Record<string, unknown>>): RecordFields =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [`${at}/${JsonPointer.escapeToken(name)}`, value]))
 
 type VariantContent = Omit<Variant, "created_at" | "updated_at">
@@ -24,7 +24,7 @@ type Settings = Pick<
 >
 
 /** The fields of a variant, below `at`. */
-export const fieldsOfVariant = (variant: VariantContent, at = ""): Fields => ({
+export const fieldsOfVariant = (variant: VariantContent, at = ""): RecordFields => ({
   [`${at}/name`]: variant.name,
   [`${at}/active`]: variant.active,
   ...named(`${at}/vars`, variant.vars),
@@ -37,7 +37,7 @@ export const fieldsOfVariant = (variant: VariantContent, at = ""): Fields => ({
 /** The fields of a template and its variants. */
 export const fieldsOfTemplate = (
   template: Settings & { readonly archived: boolean; readonly variants: ReadonlyArray<VariantContent> },
-): Fields => ({
+): RecordFields => ({
   "/name": template.name,
   "/archived": template.archived,
   "/objective": template.objective,
@@ -56,5 +56,5 @@ export const fieldsOfTemplate = (
 })
 
 /** The fields of a stored template. */
-export const fieldsOfStored = (template: Template): Fields =>
+export const fieldsOfStored = (template: Template): RecordFields =>
   fieldsOfTemplate({ ...template, archived: template.archived_at !== null })

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Gate, type Kind, kindOf, lateMillis, lookMillis } from "../../src/api/admission/LoadGate.ts"
+import { Gate, kindOf, lateMillis, lookMillis, type RequestKind } from "../../src/api/admission/LoadGate.ts"
 
-const enter = (gate: Gate, kind: Kind, times: number) => {
+const enter = (gate: Gate, kind: RequestKind, times: number) => {
   let entered = 0
   for (; entered < times && !gate.isFull(kind); entered++) gate.enter(kind)
   return entered

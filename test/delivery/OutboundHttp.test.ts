@@ -7,7 +7,12 @@ import * as OutboundHttp from "../../src/delivery/OutboundHttp.ts"
 import { brazeKey, startBraze, startWebhook } from "../support/platformServers/PlatformServer.ts"
 import { layerLoopback, server } from "./connections/support.ts"
 
-const post = (url: string): OutboundHttp.Request => ({ method: "POST", url: new URL(url), headers: {}, body: "{}" })
+const post = (url: string): OutboundHttp.OutboundRequest => ({
+  method: "POST",
+  url: new URL(url),
+  headers: {},
+  body: "{}",
+})
 
 /** Resolves each name to the next of these addresses. */
 const answering = (...answers: ReadonlyArray<string>): LookupFunction => {

@@ -1,14 +1,14 @@
 import { assert } from "@effect/vitest"
 import type { Normalized } from "../../src/domain/Event.ts"
-import { normalize, type Options } from "../../src/intake/CustomEvents.ts"
+import { type CustomEventsOptions, normalize } from "../../src/intake/CustomEvents.ts"
 
 export const receivedAt = Date.parse("2026-02-03T13:00:00Z")
 
-export const read = (body: unknown, options: Partial<Options> = {}): Normalized =>
+export const read = (body: unknown, options: Partial<CustomEventsOptions> = {}): Normalized =>
   normalize(body, { receivedAt, webhookId: undefined, ...options })
 
 /** The only event of a body with one item. */
-export const one = (body: unknown, options: Partial<Options> = {}) => {
+export const one = (body: unknown, options: Partial<CustomEventsOptions> = {}) => {
   const { events, items, skipped } = read(body, options)
   assert.deepStrictEqual([items, events.length, skipped], [1, 1, []])
   return events[0]!

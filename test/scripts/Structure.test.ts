@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { crossingsOf, cyclesOf, foreignTables, ownershipFaults } from "../../scripts/Structure.ts"
+import { crossingsOf, cyclesOf, foreignTables, ownershipFaults, sharedTypeNames } from "../../scripts/Structure.ts"
 
 const file = (path: string, text: string) => ({ path, text })
 
@@ -41,6 +41,16 @@ describe("The check of the structure", () => {
       "requests has no owner in schema/owners.json",
       "gone in schema/owners.json does not exist",
       "events has two owners",
+    ])
+  })
+  it("finds type names that two files export", () => {
+    const faults = sharedTypeNames([
+      file("src/a/One.ts", "export interface Line {}\nexport const Kind = 1\nexport type Kind = 1\ninterface Row {}\n"),
+      file("src/b/Two.ts", "export class Line {}\ninterface Row {}\nexport class Gone {}\n"),
+      file("src/api/Problems.ts", "export class Gone {}\n"),
+    ])
+    assert.deepStrictEqual(faults.map((fault) => fault.split(".ts.")[0]), [
+      "The type name Line is exported by src/a/One.ts and src/b/Two",
     ])
   })
 })

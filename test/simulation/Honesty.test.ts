@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { componentRun } from "../../src/simulation/ComponentHonesty.ts"
-import { coverage, type HonestyRun, honestyRun, meanValue, type Setting } from "../../src/simulation/Honesty.ts"
+import { coverage, type HonestyRun, honestyRun, type HonestyWorld, meanValue } from "../../src/simulation/Honesty.ts"
 
 // `deno task bench honesty` with fewer and shorter runs.
 
-const runsOf = (setting: Setting, count: number): ReadonlyArray<HonestyRun> =>
+const runsOf = (setting: HonestyWorld, count: number): ReadonlyArray<HonestyRun> =>
   Array.from({ length: count }, (_, i) => honestyRun(setting, 1 + i, 12))
 
 const won = ({ looks }: HonestyRun) => looks.some(({ winner }) => winner !== null)

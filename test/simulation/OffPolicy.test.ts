@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { encodeContext } from "../../src/bandit/Contexts.ts"
 import { sample } from "../../src/bandit/Weights.ts"
 import { chance } from "../../src/simulation/Chance.ts"
-import { epsilonGreedy, type Policy, uniform } from "../../src/simulation/Learners.ts"
+import { epsilonGreedy, type LearnerKind, uniform } from "../../src/simulation/Learners.ts"
 import { evaluate, logged, type LoggedDecision, settled } from "../../src/simulation/OffPolicy.ts"
 import { product } from "../../src/simulation/Product.ts"
 
@@ -32,7 +32,7 @@ const logOf = (seed: number, count: number): ReadonlyArray<LoggedDecision> => {
 }
 
 /** Always the same weights. */
-const fixed = (weights: ReadonlyArray<number>): Policy => ({
+const fixed = (weights: ReadonlyArray<number>): LearnerKind => ({
   name: "fixed",
   make: () => ({ weights: () => Float64Array.from(weights), sent() {}, observe() {} }),
 })
@@ -102,7 +102,7 @@ describe("off-policy evaluation", () => {
     const log = logOf(3, 1_000)
     let clock = 0
     let told = 0
-    const watcher: Policy = {
+    const watcher: LearnerKind = {
       name: "watcher",
       make: () => ({
         weights: (_context, eligible, now) => {

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { betaThompson, epsilonGreedy, peers, type Policy, ucb1, uniform } from "../../src/simulation/Learners.ts"
+import { betaThompson, epsilonGreedy, type LearnerKind, peers, ucb1, uniform } from "../../src/simulation/Learners.ts"
 import { product } from "../../src/simulation/Product.ts"
 import { run } from "../../src/simulation/Run.ts"
 import { spread } from "../../src/simulation/Spread.ts"
@@ -9,7 +9,7 @@ import { shortWorld } from "../../src/simulation/Worlds.ts"
 const seeds = [1, 2, 3, 4, 5, 6]
 const adaptive = product({ refitHours: 3 })
 const windowed = product({ window: { lookbackDays: 14, offsetDays: 0 }, refitHours: 6 })
-const shares = (policy: Policy, of = seeds) =>
+const shares = (policy: LearnerKind, of = seeds) =>
   of.map((seed) => run(shortWorld("stat5", seed, 15, 15_000), policy, seed).share)
 
 describe("a run", () => {
@@ -45,7 +45,7 @@ describe("a run", () => {
 
   it("spreads a trial of some minutes with clicks within seconds about as beta posteriors would", () => {
     /** Mean over the templates of the larger of the two variants' shares of the traffic; the variants are equal. */
-    const lead = (policy: Policy) => {
+    const lead = (policy: LearnerKind) => {
       const leads = seeds.map((seed) => {
         const trial = makeWorld({
           name: "trial",
@@ -111,7 +111,7 @@ describe("a run", () => {
     })
     let clock = 0
     let clicks = 0
-    const watcher: Policy = {
+    const watcher: LearnerKind = {
       name: "watcher",
       make: () => ({
         weights: (_, eligible, now) => {
@@ -135,7 +135,7 @@ describe("a run", () => {
   it("gives weights that sum to 1, over what is eligible only", () => {
     const world = shortWorld("launch", 2, 60, 1_500)
     for (const policy of [...peers, adaptive, windowed, betaThompson(20), epsilonGreedy(1)]) {
-      const checked: Policy = {
+      const checked: LearnerKind = {
         name: policy.name,
         make: (setting) => {
           const inner = policy.make(setting)

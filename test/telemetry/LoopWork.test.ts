@@ -1,14 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import { causeOf, fieldsOf, type Hold } from "../../src/telemetry/LoopWatch.ts"
-import { suspectsOf, type Work } from "../../src/telemetry/LoopWork.ts"
+import { type LoopWork, suspectsOf } from "../../src/telemetry/LoopWork.ts"
 
-const work = (name: string, startedAt: number, endedAt = Infinity): Work => ({
+const work = (name: string, startedAt: number, endedAt = Infinity): LoopWork => ({
   name: () => ({ work: name, org: "acme", requestId: `id-${name}` }),
   startedAt,
   endedAt,
 })
 
-const named = (all: ReadonlyArray<Work>, from: number, until: number) =>
+const named = (all: ReadonlyArray<LoopWork>, from: number, until: number) =>
   suspectsOf(all, from, until).map(({ isLikely, work }) => [work.name().work, isLikely])
 
 describe("Who held the event loop", () => {

@@ -3,7 +3,7 @@ import { Settings } from "../../Settings.ts"
 import { countRefused } from "../server/RequestMetrics.ts"
 
 /** Kind of a request, which decides when the request is refused. `health` is never refused. */
-export type Kind = "api" | "webhook" | "tracking" | "management" | "health"
+export type RequestKind = "api" | "webhook" | "tracking" | "management" | "health"
 
 /** Links in messages, which anybody can open. */
 const tracked = /^\/[cou]\//
@@ -11,7 +11,7 @@ const tracked = /^\/[cou]\//
 const health = new Set(["/healthz", "/readyz", "/metrics"])
 
 /** The kind of a request by its target: a path, or an absolute URL, which HTTP also allows. */
-export const kindOf = (url: string): Kind => {
+export const kindOf = (url: string): RequestKind => {
   if (!url.startsWith("/")) return kindOf(`/${url.replace(/^[a-z]+:\/\/[^/]*\//i, "")}`)
   if (url.startsWith("/api/")) return url.startsWith("webhook/", 5) ? "webhook" : "api"
   if (tracked.test(url)) return "tracking"
@@ -23,7 +23,7 @@ export const kindOf = (url: string): Kind => {
  * Share of the limit for each kind. Each kind has its own, so that no kind starves the others: platforms punish errors,
  * and operators need the console during an overload.
  */
-const parts: Readonly<Record<Kind, number>> = {
+const parts: Readonly<Record<RequestKind, number>> = {
   api: 1,
   webhook: 0.5,
   tracking: 0.5,
@@ -67,7 +67,7 @@ export const waitedMillis = (request: object): number => waited.get(request) ?? 
  */
 export class Gate {
   inFlight = 0
-  readonly #byKind: Record<Kind, number> = { api: 0, webhook: 0, tracking: 0, management: 0, health: 0 }
+  readonly #byKind: Record<RequestKind, number> = { api: 0, webhook: 0, tracking: 0, management: 0, health: 0 }
   limit: number
   /** Requests that wait for admission. */
   waiting = 0
@@ -79,7 +79,7 @@ export class Gate {
   late = 0
   /** Recent requests finished per millisecond. */
   rate = 0
-  readonly shed: Record<Kind, number> = { api: 0, webhook: 0, tracking: 0, management: 0, health: 0 }
+  readonly shed: Record<RequestKind, number> = { api: 0, webhook: 0, tracking: 0, management: 0, health: 0 }
   #left = 0
   #looked: Array<{ readonly late: number; readonly passed: number; readonly left: number }> = []
 
@@ -87,22 +87,22 @@ export class Gate {
     this.limit = maxInFlight
   }
 
-  isFull(kind: Kind): boolean {
+  isFull(kind: RequestKind): boolean {
     return this.#byKind[kind] >= this.limit * parts[kind]
   }
 
   /** Counts a refused request. */
-  refused(kind: Kind): void {
+  refused(kind: RequestKind): void {
     this.shed[kind]++
   }
 
   /** Admits a request; it counts until `leave`. */
-  enter(kind: Kind): void {
+  enter(kind: RequestKind): void {
     this.inFlight++
     this.#byKind[kind]++
   }
 
-  leave(kind: Kind): void {
+  leave(kind: RequestKind): void {
     this.inFlight--
     this.#byKind[kind]--
     this.#left++

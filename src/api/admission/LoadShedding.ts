@@ -2,11 +2,11 @@ import { Buffer } from "node:buffer"
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import { performance } from "node:perf_hooks"
-import { begin, end, type Work } from "../../telemetry/LoopWork.ts"
+import { begin, end, type LoopWork } from "../../telemetry/LoopWork.ts"
 import { workNameOf } from "../ApiPaths.ts"
 import type { DirectRoutes } from "../server/DirectRoutes.ts"
 import { requestIdOf } from "../server/Envelope.ts"
-import { type Gate, type Kind, kindOf, lookMillis, tellWaited } from "./LoadGate.ts"
+import { type Gate, kindOf, lookMillis, type RequestKind, tellWaited } from "./LoadGate.ts"
 import { Line } from "../server/Line.ts"
 import { Unavailable } from "../Problems.ts"
 import { retryAfter } from "./RetryAfter.ts"
@@ -28,14 +28,14 @@ const headers = {
  */
 interface Asked {
   readonly event: "request" | "checkContinue"
-  readonly kind: Kind
+  readonly kind: RequestKind
   readonly request: IncomingMessage
   readonly response: ServerResponse
 }
 
 /** A request in work, with its entry for the watch of the event loop. */
 interface InWork extends Asked {
-  work?: Work
+  work?: LoopWork
 }
 
 const refuse = ({ event, request, response }: Asked): void => {
@@ -87,7 +87,7 @@ const bodyBytes = 128 * 1024
 
 const kinds = ["management", "webhook", "tracking", "api"] as const
 
-export interface Options {
+export interface LoadSheddingOptions {
   /** Replaces the longest wait for admission and the longest pause of a connection. */
   readonly waitMillis?: number
   readonly restMillis?: number
@@ -114,7 +114,7 @@ const heldBy = (request: IncomingMessage): number => {
 export const install = (
   server: Server,
   gate: Gate,
-  options: Options = {},
+  options: LoadSheddingOptions = {},
 ): { readonly busy: () => ReadonlySet<Socket> } => {
   // Long: short callbacks that share the state of one server and call each other in a cycle (work, letIn, wait).
   const longest = { waitMillis, restMillis, ...options }
@@ -170,7 +170,7 @@ export const install = (
   }
 
   /** Whether a request of this kind has to wait. */
-  const isHeld = (kind: Kind): boolean => {
+  const isHeld = (kind: RequestKind): boolean => {
     if (gate.isFull(kind)) return true
     if (kind !== "management") return false
     const now = performance.now()

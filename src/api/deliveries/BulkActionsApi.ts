@@ -27,7 +27,7 @@ export const BulkCancelBody = Schema.Struct({
 }).annotate({ identifier: "BulkCancelRequest" })
 
 /** A retry or cancellation of all deliveries that match a filter. */
-export const BulkAction = Schema.Struct({
+export const BulkActionResource = Schema.Struct({
   id: Schema.String,
   kind: Schema.Literals(["retry", "cancel"]),
   filter: Schema.Struct(filterMembers),
@@ -44,7 +44,7 @@ export const BulkAction = Schema.Struct({
   finished_at: Schema.NullOr(Schema.String),
   reason: Schema.NullOr(Schema.String).annotate({ description: "Why the last batch failed; null if it succeeded" }),
 }).annotate({ identifier: "BulkAction" })
-export type BulkAction = typeof BulkAction.Type
+export type BulkActionResource = typeof BulkActionResource.Type
 
 const shares = <S extends Schema.Constraint>(value: S) => Schema.Array(Schema.Struct({ value, count: Schema.Int }))
 
@@ -76,7 +76,7 @@ export const BulkResult = Schema.Struct({
     description: "The upper time bound that was used. Repeat it to exclude later failures and messages",
   }),
   preview: Schema.NullOr(BulkPreview).annotate({ description: "With `dry_run` only" }),
-  action: Schema.NullOr(BulkAction).annotate({ description: "Null with `dry_run`" }),
+  action: Schema.NullOr(BulkActionResource).annotate({ description: "Null with `dry_run`" }),
 }).annotate({ identifier: "BulkResult" })
 export type BulkResult = typeof BulkResult.Type
 
@@ -122,7 +122,7 @@ export class BulkActionsGroup extends HttpApiGroup.make("bulkActions")
     HttpApiEndpoint.get("listBulkActions", "/organizations/:org/bulk-actions", {
       params: path,
       query: { limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 500, default 50" }) },
-      success: Schema.Struct({ actions: Schema.Array(BulkAction) }),
+      success: Schema.Struct({ actions: Schema.Array(BulkActionResource) }),
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
     }).annotate(OpenApi.Summary, "The bulk retries and cancellations").annotate(
       OpenApi.Description,
@@ -130,7 +130,7 @@ export class BulkActionsGroup extends HttpApiGroup.make("bulkActions")
     ),
     HttpApiEndpoint.get("getBulkAction", "/organizations/:org/bulk-actions/:action", {
       params: { ...path, action: Schema.String },
-      success: BulkAction,
+      success: BulkActionResource,
       error: [Problems.OrganizationNotFound, Problems.BulkActionNotFound],
     }).annotate(OpenApi.Summary, "One bulk retry or cancellation, with its progress"),
   )

@@ -10,7 +10,7 @@ import type { Fault } from "../../domain/Errors.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
 import { Organizations } from "../../organizations/Organizations.ts"
 import { ServedApi } from "../Api.ts"
-import { type BulkAction as BulkActionWire, BulkCancelBody, type BulkResult, BulkRetryBody } from "./BulkActionsApi.ts"
+import { type BulkActionResource, BulkCancelBody, type BulkResult, BulkRetryBody } from "./BulkActionsApi.ts"
 import { isKey } from "./DeliverRoutes.ts"
 import * as Parameters from "../server/Parameters.ts"
 import { body, existing, invalid, lookedUp, query, toProblems } from "../server/Requests.ts"
@@ -22,7 +22,7 @@ const decoders: {
 } = { retry: strictDecoder(BulkRetryBody), cancel: strictDecoder(BulkCancelBody) }
 
 /** An action as the API shows it. */
-export const bulkActionToWire = (action: BulkAction): BulkActionWire => ({
+export const bulkActionToWire = (action: BulkAction): BulkActionResource => ({
   id: action.id,
   kind: action.kind,
   filter: membersOf(action.filter),

@@ -20,7 +20,7 @@ const Record = Schema.Struct({
 })
 
 /** A DKIM key without its private half. */
-export const DkimKey = Schema.Struct({
+export const DkimKeyResource = Schema.Struct({
   domain: Schema.String,
   selector: Schema.String,
   bits: Schema.Int.annotate({ description: "Length of the RSA key" }),
@@ -30,7 +30,7 @@ export const DkimKey = Schema.Struct({
   record: Record.annotate({ description: "The record to publish, with the public key" }),
   created_at: Schema.String,
 }).annotate({ identifier: "DkimKey" })
-export type DkimKey = typeof DkimKey.Type
+export type DkimKeyResource = typeof DkimKeyResource.Type
 
 /** One check that receivers make. */
 export const Finding = Schema.Struct({
@@ -43,13 +43,13 @@ export const Finding = Schema.Struct({
 }).annotate({ identifier: "Finding" })
 
 /** The result of a test message. */
-export const TestMessageResult = Schema.Struct({
+export const TestMessageReport = Schema.Struct({
   ok: Schema.Boolean.annotate({ description: "Whether the mail server accepted the message. Findings do not count" }),
   detail: Schema.String,
   message_id: Schema.NullOr(Schema.String),
   findings: Schema.Array(Finding),
 }).annotate({ identifier: "TestMessageResult" })
-export type TestMessageResult = typeof TestMessageResult.Type
+export type TestMessageReport = typeof TestMessageReport.Type
 
 const notFound = [Problems.OrganizationNotFound, Problems.ConnectionNotFound] as const
 
@@ -57,7 +57,7 @@ export class DeliverabilityGroup extends HttpApiGroup.make("deliverability")
   .add(
     HttpApiEndpoint.get("listDkimKeys", "/organizations/:org/connections/:connection/dkim", {
       params: path,
-      success: Schema.Struct({ keys: Schema.Array(DkimKey) }),
+      success: Schema.Struct({ keys: Schema.Array(DkimKeyResource) }),
       error: [...notFound],
     }).annotate(OpenApi.Summary, "The DKIM keys of a connection").annotate(
       OpenApi.Description,
@@ -66,7 +66,7 @@ export class DeliverabilityGroup extends HttpApiGroup.make("deliverability")
     HttpApiEndpoint.post("createDkimKey", "/organizations/:org/connections/:connection/dkim", {
       params: path,
       payload: NewDkimKey,
-      success: DkimKey.pipe(HttpApiSchema.status(201)),
+      success: DkimKeyResource.pipe(HttpApiSchema.status(201)),
       error: [...Problems.ofBody, ...notFound, Problems.Unprocessable],
     }).annotate(OpenApi.Summary, "Creates or imports a DKIM key").annotate(
       OpenApi.Description,
@@ -77,7 +77,7 @@ export class DeliverabilityGroup extends HttpApiGroup.make("deliverability")
     HttpApiEndpoint.patch("updateDkimKey", "/organizations/:org/connections/:connection/dkim/:selector", {
       params: keyPath,
       payload: DkimKeyChange,
-      success: DkimKey,
+      success: DkimKeyResource,
       error: [...Problems.ofBody, ...notFound, Problems.DkimKeyNotFound, Problems.Unprocessable],
     }).annotate(OpenApi.Summary, "Turns signing with a DKIM key on or off").annotate(
       OpenApi.Description,
@@ -95,7 +95,7 @@ export class DeliverabilityGroup extends HttpApiGroup.make("deliverability")
     HttpApiEndpoint.post("sendTestMessage", "/organizations/:org/connections/:connection/test-message", {
       params: path,
       payload: TestMessageAsk,
-      success: TestMessageResult,
+      success: TestMessageReport,
       error: [
         ...Problems.ofBody,
         ...notFound,

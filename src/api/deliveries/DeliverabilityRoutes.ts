@@ -16,7 +16,7 @@ const decodeChange = decoder(DkimKeyChange)
 const decodeAsk = decoder(TestMessageAsk)
 
 /** A DKIM key as the API shows it. */
-const keyToWire = ({ bits, createdAt, domain, isSigning, record, selector }: DkimKeyView): Wire.DkimKey => ({
+const keyToWire = ({ bits, createdAt, domain, isSigning, record, selector }: DkimKeyView): Wire.DkimKeyResource => ({
   domain,
   selector,
   bits,
@@ -67,7 +67,7 @@ export const layer = HttpApiBuilder.group(
           yield* note(noted)
           const org = yield* existing(organizations, params)
           const { messageId, ...result } = yield* tests.send(org, lookedUp(params.connection), ask)
-          return { ...result, message_id: messageId } satisfies Wire.TestMessageResult
+          return { ...result, message_id: messageId } satisfies Wire.TestMessageReport
         }).pipe(
           Effect.catchTags({
             TestRecipientSuppressed: ({ message, reason, suppressedAt }) =>

@@ -14,7 +14,7 @@ const path = { org: Schema.String }
 const connectionPath = { ...path, connection: Schema.String }
 const deliveryPath = { ...path, delivery: Schema.String }
 /** A connection without its secrets. */
-export const Connection = Schema.Struct({
+export const ConnectionResource = Schema.Struct({
   name: Schema.String,
   platform: Schema.String,
   settings: Schema.Record(Schema.String, Schema.Unknown),
@@ -41,7 +41,7 @@ export const Connection = Schema.Struct({
   created_at: Schema.String,
   updated_at: Schema.String,
 }).annotate({ identifier: "Connection" })
-export type Connection = typeof Connection.Type
+export type ConnectionResource = typeof ConnectionResource.Type
 
 const delivery = {
   id: Schema.String.annotate({ description: "Id of the delivery and tracking id of its decision" }),
@@ -65,8 +65,8 @@ const delivery = {
 }
 
 /** A delivery, queued or finished, without its content. */
-export const Delivery = Schema.Struct(delivery).annotate({ identifier: "Delivery" })
-export type Delivery = typeof Delivery.Type
+export const DeliveryResource = Schema.Struct(delivery).annotate({ identifier: "Delivery" })
+export type DeliveryResource = typeof DeliveryResource.Type
 
 /** A delivery with its content. */
 export const DeliveryDetail = Schema.Struct({
@@ -90,7 +90,7 @@ export const DeliverySummary = Schema.Struct({
 }).annotate({ identifier: "DeliverySummary" })
 
 /** Delivery over time, in intervals of equal length. */
-export const DeliverySeries = Schema.Struct({
+export const DeliverySeriesResource = Schema.Struct({
   hours: Schema.Int,
   step_minutes: Schema.Int.annotate({ description: "Length of an interval, in minutes" }),
   points: Schema.Array(Schema.Struct({
@@ -114,7 +114,7 @@ export const DeliverySeries = Schema.Struct({
     }),
   })).annotate({ description: "Without gaps, oldest first" }),
 }).annotate({ identifier: "DeliverySeries" })
-export type DeliverySeries = typeof DeliverySeries.Type
+export type DeliverySeriesResource = typeof DeliverySeriesResource.Type
 
 /** A string here, because the handler decodes the query and lists every fault. */
 const inQuery = (name: keyof typeof filterDescriptions) =>
@@ -144,7 +144,7 @@ export class DeliveriesGroup extends HttpApiGroup.make("deliveries")
     HttpApiEndpoint.get("listOwnDeliveries", "/api/deliveries/:org", {
       params: path,
       query: listQuery,
-      success: Schema.Struct({ deliveries: Schema.Array(Delivery), next: Schema.NullOr(Schema.String) }),
+      success: Schema.Struct({ deliveries: Schema.Array(DeliveryResource), next: Schema.NullOr(Schema.String) }),
       error: [Problems.InvalidRequest, ...keyProblems],
     }).annotateMerge(keyed).annotate(OpenApi.Summary, "The messages of the key's organization").annotate(
       OpenApi.Description,
@@ -160,7 +160,7 @@ export class DeliveriesGroup extends HttpApiGroup.make("deliveries")
     ),
     HttpApiEndpoint.post("cancelOwnDelivery", "/api/deliveries/:delivery/cancel/:org", {
       params: keyPath,
-      success: Delivery,
+      success: DeliveryResource,
       error: [...keyProblems, Problems.DeliveryNotFound, Problems.DeliveryFixed],
     }).annotateMerge(keyed).annotate(OpenApi.Summary, "Cancels a queued message").annotate(
       OpenApi.Description,
@@ -184,13 +184,13 @@ export class DeliveryGroup extends HttpApiGroup.make("delivery")
   .add(
     HttpApiEndpoint.get("listConnections", "/organizations/:org/connections", {
       params: path,
-      success: Schema.Struct({ connections: Schema.Array(Connection) }),
+      success: Schema.Struct({ connections: Schema.Array(ConnectionResource) }),
       error: Problems.OrganizationNotFound,
     }).annotate(OpenApi.Summary, "The connections of an organization"),
     HttpApiEndpoint.put("putConnection", "/organizations/:org/connections/:connection", {
       params: connectionPath,
       payload: ConnectionChange,
-      success: Connection,
+      success: ConnectionResource,
       error: [...Problems.ofBody, Problems.OrganizationNotFound, Problems.Unprocessable],
     }).annotate(OpenApi.Summary, "Creates or updates a connection").annotate(
       OpenApi.Description,
@@ -207,7 +207,7 @@ export class DeliveryGroup extends HttpApiGroup.make("delivery")
     ),
     HttpApiEndpoint.post("resumeConnection", "/organizations/:org/connections/:connection/resume", {
       params: connectionPath,
-      success: Connection,
+      success: ConnectionResource,
       error: [Problems.OrganizationNotFound, Problems.ConnectionNotFound],
     }).annotate(OpenApi.Summary, "Resumes a connection").annotate(
       OpenApi.Description,
@@ -232,7 +232,7 @@ export class DeliveryGroup extends HttpApiGroup.make("delivery")
     HttpApiEndpoint.get("listDeliveries", "/organizations/:org/deliveries", {
       params: path,
       query: listQuery,
-      success: Schema.Struct({ deliveries: Schema.Array(Delivery), next: Schema.NullOr(Schema.String) }),
+      success: Schema.Struct({ deliveries: Schema.Array(DeliveryResource), next: Schema.NullOr(Schema.String) }),
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
     }).annotate(OpenApi.Summary, "The messages of an organization").annotate(OpenApi.Description, "Latest first."),
     HttpApiEndpoint.get("deliverySummary", "/organizations/:org/delivery-summary", {
@@ -250,7 +250,7 @@ export class DeliveryGroup extends HttpApiGroup.make("delivery")
           description: "Number of hours up to now, a whole number from 1 to 840, default 1",
         }),
       },
-      success: DeliverySeries,
+      success: DeliverySeriesResource,
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
     }).annotate(OpenApi.Summary, "Delivery over time").annotate(
       OpenApi.Description,
@@ -263,7 +263,7 @@ export class DeliveryGroup extends HttpApiGroup.make("delivery")
     }).annotate(OpenApi.Summary, "One message with its content"),
     HttpApiEndpoint.post("cancelDelivery", "/organizations/:org/deliveries/:delivery/cancel", {
       params: deliveryPath,
-      success: Delivery,
+      success: DeliveryResource,
       error: [Problems.OrganizationNotFound, Problems.DeliveryNotFound, Problems.DeliveryFixed],
     }).annotate(OpenApi.Summary, "Cancels a queued message").annotate(
       OpenApi.Description,
@@ -271,7 +271,7 @@ export class DeliveryGroup extends HttpApiGroup.make("delivery")
     ),
     HttpApiEndpoint.post("retryDelivery", "/organizations/:org/deliveries/:delivery/retry", {
       params: deliveryPath,
-      success: Delivery,
+      success: DeliveryResource,
       error: [Problems.OrganizationNotFound, Problems.DeliveryNotFound, Problems.DeliveryFixed],
     }).annotate(OpenApi.Summary, "Retries a failed message").annotate(
       OpenApi.Description,

@@ -23,7 +23,7 @@ import { body, existing, lookedUp, query, toProblems } from "../server/Requests.
 const decodeChange = decoder(ConnectionChange)
 
 /** A delivery as the API shows it. */
-export const deliveryToWire = (delivery: Delivery): Wire.Delivery => ({
+export const deliveryToWire = (delivery: Delivery): Wire.DeliveryResource => ({
   id: delivery.id,
   template_id: delivery.templateId,
   copy_id: delivery.copyId,
@@ -93,7 +93,11 @@ export const layer = HttpApiBuilder.group(
     const templateCache = yield* TemplateCache
     const tracking = yield* Tracking
 
-    const connectionToWire = (org: OrgSlug, setup: ConnectionSetup, complaintMailbox: string): Wire.Connection => ({
+    const connectionToWire = (
+      org: OrgSlug,
+      setup: ConnectionSetup,
+      complaintMailbox: string,
+    ): Wire.ConnectionResource => ({
       name: setup.name,
       platform: setup.platform,
       settings: setup.settings,

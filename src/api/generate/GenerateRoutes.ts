@@ -4,7 +4,14 @@ import { type Grant, KeyAuth } from "../../auth/KeyAuth.ts"
 import { Decider } from "../../decide/Decider.ts"
 import type { Outcome } from "../../decide/Outcome.ts"
 import * as Errors from "../../domain/Errors.ts"
-import { type Ask, type BatchAsk, batchBody, generateBody, generateQuery, isGenerateParameter } from "./GenerateWire.ts"
+import {
+  type BatchAsk,
+  batchBody,
+  generateBody,
+  generateQuery,
+  type GenerateRequest,
+  isGenerateParameter,
+} from "./GenerateWire.ts"
 import { step } from "../../telemetry/Tracing.ts"
 import { authorize } from "../admission/KeyRequired.ts"
 import { charge } from "../admission/RateLimits.ts"
@@ -74,7 +81,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const unavailable = () =>
     new Unavailable({ detail: "The database cannot store decisions now, and the buffer for them is full" })
 
-  const one = (org: string, ask: Ask) =>
+  const one = (org: string, ask: GenerateRequest) =>
     Effect.matchEffect(step("decide")(decider.decide(org, ask)), {
       onFailure: unavailable,
       onSuccess: (

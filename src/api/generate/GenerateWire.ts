@@ -63,7 +63,7 @@ export const BatchBody = Schema.Struct({
 }).annotate({ identifier: "BatchGenerateRequest" })
 
 /** A request for one variant of one template, decoded. */
-export interface Ask {
+export interface GenerateRequest {
   readonly templateId: TemplateId
   readonly trackingId: TrackingId | undefined
   readonly userId: UserId | undefined
@@ -72,7 +72,7 @@ export interface Ask {
 }
 
 /** A request for variants of several templates, decoded, defaults filled in. */
-export interface BatchAsk extends Omit<Ask, "templateId" | "trackingId"> {
+export interface BatchAsk extends Omit<GenerateRequest, "templateId" | "trackingId"> {
   readonly items: ReadonlyArray<{
     readonly templateId: TemplateId
     readonly trackingId: TrackingId | undefined
@@ -108,8 +108,8 @@ export const both = <A, B, C>(a: Decoded<A>, b: Decoded<B>, combine: (a: A, b: B
 const decodeGenerate = decoder(GenerateBody)
 
 /** Decodes the body of Generate, or lists every fault. */
-export const generateBody: Decode<Ask> = Object.assign(
-  (input: unknown): Decoded<Ask> =>
+export const generateBody: Decode<GenerateRequest> = Object.assign(
+  (input: unknown): Decoded<GenerateRequest> =>
     both(decodeGenerate(input), attrsOf(input, "/attrs"), (body, attrs) => ({
       templateId: body.template_id,
       trackingId: body.tracking_id ?? undefined,
@@ -188,7 +188,7 @@ export const isGenerateParameter = (name: string): boolean => parameters.include
  * `attrs.tier=gold`, where a repeated key makes an array. Single keys win over the JSON object. Faults point to the
  * parameter's name.
  */
-export const generateQuery = (query: URLSearchParams): Decoded<Ask> => {
+export const generateQuery = (query: URLSearchParams): Decoded<GenerateRequest> => {
   const faults: Array<Fault> = [...separatorFaults(query)]
   const body: Record<string, unknown> = {}
   const objects: Record<string, Record<string, unknown>> = {}

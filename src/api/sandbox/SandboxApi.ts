@@ -8,7 +8,7 @@ import * as Problems from "../Problems.ts"
 const path = { org: Schema.String }
 
 /** A message as lists show it. */
-export const SinkSummary = Schema.Struct({
+export const SinkSummaryResource = Schema.Struct({
   id: Schema.String.annotate({ description: "Id of the delivery and tracking id" }),
   test: Schema.Boolean.annotate({ description: "Whether it comes from a request with a test key" }),
   template_id: Schema.String,
@@ -21,24 +21,24 @@ export const SinkSummary = Schema.Struct({
   }),
   received_at: Schema.String,
 }).annotate({ identifier: "SandboxMessageSummary" })
-export type SinkSummary = typeof SinkSummary.Type
+export type SinkSummaryResource = typeof SinkSummaryResource.Type
 
 /** A message with all there is of it. */
-export const SinkMessage = Schema.Struct({
-  ...SinkSummary.fields,
+export const SinkMessageResource = Schema.Struct({
+  ...SinkSummaryResource.fields,
   html: Schema.NullOr(Schema.String),
   text: Schema.NullOr(Schema.String),
   headers: Schema.Array(Schema.Struct({ name: Schema.String, value: Schema.String })),
   links: Schema.Array(Schema.String).annotate({ description: "Targets of its links, without duplicates" }),
   vars: Schema.Record(Schema.String, Schema.String).annotate({ description: "The rendered variables" }),
 }).annotate({ identifier: "SandboxMessage" })
-export type SinkMessage = typeof SinkMessage.Type
+export type SinkMessageResource = typeof SinkMessageResource.Type
 
 export class SandboxGroup extends HttpApiGroup.make("sandbox")
   .add(
     HttpApiEndpoint.get("listSinkMessages", "/organizations/:org/sandbox/messages", {
       params: path,
-      success: Schema.Struct({ messages: Schema.Array(SinkSummary) }),
+      success: Schema.Struct({ messages: Schema.Array(SinkSummaryResource) }),
       error: Problems.OrganizationNotFound,
     }).annotate(OpenApi.Summary, "The messages in the sandbox, newest first").annotate(
       OpenApi.Description,
@@ -47,7 +47,7 @@ export class SandboxGroup extends HttpApiGroup.make("sandbox")
     ),
     HttpApiEndpoint.get("getSinkMessage", "/organizations/:org/sandbox/messages/:message", {
       params: { ...path, message: Schema.String },
-      success: SinkMessage,
+      success: SinkMessageResource,
       error: [Problems.OrganizationNotFound, Problems.DeliveryNotFound],
     }).annotate(OpenApi.Summary, "A message in the sandbox: its parts, headers and links"),
     HttpApiEndpoint.delete("clearSinkMessages", "/organizations/:org/sandbox/messages", {

@@ -9,11 +9,11 @@ import {
 } from "../../delivery/sandbox/SinkMessages.ts"
 import { ServedApi } from "../Api.ts"
 import { existing, lookedUp, toProblems } from "../server/Requests.ts"
-import type { SinkMessage, SinkSummary } from "./SandboxApi.ts"
+import type { SinkMessageResource, SinkSummaryResource } from "./SandboxApi.ts"
 
 const summaryToWire = (
   { copyId, email, fault, id, isTest, receivedAt, sender, subject, templateId }: Summary,
-): SinkSummary => ({
+): SinkSummaryResource => ({
   id,
   test: isTest,
   template_id: templateId,
@@ -25,7 +25,7 @@ const summaryToWire = (
   received_at: receivedAt.toISOString(),
 })
 
-const messageToWire = (message: Message): SinkMessage => ({
+const messageToWire = (message: Message): SinkMessageResource => ({
   ...summaryToWire(message),
   html: message.html,
   text: message.plain,

@@ -5,7 +5,7 @@ import { type Server, STATUS_CODES } from "node:http"
 import type { Socket } from "node:net"
 import { performance } from "node:perf_hooks"
 import { Settings } from "../../Settings.ts"
-import { type ConnectionLimits, ConnectionTable, countedAddress, type Refusal } from "./ConnectionTable.ts"
+import { type ConnectionLimits, type ConnectionRefusal, ConnectionTable, countedAddress } from "./ConnectionTable.ts"
 import { paceWrites } from "../admission/PacedWrites.ts"
 import { TooManyConnections, Unavailable } from "../Problems.ts"
 import { retryAfter } from "../admission/RetryAfter.ts"
@@ -28,7 +28,7 @@ const closedFor = {
 const unlabelled = Context.empty()
 
 /** Connections refused by each limit, and closed for each reason, since the process started. */
-export type ConnectionCounts = Record<Refusal | "unread" | "idle", number>
+export type ConnectionCounts = Record<ConnectionRefusal | "unread" | "idle", number>
 
 export const noCounts = (): ConnectionCounts => ({ total: 0, address: 0, unread: 0, idle: 0 })
 
@@ -74,7 +74,7 @@ interface Client {
   readAt: number
 }
 
-const refusalAnswer = (refusal: Refusal): Buffer => {
+const refusalAnswer = (refusal: ConnectionRefusal): Buffer => {
   const { detail, status, title, type } = refusal === "total"
     ? new Unavailable({ detail: "The service has reached its limit of connections (MAX_CONNECTIONS)" })
     : new TooManyConnections({
@@ -105,7 +105,7 @@ export const bound = (
   let clock = 0
   let sweptAt = performance.now()
 
-  const refuse = (socket: Socket, refusal: Refusal) => {
+  const refuse = (socket: Socket, refusal: ConnectionRefusal) => {
     counts[refusal]++
     refusedBy[refusal].updateUnsafe(1, unlabelled)
     if (told >= maxTold) return void socket.resetAndDestroy()

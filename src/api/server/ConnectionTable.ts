@@ -1,7 +1,7 @@
 import { addressOf, type AddressRange, isIn, unmapped } from "../../domain/Addresses.ts"
 
 /** Why a connection is not accepted: the process has too many, or its address has. */
-export type Refusal = "total" | "address"
+export type ConnectionRefusal = "total" | "address"
 
 /** How many client connections the process accepts. */
 export interface ConnectionLimits {
@@ -42,7 +42,7 @@ export class ConnectionTable {
   }
 
   /** Counts a connection, or says why it is refused. `address` is a `countedAddress`. */
-  enter(address: string | undefined): Refusal | undefined {
+  enter(address: string | undefined): ConnectionRefusal | undefined {
     const open = address === undefined ? undefined : this.#byAddress.get(address) ?? 0
     if (this.#open >= this.limits.total + (open === 0 ? this.#reserve : 0)) return "total"
     if (address !== undefined && open !== undefined) {

@@ -2,9 +2,9 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { EventName } from "../../domain/Event.ts"
 import { AdminRequired } from "../admission/AdminRequired.ts"
-import { Delivery } from "../deliveries/DeliveryApi.ts"
+import { DeliveryResource } from "../deliveries/DeliveryApi.ts"
 import * as Problems from "../Problems.ts"
-import { Suppression } from "../suppressions/SuppressionsApi.ts"
+import { SuppressionResource } from "../suppressions/SuppressionsApi.ts"
 import { described } from "../../domain/described.ts"
 
 // The part of the management API for the timeline of one message or person, and for the latest events of a source.
@@ -52,7 +52,7 @@ export const StoryDecision = Schema.Struct({
   lookback_days: described(Schema.NullOr(Schema.Finite), "Null: the adaptive window"),
   offset_days: Schema.NullOr(Schema.Finite),
   decided_at: Schema.String,
-  delivery: Schema.NullOr(Delivery),
+  delivery: Schema.NullOr(DeliveryResource),
   events: described(Schema.Array(StoryEvent), "Earliest first, at most 200"),
   more_events: Schema.Boolean,
 }).annotate({ identifier: "StoryDecision" })
@@ -75,7 +75,7 @@ export const Story = Schema.Struct({
     updated_at: Schema.String,
   })),
   decisions: described(Schema.Array(StoryDecision), "Latest first"),
-  repeats: described(Schema.Array(Delivery), "Messages that repeat an earlier, sticky choice"),
+  repeats: described(Schema.Array(DeliveryResource), "Messages that repeat an earlier, sticky choice"),
   loose: described(
     Schema.Array(StoryEvent),
     "Events of the tracking id or person that belong to no decision. For a person, the latest 200",
@@ -92,7 +92,7 @@ export const Story = Schema.Struct({
     "Recommended send times that are not settled yet",
   ),
   suppressions: described(
-    Schema.Array(Suppression),
+    Schema.Array(SuppressionResource),
     "Entries of the person's addresses on the suppression list, on the first page",
   ),
   next: Schema.NullOr(Schema.String),

@@ -14,7 +14,7 @@ const addressPath = {
 }
 
 /** One reason why nothing is sent to an address. */
-export const Suppression = Schema.Struct({
+export const SuppressionResource = Schema.Struct({
   id: Schema.Int,
   address: Schema.NullOr(Schema.String).annotate({
     description:
@@ -26,7 +26,7 @@ export const Suppression = Schema.Struct({
     description: "Time of the unsubscribe, complaint or bounce, or of the entry",
   }),
 }).annotate({ identifier: "Suppression" })
-export type Suppression = typeof Suppression.Type
+export type SuppressionResource = typeof SuppressionResource.Type
 
 /** An address to suppress. */
 export const SuppressionInput = Schema.Struct({
@@ -47,7 +47,7 @@ export class SuppressionsGroup extends HttpApiGroup.make("suppressions")
         cursor: Schema.optionalKey(Schema.String).annotate({ description: "Cursor: `next` of the previous page" }),
         limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 1,000, default 100" }),
       },
-      success: Schema.Struct({ suppressions: Schema.Array(Suppression), next: Schema.NullOr(Schema.String) }),
+      success: Schema.Struct({ suppressions: Schema.Array(SuppressionResource), next: Schema.NullOr(Schema.String) }),
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
     }).annotate(OpenApi.Summary, "The suppression list of an organization").annotate(
       OpenApi.Description,
@@ -56,7 +56,7 @@ export class SuppressionsGroup extends HttpApiGroup.make("suppressions")
     HttpApiEndpoint.post("addSuppression", "/organizations/:org/suppressions", {
       params: path,
       payload: SuppressionInput,
-      success: Schema.Struct({ suppressions: Schema.Array(Suppression) }).pipe(HttpApiSchema.status(201)),
+      success: Schema.Struct({ suppressions: Schema.Array(SuppressionResource) }).pipe(HttpApiSchema.status(201)),
       error: [...Problems.ofBody, Problems.OrganizationNotFound],
     }).annotate(OpenApi.Summary, "Adds an address to the suppression list").annotate(
       OpenApi.Description,
@@ -89,7 +89,7 @@ export class SuppressionsGroup extends HttpApiGroup.make("suppressions")
     ),
     HttpApiEndpoint.get("findSuppression", "/organizations/:org/suppressions/:address", {
       params: addressPath,
-      success: Schema.Struct({ suppressed: Schema.Boolean, suppressions: Schema.Array(Suppression) }),
+      success: Schema.Struct({ suppressed: Schema.Boolean, suppressions: Schema.Array(SuppressionResource) }),
       error: Problems.OrganizationNotFound,
     }).annotate(OpenApi.Summary, "Whether an address is suppressed, and why"),
     HttpApiEndpoint.delete("removeSuppression", "/organizations/:org/suppressions/:address", {

@@ -14,7 +14,7 @@ import * as Body from "../server/Body.ts"
 import { SuppressionNotFound } from "../Problems.ts"
 import * as Parameters from "../server/Parameters.ts"
 import { body, existing, lookedUp, toProblems } from "../server/Requests.ts"
-import { type Suppression, SuppressionInput } from "./SuppressionsApi.ts"
+import { SuppressionInput, type SuppressionResource } from "./SuppressionsApi.ts"
 
 const decodeInput = decoder(SuppressionInput)
 
@@ -24,7 +24,7 @@ const utf8 = new TextDecoder()
 const exportedAtOnce = 1_000
 
 /** An entry as the API shows it. */
-export const suppressionToWire = ({ suppressedAt, ...entry }: SuppressionEntry): Suppression => ({
+export const suppressionToWire = ({ suppressedAt, ...entry }: SuppressionEntry): SuppressionResource => ({
   ...entry,
   suppressed_at: suppressedAt.toISOString(),
 })

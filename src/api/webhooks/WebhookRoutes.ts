@@ -11,7 +11,7 @@ import { KnownEvents } from "../../journal/events/KnownEvents.ts"
 import { eventsOf, faultsOf, verdictsOf } from "../../intake/Verdicts.ts"
 import { type QuotaReached, WebhookQuota } from "../../intake/WebhookQuota.ts"
 import { handshakeOf } from "../../intake/signatures/SfmcSignature.ts"
-import type { Verdict } from "../../intake/signatures/Verdict.ts"
+import type { SignatureVerdict } from "../../intake/signatures/Verdict.ts"
 import { WebhookSources } from "../../intake/WebhookSources.ts"
 import { carried, step } from "../../telemetry/Tracing.ts"
 import * as Body from "../server/Body.ts"
@@ -143,7 +143,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     request: HttpServerRequest.HttpServerRequest,
     org: string,
     sourceId: SourceId,
-    verdict: Exclude<Verdict, { readonly ok: true }> | undefined,
+    verdict: Exclude<SignatureVerdict, { readonly ok: true }> | undefined,
     otherwise: string,
   ): Unauthorized => {
     refusals.count(request, "bad_signature", { org, subject: sourceId })

@@ -5,7 +5,7 @@ import { percent } from "../Format.ts"
 import { ticks } from "./Ticks.ts"
 
 /** One line over time: as many values as there are times, null where there is none. */
-export interface Line {
+export interface ChartLine {
   /** Which colour and dash, 0 to 5. */
   readonly series: number
   readonly name: string
@@ -57,7 +57,7 @@ const Plot = (
     readonly y: (value: number) => number
     readonly marks: ReadonlyArray<number>
     readonly labels: ReadonlyArray<{ readonly series: number; readonly name: string; readonly at: number }>
-    readonly legend: ReadonlyArray<Line>
+    readonly legend: ReadonlyArray<ChartLine>
     readonly children: preact.ComponentChildren
   },
 ) => {
@@ -146,7 +146,7 @@ const pieces = <A,>(
 
 /** Lines over time with their bands; the labels are at their ends. */
 export const LineChart = ({ certain = false, lines, range, zero = false, ...common }: Common & {
-  readonly lines: ReadonlyArray<Line>
+  readonly lines: ReadonlyArray<ChartLine>
   /** Smallest range of the axis. */
   readonly range?: readonly [number, number]
   /** A line at 0, to be above or below. */
@@ -201,7 +201,7 @@ export const LineChart = ({ certain = false, lines, range, zero = false, ...comm
 
 /** Shares of a whole over time, one on top of the other; the first is the lowest. */
 export const ShareChart = ({ lines, ...common }: Omit<Common, "formatValue"> & {
-  readonly lines: ReadonlyArray<Line>
+  readonly lines: ReadonlyArray<ChartLine>
 }) => {
   const { times } = common
   const at = placeOf(times)

@@ -18,7 +18,7 @@ import { Form, Submit } from "../components/Form.tsx"
 import { ErrorSummary, Note } from "../components/Note.tsx"
 import { flashes } from "../Flash.ts"
 import { alone, Console, decoded, type Fields, ownPath, problem, redirect, type View } from "../Routes.tsx"
-import { queryOf, type Request, signedOutPages, Title } from "./SignedOut.tsx"
+import { type PageHttpRequest, queryOf, signedOutPages, Title } from "./SignedOut.tsx"
 
 const decodeAccount = decoder(AccountInput)
 const labels = { email: "E-mail address", name: "Your name", password: "Password" }
@@ -150,12 +150,12 @@ interface Services extends Effect.Success<typeof signedOutPages> {
 }
 
 /** The page of a link that opens nothing. */
-const deadLink = ({ refusals }: Services, request: Request, title: string, message: string, what: string) => {
+const deadLink = ({ refusals }: Services, request: PageHttpRequest, title: string, message: string, what: string) => {
   refusals.count(request, "bad_link", { subject: what })
   return alone(request, problem(404, title, message))
 }
 
-const spent = (services: Services, request: Request, message: string, what: string) =>
+const spent = (services: Services, request: PageHttpRequest, message: string, what: string) =>
   deadLink(services, request, "This link no longer works", message, what)
 
 const firstRunTitle = "Welcome to Parlance"
@@ -163,7 +163,13 @@ const firstRunTitle = "Welcome to Parlance"
 const firstRunLead = "Create the first administrator of this installation. The link works once."
 
 const invitationView = Effect.fnUntraced(
-  function* (services: Services, request: Request, token: string, fields: Fields, faults?: ReadonlyArray<Fault>) {
+  function* (
+    services: Services,
+    request: PageHttpRequest,
+    token: string,
+    fields: Fields,
+    faults?: ReadonlyArray<Fault>,
+  ) {
     const invitation = yield* services.invitations.find(token)
     const account = yield* services.accounts.findByEmail(invitation.email)
     const session = yield* services.signedIn(request)
@@ -206,7 +212,7 @@ const invitationView = Effect.fnUntraced(
   },
 )
 
-const uninvited = (services: Services, request: Request, message: string) =>
+const uninvited = (services: Services, request: PageHttpRequest, message: string) =>
   deadLink(services, request, "This invitation no longer works", message, "Invitation")
 
 /** The form that signs in with a password. */

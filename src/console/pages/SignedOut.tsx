@@ -9,12 +9,12 @@ import { alone, type Fields, fieldsOf, problem, redirect } from "../Routes.tsx"
 
 // Shared parts of pages that need no session.
 
-export type Request = HttpServerRequest.HttpServerRequest
+export type PageHttpRequest = HttpServerRequest.HttpServerRequest
 
 /** Forms of people who are not signed in are small: whoever sends more is not worth reading. Unit: bytes. */
 const maxFormBytes = 16 * 1024
 
-export const queryOf = (request: Request) => new URLSearchParams(request.url.split("?")[1] ?? "")
+export const queryOf = (request: PageHttpRequest) => new URLSearchParams(request.url.split("?")[1] ?? "")
 
 export const Title = ({ children, lead }: { readonly children: string; readonly lead?: string }) => (
   <header>
@@ -38,13 +38,13 @@ export const signedOutPages = Effect.gen(function* () {
 
   const get = (
     path: `/${string}`,
-    answer: (request: Request) => Effect.Effect<HttpServerResponse.HttpServerResponse>,
+    answer: (request: PageHttpRequest) => Effect.Effect<HttpServerResponse.HttpServerResponse>,
   ) => router.add("GET", path, Effect.flatMap(HttpServerRequest.HttpServerRequest, answer))
 
   /** A form from a page of this console before sign-in, when there is no session and no token to check. */
   const post = (
     path: `/${string}`,
-    answer: (request: Request, fields: Fields) => Effect.Effect<HttpServerResponse.HttpServerResponse>,
+    answer: (request: PageHttpRequest, fields: Fields) => Effect.Effect<HttpServerResponse.HttpServerResponse>,
   ) =>
     router.add(
       "POST",
@@ -80,7 +80,7 @@ export const signedOutPages = Effect.gen(function* () {
 
   /** Signs in anew: a session that the browser held before ends. */
   const enter = Effect.fnUntraced(function* (
-    request: Request,
+    request: PageHttpRequest,
     entered: Entered,
     { done, to = "/console" }: Onwards,
     cookies: ReadonlyArray<string> = [],
@@ -95,7 +95,7 @@ export const signedOutPages = Effect.gen(function* () {
   })
 
   /** Signs in, or asks for the second factor first. */
-  const proceed = (request: Request, result: Entered | CodeAsked, onwards: Onwards) => {
+  const proceed = (request: PageHttpRequest, result: Entered | CodeAsked, onwards: Onwards) => {
     if (result.kind === "entered") return enter(request, result, onwards)
     const next = onwards.to === undefined ? "" : `?next=${encodeURIComponent(onwards.to)}`
     return Effect.succeed(

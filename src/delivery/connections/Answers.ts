@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer"
 import * as Json from "../../domain/Json.ts"
 import type { SendResult, TestResult } from "../Connection.ts"
 import { isAboutRecipient } from "../RefusalClass.ts"
-import type { Answer, NoAnswer, OutboundHttp, Request } from "../OutboundHttp.ts"
+import type { NoAnswer, OutboundHttp, OutboundRequest, OutboundResponse } from "../OutboundHttp.ts"
 
 /** Longest wait of a connection that a platform is granted. */
 const maxWait = Duration.hours(1)
@@ -33,7 +33,7 @@ export const excerpt = (text: string, secrets: ReadonlyArray<string>): string =>
   return line.length <= maxExcerpt ? line : `${line.slice(0, maxExcerpt - 1).toWellFormed()}…`
 }
 
-const headerOf = ({ headers }: Answer, name: string): string | undefined => {
+const headerOf = ({ headers }: OutboundResponse, name: string): string | undefined => {
   const value = headers[name]
   return typeof value === "string" ? value : value?.[0]
 }
@@ -45,7 +45,7 @@ const capped = (millis: number, longest: Duration.Duration): Duration.Duration |
  * How long a platform wants to be left alone: `Retry-After` in seconds or as a date, or `X-RateLimit-Reset` in Unix seconds;
  * `longest` at most, by default an hour. Undefined when it does not say. `now` is in Unix milliseconds.
  */
-export const waitOf = (answer: Answer, now: number, longest = maxWait): Duration.Duration | undefined => {
+export const waitOf = (answer: OutboundResponse, now: number, longest = maxWait): Duration.Duration | undefined => {
   const after = headerOf(answer, "retry-after")?.trim()
   if (after !== undefined && after !== "") {
     return capped(/^\d+(\.\d+)?$/.test(after) ? Number(after) * 1_000 : Date.parse(after) - now, longest)
@@ -55,11 +55,11 @@ export const waitOf = (answer: Answer, now: number, longest = maxWait): Duration
 }
 
 /** How long a platform wants one message to wait, 24 hours at most; otherwise as `waitOf`. */
-export const messageWaitOf = (answer: Answer, now: number): Duration.Duration | undefined =>
+export const messageWaitOf = (answer: OutboundResponse, now: number): Duration.Duration | undefined =>
   waitOf(answer, now, maxMessageWait)
 
 /** The JSON object of an answer; undefined when it is none. */
-export const objectOf = ({ body }: Answer): Readonly<Record<string, unknown>> | undefined => {
+export const objectOf = ({ body }: OutboundResponse): Readonly<Record<string, unknown>> | undefined => {
   try {
     const json: unknown = Json.parse(body)
     return typeof json === "object" && json !== null && !Array.isArray(json)
@@ -109,7 +109,7 @@ export const ofRecipient = (result: SendResult): SendResult =>
   result._tag === "retry" || result._tag === "slow-down" ? { ...result, scope: "recipient" } : result
 
 /** A platform's response in words: its name, the status, and the beginning of the body. */
-export const reasonOf = (platform: string, answer: Answer, secrets: ReadonlyArray<string>): string => {
+export const reasonOf = (platform: string, answer: OutboundResponse, secrets: ReadonlyArray<string>): string => {
   const said = excerpt(answer.body, secrets)
   return `${platform} answered ${answer.status}${said === "" ? "" : `: ${said}`}`
 }
@@ -146,7 +146,7 @@ export const sortNoAnswer = (platform: string, loss: NoAnswer, secrets: Readonly
  */
 export const sortStatus = (
   platform: string,
-  answer: Answer,
+  answer: OutboundResponse,
   secrets: ReadonlyArray<string>,
   now: number,
 ): SendResult => {
@@ -183,8 +183,12 @@ export const sortStatus = (
 }
 
 /** A success status with an unexpected body: another server may be answering in the platform's place. */
-export const odd = (platform: string, answer: Answer, lacking: string, secrets: ReadonlyArray<string>): SendResult =>
-  retry(`${reasonOf(platform, answer, secrets)}; but there is no ${lacking}`, true)
+export const odd = (
+  platform: string,
+  answer: OutboundResponse,
+  lacking: string,
+  secrets: ReadonlyArray<string>,
+): SendResult => retry(`${reasonOf(platform, answer, secrets)}; but there is no ${lacking}`, true)
 
 export const works = (detail: string): TestResult => ({ ok: true, detail })
 export const fails = (detail: string): TestResult => ({ ok: false, detail })
@@ -192,9 +196,9 @@ export const fails = (detail: string): TestResult => ({ ok: false, detail })
 /** A test of the credentials: `right` for the statuses that prove them, with the permissions that were not tested. */
 export const testOf = (
   platform: string,
-  result: Result.Result<Answer, NoAnswer>,
+  result: Result.Result<OutboundResponse, NoAnswer>,
   secrets: ReadonlyArray<string>,
-  right: (answer: Answer) => string | undefined,
+  right: (answer: OutboundResponse) => string | undefined,
 ): TestResult => {
   if (Result.isFailure(result)) return fails(excerpt(lossOf(platform, result.failure), secrets))
   const proof = right(result.success)
@@ -211,8 +215,8 @@ export interface Peer {
 /** One request that sends one message; `sort` classifies the platform's responses. */
 export const exchange = (
   { http, name, secrets }: Peer,
-  request: Request,
-  sort: (answer: Answer, now: number) => SendResult,
+  request: OutboundRequest,
+  sort: (answer: OutboundResponse, now: number) => SendResult,
 ): Effect.Effect<SendResult> =>
   Effect.matchEffect(http.request(request), {
     onFailure: (loss) => Effect.succeed(sortNoAnswer(name, loss, secrets)),
@@ -222,13 +226,13 @@ export const exchange = (
 /** One request that sends no message; `right` returns the permission that a response proves, or undefined. */
 export const probe = (
   { http, name, secrets }: Peer,
-  request: Request,
-  right: (answer: Answer) => string | undefined,
+  request: OutboundRequest,
+  right: (answer: OutboundResponse) => string | undefined,
 ): Effect.Effect<TestResult> =>
   Effect.map(Effect.result(http.request(request)), (result) => testOf(name, result, secrets, right))
 
 /** A request with a JSON body. */
-export const posting = (url: URL, headers: Readonly<Record<string, string>>, body: unknown): Request => ({
+export const posting = (url: URL, headers: Readonly<Record<string, string>>, body: unknown): OutboundRequest => ({
   method: "POST",
   url,
   headers: { "content-type": "application/json", ...headers },

@@ -102,22 +102,23 @@ const triggerBody = (settings: Settings, message: Message) => {
   }
 }
 
-const sort = ({ name, secrets }: Peer, isTransactional: boolean) => (answer: OutboundHttp.Answer, now: number) => {
-  const { status } = answer
-  if (status < 200 || status > 299) return sortStatus(name, answer, secrets, now)
-  const said = objectOf(answer)
-  const dispatchId = nameOf(said?.["dispatch_id"])
-  if (isTransactional) {
-    if (dispatchId === undefined) return odd(name, answer, "dispatch_id", secrets)
-    const messageKey = messageKeyOf(dispatchId)
-    return accepted(dispatchId, messageKey === undefined ? [] : [{ source: "provider_a", messageKey }])
+const sort =
+  ({ name, secrets }: Peer, isTransactional: boolean) => (answer: OutboundHttp.OutboundResponse, now: number) => {
+    const { status } = answer
+    if (status < 200 || status > 299) return sortStatus(name, answer, secrets, now)
+    const said = objectOf(answer)
+    const dispatchId = nameOf(said?.["dispatch_id"])
+    if (isTransactional) {
+      if (dispatchId === undefined) return odd(name, answer, "dispatch_id", secrets)
+      const messageKey = messageKeyOf(dispatchId)
+      return accepted(dispatchId, messageKey === undefined ? [] : [{ source: "provider_a", messageKey }])
+    }
+    const { message } = said ?? {}
+    if (message !== "success" && message !== "queued") return odd(name, answer, 'message "success"', secrets)
+    // Events of these sends are told by dispatch id and Braze's own id of the user, which the answer does not have: they are
+    // matched by the tracking id they carry.
+    return accepted(dispatchId)
   }
-  const { message } = said ?? {}
-  if (message !== "success" && message !== "queued") return odd(name, answer, 'message "success"', secrets)
-  // Events of these sends are told by dispatch id and Braze's own id of the user, which the answer does not have: they are
-  // matched by the tracking id they carry.
-  return accepted(dispatchId)
-}
 
 /**
  * Braze by `POST /messages/send`, or with `transactional_campaign_id` by the transactional endpoint, which takes the

@@ -72,7 +72,7 @@ export const make = (
     const endpoint = settings.endpoint ?? endpoints[settings.region ?? "us"]
     const headers = { authorization: `Bearer ${key}` }
     const url = under(endpoint, "/v1/send/email")
-    const sort = (answer: OutboundHttp.Answer, now: number) => {
+    const sort = (answer: OutboundHttp.OutboundResponse, now: number) => {
       if (answer.status < 200 || answer.status > 299) return sortStatus(name, answer, peer.secrets, now)
       const deliveryId = nameOf(objectOf(answer)?.["delivery_id"])
       if (deliveryId === undefined) return odd(name, answer, "delivery_id", peer.secrets)

@@ -61,7 +61,7 @@ const codes: ReadonlyMap<string, "retry" | "refused" | "broken" | "slow-down"> =
   ["forgottenusererror", "refused"],
 ])
 
-const sort = (secrets: ReadonlyArray<string>) => (answer: OutboundHttp.Answer, now: number): SendResult => {
+const sort = (secrets: ReadonlyArray<string>) => (answer: OutboundHttp.OutboundResponse, now: number): SendResult => {
   const code = nameOf(objectOf(answer)?.["code"])?.toLowerCase()
   if (answer.status === 200 && code === "success") return accepted()
   const reason = reasonOf(name, answer, secrets)

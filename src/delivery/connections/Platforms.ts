@@ -16,7 +16,7 @@ import * as Webhook from "./Webhook.ts"
 type Opened = Effect.Effect<Connection, Faults, Scope.Scope | AddressGuard | Composer | SinkMessages>
 
 /** A messaging platform that messages can leave through. */
-export interface Platform {
+export interface SendingPlatform {
   /** The faults of an input; empty when it is valid. */
   readonly faults: (input: ConnectionInput) => Faults
   /** Opens a connection; connects to nothing yet. Fails with the faults of an input that `faults` finds fault with. */
@@ -29,9 +29,9 @@ export interface Platform {
 }
 
 /** The setting `variables` of a platform whose messages have a subject and a body. */
-const ofEmail: Platform["variables"] = (settings) => settings["variables"] ?? {}
+const ofEmail: SendingPlatform["variables"] = (settings) => settings["variables"] ?? {}
 
-const ofAnyName: Platform["variables"] = () => undefined
+const ofAnyName: SendingPlatform["variables"] = () => undefined
 
 const platform = <Settings, Secrets>({ decode, make }: {
   readonly decode: (
@@ -41,7 +41,7 @@ const platform = <Settings, Secrets>({ decode, make }: {
     settings: Settings,
     secrets: Secrets,
   ) => Effect.Effect<Connection, never, Scope.Scope | AddressGuard | Composer | SinkMessages>
-}, variables: Platform["variables"]): Platform => ({
+}, variables: SendingPlatform["variables"]): SendingPlatform => ({
   variables,
   faults: (input) => {
     const decoded = decode(input)
@@ -64,6 +64,6 @@ export const platforms = {
   sfmc: platform(Sfmc, ofAnyName),
   webhook: platform(Webhook, ofAnyName),
   sink: platform(Sink, ofEmail),
-} as const satisfies Readonly<Record<string, Platform>>
+} as const satisfies Readonly<Record<string, SendingPlatform>>
 
 export type PlatformName = keyof typeof platforms

@@ -133,22 +133,25 @@ export const make = (
         return token.value
       }))
 
-    const sort = (secrets: ReadonlyArray<string>) => (answer: OutboundHttp.Answer, now: number): SendResult => {
-      const { status } = answer
-      const said = objectOf(answer)
-      if (status >= 200 && status <= 299) {
-        const requestId = nameOf(said?.["requestId"])
-        const code = said?.["errorcode"] ?? 0
-        if (said === undefined || (requestId === undefined && said["responses"] === undefined)) {
-          return odd(name, answer, "requestId", secrets)
+    const sort =
+      (secrets: ReadonlyArray<string>) => (answer: OutboundHttp.OutboundResponse, now: number): SendResult => {
+        const { status } = answer
+        const said = objectOf(answer)
+        if (status >= 200 && status <= 299) {
+          const requestId = nameOf(said?.["requestId"])
+          const code = said?.["errorcode"] ?? 0
+          if (said === undefined || (requestId === undefined && said["responses"] === undefined)) {
+            return odd(name, answer, "requestId", secrets)
+          }
+          return code === 0 && !isRecipientRefused(said)
+            ? accepted(requestId)
+            : refused(reasonOf(name, answer, secrets))
         }
-        return code === 0 && !isRecipientRefused(said) ? accepted(requestId) : refused(reasonOf(name, answer, secrets))
+        if (status === 400 && isRepeat(answer.body)) return accepted()
+        const code = Number(said?.["errorcode"])
+        if (code === 50_100 || code === 50_200) return slowDown(reasonOf(name, answer, secrets), waitOf(answer, now))
+        return sortStatus(name, answer, secrets, now)
       }
-      if (status === 400 && isRepeat(answer.body)) return accepted()
-      const code = Number(said?.["errorcode"])
-      if (code === 50_100 || code === 50_200) return slowDown(reasonOf(name, answer, secrets), waitOf(answer, now))
-      return sortStatus(name, answer, secrets, now)
-    }
 
     const attempt = (message: Message, bearer: string) => {
       // The token is a secret too, for as long as it lives.

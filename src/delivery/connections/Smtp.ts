@@ -10,7 +10,7 @@ import { feedbackIdOf, isSenderId } from "../FeedbackId.ts"
 import { accepted, fails, ofRecipient, retry, unfit, works } from "./Answers.ts"
 import { contentOf } from "./Content.ts"
 import { Address, DisplayName, entry, HttpUrl, PlatformId, Secret, Variables } from "./Entry.ts"
-import { type Line, newProgress, open, type Progress } from "./SmtpLine.ts"
+import { newProgress, open, type Progress, type SmtpLine } from "./SmtpLine.ts"
 import { sortFault } from "./SmtpReplies.ts"
 
 const Host = Schema.String.check(
@@ -175,7 +175,7 @@ export const emailOf = (settings: Sender, message: Message): Result.Result<Email
 }
 
 interface Idle {
-  readonly line: Line
+  readonly line: SmtpLine
   readonly messages: number
   readonly since: number
 }

@@ -34,7 +34,7 @@ export interface Progress {
 export const newProgress = (): Progress => ({ began: false, isReady: false, isGivenUp: false })
 
 /** A session with an SMTP server, ready for a message. */
-export interface Line {
+export interface SmtpLine {
   /** Sends one message at a time. After a failure that leaves the session usable it can send on; see `isOpen`. */
   readonly send: (mail: Composed, progress: Progress) => Effect.Effect<void, SmtpFault>
   readonly isOpen: () => boolean
@@ -125,7 +125,7 @@ const socketTo = (guard: AddressGuard["Service"], { host, port, tls }: LineOptio
 const noSuchThing = () => {}
 
 const lineOver = (socket: Socket, options: LineOptions) =>
-  Effect.callback<Line, SmtpFault>((resume) => {
+  Effect.callback<SmtpLine, SmtpFault>((resume) => {
     const { auth, ca, clientName, host, port, tls } = options
     const connection = new SMTPConnection({
       host,
@@ -178,7 +178,7 @@ const lineOver = (socket: Socket, options: LineOptions) =>
     })
   })
 
-const makeLine = (connection: SMTPConnection, destroy: () => void): Line => ({
+const makeLine = (connection: SMTPConnection, destroy: () => void): SmtpLine => ({
   send: ({ bytes, from, to }, progress) =>
     Effect.callback((resume) => {
       const message = streamOf(bytes, progress)
@@ -218,7 +218,7 @@ const makeLine = (connection: SMTPConnection, destroy: () => void): Line => ({
 })
 
 /** Connects and logs in, within 10 seconds. */
-export const open = (guard: AddressGuard["Service"], options: LineOptions): Effect.Effect<Line, SmtpFault> =>
+export const open = (guard: AddressGuard["Service"], options: LineOptions): Effect.Effect<SmtpLine, SmtpFault> =>
   Effect.flatMap(socketTo(guard, options), (socket) => lineOver(socket, options)).pipe(
     Effect.timeoutOrElse({
       duration: setupMillis,

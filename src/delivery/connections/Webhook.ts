@@ -89,7 +89,7 @@ export const make = (
   Effect.map(OutboundHttp.make, (http) => {
     const url = new URL(address)
     const peer: Peer = { name, http, secrets: [secret, secret.slice("whsec_".length)] }
-    const sort = (answer: OutboundHttp.Answer, now: number) =>
+    const sort = (answer: OutboundHttp.OutboundResponse, now: number) =>
       answer.status >= 200 && answer.status <= 299
         ? accepted(nameOf(objectOf(answer)?.["message_id"]))
         : sortStatus(name, answer, peer.secrets, now)

@@ -9,7 +9,7 @@ import { Settings } from "../../Settings.ts"
  *     none          no records were found; a name server that fails for this name alone looks the same
  *     unavailable   DNS cannot be asked
  */
-export type Answer =
+export type DnsAnswer =
   | { readonly _tag: "found"; readonly texts: ReadonlyArray<string> }
   | { readonly _tag: "none" }
   | { readonly _tag: "unavailable"; readonly reason: string }
@@ -26,7 +26,7 @@ const reasonOf = (error: unknown): string => String((error as { readonly code?: 
  * Looks a name up. After an answer without records it asks for the name servers of the root, which every working name server
  * knows: without them, the empty answer says nothing about the name.
  */
-const lookUp = async (resolver: Resolver, name: string): Promise<Answer> => {
+const lookUp = async (resolver: Resolver, name: string): Promise<DnsAnswer> => {
   try {
     return { _tag: "found", texts: (await resolver.resolveTxt(name)).map((parts) => parts.join("")) }
   } catch (error) {
@@ -43,7 +43,7 @@ const lookUp = async (resolver: Resolver, name: string): Promise<Answer> => {
 /** Looks up TXT records at the name servers of `DNS_SERVERS`, or at those of the system. */
 export class DnsRecords extends Context.Service<DnsRecords, {
   /** The TXT records of a name, the strings of each joined. Never fails, and takes at most 5 seconds. */
-  readonly txt: (name: string) => Effect.Effect<Answer>
+  readonly txt: (name: string) => Effect.Effect<DnsAnswer>
 }>()("parlance/delivery/receivers/DnsRecords") {
   static readonly layer = Layer.effect(
     DnsRecords,
@@ -51,14 +51,15 @@ export class DnsRecords extends Context.Service<DnsRecords, {
       const { dnsServers } = yield* Settings
 
       const txt = Effect.fn("DnsRecords.txt")((name: string) =>
-        Effect.callback<Answer>((resume) => {
+        Effect.callback<DnsAnswer>((resume) => {
           const resolver = new Resolver({ timeout: 2_000, tries: 2 })
           if (dnsServers.length > 0) resolver.setServers(dnsServers)
           void lookUp(resolver, name).then((answer) => resume(Effect.succeed(answer)))
           return Effect.sync(() => resolver.cancel())
         }).pipe(Effect.timeoutOrElse({
           duration: patience,
-          orElse: () => Effect.succeed<Answer>({ _tag: "unavailable", reason: "no name server answered in 5 seconds" }),
+          orElse: () =>
+            Effect.succeed<DnsAnswer>({ _tag: "unavailable", reason: "no name server answered in 5 seconds" }),
         }))
       )
 

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer"
 import type { DkimKeyView } from "../dkim/DkimKeys.ts"
 import type { DnsRecord } from "../dkim/DkimKey.ts"
 import type { Composed } from "../../domain/Email.ts"
-import type { Answer } from "./DnsRecords.ts"
+import type { DnsAnswer } from "./DnsRecords.ts"
 import { type KeyRecordFinding, tagsOf, unavailableText } from "./KeyRecord.ts"
 
 /** A check that receivers make. */
@@ -28,9 +28,9 @@ export interface Facts {
   readonly isTransactional: boolean
   readonly isEncrypted: boolean
   /** TXT records of the return path's domain. */
-  readonly spf: Answer
+  readonly spf: DnsAnswer
   /** TXT records of `_dmarc.` below the sender's domain, then below its parents, up to the first with a policy. */
-  readonly dmarc: ReadonlyArray<{ readonly domain: string; readonly answer: Answer }>
+  readonly dmarc: ReadonlyArray<{ readonly domain: string; readonly answer: DnsAnswer }>
   /** The key that signs; undefined where none does. */
   readonly signing: { readonly key: DkimKeyView; readonly published: KeyRecordFinding } | undefined
   /** A key that could sign. */

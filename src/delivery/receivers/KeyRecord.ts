@@ -1,5 +1,5 @@
 import type { DnsRecord } from "../dkim/DkimKey.ts"
-import type { Answer } from "./DnsRecords.ts"
+import type { DnsAnswer } from "./DnsRecords.ts"
 
 /** A comparison of a DKIM key with its record in DNS. */
 export interface KeyRecordFinding {
@@ -21,11 +21,13 @@ export const tagsOf = (text: string): ReadonlyMap<string, string> =>
   )
 
 /** Why no answer was to be had, as a sentence. */
-export const unavailableText = (name: string, { reason }: Extract<Answer, { readonly _tag: "unavailable" }>): string =>
-  `${name} could not be looked up, because DNS is not available here (${reason}).`
+export const unavailableText = (
+  name: string,
+  { reason }: Extract<DnsAnswer, { readonly _tag: "unavailable" }>,
+): string => `${name} could not be looked up, because DNS is not available here (${reason}).`
 
 /** Compares the record of a key with the answer for its name. */
-export const keyFindingOf = ({ name, value }: DnsRecord, answer: Answer): KeyRecordFinding => {
+export const keyFindingOf = ({ name, value }: DnsRecord, answer: DnsAnswer): KeyRecordFinding => {
   if (answer._tag === "unavailable") {
     return { isPublished: false, status: "unknown", detail: unavailableText(name, answer) }
   }

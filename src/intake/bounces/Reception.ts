@@ -9,7 +9,7 @@ import { mailSource } from "../../domain/Source.ts"
 import { WebhookQuota } from "../WebhookQuota.ts"
 import { Tracking } from "../../tracking/Tracking.ts"
 import type { BounceMailbox } from "../../tracking/BounceAddress.ts"
-import { count, type Done, initializeMetrics, type Refusal, refusals, refuse } from "./Replies.ts"
+import { count, type EndCommand, initializeMetrics, type MailRefusal, refusals, refuse } from "./Replies.ts"
 import { ReportCounts } from "./ReportCounts.ts"
 
 /** Limits of the listener. */
@@ -102,12 +102,12 @@ export const makeReception = Effect.gen(function* () {
   }
 
   /** The reason why mail to a mailbox is not taken now. */
-  const refusalOf = ({ delivery, org }: BounceMailbox): Effect.Effect<Refusal | undefined> =>
+  const refusalOf = ({ delivery, org }: BounceMailbox): Effect.Effect<MailRefusal | undefined> =>
     delivery !== undefined && !counts.admits(delivery, clock.currentTimeMillisUnsafe())
       ? Effect.succeed(refusals.tooManyReports)
       : Effect.match(quota.check(org), { onFailure: () => refusals.quota, onSuccess: () => undefined })
 
-  const admit = (session: Session, address: string, done: Done) =>
+  const admit = (session: Session, address: string, done: EndCommand) =>
     Effect.gen(function* () {
       const mailbox = yield* tracking.openMailbox(localPartOf(address))
       if (mailbox === undefined) {
@@ -123,7 +123,7 @@ export const makeReception = Effect.gen(function* () {
     mailbox: BounceMailbox,
     { envelope: { mailFrom, rcptTo }, remoteAddress }: SMTPServerSession,
     { body, bytes }: { readonly body: Buffer; readonly bytes: number },
-    done: Done,
+    done: EndCommand,
   ) => {
     const sender = mailFrom === false ? "" : mailFrom.address
     const { headers: fields } = readHeaders(body.toString("latin1", 0, headerBytes))
@@ -152,8 +152,8 @@ export const makeReception = Effect.gen(function* () {
     stream: SMTPServerDataStream,
     smtp: SMTPServerSession,
     session: Session,
-    done: Done,
-    end: (refusal: Refusal) => void,
+    done: EndCommand,
+    end: (refusal: MailRefusal) => void,
   ) => {
     const chunks: Array<Uint8Array> = []
     let kept = 0
@@ -161,7 +161,7 @@ export const makeReception = Effect.gen(function* () {
     // Also counts messages that are refused later: receiving costs more than storing.
     const delivery = session.mailbox?.delivery
     if (delivery !== undefined) counts.add(delivery, clock.currentTimeMillisUnsafe())
-    const answered: Done = (error) => {
+    const answered: EndCommand = (error) => {
       session.isReceiving = false
       done(error)
     }

@@ -11,7 +11,7 @@ const counters = Object.fromEntries(
 ) as Record<MailOutcome, typeof mails>
 
 /** A reply to a command, such as `550 5.1.1 No such mailbox`. A session ends with 421. */
-export interface Refusal {
+export interface MailRefusal {
   readonly outcome: MailOutcome
   readonly reply: string
 }
@@ -33,7 +33,7 @@ export const refusals = {
   tooManyMails: { outcome: "limited", reply: "421 4.7.0 Too many mails in one session. Connect again" },
   quota: { outcome: "limited", reply: "452 4.3.1 The organization may store no more today" },
   unavailable: { outcome: "unavailable", reply: "451 4.3.0 The mail cannot be stored now. Try again later" },
-} as const satisfies Readonly<Record<string, Refusal>>
+} as const satisfies Readonly<Record<string, MailRefusal>>
 
 /** Gives each counter a series from the start. */
 export const initializeMetrics = Effect.forEach(outcomes, (outcome) => Metric.update(counters[outcome], 0), {
@@ -44,10 +44,10 @@ export const initializeMetrics = Effect.forEach(outcomes, (outcome) => Metric.up
 export const count = (outcome: MailOutcome): void => counters[outcome].updateUnsafe(1, Context.empty())
 
 /** Ends a command of `smtp-server`. */
-export type Done = (error?: Error | null) => void
+export type EndCommand = (error?: Error | null) => void
 
 /** Refuses a client's command and counts the refusal. */
-export const refuse = (done: Done, { outcome, reply }: Refusal): void => {
+export const refuse = (done: EndCommand, { outcome, reply }: MailRefusal): void => {
   count(outcome)
   done(Object.assign(new Error(reply.slice(4)), { responseCode: Number(reply.slice(0, 3)) }))
 }

@@ -4,7 +4,7 @@ import type { Skipped } from "../../domain/DryRun.ts"
 import { collectAt, faulty, ignored } from "../Items.ts"
 import { matcherOf, nodesOf, parsePath, type Step, valuesOf } from "./MappingPath.ts"
 import type { Candidate, Field, Mapping, TimeUnit } from "./MappingSchema.ts"
-import { maxText, ParsedTexts, TooMuchWork, Work } from "./MappingWork.ts"
+import { MappingWork, maxText, ParsedTexts, TooMuchWork } from "./MappingWork.ts"
 import { keyOf, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
 import {
   amountOf,
@@ -36,14 +36,14 @@ interface Scope {
   readonly headers: Readonly<Record<string, string>>
   /** Values that do not depend on the item are looked up once for each request. */
   readonly shared: Map<Source, string | undefined>
-  readonly work: Work
+  readonly work: MappingWork
   /** The texts of the whole body that paths from `$body` lead to. */
   readonly ofBody: ParsedTexts
   /** The texts of the item that is read. */
   ofItem: ParsedTexts
 }
 
-const scopeOf = (body: unknown, headers: Readonly<Record<string, string>>, work: Work): Scope => ({
+const scopeOf = (body: unknown, headers: Readonly<Record<string, string>>, work: MappingWork): Scope => ({
   body,
   headers,
   shared: new Map(),
@@ -304,7 +304,7 @@ const itemsOf = ({ items }: Mapping): (body: unknown, texts: ParsedTexts) => Rea
   const steps = stepsOf(path).steps
   const inner = json === undefined ? undefined : stepsOf(json).steps
   // The list is found before its elements are taken: an empty list differs from one that is missing.
-  const find = (from: Place, steps: ReadonlyArray<Step>, work: Work): ReadonlyArray<Place> | undefined => {
+  const find = (from: Place, steps: ReadonlyArray<Step>, work: MappingWork): ReadonlyArray<Place> | undefined => {
     const every = steps.at(-1) === null
     const nodes = nodesOf(from.value, every ? steps.slice(0, -1) : steps, maxItems + 1, (steps) => work.spend(steps))
       .filter(({ value }) => !every || Array.isArray(value))
@@ -337,7 +337,7 @@ const openerOf = (mapping: Mapping) => {
   const find = itemsOf(mapping)
   const { items } = mapping
   const path = typeof items === "object" ? items.path : items
-  return (bytes: Uint8Array, headers: Readonly<Record<string, string>>, work: Work): Opened => {
+  return (bytes: Uint8Array, headers: Readonly<Record<string, string>>, work: MappingWork): Opened => {
     const parsed = parseJson(bytes)
     if (!("json" in parsed)) return parsed
     const scope = scopeOf(parsed.json, headers, work)
@@ -372,7 +372,7 @@ export const compile = (mapping: Mapping, rules: NameRules & { readonly maxSteps
   const areJudged = rules.strict === true
   return (bytes, headers, receivedAt) =>
     bounded(() => {
-      const opened = open(bytes, headers, new Work(rules.maxSteps))
+      const opened = open(bytes, headers, new MappingWork(rules.maxSteps))
       if ("reason" in opened) return opened
       const { items, scope } = opened
       const readOne = ({ value }: Place) => {
@@ -410,7 +410,7 @@ export const dryRun = (
   receivedAt: number,
 ): DryRun =>
   bounded(() => {
-    const opened = openerOf(mapping)(body, headers, new Work())
+    const opened = openerOf(mapping)(body, headers, new MappingWork())
     if ("reason" in opened) return opened
     const { items, scope } = opened
     const read = readerOf(mapping)

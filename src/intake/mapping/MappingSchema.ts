@@ -126,7 +126,7 @@ const EventField = Schema.Union([
  * Texts are compared exactly; numbers and booleans as their JSON text. An absent value meets only the negative
  * conditions.
  */
-export const Condition = Schema.Struct({
+export const MappingCondition = Schema.Struct({
   from: Schema.Union([Path, Candidates]),
   op: Schema.Literals(operators),
   values: Schema.optionalKey(
@@ -142,7 +142,7 @@ export const Condition = Schema.Struct({
     : `must have exactly one value for ${op}`
   return issue === undefined ? undefined : { path: ["values"], issue }
 }))
-export type Condition = typeof Condition.Type
+export type MappingCondition = typeof MappingCondition.Type
 
 /**
  * How an organization's own events are read. Paths are `$.a.b`, `$["any name"]`, `$.list[0]`, `$.list[*]`; `$` is the item,
@@ -169,7 +169,7 @@ export const Mapping = Schema.Struct({
     Schema.Struct({ path: InnerPath, json: Schema.optionalKey(InnerPath) }),
   ])),
   /** An item that fails one of them is skipped, as expected. */
-  where: Schema.optionalKey(Schema.Array(Condition).check(Schema.isMaxLength(16))),
+  where: Schema.optionalKey(Schema.Array(MappingCondition).check(Schema.isMaxLength(16))),
   event: EventField,
   tracking_id: Schema.optionalKey(Field),
   template_id: Schema.optionalKey(Field),

@@ -23,7 +23,7 @@ const maxUnkept = 32
 const maxKept = 8_500_000
 
 /** Counts the work that a mapping does for one body. */
-export class Work {
+export class MappingWork {
   #left: number
   readonly #max: number
 
@@ -55,7 +55,7 @@ export class ParsedTexts {
   readonly #kept = new Map<string, ReadonlyArray<unknown>>()
   #length = 0
 
-  constructor(readonly work: Work) {}
+  constructor(readonly work: MappingWork) {}
 
   /** The parsed value, or nothing for a text that is no JSON or longer than 100,000 characters. */
   parse(value: unknown): ReadonlyArray<unknown> {

@@ -1,6 +1,6 @@
 import type { EventName } from "../../domain/Event.ts"
 import * as CustomEvents from "../CustomEvents.ts"
-import { collect, collectAt, faulty, ignored, itemsOf, noItems, type Outcome } from "../Items.ts"
+import { collect, collectAt, faulty, ignored, itemsOf, noItems, type ReadItem } from "../Items.ts"
 import { digestKey, keyOf, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
 import {
   carriedIds,
@@ -21,7 +21,7 @@ import { channelOf } from "../../domain/Recipient.ts"
 import type { Normalize } from "../Sources.ts"
 
 /** An organization's settings for Braze. */
-export interface Settings {
+export interface BrazeSettings {
   /** Names of custom events that are conversions without a tracking id too, lowercase: whole, or their last segment. */
   readonly conversions?: ReadonlySet<string> | undefined
 }
@@ -107,7 +107,7 @@ const unsubscribed = (properties: Item): boolean =>
   textOf(properties["subscription_status"])?.trim().toLowerCase() === "unsubscribed"
 
 /** An event of a Currents connector. */
-const readCurrents = (item: unknown, receivedAt: number, { conversions }: Settings): Outcome => {
+const readCurrents = (item: unknown, receivedAt: number, { conversions }: BrazeSettings): ReadItem => {
   if (!isItem(item)) return faulty("must be an object")
   const stated = nameOf(item["event_type"])
   if (stated === undefined) return faulty('has no event_type, such as "users.messages.email.Click"')
@@ -177,7 +177,7 @@ const statuses: ReadonlyMap<string, { readonly event: EventName; readonly times:
 const isPostback = (item: Item): boolean =>
   textOf(item["dispatch_id"]) !== undefined && textOf(item["status"]) !== undefined
 
-const readPostback = (item: Item, receivedAt: number): Outcome => {
+const readPostback = (item: Item, receivedAt: number): ReadItem => {
   const stated = textOf(item["status"])!.trim()
   const name = stated.toLowerCase()
   if (name === "processed") return ignored('"processed" says nothing about a message\'s effect')
@@ -219,7 +219,7 @@ const isCurrents = (item: Item): boolean => {
  * Lists without the envelope are read item by item, each by its own shape. The events of one message to one user share
  * the key `["dispatch id","user"]`, since a scheduled campaign has one dispatch id for all users.
  */
-export const make = (settings: Settings = {}): Normalize => (body, headers, receivedAt) => {
+export const make = (settings: BrazeSettings = {}): Normalize => (body, headers, receivedAt) => {
   if (isBlank(body)) return noItems
   const parsed = parseJson(body)
   if (!("json" in parsed)) return parsed

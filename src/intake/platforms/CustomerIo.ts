@@ -1,5 +1,5 @@
 import type { EventName } from "../../domain/Event.ts"
-import { collect, faulty, ignored, itemsOf, jsonOf, type Outcome } from "../Items.ts"
+import { collect, faulty, ignored, itemsOf, jsonOf, type ReadItem } from "../Items.ts"
 import { keyOf, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
 import {
   emailOf,
@@ -70,7 +70,7 @@ const headerTrackingId = (headers: unknown): string | undefined => {
 const isEmail = (item: Item): boolean =>
   ["email", "customer"].includes(textOf(item["object_type"])?.trim().toLowerCase() ?? "email")
 
-const read = (item: unknown, receivedAt: number): Outcome => {
+const read = (item: unknown, receivedAt: number): ReadItem => {
   if (!isItem(item)) return faulty("must be an object")
   const stated = nameOf(item["metric"])
   if (stated === undefined) return faulty("has no metric, so it is no event of a Customer.io reporting webhook")

@@ -1,5 +1,5 @@
 import type { EventName } from "../../domain/Event.ts"
-import { collect, faulty, ignored, itemsOf, noItems, type Outcome } from "../Items.ts"
+import { collect, faulty, ignored, itemsOf, noItems, type ReadItem } from "../Items.ts"
 import { digestKey, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
 import {
   carriedIds,
@@ -60,7 +60,7 @@ const isSoft = (fields: Item): boolean => {
   return state !== undefined && state.trim().toLowerCase() !== "hardbounce"
 }
 
-const read = (item: unknown, receivedAt: number): Outcome => {
+const read = (item: unknown, receivedAt: number): ReadItem => {
   if (!isItem(item)) return faulty("must be an object")
   const stated = nameOf(item["eventName"])
   if (stated === undefined) return faulty('has no eventName, such as "emailClick"')

@@ -1,5 +1,5 @@
 import type { EventName } from "../../domain/Event.ts"
-import { collect, faulty, ignored, type Outcome } from "../Items.ts"
+import { collect, faulty, ignored, type ReadItem } from "../Items.ts"
 import { keyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
 import { emailOf, find, instantOf, isItem, type Item, linkOf, memberOf, objectOf, trackingIdOf } from "../Reading.ts"
 import { channelOf } from "../../domain/Recipient.ts"
@@ -33,7 +33,7 @@ export const isKlaviyo = (json: unknown): json is Item => {
   return first === undefined ? isItem(json["meta"]) : isItem(first) && typeof first["topic"] === "string"
 }
 
-const read = (item: unknown, receivedAt: number): Outcome => {
+const read = (item: unknown, receivedAt: number): ReadItem => {
   if (!isItem(item)) return faulty("must be an object")
   const stated = nameOf(item["topic"])
   if (stated === undefined) return faulty('has no topic, such as "event:klaviyo.opened_email"')

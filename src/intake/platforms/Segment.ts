@@ -1,6 +1,6 @@
 import { isStorable, maxAttributes, maxElements } from "../../domain/Attributes.ts"
 import type { EventName } from "../../domain/Event.ts"
-import { collect, faulty, ignored, itemsOf, jsonOf, type Outcome } from "../Items.ts"
+import { collect, faulty, ignored, itemsOf, jsonOf, type ReadItem } from "../Items.ts"
 import { keyOf, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
 import {
   emailOf,
@@ -20,7 +20,7 @@ import { channelOf } from "../../domain/Recipient.ts"
 import type { Normalize } from "../Sources.ts"
 
 /** An organization's settings for Segment. */
-export interface Settings {
+export interface SegmentSettings {
   /** Names of track calls that are conversions without a tracking id too, lowercase: `trial started`. */
   readonly conversions?: ReadonlySet<string> | undefined
 }
@@ -169,8 +169,8 @@ const readTrack = (
   item: Item,
   stated: string | undefined,
   call: Call,
-  { conversions, receivedAt }: Settings & { readonly receivedAt: number },
-): Outcome => {
+  { conversions, receivedAt }: SegmentSettings & { readonly receivedAt: number },
+): ReadItem => {
   if (stated === undefined) return faulty("has no event name, 1 to 200 characters")
   const name = stated.trim().toLowerCase()
   const isConversion = call.trackingId !== undefined || conversions?.has(name) === true
@@ -229,7 +229,7 @@ const traitsOf = (traits: Item): Readonly<Record<string, unknown>> =>
     }).slice(0, maxAttributes),
   )
 
-const readIdentify = (item: Item, { email, id, time, user }: Call, receivedAt: number): Outcome => {
+const readIdentify = (item: Item, { email, id, time, user }: Call, receivedAt: number): ReadItem => {
   if (user === undefined) return faulty("names no person: send userId, 1 to 200 characters without control characters")
   const traits = traitsOf(isItem(item["traits"]) ? item["traits"] : memberOf(memberOf(item, "context"), "traits"))
   if (Object.keys(traits).length === 0) return ignored("has no traits")
@@ -237,14 +237,14 @@ const readIdentify = (item: Item, { email, id, time, user }: Call, receivedAt: n
   return { profile: { user, email, traits, occurredAt: instantOf(time, receivedAt), key } }
 }
 
-const readDelete = (item: Item, { email, id, time, user }: Call): Outcome => {
+const readDelete = (item: Item, { email, id, time, user }: Call): ReadItem => {
   // The address is no user id, unless the sender says so.
   const named = find([item], ["userId", "user_id"], nameOf) ?? (email === undefined ? user : undefined)
   if (named === undefined && email === undefined) return faulty("names no person to forget: send userId")
   return { erasure: { user: named, email, key: keyOf({ type: "delete", user: named, email, time }, id) } }
 }
 
-const read = (item: unknown, batch: Batch, options: Settings & { readonly receivedAt: number }): Outcome => {
+const read = (item: unknown, batch: Batch, options: SegmentSettings & { readonly receivedAt: number }): ReadItem => {
   if (!isItem(item)) return faulty("must be an object")
   const type = nameOf(item["type"])?.trim().toLowerCase()
   const event = nameOf(item["event"])
@@ -284,7 +284,7 @@ const wrapperKeys = ["batch", "events"]
  * Where a call names its message (`email_id`, `dispatch_id`), that and the user together are its message key: both ids can
  * be shared by all who got the message.
  */
-export const make = (settings: Settings = {}): Normalize => (body, _headers, receivedAt) => {
+export const make = (settings: SegmentSettings = {}): Normalize => (body, _headers, receivedAt) => {
   const parsed = jsonOf(body, "Segment")
   if (!("json" in parsed)) return parsed
   const { json } = parsed

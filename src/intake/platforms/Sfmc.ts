@@ -1,5 +1,5 @@
 import type { EventName } from "../../domain/Event.ts"
-import { collect, faulty, ignored, itemsOf, jsonOf, noItems, type Outcome } from "../Items.ts"
+import { collect, faulty, ignored, itemsOf, jsonOf, noItems, type ReadItem } from "../Items.ts"
 import { digestKey, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
 import { emailOf, find, instantOf, isItem, type Item, linkOf, memberOf, trackingIdOf } from "../Reading.ts"
 import { channelOf } from "../../domain/Recipient.ts"
@@ -52,7 +52,7 @@ const bounceOf = (info: Item): EventName => {
   return code === undefined || code === "HARD" ? "bounce" : "soft_bounce"
 }
 
-const read = (item: unknown, receivedAt: number): Outcome => {
+const read = (item: unknown, receivedAt: number): ReadItem => {
   if (!isItem(item)) return faulty("must be an object")
   const stated = nameOf(item["eventCategoryType"])
   if (stated === undefined) return faulty("has no eventCategoryType, so it is no event of the notification service")

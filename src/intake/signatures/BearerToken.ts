@@ -6,12 +6,12 @@ import * as Verdict from "./Verdict.ts"
  * A secret that the sender puts into a header unchanged. It covers neither body nor time, so replays are recognized by
  * event ids. Used by Braze (`providers.md` 2.1), and by platforms on which customers can set the header.
  */
-export const Settings = Schema.Struct({
+export const BearerTokenSettings = Schema.Struct({
   secrets: Verdict.secretsOf(Verdict.TokenSecret),
   /** `authorization` unless set. */
   header: Schema.optionalKey(Verdict.HeaderName),
 })
-export type Settings = typeof Settings.Type
+export type BearerTokenSettings = typeof BearerTokenSettings.Type
 
 /** Accepted forms of a token in its header. */
 export interface Forms {
@@ -26,7 +26,11 @@ export interface Forms {
 const base64 = (text: string) => Buffer.from(text, "utf8").toString("base64")
 
 /** Whether a header of the request has one of the secrets, in one of the forms. */
-export const checkToken = (settings: Settings, forms: Forms, headers: Verdict.Headers): Verdict.Verdict => {
+export const checkToken = (
+  settings: BearerTokenSettings,
+  forms: Forms,
+  headers: Verdict.Headers,
+): Verdict.SignatureVerdict => {
   const name = settings.header ?? "authorization"
   const secrets = Verdict.usable(settings.secrets)
   if (secrets.length === 0) return Verdict.noSecret
@@ -51,5 +55,5 @@ export const checkToken = (settings: Settings, forms: Forms, headers: Verdict.He
 }
 
 /** `Authorization: Bearer` and the token, or its Base64: Braze gives the token of a connector in that form. */
-export const check: Verdict.Check<Settings> = (settings, headers) =>
+export const check: Verdict.Check<BearerTokenSettings> = (settings, headers) =>
   checkToken(settings, { schemes: ["bearer"], bare: false, encoded: ["bearer"] }, headers)

@@ -3,7 +3,7 @@ import * as KlaviyoSignature from "./KlaviyoSignature.ts"
 import * as Verdict from "./Verdict.ts"
 
 /** The signing key of a Customer.io reporting webhook, or of a Klaviyo system webhook. Source: `providers.md` 4. */
-export const Settings = Schema.Struct({
+export const CustomerIoSettings = Schema.Struct({
   secrets: Verdict.secretsOf(Verdict.IssuedSecret),
   /**
    * Unit: seconds; 300 unless set, null for any. It is not known whether a retry is signed anew, and retries go on for 7
@@ -11,7 +11,7 @@ export const Settings = Schema.Struct({
    */
   tolerance_seconds: Schema.optionalKey(Verdict.Tolerance),
 })
-export type Settings = typeof Settings.Type
+export type CustomerIoSettings = typeof CustomerIoSettings.Type
 
 const signatureName = "x-cio-signature"
 const timestampName = "x-cio-timestamp"
@@ -21,7 +21,7 @@ const timestampName = "x-cio-timestamp"
  * Klaviyo, the alternate platform of this source, is checked as Klaviyo signs. No text is signed by both in the same form: one
  * of Customer.io begins with `v0:`, and a body of Klaviyo with `{`.
  */
-export const check: Verdict.Check<Settings> = (settings, headers, body, now) => {
+export const check: Verdict.Check<CustomerIoSettings> = (settings, headers, body, now) => {
   const secrets = Verdict.usable(settings.secrets)
   if (secrets.length === 0) return Verdict.noSecret
   const { tolerance_seconds: tolerance = Verdict.defaultToleranceSeconds } = settings

@@ -22,7 +22,7 @@ export const check = (
   headers: Verdict.Headers,
   body: Uint8Array,
   now: number,
-): Verdict.Verdict => {
+): Verdict.SignatureVerdict => {
   const signature = Verdict.headerOf(headers, signatureName)
   if ("fault" in signature) return signature.fault
   const timestamp = Verdict.headerOf(headers, timestampName)

@@ -4,7 +4,7 @@ import * as BearerToken from "./BearerToken.ts"
 import * as Verdict from "./Verdict.ts"
 
 /** The shared secret of a Segment webhook destination, or a token in a header. Source: `providers.md` 5. */
-export const Settings = Schema.Struct({
+export const SegmentSignatureSettings = Schema.Struct({
   secrets: Verdict.secretsOf(Verdict.IssuedSecret),
   /**
    * `signature` unless set. `token` is for Segment's extensible webhooks, RudderStack and mParticle, which send a header
@@ -26,7 +26,7 @@ export const Settings = Schema.Struct({
       : undefined
   ),
 )
-export type Settings = typeof Settings.Type
+export type SegmentSignatureSettings = typeof SegmentSignatureSettings.Type
 
 const signatureName = "x-signature"
 
@@ -78,7 +78,11 @@ export const firstElement = (body: Uint8Array): FirstElement | undefined => {
   return { bytes: body.subarray(start, end), alone }
 }
 
-const checkSignature = (settings: Settings, headers: Verdict.Headers, body: Uint8Array): Verdict.Verdict => {
+const checkSignature = (
+  settings: SegmentSignatureSettings,
+  headers: Verdict.Headers,
+  body: Uint8Array,
+): Verdict.SignatureVerdict => {
   const secrets = Verdict.usable(settings.secrets)
   if (secrets.length === 0) return Verdict.noSecret
   const signature = Verdict.headerOf(headers, signatureName)
@@ -109,7 +113,7 @@ const isCredentials = (secret: string): boolean => {
 const basicOf = (headers: Verdict.Headers, name: string): string | undefined =>
   Object.hasOwn(headers, name) ? /^basic +(\S+)$/i.exec(headers[name]!.trim())?.[1] : undefined
 
-const checkToken = (settings: Settings, headers: Verdict.Headers): Verdict.Verdict => {
+const checkToken = (settings: SegmentSignatureSettings, headers: Verdict.Headers): Verdict.SignatureVerdict => {
   const name = settings.header ?? "authorization"
   const presented = basicOf(headers, name)
   if (presented === undefined) {
@@ -128,5 +132,5 @@ const checkToken = (settings: Settings, headers: Verdict.Headers): Verdict.Verdi
 }
 
 /** HMAC-SHA1, in hexadecimal digits, over the body or, of an array, its first element; or a token. No time is signed. */
-export const check: Verdict.Check<Settings> = (settings, headers, body) =>
+export const check: Verdict.Check<SegmentSignatureSettings> = (settings, headers, body) =>
   settings.scheme === "token" ? checkToken(settings, headers) : checkSignature(settings, headers, body)

@@ -4,7 +4,7 @@ import * as Json from "../../domain/Json.ts"
 import * as Verdict from "./Verdict.ts"
 
 /** The signature key of a callback of Salesforce Marketing Cloud's Event Notification Service. `providers.md` 6. */
-export const Settings = Schema.Struct({
+export const SfmcSettings = Schema.Struct({
   /** None before the callback exists: Salesforce shows its key only once the handshake's address has answered. */
   secrets: Schema.Array(Verdict.IssuedSecret).check(Schema.isMaxLength(2)),
   /** `text` unless set: the key's characters are the key. `base64`: they stand for its bytes. Salesforce does not say. */
@@ -18,12 +18,12 @@ export const Settings = Schema.Struct({
       : undefined
   ),
 )
-export type Settings = typeof Settings.Type
+export type SfmcSettings = typeof SfmcSettings.Type
 
 const signatureName = "x-sfmc-ens-signature"
 
 /** HMAC-SHA256, in Base64, over the body. No time is signed. */
-export const check: Verdict.Check<Settings> = (settings, headers, body) => {
+export const check: Verdict.Check<SfmcSettings> = (settings, headers, body) => {
   const secrets = Verdict.usable(settings.secrets)
   const keys = settings.key_encoding === "base64"
     ? secrets.flatMap((secret) => Verdict.base64Of(secret) ?? [])

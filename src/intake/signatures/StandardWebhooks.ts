@@ -24,12 +24,12 @@ const WebhookSecret = Schema.String.check(
 )
 
 /** Secrets and public keys of Standard Webhooks 1.0.0. Source: `providers.md` 7.3. */
-export const Settings = Schema.Struct({
+export const StandardWebhooksSettings = Schema.Struct({
   secrets: Verdict.secretsOf(WebhookSecret),
   /** Unit: seconds; 300 unless set, null for any. */
   tolerance_seconds: Schema.optionalKey(Verdict.Tolerance),
 })
-export type Settings = typeof Settings.Type
+export type StandardWebhooksSettings = typeof StandardWebhooksSettings.Type
 
 const idName = "webhook-id"
 const timestampName = "webhook-timestamp"
@@ -56,7 +56,7 @@ const isEd25519 = (key: Uint8Array, signed: Uint8Array, signature: Uint8Array): 
  * HMAC-SHA256, `v1a` ed25519, in Base64. Other versions are ignored, as the specification demands. The caller must
  * remember ids to detect replays.
  */
-export const check: Verdict.Check<Settings> = (settings, headers, body, now) => {
+export const check: Verdict.Check<StandardWebhooksSettings> = (settings, headers, body, now) => {
   const keys = settings.secrets.flatMap((secret) => keyOf(secret) ?? [])
   if (keys.length === 0) return Verdict.noSecret
   const id = Verdict.headerOf(headers, idName)

@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer"
 import { createHmac, hash, timingSafeEqual } from "node:crypto"
 
 /** Whether a request comes from the sender it claims. The reason is for people and reveals nothing about a secret. */
-export type Verdict = { readonly ok: true } | { readonly ok: false; readonly reason: string }
+export type SignatureVerdict = { readonly ok: true } | { readonly ok: false; readonly reason: string }
 
 /** Headers by lowercase name; one that was sent twice has both values, joined by a comma and a space. */
 export type Headers = Readonly<Record<string, string>>
@@ -12,20 +12,22 @@ export type Headers = Readonly<Record<string, string>>
  * Judges a request by its headers and the bytes of its body as they came. `now` is in Unix milliseconds. Pure, never
  * throws, and takes as long for a nearly right signature as for a wrong one.
  */
-export type Check<Settings> = (settings: Settings, headers: Headers, body: Uint8Array, now: number) => Verdict
+export type Check<Settings> = (settings: Settings, headers: Headers, body: Uint8Array, now: number) => SignatureVerdict
 
 /** The request is genuine. */
-export const accepted: Verdict = { ok: true }
+export const accepted: SignatureVerdict = { ok: true }
 
 /** The request is refused. */
-export const refused = (reason: string): Verdict => ({ ok: false, reason })
+export const refused = (reason: string): SignatureVerdict => ({ ok: false, reason })
 
 /** None of the secrets made this signature. */
-export const mismatch = (name: string): Verdict =>
+export const mismatch = (name: string): SignatureVerdict =>
   refused(`The ${name} does not fit: the body was changed on its way, or the secret is another one`)
 
 /** The request cannot be checked: the source has no secret. */
-export const noSecret: Verdict = refused("No secret has been set up for this source, so nothing can be accepted")
+export const noSecret: SignatureVerdict = refused(
+  "No secret has been set up for this source, so nothing can be accepted",
+)
 
 /** Most characters of a secret. */
 const maxSecret = 1_000
@@ -75,7 +77,10 @@ export const usable = (secrets: ReadonlyArray<string>): ReadonlyArray<string> =>
   secrets.filter((secret) => secret.trim() !== "")
 
 /** The value of a header, or why it cannot be used. Blank is missing. */
-export const headerOf = (headers: Headers, name: string): { readonly value: string } | { readonly fault: Verdict } => {
+export const headerOf = (
+  headers: Headers,
+  name: string,
+): { readonly value: string } | { readonly fault: SignatureVerdict } => {
   const value = Object.hasOwn(headers, name) ? headers[name]!.trim() : ""
   return value === "" ? { fault: refused(`The header ${name} is missing`) } : { value }
 }
@@ -118,7 +123,7 @@ export const timeFault = (
   text: string,
   now: number,
   toleranceSeconds: number | null,
-): Verdict | undefined => {
+): SignatureVerdict | undefined => {
   if (!/^\d{1,12}$/.test(text)) return refused(`The header ${name} must be one time in Unix seconds`)
   if (toleranceSeconds === null) return undefined
   const age = now / 1_000 - Number(text)

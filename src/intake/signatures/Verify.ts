@@ -6,7 +6,7 @@ import * as IterableSignature from "./IterableSignature.ts"
 import * as SegmentSignature from "./SegmentSignature.ts"
 import * as SfmcSignature from "./SfmcSignature.ts"
 import * as StandardWebhooks from "./StandardWebhooks.ts"
-import type { Check, Headers, Verdict } from "./Verdict.ts"
+import type { Check, Headers, SignatureVerdict } from "./Verdict.ts"
 
 /** The senders of webhooks by their own names: the messaging platforms, and `events` for the caller's own code. */
 export const Source = Schema.Literals(Object.values(platforms))
@@ -16,7 +16,7 @@ export type Source = typeof Source.Type
  * Authentication settings of a source. `secrets` has the current secret and, during a replacement, the previous one;
  * either is accepted. Other members belong to single platforms, which ignore those of other platforms.
  */
-export interface Settings {
+export interface SignatureSettings {
   readonly secrets: ReadonlyArray<string>
   readonly header?: string
   readonly scheme?: "signature" | "token"
@@ -27,15 +27,15 @@ export interface Settings {
 
 /** Input of an administrator for each source, as JSON. */
 export const settingsOf = {
-  braze: BearerToken.Settings,
-  iterable: IterableSignature.Settings,
-  customerio: CustomerIoSignature.Settings,
-  segment: SegmentSignature.Settings,
-  sfmc: SfmcSignature.Settings,
-  events: StandardWebhooks.Settings,
-} as const satisfies { readonly [source in Source]: Schema.ConstraintDecoder<Settings> }
+  braze: BearerToken.BearerTokenSettings,
+  iterable: IterableSignature.IterableSettings,
+  customerio: CustomerIoSignature.CustomerIoSettings,
+  segment: SegmentSignature.SegmentSignatureSettings,
+  sfmc: SfmcSignature.SfmcSettings,
+  events: StandardWebhooks.StandardWebhooksSettings,
+} as const satisfies { readonly [source in Source]: Schema.ConstraintDecoder<SignatureSettings> }
 
-const checks: { readonly [source in Source]: Check<Settings> } = {
+const checks: { readonly [source in Source]: Check<SignatureSettings> } = {
   braze: BearerToken.check,
   iterable: IterableSignature.check,
   customerio: CustomerIoSignature.check,
@@ -44,7 +44,7 @@ const checks: { readonly [source in Source]: Check<Settings> } = {
   events: StandardWebhooks.check,
 }
 
-const signsBody: { readonly [source in Source]: (settings: Pick<Settings, "scheme">) => boolean } = {
+const signsBody: { readonly [source in Source]: (settings: Pick<SignatureSettings, "scheme">) => boolean } = {
   braze: () => false,
   iterable: () => false,
   customerio: () => true,
@@ -54,7 +54,8 @@ const signsBody: { readonly [source in Source]: (settings: Pick<Settings, "schem
 }
 
 /** Whether `verify` needs the body of a request: a token says nothing about it. */
-export const readsBody = (source: Source, settings: Pick<Settings, "scheme">): boolean => signsBody[source](settings)
+export const readsBody = (source: Source, settings: Pick<SignatureSettings, "scheme">): boolean =>
+  signsBody[source](settings)
 
 /**
  * Whether a request comes from the source it is addressed to, by the bytes of its body as they came (empty ones too) and
@@ -64,8 +65,8 @@ export const readsBody = (source: Source, settings: Pick<Settings, "scheme">): b
  */
 export const verify = (
   source: Source,
-  settings: Settings,
+  settings: SignatureSettings,
   headers: Headers,
   body: Uint8Array,
   now: number,
-): Verdict => checks[source](settings, headers, body, now)
+): SignatureVerdict => checks[source](settings, headers, body, now)

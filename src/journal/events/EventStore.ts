@@ -283,7 +283,7 @@ export const countEvents = Effect.fnUntraced(function* (
 })
 
 /** An event that has just been stored, with the templates whose tallies it changes. */
-export interface StoredEvent extends Incoming {
+export interface NewEvent extends Incoming {
   readonly templates: ReadonlyArray<string>
 }
 
@@ -300,7 +300,7 @@ export const fitting = (found: ReadonlyArray<ReadonlyArray<unknown>>): number =>
 /** The result of storing received events. */
 export interface StoredEvents {
   /** The new events. */
-  readonly stored: ReadonlyArray<StoredEvent>
+  readonly stored: ReadonlyArray<NewEvent>
   /** New ones that did not fit into this transaction: store them in the next. */
   readonly left: ReadonlyArray<Incoming>
 }

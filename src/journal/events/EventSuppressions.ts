@@ -8,8 +8,8 @@ import { addressKey } from "../../suppressions/AddressKey.ts"
 import { reasonOfEvent } from "../../suppressions/Suppression.ts"
 import type { OnSuppressed } from "../../suppressions/OnSuppressed.ts"
 import {
+  type AddressActivity,
   addSuppressions,
-  type Arrival,
   clearSoftBounces,
   countSoftBounces,
 } from "../../suppressions/SuppressionStore.ts"
@@ -60,7 +60,7 @@ export const suppressByEvents = Effect.fnUntraced(function* <E extends Reported>
   sql: SqlClient.SqlClient,
   events: ReadonlyArray<E>,
 ): Effect.fn.Return<ReadonlyArray<E>, SqlError, OnSuppressed> {
-  const arrivals = events.filter(isArrival).flatMap((event): ReadonlyArray<Arrival> =>
+  const arrivals = events.filter(isArrival).flatMap((event): ReadonlyArray<AddressActivity> =>
     addressesOf(event).map((address) => ({ org: event.org as OrgSlug, address, at: event.occurredAt }))
   )
   if (arrivals.length > 0) yield* clearSoftBounces(sql, arrivals)

@@ -84,7 +84,7 @@ const makeRecent = () => {
 }
 
 /** The events received before, and a function that forgets the others if their body is not stored. */
-export interface Known {
+export interface EarlierEvents {
   readonly keys: SeededSet<string>
   readonly forget: Effect.Effect<void>
 }
@@ -101,7 +101,7 @@ export class KnownEvents extends Context.Service<KnownEvents, {
   readonly find: (
     events: ReadonlyArray<EventRef>,
     options: { readonly enter: boolean },
-  ) => Effect.Effect<Known, GroupCommit.BufferFull>
+  ) => Effect.Effect<EarlierEvents, GroupCommit.BufferFull>
 }>()("parlance/events/KnownEvents") {
   static readonly layer = Layer.effect(
     KnownEvents,
@@ -167,7 +167,7 @@ export class KnownEvents extends Context.Service<KnownEvents, {
           const entry = enter ? enterAll(others) : 0
           const forget = Effect.sync(() => forgetAll(others, entry))
           return inStore(others).pipe(
-            Effect.map((found): Known => {
+            Effect.map((found): EarlierEvents => {
               for (const { key } of found) keys.add(key)
               return { keys, forget }
             }),

@@ -3,13 +3,13 @@ import { Buffer } from "node:buffer"
 import { compose } from "../../../src/delivery/Composition.ts"
 import { keyRecordOf } from "../../../src/delivery/dkim/DkimKey.ts"
 import type { Composed, Email } from "../../../src/domain/Email.ts"
-import type { Answer } from "../../../src/delivery/receivers/DnsRecords.ts"
+import type { DnsAnswer } from "../../../src/delivery/receivers/DnsRecords.ts"
 import { type DeliverabilityCheck, type Facts, findingsOf } from "../../../src/delivery/receivers/Findings.ts"
 import { keyFindingOf } from "../../../src/delivery/receivers/KeyRecord.ts"
 
-const found = (...texts: ReadonlyArray<string>): Answer => ({ _tag: "found", texts })
-const none: Answer = { _tag: "none" }
-const unavailable: Answer = { _tag: "unavailable", reason: "ETIMEOUT" }
+const found = (...texts: ReadonlyArray<string>): DnsAnswer => ({ _tag: "found", texts })
+const none: DnsAnswer = { _tag: "none" }
+const unavailable: DnsAnswer = { _tag: "unavailable", reason: "ETIMEOUT" }
 
 const record = keyRecordOf({ domain: "shop.example", selector: "s1", publicKey: "AbC=" })
 const key = {

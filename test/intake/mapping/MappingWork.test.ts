@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { compile, dryRun } from "../../../src/intake/mapping/Mapping.ts"
-import { ParsedTexts, TooMuchWork, Work } from "../../../src/intake/mapping/MappingWork.ts"
+import { MappingWork, ParsedTexts, TooMuchWork } from "../../../src/intake/mapping/MappingWork.ts"
 import { faultsOf, json, least, mapping, receivedAt, rich, understood } from "./mappingSupport.ts"
 
 describe("Mapping: work", () => {
@@ -18,7 +18,7 @@ describe("Mapping: work", () => {
   }
 
   it("parses a JSON text inside an item once, however many rules look into it", () => {
-    const work = new Work()
+    const work = new MappingWork()
     const texts = new ParsedTexts(work)
     const text = JSON.stringify({ ids: Array.from({ length: 10_000 }, (_, i) => i) })
     const [first] = texts.parse(text)
@@ -28,7 +28,7 @@ describe("Mapping: work", () => {
   })
 
   it("keeps no more of the parsed texts than a few megabytes", () => {
-    const texts = new ParsedTexts(new Work())
+    const texts = new ParsedTexts(new MappingWork())
     const text = (i: number) => JSON.stringify([i, "x".repeat(90_000)])
     const [first] = texts.parse(text(0))
     assert.strictEqual(texts.parse(text(0))[0], first)
@@ -38,10 +38,10 @@ describe("Mapping: work", () => {
   })
 
   it("refuses work beyond its limit", () => {
-    const work = new Work(100)
+    const work = new MappingWork(100)
     work.spend(100)
     assert.throws(() => work.spend(1), TooMuchWork)
-    assert.throws(() => new Work(100).search(90_000, 2_000), TooMuchWork)
+    assert.throws(() => new MappingWork(100).search(90_000, 2_000), TooMuchWork)
   })
 
   it("does not understand a body for which it takes too much work", () => {

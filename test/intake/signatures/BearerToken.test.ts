@@ -1,13 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
-import { check, type Settings } from "../../../src/intake/signatures/BearerToken.ts"
+import { type BearerTokenSettings, check } from "../../../src/intake/signatures/BearerToken.ts"
 import * as Iterable from "../../../src/intake/signatures/IterableSignature.ts"
 
 const body = new TextEncoder().encode(`{"events":[]}`)
 const secrets = ["kJ8s-2Lq_0aZ.44x"]
 const encoded = btoa(secrets[0]!)
 
-const braze = (authorization: string, settings: Settings = { secrets }) => check(settings, { authorization }, body, 0)
-const iterable = (authorization: string, settings: Settings = { secrets }) =>
+const braze = (authorization: string, settings: BearerTokenSettings = { secrets }) =>
+  check(settings, { authorization }, body, 0)
+const iterable = (authorization: string, settings: BearerTokenSettings = { secrets }) =>
   Iterable.check(settings, { authorization }, body, 0)
 
 describe("BearerToken", () => {

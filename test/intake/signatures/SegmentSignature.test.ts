@@ -2,13 +2,13 @@ import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import * as fc from "fast-check"
 import { createHmac } from "node:crypto"
-import { check, firstElement, Settings } from "../../../src/intake/signatures/SegmentSignature.ts"
+import { check, firstElement, SegmentSignatureSettings } from "../../../src/intake/signatures/SegmentSignature.ts"
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const secret = "key-for-vectors-0123456789"
 const settings = { secrets: [secret] }
 const sign = (text: string) => ({ "x-signature": createHmac("sha1", secret).update(text).digest("hex") })
-const verdict = (text: string, signed: string, options: Partial<Settings> = {}) =>
+const verdict = (text: string, signed: string, options: Partial<SegmentSignatureSettings> = {}) =>
   check({ ...settings, ...options }, sign(signed), bytes(text), 0)
 
 const first = `{"type":"track","event":"Email \\"Opened\\" ]}","properties":{"list":[1,{"a":"\\\\"}],"name":"Zoë"}}`
@@ -108,7 +108,7 @@ describe("SegmentSignature", () => {
   })
 
   it("does not let a token be set up that no header can have", () => {
-    const decode = Schema.decodeUnknownSync(Settings)
+    const decode = Schema.decodeUnknownSync(SegmentSignatureSettings)
     assert.deepStrictEqual(decode({ secrets: ["Schlüssel 1"] }), { secrets: ["Schlüssel 1"] })
     assert.throws(() => decode({ secrets: ["Schlüssel 1"], scheme: "token" }), /ASCII/)
     assert.throws(() => decode({ secrets: [secret], header: "X-Hook" }), /lower case/)

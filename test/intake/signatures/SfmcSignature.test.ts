@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { Buffer } from "node:buffer"
 import { createHmac } from "node:crypto"
-import { check, handshakeOf, Settings } from "../../../src/intake/signatures/SfmcSignature.ts"
+import { check, handshakeOf, SfmcSettings } from "../../../src/intake/signatures/SfmcSignature.ts"
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const body = bytes(`{"id":"x1","n":1}`)
@@ -37,7 +37,7 @@ describe("SfmcSignature", () => {
   })
 
   it("can be set up before there is a key, and accepts nothing until then", () => {
-    const decode = Schema.decodeUnknownSync(Settings)
+    const decode = Schema.decodeUnknownSync(SfmcSettings)
     assert.deepStrictEqual(decode({ secrets: [] }), { secrets: [] })
     assert.isFalse(check({ secrets: [] }, headers, body, 0).ok)
     assert.throws(() => decode({ secrets: ["not base64!"], key_encoding: "base64" }), /Base64/)

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { Buffer } from "node:buffer"
 import { createHmac, generateKeyPairSync, sign } from "node:crypto"
-import { check, Settings } from "../../../src/intake/signatures/StandardWebhooks.ts"
+import { check, StandardWebhooksSettings } from "../../../src/intake/signatures/StandardWebhooks.ts"
 
 const body = new TextEncoder().encode(`{"id":"x1","n":1}`)
 const now = 1_770_116_400_000
@@ -90,7 +90,7 @@ describe("StandardWebhooks", () => {
   })
 
   it("takes only secrets of the specified sizes and forms", () => {
-    const decode = Schema.decodeUnknownSync(Settings)
+    const decode = Schema.decodeUnknownSync(StandardWebhooksSettings)
     const of = (prefix: string, size: number) => prefix + Buffer.alloc(size, 1).toString("base64")
     for (const good of [of("whsec_", 24), of("whsec_", 64), of("whpk_", 32), secret]) {
       assert.deepStrictEqual(decode({ secrets: [good] }), { secrets: [good] })

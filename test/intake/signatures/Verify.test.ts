@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { createHmac } from "node:crypto"
-import { readsBody, type Settings, settingsOf, Source, verify } from "../../../src/intake/signatures/Verify.ts"
+import { readsBody, settingsOf, type SignatureSettings, Source, verify } from "../../../src/intake/signatures/Verify.ts"
 
 // The forgeries that all sources have in common. Each source has a test of its own for the rest.
 
@@ -83,7 +83,7 @@ const schemes: { readonly [source in Source]: Scheme } = {
   },
 }
 
-const reasonOf = (source: Source, settings: Settings, headers: Headers, sent = body, at = now): string => {
+const reasonOf = (source: Source, settings: SignatureSettings, headers: Headers, sent = body, at = now): string => {
   const verdict = verify(source, settings, headers, sent, at)
   if (verdict.ok) assert.fail("was accepted")
   assert.isTrue(verdict.reason.length > 10 && verdict.reason.length < 300, verdict.reason)
@@ -270,7 +270,7 @@ for (const source of Source.literals) {
     })
 
     it("have settings that an administrator can enter as JSON", () => {
-      const decode = Schema.decodeUnknownSync(settingsOf[source] as Schema.Codec<Settings, unknown>)
+      const decode = Schema.decodeUnknownSync(settingsOf[source] as Schema.Codec<SignatureSettings, unknown>)
       assert.deepStrictEqual(decode(settings), settings)
       assert.deepStrictEqual(decode({ secrets: [secret("a"), secret("b")] }).secrets.length, 2)
       const wrong: ReadonlyArray<unknown> = [

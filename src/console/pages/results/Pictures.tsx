@@ -8,7 +8,7 @@ import { LineChart, ShareChart } from "../../charts/TimeChart.tsx"
 import { list, segmentText } from "./Words.ts"
 import { coverageText, objectiveText, rateName, unitName } from "../../../results/ObjectiveText.ts"
 
-export interface Shown {
+export interface ShownResults {
   readonly results: TimedTemplateResults
   readonly series: TemplateSeries
   /** Colour and dash of the variants that are drawn. */
@@ -28,7 +28,7 @@ const clock = (zone: string, step: TemplateSeries["step"]) => {
 }
 
 /** Properties that all charts over time share. */
-const overTime = ({ series, zone }: Shown, id: string) => {
+const overTime = ({ series, zone }: ShownResults, id: string) => {
   const open = series.points.find(({ complete }) => !complete)
   return {
     labelledBy: `${id}-title`,
@@ -38,14 +38,14 @@ const overTime = ({ series, zone }: Shown, id: string) => {
   }
 }
 
-const drawn = ({ names, places, series }: Shown) =>
+const drawn = ({ names, places, series }: ShownResults) =>
   [...places].sort(([, a], [, b]) => a - b).flatMap(([id, place]) => {
     const at = series.variants.indexOf(id)
     return at < 0 ? [] : [{ id, at, series: place, name: names.get(id) ?? id }]
   })
 
 /** Rates with their bands. */
-export const RateOverTime = (shown: Shown) => {
+export const RateOverTime = (shown: ShownResults) => {
   const { results: { objective }, series } = shown
   const lines = drawn(shown)
   const last = series.points.at(-1)!
@@ -85,7 +85,7 @@ export const RateOverTime = (shown: Shown) => {
 }
 
 /** How the traffic was shared out. */
-export const ShareOverTime = (shown: Shown) => {
+export const ShareOverTime = (shown: ShownResults) => {
   const { series } = shown
   const lines = drawn(shown)
   const rest = (point: TemplateSeries["points"][number]) =>
@@ -129,7 +129,7 @@ export const ShareOverTime = (shown: Shown) => {
 }
 
 /** Who was probably the best, as it was found out. */
-export const BestOverTime = (shown: Shown) => {
+export const BestOverTime = (shown: ShownResults) => {
   const { series } = shown
   const lines = drawn(shown)
   const time = clock(shown.zone, series.step)
@@ -193,7 +193,7 @@ export const weightedGainSentence = (
 }
 
 /** The gain over a random split with its interval. */
-export const GainOverTime = (shown: Shown) => {
+export const GainOverTime = (shown: ShownResults) => {
   const { series } = shown
   const time = clock(shown.zone, series.step)
   const measured = weightedGainSentence(series)
@@ -245,7 +245,9 @@ export const GainOverTime = (shown: Shown) => {
 }
 
 /** Segments against variants. */
-export const Segments = ({ names, results: { objective, segments, variants } }: Pick<Shown, "names" | "results">) => {
+export const Segments = (
+  { names, results: { objective, segments, variants } }: Pick<ShownResults, "names" | "results">,
+) => {
   const running = variants.filter(({ status }) => status === "active").toSorted((a, b) =>
     (b.rate ?? -1) - (a.rate ?? -1)
   ).slice(0, 12)
@@ -308,7 +310,7 @@ export const Segments = ({ names, results: { objective, segments, variants } }: 
 }
 
 /** When people engage. */
-export const Hours = ({ series: { hours }, zone }: Pick<Shown, "series" | "zone">) => {
+export const Hours = ({ series: { hours }, zone }: Pick<ShownResults, "series" | "zone">) => {
   const values = new Array<number>(168).fill(0)
   for (const { day, engagements, hour } of hours) values[(day - 1) * 24 + hour] = engagements
   const most = Math.max(...values)

@@ -22,7 +22,15 @@ import { PageHead } from "../../components/PageHead.tsx"
 import { Time } from "../../components/Time.tsx"
 import { Console, type View, type Visit } from "../../Routes.tsx"
 import { Choosing, pointed } from "./Choosing.tsx"
-import { BestOverTime, GainOverTime, Hours, RateOverTime, Segments, ShareOverTime, type Shown } from "./Pictures.tsx"
+import {
+  BestOverTime,
+  GainOverTime,
+  Hours,
+  RateOverTime,
+  Segments,
+  ShareOverTime,
+  type ShownResults,
+} from "./Pictures.tsx"
 import { Components } from "./Components.tsx"
 import { Holdout } from "./Holdout.tsx"
 import { Timing } from "./Timing.tsx"
@@ -159,7 +167,7 @@ const Charts = ({ found, org, over, shown }: {
   readonly found: ResultsAnswer["found"]
   readonly org: Visit["org"]
   readonly over: ResultsAnswer["over"]
-  readonly shown: Shown
+  readonly shown: ShownResults
 }) => (
   <>
     <div data-live="incomplete">
