@@ -64,6 +64,7 @@ import * as DeliverRoutes from "./api/deliveries/DeliverRoutes.ts"
 import * as DeliveriesRoutes from "./api/deliveries/DeliveriesRoutes.ts"
 import * as BulkActionsRoutes from "./api/deliveries/BulkActionsRoutes.ts"
 import * as DeliveryRoutes from "./api/deliveries/DeliveryRoutes.ts"
+import * as ApiReference from "./api/server/ApiReference.ts"
 import * as DocumentsRoutes from "./api/server/DocumentsRoutes.ts"
 import * as GenerateRoutes from "./api/generate/GenerateRoutes.ts"
 import * as LearningRoutes from "./api/learning/LearningRoutes.ts"
@@ -285,6 +286,7 @@ export const layerRoutes = HttpApiBuilder.layer(ServedApi).pipe(
   Layer.merge(WebhookRoutes.layer),
   Layer.merge(TrackingRoutes.layer),
   Layer.merge(DocumentsRoutes.layer),
+  Layer.merge(ApiReference.layer),
   Layer.merge(ConsoleRoutes.layer),
   Layer.merge(Envelope.layer),
 )

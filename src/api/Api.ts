@@ -90,9 +90,11 @@ export class GenerateGroup extends HttpApiGroup.make("generate")
     HttpApiEndpoint.get("generateByQuery", "/api/generate/:org", {
       params: path,
       query: {
-        template_id: Schema.String,
-        user_id: Schema.optionalKey(Schema.String),
-        tracking_id: Schema.optionalKey(Schema.String),
+        template_id: Schema.String.annotate({ description: "Id of the template" }),
+        user_id: Schema.optionalKey(Schema.String).annotate({ description: "Your id of the recipient" }),
+        tracking_id: Schema.optionalKey(Schema.String).annotate({
+          description: "Your id of the message, by which events name it. Default: a new id",
+        }),
         fields: Schema.optionalKey(Schema.String).annotate({
           description:
             'One JSON object, `fields={"name":"Ann"}`, or one key each, `fields[name]=Ann` or `fields.name=Ann`',
@@ -411,7 +413,8 @@ export class Api extends HttpApi.make("parlance")
     title: "Parlance",
     version,
     description:
-      "Selects the variant of a message that works best for a user's segment, renders it, and learns from the outcomes. " +
-      "Errors are RFC 9457 problems. Every response has the header X-Request-Id.",
+      "Selects the variant of a message that works best in a user's context, renders it, and learns from the outcomes. " +
+      "Errors are RFC 9457 problems, which are [listed with their remedies](/problems). Every response has the header " +
+      "X-Request-Id. The [documentation](/docs/) has a quickstart and guides.",
     transform: (document) => finished(document as OpenApi.OpenAPISpec),
   })) {}

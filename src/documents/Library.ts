@@ -9,6 +9,14 @@ export interface Document extends RenderedDocument {
   /** Path below `/docs/`, such as `guide/quickstart`. */
   readonly path: string
   readonly title: string
+  /** Its source, for readers that are programs. */
+  readonly markdown: string
+}
+
+/** The first sentence of a document, for lists; empty where it has none of at most 200 characters. */
+export const firstSentence = ({ sections }: Document): string => {
+  const text = sections.find((section) => section.text.trim() !== "")?.text.replace(/\s+/g, " ").trim() ?? ""
+  return /^.{0,200}?[.:](?=\s|$)/.exec(text)?.[0] ?? ""
 }
 
 /** Documents by path, in the order of the table of contents. */
@@ -73,7 +81,7 @@ export const documentOf = (file: string, markdown: string): Document | undefined
   const path = servedPath(file)
   if (path === undefined) return undefined
   const rendered = render(markdown, (href) => addressOf(file, href))
-  return { ...rendered, path, title: rendered.headings[0]?.text ?? path }
+  return { ...rendered, path, title: rendered.headings[0]?.text ?? path, markdown }
 }
 
 /** A library of documents, sorted for the table of contents. */

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto"
-import { type Document, type Hit, type Library } from "./Library.ts"
+import { type Document, firstSentence, type Hit, type Library } from "./Library.ts"
 import { escapeHtml } from "./Markdown.ts"
 
 // Plain HTML pages of the documents: no script, no external files, readable in light and dark and without a mouse.
@@ -31,7 +31,8 @@ const groups: ReadonlyArray<readonly [start: string, title: string]> = [
   ["decisions/", "Decisions"],
 ]
 
-const groupOf = (path: string): string => groups.find(([start]) => path.startsWith(start))?.[1] ?? "Reference"
+/** The heading under which a document stands in lists, by its path. */
+export const groupOf = (path: string): string => groups.find(([start]) => path.startsWith(start))?.[1] ?? "Reference"
 
 /** Links to the sections of the document that is open. */
 const sectionsOf = ({ headings }: Document): string => {
@@ -85,8 +86,7 @@ export const documentPage = (library: Library, document: Document): string =>
 /** The start page: every document with its first sentence. */
 export const startPage = (library: Library): string => {
   const list = [...library.values()].filter(({ path }) => !path.startsWith("decisions/")).map((document) => {
-    const text = document.sections.find((section) => section.text.trim() !== "")?.text.replace(/\s+/g, " ").trim() ?? ""
-    const sentence = /^.{0,200}?[.:](?=\s|$)/.exec(text)?.[0] ?? ""
+    const sentence = firstSentence(document)
     return `<li><a href="/docs/${escapeHtml(document.path)}">${escapeHtml(document.title)}</a>${
       sentence === "" ? "" : `: ${escapeHtml(sentence)}`
     }</li>`

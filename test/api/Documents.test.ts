@@ -46,12 +46,49 @@ layer(Layer.effect(Running, startInProcess(temporaryEnvironment)), { excludeTest
       assert.include((yield* get("/docs/search")).text, "Enter one or more words")
     }))
 
-  it.effect("keeps the API reference at /docs, which links the documents", () =>
+  it.effect("has the API reference at /docs, whose scripts come from this origin only", () =>
     Effect.gen(function* () {
       const { response, text } = yield* get("/docs")
       assert.strictEqual(response.status, 200)
-      assert.include(text, "<h1>Parlance API</h1>")
-      assert.include(text, 'href="/docs/"')
+      assert.match(
+        response.headers.get("content-security-policy")!,
+        /^default-src 'none'; script-src 'self' 'sha256-[^']+';/,
+      )
+      assert.include(text, "<noscript><h1>Parlance API</h1>")
+      const script = yield* get("/docs/scalar.js")
+      assert.match(script.response.headers.get("content-type")!, /^text\/javascript/)
+      assert.include(script.text, "createApiReference")
+      const etag = script.response.headers.get("etag")!
+      const service = yield* Running
+      const again = yield* Effect.promise(() =>
+        service.request("/docs/scalar.js", { headers: { "if-none-match": etag } })
+      )
+      assert.strictEqual(again.status, 304)
+    }))
+
+  it.effect("serves the Markdown of each document, and a list of them for language models", () =>
+    Effect.gen(function* () {
+      const { text } = yield* get("/llms.txt")
+      const links = [...text.matchAll(/\]\((\/docs\/[^)]+\.md)\)/g)].map(([, path]) => path!)
+      assert.isAbove(links.length, 60)
+      assert.match(text, /^# Parlance\n\n> Parlance selects /)
+      for (const link of links) {
+        const { response, text } = yield* get(link)
+        assert.match(response.headers.get("content-type")!, /^text\/markdown/, link)
+        assert.match(text, /^# /, link)
+      }
+      for (const path of ["/openapi.json", "/problems"]) {
+        assert.include(text, `](${path})`)
+        assert.strictEqual((yield* get(path)).response.status, 200)
+      }
+    }))
+
+  it.effect("leads from / to the console", () =>
+    Effect.gen(function* () {
+      const service = yield* Running
+      const response = yield* Effect.promise(() => service.request("/", { redirect: "manual" }))
+      assert.strictEqual(response.status, 302)
+      assert.strictEqual(response.headers.get("location"), "/console")
     }))
 
   it.effect("answers a problem for a document that does not exist", () =>

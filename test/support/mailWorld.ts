@@ -19,6 +19,7 @@ export const mailWorld = Effect.gen(function* () {
     SECRET_KEY: "5e".repeat(32),
     OUTBOUND_ALLOW: "127.0.0.1/32",
     DNS_SERVERS: dns.address,
+    PUBLIC_URL: "https://parlance.example",
   })
   /** An SMTP connection to the mail server, with the sender `news@DOMAIN`. */
   const connection = (domain: string) => ({

@@ -103,7 +103,7 @@ export class DelayGroup extends HttpApiGroup.make("delay")
         template_id: Schema.optionalKey(
           described(Schema.String, "Template of the variant; needed if several templates have a variant with this id"),
         ),
-        user_id: Schema.optionalKey(Schema.String),
+        user_id: Schema.optionalKey(described(Schema.String, "Your id of the recipient")),
         email: Schema.optionalKey(
           described(Schema.String, "Alternative to `user_id`, which takes precedence if both are given"),
         ),

@@ -17,7 +17,8 @@ import { Api, ServedApi } from "../Api.ts"
 import * as Body from "../server/Body.ts"
 import { Drain } from "../server/Drain.ts"
 import { LoadGate } from "../admission/LoadGate.ts"
-import { docsPage, problemPage, problemsPage } from "../server/Pages.ts"
+import { referencePage } from "../server/ApiReference.ts"
+import { problemPage, problemsPage } from "../server/Pages.ts"
 import { PathNotFound, problemPages } from "../Problems.ts"
 import { query } from "../server/Requests.ts"
 import { staticDocument } from "../server/StaticDocument.ts"
@@ -121,13 +122,11 @@ export const layer = HttpApiBuilder.group(
     }
 
     // Made for the first request, so that the service starts without it.
-    const documents = yield* Effect.cached(Effect.sync(() => {
-      const document = describeApi()
-      return {
-        openapi: staticDocument(JSON.stringify(document), "application/json", { "cache-control": "no-cache" }),
-        docs: html(docsPage(document)),
-      }
-    }))
+    const openapi = yield* Effect.cached(
+      Effect.sync(() =>
+        staticDocument(JSON.stringify(describeApi()), "application/json", { "cache-control": "no-cache" })
+      ),
+    )
     const problems = html(problemsPage(problemPages))
     const pages = new Map(problemPages.map((page) => [page.slug, html(problemPage(page))]))
 
@@ -169,8 +168,8 @@ export const layer = HttpApiBuilder.group(
             ? exposition
             : new PathNotFound({ detail: "This path does not exist. Metrics are at /metrics" }),
       )
-      .handleRaw("openapi", ({ request }) => Effect.map(documents, ({ openapi }) => openapi(request)))
-      .handleRaw("docs", ({ request }) => Effect.map(documents, ({ docs }) => docs(request)))
+      .handleRaw("openapi", ({ request }) => Effect.map(openapi, (respond) => respond(request)))
+      .handleRaw("docs", ({ request }) => Effect.succeed(referencePage(request)))
       .handleRaw("problems", ({ request }) => Effect.succeed(problems(request)))
       .handleRaw("problem", ({ params, request }) => {
         const page = pages.get(params.slug)

@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { readLibrary, search } from "../../documents/Library.ts"
+import { llmsText } from "../../documents/Llms.ts"
 import { contentSecurityPolicy, documentPage, searchPage, startPage } from "../../documents/Pages.ts"
 import { PathNotFound } from "../Problems.ts"
 import { query } from "./Requests.ts"
@@ -12,7 +13,10 @@ const headers = { "content-security-policy": contentSecurityPolicy, "cache-contr
 /** Longest query that is searched for. */
 const longestQuery = 200
 
-/** The documentation under `/docs/`. The API reference is at `/docs`. */
+/**
+ * The documentation under `/docs/`, as pages and, with `.md` after the path, as Markdown; its list for language models.
+ * The API reference is at `/docs`. `/` leads to the console.
+ */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   // Rendered for the first request, so that the service starts without it.
   const served = yield* Effect.cached(Effect.map(readLibrary, (library) => {
@@ -21,13 +25,19 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       library,
       start: html(startPage(library)),
       pages: new Map<string, ReturnType<typeof html>>(),
+      llms: staticDocument(llmsText(library), "text/plain; charset=utf-8", headers),
       render: (path: string) => {
-        const document = library.get(path)
-        return document && html(documentPage(library, document))
+        const document = library.get(path.replace(/\.md$/, ""))
+        if (document === undefined) return undefined
+        return path.endsWith(".md")
+          ? staticDocument(document.markdown, "text/markdown; charset=utf-8", headers)
+          : html(documentPage(library, document))
       },
     }
   }))
 
+  yield* router.add("GET", "/", HttpServerResponse.redirect("/console"))
+  yield* router.add("GET", "/llms.txt", (request) => Effect.map(served, ({ llms }) => llms(request)))
   yield* router.add("GET", "/docs/", (request) => Effect.map(served, ({ start }) => start(request)))
 
   yield* router.add("GET", "/docs/search", (request) =>
@@ -38,7 +48,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
 
   const answer = Effect.gen(function* () {
     const request = yield* HttpServerRequest.HttpServerRequest
-    const path = request.url.replace(/[?#].*$/, "").replace(/^\/docs\//, "").replace(/\.md$/, "")
+    const path = request.url.replace(/[?#].*$/, "").replace(/^\/docs\//, "")
     const { pages, render } = yield* served
     const page = pages.get(path) ?? render(path)
     if (page === undefined) {

@@ -1,4 +1,5 @@
 import type { OpenApi } from "effect/http-api"
+import { type Examples, readExamples, withExamples } from "./Examples.ts"
 import { accessOf, keySchemes, managementSchemes, operationName, requirementsOf } from "./Security.ts"
 import { withNamedSchemas } from "./NamedSchemas.ts"
 
@@ -104,16 +105,24 @@ const otherProblem = {
 const others4xx = (responses: object) =>
   Object.keys(responses).some((status) => status.startsWith("4")) ? {} : { "4XX": otherProblem }
 
-const completed = (operation: OpenApi.OpenAPISpecOperation): OpenApi.OpenAPISpecOperation => {
+const completed = (
+  operation: OpenApi.OpenAPISpecOperation,
+  examples: Examples,
+): OpenApi.OpenAPISpecOperation => {
+  const operationId = operationName(operation.operationId)
   const security = requirementsOf(operation)
-  const { description, responses, ...others } = withHeaders({ ...operation, security })
+  const example = examples[operationId]
+  const { description, responses, ...others } = withHeaders({
+    ...(example === undefined ? operation : withExamples(operation, example)),
+    security,
+  })
   const access = accessOf(security)
   return {
     ...others,
     ...(description === undefined && access === undefined
       ? {}
       : { description: [description, access].filter((text) => text !== undefined).join(" ") }),
-    operationId: operationName(operation.operationId),
+    operationId,
     responses: {
       ...responses,
       ...others4xx(responses),
@@ -122,21 +131,29 @@ const completed = (operation: OpenApi.OpenAPISpecOperation): OpenApi.OpenAPISpec
   }
 }
 
+/** The heading of a group in the API reference: `Bulk actions` for `bulkActions`. */
+const displayName = (tag: string): string => {
+  const words = tag.replace(/(?<=.)[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+  return words.slice(0, 1).toUpperCase() + words.slice(1)
+}
+
 /** Completes the OpenAPI document generated from the declarations. */
 export const finished = (document: OpenApi.OpenAPISpec): OpenApi.OpenAPISpec => {
-  const { components, info, paths, ...others } = document
+  const { components, info, paths, tags, ...others } = document
+  const examples = readExamples()
   const operations = Object.entries(paths).map(([path, item]) => [
     path,
     Object.fromEntries(
       Object.entries(item as Record<string, OpenApi.OpenAPISpecOperation>).map((
         [method, operation],
-      ) => [method, completed(operation)]),
+      ) => [method, completed(operation, examples)]),
     ),
   ])
   const { schemas, ...named } = withNamedSchemas(Object.fromEntries(operations), components.schemas)
   return {
     ...others,
     info: { ...info, license: { name: "Proprietary", identifier: "LicenseRef-Proprietary" } },
+    tags: tags.map((tag) => ({ ...tag, "x-displayName": displayName(tag.name) })),
     servers: [{ url: "/", description: "The service that serves this document" }],
     paths: named.paths as typeof paths,
     components: {

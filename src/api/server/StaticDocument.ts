@@ -23,6 +23,9 @@ export const matchesTag = (header: string | undefined, tag: string): boolean =>
   header !== undefined &&
   header.split(",").some((part) => part.trim() === "*" || part.trim().replace(/^W\//, "") === tag.replace(/^W\//, ""))
 
+/** The entity tag of a document. Weak: one tag for both encodings. */
+export const entityTag = (plain: Uint8Array): string => `W/"${hash("sha256", plain, "hex").slice(0, 32)}"`
+
 /**
  * A document that is the same for every client, encoded and compressed once and sent from shared bytes, so that slow
  * readers hold no copies. Returns the response to a request: 304 if the client has the document, gzip if the client
@@ -34,8 +37,7 @@ export const staticDocument = (
   headers: Readonly<Record<string, string>>,
 ): (request: HttpServerRequest.HttpServerRequest) => HttpServerResponse.HttpServerResponse => {
   const plain = Buffer.from(text)
-  // Weak: one tag for both encodings.
-  const etag = `W/"${hash("sha256", plain, "hex").slice(0, 32)}"`
+  const etag = entityTag(plain)
   const all = { ...headers, etag, vary: "accept-encoding" }
   const respond = (body: Buffer, more: Record<string, string> = {}) =>
     HttpServerResponse.uint8Array(body, { contentType, headers: { ...all, ...more } })

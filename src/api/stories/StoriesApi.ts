@@ -116,9 +116,9 @@ export class StoriesGroup extends HttpApiGroup.make("stories")
     HttpApiEndpoint.get("findStory", "/organizations/:org/stories", {
       params: path,
       query: {
-        tracking_id: Schema.optionalKey(Schema.String),
-        user_id: Schema.optionalKey(Schema.String),
-        email: Schema.optionalKey(Schema.String),
+        tracking_id: Schema.optionalKey(described(Schema.String, "Tracking id of one message")),
+        user_id: Schema.optionalKey(described(Schema.String, "Your id of a person")),
+        email: Schema.optionalKey(described(Schema.String, "E-mail address of a person")),
         q: Schema.optionalKey(
           described(Schema.String, "A tracking id, user id or e-mail address; the service detects the kind"),
         ),

@@ -1,0 +1,31 @@
+import { firstSentence, type Library } from "./Library.ts"
+import { groupOf } from "./Pages.ts"
+
+/**
+ * `/llms.txt`: the documents as a list of links to their Markdown, for language models (llmstxt.org). Decisions come under
+ * `Optional`, the section that a reader with little room leaves out.
+ */
+export const llmsText = (library: Library): string => {
+  // Files outside docs/ have links that are relative to another folder.
+  const documents = [...library.values()].filter(({ path }) => path.toLowerCase() === path)
+  const byGroup = Map.groupBy(documents, ({ path }) => groupOf(path))
+  const list = (group: string) =>
+    (byGroup.get(group) ?? []).map((document) => {
+      const sentence = firstSentence(document)
+      return `- [${document.title}](/docs/${document.path}.md)${sentence === "" ? "" : `: ${sentence}`}`
+    }).join("\n")
+  return `# Parlance
+
+> Parlance selects the variant of a message that works best for each user, renders its Liquid, and learns from opens, clicks and
+> conversions. It also sends e-mail and recommends send times. Its users run it themselves, on PostgreSQL.
+
+- [OpenAPI document](/openapi.json): every operation with schemas, errors and examples
+- [Problems](/problems): every error with its remedy
+
+${["Guide", "Integrations", "Operations", "Reference"].map((group) => `## ${group}\n\n${list(group)}`).join("\n\n")}
+
+## Optional
+
+${list("Decisions")}
+`
+}

@@ -1,0 +1,364 @@
+import { Secret, TOTP } from "otpauth"
+import type { Effect } from "effect"
+import type { mailWorld } from "../../support/mailWorld.ts"
+import { waitUntil } from "../../support/service.ts"
+import type { Json } from "../harness.ts"
+import type { Recorder } from "./Recorder.ts"
+
+// One call of each operation, in the life of a shop that sends a cart reminder.
+
+const root = "/console/api"
+const org = `${root}/organizations/acme`
+const password = "correct horse battery staple"
+
+const template = {
+  id: "cart",
+  name: "Cart reminder",
+  objective: "click",
+  list_unsubscribe: true,
+  variants: [
+    {
+      id: "question",
+      vars: { subject: "{{ name }}, still thinking?", html: '<p><a href="https://shop.example/">Your cart</a></p>' },
+    },
+    {
+      id: "offer",
+      vars: { subject: "10% off your cart", html: '<p><a href="https://shop.example/">Your cart</a></p>' },
+    },
+  ],
+}
+
+type Auth = Readonly<Record<string, string>>
+
+export interface Stage extends Pick<Recorder, "call"> {
+  readonly world: Effect.Success<typeof mailWorld>
+}
+
+/** Calls until the answer is ready. */
+const settled = async ({ call }: Stage, path: string, ready: (answer: Json) => boolean) => {
+  let answer: Json
+  await waitUntil(`${path} is ready`, async () => ready(answer = await call("GET", path, { unrecorded: true })))
+  return answer
+}
+
+const organizationAndKeys = async ({ call }: Stage) => {
+  await call("POST", `${root}/organizations`, {
+    body: { slug: "acme", name: "Acme", time_zone: "Europe/Berlin" },
+  })
+  await call("GET", `${root}/organizations`)
+  await call("GET", org)
+  await call("PATCH", org, { body: { name: "Acme Shop", tracking: { opens: true, clicks: true } } })
+  await call("PUT", `${org}/quota`, { body: { webhook_daily_bytes: 1_000_000_000 } })
+  await call("GET", `${org}/usage`)
+  const scopes = ["generate", "deliver", "events"]
+  const { key } = await call("POST", `${org}/keys`, { body: { name: "Shop", scopes } })
+  const other = await call("POST", `${org}/keys`, { body: { name: "Shop, old", scopes: ["generate"] } })
+  await call("GET", `${org}/keys`)
+  await call("PATCH", `${org}/keys/${other.id}`, { body: { rate_limit: { requests: 100, per: "minute" } } })
+  await call("DELETE", `${org}/keys/${other.id}`)
+  const test = await call("POST", `${org}/keys`, { body: { name: "Staging", kind: "test", scopes } })
+  return { live: { "x-api-key": key as string }, test: { "x-api-key": test.key as string } }
+}
+
+const templates = async ({ call }: Stage) => {
+  await call("POST", `${org}/templates`, { body: template })
+  await call("GET", `${org}/templates`, { query: { limit: "100" } })
+  await call("POST", `${org}/templates/import`, {
+    body: { templates: [{ id: "welcome", name: "Welcome", variants: [{ id: "plain", vars: { subject: "Hello" } }] }] },
+  })
+  await call("GET", `${org}/templates/cart`)
+  await call("PATCH", `${org}/templates/cart`, { body: { name: "Cart reminder, autumn" } })
+  const variants = `${org}/templates/cart/variants`
+  await call("POST", variants, {
+    body: {
+      id: "gold",
+      vars: { subject: "Early access" },
+      targeting: [{ attribute: "tier", op: "is", values: ["gold"] }],
+    },
+  })
+  await call("GET", `${variants}/gold`)
+  await call("PATCH", `${variants}/gold`, { body: { vars: { subject: "Early access for you" } } })
+  await call("POST", `${org}/templates/cart/preview`, {
+    body: { copy_id: "question", fields: { name: "Ann" }, attrs: { tier: "silver" } },
+  })
+  await call("DELETE", `${variants}/gold`)
+  await call("GET", `${org}/template-index`, { query: { search: "cart" } })
+  await call("GET", `${org}/templates/cart/history`, { query: { limit: "20" } })
+  await call("DELETE", `${org}/templates/welcome`)
+}
+
+const decisionsAndEvents = async ({ call }: Stage, key: Auth) => {
+  const generated = await call("POST", "/api/generate/acme", {
+    auth: key,
+    body: { template_id: "cart", user_id: "ann", fields: { name: "Ann" }, attrs: { tier: "silver" } },
+  })
+  await call("GET", "/api/generate/acme", {
+    auth: key,
+    query: { template_id: "cart", user_id: "ann", fields: '{"name":"Ann"}', attrs: '{"tier":"silver"}' },
+  })
+  await call("POST", "/api/batch-generate/acme", {
+    auth: key,
+    body: { user_id: "ann", fields: { name: "Ann" }, attrs: { tier: "silver" }, requests: [{ template_id: "cart" }] },
+  })
+  await call("GET", "/api/delay/acme", {
+    auth: key,
+    query: { delay_id: generated.copy.id, template_id: "cart", user_id: "ann" },
+  })
+  await call("POST", "/api/webhook/events/acme", {
+    auth: key,
+    body: [
+      { event: "open", tracking_id: generated.tracking_id, event_id: "open-1" },
+      { event: "click", tracking_id: generated.tracking_id, event_id: "click-1" },
+    ],
+  })
+  return generated.tracking_id as string
+}
+
+const sources = async (stage: Stage, trackingId: string) => {
+  const { call } = stage
+  const secret = "0123456789abcdef0123456789abcdef"
+  const auth = { authorization: `Bearer ${secret}`, "braze-currents-version": "1" }
+  await call("PUT", `${org}/webhooks/provider_a`, { body: { secret } })
+  await call("POST", "/api/webhook/provider_a/acme", {
+    auth,
+    body: {
+      events: [{
+        event_type: "users.messages.email.Open",
+        id: "e-1",
+        time: Math.floor(Date.now() / 1000),
+        user: { external_user_id: "ann" },
+        properties: { campaign_id: "c-1", message_extras: JSON.stringify({ tracking_id: trackingId }) },
+      }],
+    },
+  })
+  await call("POST", "/api/webhook/provider_a/acme", { auth, body: { events: [{ event_type: "unknown", id: "e-2" }] } })
+  const inbox = `${org}/webhooks/provider_a/inbox`
+  const { inbox: [faulty] } = await settled(stage, inbox, ({ inbox }) => inbox.length > 0)
+  await call("GET", inbox, { query: { limit: "20" } })
+  await call("POST", `${inbox}/${faulty.id}/replay`)
+  await call("GET", `${org}/webhooks`)
+  await settled(stage, `${org}/events`, ({ events }) => events.length > 2)
+  await call("GET", `${org}/events`, { query: { limit: "100" } })
+  await call("GET", `${org}/stories`, { query: { user_id: "ann" } })
+  await call("GET", `${org}/webhooks/events/events`, { query: { limit: "50" } })
+  await call("POST", `${org}/webhooks/events/dry-run`, {
+    body: {
+      mapping: {
+        version: 1,
+        items: "$.records[*]",
+        event: { from: ["$.kind"], table: { MailRead: "open" }, default: "known" },
+        tracking_id: { from: ["$.tid"] },
+      },
+      body: { records: [{ kind: "MailRead", tid: "0198c0de-7000-7000-8000-000000000001" }] },
+    },
+  })
+  await call("DELETE", `${org}/webhooks/provider_a`)
+}
+
+const learning = async (stage: Stage) => {
+  const { call } = stage
+  const results = `${org}/templates/cart/results`
+  await settled(stage, results, ({ variants }) => variants.some(({ outcomes }: Json) => outcomes.click > 0))
+  await call("GET", results)
+  await call("GET", `${org}/templates/cart/series`, { query: { lookback_days: "7", offset_days: "0" } })
+  await call("GET", `${org}/templates/cart/send-times`)
+  await call("GET", `${org}/templates/cart/decisions`, { query: { limit: "1000" } })
+  await call("GET", `${org}/learning/stopped`)
+  await call("POST", `${org}/templates/cart/resume-learning`)
+  await call("POST", `${org}/rebuild`, { body: { template_id: "cart", check: true } })
+}
+
+/** Their answers are empty here: rows are exported two minutes after they were stored. */
+const exports = async ({ call }: Stage) => {
+  for (const kind of ["decisions", "events", "deliveries"]) {
+    await call("GET", `${org}/exports/${kind}`, { query: { limit: "2" } })
+  }
+}
+
+const connections = async ({ call, world }: Stage) => {
+  const { platform, settings } = world.connection("acme.example")
+  const path = `${org}/connections/main`
+  await call("PUT", path, {
+    body: { platform, settings: { ...settings, bounce_domain: "bounces.acme.example" } },
+    shownBody: {
+      platform,
+      settings: { host: "smtp.acme.example", port: 587, from: "Acme <news@acme.example>", username: "acme" },
+      secrets: { password: "EXAMPLE" },
+    },
+  })
+  await call("GET", `${org}/connections`)
+  await call("POST", `${path}/test`)
+  await call("POST", `${path}/resume`)
+  await call("POST", `${path}/dkim`, { body: { selector: "s1" } })
+  await call("GET", `${path}/dkim`)
+  await call("PATCH", `${path}/dkim/s1`, { body: { signing: true, unchecked: true } })
+  await call("POST", `${path}/test-message`, { body: { to: "ann@example.com" } })
+  await call("DELETE", `${path}/dkim/s1`)
+}
+
+const tomorrow = () => new Date(Date.now() + 86_400_000).toISOString()
+
+const deliveries = async (stage: Stage, key: Auth) => {
+  const { call, world } = stage
+  const deliver = async (email: string, more: Json = {}): Promise<string> => {
+    await call("POST", "/api/deliver/acme", {
+      auth: key,
+      headers: { "idempotency-key": `cart-${email}` },
+      body: { template_id: "cart", email, fields: { name: "Ann" }, ...more },
+    })
+    const page = await call("GET", `${org}/deliveries`, { query: { email }, unrecorded: true })
+    return page.deliveries[0].id
+  }
+  const sent = await deliver("ann@example.com")
+  await settled(stage, `${org}/deliveries/${sent}`, ({ state }) => state === "sent")
+  await call("GET", `/api/deliveries/${sent}/acme`, { auth: key })
+  await call("GET", "/api/deliveries/acme", { auth: key, query: { state: "sent" } })
+  const scheduled = await deliver("ben@example.com", { send_at: tomorrow() })
+  await call("POST", `/api/deliveries/${scheduled}/cancel/acme`, { auth: key })
+  await deliver("cleo@example.com", { send_at: tomorrow() })
+  await call("POST", "/api/deliveries/cancel/acme", { auth: key, body: { template_id: "cart" } })
+  const managed = await deliver("dan@example.com", { send_at: tomorrow() })
+  await call("POST", `${org}/deliveries/${managed}/cancel`)
+
+  world.mail.faults.push({ at: "data", reply: "554 5.6.0 Message refused" })
+  const failed = await deliver("eve@example.com")
+  await settled(stage, `${org}/deliveries/${failed}`, ({ state }) => state === "failed")
+  await call("POST", `${org}/deliveries/${failed}/retry`)
+  await settled(stage, `${org}/deliveries/${failed}`, ({ state }) => state === "sent")
+  await call("GET", `${org}/deliveries`, { query: { state: "sent" } })
+  await call("GET", `${org}/deliveries/${failed}`)
+  await call("GET", `${org}/delivery-summary`)
+  await call("GET", `${org}/delivery-series`)
+  await call("POST", `${org}/deliveries/retry`, { body: { state: "failed", dry_run: true } })
+  await deliver("fay@example.com", { send_at: tomorrow() })
+  const { action } = await call("POST", `${org}/deliveries/cancel`, { body: { template_id: "cart" } })
+  await settled(stage, `${org}/bulk-actions/${action.id}`, ({ state }) => state === "done")
+  await call("GET", `${org}/bulk-actions`)
+  await call("GET", `${org}/bulk-actions/${action.id}`)
+}
+
+const suppressions = async ({ call }: Stage) => {
+  const path = `${org}/suppressions`
+  await call("POST", path, { body: { address: "gus@example.com" } })
+  await call("GET", path)
+  await call("GET", `${path}/gus@example.com`)
+  await call("GET", `${path}/export`)
+  await call("POST", `${path}/import`, { body: "address\nhal@example.com\n", contentType: "text/csv" })
+  await call("DELETE", `${path}/gus@example.com`)
+}
+
+const sandbox = async (stage: Stage, key: Auth) => {
+  const { call } = stage
+  await call("POST", "/api/deliver/acme", {
+    auth: key,
+    body: { template_id: "cart", email: "delivered+ann@sandbox.test", fields: { name: "Ann" } },
+    unrecorded: true,
+  })
+  const path = `${org}/sandbox/messages`
+  const { messages: [message] } = await settled(stage, path, ({ messages }) => messages.length > 0)
+  await call("GET", path)
+  const { headers, html } = await call("GET", `${path}/${message.id}`)
+  await call("DELETE", path)
+  return { headers, html } as { headers: ReadonlyArray<{ name: string; value: string }>; html: string }
+}
+
+const tracking = async ({ call }: Stage, { headers, html }: Awaited<ReturnType<typeof sandbox>>) => {
+  const pathOf = (pattern: RegExp, text: string) => new URL(pattern.exec(text)![0]).pathname
+  const unsubscribe = headers.find(({ name }) => name.toLowerCase() === "list-unsubscribe")!.value
+  await call("GET", pathOf(/https?:\/\/[^"]*\/o\/[^"]*/, html), { auth: {} })
+  await call("GET", pathOf(/https?:\/\/[^"]*\/c\/[^"]*/, html), { auth: {} })
+  const page = pathOf(/https?:\/\/[^>]*\/u\/[^>]*/, unsubscribe)
+  await call("GET", page, { auth: {} })
+  await call("POST", page, {
+    auth: {},
+    body: "List-Unsubscribe=One-Click",
+    contentType: "application/x-www-form-urlencoded",
+  })
+}
+
+const people = async (stage: Stage) => {
+  const { call } = stage
+  const erasure = await call("POST", `${org}/erasures`, { body: { user_id: "ann" } })
+  await settled(stage, `${org}/erasures/${erasure.id}`, ({ state }) => state === "done")
+  await call("GET", `${org}/erasures/${erasure.id}`)
+}
+
+/** Signs in as the console does, and answers the headers of the session. */
+const session = async ({ call, world }: Stage, email: string): Promise<Auth> => {
+  const answer = await world.service.request("/console/sign-in", {
+    method: "POST",
+    redirect: "manual",
+    body: new URLSearchParams({ email, password }),
+  })
+  const cookie = answer.headers.getSetCookie().map((text) => text.split(";", 1)[0]).join("; ")
+  const { csrf_token } = await call("GET", `${root}/session`, { auth: { cookie } })
+  return { cookie, "x-csrf-token": csrf_token }
+}
+
+const accounts = async (stage: Stage) => {
+  const { call } = stage
+  const ben = await call("POST", `${root}/accounts`, { body: { email: "ben@acme.example", name: "Ben" } })
+  const ann = await call("POST", `${root}/accounts`, {
+    body: { email: "ann@acme.example", name: "Ann", password },
+    unrecorded: true,
+  })
+  await call("GET", `${root}/accounts`)
+  await call("POST", `${root}/accounts/${ben.id}/reset`)
+  await call("PUT", `${org}/members/${ben.id}`, { body: { role: "editor" } })
+  await call("GET", `${org}/members`)
+  await call("DELETE", `${org}/members/${ben.id}`)
+  const invited = await call("POST", `${org}/invitations`, { body: { email: "cleo@acme.example", role: "viewer" } })
+  await call("GET", `${org}/invitations`)
+  await call("DELETE", `${org}/invitations/${invited.id}`)
+
+  const auth = await session(stage, "ann@acme.example")
+  await call("PATCH", `${root}/account`, { auth, body: { name: "Ann Lee" } })
+  await session(stage, "ann@acme.example")
+  const { sessions } = await call("GET", `${root}/sessions`, { auth })
+  await call("DELETE", `${root}/sessions/${sessions.find(({ current }: Json) => !current).id}`, { auth })
+  const factor = `${root}/account/second-factor`
+  await call("GET", factor, { auth })
+  const { secret } = await call("POST", factor, { auth, body: { current_password: password } })
+  const code = (step: number) =>
+    new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + step * 30_000 })
+  const { recovery_codes: codes } = await call("PUT", factor, { auth, body: { code: code(0) } })
+  const renewed = await call("POST", `${factor}/recovery-codes`, {
+    auth,
+    body: { current_password: password, code: codes[0] },
+  })
+  await call("POST", `${factor}/disable`, {
+    auth,
+    body: { current_password: password, code: renewed.recovery_codes[0] },
+  })
+  await call("POST", factor, { auth, body: { current_password: password }, unrecorded: true })
+  await call("DELETE", `${root}/accounts/${ann.id}/second-factor`)
+  await call("GET", `${root}/audit`, { query: { limit: "50" } })
+  await call("GET", `${org}/audit`, { query: { limit: "50" } })
+  await call("DELETE", `${root}/accounts/${ben.id}`)
+}
+
+const operations = async ({ call }: Stage) => {
+  for (
+    const path of ["/healthz", "/readyz", "/metrics", "/openapi.json", "/docs", "/problems", "/problems/not-found"]
+  ) {
+    await call("GET", path, { auth: {}, unshown: path === "/openapi.json" || path === "/metrics" })
+  }
+}
+
+/** Calls every operation of the API. */
+export const story = async (stage: Stage) => {
+  const { call } = stage
+  const keys = await organizationAndKeys(stage)
+  await templates(stage)
+  await sources(stage, await decisionsAndEvents(stage, keys.live))
+  await learning(stage)
+  await connections(stage)
+  await deliveries(stage, keys.live)
+  await exports(stage)
+  await suppressions(stage)
+  await tracking(stage, await sandbox(stage, keys.test))
+  await people(stage)
+  await accounts(stage)
+  await call("DELETE", `${org}/connections/main`)
+  await operations(stage)
+}
