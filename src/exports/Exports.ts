@@ -16,7 +16,7 @@ export class CursorExpired extends Schema.TaggedError<CursorExpired>()("CursorEx
 export type ExportedRow = Readonly<Record<string, unknown>>
 
 /** Rows of an export. */
-export interface Page {
+export interface ExportPage {
   readonly rows: ReadonlyArray<ExportedRow>
   /** The position after these rows. */
   readonly cursor: Cursor
@@ -182,7 +182,7 @@ export class Exports extends Context.Service<Exports, {
     org: OrgSlug,
     stream: Stream,
     options: { readonly after: Cursor | undefined; readonly since: Date; readonly limit: number },
-  ) => Effect.Effect<Page, CursorExpired | SqlError>
+  ) => Effect.Effect<ExportPage, CursorExpired | SqlError>
 }>()("parlance/exports/Exports") {
   static readonly layer = Layer.effect(
     Exports,
