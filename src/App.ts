@@ -77,7 +77,7 @@ import * as ResultsRoutes from "./api/results/ResultsRoutes.ts"
 import * as SandboxRoutes from "./api/sandbox/SandboxRoutes.ts"
 import * as SecondFactorRoutes from "./api/accounts/SecondFactorRoutes.ts"
 import * as SuppressionsRoutes from "./api/suppressions/SuppressionsRoutes.ts"
-import * as StoriesRoutes from "./api/stories/StoriesRoutes.ts"
+import * as TimelinesRoutes from "./api/timelines/TimelinesRoutes.ts"
 import * as TemplateIndexRoutes from "./api/templates/TemplateIndexRoutes.ts"
 import * as TemplateRoutes from "./api/templates/TemplateRoutes.ts"
 import * as TrackingRoutes from "./api/tracking/TrackingRoutes.ts"
@@ -268,7 +268,7 @@ export const layerRoutes = HttpApiBuilder.layer(ServedApi).pipe(
     ExportsRoutes.layer,
     LearningRoutes.layer,
     WebhooksManagementRoutes.layer,
-    StoriesRoutes.layer,
+    TimelinesRoutes.layer,
     DeliveryRoutes.layer,
     DeliverabilityRoutes.layer,
     BulkActionsRoutes.layer,

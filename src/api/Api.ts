@@ -33,7 +33,7 @@ import { ResultsGroup } from "./results/ResultsApi.ts"
 import { SecondFactorGroup } from "./accounts/SecondFactorApi.ts"
 import { SandboxGroup } from "./sandbox/SandboxApi.ts"
 import { SuppressionsGroup } from "./suppressions/SuppressionsApi.ts"
-import { StoriesGroup } from "./stories/StoriesApi.ts"
+import { TimelinesGroup } from "./timelines/TimelinesApi.ts"
 import { archivedQuery, TemplateIndexGroup } from "./templates/TemplateIndexApi.ts"
 import { TrackingGroup } from "./tracking/TrackingApi.ts"
 import { WebhooksManagementGroup } from "./webhooks/WebhooksApi.ts"
@@ -381,7 +381,7 @@ const servedGroups = [
   ExportsGroup,
   LearningGroup,
   WebhooksManagementGroup,
-  StoriesGroup,
+  TimelinesGroup,
   DeliveryGroup,
   DeliverabilityGroup,
   BulkActionsGroup,

@@ -2,7 +2,7 @@ import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { ManagementClient } from "./Connection.ts"
 import { organization, print } from "./Root.ts"
-import { eventStory } from "./StoryCommands.ts"
+import { eventStory } from "./TimelineCommands.ts"
 import { table } from "./Table.ts"
 
 const list = Command.make(

@@ -3,7 +3,7 @@ import { Command, Flag } from "effect/cli"
 import { CommandFailed, ManagementClient } from "./Connection.ts"
 import { erasedKinds, erasedLabels } from "../erasure/Report.ts"
 import { organization, print } from "./Root.ts"
-import { personShow } from "./StoryCommands.ts"
+import { personShow } from "./TimelineCommands.ts"
 import { table } from "./Table.ts"
 
 const erase = Command.make(

@@ -1,6 +1,6 @@
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import type { Story } from "../api/stories/StoriesApi.ts"
+import type { TimelineResource } from "../api/timelines/TimelinesApi.ts"
 import { listOfSources } from "../domain/Source.ts"
 import { CommandFailed, ManagementClient } from "./Connection.ts"
 import { organization, print } from "./Root.ts"
@@ -9,7 +9,7 @@ import { table } from "./Table.ts"
 const percent = (share: number | null) => share === null ? "–" : `${(share * 100).toFixed(1)} %`
 
 /** A story as a terminal shows it. */
-const textOf = (story: Story): string => {
+const textOf = (story: TimelineResource): string => {
   const parts: Array<string> = []
   for (const { email, traits, updated_at, user_id } of story.profiles) {
     parts.push(
@@ -47,7 +47,7 @@ const textOf = (story: Story): string => {
   return parts.length === 0 ? "Nothing found. Check the exact spelling" : parts.join("\n")
 }
 
-const eventsText = (events: Story["loose"]) =>
+const eventsText = (events: TimelineResource["loose"]) =>
   table(
     ["occurred", "source", "event", "effect", "why"],
     events.map(({ effect, event, occurred_at, reason, source }) => [occurred_at, source, event, effect, reason]),

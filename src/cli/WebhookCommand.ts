@@ -6,7 +6,7 @@ import type { WebhookSource } from "../api/webhooks/WebhooksApi.ts"
 import { ManagementClient } from "./Connection.ts"
 import { decodeInput, readJson, readText } from "./Inputs.ts"
 import { organization, print } from "./Root.ts"
-import { webhookEvents } from "./StoryCommands.ts"
+import { webhookEvents } from "./TimelineCommands.ts"
 import { table } from "./Table.ts"
 
 const sourceId = Argument.String("source").pipe(

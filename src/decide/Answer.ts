@@ -14,7 +14,7 @@ export class NotRendered extends Schema.TaggedError<NotRendered>()("NotRendered"
 }) {}
 
 /** A rendered variant, or the reason why there is none. Without a variant, no decision is recorded. */
-export type Outcome =
+export type Answer =
   | {
     readonly _tag: "Chosen"
     readonly trackingId: string
@@ -109,7 +109,7 @@ const render = (
   return Result.isSuccess(linked) ? Result.succeed(linked.success) : refuse([linked.failure])
 }
 
-/** The outcome of a choice: the variant rendered as of `now`, or the faults that prevent that. */
+/** The answer to a choice: the variant rendered as of `now`, or the faults that prevent that. */
 export const renderVariant = (
   view: TemplateView,
   variant: VariantView,
@@ -117,7 +117,7 @@ export const renderVariant = (
   now: number,
   trackingId: string,
   trace: unknown,
-): Outcome => {
+): Answer => {
   const rendered = render(view, variant, request, now, trackingId)
   return Result.isFailure(rendered)
     ? { _tag: "NotRendered", trackingId, error: rendered.failure }

@@ -4,7 +4,7 @@ import type { TemplateId } from "../domain/Ids.ts"
 import { liveOf } from "../domain/Sandbox.ts"
 import type { BatchRequest, PreparedRequest } from "./DecideRequest.ts"
 import type { Recorded } from "../journal/decisions/DecisionLog.ts"
-import type { Outcome } from "./Outcome.ts"
+import type { Answer } from "./Answer.ts"
 import { countOutcome } from "./OutcomeCount.ts"
 import { type DecisionPlan, settlePlan } from "./Plan.ts"
 import { makeBudget, planAt, type PlannerServices, type Planning, preparePolicy } from "./Planner.ts"
@@ -57,7 +57,7 @@ export const decideBatch = Effect.fnUntraced(function* (services: PlannerService
   const recorded: Iterator<Recorded> = (yield* services.log.recordAll(
     plans.filter(sharesCommit).map(({ decision }) => decision),
   )).values()
-  const outcomes: Array<readonly [TemplateId, Outcome]> = []
+  const outcomes: Array<readonly [TemplateId, Answer]> = []
   for (const [index, plan] of plans.entries()) {
     // Answers to retries are rendered here.
     if (turn.isOver(services.clock.currentTimeMillisUnsafe())) yield* turn.next

@@ -7,7 +7,7 @@ import { TemplateCache } from "../templates/TemplateCache.ts"
 import { decideBatch } from "./DecideBatch.ts"
 import type { BatchRequest, DecideRequest } from "./DecideRequest.ts"
 import { DecisionLog } from "../journal/decisions/DecisionLog.ts"
-import type { Outcome } from "./Outcome.ts"
+import type { Answer } from "./Answer.ts"
 import { countOutcome } from "./OutcomeCount.ts"
 import type { Plan } from "./Plan.ts"
 import { type PlannerServices, planRequest } from "./Planner.ts"
@@ -22,12 +22,12 @@ export class Decider extends Context.Service<Decider, {
    * Stores a plan without other effects. Returns the decision that stands. Fails with `BufferFull` when too many writes
    * wait for the database, or it has been down for too long.
    */
-  readonly store: (plan: Plan) => Effect.Effect<Outcome, BufferFull>
+  readonly store: (plan: Plan) => Effect.Effect<Answer, BufferFull>
   /**
    * Plans, stores the plan and counts the outcome. Fails with `BufferFull` when too many writes wait for the database,
    * or it has been down for too long.
    */
-  readonly decide: (org: string, request: DecideRequest) => Effect.Effect<Outcome, BufferFull>
+  readonly decide: (org: string, request: DecideRequest) => Effect.Effect<Answer, BufferFull>
   /**
    * Decides for several templates: one outcome for each item, in their order. No item affects another one. Fails with
    * `BufferFull` when too many writes wait for the database, or it has been down for too long.
@@ -35,7 +35,7 @@ export class Decider extends Context.Service<Decider, {
   readonly decideBatch: (
     org: string,
     request: BatchRequest,
-  ) => Effect.Effect<ReadonlyArray<readonly [TemplateId, Outcome]>, BufferFull>
+  ) => Effect.Effect<ReadonlyArray<readonly [TemplateId, Answer]>, BufferFull>
 }>()("parlance/decisions/Decider") {
   static readonly layer = Layer.effect(
     Decider,

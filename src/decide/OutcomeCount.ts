@@ -1,5 +1,5 @@
 import { Context, Metric } from "effect"
-import type { Outcome } from "./Outcome.ts"
+import type { Answer } from "./Answer.ts"
 
 /** Requests for a decision by outcome. */
 const decisions = Metric.counter("parlance_decisions_total", { incremental: true })
@@ -22,7 +22,7 @@ const counters = Object.fromEntries(
 const names = { Chosen: "chosen", HeldOut: "held-out", NotRendered: "not-rendered" } as const
 
 /** Counts an outcome and returns it. */
-export const countOutcome = <O extends Outcome>(outcome: O): O => {
+export const countOutcome = <O extends Answer>(outcome: O): O => {
   const name = outcome._tag === "None" ? outcome.reason : names[outcome._tag]
   counters[name]!.updateUnsafe(1, Context.empty())
   return outcome

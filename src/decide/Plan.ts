@@ -5,7 +5,7 @@ import type { TemplateView } from "../templates/TemplateCache.ts"
 import type { PreparedRequest } from "./DecideRequest.ts"
 import { type Decision, noMessage } from "../journal/decisions/Decision.ts"
 import type { Recorded } from "../journal/decisions/DecisionLog.ts"
-import { type Outcome, renderVariant } from "./Outcome.ts"
+import { type Answer, renderVariant } from "./Answer.ts"
 import { changeTrace } from "./Selection.ts"
 import type { TrackingAlias } from "../journal/decisions/TrackingAliases.ts"
 import type { StickyChoice, StickyClaim } from "./StickyChoices.ts"
@@ -22,12 +22,12 @@ export interface PlanInput {
 }
 
 /** The response for a decision: a rendered variant, or no message for a held-out user. */
-export type Decided = Extract<Outcome, { readonly _tag: "Chosen" | "HeldOut" }>
+export type Decided = Extract<Answer, { readonly _tag: "Chosen" | "HeldOut" }>
 
 /** There is nothing to store: no decision was made, or it is stored already. */
 export interface AnswerPlan {
   readonly _tag: "Answer"
-  readonly answer: Outcome
+  readonly answer: Answer
 }
 
 /** A new decision. */
@@ -54,10 +54,9 @@ export interface AliasPlan {
 
 export type Plan = AnswerPlan | DecisionPlan | AliasPlan
 
-export const isDecided = (outcome: Outcome): outcome is Decided =>
-  outcome._tag === "Chosen" || outcome._tag === "HeldOut"
+export const isDecided = (answer: Answer): answer is Decided => answer._tag === "Chosen" || answer._tag === "HeldOut"
 
-export const answerPlan = (answer: Outcome): AnswerPlan => ({ _tag: "Answer", answer })
+export const answerPlan = (answer: Answer): AnswerPlan => ({ _tag: "Answer", answer })
 
 /** Renders a choice under a tracking id. Undefined if its variant has been removed. */
 export const renderChoice = (
@@ -65,7 +64,7 @@ export const renderChoice = (
   copyId: CopyId,
   trackingId: string,
   trace: unknown,
-): Outcome | undefined => {
+): Answer | undefined => {
   if (copyId === noMessage) return { _tag: "HeldOut", trackingId, durable: true, trace }
   const variant = view.variantsById.get(copyId)
   return variant && renderVariant(view, variant, request, nowMillis, trackingId, trace)
@@ -142,7 +141,7 @@ export const planStanding = ({ answer, input }: DecisionPlan, standing: StickyCh
  * The answer to a plan whose decision is stored. If the tracking id has an earlier decision, the caller gets its variant,
  * or no candidate if that has been removed.
  */
-export const settlePlan = ({ answer, decision, input }: DecisionPlan, { copyId, durable }: Recorded): Outcome => {
+export const settlePlan = ({ answer, decision, input }: DecisionPlan, { copyId, durable }: Recorded): Answer => {
   if (copyId === decision.copyId) return durable ? answer : { ...answer, durable }
   const { trackingId } = answer
   const earlier = renderChoice(input, copyId, trackingId, changeTrace(answer.trace, copyId, "retry"))

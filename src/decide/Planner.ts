@@ -11,7 +11,7 @@ import type { DecideRequest, PreparedRequest } from "./DecideRequest.ts"
 import { noMessage } from "../journal/decisions/Decision.ts"
 import type { DecisionLog } from "../journal/decisions/DecisionLog.ts"
 import { armOf } from "../bandit/Holdout.ts"
-import { type Outcome, targetingLimit } from "./Outcome.ts"
+import { type Answer, targetingLimit } from "./Answer.ts"
 import { answerPlan, isDecided, type Plan, planDecision, type PlanInput, planRepeat, renderChoice } from "./Plan.ts"
 import * as Selection from "./Selection.ts"
 import type { StickyChoice, StickyChoices } from "./StickyChoices.ts"
@@ -195,7 +195,7 @@ export const planAt = (
   nowMillis: number,
 ): Planning => {
   const trackingId = request.trackingId ?? makeTrackingId(nowMillis)
-  const refuse = (reason: Extract<Outcome, { readonly _tag: "None" }>["reason"]) =>
+  const refuse = (reason: Extract<Answer, { readonly _tag: "None" }>["reason"]) =>
     answerPlan({ _tag: "None", trackingId, reason })
   const view = services.templateCache.template(org, request.templateId)
   if (view === undefined) return refuse("template-not-found")

@@ -9,7 +9,7 @@ import { Budget, LimitReached } from "../rendering/Budget.ts"
 import type { SourceFault } from "../domain/TextFaults.ts"
 import { TemplateCache, whyNotEligible } from "../templates/TemplateCache.ts"
 import { armOf } from "../bandit/Holdout.ts"
-import { NotRendered, targetingLimit } from "./Outcome.ts"
+import { NotRendered, targetingLimit } from "./Answer.ts"
 
 /** The content to preview: Liquid sources, a stored variant, or neither to check eligibility only. */
 export interface PreviewAsk {

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { BufferFull } from "../store/GroupCommit.ts"
 import type { DecisionLog } from "../journal/decisions/DecisionLog.ts"
-import type { Outcome } from "./Outcome.ts"
+import type { Answer } from "./Answer.ts"
 import { type AliasPlan, type AnswerPlan, type DecisionPlan, type Plan, planStanding, settlePlan } from "./Plan.ts"
 import type { StickyChoices, StickyClaim } from "./StickyChoices.ts"
 
@@ -10,10 +10,10 @@ export interface PlanStores {
   readonly sticky: StickyChoices["Service"]
 }
 
-const storeDecision = ({ log }: PlanStores, plan: DecisionPlan): Effect.Effect<Outcome, BufferFull> =>
+const storeDecision = ({ log }: PlanStores, plan: DecisionPlan): Effect.Effect<Answer, BufferFull> =>
   Effect.map(log.record(plan.decision), (recorded) => settlePlan(plan, recorded))
 
-const storeRepeat = ({ sticky }: PlanStores, plan: AnswerPlan | AliasPlan): Effect.Effect<Outcome> =>
+const storeRepeat = ({ sticky }: PlanStores, plan: AnswerPlan | AliasPlan): Effect.Effect<Answer> =>
   plan._tag === "Answer" ? Effect.succeed(plan.answer) : sticky.alias(plan.alias).pipe(
     Effect.as(plan.answer),
     Effect.catch(() => Effect.succeed({ ...plan.answer, durable: false })),
@@ -23,7 +23,7 @@ const storeClaim = (
   stores: PlanStores,
   plan: DecisionPlan,
   claim: StickyClaim,
-): Effect.Effect<Outcome, BufferFull> =>
+): Effect.Effect<Answer, BufferFull> =>
   Effect.matchEffect(stores.sticky.claim(claim), {
     // The store is down: the decision is kept in memory like any other.
     onFailure: () => storeDecision(stores, plan),
@@ -37,7 +37,7 @@ const storeClaim = (
  * Stores a plan and answers the request: a decision goes through the group commit, a claim of a sticky choice in a
  * transaction of its own. The answer differs from the planned one where an earlier decision stands.
  */
-export const storePlan = (stores: PlanStores, plan: Plan): Effect.Effect<Outcome, BufferFull> => {
+export const storePlan = (stores: PlanStores, plan: Plan): Effect.Effect<Answer, BufferFull> => {
   if (plan._tag !== "Decision") return storeRepeat(stores, plan)
   return plan.claim === undefined ? storeDecision(stores, plan) : storeClaim(stores, plan, plan.claim)
 }

@@ -4,7 +4,7 @@ import type { SqlClient } from "effect/sql"
 import { hash } from "node:crypto"
 import type { DecideRequest } from "../decide/DecideRequest.ts"
 import type { Decider } from "../decide/Decider.ts"
-import type { Outcome } from "../decide/Outcome.ts"
+import type { Answer } from "../decide/Answer.ts"
 import { countOutcome } from "../decide/OutcomeCount.ts"
 import { answerPlan, type Plan, planStanding } from "../decide/Plan.ts"
 import { insertClaim, type StickyChoice, type StickyChoices, type StickyClaim } from "../decide/StickyChoices.ts"
@@ -60,7 +60,7 @@ interface Draft {
   readonly traceparent: string | undefined
 }
 
-type Chosen = Extract<Outcome, { readonly _tag: "Chosen" }>
+type Chosen = Extract<Answer, { readonly _tag: "Chosen" }>
 
 /** Ends the transaction of a message whose idempotency key is in use. */
 class Repetition extends Schema.TaggedError<Repetition>()("Repetition", {
@@ -164,7 +164,7 @@ const makeMessage = (
 }
 
 /** The error for an outcome without a message. */
-const refusalOf = (request: DeliverRequest, outcome: Exclude<Outcome, Chosen>) => {
+const refusalOf = (request: DeliverRequest, outcome: Exclude<Answer, Chosen>) => {
   if (outcome._tag === "NotRendered") return outcome.error
   if (outcome._tag === "HeldOut") return new HeldOut({ templateId: request.templateId })
   switch (outcome.reason) {

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import type { NotRendered } from "../decide/Outcome.ts"
+import type { NotRendered } from "../decide/Answer.ts"
 import type { TemplateArchived, TemplateNotFound, VariantNotFound } from "../domain/Errors.ts"
 import type * as GroupCommit from "../store/GroupCommit.ts"
 import { reasonTexts, SuppressionReason } from "../suppressions/Suppression.ts"

@@ -76,8 +76,8 @@ const trueRevenue = Effect.fnUntraced(function* (
     })
     const events = yield* readEvents(sql, decisions)
     decisions.forEach((decision, place) => {
-      const { copyId, decidedAt, forced, segment } = decision
-      const at = { copyId, context: segment, decidedHour: Math.floor(decidedAt / hourMillis) * hourMillis }
+      const { context, copyId, decidedAt, forced } = decision
+      const at = { copyId, context, decidedHour: Math.floor(decidedAt / hourMillis) * hourMillis }
       const { learned } = contributionOf(decision, events[place]!, rule)
       sum.add({ ...at, track: forced ? "forced" : "learned" }, only(learned), undefined, now)
     })

@@ -127,7 +127,7 @@ export class Rebuild extends Context.Service<Rebuild, {
             let sum = sums.get(ref.templateId)
             if (sum === undefined) sums.set(ref.templateId, sum = new Tallies.TallySum())
             const decidedHour = Math.floor(ref.decidedAt / hourMillis) * hourMillis
-            const at = { copyId: ref.copyId, context: ref.segment, decidedHour }
+            const at = { copyId: ref.copyId, context: ref.context, decidedHour }
             const timed: DelayCounts = ref.forced ? {} : Object.fromEntries(
               Object.entries(delays).map(([outcome, delayClass]) => [`${outcome}:${delayClass}`, 1]),
             )

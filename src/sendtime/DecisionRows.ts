@@ -20,7 +20,7 @@ export const eventsOf = (sql: SqlClient.SqlClient, org: string, rows: ReadonlyAr
       templateId,
       copyId,
       // The keys of tallies carry no information about when people open messages.
-      segment: "",
+      context: "",
       forced: false,
       user: undefined,
       decidedAt: decidedAt.getTime(),

@@ -2,7 +2,7 @@ import { assert, describe, layer } from "@effect/vitest"
 import { Clock, Effect, Fiber, Layer, Random } from "effect"
 import type { BatchRequest } from "../../src/decide/DecideRequest.ts"
 import { Decider } from "../../src/decide/Decider.ts"
-import type { Outcome } from "../../src/decide/Outcome.ts"
+import type { Answer } from "../../src/decide/Answer.ts"
 import type { CopyId, TemplateId } from "../../src/domain/Ids.ts"
 import { Templates } from "../../src/templates/Templates.ts"
 import { layerQuiet, makeOrg, org } from "../intake/support.ts"
@@ -57,7 +57,7 @@ const asked = (templates: ReadonlyArray<string>, more: Partial<BatchRequest> = {
   ...more,
 })
 
-const told = (outcome: Outcome): string =>
+const told = (outcome: Answer): string =>
   outcome._tag === "NotRendered"
     ? outcome.error.faults.map(({ detail, variable }) => `${variable}: ${detail}`).join("; ")
     : outcome._tag

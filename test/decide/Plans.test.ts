@@ -3,7 +3,7 @@ import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { DecideRequest } from "../../src/decide/DecideRequest.ts"
 import { Decider } from "../../src/decide/Decider.ts"
-import type { Outcome } from "../../src/decide/Outcome.ts"
+import type { Answer } from "../../src/decide/Answer.ts"
 import type { Plan } from "../../src/decide/Plan.ts"
 import type { CopyId, TemplateId } from "../../src/domain/Ids.ts"
 import { Templates } from "../../src/templates/Templates.ts"
@@ -25,7 +25,7 @@ const request = (more: Partial<DecideRequest> = {}): DecideRequest => ({
 
 const copyOf = ({ answer }: Plan) => answer._tag === "Chosen" ? answer.copyId : answer._tag
 
-const summaryOf = (outcome: Outcome) =>
+const summaryOf = (outcome: Answer) =>
   outcome._tag === "Chosen" ? [outcome.trackingId, outcome.copyId, outcome.vars["s"]] : [outcome._tag]
 
 const makeTemplate = Effect.fnUntraced(function* (slug: string, stickyHours: number, variants = eight) {

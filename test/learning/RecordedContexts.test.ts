@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { contextsOf, decodeContext, encodeContext } from "../../src/bandit/Contexts.ts"
 import { logBaseRate } from "../../src/bandit/Model.ts"
 import { Decider } from "../../src/decide/Decider.ts"
-import type { Outcome } from "../../src/decide/Outcome.ts"
+import type { Answer } from "../../src/decide/Answer.ts"
 import type { CopyId, TemplateId } from "../../src/domain/Ids.ts"
 import { Rebuild } from "../../src/projections/Rebuild.ts"
 import { AttributeStatistics } from "../../src/learning/AttributeStatistics.ts"
@@ -54,7 +54,7 @@ const batch = Effect.fnUntraced(function* (slug: string, attrs: Readonly<Record<
   })
 })
 
-const clickOn = (slug: string, outcome: Outcome) =>
+const clickOn = (slug: string, outcome: Answer) =>
   receive(slug, [{ event: "click", tracking_id: (outcome as { readonly trackingId: string }).trackingId }])
 
 const flush = Effect.flatMap(AttributeStatistics, ({ flush }) => flush)

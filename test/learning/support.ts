@@ -3,7 +3,7 @@ import { Effect, Layer } from "effect"
 import { HttpServer } from "effect/http"
 import { layerJobs, layerRoutes, layerServices } from "../../src/App.ts"
 import { Decider } from "../../src/decide/Decider.ts"
-import type { Outcome } from "../../src/decide/Outcome.ts"
+import type { Answer } from "../../src/decide/Answer.ts"
 import type { CopyId, TemplateId } from "../../src/domain/Ids.ts"
 import type { Objective } from "../../src/domain/Template.ts"
 import { Intake } from "../../src/intake/Intake.ts"
@@ -90,7 +90,7 @@ export const ask = Effect.fnUntraced(function* (
     readonly lookbackDays?: number
     readonly offsetDays?: number
   } = {},
-): Effect.fn.Return<Outcome & { readonly trace?: Trace }, unknown, Decider> {
+): Effect.fn.Return<Answer & { readonly trace?: Trace }, unknown, Decider> {
   const decider = yield* Decider
   const [[, outcome] = []] = yield* decider.decideBatch(slug, {
     items: [{

@@ -2,7 +2,7 @@ import { Effect, Result } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { type Grant, KeyAuth } from "../../auth/KeyAuth.ts"
 import { Decider } from "../../decide/Decider.ts"
-import type { Outcome } from "../../decide/Outcome.ts"
+import type { Answer } from "../../decide/Answer.ts"
 import * as Errors from "../../domain/Errors.ts"
 import {
   type BatchAsk,
@@ -27,7 +27,7 @@ const messages = {
 } as const
 
 /** An outcome as the interface describes it. */
-const toWire = (outcome: Outcome) => {
+const toWire = (outcome: Answer) => {
   switch (outcome._tag) {
     case "Chosen":
       return {
@@ -71,7 +71,7 @@ const contentType = "application/json; charset=utf-8"
 /** Values that templates render: of any shape, and not decoded. */
 const opaque = ["fields"]
 
-const isDurable = (outcome: Outcome) => (outcome._tag !== "Chosen" && outcome._tag !== "HeldOut") || outcome.durable
+const isDurable = (outcome: Answer) => (outcome._tag !== "Chosen" && outcome._tag !== "HeldOut") || outcome.durable
 
 /** Generate by POST and GET, and Batch generate. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {

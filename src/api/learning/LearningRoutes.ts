@@ -81,7 +81,7 @@ export const layer = HttpApiBuilder.group(
             decisions: page.map(({ outcomes: { click, conversion, open }, ...decision }) => ({
               tracking_id: decision.trackingId,
               copy_id: decision.copyId,
-              segment: decision.segment,
+              segment: decision.context,
               mode: decision.mode as "bandit",
               propensity: decision.propensity,
               weights: decision.weights,

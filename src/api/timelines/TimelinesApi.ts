@@ -11,7 +11,7 @@ import { described } from "../../domain/described.ts"
 
 const path = { org: Schema.String }
 /** An event and its effect. */
-export const StoryEvent = Schema.Struct({
+export const TimelineEventResource = Schema.Struct({
   source: Schema.String,
   event_id: Schema.NullOr(Schema.String),
   event: EventName,
@@ -31,7 +31,7 @@ export const StoryEvent = Schema.Struct({
 }).annotate({ identifier: "StoryEvent" })
 
 /** A decision with its events. */
-export const StoryDecision = Schema.Struct({
+export const TimelineDecisionResource = Schema.Struct({
   tracking_id: Schema.String,
   template_id: Schema.String,
   copy_id: Schema.String,
@@ -53,12 +53,12 @@ export const StoryDecision = Schema.Struct({
   offset_days: Schema.NullOr(Schema.Finite),
   decided_at: Schema.String,
   delivery: Schema.NullOr(DeliveryResource),
-  events: described(Schema.Array(StoryEvent), "Earliest first, at most 200"),
+  events: described(Schema.Array(TimelineEventResource), "Earliest first, at most 200"),
   more_events: Schema.Boolean,
 }).annotate({ identifier: "StoryDecision" })
 
 /** Everything there is about a message, or about a person. */
-export const Story = Schema.Struct({
+export const TimelineResource = Schema.Struct({
   test: described(
     Schema.Boolean,
     "True in a sandbox: all of it comes from requests with test keys and is not counted",
@@ -74,10 +74,10 @@ export const Story = Schema.Struct({
     traits: Schema.Record(Schema.String, Schema.Unknown),
     updated_at: Schema.String,
   })),
-  decisions: described(Schema.Array(StoryDecision), "Latest first"),
+  decisions: described(Schema.Array(TimelineDecisionResource), "Latest first"),
   repeats: described(Schema.Array(DeliveryResource), "Messages that repeat an earlier, sticky choice"),
   loose: described(
-    Schema.Array(StoryEvent),
+    Schema.Array(TimelineEventResource),
     "Events of the tracking id or person that belong to no decision. For a person, the latest 200",
   ),
   advice: described(
@@ -97,7 +97,7 @@ export const Story = Schema.Struct({
   ),
   next: Schema.NullOr(Schema.String),
 }).annotate({ identifier: "Story" })
-export type Story = typeof Story.Type
+export type TimelineResource = typeof TimelineResource.Type
 
 export const RecentEvent = Schema.Struct({
   event: EventName,
@@ -111,7 +111,7 @@ export const RecentEvent = Schema.Struct({
   status: Schema.Literals(["attributed", "waiting", "unmatched", "person"]),
 }).annotate({ identifier: "RecentEvent" })
 
-export class StoriesGroup extends HttpApiGroup.make("stories")
+export class TimelinesGroup extends HttpApiGroup.make("stories")
   .add(
     HttpApiEndpoint.get("findStory", "/organizations/:org/stories", {
       params: path,
@@ -125,7 +125,7 @@ export class StoriesGroup extends HttpApiGroup.make("stories")
         after: Schema.optionalKey(described(Schema.String, "Cursor: `next` of the previous page")),
         limit: Schema.optionalKey(described(Schema.String, "Decisions, 1 to 100, default 20")),
       },
-      success: Story,
+      success: TimelineResource,
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
     }).annotate(OpenApi.Summary, "The timeline of a message or a person").annotate(
       OpenApi.Description,

@@ -12,7 +12,7 @@ import { ServedApi } from "../Api.ts"
 import { deliveryToWire } from "../deliveries/DeliveryRoutes.ts"
 import * as Parameters from "../server/Parameters.ts"
 import { existing, invalid, lookedUp, toProblems } from "../server/Requests.ts"
-import type * as Wire from "./StoriesApi.ts"
+import type * as Wire from "./TimelinesApi.ts"
 import { suppressionToWire } from "../suppressions/SuppressionsRoutes.ts"
 
 const eventToWire = (event: TimelineEvent) => ({
@@ -34,7 +34,7 @@ const toWire = (
   timeline: Timeline,
   foundAs: "tracking_id" | "person" | null,
   suppressions: ReadonlyArray<SuppressionEntry>,
-): Wire.Story => ({
+): Wire.TimelineResource => ({
   test: isSandbox(org),
   found_as: foundAs,
   names: timeline.names,

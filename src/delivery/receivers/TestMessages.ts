@@ -2,7 +2,7 @@ import { Clock, Context, Duration, Effect, Layer, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { domainToASCII } from "node:url"
-import type { NotRendered } from "../../decide/Outcome.ts"
+import type { NotRendered } from "../../decide/Answer.ts"
 import { Previews } from "../../decide/Previews.ts"
 import {
   type ChecksBusy,

@@ -5,7 +5,8 @@ export interface DecisionRef {
   readonly templateId: string
   /** `noMessage` if a held-out user got no message. */
   readonly copyId: string
-  readonly segment: string
+  /** The context key, see the glossary. */
+  readonly context: string
   /** Its variant was named, by the caller or by the holdout, and not drawn: it is reported and never learned from. */
   readonly forced: boolean
   /** The caller's name for the end user; undefined where none was given. */
@@ -32,7 +33,7 @@ export const refOf = (org: string, row: DecisionRow): DecisionRef => ({
   trackingId: row.trackingId,
   templateId: row.templateId,
   copyId: row.copyId,
-  segment: row.segment,
+  context: row.segment,
   forced: row.mode === "forced" || (row.mode === "control" && row.propensity === null),
   user: row.userId ?? undefined,
   decidedAt: row.decidedAt.getTime(),

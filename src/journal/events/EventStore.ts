@@ -224,7 +224,7 @@ const addChange = (sum: LedgerSum, decision: DecisionRef, before: Contribution, 
     org: decision.org,
     templateId: decision.templateId,
     copyId: decision.copyId,
-    context: decision.segment,
+    context: decision.context,
     hour: Math.floor(decision.decidedAt / hourMillis) * hourMillis,
   }
   const delays: Record<string, number> = {}
