@@ -4,9 +4,9 @@ import { hash } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { staticDocument } from "../api/server/StaticDocument.ts"
 
-// The stylesheet and the script, read once, under names that hold a hash of their content: a browser keeps them for good.
+// The stylesheet, the scripts and the icon, read once, under names that hold a hash of their content: a browser keeps them for good.
 
-const types = { css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8" }
+const types = { css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8", svg: "image/svg+xml" }
 
 /** Files of one type, served as one. */
 const load = (type: keyof typeof types, ...names: readonly [string, ...Array<string>]) => {
@@ -24,18 +24,20 @@ const stylesheet = load("css", "console", "templates", "operations", "results", 
 const script = load("js", "console")
 const templates = load("js", "templates")
 const live = load("js", "live")
+const icon = load("svg", "icon")
 
-/** Where the stylesheet and the scripts are. */
+/** Where the stylesheet, the scripts and the icon are. */
 export const assets = {
   stylesheet: stylesheet.path,
   script: script.path,
   templates: templates.path,
   live: live.path,
+  icon: icon.path,
 }
 
 /** Serves them. */
 export const layer = HttpRouter.addAll(
-  [stylesheet, script, templates, live].map(({ path, text, type }) => {
+  [stylesheet, script, templates, live, icon].map(({ path, text, type }) => {
     const respond = staticDocument(text, types[type], { "cache-control": "public, max-age=31536000, immutable" })
     return HttpRouter.route("GET", path, Effect.map(HttpServerRequest.HttpServerRequest, respond))
   }),

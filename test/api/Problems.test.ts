@@ -288,6 +288,8 @@ suiteOnService("Problems", (bench) => {
     for (const path of paths) {
       for (const method of ["GET", "POST"]) {
         if (path === "/problems/nope" && method === "POST") continue
+        // Leads to the console.
+        if (path === "/" && method === "GET") continue
         assertProblem(await call(path, { method }), 404, "not-found", `${method} ${path}`)
       }
     }

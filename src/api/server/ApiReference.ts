@@ -36,7 +36,7 @@ const contentSecurityPolicy = `default-src 'none'; script-src 'self' 'sha256-${
 export const referencePage = staticDocument(
   `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Parlance API</title></head>
+<title>Parlance API</title><link rel="icon" href="data:,"></head>
 <body><noscript><h1>Parlance API</h1><p>This page needs JavaScript. The same reference without it is
 <a href="/openapi.json">openapi.json</a>. <a href="/docs/guide/api">The guide to the API</a> is plain HTML.</p></noscript>
 <div id="reference"></div><script src="${scriptPath}"></script><script>${start}</script></body></html>

@@ -18,7 +18,7 @@ export const Document = ({ children, theme, title }: {
       <meta name="viewport" content="width=device-width, initial-scale=1" />
       <meta name="robots" content="noindex" />
       <title>{title} · Parlance</title>
-      <link rel="icon" href="data:," />
+      <link rel="icon" href={assets.icon} />
       <link rel="stylesheet" href={assets.stylesheet} />
       <script type="module" src={assets.script}></script>
     </head>
