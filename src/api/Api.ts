@@ -12,6 +12,7 @@ import {
   Vars,
 } from "../domain/Template.ts"
 import { described } from "../domain/described.ts"
+import { TemplateChange } from "../templates/ImportPlan.ts"
 import { Verdict } from "../intake/Verdicts.ts"
 import { AccountsGroup } from "./accounts/AccountsApi.ts"
 import { AdminRequired } from "./admission/AdminRequired.ts"
@@ -240,18 +241,29 @@ class TemplatesGroup extends HttpApiGroup.make("templates")
     ),
     HttpApiEndpoint.post("importTemplates", "/organizations/:org/templates/import", {
       params: path,
+      query: {
+        dry_run: Schema.optionalKey(described(
+          Schema.Literals(["true", "false"]),
+          "`true`: checks the import and returns its `changes`, without making them",
+        )),
+      },
       payload: ImportBody,
       success: Schema.Struct({
         created: Schema.Array(Schema.String),
         updated: Schema.Array(Schema.String),
         unchanged: Schema.Array(Schema.String),
+        changes: Schema.optionalKey(described(
+          Schema.Array(TemplateChange),
+          "Present with `dry_run=true`: the fields of created and updated templates that the import would change. A field " +
+            "without `before` is new, one without `after` is removed",
+        )),
       }),
       error: [...Problems.ofBody, Problems.OrganizationNotFound],
     }).annotate(OpenApi.Summary, "Creates or updates many templates at once").annotate(
       OpenApi.Description,
-      "Imports all templates or none. Variants that the import does not name stay unchanged. One import has at most 1,000 " +
+      "Imports all templates or none, and lists all faults at once. Variants that the import does not name stay unchanged. One import has at most 1,000 " +
         "templates and 2,000 variants, and a template at most 1,000 variants. Checking an import can take up to 5 seconds. " +
-        "Responds with 503 when too many checks are waiting.",
+        "Responds with 503 when too many checks are waiting. A template or variant without an id gets a new one at each import.",
     ),
     HttpApiEndpoint.get("getTemplate", "/organizations/:org/templates/:template", {
       params: templatePath,
@@ -360,6 +372,10 @@ class OperationsGroup extends HttpApiGroup.make("operations")
     }).annotate(OpenApi.Summary, "Metrics for Prometheus"),
     HttpApiEndpoint.get("openapi", "/openapi.json", { success: Schema.Unknown })
       .annotate(OpenApi.Summary, "This document"),
+    HttpApiEndpoint.get("templateFileSchema", "/schemas/template-file.json", {
+      success: Schema.Unknown.pipe(HttpApiSchema.asJson({ contentType: "application/schema+json" })),
+    })
+      .annotate(OpenApi.Summary, "The JSON Schema of template files"),
     HttpApiEndpoint.get("docs", "/docs", { success: Html }).annotate(OpenApi.Summary, "This document as a page"),
     HttpApiEndpoint.get("problems", "/problems", { success: Html }).annotate(OpenApi.Summary, "All problem types"),
     HttpApiEndpoint.get("problem", "/problems/:slug", {

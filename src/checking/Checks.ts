@@ -29,6 +29,12 @@ export type Rendered =
   | { readonly vars: Readonly<Record<string, string>> }
   | { readonly stage: "source" | "render"; readonly faults: ReadonlyArray<SourceFault> }
 
+/** The templates of an import by index, null for each with a fault, and all faults. */
+export interface CheckedImport<F> {
+  readonly templates: ReadonlyArray<TemplateInput | null>
+  readonly faults: ReadonlyArray<F>
+}
+
 /** The work of the checking process, by kind. */
 export interface Checks {
   /** Parses and renders the Liquid of variants, without fields. Faults by variant. */
@@ -38,17 +44,9 @@ export interface Checks {
   }
   readonly render: { readonly request: RenderRequest; readonly answer: ReadonlyArray<Rendered> }
   /** Decodes the JSON body of an import and checks its Liquid. */
-  readonly import: {
-    readonly request: { readonly body: string }
-    readonly answer: { readonly templates: ReadonlyArray<TemplateInput> } | { readonly faults: ReadonlyArray<Fault> }
-  }
+  readonly import: { readonly request: { readonly body: string }; readonly answer: CheckedImport<Fault> }
   /** Parses a template file (YAML or JSON) and checks its Liquid. */
-  readonly file: {
-    readonly request: { readonly text: string }
-    readonly answer: { readonly templates: ReadonlyArray<TemplateInput> } | {
-      readonly faults: ReadonlyArray<FileFault>
-    }
-  }
+  readonly file: { readonly request: { readonly text: string }; readonly answer: CheckedImport<FileFault> }
   /** Writes templates as a file. */
   readonly format: {
     readonly request: { readonly templates: ReadonlyArray<TemplateInput>; readonly as: "yaml" | "json" }

@@ -8,7 +8,7 @@ const textOf = (value: unknown): string => typeof value === "string" ? value : J
 const marks = { same: "  ", removed: "- ", added: "+ " } as const
 
 /** A field before and after, text as a difference of its lines. */
-const fieldText = ({ after, before, cut, field, line }: FieldChange): ReadonlyArray<string> => {
+export const fieldText = ({ after, before, cut, field, line }: FieldChange): ReadonlyArray<string> => {
   const remark = `${line === undefined ? "" : ` from line ${line}`}${cut === true ? ", shortened" : ""}`
   const of = (mark: string, value: unknown) => textOf(value).split("\n").map((one) => mark + one)
   const lines = before === undefined && after === undefined

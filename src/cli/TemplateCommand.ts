@@ -1,32 +1,16 @@
-import { Console, Effect, Option } from "effect"
+import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { writeFileSync } from "node:fs"
 import { holdoutInput, holdoutText } from "../domain/Holdout.ts"
 import { Objective, type Template, TemplateInput, TemplatePatch } from "../domain/Template.ts"
 import { trackingInput, trackingText } from "../domain/Tracking.ts"
-import { withProgress } from "../runtime/Progress.ts"
 import * as TemplateFile from "../templates/TemplateFile.ts"
-import { CommandFailed, ManagementClient } from "./Connection.ts"
-import { decodeInput, readText } from "./Inputs.ts"
+import { allTemplates } from "./allTemplates.ts"
+import { ManagementClient } from "./Connection.ts"
+import { decodeInput } from "./Inputs.ts"
 import { organization, print } from "./Root.ts"
 import { table } from "./Table.ts"
+import { diff, exportFile, importFile } from "./TemplateFileCommands.ts"
 import { archivedFlag, find, history } from "./TemplateIndexCommands.ts"
-
-/** Templates of an organization, page by page. */
-const allTemplates = Effect.fnUntraced(function* (org: string, archived: "false" | "true" | "all") {
-  const client = yield* ManagementClient
-  const all: Array<Template> = []
-  let cursor: string | undefined
-  do {
-    const page = yield* client.templates.listTemplates({
-      params: { org },
-      query: { archived, limit: "1000", ...(cursor === undefined ? {} : { after: cursor }) },
-    })
-    all.push(...page.templates)
-    cursor = page.next ?? undefined
-  } while (cursor !== undefined)
-  return all
-})
 
 const objectiveText = (objective: Objective) =>
   typeof objective === "string"
@@ -250,68 +234,6 @@ const remove = Command.make(
   }),
 ).pipe(Command.withDescription("Delete a template with its variants"))
 
-const importFile = Command.make(
-  "import",
-  { file: Argument.String("file").pipe(Argument.withDescription("YAML or JSON, - for standard input")) },
-  Effect.fnUntraced(function* ({ file }) {
-    const client = yield* ManagementClient
-    const parsed = TemplateFile.parse(yield* readText(file), file)
-    if (parsed._tag === "Failure") {
-      return yield* new CommandFailed({
-        message: parsed.failure.map((fault) =>
-          `${file}:${fault.line}:${fault.column}: ${fault.path === "" ? "" : `${fault.path}: `}${fault.message}`
-        ).join("\n"),
-      })
-    }
-    const request = client.templates.importTemplates({
-      params: { org: yield* organization },
-      payload: { templates: parsed.success },
-    })
-    const imported = yield* withProgress(`Importing templates from ${file}`, () => request)
-    const line = (word: string, ids: ReadonlyArray<string>) => ids.length === 0 ? [] : [`${word}: ${ids.join(", ")}`]
-    yield* print(
-      imported,
-      [
-        ...line("Created", imported.created),
-        ...line("Updated", imported.updated),
-        ...line("Unchanged", imported.unchanged),
-      ].join("\n"),
-    )
-  }),
-).pipe(
-  Command.withDescription(
-    "Create and update templates from a file of up to 1,000 templates and 2,000 variants; imports all of it or nothing",
-  ),
-  Command.withExamples([{ command: "parlance template import examples/abandoned-cart.yaml" }]),
-)
-
-const exportFile = Command.make(
-  "export",
-  {
-    ids: Argument.String("template").pipe(
-      Argument.withDescription("Ids of templates. Default: all, including archived ones"),
-      Argument.variadic(),
-    ),
-    format: Flag.Literals("format", ["yaml", "json"]).pipe(Flag.withDefault("yaml" as const)),
-    out: Flag.String("out").pipe(Flag.withDescription("File to write. Default: standard output"), Flag.optional),
-  },
-  Effect.fnUntraced(function* ({ format, ids, out }) {
-    const client = yield* ManagementClient
-    const org = yield* organization
-    const templates = ids.length === 0
-      ? yield* allTemplates(org, "all")
-      : yield* Effect.forEach(ids, (template) => client.templates.getTemplate({ params: { org, template } }))
-    const text = TemplateFile.format(templates.map(TemplateFile.inputOf), format)
-    if (Option.isNone(out)) return yield* Console.log(text.trimEnd())
-    const file = out.value
-    yield* Effect.try({
-      try: () => writeFileSync(file, text),
-      catch: (cause) => new CommandFailed({ message: `${file} cannot be written: ${cause}` }),
-    })
-    yield* Console.error(`Wrote ${templates.length} templates to ${file}`)
-  }),
-).pipe(Command.withDescription("Export templates in the format of `template import`"))
-
 /** `parlance template …` */
 export const templateCommand = Command.make("template").pipe(
   Command.withDescription("Templates"),
@@ -326,6 +248,7 @@ export const templateCommand = Command.make("template").pipe(
     restore,
     remove,
     importFile,
+    diff,
     exportFile,
   ]),
 )

@@ -16,7 +16,8 @@ const printable = Schema.makeFilter<string>((value) =>
 
 /** Text of `min` to `max` UTF-16 code units without control characters. */
 const text = (min: number, max: number) =>
-  Schema.String.check(Schema.isMinLength(min), Schema.isMaxLength(max), printable)
+  // A description is attached to the last check, and lost if JSON Schema cannot express that check.
+  Schema.String.check(printable, Schema.isMinLength(min), Schema.isMaxLength(max))
 
 /**
  * The organization's name in paths: 1 to 63 characters, lowercase letters, digits, `-` and `_`, starting with a letter

@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { described } from "./described.ts"
 
 /** `Mon` … `Sun` as the lowercase three-letter names of the days of the week. */
 export const DayOfWeek = Schema.Literals(["mon", "tue", "wed", "thu", "fri", "sat", "sun"])
@@ -7,20 +8,22 @@ export type DayOfWeek = typeof DayOfWeek.Type
 const daysInMonth = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
 /** A day of the year as `MM-DD`, `02-29` included. */
-export const MonthDay = Schema.String.check(Schema.makeFilter<string>((value) => {
-  const match = /^(\d{2})-(\d{2})$/.exec(value)
-  const days = match === null ? undefined : daysInMonth[Number(match[1]) - 1]
-  return days !== undefined && Number(match![2]) >= 1 && Number(match![2]) <= days
-    ? undefined
-    : "must be a day of the year as MM-DD, such as 11-15"
-}))
+export const MonthDay = described(Schema.String, "Day of the year as MM-DD, such as 11-15").check(
+  Schema.makeFilter<string>((value) => {
+    const match = /^(\d{2})-(\d{2})$/.exec(value)
+    const days = match === null ? undefined : daysInMonth[Number(match[1]) - 1]
+    return days !== undefined && Number(match![2]) >= 1 && Number(match![2]) <= days
+      ? undefined
+      : "must be a day of the year as MM-DD, such as 11-15"
+  }),
+)
 export type MonthDay = typeof MonthDay.Type
 
 /**
  * A point in time: ISO 8601 with an offset or `Z`, or without one (`2026-11-15T09:00`, `2026-11-15`), which is read in
  * the organization's time zone.
  */
-export const SeasonInstant = Schema.String.check(
+export const SeasonInstant = described(Schema.String, "ISO 8601, such as 2026-11-15 or 2026-11-15T09:00:00Z").check(
   Schema.makeFilter<string>((value) =>
     /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?)?$/.test(value) &&
       !Number.isNaN(Date.parse(value)) &&
@@ -53,12 +56,18 @@ const ends = Schema.makeFilter<{ readonly starts_at?: SeasonInstant; readonly en
 export const Season = Schema.Struct({
   starts_at: Schema.optionalKey(SeasonInstant),
   ends_at: Schema.optionalKey(SeasonInstant),
-  annual: Schema.optionalKey(Schema.Struct({ from: MonthDay, to: MonthDay })),
-  days: Schema.optionalKey(Schema.NonEmptyArray(DayOfWeek)),
-  hours: Schema.optionalKey(Schema.Struct({
-    from: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 23 })),
-    to: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 24 })),
-  })),
+  annual: Schema.optionalKey(described(
+    Schema.Struct({ from: MonthDay, to: MonthDay }),
+    "Days of every year as MM-DD, `to` not included. May pass the turn of the year: {from: 11-15, to: 01-06}",
+  )),
+  days: Schema.optionalKey(described(Schema.NonEmptyArray(DayOfWeek), "Days of the week")),
+  hours: Schema.optionalKey(described(
+    Schema.Struct({
+      from: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 23 })),
+      to: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 24 })),
+    }),
+    "Hours of the day, `to` not included. May pass midnight: {from: 22, to: 6}",
+  )),
 }).check(ends).annotate({ identifier: "Season" })
 export type Season = typeof Season.Type
 

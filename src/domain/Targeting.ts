@@ -1,5 +1,6 @@
 import { Effect, Schema } from "effect"
 import { isStorable, textOf } from "./Attributes.ts"
+import { described } from "./described.ts"
 
 /** Operators of a targeting condition, with the values that each takes: none, one, one number, or a list of up to 1,000. */
 export const operands = {
@@ -69,9 +70,15 @@ const arity = Schema.makeFilter<{
  * the others exactly one, a number (or its decimal text) for `gt`, `gte`, `lt` and `lte`.
  */
 export const Condition = Schema.Struct({
-  attribute: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200), storable),
-  op: Operator,
-  values: Schema.Array(ConditionValue).pipe(Schema.withDecodingDefaultKey(Effect.succeed([]))),
+  attribute: described(
+    Schema.String.check(storable, Schema.isMinLength(1), Schema.isMaxLength(200)),
+    "Name of an attribute, as in `attrs`",
+  ),
+  op: described(Operator, "How the attribute compares with the values"),
+  values: described(
+    Schema.Array(ConditionValue),
+    "None for `exists` and `not_exists`, 1 to 1,000 for `in` and `not_in`, one otherwise, a number for `gt`, `gte`, `lt` and `lte`",
+  ).pipe(Schema.withDecodingDefaultKey(Effect.succeed([]))),
 }).check(arity).annotate({ identifier: "Condition" })
 export type Condition = typeof Condition.Type
 

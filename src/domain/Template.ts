@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { isStorable } from "./Attributes.ts"
 import { TemplateConversionEvents } from "./ConversionEvents.ts"
+import { described } from "./described.ts"
 import { largestValue } from "./Event.ts"
 import { TemplateHoldout } from "./Holdout.ts"
 import { CopyId, DisplayName, TemplateId } from "./Ids.ts"
@@ -30,14 +31,15 @@ const wellNamed = Schema.makeFilter<Readonly<Record<string, unknown>>>((record) 
 /** Liquid source of one variable, up to 64 KiB of UTF-16 code units (parsing is not linear in its size). */
 export const LiquidSource = Schema.String.check(Schema.isMaxLength(65_536), storable)
 
+// The last check of a schema keeps its description in JSON Schema, where it is no filter of our own.
 const atMost = (count: number) => Schema.isMaxProperties(count)
 
 /** Liquid sources by variable name (1 to 100 characters), at most 100. */
-export const Vars = Schema.Record(Schema.String, LiquidSource).check(atMost(100), wellNamed)
+export const Vars = Schema.Record(Schema.String, LiquidSource).check(wellNamed, atMost(100))
 export type Vars = typeof Vars.Type
 
 /** Formats by variable name; a variable without one is `text`. */
-export const Formats = Schema.Record(Schema.String, Format).check(atMost(100), wellNamed)
+export const Formats = Schema.Record(Schema.String, Format).check(wellNamed, atMost(100))
 export type Formats = typeof Formats.Type
 
 const isComponentValue = (text: string) => text.length <= 100 && /^\S(.*\S)?$/u.test(text) && isStorable(text)
@@ -59,7 +61,7 @@ const wellMade = Schema.makeFilter<Readonly<Record<string, string>>>((components
  * Components of a variant: values by kind, such as `{subject: "question", image: "shoe"}`, at most 10. Variants with a
  * value in common are learned about together.
  */
-export const Components = Schema.Record(Schema.String, Schema.String).check(atMost(10), wellMade)
+export const Components = Schema.Record(Schema.String, Schema.String).check(wellMade, atMost(10))
 export type Components = typeof Components.Type
 
 const weight = Schema.Finite.check(Schema.isBetween({ minimum: -1000, maximum: 1000 }))
@@ -134,26 +136,40 @@ export const IgnoreUnsubscribes = Schema.Boolean.annotate({
     "suppressed for another reason. False unless said",
 })
 
+const variantVars = described(Vars, "Liquid sources by variable name, such as `subject`: up to 100")
+
 const variantSettings = {
-  name: Schema.optionalKey(DisplayName),
-  formats: Schema.optionalKey(Formats),
-  active: Schema.optionalKey(Schema.Boolean),
-  targeting: Schema.optionalKey(Targeting),
-  seasons: Schema.optionalKey(Seasons),
-  components: Schema.optionalKey(Components),
+  name: Schema.optionalKey(described(DisplayName, "Display name. Default: the id")),
+  formats: Schema.optionalKey(
+    described(Formats, "`text` or `html` by variable name. `html` escapes values. Default: `text`"),
+  ),
+  active: Schema.optionalKey(described(Schema.Boolean, "Whether the variant can be selected. Default: true")),
+  targeting: Schema.optionalKey(
+    described(Targeting, "Conditions on the attributes of a request. All must hold. Default: everyone"),
+  ),
+  seasons: Schema.optionalKey(
+    described(Seasons, "Periods in which the variant is eligible. One must hold. Default: always"),
+  ),
+  components: Schema.optionalKey(
+    described(Components, "Parts that variants share, by kind, such as `{subject: question}`. Default: none"),
+  ),
 }
 
 /** A variant as its author writes it. Without `id` one is made; `active` is true unless said otherwise. */
-export const VariantInput = Schema.Struct({ id: Schema.optionalKey(CopyId), vars: Vars, ...variantSettings }).annotate({
-  identifier: "VariantInput",
-})
+export const VariantInput = Schema.Struct({
+  id: Schema.optionalKey(
+    described(CopyId, "Id of the variant, unique within its template. Without it, every import adds a variant"),
+  ),
+  vars: variantVars,
+  ...variantSettings,
+}).annotate({ identifier: "VariantInput" })
 export type VariantInput = typeof VariantInput.Type
 
 /**
  * A change of a variant. Absent members stay unchanged; `vars`, `formats`, `targeting`, `seasons` and `components` are
  * replaced as a whole.
  */
-export const VariantPatch = Schema.Struct({ vars: Schema.optionalKey(Vars), ...variantSettings }).annotate({
+export const VariantPatch = Schema.Struct({ vars: Schema.optionalKey(variantVars), ...variantSettings }).annotate({
   identifier: "VariantPatch",
 })
 export type VariantPatch = typeof VariantPatch.Type
@@ -165,13 +181,31 @@ export const ListUnsubscribe = Schema.Boolean.annotate({
 })
 
 const templateSettings = {
-  strict: Schema.optionalKey(Schema.Boolean),
-  sticky_hours: Schema.optionalKey(StickyHours),
-  objective: Schema.optionalKey(Objective),
-  holdout: Schema.optionalKey(Schema.NullOr(TemplateHoldout)),
-  tracking: Schema.optionalKey(Schema.NullOr(TemplateTracking)),
+  strict: Schema.optionalKey(
+    described(Schema.Boolean, "Whether a missing field is an error instead of an empty text. Default: false"),
+  ),
+  sticky_hours: Schema.optionalKey(
+    described(StickyHours, "Hours for which a user keeps the same variant. Default: 0, never"),
+  ),
+  objective: Schema.optionalKey(
+    described(
+      Objective,
+      "The outcome to improve: `click`, `open`, `conversion`, or weights such as `{click: 1, conversion: 5}`. Default: `click`",
+    ),
+  ),
+  holdout: Schema.optionalKey(
+    described(
+      Schema.NullOr(TemplateHoldout),
+      "People held out of this template. Default: the holdout of the organization",
+    ),
+  ),
+  tracking: Schema.optionalKey(
+    described(Schema.NullOr(TemplateTracking), "Opens and clicks measured by Deliver. Default: as the organization"),
+  ),
   list_unsubscribe: Schema.optionalKey(ListUnsubscribe),
-  link_domains: Schema.optionalKey(LinkDomains),
+  link_domains: Schema.optionalKey(
+    described(LinkDomains, "Domains whose links carry the tracking id, with their subdomains. Default: none"),
+  ),
   ignore_unsubscribes: Schema.optionalKey(IgnoreUnsubscribes),
   conversion_events: Schema.optionalKey(TemplateConversionEvents),
   archived: Schema.optionalKey(Schema.Boolean).annotate({
@@ -181,10 +215,14 @@ const templateSettings = {
 
 /** A template as its author writes it, with at most 1,000 variants. Without `id` one is made. */
 export const TemplateInput = Schema.Struct({
-  id: Schema.optionalKey(TemplateId),
-  name: DisplayName,
+  id: Schema.optionalKey(
+    described(TemplateId, "Id of the template in requests. Without it, every import creates a template"),
+  ),
+  name: described(DisplayName, "Display name"),
   ...templateSettings,
-  variants: Schema.optionalKey(Schema.Array(VariantInput).check(Schema.isMaxLength(1000))),
+  variants: Schema.optionalKey(
+    described(Schema.Array(VariantInput).check(Schema.isMaxLength(1000)), "Variants of the template, up to 1,000"),
+  ),
 }).annotate({ identifier: "TemplateInput" })
 export type TemplateInput = typeof TemplateInput.Type
 

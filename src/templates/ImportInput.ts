@@ -1,7 +1,9 @@
-import { JsonPointer, Result } from "effect"
+import { JsonPointer, Result, Schema } from "effect"
+import type { CheckedImport } from "../checking/Checks.ts"
 import type { Fault } from "../domain/Errors.ts"
 import { decoder } from "../domain/Faults.ts"
-import { TemplateInput, type VariantInput } from "../domain/Template.ts"
+import type { CopyId, TemplateId } from "../domain/Ids.ts"
+import { Formats, TemplateInput, type VariantInput, Vars } from "../domain/Template.ts"
 import type { SourceFault } from "../domain/TextFaults.ts"
 
 /** Most templates, and most variants of all of them, in one import. */
@@ -32,31 +34,79 @@ export const sizeFaults = (templates: ReadonlyArray<unknown>): ReadonlyArray<Fau
 
 const decodeTemplate = decoder(TemplateInput)
 
-/** The templates of an import's JSON, or its faults. Stops after the first template with which there are 100 or more. */
-export const decodeImport = (json: unknown): Result.Result<ReadonlyArray<TemplateInput>, ReadonlyArray<Fault>> => {
+/** Most faults of the form of an import: with more than that, nothing else is checked. */
+export const maxFormFaults = 100
+
+/** Decodes the templates of an import's JSON. Stops after the first template with which there are 100 faults or more. */
+export const decodeImport = (json: unknown): CheckedImport<Fault> => {
   const list = isObject(json) ? json["templates"] : undefined
   if (!Array.isArray(list)) {
-    return Result.fail([
-      isObject(json)
-        ? { pointer: "/templates", detail: list === undefined ? "is required" : "must be an array" }
-        : { pointer: "", detail: "must be an object" },
-    ])
+    const fault = isObject(json)
+      ? { pointer: "/templates", detail: list === undefined ? "is required" : "must be an array" }
+      : { pointer: "", detail: "must be an object" }
+    return { templates: [], faults: [fault] }
   }
   const tooMany = sizeFaults(list)
-  if (tooMany.length > 0) return Result.fail(tooMany)
-  const templates: Array<TemplateInput> = []
+  if (tooMany.length > 0) return { templates: [], faults: tooMany }
+  const templates: Array<TemplateInput | null> = []
   const faults: Array<Fault> = []
   for (const [index, one] of list.entries()) {
     const decoded = decodeTemplate(one)
-    if (Result.isSuccess(decoded)) templates.push(decoded.success)
-    else {
+    templates.push(Result.isSuccess(decoded) ? decoded.success : null)
+    if (Result.isFailure(decoded)) {
       for (const { detail, pointer } of decoded.failure) {
         faults.push({ pointer: `/templates/${index}${pointer}`, detail })
       }
     }
-    if (faults.length >= 100) break
+    if (faults.length >= maxFormFaults) break
   }
-  return faults.length === 0 ? Result.succeed(templates) : Result.fail(faults.slice(0, 100))
+  return { templates, faults: faults.slice(0, maxFormFaults) }
+}
+
+/** The ids and the Liquid of a template, all that is checked beside its form. */
+export interface TemplateLiquid extends Pick<TemplateInput, "id"> {
+  readonly variants?: ReadonlyArray<VariantLiquid>
+}
+export type VariantLiquid = Pick<VariantInput, "id" | "vars" | "formats">
+
+const isVars = Schema.is(Vars)
+const isFormats = Schema.is(Formats)
+
+const variantLiquid = (value: unknown): VariantLiquid => {
+  const { formats, id, vars } = isObject(value) ? value : {}
+  const texts = isObject(vars)
+    ? Object.fromEntries(Object.entries(vars).filter(([name, text]) => isVars({ [name]: text })))
+    : {}
+  return {
+    ...(typeof id === "string" ? { id: id as CopyId } : {}),
+    vars: isVars(texts) ? texts : {},
+    ...(isVars(vars) && isFormats(formats) ? { formats } : {}),
+  }
+}
+
+/**
+ * The ids and the Liquid in templates that were not decoded, as far as they can be read, so that an import with faults in
+ * its form lists the faults of its Liquid as well. Empty if the list of templates is too large.
+ */
+export const readLiquid = (json: unknown): ReadonlyArray<TemplateLiquid> => {
+  const list = isObject(json) ? json["templates"] : undefined
+  if (!Array.isArray(list) || sizeFaults(list).length > 0) return []
+  return list.map((template: unknown) => {
+    const { id, variants } = isObject(template) ? template : {}
+    return {
+      ...(typeof id === "string" ? { id: id as TemplateId } : {}),
+      ...(Array.isArray(variants) ? { variants: variants.map(variantLiquid) } : {}),
+    }
+  })
+}
+
+/** Templates in which no fault was found; null in the place of the others. */
+export const withoutFaults = (
+  templates: ReadonlyArray<TemplateInput | null>,
+  faults: ReadonlyArray<Fault>,
+): ReadonlyArray<TemplateInput | null> => {
+  const faulty = new Set(faults.map(({ pointer }) => Number(pointer.split("/")[2])))
+  return templates.map((template, index) => faulty.has(index) ? null : template)
 }
 
 /** Faults of a variant's Liquid and of formats without a variable, with pointers below `at`. */
@@ -93,8 +143,8 @@ const repeats = () => {
  * variant.
  */
 export const variantListFaults = (
-  variants: ReadonlyArray<VariantInput>,
-  liquid: (variant: VariantInput, at: string) => ReadonlyArray<SourceFault>,
+  variants: ReadonlyArray<VariantLiquid>,
+  liquid: (variant: VariantLiquid, at: string) => ReadonlyArray<SourceFault>,
   at: string,
 ): ReadonlyArray<Fault> => {
   const isRepeated = repeats()
@@ -109,10 +159,10 @@ export const variantListFaults = (
   })
 }
 
-/** The faults of decoded templates, up to 1,000. */
+/** The faults of templates beside their form: repeated ids, formats without a variable, and Liquid. Up to 1,000. */
 export const inputFaults = (
-  inputs: ReadonlyArray<TemplateInput>,
-  liquid: (variant: VariantInput, at: string) => ReadonlyArray<SourceFault>,
+  inputs: ReadonlyArray<TemplateLiquid>,
+  liquid: (variant: VariantLiquid, at: string) => ReadonlyArray<SourceFault>,
 ): ReadonlyArray<Fault> => {
   const isRepeated = repeats()
   const faults: Array<Fault> = []

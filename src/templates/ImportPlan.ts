@@ -1,8 +1,11 @@
+import { Schema } from "effect"
 import { isDeepStrictEqual } from "node:util"
-import { type Difference, difference } from "../domain/Difference.ts"
+import { Difference, difference } from "../domain/Difference.ts"
+import type { Fault } from "../domain/Errors.ts"
 import { CopyId, randomId, TemplateId } from "../domain/Ids.ts"
 import type { Template, TemplateInput, Variant, VariantInput } from "../domain/Template.ts"
 import { holdoutFault } from "../domain/Holdout.ts"
+import { maxVariantsOfOne } from "./TemplateRows.ts"
 import { fieldsOfTemplate } from "./TemplateFields.ts"
 
 /** The content of a variant, all defaults filled in. */
@@ -44,6 +47,37 @@ export type TemplatePlan =
     readonly holdoutFault: string | undefined
     readonly difference: Difference
   }
+
+/** The change that an import makes to one template: its fields before and after. */
+export const TemplateChange = Schema.Struct({
+  template_id: Schema.String,
+  outcome: Schema.Literals(["created", "updated"]),
+  ...Difference.fields,
+}).annotate({ identifier: "TemplateChange" })
+export type TemplateChange = typeof TemplateChange.Type
+
+/** The changes of plans. */
+export const changesOf = (plans: ReadonlyArray<TemplatePlan>): ReadonlyArray<TemplateChange> =>
+  plans.flatMap((plan) =>
+    plan.outcome === "unchanged" ? [] : [{ template_id: plan.id, outcome: plan.outcome, ...plan.difference }]
+  )
+
+/** Why plans cannot be carried out. `indexOf` is the index in the import of a plan. */
+export const planFaults = (
+  plans: ReadonlyArray<TemplatePlan>,
+  indexOf: (at: number) => number = (at) => at,
+): ReadonlyArray<Fault> =>
+  plans.flatMap((one, at): ReadonlyArray<Fault> => {
+    if (one.outcome === "unchanged") return []
+    const pointer = `/templates/${indexOf(at)}`
+    return [
+      ...(one.variantCount <= maxVariantsOfOne ? [] : [{
+        pointer: `${pointer}/variants`,
+        detail: `would give the template ${one.variantCount} variants. A template has at most ${maxVariantsOfOne}`,
+      }]),
+      ...(one.holdoutFault === undefined ? [] : [{ pointer: `${pointer}/holdout/copy_id`, detail: one.holdoutFault }]),
+    ]
+  })
 
 /** Most characters of JSON that the audit log keeps of the differences of one import. */
 const maxAudited = 500_000

@@ -1,4 +1,5 @@
 import { Result, Schema, SchemaIssue } from "effect"
+import type { CheckedImport } from "../checking/Checks.ts"
 import { pointerParts } from "../domain/Difference.ts"
 import type { Fault } from "../domain/Errors.ts"
 import { expectedType } from "../domain/FaultMessages.ts"
@@ -12,7 +13,7 @@ export { format, joined } from "./TemplateFileText.ts"
 export type { FileFault } from "../domain/TextFaults.ts"
 
 /** Content of a file: `templates`, each in the form of the management API. */
-const File = Schema.Struct({ templates: Schema.Array(TemplateSchema) })
+export const File = Schema.Struct({ templates: Schema.Array(TemplateSchema) })
 
 /** Most faults reported of one file. */
 export const maxFaults = 1_000
@@ -22,6 +23,13 @@ export interface ReadFile {
   readonly templates: ReadonlyArray<TemplateInput>
   /** A fault of the templates, with a pointer such as `/templates/0/variants/1/vars/subject`, at its place in the file. */
   readonly faultAt: (fault: Fault) => FileFault
+}
+
+/** A file as far as it can be read. */
+export interface ExaminedFile extends CheckedImport<FileFault> {
+  /** All values of the file; undefined if the text is not YAML. */
+  readonly json: unknown
+  readonly faultAt: ReadFile["faultAt"]
 }
 
 const listed = (words: ReadonlyArray<string>, last: string): string =>
@@ -176,9 +184,21 @@ const pathOf = (root: Located, path: ReadonlyArray<string>): string => {
 }
 
 const decode = Schema.decodeUnknownResult(File)
+const decodeOne = Schema.decodeUnknownResult(TemplateSchema)
+
+/** Faults in the order of the file, up to 1,000. Those of the same place and text are listed once. */
+export const inOrder = (faults: ReadonlyArray<FileFault>): ReadonlyArray<FileFault> => {
+  // The value of an anchor is decoded once for each of its aliases.
+  const unique = new Map<string, FileFault>()
+  for (const fault of faults) {
+    const key = `${fault.line}:${fault.column}:${fault.message}`
+    if (!unique.has(key)) unique.set(key, fault)
+  }
+  return [...unique.values()].sort((a, b) => a.line - b.line || a.column - b.column).slice(0, maxFaults)
+}
 
 /**
- * Reads the templates of a file, YAML or JSON (which is a part of YAML):
+ * Examines the form of a template file, YAML or JSON (which is a part of YAML):
  *
  * ```yaml
  * templates:
@@ -204,29 +224,36 @@ const decode = Schema.decodeUnknownResult(File)
  *         seasons: [{annual: {from: 11-15, to: 01-06}}]
  * ```
  *
- * Fails with all faults, up to 1,000, in the order of the file: those of the YAML syntax (alone, because what a broken
+ * Lists all faults, up to 1,000, in the order of the file: those of the YAML syntax (alone, because what a broken
  * text contains is a guess), or else members that are unknown, missing or refused by `TemplateInput`, an id that is
  * there twice, a format of no variable, and numbers among targeting's values that would be compared by another text
  * than the one written (`01067`). Limits: 1,000 templates, 2,000 variants, and those of `TemplateFileSource.read`. Liquid
  * is not checked.
  */
-export const readFile = (
-  text: string,
-  fileName: string,
-): Result.Result<ReadFile, ReadonlyArray<FileFault>> => {
+export const examine = (text: string, fileName: string): ExaminedFile => {
   const { faults, positionOf, root } = read(text)
-  const refuse = (faults: ReadonlyArray<PlacedFault>) => {
-    const unique = new Map<string, FileFault>()
-    for (const { message, offset, path } of faults) {
-      const fault = { file: fileName, ...positionOf(offset), path: pathText(path), message }
-      // The value of an anchor is decoded once for each of its aliases.
-      const key = `${fault.line}:${fault.column}:${message}`
-      if (!unique.has(key)) unique.set(key, fault)
-    }
-    return Result.fail(
-      [...unique.values()].sort((a, b) => a.line - b.line || a.column - b.column).slice(0, maxFaults),
-    )
-  }
+  const refuse = (faults: ReadonlyArray<PlacedFault>, templates: ExaminedFile["templates"] = []): ExaminedFile => ({
+    templates,
+    faults: inOrder(
+      faults.map(({ message, offset, path }) => ({
+        file: fileName,
+        ...positionOf(offset),
+        path: pathText(path),
+        message,
+      })),
+    ),
+    json: root?.value,
+    faultAt: ({ detail, pointer }) => {
+      const path = pointerParts(pointer)
+      const offset = root === undefined ? 0 : placeOf(root, path, true)
+      return {
+        file: fileName,
+        ...positionOf(offset),
+        path: root === undefined ? "" : pathOf(root, path),
+        message: detail,
+      }
+    },
+  })
   if (root === undefined) return refuse(faults)
   if (root.members === undefined || Array.isArray(root.value)) {
     return refuse([...faults, {
@@ -235,7 +262,8 @@ export const readFile = (
       message: "must be a mapping with the member `templates`",
     }])
   }
-  const tooMany = sizeFaults(elements(member(root, "templates")).map(({ value }) => value))
+  const list = elements(member(root, "templates"))
+  const tooMany = sizeFaults(list.map(({ value }) => value))
   if (tooMany.length > 0) {
     const offset = placeOf(root, ["templates"], true)
     return refuse([...faults, ...tooMany.map(({ detail }) => ({ offset, path: ["templates"], message: detail }))])
@@ -249,12 +277,26 @@ export const readFile = (
       .filter(({ offset }) => !unread.has(offset)),
     ...crossFaults(root),
   ]
-  if (Result.isFailure(decoded) || all.length > 0) return refuse(all)
-  const faultAt = ({ detail, pointer }: Fault): FileFault => {
-    const path = pointerParts(pointer)
-    return { file: fileName, ...positionOf(placeOf(root, path, true)), path: pathOf(root, path), message: detail }
-  }
-  return Result.succeed({ templates: decoded.success.templates, faultAt })
+  if (Result.isSuccess(decoded) && all.length === 0) return refuse([], decoded.success.templates)
+  const faulty = new Set(all.map(({ path }) => path[1]))
+  return refuse(
+    all,
+    list.map(({ value }, index) => {
+      const one = faulty.has(index) ? undefined : decodeOne(value)
+      return one !== undefined && Result.isSuccess(one) ? one.success : null
+    }),
+  )
+}
+
+/** Reads the templates of a file, or lists all faults: see `examine`. */
+export const readFile = (
+  text: string,
+  fileName: string,
+): Result.Result<ReadFile, ReadonlyArray<FileFault>> => {
+  const { faultAt, faults, templates } = examine(text, fileName)
+  return faults.length > 0
+    ? Result.fail(faults)
+    : Result.succeed({ templates: templates.flatMap((one) => one ?? []), faultAt })
 }
 
 /** The templates of a file: see `readFile`. */

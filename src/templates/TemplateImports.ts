@@ -12,10 +12,10 @@ import { tellAll, tellApart } from "../store/ChangeTrail.ts"
 import { existingOrganization } from "../organizations/Existing.ts"
 import { contentWriter } from "./ContentWrite.ts"
 import { inputFaults, sizeFaults } from "./ImportInput.ts"
-import { AuditRoom, planTemplate, type TemplatePlan } from "./ImportPlan.ts"
+import { AuditRoom, changesOf, planFaults, planTemplate, type TemplateChange, type TemplatePlan } from "./ImportPlan.ts"
 import { insertTemplates, lockTemplates, putVariants, updateTemplates } from "./ImportRows.ts"
 import type { FileFault } from "../domain/TextFaults.ts"
-import { maxVariantsOfOne, pagesOf, readTemplates } from "./TemplateRows.ts"
+import { pagesOf, readTemplates } from "./TemplateRows.ts"
 
 /** Result of an import, by template id. A template that equals its import is `unchanged`. */
 export interface Imported {
@@ -24,6 +24,8 @@ export interface Imported {
   readonly unchanged: ReadonlyArray<string>
   /** Updated templates that learn from another outcome than before. */
   readonly relearned: ReadonlyArray<string>
+  /** The fields of created and updated templates that the import changes. */
+  readonly changes: ReadonlyArray<TemplateChange>
 }
 
 /** A template file was refused; lists every fault, up to 1,000. */
@@ -43,8 +45,41 @@ class Moved extends Schema.TaggedError<Moved>()("Moved", {}) {}
 /** How often an import is planned again if its templates change concurrently. */
 const maxReplans = 5
 
+/** Options of an import. */
+export interface ImportOptions {
+  /** Checks the import and returns its changes, without making them. Default: false. */
+  readonly dryRun?: boolean
+}
+
+/** The templates of an import without faults. */
+const whole = (templates: ReadonlyArray<TemplateInput | null>): ReadonlyArray<TemplateInput> =>
+  templates.flatMap((template) => template ?? [])
+
 /** The stopped check of an import, at the place where it was stopped. */
 const stopped = (detail: string) => `${detail}: import fewer templates at a time, or look for a variant that never ends`
+
+/** Plans every template. Reads the stored ones page by page, and keeps only their revisions. */
+const planner = (sql: SqlClient.SqlClient) =>
+  Effect.fnUntraced(function* (org: OrgSlug, inputs: ReadonlyArray<TemplateInput>) {
+    const revisions = new Map<string, number>()
+    const plans = new Map<TemplateInput, TemplatePlan>()
+    const room = new AuditRoom()
+    const named = new Map(inputs.flatMap((input) => input.id === undefined ? [] : [[input.id as string, input]]))
+    for (const page of yield* pagesOf(sql, org, [...named.keys()])) {
+      for (const before of yield* readTemplates(sql, org, page)) {
+        revisions.set(before.id, before.revision)
+        const input = named.get(before.id)!
+        plans.set(input, planTemplate(input, before, room))
+        yield* letOthersRun
+      }
+    }
+    for (const input of inputs) {
+      if (plans.has(input)) continue
+      plans.set(input, planTemplate(input, undefined, room))
+      if ((input.variants ?? []).length > 50) yield* letOthersRun
+    }
+    return { plans: inputs.map((input) => plans.get(input)!), revisions }
+  })
 
 /**
  * Brings templates to the state that an import describes, all or none: missing ones are created, existing ones changed, and
@@ -61,6 +96,7 @@ export class TemplateImports extends Context.Service<TemplateImports, {
   readonly importJson: (
     org: OrgSlug,
     json: unknown,
+    options?: ImportOptions,
   ) => Effect.Effect<Imported, OrganizationNotFound | InvalidInput | ChecksBusy>
   /**
    * Imports a template file: see `TemplateFile.readFile`. Fails with `OrganizationNotFound` for an unknown
@@ -89,44 +125,16 @@ export class TemplateImports extends Context.Service<TemplateImports, {
       const sources = yield* SourceCheck
       const write = contentWriter(sql, changes)
 
-      /** Plans every template. Reads the stored ones page by page, and keeps only their revisions. */
-      const plan = Effect.fnUntraced(function* (org: OrgSlug, inputs: ReadonlyArray<TemplateInput>) {
-        const revisions = new Map<string, number>()
-        const plans = new Map<TemplateInput, TemplatePlan>()
-        const room = new AuditRoom()
-        const named = new Map(inputs.flatMap((input) => input.id === undefined ? [] : [[input.id as string, input]]))
-        for (const page of yield* pagesOf(sql, org, [...named.keys()])) {
-          for (const before of yield* readTemplates(sql, org, page)) {
-            revisions.set(before.id, before.revision)
-            const input = named.get(before.id)!
-            plans.set(input, planTemplate(input, before, room))
-            yield* letOthersRun
-          }
-        }
-        for (const input of inputs) {
-          if (plans.has(input)) continue
-          plans.set(input, planTemplate(input, undefined, room))
-          if ((input.variants ?? []).length > 50) yield* letOthersRun
-        }
-        return { plans: inputs.map((input) => plans.get(input)!), revisions }
-      })
+      const plan = planner(sql)
 
-      const execute = Effect.fnUntraced(function* (org: OrgSlug, inputs: ReadonlyArray<TemplateInput>, now: Date) {
+      const execute = Effect.fnUntraced(function* (
+        org: OrgSlug,
+        inputs: ReadonlyArray<TemplateInput>,
+        now: Date,
+        dryRun: boolean,
+      ) {
         const { plans, revisions } = yield* plan(org, inputs)
-        const faults = plans.flatMap((one, index): ReadonlyArray<Fault> => {
-          if (one.outcome === "unchanged") return []
-          return [
-            ...(one.variantCount <= maxVariantsOfOne ? [] : [{
-              pointer: `/templates/${index}/variants`,
-              detail:
-                `would give the template ${one.variantCount} variants. A template has at most ${maxVariantsOfOne}`,
-            }]),
-            ...(one.holdoutFault === undefined ? [] : [{
-              pointer: `/templates/${index}/holdout/copy_id`,
-              detail: one.holdoutFault,
-            }]),
-          ]
-        })
+        const faults = planFaults(plans)
         if (faults.length > 0) return yield* new InvalidInput({ faults })
         const created = plans.flatMap((one) => one.outcome === "created" ? [one] : [])
         const updated = plans.flatMap((one) => one.outcome === "updated" ? [one] : [])
@@ -139,8 +147,9 @@ export class TemplateImports extends Context.Service<TemplateImports, {
           updated: by("updated"),
           unchanged: by("unchanged"),
           relearned: updated.filter(({ relearns }) => relearns).map(({ id }) => id),
+          changes: changesOf(plans),
         }
-        if (created.length === 0 && updated.length === 0) return imported
+        if (dryRun || imported.changes.length === 0) return imported
         const ids = [...new Set([...revisions.keys(), ...created.map(({ id }) => id)])]
         yield* write(
           org,
@@ -171,10 +180,10 @@ export class TemplateImports extends Context.Service<TemplateImports, {
       })
 
       const store = Effect.fn("TemplateImports.store")(
-        function* (org: OrgSlug, inputs: ReadonlyArray<TemplateInput>) {
+        function* (org: OrgSlug, inputs: ReadonlyArray<TemplateInput>, dryRun = false) {
           const now = yield* DateTime.nowAsDate
           yield* existingOrganization(sql, org)
-          return yield* execute(org, inputs, now).pipe(
+          return yield* execute(org, inputs, now, dryRun).pipe(
             Effect.retry({ times: maxReplans, while: (error) => error._tag === "Moved" }),
             Effect.catchTag("Moved", () => new ChecksBusy()),
           )
@@ -182,37 +191,66 @@ export class TemplateImports extends Context.Service<TemplateImports, {
         Effect.catchTag("SqlError", Effect.die),
       )
 
-      const accept = (answer: Checks["import"]["answer"]) =>
-        "faults" in answer ? Effect.fail(new InvalidInput({ faults: answer.faults })) : Effect.succeed(answer.templates)
+      /** The faults, against the stored templates, of the templates that have no fault of their own. */
+      const storedFaults = Effect.fnUntraced(
+        function* (org: OrgSlug, templates: ReadonlyArray<TemplateInput | null>) {
+          const sound = templates.flatMap((input, index) => input === null ? [] : [{ input, index }])
+          const { plans } = yield* plan(org, sound.map(({ input }) => input))
+          return planFaults(plans, (at) => sound[at]!.index)
+        },
+        Effect.catchTag("SqlError", Effect.die),
+      )
 
-      const importJson = Effect.fn("TemplateImports.importJson")(function* (org: OrgSlug, json: unknown) {
+      const importJson = Effect.fn("TemplateImports.importJson")(function* (
+        org: OrgSlug,
+        json: unknown,
+        { dryRun = false }: ImportOptions = {},
+      ) {
         yield* Effect.catchTag(existingOrganization(sql, org), "SqlError", Effect.die)
-        const inputs = yield* checking.run(org, "import", { body: JSON.stringify(json) }).pipe(
+        const { faults, templates } = yield* checking.run(org, "import", { body: JSON.stringify(json) }).pipe(
           Effect.catchTag("WorkFailed", (failure) =>
-            Effect.succeed({
+            Effect.succeed<Checks["import"]["answer"]>({
+              templates: [],
               faults: [{
                 pointer: typeof failure.note === "string" ? failure.note : "/templates",
                 detail: stopped(stoppedFault(failure)),
               }],
             })),
-          Effect.flatMap(accept),
         )
-        return yield* store(org, inputs)
+        if (faults.length > 0) {
+          return yield* new InvalidInput({ faults: [...faults, ...yield* storedFaults(org, templates)] })
+        }
+        return yield* store(org, whole(templates), dryRun)
       })
 
       const importFile = Effect.fn("TemplateImports.importFile")(function* (org: OrgSlug, text: string) {
         const file = "file"
-        const answer = yield* checking.run(org, "file", { text }).pipe(
+        const placed = ({ detail, pointer }: Fault): FileFault => ({
+          file,
+          line: 1,
+          column: 1,
+          path: pointer,
+          message: detail,
+        })
+        const { faults, templates } = yield* checking.run(org, "file", { text }).pipe(
           Effect.catchTag("WorkFailed", (failure) => {
             const place = (failure.note ?? { file, line: 1, column: 1, path: "" }) as FileFault
-            return Effect.succeed({ faults: [{ ...place, message: stopped(stoppedFault(failure)) }] })
+            return Effect.succeed<Checks["file"]["answer"]>({
+              templates: [],
+              faults: [{ ...place, message: stopped(stoppedFault(failure)) }],
+            })
           }),
         )
-        if ("faults" in answer) return yield* new FileRefused(answer)
-        return yield* Effect.catchTag(store(org, answer.templates), "InvalidInput", ({ faults }) =>
-          new FileRefused({
-            faults: faults.map(({ detail, pointer }) => ({ file, line: 1, column: 1, path: pointer, message: detail })),
-          }))
+        if (faults.length > 0) {
+          return yield* new FileRefused({
+            faults: [...faults, ...(yield* storedFaults(org, templates)).map(placed)],
+          })
+        }
+        return yield* Effect.catchTag(
+          store(org, whole(templates)),
+          "InvalidInput",
+          ({ faults }) => new FileRefused({ faults: faults.map(placed) }),
+        )
       })
 
       const importAll = Effect.fn("TemplateImports.importAll")(

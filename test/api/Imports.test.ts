@@ -1,4 +1,5 @@
 import { assert, it } from "@effect/vitest"
+import { readFileSync } from "node:fs"
 import { type Json, suiteOnService } from "./harness.ts"
 
 suiteOnService("Imports", (bench) => {
@@ -75,6 +76,73 @@ suiteOnService("Imports", (bench) => {
       assert.strictEqual((await call("POST", "/templates/import", wrong)).status, 400, JSON.stringify(wrong))
     }
     assert.deepStrictEqual((await call("GET", "/templates")).body.templates, [])
+  })
+
+  it("lists faults of the form, of Liquid and against stored templates together", async () => {
+    const { call, take } = await organization("all-faults")
+    const held = { share: 0.1, content: "fixed", copy_id: "none" }
+    const { body, status } = await take([
+      { id: 5, variants: [{ id: "a", vars: { s: "{{" } }, { id: "b", vars: { s: 1, t: "{% if %}" } }] },
+      { id: "held", name: "Held", holdout: held },
+      { id: "fine", name: "Fine" },
+    ])
+    assert.strictEqual(status, 400)
+    assert.deepStrictEqual(body.errors.map(({ pointer }: Json) => pointer), [
+      "/templates/0/id",
+      "/templates/0/name",
+      "/templates/0/variants/1/vars/s",
+      "/templates/0/variants/0/vars/s",
+      "/templates/0/variants/1/vars/t",
+      "/templates/1/holdout/copy_id",
+    ])
+    assert.deepStrictEqual((await call("GET", "/templates")).body.templates, [])
+  })
+
+  it("returns the changes of a dry run by field, and makes none of them", async () => {
+    const { call, take } = await organization("dry-run")
+    const dry = (templates: ReadonlyArray<unknown>, value = "true") =>
+      call("POST", `/templates/import?dry_run=${value}`, { templates })
+    const first = { id: "t", name: "T", variants: [{ id: "a", vars: { s: "old", gone: "x" } }] }
+    await take([first, { id: "same", name: "Same" }])
+    const entries = async () => (await call("GET", "/audit")).body.entries.length
+    const [before, revision] = [await entries(), (await call("GET", "/templates/t")).body.revision]
+    const { body, status } = await dry([
+      { id: "t", name: "T", sticky_hours: 2, variants: [{ id: "a", vars: { s: "new" } }, { id: "b", vars: {} }] },
+      { id: "same", name: "Same" },
+      { id: "made", name: "Made" },
+    ])
+    assert.strictEqual(status, 200, JSON.stringify(body))
+    assert.deepInclude(body, { created: ["made"], updated: ["t"], unchanged: ["same"] })
+    const [changed, made] = body.changes
+    assert.deepInclude(changed, { template_id: "t", outcome: "updated", omitted: 0 })
+    const fields = new Map<string, Json>(changed.fields.map((one: Json) => [one.field, one]))
+    assert.deepStrictEqual(fields.get("/sticky_hours"), { field: "/sticky_hours", before: 0, after: 2 })
+    assert.deepStrictEqual(fields.get("/variants/a/vars/s"), {
+      field: "/variants/a/vars/s",
+      before: "old",
+      after: "new",
+    })
+    assert.deepStrictEqual(fields.get("/variants/a/vars/gone"), { field: "/variants/a/vars/gone", before: "x" })
+    assert.deepStrictEqual(fields.get("/variants/b/active"), { field: "/variants/b/active", after: true })
+    assert.isFalse(fields.has("/name"))
+    assert.deepInclude(made, { template_id: "made", outcome: "created" })
+    assert.strictEqual((await call("GET", "/templates/made")).status, 404)
+    assert.strictEqual((await call("GET", "/templates/t")).body.revision, revision)
+    assert.strictEqual(await entries(), before, "a dry run is no change")
+
+    assert.deepStrictEqual((await dry([first])).body, { created: [], updated: [], unchanged: ["t"], changes: [] })
+    assert.notProperty((await call("POST", "/templates/import?dry_run=false", { templates: [first] })).body, "changes")
+    const unclear = await dry([first], "yes")
+    assert.strictEqual(unclear.status, 400)
+    assert.deepStrictEqual(unclear.body.errors.map(({ pointer }: Json) => pointer), ["dry_run"])
+    assert.strictEqual((await dry([{ id: "t" }])).status, 400)
+  })
+
+  it("serves the JSON Schema of template files", async () => {
+    const response = await bench.service.request("/schemas/template-file.json")
+    assert.strictEqual(response.headers.get("content-type"), "application/schema+json")
+    const stored = readFileSync(new URL("../../schema/template-file.schema.json", import.meta.url), "utf8")
+    assert.deepStrictEqual(await response.json(), JSON.parse(stored))
   })
 
   it("takes at most 1,000 templates and 2,000 variants, and a template at most 1,000 variants", async () => {

@@ -152,7 +152,10 @@ for (const [place, layerOf] of places) {
           writeFileSync(broken, file.replace("op: in", "op: around").replace('{{ name }}"', '{{ name"'))
           assert.match(yield* fails("template", "import", broken, ...org), /broken\.yaml:11:\d+: .*op/)
           writeFileSync(broken, file.replace("Spring, {{ name }}", "Spring, {{ name"))
-          assert.match(yield* fails("template", "import", broken, ...org), /\/vars\/subject: line 1, column 9/)
+          assert.match(
+            yield* fails("template", "import", broken, ...org),
+            /broken\.yaml:\d+:\d+: .*vars\.subject: line 1, column 9/,
+          )
 
           const made = yield* json(
             "variant",

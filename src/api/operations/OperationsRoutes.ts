@@ -10,6 +10,7 @@ import { measureJournal } from "../../journal/Backlog.ts"
 import { measureDeliveries } from "../../delivery/Backlog.ts"
 import { measureStoppedLearning } from "../../learning/StoppedLearning.ts"
 import { measureErasures } from "../../people/ErasureBacklog.ts"
+import { templateFileSchema } from "../../templates/TemplateFileSchema.ts"
 import { bounded } from "../../store/bounded.ts"
 import { Store } from "../../store/Store.ts"
 import { Exported, exportMetricsEvery } from "../../telemetry/Exported.ts"
@@ -127,6 +128,13 @@ export const layer = HttpApiBuilder.group(
         staticDocument(JSON.stringify(describeApi()), "application/json", { "cache-control": "no-cache" })
       ),
     )
+    const templateFile = yield* Effect.cached(
+      Effect.sync(() =>
+        staticDocument(JSON.stringify(templateFileSchema(), null, 2), "application/schema+json", {
+          "cache-control": "no-cache",
+        })
+      ),
+    )
     const problems = html(problemsPage(problemPages))
     const pages = new Map(problemPages.map((page) => [page.slug, html(problemPage(page))]))
 
@@ -170,6 +178,7 @@ export const layer = HttpApiBuilder.group(
       )
       .handleRaw("openapi", ({ request }) => Effect.map(openapi, (respond) => respond(request)))
       .handleRaw("docs", ({ request }) => Effect.succeed(referencePage(request)))
+      .handleRaw("templateFileSchema", ({ request }) => Effect.map(templateFile, (respond) => respond(request)))
       .handleRaw("problems", ({ request }) => Effect.succeed(problems(request)))
       .handleRaw("problem", ({ params, request }) => {
         const page = pages.get(params.slug)

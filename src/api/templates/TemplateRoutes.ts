@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { note } from "../../accounts/Audit.ts"
+import { note, noteNothing } from "../../accounts/Audit.ts"
 import { decoder } from "../../domain/Faults.ts"
 import { TemplateInput, TemplatePatch } from "../../domain/Template.ts"
 import { Learning } from "../../learning/Learning.ts"
@@ -49,15 +49,15 @@ export const layer = HttpApiBuilder.group(
       .handleRaw(
         "importTemplates",
         ({ params, request }) =>
-          Effect.flatMap(
-            Body.json(request),
-            (input) => Effect.andThen(note(input), imports.importJson(slugOf(params), input)),
-          )
-            .pipe(
-              Effect.tap(({ relearned }) => relearn(params.org, relearned)),
-              Effect.map(({ created, unchanged, updated }) => ({ created, updated, unchanged })),
-              toProblems,
-            ),
+          Effect.gen(function* () {
+            const { dry_run: dryRun } = yield* Parameters.parameters(request, { dry_run: Parameters.flag })
+            const input = yield* Body.json(request)
+            yield* dryRun ? noteNothing : note(input)
+            const done = yield* imports.importJson(slugOf(params), input, { dryRun })
+            const { changes, created, relearned, unchanged, updated } = done
+            if (!dryRun) yield* relearn(params.org, relearned)
+            return { created, updated, unchanged, ...(dryRun ? { changes } : {}) }
+          }).pipe(toProblems),
       )
       .handle(
         "getTemplate",

@@ -339,9 +339,18 @@ const accounts = async (stage: Stage) => {
 
 const operations = async ({ call }: Stage) => {
   for (
-    const path of ["/healthz", "/readyz", "/metrics", "/openapi.json", "/docs", "/problems", "/problems/not-found"]
+    const path of [
+      "/healthz",
+      "/readyz",
+      "/metrics",
+      "/openapi.json",
+      "/schemas/template-file.json",
+      "/docs",
+      "/problems",
+      "/problems/not-found",
+    ]
   ) {
-    await call("GET", path, { auth: {}, unshown: path === "/openapi.json" || path === "/metrics" })
+    await call("GET", path, { auth: {}, unshown: path.endsWith(".json") || path === "/metrics" })
   }
 }
 

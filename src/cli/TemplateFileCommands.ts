@@ -1,0 +1,177 @@
+import { Console, Effect, Option } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { writeFileSync } from "node:fs"
+import type { CheckedImport } from "../checking/Checks.ts"
+import type { TemplateInput } from "../domain/Template.ts"
+import { withProgress } from "../runtime/Progress.ts"
+import type { TemplateChange } from "../templates/ImportPlan.ts"
+import * as TemplateFile from "../templates/TemplateFile.ts"
+import { allTemplates } from "./allTemplates.ts"
+import { fieldText } from "./ChangesText.ts"
+import { CommandFailed, ManagementClient } from "./Connection.ts"
+import { readText } from "./Inputs.ts"
+import { organization, print } from "./Root.ts"
+
+type FileFault = TemplateFile.FileFault
+
+/** Exit status of `template diff` for a file that an import would change something with. */
+const statusOfDifferences = 2
+
+const placed = (faults: ReadonlyArray<FileFault>) =>
+  new CommandFailed({
+    message: faults.map(({ column, file, line, message, path }) =>
+      `${file}:${line}:${column}: ${path === "" ? "" : `${path}: `}${message}`
+    ).join("\n"),
+  })
+
+const send = Effect.fnUntraced(function* (templates: ReadonlyArray<TemplateInput>, dryRun: boolean) {
+  const client = yield* ManagementClient
+  return yield* client.templates.importTemplates({
+    params: { org: yield* organization },
+    query: dryRun ? { dry_run: "true" } : {},
+    payload: { templates },
+  })
+})
+
+/** The faults that the service finds in templates, at their places in the file; empty if the service does not answer. */
+const faultsOfService = (
+  templates: CheckedImport<FileFault>["templates"],
+  faultAt: TemplateFile.ReadFile["faultAt"],
+) => {
+  const sound = templates.flatMap((input, index) => input === null ? [] : [{ input, index }])
+  if (sound.length === 0) return Effect.succeed([])
+  return send(sound.map(({ input }) => input), true).pipe(
+    Effect.as<ReadonlyArray<FileFault>>([]),
+    Effect.catch((error) =>
+      Effect.succeed(
+        error._tag !== "InvalidRequest" ? [] : (error.errors ?? []).map(({ detail, pointer }) =>
+          faultAt({
+            detail,
+            pointer: pointer.replace(/^\/templates\/(\d+)/, (_, at) => `/templates/${sound[Number(at)]?.index ?? at}`),
+          })
+        ),
+      )
+    ),
+  )
+}
+
+/** Sends the templates of a file. Fails with `CommandFailed` and all faults, each with its place in the file. */
+const sendFile = Effect.fnUntraced(function* (file: string, dryRun: boolean) {
+  const text = yield* readText(file)
+  const { faultAt, faults, templates } = TemplateFile.examine(text, file)
+  if (faults.length > 0) {
+    // Loaded here alone: the parser of Liquid would delay the start of every command.
+    const { checkFile } = yield* Effect.promise(() => import("../checker/Imports.ts"))
+    const checked = checkFile(text, file, () => {})
+    const ofService = yield* faultsOfService(checked.templates, faultAt)
+    return yield* placed(TemplateFile.inOrder([...checked.faults, ...ofService]))
+  }
+  const request = send(templates.flatMap((template) => template ?? []), dryRun)
+  return yield* withProgress(`${dryRun ? "Comparing" : "Importing"} templates from ${file}`, () => request).pipe(
+    Effect.mapError((error) =>
+      error._tag === "InvalidRequest" && error.errors !== undefined
+        ? placed(TemplateFile.inOrder(error.errors.map(faultAt)))
+        : error
+    ),
+  )
+})
+
+/** The changes of an import, field by field. */
+export const differenceText = (
+  { changes = [], unchanged }: {
+    readonly changes?: ReadonlyArray<TemplateChange>
+    readonly unchanged: ReadonlyArray<string>
+  },
+): string => {
+  const count = (outcome: string) => changes.filter((change) => change.outcome === outcome).length
+  const summary = `${count("created")} to create, ${count("updated")} to change, ${unchanged.length} unchanged`
+  return [
+    ...changes.flatMap(({ fields, omitted, outcome, template_id }) => [
+      `${outcome === "created" ? "Create" : "Change"} ${template_id}`,
+      ...fields.flatMap(fieldText),
+      ...(omitted === 0 ? [] : [`  and ${omitted} more fields`]),
+      "",
+    ]),
+    `Templates: ${summary}`,
+  ].join("\n")
+}
+
+const fileArgument = Argument.String("file").pipe(Argument.withDescription("YAML or JSON, - for standard input"))
+
+/** `parlance template import` */
+export const importFile = Command.make(
+  "import",
+  {
+    file: fileArgument,
+    dryRun: Flag.Boolean("dry-run").pipe(
+      Flag.withDescription("Check the file and show what would change, without changing it"),
+      Flag.withDefault(false),
+    ),
+  },
+  Effect.fnUntraced(function* ({ dryRun, file }) {
+    const imported = yield* sendFile(file, dryRun)
+    const line = (word: string, ids: ReadonlyArray<string>) => ids.length === 0 ? [] : [`${word}: ${ids.join(", ")}`]
+    const done = [
+      ...line("Created", imported.created),
+      ...line("Updated", imported.updated),
+      ...line("Unchanged", imported.unchanged),
+    ].join("\n")
+    yield* print(imported, dryRun ? `${differenceText(imported)}\nNothing was imported: this is a dry run` : done)
+  }),
+).pipe(
+  Command.withDescription(
+    "Create and update templates from a file of up to 1,000 templates and 2,000 variants; imports all of it or nothing",
+  ),
+  Command.withExamples([
+    { command: "parlance template import examples/abandoned-cart.yaml" },
+    {
+      command: "parlance template import --dry-run examples/abandoned-cart.yaml",
+      description: "Check a file in a pipeline",
+    },
+  ]),
+)
+
+/** `parlance template diff` */
+export const diff = Command.make(
+  "diff",
+  { file: fileArgument },
+  Effect.fnUntraced(function* ({ file }) {
+    const compared = yield* sendFile(file, true)
+    yield* print(compared, differenceText(compared))
+    if ((compared.changes ?? []).length > 0) yield* Effect.sync(() => void (process.exitCode = statusOfDifferences))
+  }),
+).pipe(
+  Command.withDescription(
+    "Show what an import of the file would create, change and remove, field by field. Exit status: 0 without differences, " +
+      `${statusOfDifferences} with differences, 1 after an error, such as a faulty file`,
+  ),
+  Command.withExamples([{ command: "parlance template diff examples/abandoned-cart.yaml" }]),
+)
+
+/** `parlance template export` */
+export const exportFile = Command.make(
+  "export",
+  {
+    ids: Argument.String("template").pipe(
+      Argument.withDescription("Ids of templates. Default: all, including archived ones"),
+      Argument.variadic(),
+    ),
+    format: Flag.Literals("format", ["yaml", "json"]).pipe(Flag.withDefault("yaml" as const)),
+    out: Flag.String("out").pipe(Flag.withDescription("File to write. Default: standard output"), Flag.optional),
+  },
+  Effect.fnUntraced(function* ({ format, ids, out }) {
+    const client = yield* ManagementClient
+    const org = yield* organization
+    const templates = ids.length === 0
+      ? yield* allTemplates(org, "all")
+      : yield* Effect.forEach(ids, (template) => client.templates.getTemplate({ params: { org, template } }))
+    const text = TemplateFile.format(templates.map(TemplateFile.inputOf), format)
+    if (Option.isNone(out)) return yield* Console.log(text.trimEnd())
+    const file = out.value
+    yield* Effect.try({
+      try: () => writeFileSync(file, text),
+      catch: (cause) => new CommandFailed({ message: `${file} cannot be written: ${cause}` }),
+    })
+    yield* Console.error(`Wrote ${templates.length} templates to ${file}`)
+  }),
+).pipe(Command.withDescription("Export templates in the format of `template import`"))

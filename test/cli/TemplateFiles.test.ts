@@ -1,0 +1,117 @@
+import { assert, layer } from "@effect/vitest"
+import { Context, Effect, Layer } from "effect"
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { makeOrganization, run, scopedProcess, type ServiceProcess } from "../support/service.ts"
+import { temporaryEnvironment, temporaryFolder } from "../support/stores.ts"
+
+class Place extends Context.Service<Place, { readonly folder: string; readonly service: ServiceProcess }>()(
+  "test/TemplateFiles",
+) {}
+
+const layerPlace = Layer.effect(
+  Place,
+  Effect.gen(function* () {
+    const service = yield* scopedProcess(yield* temporaryEnvironment)
+    return Place.of({ folder: yield* temporaryFolder, service })
+  }),
+)
+
+const file = (subject: string, more = "") =>
+  `templates:
+  - id: spring
+    name: Spring
+    variants:
+      - id: story
+        vars: {subject: "${subject}", preheader: Soon}
+${more}`
+
+const faulty = `templates:
+  - id: spring
+    nam: Spring
+    variants:
+      - id: story
+        vars: {subject: "{{ name"}
+  - id: held
+    name: Held
+    holdout: {share: 0.1, content: fixed, copy_id: none}
+`
+
+layer(layerPlace, { excludeTestServices: true })("Template files in a pipeline", (it) => {
+  it.effect("are compared, tried and imported with a key for templates alone", () =>
+    Effect.gen(function* () {
+      const { folder, service } = yield* Place
+      const key = yield* Effect.promise(() => makeOrganization(service, "ci", ["templates:write"]))
+      const path = join(folder, "spring.yaml")
+      const command = (...args: ReadonlyArray<string>) =>
+        Effect.promise(async () => {
+          const child = run(args, { PARLANCE_URL: service.url, PARLANCE_KEY: key, DATA_DIR: join(folder, "unused") })
+          const { code } = await child.ended
+          return { code, output: child.output() }
+        })
+      const write = (text: string) => Effect.sync(() => writeFileSync(path, text))
+
+      yield* write(file("Hello"))
+      const missing = yield* command("template", "diff", path)
+      assert.strictEqual(missing.code, 2, missing.output)
+      assert.include(missing.output, "Create spring")
+      assert.include(missing.output, "Templates: 1 to create, 0 to change, 0 unchanged")
+      const dry = yield* command("template", "import", "--dry-run", path)
+      assert.strictEqual(dry.code, 0, dry.output)
+      assert.include(dry.output, "Nothing was imported")
+      assert.strictEqual((yield* command("template", "diff", path)).code, 2, "the dry run imported nothing")
+
+      assert.include((yield* command("template", "import", path)).output, "Created: spring")
+      const same = yield* command("template", "diff", path)
+      assert.deepStrictEqual([same.code, same.output.trim()], [0, "Templates: 0 to create, 0 to change, 1 unchanged"])
+
+      yield* write(file("Good day"))
+      const changed = yield* command("template", "diff", path)
+      assert.strictEqual(changed.code, 2, changed.output)
+      assert.match(
+        changed.output,
+        /Change spring\n {2}\/variants\/story\/vars\/subject\n {4}- Hello\n {4}\+ Good day\n/,
+      )
+      const json = yield* command("template", "diff", path, "--json")
+      assert.strictEqual(json.code, 2)
+      assert.deepStrictEqual(JSON.parse(json.output).changes[0].fields, [
+        { field: "/variants/story/vars/subject", before: "Hello", after: "Good day" },
+      ])
+
+      const refused = yield* command("key", "list")
+      assert.strictEqual(refused.code, 1)
+      assert.include(refused.output, 'The key has the scopes templates:write; this request needs "admin"')
+    }))
+
+  it.effect("have all their faults listed at their places, in one run", () =>
+    Effect.gen(function* () {
+      const { folder, service } = yield* Place
+      const key = yield* Effect.promise(() => makeOrganization(service, "ci-faults", ["templates:write"]))
+      const path = join(folder, "faulty.yaml")
+      const own = { PARLANCE_URL: service.url, PARLANCE_KEY: key, DATA_DIR: join(folder, "unused") }
+      const outcome = (text: string, ...args: ReadonlyArray<string>) =>
+        Effect.promise(async () => {
+          writeFileSync(path, text)
+          const child = run(["template", ...args, path], own)
+          const { code } = await child.ended
+          return { code, lines: child.output().trim().split("\n") }
+        })
+      for (const args of [["diff"], ["import", "--dry-run"], ["import"]]) {
+        const { code, lines } = yield* outcome(faulty, ...args)
+        assert.strictEqual(code, 1)
+        const places = lines.map((line) => /\.yaml:(\d+:\d+): (\S+):/.exec(line)?.slice(1))
+        assert.deepStrictEqual(places, [
+          ["2:5", "templates[0].name"],
+          ["3:5", "templates[0].nam"],
+          ["6:16", "templates[0].variants[0].vars.subject"],
+          ["9:43", "templates[1].holdout.copy_id"],
+        ], lines.join("\n"))
+      }
+      const liquid = yield* outcome(file("{% if %}"), "import")
+      assert.strictEqual(liquid.code, 1)
+      assert.match(
+        liquid.lines.join(),
+        /faulty\.yaml:6:16: templates\[0\]\.variants\[0\]\.vars\.subject: line 1, column/,
+      )
+    }))
+})
