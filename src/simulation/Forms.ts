@@ -188,6 +188,29 @@ const numbers: Shape = {
   },
 }
 
+/**
+ * 2,000 people, some of whom get ten times the messages of others; with `eager` these click more. `tire`: the effect of
+ * earlier messages.
+ */
+const people = (eager: number, tire: (seen: number, total: number) => number): Shape => ({
+  days: 40,
+  sends: 40_000,
+  arms: armIds(5),
+  attributes: [],
+  people: 2000,
+  person: ({ uniform }) => {
+    const isBusy = uniform() < 0.2
+    return { share: isBusy ? 10 : 1, log: isBusy ? eager : 0 }
+  },
+  tire,
+  delay: { medianHours: 5, sigma: 1.6 },
+  logRates: (chance) => {
+    const base = baseRate(chance)
+    const effects = normals(chance, 5, 0.25)
+    return { byValues: (_, arm) => base + effects[arm]!, byDay: nothing }
+  },
+})
+
 const shapes = {
   parts: assembled(0.15, 0.05),
   // The declared parts do not affect the rates.
@@ -199,6 +222,10 @@ const shapes = {
   idle,
   rare,
   numbers,
+  fatigue: people(0, (seen) => seen === 0 ? 0 : seen === 1 ? -0.15 : seen < 4 ? -0.4 : -0.8),
+  tireless: people(0, nothing),
+  eager: people(0.7, nothing),
+  weary: people(0, (_, total) => -0.8 * Math.min(1, total / 12)),
 } satisfies Record<string, Shape>
 
 /** Names of the worlds of further forms. */
@@ -209,8 +236,9 @@ export const formNames = Object.keys(shapes) as ReadonlyArray<FormName>
  * Worlds of forms that the model was not designed on. `parts`: 120 variants made of 15 parts; `idleparts`: parts that say
  * nothing. `pairs`: two attributes matter only together. `slow`: the better a variant, the later its clicks. `reversal`:
  * the order of the variants turns round. `countries`: an attribute with 120 values. `idle`: more attributes than the model
- * uses, of which three matter. `rare`: attributes that few requests have. `numbers`: effects of numbers. `worth` is the value
- * of a click to the learners.
+ * uses, of which three matter. `rare`: attributes that few requests have. `numbers`: effects of numbers. `fatigue`: people tire
+ * of the variants they have seen; in `tireless`, `eager` and `weary` they do not, but in `eager` those who get more messages
+ * click more, and in `weary` they tire of all variants. `worth` is the value of a click to the learners.
  */
 export const form = (name: FormName, seed: number, worth = 1): World =>
   makeWorld({ ...shapes[name], name, seed, worth })

@@ -62,6 +62,50 @@ class Arrivals {
   }
 }
 
+/** The messages that people have had under one policy, and the rates after these. */
+class Exposures {
+  readonly #arms: number
+  readonly #tire: (seen: number, total: number) => number
+  readonly #seen: Uint16Array
+  readonly #total: Uint16Array
+
+  constructor(requests: number, arms: number, tire: (seen: number, total: number) => number) {
+    this.#arms = arms
+    this.#tire = tire
+    this.#seen = new Uint16Array(requests * arms)
+    this.#total = new Uint16Array(requests)
+  }
+
+  #factor(request: number, arm: number): number {
+    return Math.exp(this.#tire(this.#seen[request * this.#arms + arm]!, this.#total[request]!))
+  }
+
+  add(request: number, arm: number): void {
+    const at = request * this.#arms + arm
+    this.#seen[at] = this.#seen[at]! + 1
+    this.#total[request] = this.#total[request]! + 1
+  }
+
+  /** Changes the rates of all variants to those for this person now. */
+  apply(request: number, rates: Float64Array): void {
+    for (let arm = 0; arm < this.#arms; arm++) rates[arm] = rates[arm]! * this.#factor(request, arm)
+  }
+
+  mean(request: number, arms: ReadonlyArray<number>, rates: Float64Array): number {
+    return arms.reduce((sum, arm) => sum + rates[arm]! * this.#factor(request, arm), 0) / arms.length
+  }
+
+  best(request: number, arms: ReadonlyArray<number>, rates: Float64Array): readonly [arm: number, rate: number] {
+    let found = arms[0]!
+    let most = -Infinity
+    for (const arm of arms) {
+      const rate = rates[arm]! * this.#factor(request, arm)
+      if (rate > most) [found, most] = [arm, rate]
+    }
+    return [found, most]
+  }
+}
+
 /**
  * Called after each decision, with the number of the variant that was chosen, the true rates of all variants, and the
  * probability of the choice.
@@ -84,6 +128,7 @@ export const run = (world: World, policy: LearnerKind, seed: number, watch?: Wat
   const chosen = new Int32Array(decisions)
   const arrivals = new Arrivals()
   const sums = Array.from({ length: 4 }, () => ({ reward: 0, uniform: 0, oracle: 0 }))
+  const paths = world.tire && [0, 1, 2].map(() => new Exposures(requests.length, arms.length, world.tire!))
   for (let i = 0; i < decisions; i++) {
     const now = at[i]!
     while (arrivals.next <= now) {
@@ -97,21 +142,32 @@ export const run = (world: World, policy: LearnerKind, seed: number, watch?: Wat
     const there = eligible[eligibleOf[i]!]!
     const weights = learner.weights(request, there, now)
     world.rates(i, rates)
-    let reward = 0
-    let even = 0
-    let best = 0
-    for (let k = 0; k < there.arms.length; k++) {
-      const rate = rates[there.arms[k]!]!
-      reward += weights[k]! * rate
-      even += rate
-      if (rate > best) best = rate
-    }
-    const sum = sums[Math.floor(4 * i / decisions)]!
-    sum.reward += reward
-    sum.uniform += even / there.arms.length
-    sum.oracle += best
     const place = sample(weights, world.choiceChance[i]!)
     const arm = there.arms[place]!
+    const sum = sums[Math.floor(4 * i / decisions)]!
+    if (paths === undefined) {
+      let even = 0
+      let best = 0
+      for (const other of there.arms) {
+        even += rates[other]!
+        if (rates[other]! > best) best = rates[other]!
+      }
+      sum.uniform += even / there.arms.length
+      sum.oracle += best
+    } else {
+      // The messages that people have had depend on the policy, so that each of the three keeps its own.
+      const [own, even, oracle] = paths
+      const at = requestOf[i]!
+      const evenArm = there.arms[Math.floor(world.choiceChance[i]! * there.arms.length)]!
+      sum.uniform += even!.mean(at, there.arms, rates)
+      even!.add(at, evenArm)
+      const [bestArm, best] = oracle!.best(at, there.arms, rates)
+      sum.oracle += best
+      oracle!.add(at, bestArm)
+      own!.apply(at, rates)
+      own!.add(at, arm)
+    }
+    for (let k = 0; k < there.arms.length; k++) sum.reward += weights[k]! * rates[there.arms[k]!]!
     chosen[i] = arm
     learner.sent(request, arm, now)
     watch?.(i, arm, rates, weights[place]!)

@@ -18,6 +18,8 @@ export interface SimulatedRequest {
   /** Number of the template, from 0. */
   readonly template: number
   readonly attrs: Attributes
+  /** Number of the person; only in worlds of people. */
+  readonly person?: number
 }
 
 /** Variants that may be chosen: their numbers, ascending, and the same by id in the same order. */
@@ -60,6 +62,8 @@ export interface World {
   readonly worth: number
   /** Value of the click on a variant for a decision, instead of `worth`. */
   readonly values?: ((decision: number, arm: number) => number) | undefined
+  /** Change of the log rate for a person who has had so many messages with the variant, and of the template. */
+  readonly tire?: ((seen: number, total: number) => number) | undefined
 }
 
 /** A value that means that the attribute is not in the request. */
@@ -84,6 +88,10 @@ export interface WorldPlan {
    * one person for each combination of values, which is too many for many attributes.
    */
   readonly people?: number
+  /** How often a decision is about this person, as a number drawn from `chance`, and the effect on the log rate. Default: 1 and 0. */
+  readonly person?: (chance: Chance) => { readonly share: number; readonly log: number }
+  /** See `World.tire`. */
+  readonly tire?: (seen: number, total: number) => number
   /** Components of the variants; none unless given. */
   readonly composition?: Composition
   /** Templates that follow each other in equal parts of the days; 1 unless given. */
@@ -111,6 +119,18 @@ export interface WorldPlan {
 export const armIds = (count: number): ReadonlyArray<string> =>
   Array.from({ length: count }, (_, i) => `v${String(i + 1).padStart(String(count).length, "0")}`)
 
+/** Place of the first of the ascending numbers above `value`. */
+const firstAbove = (numbers: ReadonlyArray<number>, value: number): number => {
+  let from = 0
+  let to = numbers.length - 1
+  while (from < to) {
+    const middle = (from + to) >> 1
+    if (numbers[middle]! > value) to = middle
+    else from = middle + 1
+  }
+  return from
+}
+
 /** Makes a world; the same plan and seed make the same one. */
 export const makeWorld = (plan: WorldPlan): World => {
   const { arms, attributes, days, delay, sends } = plan
@@ -135,21 +155,29 @@ export const makeWorld = (plan: WorldPlan): World => {
       [[]],
     )
     : Array.from({ length: plan.people }, () => cumulated.map(drawValue))
+  const persons = chance(seedOf(plan.seed, `${plan.name} people`))
+  const people = combinations.map(() => plan.person?.(persons) ?? { share: 1, log: 0 })
+  let shares = 0
+  const upTo = people.map(({ share }) => shares += share)
   const valuesLog = Float64Array.from(
     { length: combinations.length * count },
-    (_, i) => byValues(combinations[Math.floor(i / count)]!, i % count),
+    (_, i) => byValues(combinations[Math.floor(i / count)]!, i % count) + people[Math.floor(i / count)]!.log,
   )
   const wholeDays = Math.ceil(days)
   const dayLog = Float64Array.from({ length: wholeDays * count }, (_, i) => byDay(Math.floor(i / count), i % count))
 
-  const requests = Array.from({ length: templates }, (_, template) =>
-    combinations.map((values): SimulatedRequest => ({
-      template,
-      attrs: new Map(
-        attributes.map(({ name, values: named }, j) => [name, [named[values[j]!]![0]]] as const)
-          .filter(([, [value]]) => value !== absent),
-      ),
-    }))).flat()
+  const requests = Array.from(
+    { length: templates },
+    (_, template) =>
+      combinations.map((values, person): SimulatedRequest => ({
+        template,
+        ...(plan.people === undefined ? {} : { person }),
+        attrs: new Map(
+          attributes.map(({ name, values: named }, j) => [name, [named[values[j]!]![0]]] as const)
+            .filter(([, [value]]) => value !== absent),
+        ),
+      })),
+  ).flat()
 
   const eligible: Array<Eligible> = []
   const eligibleAt = new Map<string, number>()
@@ -185,7 +213,9 @@ export const makeWorld = (plan: WorldPlan): World => {
     stretch = passed
     const combination = plan.people === undefined
       ? cumulated.reduce((code, shares) => code * shares.length + drawValue(shares), 0)
-      : Math.floor(users.uniform() * plan.people)
+      : plan.person === undefined
+      ? Math.floor(users.uniform() * plan.people)
+      : firstAbove(upTo, users.uniform() * shares)
     const template = Math.min(templates - 1, Math.floor(age / dayMillis / days * templates))
     requestOf[i] = template * combinations.length + combination
     eligibleOf[i] = set
@@ -213,6 +243,7 @@ export const makeWorld = (plan: WorldPlan): World => {
     clickChance,
     delayHours,
     worth: plan.worth ?? 1,
+    tire: plan.tire,
     rates: (decision, out) => {
       const day = Math.min(wholeDays - 1, Math.floor((at[decision]! - worldStart) / dayMillis))
       const row = requestOf[decision]! % combinations.length * count
