@@ -435,6 +435,22 @@ CREATE INDEX events_other_org_slug_user_id_occurred_at_idx ON public.events_othe
 CREATE INDEX events_other_received_at_idx ON public.events_other USING brin (received_at) WITH (autosummarize='on');
 CREATE INDEX events_other_retry_at_idx ON public.events_other USING btree (retry_at) WHERE (status = 'waiting'::text);
 
+CREATE TABLE fatigue_tallies (
+  org_slug text NOT NULL,
+  template_id text NOT NULL,
+  day timestamp with time zone NOT NULL,
+  copy_id text NOT NULL,
+  level smallint NOT NULL,
+  seen smallint NOT NULL,
+  decisions integer NOT NULL,
+  open integer NOT NULL,
+  click integer NOT NULL,
+  conversion integer NOT NULL,
+  negative integer NOT NULL,
+  expected double precision NOT NULL,
+  PRIMARY KEY (org_slug, template_id, day, copy_id, level, seen)
+);
+
 CREATE TABLE fold_attempts (
   org_slug text NOT NULL,
   template_id text NOT NULL,

@@ -18,6 +18,7 @@ import { Decider } from "./decide/Decider.ts"
 import { Projections } from "./journal/Projection.ts"
 import { DecisionLog } from "./journal/decisions/DecisionLog.ts"
 import { Previews } from "./decide/Previews.ts"
+import { ExposureCounts } from "./decide/ExposureCounts.ts"
 import { StickyChoices } from "./decide/StickyChoices.ts"
 import { AdviceLog } from "./sendtime/AdviceLog.ts"
 import { Groups } from "./sendtime/Groups.ts"
@@ -206,6 +207,7 @@ const servicesOver = (layerActors: LayerActors) =>
     Layer.provideMerge(
       Layer.mergeAll(
         StickyChoices.layer,
+        ExposureCounts.layer,
         DecisionLog.layer,
         Inbox.layer,
         KnownEvents.layer,

@@ -3,6 +3,7 @@ import { type Contexts, contextsOf } from "./Contexts.ts"
 import { packedIndex, packedLength } from "./Cholesky.ts"
 import { ComponentFit, type Composition } from "./Components.ts"
 import type { Counts } from "./Counts.ts"
+import type { Fatigue } from "./Fatigue.ts"
 import type { DelayCurve } from "./Maturity.ts"
 import { logBaseRate, type ModelSnapshot, startingTaus, type VariantPosterior } from "./Model.ts"
 import { type Observations, observe, rowsOf } from "./Observations.ts"
@@ -37,6 +38,8 @@ export interface FitInput {
   readonly spread?: DelayCurve
   /** Delay curves of variants that differ from `curve`, by id. */
   readonly curves?: ReadonlyMap<string, DelayCurve>
+  /** Effects of earlier exposures that are in use. */
+  readonly fatigue?: Fatigue | undefined
   /** Unix milliseconds. */
   readonly now: number
   readonly organization: OrganizationPriors
@@ -164,7 +167,7 @@ const poolRate = ({ clicks, variants }: Observations, organization: Organization
 export const fit = (input: FitInput): ModelSnapshot => {
   const { active, counts, curve, now, organization, scheme, spread, window } = input
   const contexts = contextsOf(scheme)
-  const seen = observe(counts, contexts, window, curve, now, spread, input.curves)
+  const seen = observe(counts, contexts, window, curve, now, spread, input.curves, input.fatigue?.freshness)
   const { contextOfPair, dayOfEntry, design, exposureOfEntry, pairOfEntry } = seen
   const dayCount = seen.days.length
   const pairCount = contextOfPair.length
@@ -295,13 +298,16 @@ const snapshot = (
     clicks: totals.clicks,
   }))
   const { mostPerSend } = input.counts.valuation
+  // Coefficients are those of first exposures. The level is moved, so that rates are those of exposures as they are.
+  const tired = input.fatigue === undefined ? 0 : meanFreshness(seen)
   const model: ModelSnapshot = {
     version: input.version,
     fittedAt: input.now,
     window: input.window,
     scheme: input.scheme,
     ...(evidence.length === 0 ? {} : { pairEvidence: evidence }),
-    a0: state.a0 + Math.log(seen.worth),
+    ...(input.fatigue === undefined ? {} : { fatigue: input.fatigue.effects.map((effect) => effect - tired) }),
+    a0: state.a0 + Math.log(seen.worth) + tired,
     worth: seen.worth,
     ...(mostPerSend < Infinity ? { mostPerSend } : {}),
     delays: input.curve,
@@ -317,6 +323,14 @@ const snapshot = (
     firstSendAt: seen.firstSendAt,
   }
   return seen.firstSendAt === null ? model : { ...model, clicksNext14Days: forecast(model, seen) }
+}
+
+/** Log of the mean factor that earlier exposures make of the rates. */
+const meanFreshness = ({ exposureOfEntry, entries, variants }: Observations): number => {
+  let exposure = 0
+  for (let e = 0; e < entries; e++) exposure += exposureOfEntry[e]!
+  const sends = variants.reduce((sum, { effectiveSends }) => sum + effectiveSends, 0)
+  return exposure > 0 && sends > 0 ? Math.log(exposure / sends) : 0
 }
 
 const forecast = (model: ModelSnapshot, { recent, recentTo14Days, worth }: Observations): number => {

@@ -49,6 +49,11 @@ export const ModelSnapshot = Schema.Struct({
   }),
   /** Evidence for pairs of attributes that matter together: logarithm of the odds that the data give each. */
   pairEvidence: Schema.optionalKey(Schema.Array(Schema.Tuple([Schema.String, Schema.String, Schema.Finite]))),
+  /**
+   * Effects of earlier exposures on the log rate, by class (see `exposureClass`), relative to exposures as they are on
+   * average; absent unless they are used.
+   */
+  fatigue: Schema.optionalKey(Numbers),
   /** Log of the base rate, in the objective's unit per send. */
   a0: Schema.Finite,
   /** Value of one outcome, see `Counts.worth`; 1 unless given. */

@@ -69,7 +69,8 @@ const sharesSeen = (counts: Counts, worth: number): ReadonlyMap<number, number> 
 
 /**
  * Weighs the counts by the window and by maturity at `now` (Unix milliseconds) and lays them out for a fit under the
- * scheme of `contexts`. `curves` are those of variants with a delay curve of their own, by id. Keys written under another
+ * scheme of `contexts`. `curves` are those of variants with a delay curve of their own, by id. `freshness` is the mean
+ * factor of a variant's rate by earlier exposures, for the decisions of the day of `start`. Keys written under another
  * scheme are read as far as the two agree.
  */
 export const observe = (
@@ -80,6 +81,7 @@ export const observe = (
   now: number,
   spread?: DelayCurve,
   curves?: ReadonlyMap<string, DelayCurve>,
+  freshness?: (variant: string, start: number) => number,
 ): Observations => {
   // Long: one pass over all counts of a template fills arrays of every kind. Separate passes would each read the counts again.
   const series = counts.series()
@@ -197,12 +199,13 @@ export const observe = (
       const day = Math.floor((start - base) / dayMillis)
       dayUsed[day] = 1
       clicksByRawDay[day] = clicksByRawDay[day]! + weighted
+      const exposure = weight * matured * (freshness?.(variant, start) ?? 1)
       if (entries > 0 && pairOfEntry[entries - 1] === pair && rawDayOfEntry[entries - 1] === day) {
-        exposureOfEntry[entries - 1] = exposureOfEntry[entries - 1]! + weight * matured
+        exposureOfEntry[entries - 1] = exposureOfEntry[entries - 1]! + exposure
       } else {
         pairOfEntry[entries] = pair
         rawDayOfEntry[entries] = day
-        exposureOfEntry[entries] = weight * matured
+        exposureOfEntry[entries] = exposure
         entries++
       }
     }

@@ -1,6 +1,7 @@
 import type { Attributes } from "../domain/Attributes.ts"
 import { type Context, Contexts, decodeContext } from "./Contexts.ts"
 import { foretellings, type Foretold } from "./Components.ts"
+import { exposureClass } from "./Fatigue.ts"
 import { interval, logBaseRate, type ModelSnapshot, posterior, rate, type VariantPosterior } from "./Model.ts"
 import { bestArmProbabilities, epsilonWeights, kappa, mixFloor } from "./Weights.ts"
 import { hourMillis, windowBounds } from "./Window.ts"
@@ -31,6 +32,9 @@ export const eligibleSet = (ids: Iterable<string>, key?: string): EligibleSet =>
   // Ids hold no control characters, so that the joined text is unambiguous.
   return { key: key ?? sorted.join("\u0000"), ids: sorted }
 }
+
+/** How many earlier decisions of the template a user has had, by variant; none where it has no entry. */
+export type EarlierDecisions = ReadonlyMap<string, number>
 
 /** The probability of each eligible variant. Draw with `sample(choice.weights, u)`. */
 export interface Choice {
@@ -117,20 +121,23 @@ export class Policy {
 
   /**
    * The weights of the eligible variants in a context. `epsilon` in [0, 1] (otherwise a `RangeError`) replaces tempering and
-   * floor alike. One variant has weight 1, and none gives no weights.
+   * floor alike. One variant has weight 1, and none gives no weights. `seen` are the user's earlier decisions; they matter
+   * while the model has effects of fatigue.
    */
-  choice(context: Context, eligible: EligibleSet, epsilon?: number): Choice {
-    const known = this.#choices.get(context.key)?.get(eligible.key)
-    const choice = known ?? this.#keep(context, eligible, this.#choose(context, eligible))
+  choice(context: Context, eligible: EligibleSet, epsilon?: number, seen?: EarlierDecisions): Choice {
+    const effects = seen === undefined ? undefined : this.#effects(eligible, seen)
+    const key = effects === undefined ? eligible.key : effects.key
+    const known = this.#choices.get(context.key)?.get(key)
+    const choice = known ?? this.#keep(context, eligible.ids.length, key, this.#choose(context, eligible, effects?.by))
     if (epsilon === undefined || eligible.ids.length < 2) return choice
     const weights = epsilonWeights(choice.ids, choice.means, epsilon)
     return { ...choice, mode: "epsilon", weights, kappa: null, floor: null, epsilon }
   }
 
   /** The data behind a `choice` with the same arguments. */
-  trace(context: Context, eligible: EligibleSet, epsilon?: number): Trace {
+  trace(context: Context, eligible: EligibleSet, epsilon?: number, seen?: EarlierDecisions): Trace {
     const { model } = this
-    const choice = this.choice(context, eligible, epsilon)
+    const choice = this.choice(context, eligible, epsilon, seen)
     const best = bestArmProbabilities(choice.means, choice.sds)
     const { window } = model
     return {
@@ -164,12 +171,25 @@ export class Policy {
     }
   }
 
-  #choose(context: Context, { ids }: EligibleSet): Choice {
+  /**
+   * The effects of exposures by variant of a set, and a key for the set with these. Undefined where they make no difference:
+   * all rates change alike if the user has seen all variants equally often.
+   */
+  #effects({ ids, key }: EligibleSet, seen: EarlierDecisions) {
+    const { fatigue } = this.model
+    if (fatigue === undefined) return undefined
+    const classes = ids.map((id) => exposureClass(seen.get(id) ?? 0))
+    if (classes.every((own) => own === classes[0])) return undefined
+    // Keys of sets end with other characters, and ids hold no control characters.
+    return { key: `${key}\u0001${classes.join("")}`, by: classes.map((own) => fatigue[own] ?? 0) }
+  }
+
+  #choose(context: Context, { ids }: EligibleSet, effects?: ReadonlyArray<number>): Choice {
     const means = new Float64Array(ids.length)
     const sds = new Float64Array(ids.length)
     ids.forEach((id, i) => {
       const { mean, sd } = posterior(this.model, this.#variants.get(id), context, this.#foretold?.(id))
-      means[i] = mean
+      means[i] = mean + (effects?.[i] ?? 0)
       sds[i] = sd
     })
     if (ids.length < 2) {
@@ -181,12 +201,12 @@ export class Policy {
     return { mode: "bandit", ids, weights, means, sds, kappa: this.kappa, floor: this.floor, epsilon: null }
   }
 
-  #keep(context: Context, { ids, key }: EligibleSet, choice: Choice): Choice {
-    this.#cached += 3 * ids.length + choiceOverhead
+  #keep(context: Context, size: number, key: string, choice: Choice): Choice {
+    this.#cached += 3 * size + choiceOverhead
     if (this.#cached > cachedNumbers) {
       // Clears the whole cache: entries in use are computed again at once, so decisions need not track usage.
       this.#choices.clear()
-      this.#cached = 3 * ids.length + choiceOverhead
+      this.#cached = 3 * size + choiceOverhead
     }
     const choices = this.#choices.get(context.key)
     if (choices === undefined) this.#choices.set(context.key, new Map([[key, choice]]))

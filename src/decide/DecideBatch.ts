@@ -7,7 +7,7 @@ import type { Recorded } from "../journal/decisions/DecisionLog.ts"
 import type { Answer } from "./Answer.ts"
 import { countOutcome } from "./OutcomeCount.ts"
 import { type DecisionPlan, settlePlan } from "./Plan.ts"
-import { makeBudget, planAt, type PlannerServices, type Planning, preparePolicy } from "./Planner.ts"
+import { makeBudget, planAt, type PlannerServices, type Planning, prepare } from "./Planner.ts"
 import { storePlan } from "./StorePlan.ts"
 import { Turn } from "./Turn.ts"
 
@@ -28,7 +28,7 @@ const prepareItems = Effect.fnUntraced(function* (
     attrs,
     budget: makeBudget(services, batch.items.length),
   }))
-  const prepared = requests.map((request) => preparePolicy(services, org, request))
+  const prepared = requests.map((request) => prepare(services, org, request))
   if (prepared.every((one) => one === undefined)) return requests
   return yield* Effect.forEach(prepared, (one, i) => one ?? Effect.succeed(requests[i]!), { concurrency: "unbounded" })
 })

@@ -1,4 +1,4 @@
-import type { Policy } from "../bandit/Policy.ts"
+import type { EarlierDecisions, Policy } from "../bandit/Policy.ts"
 import type { Attributes } from "../domain/Attributes.ts"
 import type { CopyId, TemplateId } from "../domain/Ids.ts"
 import type { Budget } from "../rendering/Budget.ts"
@@ -46,4 +46,6 @@ export interface PreparedRequest extends DecideRequest {
   readonly budget: Budget
   /** A policy that was prepared for this request. Without one the published policy decides. */
   readonly policy?: Policy | undefined
+  /** Earlier decisions about the user, if the policy uses them and they are known. */
+  readonly exposures?: EarlierDecisions | undefined
 }

@@ -8,6 +8,7 @@ import { decideBatch } from "./DecideBatch.ts"
 import type { BatchRequest, DecideRequest } from "./DecideRequest.ts"
 import { DecisionLog } from "../journal/decisions/DecisionLog.ts"
 import type { Answer } from "./Answer.ts"
+import { ExposureCounts } from "./ExposureCounts.ts"
 import { countOutcome } from "./OutcomeCount.ts"
 import type { Plan } from "./Plan.ts"
 import { type PlannerServices, planRequest } from "./Planner.ts"
@@ -46,6 +47,7 @@ export class Decider extends Context.Service<Decider, {
         policies: yield* Policies,
         profiles: yield* Profiles,
         sticky: yield* StickyChoices,
+        exposures: yield* ExposureCounts,
         clock: yield* Clock.Clock,
         random: yield* Random.Random,
       }

@@ -6,18 +6,20 @@ import { liveOf } from "../domain/Sandbox.ts"
 import type { Policies } from "../learning/Policies.ts"
 import type { Profiles } from "../profiles/Profiles.ts"
 import { Budget, LimitReached } from "../rendering/Budget.ts"
-import type { TemplateCache } from "../templates/TemplateCache.ts"
+import type { TemplateCache, TemplateView } from "../templates/TemplateCache.ts"
 import type { DecideRequest, PreparedRequest } from "./DecideRequest.ts"
 import { noMessage } from "../journal/decisions/Decision.ts"
 import type { DecisionLog } from "../journal/decisions/DecisionLog.ts"
 import { armOf } from "../bandit/Holdout.ts"
 import { type Answer, targetingLimit } from "./Answer.ts"
+import type { ExposureCounts } from "./ExposureCounts.ts"
 import { answerPlan, isDecided, type Plan, planDecision, type PlanInput, planRepeat, renderChoice } from "./Plan.ts"
 import * as Selection from "./Selection.ts"
 import type { StickyChoice, StickyChoices } from "./StickyChoices.ts"
 import { makeTrackingId } from "../journal/decisions/TrackingId.ts"
 
-// Makes the plan of a request. Reads the store only for people with profiles, sticky templates and retries.
+// Makes the plan of a request. Reads the store only for people with profiles, sticky templates, retries, and templates with
+// effects of fatigue in use.
 
 export interface PlannerServices {
   readonly templateCache: TemplateCache["Service"]
@@ -25,6 +27,7 @@ export interface PlannerServices {
   readonly profiles: Profiles["Service"]
   readonly log: DecisionLog["Service"]
   readonly sticky: StickyChoices["Service"]
+  readonly exposures: ExposureCounts["Service"]
   readonly clock: Clock.Clock
   readonly random: typeof Random.Random.Service
 }
@@ -72,6 +75,7 @@ const traceOf = (
     nowMillis,
     budget: request.budget,
     epsilon,
+    seen: request.exposures,
     useCache: request.useCache ?? true,
     chosen: copyId === noMessage ? null : copyId,
     mode,
@@ -128,7 +132,7 @@ const planSelected = (services: PlannerServices, input: PlanInput, standing: Sti
     return planRepeat(input, standing, trace({ copyId: standing.copyId, mode: "sticky", propensity: null }))
   }
   const u = services.random.nextDoubleUnsafe()
-  const choice = Selection.choose(view, basis.policy, basis.context, set, { arm, epsilon, u })
+  const choice = Selection.choose(view, basis.policy, basis.context, set, { arm, epsilon, u, seen: request.exposures })
   const answer = renderChoice(input, choice.copyId, trackingId, trace(choice))!
   if (!isDecided(answer)) return answerPlan(answer)
   services.policies.observe(view, request.attrs, nowMillis)
@@ -206,33 +210,59 @@ export const planAt = (
 }
 
 /** Makes the policy of a request ready. Undefined if it is ready already. */
-export const preparePolicy = (
+const preparePolicy = (
+  { policies }: PlannerServices,
+  view: TemplateView,
+  request: PreparedRequest,
+  nowMillis: number,
+): Effect.Effect<PreparedRequest> | undefined => {
+  const { useCache, window } = request
+  if (useCache === false) {
+    return Effect.map(
+      policies.refresh(view, window, nowMillis),
+      ({ policy, upToDate }) => ({ ...request, policy, useCache: !upToDate }),
+    )
+  }
+  return policies.isReady(view, window, nowMillis)
+    ? undefined
+    : Effect.map(policies.prepare(view, window!, nowMillis), (policy) => ({ ...request, policy }))
+}
+
+/** Reads the user's earlier decisions if the policy uses them. Undefined if nothing has to be read. */
+const prepareExposures = (
+  { exposures, policies }: PlannerServices,
+  view: TemplateView,
+  request: PreparedRequest,
+  nowMillis: number,
+): Effect.Effect<PreparedRequest> | undefined => {
+  const { copyId, policy, userId, window } = request
+  if (userId === undefined || copyId !== undefined) return undefined
+  const { model } = policy ?? policies.policy(view, window, nowMillis)
+  if (model.fatigue === undefined) return undefined
+  return Effect.map(exposures.of(view.org.slug, userId, view.id), (exposures) => ({ ...request, exposures }))
+}
+
+/** Makes the policy of a request ready, and the counts that the policy uses. Undefined if both are ready already. */
+export const prepare = (
   services: PlannerServices,
   org: string,
   request: PreparedRequest,
 ): Effect.Effect<PreparedRequest> | undefined => {
-  const { clock, policies, templateCache } = services
+  const { clock, templateCache } = services
   const view = templateCache.template(org, request.templateId)
   if (view === undefined) {
     return Effect.flatMap(
       templateCache.lookUp(org, request.templateId),
       () =>
-        (templateCache.template(org, request.templateId) && preparePolicy(services, org, request)) ??
+        (templateCache.template(org, request.templateId) && prepare(services, org, request)) ??
           Effect.succeed(request),
     )
   }
   if (view.archived) return undefined
   const now = clock.currentTimeMillisUnsafe()
-  const { useCache, window } = request
-  if (useCache === false) {
-    return Effect.map(
-      policies.refresh(view, window, now),
-      ({ policy, upToDate }) => ({ ...request, policy, useCache: !upToDate }),
-    )
-  }
-  return policies.isReady(view, window, now)
-    ? undefined
-    : Effect.map(policies.prepare(view, window!, now), (policy) => ({ ...request, policy }))
+  const prepared = preparePolicy(services, view, request, now)
+  if (prepared === undefined) return prepareExposures(services, view, request, now)
+  return Effect.flatMap(prepared, (ready) => prepareExposures(services, view, ready, now) ?? Effect.succeed(ready))
 }
 
 /** A budget for one of `items` templates of a request. */
@@ -242,7 +272,7 @@ export const makeBudget = ({ clock }: PlannerServices, items: number): Budget =>
 /** Plans a request whose attributes are complete. */
 const planPrepared = (services: PlannerServices, org: string, request: PreparedRequest): Planning => {
   const now = () => services.clock.currentTimeMillisUnsafe()
-  const prepared = preparePolicy(services, org, request)
+  const prepared = prepare(services, org, request)
   if (prepared === undefined) return planAt(services, org, request, now())
   return Effect.flatMap(prepared, (ready) => {
     const plan = planAt(services, org, ready, now())

@@ -1,5 +1,5 @@
 import { sample } from "../bandit/Weights.ts"
-import { type Choice, type EligibleSet, eligibleSet, type Policy } from "../bandit/Policy.ts"
+import { type Choice, type EarlierDecisions, type EligibleSet, eligibleSet, type Policy } from "../bandit/Policy.ts"
 import type { Context } from "../bandit/Contexts.ts"
 import { dayMillis, hourMillis } from "../bandit/Window.ts"
 import type { Attributes } from "../domain/Attributes.ts"
@@ -62,7 +62,7 @@ export interface Drawn {
   readonly propensity: number
 }
 
-/** Draws one of `set`, which is not empty, with the uniform number `u` in [0, 1). */
+/** Draws one of `set`, which is not empty, with the uniform number `u` in [0, 1). `seen` as in `Policy.choice`. */
 export const draw = (
   view: TemplateView,
   policy: Policy,
@@ -70,8 +70,9 @@ export const draw = (
   set: EligibleSet,
   epsilon: number | undefined,
   u: number,
+  seen?: EarlierDecisions,
 ): Drawn => {
-  const choice = policy.choice(context, set, epsilon)
+  const choice = policy.choice(context, set, epsilon, seen)
   const at = sample(choice.weights, u)
   return {
     variant: view.variantsById.get(set.ids[at]!)!,
@@ -102,13 +103,19 @@ export const choose = (
   policy: Policy,
   context: Context,
   set: EligibleSet,
-  asked: { readonly arm: Arm | undefined; readonly epsilon: number | undefined; readonly u: number },
+  asked: {
+    readonly arm: Arm | undefined
+    readonly epsilon: number | undefined
+    readonly u: number
+    readonly seen: EarlierDecisions | undefined
+  },
 ): Pick<Decision, "copyId" | "mode" | "propensity" | "weights"> => {
   const isControl = asked.arm === "control"
   if (isControl && view.holdout.content !== "even") {
     return { copyId: view.holdout.copy_id ?? noMessage, mode: "control", propensity: null, weights: null }
   }
-  const { choice, propensity, variant } = draw(view, policy, context, set, isControl ? 1 : asked.epsilon, asked.u)
+  const epsilon = isControl ? 1 : asked.epsilon
+  const { choice, propensity, variant } = draw(view, policy, context, set, epsilon, asked.u, asked.seen)
   return {
     copyId: variant.id,
     mode: isControl ? "control" : choice.mode,
@@ -149,6 +156,7 @@ export const traceOf = (
     readonly attrs: Attributes
     readonly nowMillis: number
     readonly epsilon: number | undefined
+    readonly seen: EarlierDecisions | undefined
     readonly useCache: boolean
     readonly chosen: CopyId | null
     readonly mode: string
@@ -156,7 +164,7 @@ export const traceOf = (
     readonly budget: Budget
   },
 ) => {
-  const trace = policy.trace(context, set, options.epsilon)
+  const trace = policy.trace(context, set, options.epsilon, options.seen)
   const out = view.variants.flatMap((variant) => {
     const reason = whyNotEligible(variant, options.attrs, options.nowMillis, options.budget)
     return reason === undefined ? [] : [{ id: variant.id, eligible: false, reason }]

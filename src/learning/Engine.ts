@@ -3,6 +3,7 @@ import { Census, schemeOf } from "../bandit/Census.ts"
 import { emptyScheme } from "../bandit/Contexts.ts"
 import { type Composition, interceptVariance } from "../bandit/Components.ts"
 import { Counts, type Valuation } from "../bandit/Counts.ts"
+import { type ExposureMix, type Fatigue, type FatigueCell, fatigueOf } from "../bandit/Fatigue.ts"
 import { fit } from "../bandit/Fit.ts"
 import {
   dayResults,
@@ -22,7 +23,14 @@ import type { Tally, TallyCounts } from "../bandit/Tally.ts"
 import { variantCurves } from "../bandit/VariantDelays.ts"
 import { look } from "../bandit/Verdict.ts"
 import { bucketAt, dayMillis, hourMillis, type Window } from "../bandit/Window.ts"
-import { isTimed, type ObjectiveWeights, valuedOutcomes, weightsOf } from "../domain/ObjectiveWeights.ts"
+import {
+  isTimed,
+  type ObjectiveWeights,
+  type ValuedOutcome,
+  valuedOutcomes,
+  valueOf,
+  weightsOf,
+} from "../domain/ObjectiveWeights.ts"
 import type { Objective } from "../domain/Template.ts"
 import type { LearningWindow } from "../domain/LearningWindow.ts"
 import { type DelayCounts, type TimedOutcome, timedOutcomes } from "../journal/Ledger.ts"
@@ -59,6 +67,16 @@ export interface OpenRequest extends Counted {
   readonly model: ModelSnapshot | null
 }
 
+/** Decisions of a variant about people of one level and class of exposure, with their outcomes, all faded by age. */
+export type FadedCounts = Omit<FatigueCell, "outcomes"> & { readonly [outcome in ValuedOutcome]: number }
+
+/** Settled counts of fatigue, as read in the hour with this number since the epoch. */
+export interface StoredFatigue {
+  readonly hour: number
+  readonly cells: ReadonlyArray<FadedCounts>
+  readonly mixes: ReadonlyArray<ExposureMix>
+}
+
 export interface FitRequest {
   readonly version: string
   /** Unix milliseconds. */
@@ -73,6 +91,8 @@ export interface FitRequest {
   readonly composition: Composition
   /** Attributes of recent requests; present if the learning attributes are to be chosen again. */
   readonly census: ReadonlyArray<CensusDay> | undefined
+  /** Absent from templates without decisions about known people. */
+  readonly fatigue?: StoredFatigue
 }
 
 export interface FitAnswer {
@@ -167,6 +187,7 @@ class Template {
   #halfLife: HalfLifeState
   #model: ModelSnapshot | null
   #hour = 0
+  #fatigue: { readonly hour: number; readonly inUse: Fatigue | undefined } | undefined
 
   constructor(request: OpenRequest, now: number) {
     this.#objective = request.objective
@@ -191,6 +212,16 @@ class Template {
       // A day takes part once its last send is old enough.
       own.merge(delayRows(this.#weights, [{ hour: day + dayMillis - hourMillis, delays }]))
     }
+  }
+
+  /** The effects of exposures to use, found anew once an hour. */
+  #learnFatigue(stored: StoredFatigue | undefined): Fatigue | undefined {
+    if (stored === undefined || this.#weights.revenue !== 0) return undefined
+    if (this.#fatigue?.hour !== stored.hour) {
+      const counts = { cells: fatigueCells(this.#weights, stored.cells), mixes: stored.mixes }
+      this.#fatigue = { hour: stored.hour, inUse: fatigueOf(counts, this.#model?.fatigue !== undefined) }
+    }
+    return this.#fatigue.inUse
   }
 
   fit(request: FitRequest): FitAnswer {
@@ -233,6 +264,7 @@ class Template {
       organization,
       active: new Set(active),
       composition,
+      fatigue: this.#learnFatigue(request.fatigue),
       ...(this.#model === null ? {} : { start: this.#model }),
     }
     let model: ModelSnapshot
@@ -253,6 +285,10 @@ class Template {
     }
   }
 }
+
+/** Cells of fatigue with the value of their outcomes. Revenue is not counted by exposure. */
+const fatigueCells = (weights: ObjectiveWeights, cells: ReadonlyArray<FadedCounts>): ReadonlyArray<FatigueCell> =>
+  cells.map((cell) => ({ ...cell, outcomes: valueOf(weights, (outcome) => outcome === "revenue" ? 0 : cell[outcome]) }))
 
 /** The counts and models of the templates that are learned about. Synchronous; runs in a worker. */
 export class Engine {

@@ -3,9 +3,11 @@ import type { SqlClient } from "effect/sql"
 import { organizationPriors, type PriorContribution } from "../bandit/Priors.ts"
 import type { TemplateView } from "../templates/TemplateCache.ts"
 import type { AttributeStatistics } from "./AttributeStatistics.ts"
-import type { FitRequest, HourDelays } from "./Engine.ts"
+import type { FitRequest, HourDelays, StoredFatigue } from "./Engine.ts"
 import type { Command } from "./LearnerState.ts"
 import { type Priors, type Taught, without } from "./Priors.ts"
+import { hourMillis } from "../bandit/Window.ts"
+import { readFatigue } from "./FatigueTallies.ts"
 import * as Tallies from "./Tallies.ts"
 
 /** Priors from the other templates of the organization. */
@@ -48,18 +50,29 @@ export const make = (
     Effect.catch((error) => known === undefined ? Effect.fail(error) : Effect.succeed(known)),
   )
 
+  let settled: StoredFatigue | undefined
+  // Decisions are settled once an hour.
+  const readSettled = Effect.fnUntraced(function* (now: number) {
+    const hour = Math.floor(now / hourMillis)
+    if (settled?.hour !== hour) settled = { hour, ...yield* readFatigue(sql, org, template, now) }
+    return settled
+  })
+
   return Effect.fnUntraced(function* (command: Extract<Command, { readonly _tag: "Gather" }>) {
     const census = command.choosesAttributes ? yield* statistics.read(org, template) : undefined
     const { contributions, delays } = yield* readOthers
+    const now = clock.currentTimeMillisUnsafe()
+    const fatigue = yield* readSettled(now)
     const request: FitRequest = {
       version: versionOf(template, command),
-      now: clock.currentTimeMillisUnsafe(),
+      now,
       window: command.window,
       organization: organizationPriors(contributions, template),
       organizationDelays: delays,
       active: view()?.variants.filter(({ active }) => active).map(({ id }) => id) ?? [],
       composition: view()?.variants.map(({ components, id }) => [id, Object.entries(components)] as const) ?? [],
       census,
+      ...(fatigue.cells.length === 0 ? {} : { fatigue }),
     }
     return request
   })

@@ -13,10 +13,11 @@ import { type Report, withProgress } from "../runtime/Progress.ts"
 import { isDataFault } from "../store/DataFault.ts"
 import { innermost } from "../store/innermost.ts"
 import { contributionOf, readEvents } from "../journal/events/DecisionEvents.ts"
-import { refOf } from "../journal/events/DecisionRef.ts"
+import { type DecisionRef, refOf } from "../journal/events/DecisionRef.ts"
 import { rulesIn } from "../journal/events/RevenueRules.ts"
 import { countDecisions, decisionsAfter, type PagedDecision } from "../journal/decisions/DecisionPages.ts"
 import * as TallyRebuild from "../learning/TallyRebuild.ts"
+import { FatigueSum, firstFatigueDay, replaceFatigue } from "../learning/FatigueTallies.ts"
 import { type Days, EvenSplitSum, rebuildEvenSplits } from "../learning/EvenSplitTallies.ts"
 import { settledDays } from "../sendtime/SettledDays.ts"
 
@@ -80,6 +81,73 @@ const differencesOf = (
   })
 }
 
+/** The true tallies by template. Those of fatigue are not counted for a check. */
+const recount = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  org: OrgSlug,
+  { check, now, settled, since, template }: {
+    readonly template: string | undefined
+    readonly now: number
+    readonly since: Date
+    readonly settled: Days
+    readonly check: boolean
+  },
+  report: Report,
+) {
+  const total = yield* countDecisions(sql, org, { since, template })
+  const sums = new Map<string, Tallies.TallySum>()
+  const rules = yield* rulesIn(sql, org)
+  const evenSplits = new EvenSplitSum(org)
+  const fatigue = new FatigueSum(sql, org)
+  const fatigueSince = Math.max(settled.from, firstFatigueDay(now))
+  let decisions = 0
+  let after = { trackingId: "", templateId: "" }
+  while (true) {
+    const rows: ReadonlyArray<PagedDecision> = yield* decisionsAfter(sql, org, after, {
+      since,
+      template,
+      limit: page,
+    })
+    const refs = rows.map((row) => refOf(org, row))
+    const events = yield* readEvents(sql, refs)
+    refs.forEach((ref, place) => {
+      const { automated, delays, learned } = contributionOf(ref, events[place]!, rules.of(ref))
+      let sum = sums.get(ref.templateId)
+      if (sum === undefined) sums.set(ref.templateId, sum = new Tallies.TallySum())
+      const decidedHour = Math.floor(ref.decidedAt / hourMillis) * hourMillis
+      const at = { copyId: ref.copyId, context: ref.context, decidedHour }
+      const timed: DelayCounts = ref.forced ? {} : Object.fromEntries(
+        Object.entries(delays).map(([outcome, delayClass]) => [`${outcome}:${delayClass}`, 1]),
+      )
+      sum.add({ ...at, track: ref.forced ? "forced" : "learned" }, { decisions: 1, ...learned }, timed, now)
+      if (Object.keys(automated).length > 0) sum.add({ ...at, track: "automated" }, automated, undefined, now)
+      if (ref.decidedAt >= settled.from && ref.decidedAt < settled.to) {
+        evenSplits.add(rows[place]!, events[place]!)
+      }
+    })
+    if (!check) {
+      const counts = ({ decidedAt }: DecisionRef) => decidedAt >= fatigueSince && decidedAt < settled.to
+      yield* fatigue.add(
+        rows.filter((_, place) => counts(refs[place]!)),
+        events.filter((_, place) => counts(refs[place]!)),
+      )
+    }
+    decisions += rows.length
+    yield* report({ done: decisions, total, unit: "decisions" })
+    const last = rows[rows.length - 1]
+    if (last === undefined || rows.length < page) {
+      return {
+        sums,
+        evenSplits,
+        decisions,
+        fatigue: fatigue.rows(),
+        fatigueDays: { ...settled, from: fatigueSince },
+      }
+    }
+    after = last
+  }
+})
+
 /**
  * Recomputes the tallies of an organization from its decisions and events, which are the truth, and tells where they
  * differed. Runs in one transaction, from one picture of the data; decisions and events that come in meanwhile wait in
@@ -98,52 +166,6 @@ export class Rebuild extends Context.Service<Rebuild, {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const clock = yield* Clock.Clock
-
-      /** The true tallies by template. */
-      const recount = Effect.fnUntraced(function* (
-        org: OrgSlug,
-        template: string | undefined,
-        now: number,
-        since: Date,
-        settled: Days,
-        report: Report,
-      ) {
-        const total = yield* countDecisions(sql, org, { since, template })
-        const sums = new Map<string, Tallies.TallySum>()
-        const rules = yield* rulesIn(sql, org)
-        const evenSplits = new EvenSplitSum(org)
-        let decisions = 0
-        let after = { trackingId: "", templateId: "" }
-        while (true) {
-          const rows: ReadonlyArray<PagedDecision> = yield* decisionsAfter(sql, org, after, {
-            since,
-            template,
-            limit: page,
-          })
-          const refs = rows.map((row) => refOf(org, row))
-          const events = yield* readEvents(sql, refs)
-          refs.forEach((ref, place) => {
-            const { automated, delays, learned } = contributionOf(ref, events[place]!, rules.of(ref))
-            let sum = sums.get(ref.templateId)
-            if (sum === undefined) sums.set(ref.templateId, sum = new Tallies.TallySum())
-            const decidedHour = Math.floor(ref.decidedAt / hourMillis) * hourMillis
-            const at = { copyId: ref.copyId, context: ref.context, decidedHour }
-            const timed: DelayCounts = ref.forced ? {} : Object.fromEntries(
-              Object.entries(delays).map(([outcome, delayClass]) => [`${outcome}:${delayClass}`, 1]),
-            )
-            sum.add({ ...at, track: ref.forced ? "forced" : "learned" }, { decisions: 1, ...learned }, timed, now)
-            if (Object.keys(automated).length > 0) sum.add({ ...at, track: "automated" }, automated, undefined, now)
-            if (ref.decidedAt >= settled.from && ref.decidedAt < settled.to) {
-              evenSplits.add(rows[place]!, events[place]!)
-            }
-          })
-          decisions += rows.length
-          yield* report({ done: decisions, total, unit: "decisions" })
-          const last = rows[rows.length - 1]
-          if (last === undefined || rows.length < page) return { sums, evenSplits, decisions }
-          after = last
-        }
-      })
 
       const run = Effect.fn("Rebuild.run")(function* (
         org: OrgSlug,
@@ -164,8 +186,15 @@ export class Rebuild extends Context.Service<Rebuild, {
             const since = new Date(now - countedDays * dayMillis)
             // Later days are still being counted.
             const days = yield* settledDays(sql, org, since)
-            const { decisions, evenSplits, sums } = yield* recount(org, template, now, since, days, report)
+            const { decisions, evenSplits, fatigue, fatigueDays, sums } = yield* recount(sql, org, {
+              check,
+              now,
+              settled: days,
+              since,
+              template,
+            }, report)
             const evenSplitsOf = Map.groupBy(evenSplits.rows(), ({ template_id }) => template_id)
+            const fatigueOf = Map.groupBy(fatigue, ({ template_id }) => template_id)
             let evenSplitDifferences = 0
             const counted = yield* TallyRebuild.countedTemplates(sql, org, template)
             const templates = [...new Set([...sums.keys(), ...counted])].sort()
@@ -189,7 +218,10 @@ export class Rebuild extends Context.Service<Rebuild, {
               }
               // In a savepoint, so that a failure of one template does not undo the others.
               evenSplitDifferences += yield* sql.withTransaction(
-                Effect.andThen(TallyRebuild.replaceTallies(sql, org, id, truth, now), rebuildEven),
+                TallyRebuild.replaceTallies(sql, org, id, truth, now).pipe(
+                  Effect.andThen(replaceFatigue(sql, org, id, fatigueOf.get(id) ?? [], fatigueDays)),
+                  Effect.andThen(rebuildEven),
+                ),
               ).pipe(
                 Effect.catchIf(isDataFault, (error) => {
                   faults.push({ templateId: id, reason: innermost(error) })

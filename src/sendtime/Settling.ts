@@ -7,6 +7,7 @@ import { dayMillis, hourMillis } from "../bandit/Window.ts"
 import { noMessage } from "../journal/decisions/Decision.ts"
 import { decidingOrganizations, decisionsBetween, firstDecisionBefore } from "../journal/decisions/DecisionPages.ts"
 import { countEvenSplits } from "../learning/EvenSplitTallies.ts"
+import { countFatigue } from "../learning/FatigueTallies.ts"
 import { lockEvents } from "../journal/events/EventLock.ts"
 import { countHoldouts } from "../learning/HoldoutTallies.ts"
 import { recordset } from "../store/Recordset.ts"
@@ -120,8 +121,8 @@ const makeCountTiming = (sql: SqlClient.SqlClient) => {
 
 /**
  * Visits every decision twice. After an hour, a message without any event is recorded as sent and not engaged with so
- * far. After four days this is repeated, and the decision is counted for its recommendation, its holdout and the
- * random-split weights. Each happens once, in the transaction that advances the organization's mark.
+ * far. After four days this is repeated, and the decision is counted for its recommendation, its holdout, the
+ * random-split weights and fatigue. Each happens once, in the transaction that advances the organization's mark.
  */
 export class Settling extends Context.Service<Settling, {
   /**
@@ -214,6 +215,7 @@ export class Settling extends Context.Service<Settling, {
             )
             yield* countHoldouts(sql, org, found, foundEvents)
             yield* countEvenSplits(sql, org, found, foundEvents, clock.currentTimeMillisUnsafe())
+            yield* countFatigue(sql, org, found, foundEvents, clock.currentTimeMillisUnsafe())
             yield* sql`
               INSERT INTO send_time_marks (org_slug, settled_until) VALUES (${org}, ${new Date(until)})
               ON CONFLICT (org_slug) DO UPDATE SET settled_until = EXCLUDED.settled_until`

@@ -3,6 +3,7 @@ import { type AttributeScheme, emptyScheme } from "../bandit/Contexts.ts"
 import { Census, schemeOf } from "../bandit/Census.ts"
 import type { Composition } from "../bandit/Components.ts"
 import { anyValues, Counts } from "../bandit/Counts.ts"
+import { type Fatigue, fatigueOf } from "../bandit/Fatigue.ts"
 import { fit } from "../bandit/Fit.ts"
 import { type HalfLifeState, initialHalfLife } from "../bandit/HalfLife.ts"
 import { learnDelays, type LearnedDelays, type OrganizationDelays, organizationDelays } from "../bandit/DelayPrior.ts"
@@ -15,13 +16,14 @@ import { contributionOf, organizationPriors, type PriorContribution } from "../b
 import { bucketAt, dayMillis, hourMillis } from "../bandit/Window.ts"
 import { judgeDays, windowOf, withVerdict } from "../learning/Engine.ts"
 import type { Learner, LearnerKind, Setting } from "./Learners.ts"
+import { SimulatedExposures } from "./SimulatedExposures.ts"
 import type { Eligible, SimulatedRequest } from "./World.ts"
 
 /** Number of days with an hourly search for learning attributes; afterwards it runs once a day. */
 const schemeDays = 3
 
 /** Parts of the model that a simulation can leave out. */
-export const features = ["components", "pairs", "delays"] as const
+export const features = ["components", "pairs", "delays", "fatigue"] as const
 export type Feature = typeof features[number]
 
 /** Options of the product in a simulation. */
@@ -62,6 +64,8 @@ interface Learned {
   hour: number
   day: number
   readonly firstDay: number
+  readonly exposures: SimulatedExposures
+  fatigue: Fatigue | undefined
   /** Delay curve of the other templates, and the day it was made. */
   prior: OrganizationDelays
   priorDay: number
@@ -87,6 +91,7 @@ export class Product implements Learner {
   readonly #verdicts: boolean
   readonly #pairs: boolean
   readonly #variantDelays: boolean
+  readonly #fatigue: boolean
   readonly #templates: Array<Learned | undefined> = []
   readonly #contributions = new Map<string, PriorContribution>()
 
@@ -95,6 +100,7 @@ export class Product implements Learner {
     this.#composition = has("components") ? composition : []
     this.#pairs = has("pairs")
     this.#variantDelays = has("delays")
+    this.#fatigue = has("fatigue")
     this.#verdicts = options.verdicts ?? true
     this.#arms = arms
     this.#floor = options.floor ?? defaultFloor
@@ -109,7 +115,9 @@ export class Product implements Learner {
     }
     this.#bringUpToDate(template, now)
     const { choices } = template
-    return choices.choice(choices.contextOf(request.attrs, hourOfWeek(now)), eligible.set).weights
+    const context = choices.contextOf(request.attrs, hourOfWeek(now))
+    const seen = request.person === undefined ? undefined : template.exposures.of(request.person)
+    return choices.choice(context, eligible.set, undefined, seen).weights
   }
 
   /** The current knowledge about a template; the template is fitted first, as for a request for results. */
@@ -124,6 +132,10 @@ export class Product implements Learner {
     const template = this.#template(request.template, now)
     template.census.add(request.attrs, now)
     this.#count(template, request, arm, now, now, 1, 0)
+    if (this.#fatigue && request.person !== undefined) {
+      const { key } = template.choices.contextOf(request.attrs, hourOfWeek(now))
+      template.exposures.sent(request.person, this.#arms[arm]!, key, now)
+    }
   }
 
   observe(request: SimulatedRequest, arm: number, sentAt: number, now: number, outcome: number): void {
@@ -135,6 +147,7 @@ export class Product implements Learner {
     // By day, as the service counts them.
     own.add(Math.floor(sentAt / dayMillis) * dayMillis + dayMillis - hourMillis, delay)
     this.#count(template, request, arm, sentAt, now, 0, outcome)
+    if (this.#fatigue && request.person !== undefined) template.exposures.observe(request.person, sentAt)
   }
 
   #count(
@@ -184,6 +197,8 @@ export class Product implements Learner {
       hour: Math.floor(now / hourMillis),
       day: Math.floor(now / dayMillis),
       firstDay: Math.floor(now / dayMillis),
+      exposures: new SimulatedExposures(),
+      fatigue: undefined,
       prior: organizationDelays(new Delays(), now),
       priorDay: NaN,
     }
@@ -214,6 +229,8 @@ export class Product implements Learner {
       for (const own of template.variantDelays.values()) own.prune(now)
       if (template.fitted) {
         template.halfLife = judgeDays(template.halfLife, template.counts, template.model, curve, now)
+        template.exposures.settle(template.model, now)
+        template.fatigue = fatigueOf(template.exposures.counts(now), template.fatigue !== undefined)
       }
     }
     const fitted = fit({
@@ -229,6 +246,7 @@ export class Product implements Learner {
       active: template.active,
       composition: this.#composition,
       ...(template.fitted ? { start: template.model } : {}),
+      fatigue: template.fatigue,
     })
     const model = this.#window !== undefined || !this.#verdicts
       ? fitted

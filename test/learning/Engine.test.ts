@@ -5,7 +5,7 @@ import { eligibleSet, Policy } from "../../src/bandit/Policy.ts"
 import { defaultPriors } from "../../src/bandit/Priors.ts"
 import type { TallyCounts } from "../../src/bandit/Tally.ts"
 import type { Objective } from "../../src/domain/Template.ts"
-import { type Counted, Engine } from "../../src/learning/Engine.ts"
+import { type Counted, Engine, type StoredFatigue } from "../../src/learning/Engine.ts"
 import { day, hour, now } from "../bandit/Samples.ts"
 
 const context = encodeContext([])
@@ -207,5 +207,60 @@ describe("a variant whose clicks come late", () => {
   it("is not taken for a bad one while they are due", () => {
     assert.isAbove(lead(), 0.15)
     assert.closeTo(lead([...delaysOf("a", 0.4), ...delaysOf("b", 20)]), 0, 0.1)
+  })
+})
+
+describe("fatigue", () => {
+  const tired = (hour: number, strength: number): StoredFatigue => ({
+    hour,
+    cells: ["a", "b"].flatMap((variant) =>
+      Array.from(
+        { length: 8 },
+        (_, level) =>
+          [0, 1, 2, 3].filter((seen) => level >= [0, 1, 2, 4][seen]!).map((seen) => ({
+            variant,
+            level,
+            seen,
+            expected: 200,
+            click: Math.round(200 * Math.exp(-strength * seen)),
+            open: 400,
+            conversion: 0,
+            negative: 0,
+          })),
+      ).flat()
+    ),
+    mixes: [{ variant: "a", day: Math.floor(now / day) * day - 7 * day, decisions: [100, 0, 0, 300] }],
+  })
+
+  const learned = (objective: Objective, fatigues: ReadonlyArray<StoredFatigue | undefined>) => {
+    const engine = new Engine()
+    engine.open("t", { objective, tallies, delays: [], halfLife: null, model: null }, now)
+    return fatigues.map((fatigue) => {
+      const { model } = engine.fit("t", {
+        version: "t:1",
+        now,
+        window: undefined,
+        organization: defaultPriors,
+        organizationDelays: [],
+        active: ["a", "b"],
+        composition: [],
+        census: undefined,
+        ...(fatigue === undefined ? {} : { fatigue }),
+      })
+      return model.fatigue?.map((effect) => effect - model.fatigue![0]!)
+    })
+  }
+
+  it("is in the model while the outcomes of the objective give evidence for it", () => {
+    const [none, strong, same, gone] = learned("click", [undefined, tired(1, 0.3), tired(1, 0), tired(2, 0)])
+    assert.isUndefined(none)
+    strong!.forEach((effect, seen) => assert.closeTo(effect, -0.3 * seen, 0.08))
+    assert.deepStrictEqual(same, strong, "it is found once an hour")
+    assert.isUndefined(gone)
+    assert.isUndefined(learned("open", [tired(1, 0.3)])[0])
+  })
+
+  it("is not learned where the objective values revenue", () => {
+    assert.isUndefined(learned({ click: 1, revenue: 1, revenue_cap: 100 }, [tired(1, 0.3)])[0])
   })
 })

@@ -55,6 +55,7 @@ export interface SettlingDecision {
   readonly templateId: string
   readonly copyId: string
   readonly userId: string | null
+  readonly segment: string
   readonly mode: string
   readonly holdout: "treated" | "control" | null
   readonly propensity: number | null
@@ -69,7 +70,8 @@ export const decisionsBetween = (
   { from, limit, until }: { readonly from: Date; readonly until: Date; readonly limit?: number },
 ) =>
   sql<SettlingDecision>`
-    SELECT d.tracking_id, d.template_id, d.copy_id, d.user_id, d.mode, d.holdout, d.propensity, d.weights, d.decided_at
+    SELECT d.tracking_id, d.template_id, d.copy_id, d.user_id, d.segment, d.mode, d.holdout, d.propensity, d.weights,
+      d.decided_at
     FROM decisions d
     WHERE d.org_slug = ${org} AND d.decided_at >= ${from} AND d.decided_at < ${until}
     ORDER BY d.decided_at LIMIT ${limit ?? null}`

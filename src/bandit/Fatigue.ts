@@ -1,0 +1,184 @@
+import { factor, packedIndex, packedLength, solve } from "./Cholesky.ts"
+import { dayMillis } from "./Window.ts"
+
+// Whether a variant works less well the more often a person has seen it. A decision is compared with decisions about people
+// who have had as many messages of the template: people who get more messages may be keener, or more tired of all variants.
+// Which variants they have had was drawn, so that the comparison is fair.
+
+/** Number of classes of exposure: 0, 1, 2 or 3, and 4 or more earlier decisions for the variant. */
+export const exposureClasses = 4
+
+/** The class of a number of earlier decisions for the variant. */
+export const exposureClass = (seen: number): number => seen < 2 ? seen : seen < 4 ? 2 : 3
+
+/** Number of levels, and the last of those that stand for one number. */
+const levels = 24
+const singleLevels = 8
+
+/** The level of a number of earlier decisions of the template: 0 to 7 for themselves, then four levels for each doubling. */
+export const levelOf = (total: number): number =>
+  total < singleLevels ? total : Math.min(levels - 1, singleLevels + Math.floor(4 * Math.log2(total / singleLevels)))
+
+/** Days for which decisions count, and the share of its weight that a day keeps with each day. */
+export const fatigueDays = 60
+export const keptByDay = 0.97
+
+/**
+ * Decisions for a variant about people of one level and class of exposure: the value of their outcomes, and the value that
+ * the model expected, both faded by age. The unit of the expected value does not matter.
+ */
+export interface FatigueCell {
+  readonly variant: string
+  readonly level: number
+  readonly seen: number
+  readonly expected: number
+  readonly outcomes: number
+}
+
+/** Decisions for a variant on a day (start in Unix milliseconds) by class of exposure. */
+export interface ExposureMix {
+  readonly variant: string
+  readonly day: number
+  readonly decisions: ReadonlyArray<number>
+}
+
+/** The counts from which a fit learns fatigue. */
+export interface FatigueCounts {
+  readonly cells: ReadonlyArray<FatigueCell>
+  readonly mixes: ReadonlyArray<ExposureMix>
+}
+
+/** Effects of earlier exposures that are in use. */
+export interface Fatigue {
+  /** By class, on the log rate. The first is 0. */
+  readonly effects: ReadonlyArray<number>
+  /** The mean factor that exposures make of a variant's rate, for its decisions of the day of `start`. */
+  readonly freshness: (variant: string, start: number) => number
+}
+
+/** Evidence from which effects are used, and below which they are dropped. */
+const enough = 3
+const tooLittle = 0
+
+/** Variants that take part in the evidence at most, those with the largest expectation. */
+const mostVariants = 50
+
+/** Standard deviations of levels and variants around the expected outcomes. */
+const levelSpread = 1
+const variantSpread = 0.3
+
+/** Candidates for the standard deviation of effects. */
+const spreads: ReadonlyArray<number> = [0.1, 0.2, 0.4, 0.8]
+
+/** Newton steps of a fit. */
+const steps = 12
+
+/**
+ * The most likely coefficients of a Poisson regression, drawn to 0 with these precisions, and the logarithm of the marginal
+ * likelihood by Laplace's approximation. A cell's log rate is the sum of the coefficients with the numbers in `at`.
+ */
+const mostLikely = (
+  cells: ReadonlyArray<{ readonly at: ReadonlyArray<number>; readonly expected: number; readonly outcomes: number }>,
+  precision: Float64Array,
+) => {
+  const size = precision.length
+  const theta = new Float64Array(size)
+  const hessian = new Float64Array(packedLength(size))
+  const gradient = new Float64Array(size)
+  /** The penalized log likelihood at `theta`; also finds its gradient and the negative of its second derivatives. */
+  const look = (): number => {
+    let sum = 0
+    hessian.fill(0)
+    for (let i = 0; i < size; i++) {
+      gradient[i] = -precision[i]! * theta[i]!
+      hessian[packedIndex(i, i)] = precision[i]!
+      sum -= precision[i]! * theta[i]! ** 2 / 2
+    }
+    for (const { at, expected, outcomes } of cells) {
+      let eta = 0
+      for (const i of at) eta += theta[i]!
+      const due = expected * Math.exp(Math.max(-6, Math.min(6, eta)))
+      sum += outcomes * eta - due
+      for (const i of at) {
+        gradient[i] = gradient[i]! + outcomes - due
+        for (const j of at) if (j <= i) hessian[packedIndex(i, j)] = hessian[packedIndex(i, j)]! + due
+      }
+    }
+    return sum
+  }
+  for (let step = 0; step < steps; step++) {
+    look()
+    factor(hessian, size)
+    solve(hessian, size, gradient)
+    for (let i = 0; i < size; i++) theta[i] = theta[i]! + Math.max(-1, Math.min(1, gradient[i]!))
+  }
+  const sum = look()
+  factor(hessian, size)
+  let logDeterminant = 0
+  for (let i = 0; i < size; i++) logDeterminant += 2 * Math.log(hessian[packedIndex(i, i)]!) - Math.log(precision[i]!)
+  return { theta, logEvidence: sum - logDeterminant / 2 }
+}
+
+/** The effects by class, the first 0, and the logarithm of the odds that the data give to effects of any size. */
+export const learnFatigue = (
+  cells: ReadonlyArray<FatigueCell>,
+): { readonly effects: ReadonlyArray<number>; readonly logOdds: number } => {
+  const due = new Map<string, number>()
+  for (const { expected, variant } of cells) due.set(variant, (due.get(variant) ?? 0) + expected)
+  const variants = [...due].sort(([, a], [, b]) => b - a).slice(0, mostVariants).map(([id]) => id)
+  const place = new Map(variants.map((id, v) => [id, levels + v]))
+  const used = cells.filter(({ expected, variant }) => expected > 0 && place.has(variant))
+  const outcomes = used.reduce((sum, cell) => sum + Math.max(0, cell.outcomes), 0)
+  const unit = outcomes / used.reduce((sum, { expected }) => sum + expected, 0)
+  if (!(unit > 0)) return { effects: new Array<number>(exposureClasses).fill(0), logOdds: -Infinity }
+  const base = levels + variants.length
+  const rows = used.map(({ expected, level, outcomes, seen, variant }) => ({
+    // Each class has a step of its own beyond the class before, so that neighbours are alike.
+    at: [level, place.get(variant)!, ...Array.from({ length: seen }, (_, step) => base + step)],
+    expected: expected * unit,
+    outcomes: Math.max(0, outcomes),
+  }))
+  const nuisance = Float64Array.from({ length: base }, (_, i) => 1 / (i < levels ? levelSpread : variantSpread) ** 2)
+  const without = mostLikely(rows.map((row) => ({ ...row, at: row.at.slice(0, 2) })), nuisance).logEvidence
+  const found = spreads.map((spread) => {
+    const precision = new Float64Array(base + exposureClasses - 1).fill(1 / spread ** 2)
+    precision.set(nuisance)
+    const { logEvidence, theta } = mostLikely(rows, precision)
+    let sum = 0
+    return { logOdds: logEvidence - without, effects: [0, ...theta.slice(base).map((step) => sum += step)] }
+  })
+  const best = found.reduce((a, b) => b.logOdds > a.logOdds ? b : a)
+  const mean = found.reduce((sum, { logOdds }) => sum + Math.exp(logOdds - best.logOdds), 0) / found.length
+  return { effects: best.effects, logOdds: best.logOdds + Math.log(mean) }
+}
+
+/** Mean factors of a variant's days without gaps, and the first day. A day without decisions has those of the day before. */
+const factorsOf = (mixes: ReadonlyArray<ExposureMix>, effects: ReadonlyArray<number>) => {
+  const factors: Array<number> = []
+  const sorted = [...mixes].sort((a, b) => a.day - b.day)
+  const first = sorted[0]!.day
+  for (const { day, decisions } of sorted) {
+    const at = Math.round((day - first) / dayMillis)
+    while (factors.length < at) factors.push(factors[factors.length - 1]!)
+    const sum = decisions.reduce((total, count) => total + count, 0)
+    factors[at] = decisions.reduce((total, count, seen) => total + count * Math.exp(effects[seen]!), 0) / sum
+  }
+  return { first, factors }
+}
+
+/** The effects to use, given whether effects were in use before; undefined while there is no evidence for them. */
+export const fatigueOf = ({ cells, mixes }: FatigueCounts, wasUsed: boolean): Fatigue | undefined => {
+  const { effects, logOdds } = learnFatigue(cells)
+  if (!(logOdds > (wasUsed ? tooLittle : enough))) return undefined
+  const byVariant = new Map(
+    Array.from(Map.groupBy(mixes, ({ variant }) => variant), ([id, own]) => [id, factorsOf(own, effects)] as const),
+  )
+  const freshness = (variant: string, start: number): number => {
+    const known = byVariant.get(variant)
+    // A variant without settled decisions is new, so that nearly all of its decisions are first exposures.
+    if (known === undefined) return 1
+    const at = Math.floor((start - known.first) / dayMillis)
+    return known.factors[Math.max(0, Math.min(known.factors.length - 1, at))]!
+  }
+  return { effects, freshness }
+}

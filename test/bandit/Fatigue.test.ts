@@ -1,0 +1,158 @@
+import { assert, describe, it } from "@effect/vitest"
+import { encodeContext } from "../../src/bandit/Contexts.ts"
+import { Counts } from "../../src/bandit/Counts.ts"
+import { expectedPerDecision } from "../../src/bandit/Expectation.ts"
+import { exposureClass, type FatigueCell, fatigueOf, learnFatigue, levelOf } from "../../src/bandit/Fatigue.ts"
+import { fit } from "../../src/bandit/Fit.ts"
+import { eligibleSet, Policy } from "../../src/bandit/Policy.ts"
+import { defaultPriors } from "../../src/bandit/Priors.ts"
+import { day, now, promptCurve } from "./Samples.ts"
+
+const variants = ["a", "b", "c"]
+
+/** Cells in which outcomes are `rate` of the expected, at the first eight levels. */
+const cells = (
+  expected: number,
+  rate: (at: { readonly variant: string; readonly level: number; readonly seen: number }) => number,
+): ReadonlyArray<FatigueCell> =>
+  variants.flatMap((variant) =>
+    Array.from(
+      { length: 8 },
+      (_, level) =>
+        [0, 1, 2, 3].filter((seen) => seen === 0 || level >= [1, 1, 2, 4][seen]!).map((seen) => {
+          const at = { variant, level, seen }
+          return { ...at, expected, outcomes: Math.round(expected * rate(at)) }
+        }),
+    ).flat()
+  )
+
+describe("Classes of exposure", () => {
+  it("are 0, 1, 2 or 3, and 4 or more earlier decisions", () => {
+    assert.deepStrictEqual([0, 1, 2, 3, 4, 5, 100].map(exposureClass), [0, 1, 2, 2, 3, 3, 3])
+  })
+
+  it("have levels that grow with all earlier decisions of the template, 24 of them", () => {
+    const found = Array.from({ length: 300 }, (_, total) => levelOf(total))
+    assert.deepStrictEqual(found.slice(0, 9), [0, 1, 2, 3, 4, 5, 6, 7, 8])
+    found.forEach((level, total) => assert.isAtLeast(level, found[total - 1] ?? 0))
+    assert.deepStrictEqual([...new Set(found)], Array.from({ length: 24 }, (_, level) => level))
+  })
+})
+
+describe("Effects of earlier exposures", () => {
+  it("are found where people tire of the variants they have seen", () => {
+    const effects = [0, -0.15, -0.4, -0.8]
+    const learned = learnFatigue(cells(200, ({ seen }) => Math.exp(effects[seen]!)))
+    assert.isAbove(learned.logOdds, 3)
+    learned.effects.forEach((effect, seen) => assert.closeTo(effect, effects[seen]!, 0.1))
+  })
+
+  it("do not depend on the unit of the expected value", () => {
+    const tired = cells(200, ({ seen }) => [1, 0.9, 0.7, 0.5][seen]!)
+    const once = learnFatigue(tired)
+    const scaled = learnFatigue(tired.map((cell) => ({ ...cell, expected: cell.expected * 37 })))
+    assert.closeTo(scaled.logOdds, once.logOdds, 1e-6)
+    scaled.effects.forEach((effect, seen) => assert.closeTo(effect, once.effects[seen]!, 1e-6))
+  })
+
+  it("have no evidence where nothing differs, people who get more messages are keener, or tire of the whole template", () => {
+    assert.isBelow(learnFatigue(cells(200, () => 1)).logOdds, 0)
+    assert.isBelow(learnFatigue(cells(200, ({ level }) => 1 + level / 8)).logOdds, 0)
+    assert.isBelow(learnFatigue(cells(200, ({ level }) => 1 - level / 12)).logOdds, 0)
+    assert.isBelow(learnFatigue(cells(200, ({ variant }) => variant === "a" ? 1.3 : 0.9)).logOdds, 0)
+  })
+
+  it("have no evidence without outcomes, or without decisions", () => {
+    assert.strictEqual(learnFatigue([]).logOdds, -Infinity)
+    assert.strictEqual(learnFatigue(cells(200, () => 0)).logOdds, -Infinity)
+    assert.isUndefined(fatigueOf({ cells: [], mixes: [] }, true))
+  })
+
+  it("are used from an evidence of 3 on, and until it falls below 0", () => {
+    const counts = { cells: cells(5, ({ seen }) => [1, 1, 0.7, 0.5][seen]!), mixes: [] }
+    const { logOdds } = learnFatigue(counts.cells)
+    assert.isTrue(logOdds > 0 && logOdds < 3, `evidence ${logOdds}`)
+    assert.isUndefined(fatigueOf(counts, false))
+    assert.isDefined(fatigueOf(counts, true))
+    assert.isUndefined(fatigueOf({ cells: cells(5, () => 1), mixes: [] }, true))
+  })
+
+  it("make the decisions of a day count by their mix, and later ones as the last known day", () => {
+    const start = Math.floor(now / day) * day - 20 * day
+    const { effects, freshness } = fatigueOf({
+      cells: cells(200, ({ seen }) => [1, 0.9, 0.7, 0.5][seen]!),
+      mixes: [
+        { variant: "a", day: start, decisions: [10, 0, 0, 0] },
+        { variant: "a", day: start + 3 * day, decisions: [5, 0, 0, 5] },
+      ],
+    }, false)!
+    assert.strictEqual(freshness("a", start - day), 1)
+    assert.strictEqual(freshness("a", start + 2 * day), 1)
+    assert.closeTo(freshness("a", start + 9 * day), (1 + Math.exp(effects[3]!)) / 2, 1e-12)
+    assert.strictEqual(freshness("new", start), 1)
+  })
+})
+
+const context = encodeContext([])
+
+/** Two equally good variants, of which `a` goes to people who have seen it four times: half of the clicks. */
+const tiredOfA = () => {
+  const counts = new Counts()
+  for (let daysAgo = 6; daysAgo < 16; daysAgo++) {
+    const start = Math.floor(now / day) * day - daysAgo * day
+    counts.add("a", context, start, 1000, 25)
+    counts.add("b", context, start, 1000, 50)
+  }
+  return fit({
+    version: "t:1",
+    counts,
+    scheme: { keys: [] },
+    window: { mode: "adaptive", halfLifeDays: 120 },
+    curve: promptCurve,
+    now,
+    organization: defaultPriors,
+    fatigue: { effects: [0, -0.1, -0.3, Math.log(0.5)], freshness: (variant) => variant === "a" ? 0.5 : 1 },
+  })
+}
+
+describe("A model with effects in use", () => {
+  it("knows the variants as of a first exposure, and the level as of exposures as they are", () => {
+    const model = tiredOfA()
+    const [a, b] = model.variants
+    assert.closeTo(a!.beta[0]!, b!.beta[0]!, 0.02)
+    const start = model.days[0]![0]
+    const expected = expectedPerDecision(model, "a", context, start)
+    assert.closeTo(expected, 0.0375, 0.001)
+    assert.closeTo(model.fatigue![3]! - model.fatigue![0]!, Math.log(0.5), 1e-12)
+  })
+
+  it("gives a user the variants that the user has seen less often", () => {
+    const policy = new Policy(tiredOfA())
+    const at = policy.contextOf(new Map(), 12)
+    const set = eligibleSet(["a", "b"])
+    const weightOfA = (seen?: ReadonlyMap<string, number>) => policy.choice(at, set, undefined, seen).weights[0]!
+    const even = weightOfA()
+    assert.isBelow(weightOfA(new Map([["a", 5]])), 0.1)
+    assert.isAbove(weightOfA(new Map([["b", 5]])), 0.9)
+    assert.isBelow(weightOfA(new Map([["a", 1]])), even)
+    assert.strictEqual(weightOfA(new Map([["a", 4], ["b", 9]])), even, "both have been seen equally often")
+    assert.strictEqual(weightOfA(new Map([["gone", 9]])), even)
+    const choice = policy.choice(at, set, undefined, new Map([["a", 7]]))
+    assert.strictEqual(policy.choice(at, set, undefined, new Map([["a", 4]])), choice, "classes share a cached choice")
+    assert.closeTo(choice.weights[0]! + choice.weights[1]!, 1, 1e-12)
+    const greedy = policy.choice(at, set, 0, new Map([["a", 4]]))
+    assert.deepStrictEqual([...greedy.weights], [0, 1])
+  })
+
+  it("shows the weights of a user's decision in its trace", () => {
+    const policy = new Policy(tiredOfA())
+    const at = policy.contextOf(new Map(), 12)
+    const set = eligibleSet(["a", "b"])
+    const seen = new Map([["a", 4]])
+    const { candidates } = policy.trace(at, set, undefined, seen)
+    assert.deepStrictEqual(
+      candidates.map(({ weight }) => weight),
+      [...policy.choice(at, set, undefined, seen).weights],
+    )
+  })
+})
