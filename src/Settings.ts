@@ -87,7 +87,8 @@ const bytes = (name: string, otherwise: string) =>
 
 const entriesOf = (text: string) => text.split(",").map((entry) => entry.trim()).filter((entry) => entry !== "")
 
-const ranges = (name: string): Config.Config<ReadonlyArray<AddressRange>> =>
+/** The texts of address ranges, each checked. */
+const rangeTexts = (name: string): Config.Config<ReadonlyArray<string>> =>
   Config.schema(
     Schema.String.check(
       Schema.makeFilter<string>((text) => {
@@ -101,7 +102,10 @@ const ranges = (name: string): Config.Config<ReadonlyArray<AddressRange>> =>
       }),
     ),
     name,
-  ).pipe(Config.withDefault(""), Config.map((text) => entriesOf(text).map((entry) => addressRangeOf(entry)!)))
+  ).pipe(Config.withDefault(""), Config.map(entriesOf))
+
+const ranges = (name: string): Config.Config<ReadonlyArray<AddressRange>> =>
+  Config.map(rangeTexts(name), (entries) => entries.map((entry) => addressRangeOf(entry)!))
 
 /** Whether a text is an address, or one with a port, such as `10.0.0.2`, `10.0.0.2:5353` or `[fd00::2]:5353`. */
 const isNameServer = (text: string): boolean => {
@@ -284,10 +288,7 @@ const config = {
    * `OUTBOUND_ALLOW`: address ranges that connections may reach although they are private or of this machine, such as
    * `10.0.0.0/8,127.0.0.1/32`. Default none.
    */
-  outboundAllow: Config.String("OUTBOUND_ALLOW").pipe(
-    Config.withDefault(""),
-    Config.map(entriesOf),
-  ),
+  outboundAllow: rangeTexts("OUTBOUND_ALLOW"),
   /**
    * `DNS_SERVERS`: name servers for SPF, DKIM and DMARC look-ups, such as `10.0.0.2,[fd00::2]:5353`. Default: the
    * system's name servers.
@@ -443,6 +444,17 @@ const read = Effect.gen(function* () {
     faults.push(
       `ADMIN_TOKEN: has ${adminCharacters} characters and must have ${leastSecret} or more, since it opens every ` +
         "organization. Make a new one with `openssl rand -hex 32` and set it on every node and wherever commands use it",
+    )
+  }
+  // Not shown either.
+  const secretKeys = Option.match(settings.secretKey ?? Option.none(), {
+    onNone: () => [],
+    onSome: (text) => Redacted.value(text).split(",").map((key) => key.trim()),
+  })
+  if (!secretKeys.every((key) => /^[0-9a-f]{64}$/i.test(key))) {
+    faults.push(
+      "SECRET_KEY: must be 64 hexadecimal digits, such as `openssl rand -hex 32` gives, or several of these separated by " +
+        "commas, of which the first encrypts and the others only decrypt",
     )
   }
   const oidc = [settings.oidcIssuer, settings.oidcClientId, settings.oidcClientSecret]

@@ -122,6 +122,42 @@ describe("Settings", () => {
       ])
     }))
 
+  it.effect("list all faults at once, without showing secrets", () =>
+    Effect.gen(function* () {
+      const env = {
+        PORT: "x",
+        PUBLIC_URL: "x",
+        DATABASE_URL: "mysql://x",
+        TRUSTED_PROXIES: "x",
+        OUTBOUND_ALLOW: "10.0.0.0/8,mail",
+        SECRET_KEY: `${"5e".repeat(32)},5e5e`,
+        ADMIN_TOKEN: "short",
+        OIDC_CLIENT_ID: "x",
+        LOG_LEVEL: "loud",
+      }
+      const error = yield* Effect.flip(read(env))
+      const faulty = error._tag === "SettingsFaulty" ? error.faults.map((fault) => fault.split(/[:,]/)[0]) : []
+      assert.sameMembers(faulty, [...Object.keys(env).filter((name) => name !== "OIDC_CLIENT_ID"), "OIDC_ISSUER"])
+      assert.include(error.message, 'OUTBOUND_ALLOW: "mail" is no address')
+      assert.notInclude(error.message, "5e5e")
+      const { outboundAllow, secretKey } = yield* read({
+        OUTBOUND_ALLOW: "10.0.0.0/8, ::1",
+        SECRET_KEY: "5E".repeat(32),
+      })
+      assert.deepStrictEqual(outboundAllow, ["10.0.0.0/8", "::1"])
+      assert.isTrue(Option.isSome(secretKey))
+    }))
+
+  it.effect("say what is wrong with a secret key, without the key", () =>
+    Effect.gen(function* () {
+      const right = "0123456789abcdef".repeat(4)
+      for (const key of ["x", right.slice(1), `${right}0`, `${right},`, `${right},short`, "g".repeat(64)]) {
+        const error = yield* Effect.flip(read({ SECRET_KEY: key }))
+        assert.match(error.message, /SECRET_KEY: must be 64 hexadecimal/)
+        assert.notInclude(error.message, key.slice(0, 20).padEnd(20, "\u0000"))
+      }
+    }))
+
   it.effect("refuse an admin token that is short, without showing it, and take one of 32 characters", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(read({ ADMIN_TOKEN: "a-secret-of-31-characters-12345", PORT: "x" }))

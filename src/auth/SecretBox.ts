@@ -6,14 +6,6 @@ import { join } from "node:path"
 import { Settings } from "../Settings.ts"
 import { Store } from "../store/Store.ts"
 
-/** `SECRET_KEY` is no key. */
-export class SecretKeyFaulty extends Schema.TaggedError<SecretKeyFaulty>()("SecretKeyFaulty", {}) {
-  override get message() {
-    return "SECRET_KEY must be 32 bytes as 64 hexadecimal digits (`openssl rand -hex 32`), or several of these separated " +
-      "by commas, of which the first encrypts and the others only decrypt."
-  }
-}
-
 /** There is no key to encrypt with. */
 export class NoSecretKey extends Schema.TaggedError<NoSecretKey>()("NoSecretKey", {}) {
   override get message() {
@@ -111,7 +103,6 @@ export class SecretBox extends Context.Service<SecretBox, {
         onNone: () => [],
         onSome: (text) => Redacted.value(text).split(",").map((one) => one.trim()),
       })
-      if (!texts.every(isKey)) return yield* new SecretKeyFaulty()
       const given = texts.map(keyOf)
       const keys: Effect.Effect<ReadonlyArray<Key>, SecretFileFaulty> = kind === "postgres"
         ? Effect.succeed(given)
