@@ -1,22 +1,25 @@
 import { Config, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { AccountInput, Role } from "../accounts/Account.ts"
-import { InvitationBody } from "../api/accounts/AccountsApi.ts"
+import type { InvitationBody } from "../api/accounts/AccountsApi.ts"
 import { Settings } from "../Settings.ts"
 import * as LocalAddress from "../store/LocalAddress.ts"
 import { CommandFailed, ManagementClient } from "./Connection.ts"
-import { decodeInput } from "./Inputs.ts"
+import { bodyOf, decodeInput } from "./Inputs.ts"
+import { remoteService } from "./Remote.ts"
 import { organization, print } from "./Root.ts"
+import { root } from "./RootCommand.ts"
 import { table } from "./Table.ts"
 
 /** A link of the console with the address people reach it under, as far as the settings and this machine tell. */
 const linkTo = Effect.fnUntraced(function* (path: string) {
-  const { dataDir, database, host, port, publicUrl } = yield* Settings
-  const remote = yield* Config.option(Config.URL("PARLANCE_URL"))
-  const running = () => Option.isNone(database) ? LocalAddress.read(dataDir) : undefined
-  const local = () => running() ?? `http://${host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host}:${port}`
-  const base = Option.orElse(publicUrl, () => remote)
-  return Option.match(base, { onNone: local, onSome: ({ href }) => href.replace(/\/$/, "") }) + path
+  const remote = yield* remoteService((yield* root).profile)
+  const publicUrl = yield* Config.option(Config.URL("PUBLIC_URL"))
+  if (Option.isSome(publicUrl)) return publicUrl.value.href.replace(/\/$/, "") + path
+  if (Option.isSome(remote)) return remote.value.url + path
+  const { dataDir, database, host, port } = yield* Settings.pipe(Effect.provide(Settings.layer))
+  const running = Option.isNone(database) ? LocalAddress.read(dataDir) : undefined
+  return (running ?? `http://${host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host}:${port}`) + path
 })
 
 const email = Argument.String("email").pipe(Argument.withDescription("E-mail address"))
@@ -95,7 +98,7 @@ const invite = Command.make(
   },
   Effect.fnUntraced(function* ({ email, role }) {
     const client = yield* ManagementClient
-    const payload = yield* decodeInput(InvitationBody, { email, role })
+    const payload = bodyOf<typeof InvitationBody.Type>({ email, role })
     const { path, ...invitation } = yield* client.accounts.createInvitation({
       params: { org: yield* organization },
       payload,

@@ -1,67 +1,64 @@
-import { Console, Effect, Layer } from "effect"
+import { Effect, Layer } from "effect"
 import { Command } from "effect/cli"
-import { migrate } from "../store/Migrations.ts"
-import * as StoreFromSettings from "../store/StoreFromSettings.ts"
-import { accountCommand } from "./AccountCommand.ts"
-import { auditCommand } from "./AuditCommand.ts"
-import { backupCommand, restoreCommand } from "./BackupCommand.ts"
+import { Settings } from "../Settings.ts"
 import * as Connection from "./Connection.ts"
-import { connectionCommand } from "./ConnectionCommand.ts"
-import { deliverCommand } from "./DeliverCommand.ts"
-import { eventCommand } from "./EventCommand.ts"
-import { inboxCommand } from "./InboxCommand.ts"
-import { keyCommand } from "./KeyCommand.ts"
-import { orgCommand } from "./OrgCommand.ts"
-import { personCommand } from "./PersonCommand.ts"
-import { learningCommand } from "./LearningCommand.ts"
-import { rebuildCommand } from "./RebuildCommand.ts"
-import { resultsCommand } from "./ResultsCommand.ts"
-import { sandboxCommand } from "./SandboxCommand.ts"
-import { suppressionCommand } from "./SuppressionCommand.ts"
-import { templateCommand } from "./TemplateCommand.ts"
-import { variantCommand } from "./VariantCommand.ts"
-import { simulateCommand } from "./SimulateCommand.ts"
-import { webhookCommand } from "./WebhookCommand.ts"
 import { layerQuiet } from "./Logs.ts"
-
-const migrateCommand = Command.make("migrate", {}, () =>
-  migrate.pipe(
-    Effect.flatMap((applied) =>
-      Console.log(
-        applied.length === 0
-          ? "The database is up to date"
-          : applied.map(([id, name]) => `Applied ${String(id).padStart(4, "0")} ${name}`).join("\n"),
-      )
-    ),
-    Effect.provide(StoreFromSettings.layer),
-    Effect.provide(layerQuiet),
-  )).pipe(Command.withDescription("Apply pending migrations to the database; `serve` does this too"))
+import { root } from "./RootCommand.ts"
 
 // Opening the store is quiet as well: its progress would stand before the JSON of a command.
-const managed = Layer.provideMerge(Connection.layer, layerQuiet)
+const managed = Layer.provideMerge(
+  Layer.unwrap(Effect.map(root, ({ profile }) => Connection.layerOf(profile))),
+  layerQuiet,
+)
 
-/** Every command but `serve`. */
-export const commands = [
-  migrateCommand,
-  backupCommand.pipe(Command.provide(layerQuiet)),
-  restoreCommand.pipe(Command.provide(layerQuiet)),
-  orgCommand.pipe(Command.provide(managed)),
-  accountCommand.pipe(Command.provide(managed)),
-  auditCommand.pipe(Command.provide(managed)),
-  keyCommand.pipe(Command.provide(managed)),
-  templateCommand.pipe(Command.provide(managed)),
-  variantCommand.pipe(Command.provide(managed)),
-  resultsCommand.pipe(Command.provide(managed)),
-  webhookCommand.pipe(Command.provide(managed)),
-  connectionCommand.pipe(Command.provide(managed)),
-  deliverCommand.pipe(Command.provide(managed)),
-  suppressionCommand.pipe(Command.provide(managed)),
-  sandboxCommand.pipe(Command.provide(managed)),
-  eventCommand.pipe(Command.provide(managed)),
-  personCommand.pipe(Command.provide(managed)),
-  inboxCommand.pipe(Command.provide(managed)),
-  rebuildCommand.pipe(Command.provide(managed)),
-  learningCommand.pipe(Command.provide(managed)),
+const local = Layer.merge(Settings.layer, layerQuiet)
+
+/** Every command, by its name. A command loads its modules alone, so that it starts sooner. */
+const loaders = {
+  serve: async () => (await import("./ServeCommand.ts")).serveCommand.pipe(Command.provide(Settings.layer)),
+  migrate: async () => (await import("./MigrateCommand.ts")).migrateCommand.pipe(Command.provide(local)),
+  backup: async () => (await import("./BackupCommand.ts")).backupCommand.pipe(Command.provide(local)),
+  restore: async () => (await import("./BackupCommand.ts")).restoreCommand.pipe(Command.provide(local)),
+  login: async () => (await import("./LoginCommand.ts")).loginCommand,
+  logout: async () => (await import("./LoginCommand.ts")).logoutCommand,
+  profile: async () => (await import("./LoginCommand.ts")).profileCommand,
+  org: async () => (await import("./OrgCommand.ts")).orgCommand.pipe(Command.provide(managed)),
+  account: async () => (await import("./AccountCommand.ts")).accountCommand.pipe(Command.provide(managed)),
+  audit: async () => (await import("./AuditCommand.ts")).auditCommand.pipe(Command.provide(managed)),
+  key: async () => (await import("./KeyCommand.ts")).keyCommand.pipe(Command.provide(managed)),
+  template: async () => (await import("./TemplateCommand.ts")).templateCommand.pipe(Command.provide(managed)),
+  variant: async () => (await import("./VariantCommand.ts")).variantCommand.pipe(Command.provide(managed)),
+  results: async () => (await import("./ResultsCommand.ts")).resultsCommand.pipe(Command.provide(managed)),
+  webhook: async () => (await import("./WebhookCommand.ts")).webhookCommand.pipe(Command.provide(managed)),
+  connection: async () => (await import("./ConnectionCommand.ts")).connectionCommand.pipe(Command.provide(managed)),
+  deliver: async () => (await import("./DeliverCommand.ts")).deliverCommand.pipe(Command.provide(managed)),
+  suppression: async () => (await import("./SuppressionCommand.ts")).suppressionCommand.pipe(Command.provide(managed)),
+  sandbox: async () => (await import("./SandboxCommand.ts")).sandboxCommand.pipe(Command.provide(managed)),
+  event: async () => (await import("./EventCommand.ts")).eventCommand.pipe(Command.provide(managed)),
+  person: async () => (await import("./PersonCommand.ts")).personCommand.pipe(Command.provide(managed)),
+  inbox: async () => (await import("./InboxCommand.ts")).inboxCommand.pipe(Command.provide(managed)),
+  rebuild: async () => (await import("./RebuildCommand.ts")).rebuildCommand.pipe(Command.provide(managed)),
+  learning: async () => (await import("./LearningCommand.ts")).learningCommand.pipe(Command.provide(managed)),
   // Only a replay opens a connection.
-  simulateCommand.pipe(Command.provide(layerQuiet)),
-] as const
+  simulate: async () => (await import("./SimulateCommand.ts")).simulateCommand.pipe(Command.provide(layerQuiet)),
+}
+
+type Name = keyof typeof loaders
+
+const isName = (text: string): text is Name => Object.hasOwn(loaders, text)
+
+/** Flags before a command whose value is the next argument. */
+const flagsWithValue = new Set(["--org", "--profile", "--log-level", "--completions"])
+
+/** The command that the arguments call. Undefined where they call none, as with `--help`. */
+export const commandName = (args: ReadonlyArray<string>): Name | undefined => {
+  const called = args.find((text, i) => !text.startsWith("-") && !flagsWithValue.has(args[i - 1] ?? ""))
+  return called !== undefined && isName(called) ? called : undefined
+}
+
+/** The command that the arguments call, or all commands where they call none. */
+export const loadCommands = (args: ReadonlyArray<string>) => {
+  const name = commandName(args)
+  const names = name === undefined ? Object.keys(loaders).filter(isName) : [name]
+  return Promise.all(names.map((one) => loaders[one]()))
+}

@@ -15,6 +15,9 @@ export const decodeInput = <S extends Schema.ConstraintDecoder<unknown>>(
   })
 }
 
+/** The body of a request as an argument or a file has it. The service checks it, and its schema would take long to load. */
+export const bodyOf = <A>(body: unknown): A => body as A
+
 /** The text of a file, or of standard input for `-`. */
 export const readText = (file: string): Effect.Effect<string, CommandFailed> =>
   Effect.try({

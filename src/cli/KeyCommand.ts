@@ -1,9 +1,9 @@
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { formatRateLimit, managementScopes, parseRateLimit, scopeNames } from "../domain/ApiKey.ts"
-import { KeyBody, KeyPatch } from "../api/organizations/OrganizationsApi.ts"
+import type { KeyBody, KeyPatch } from "../api/organizations/OrganizationsApi.ts"
 import { CommandFailed, ManagementClient } from "./Connection.ts"
-import { decodeInput } from "./Inputs.ts"
+import { bodyOf } from "./Inputs.ts"
 import { organization, print } from "./Root.ts"
 import { table } from "./Table.ts"
 
@@ -52,7 +52,7 @@ const create = Command.make(
   },
   Effect.fnUntraced(function* ({ expiresAt, kind, name, rateLimit, scopes }) {
     const client = yield* ManagementClient
-    const payload = yield* decodeInput(KeyBody, {
+    const payload = bodyOf<typeof KeyBody.Type>({
       name,
       ...(Option.isSome(kind) ? { kind: kind.value } : {}),
       ...(scopes.length > 0 ? { scopes } : {}),
@@ -105,7 +105,7 @@ const update = Command.make(
   },
   Effect.fnUntraced(function* ({ id, name, rateLimit }) {
     const client = yield* ManagementClient
-    const payload = yield* decodeInput(KeyPatch, {
+    const payload = bodyOf<typeof KeyPatch.Type>({
       ...(Option.isSome(name) ? { name: name.value } : {}),
       ...(yield* limitIn(rateLimit)),
     })

@@ -1,12 +1,15 @@
 import { Console, Effect, Option } from "effect"
 import type { OrgSlug } from "../domain/Ids.ts"
-import { CommandFailed, ManagementClient } from "./Connection.ts"
+import { CommandFailed, ManagementClient } from "./Client.ts"
+import { remoteService } from "./Remote.ts"
 import { root } from "./RootCommand.ts"
 
 /** The organization a command is about: that of `--org`, or the only one there is. */
 export const organization = Effect.gen(function* () {
-  const { org } = yield* root
-  if (Option.isSome(org)) return org.value as OrgSlug
+  const { org, profile } = yield* root
+  const remote = Option.isSome(org) ? Option.none() : yield* remoteService(profile)
+  const named = Option.orElse(org, () => Option.flatMap(remote, ({ org }) => org))
+  if (Option.isSome(named)) return named.value as OrgSlug
   const client = yield* ManagementClient
   const { organizations } = yield* client.organizations.listOrganizations()
   if (organizations.length === 1) return organizations[0]!.slug

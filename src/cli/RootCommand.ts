@@ -8,6 +8,10 @@ export const root = Command.make("parlance").pipe(
       Flag.withDescription("Slug of the organization; required if there are several"),
       Flag.optional,
     ),
+    profile: Flag.String("profile").pipe(
+      Flag.withDescription("The stored service to talk to; see `parlance login`"),
+      Flag.optional,
+    ),
   }),
   Command.withDescription("Content personalization: chooses and renders variants, and learns which work best"),
 )

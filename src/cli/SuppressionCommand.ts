@@ -1,12 +1,12 @@
 import { Console, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { writeFileSync } from "node:fs"
-import { SuppressionInput, type SuppressionResource } from "../api/suppressions/SuppressionsApi.ts"
+import type { SuppressionInput, SuppressionResource } from "../api/suppressions/SuppressionsApi.ts"
 import { SuppressionReason } from "../suppressions/Suppression.ts"
 import { csvRows, maxRows } from "../suppressions/SuppressionCsv.ts"
 import { withProgress } from "../runtime/Progress.ts"
 import { CommandFailed, ManagementClient } from "./Connection.ts"
-import { decodeInput, readText } from "./Inputs.ts"
+import { bodyOf, readText } from "./Inputs.ts"
 import { organization, print } from "./Root.ts"
 import { table } from "./Table.ts"
 
@@ -51,7 +51,7 @@ const add = Command.make(
   { address, reason: reason.pipe(Flag.withDescription("Default: manual")) },
   Effect.fnUntraced(function* ({ address, reason }) {
     const client = yield* ManagementClient
-    const payload = yield* decodeInput(SuppressionInput, {
+    const payload = bodyOf<typeof SuppressionInput.Type>({
       address,
       ...(Option.isSome(reason) ? { reason: reason.value } : {}),
     })

@@ -1,9 +1,9 @@
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { type Variant, VariantInput, VariantPatch } from "../domain/Template.ts"
-import { PreviewBody } from "../api/Api.ts"
+import type { PreviewBody } from "../api/Api.ts"
 import { ManagementClient } from "./Connection.ts"
-import { decodeInput, readJson, readText } from "./Inputs.ts"
+import { bodyOf, decodeInput, readJson, readText } from "./Inputs.ts"
 import { organization, print } from "./Root.ts"
 import { table } from "./Table.ts"
 
@@ -153,7 +153,7 @@ const preview = Command.make(
   },
   Effect.fnUntraced(function* ({ attrs, fields, template, user, variant }) {
     const client = yield* ManagementClient
-    const payload = yield* decodeInput(PreviewBody, {
+    const payload = bodyOf<typeof PreviewBody.Type>({
       ...(Option.isSome(variant) ? { copy_id: variant.value } : {}),
       fields: yield* readJson("--fields", fields),
       attrs: yield* readJson("--attrs", attrs),

@@ -1,10 +1,10 @@
 import { Console, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { listOfSources } from "../domain/Source.ts"
-import { SourceInput } from "../intake/WebhookSources.ts"
+import type { SourceInput } from "../intake/WebhookSources.ts"
 import type { WebhookSource } from "../api/webhooks/WebhooksApi.ts"
 import { ManagementClient } from "./Connection.ts"
-import { decodeInput, readJson, readText } from "./Inputs.ts"
+import { bodyOf, readJson, readText } from "./Inputs.ts"
 import { organization, print } from "./Root.ts"
 import { webhookEvents } from "./TimelineCommands.ts"
 import { table } from "./Table.ts"
@@ -44,7 +44,7 @@ const list = Command.make(
 
 const change = Effect.fnUntraced(function* (name: string, input: unknown) {
   const client = yield* ManagementClient
-  const payload = yield* decodeInput(SourceInput, input)
+  const payload = bodyOf<SourceInput>(input)
   return yield* client.sources.putSource({ params: { org: yield* organization, segment: name }, payload })
 })
 

@@ -1,0 +1,94 @@
+import { Context, Effect, flow, Layer, Redacted, Schema } from "effect"
+import {
+  FetchHttpClient,
+  HttpClient,
+  HttpClientError,
+  HttpClientRequest,
+  type HttpClientResponse,
+  type HttpMethod,
+} from "effect/http"
+import type { HttpApiClient } from "effect/http-api"
+import type { Api } from "../api/Api.ts"
+import { endpoints } from "./Endpoints.ts"
+
+// `HttpApiClient` would load the schemas of the whole API, which takes longer than all the rest of a command. JSON is the
+// encoded and the decoded form of the management API alike, which a test checks, so that paths and types are enough.
+
+/** A command cannot be carried out; the message gives the next step. */
+export class CommandFailed extends Schema.TaggedError<CommandFailed>()("CommandFailed", {
+  message: Schema.String,
+}) {}
+
+/** The management API, wherever it is answered. */
+export class ManagementClient extends Context.Service<ManagementClient, HttpApiClient.ForApi<typeof Api>>()(
+  "parlance/cli/ManagementClient",
+) {}
+
+interface Input {
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string | undefined>>
+  readonly headers?: Readonly<Record<string, string>>
+  readonly payload?: unknown
+}
+
+/** The name of a problem's class, such as `KeyNotFound` of `/problems/key-not-found`. */
+const tagOf = (type: string): string =>
+  type.replace(/^.*\//, "").replace(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase())
+
+const isProblem = (value: unknown): value is { readonly type: string } =>
+  typeof value === "object" && value !== null && "type" in value && typeof value.type === "string"
+
+/** The problem of a response. A response without one, or with status 503, stays with its headers: they say when to retry. */
+const failureOf = Effect.fnUntraced(function* (response: HttpClientResponse.HttpClientResponse) {
+  const problem = response.status !== 503 && response.headers["content-type"]?.startsWith("application/problem+json")
+    ? yield* Effect.orElseSucceed(response.json, () => undefined)
+    : undefined
+  return isProblem(problem) ? { ...problem, _tag: tagOf(problem.type) } : new HttpClientError.HttpClientError({
+    reason: new HttpClientError.StatusCodeError({ request: response.request, response }),
+  })
+})
+
+const requestOf = (endpoint: string, { headers = {}, params = {}, payload, query = {} }: Input) => {
+  const [method, path, media] = endpoint.split(" ") as [HttpMethod.HttpMethod, string, string | undefined]
+  const url = path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name]!))
+  const request = HttpClientRequest.make(method)(url).pipe(
+    HttpClientRequest.setUrlParams(query),
+    HttpClientRequest.setHeaders(headers),
+  )
+  if (payload === undefined) return request
+  return media === undefined
+    ? HttpClientRequest.bodyJsonUnsafe(request, payload)
+    : HttpClientRequest.bodyText(request, String(payload), media)
+}
+
+const contentOf = (
+  response: HttpClientResponse.HttpClientResponse,
+): Effect.Effect<unknown, HttpClientError.HttpClientError> => {
+  if (response.status === 204) return Effect.void
+  return response.headers["content-type"]?.startsWith("application/json") ? response.json : response.text
+}
+
+/** A client of the management API at `baseUrl`. Each method fails with the problem of the response or `HttpClientError`. */
+export const clientFor = (baseUrl: string, token: Redacted.Redacted<string>, fetch?: typeof globalThis.fetch) =>
+  Effect.map(HttpClient.HttpClient, (http): ManagementClient["Service"] => {
+    const { execute } = http.pipe(
+      HttpClient.mapRequest(flow(HttpClientRequest.prependUrl(baseUrl), HttpClientRequest.bearerToken(token))),
+    )
+    const call = (endpoint: string) =>
+      Effect.fnUntraced(function* (input: Input = {}): Effect.fn.Return<unknown, unknown> {
+        const response = yield* execute(requestOf(endpoint, input))
+        if (response.status < 300) return yield* contentOf(response)
+        return yield* Effect.fail(yield* failureOf(response))
+      })
+    const client = Object.entries(endpoints).map(([group, members]) => [
+      group,
+      Object.fromEntries(Object.entries(members).map(([name, endpoint]) => [name, call(endpoint)])),
+    ])
+    return Object.fromEntries(client)
+  }).pipe(
+    Effect.provide(
+      fetch === undefined
+        ? FetchHttpClient.layer
+        : FetchHttpClient.layer.pipe(Layer.provide(Layer.succeed(FetchHttpClient.Fetch, fetch))),
+    ),
+  )

@@ -1,0 +1,35 @@
+import { Effect, Layer, Option, Redacted } from "effect"
+import { HttpRouter, HttpServer } from "effect/http"
+import { randomBytes } from "node:crypto"
+import { layerRoutes, layerServices } from "../App.ts"
+import { routerConfig } from "../api/server/Server.ts"
+import { Settings } from "../Settings.ts"
+import { clientFor } from "./Client.ts"
+import { inProcessUrl } from "./Report.ts"
+
+/** A client of the API within this process, on the store of the settings. */
+export const inProcess = Effect.gen(function* () {
+  // Only this process can send requests, so the token need not outlive it.
+  const token = Redacted.make(randomBytes(24).toString("hex"))
+  const settings = yield* Settings
+  const services = yield* Layer.build(
+    layerServices.pipe(Layer.provide(Layer.succeed(Settings, {
+      ...settings,
+      adminToken: Option.some(token),
+    }))),
+  )
+  const { handler } = yield* Effect.acquireRelease(
+    Effect.sync(() =>
+      HttpRouter.toWebHandler(
+        layerRoutes.pipe(
+          Layer.provide(Layer.succeedContext(services)),
+          Layer.provide(Layer.succeed(Settings, settings)),
+          Layer.provide(HttpServer.layerServices),
+        ),
+        { disableLogger: true, routerConfig },
+      )
+    ),
+    ({ dispose }) => Effect.promise(dispose),
+  )
+  return yield* clientFor(inProcessUrl, token, (input, init) => handler(new Request(input, init), services))
+})

@@ -1,0 +1,83 @@
+import { Option, Result, Schema } from "effect"
+import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs"
+import { homedir } from "node:os"
+import { dirname, join } from "node:path"
+
+/** A service that `parlance login` has stored. */
+export const Profile = Schema.Struct({
+  /** Base URL without a slash at its end. */
+  url: Schema.NonEmptyString,
+  /** The admin token, or an API key with a scope of the management API. */
+  token: Schema.NonEmptyString,
+  /** Slug of the organization of commands without `--org`. */
+  org: Schema.optionalKey(Schema.NonEmptyString),
+})
+export type Profile = typeof Profile.Type
+
+/** All profiles, and the one that commands use without `--profile`. */
+export const StoredProfiles = Schema.Struct({
+  current: Schema.NullOr(Schema.String),
+  profiles: Schema.Record(Schema.String, Profile),
+})
+export type StoredProfiles = typeof StoredProfiles.Type
+
+const decode = Schema.decodeUnknownResult(Schema.fromJsonString(StoredProfiles))
+
+/** The file of the profiles: `parlance/profiles.json` in `XDG_CONFIG_HOME`, or else in `~/.config`. */
+export const profilesFile = (): string =>
+  join(process.env.XDG_CONFIG_HOME || join(homedir(), ".config"), "parlance", "profiles.json")
+
+/** The stored profiles; none if the file does not exist. Fails with a message if the file is damaged. */
+export const readProfiles = (file: string): Result.Result<StoredProfiles, string> => {
+  let text: string
+  try {
+    text = readFileSync(file, "utf8")
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return Result.succeed({ current: null, profiles: {} })
+    return Result.fail(`${file} cannot be read: ${(error as Error).message}`)
+  }
+  return Result.mapError(
+    decode(text),
+    () => `${file} is damaged. Delete it and repeat \`parlance login URL\` for each service.`,
+  )
+}
+
+/** Stores the profiles so that only this user can read them. A crash leaves the previous file. */
+export const writeProfiles = (file: string, profiles: StoredProfiles): void => {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  const next = `${file}.${process.pid}`
+  writeFileSync(next, `${JSON.stringify(profiles, null, 2)}\n`, { mode: 0o600 })
+  // The mode above does not apply to a file that a crash left.
+  chmodSync(next, 0o600)
+  renameSync(next, file)
+}
+
+/** The profiles with one added or replaced, which becomes the current one. */
+export const addProfile = ({ profiles }: StoredProfiles, name: string, profile: Profile): StoredProfiles => ({
+  current: name,
+  profiles: { ...profiles, [name]: profile },
+})
+
+/** The profiles without one. If it was the current one, the only remaining profile takes its place. */
+export const removeProfile = ({ current, profiles }: StoredProfiles, name: string): StoredProfiles => {
+  const { [name]: _, ...rest } = profiles
+  const names = Object.keys(rest)
+  return { current: current !== name ? current : names.length === 1 ? names[0]! : null, profiles: rest }
+}
+
+/** The variables that say where a command without a profile works. */
+export interface ProfileChoice {
+  /** `--profile`. */
+  readonly flag: Option.Option<string>
+  /** `PARLANCE_PROFILE`. */
+  readonly variable: Option.Option<string>
+  /** Whether `DATABASE_URL`, `DATA_DIR` or `STORE` names a store for this process. */
+  readonly namesStore: boolean
+}
+
+/** The name of the profile of a command. None if it works within this process. */
+export const profileName = ({ current }: StoredProfiles, { flag, namesStore, variable }: ProfileChoice) =>
+  Option.orElse(
+    Option.orElse(flag, () => variable),
+    () => namesStore ? Option.none<string>() : Option.fromNullOr(current),
+  )

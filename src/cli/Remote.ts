@@ -1,0 +1,68 @@
+import { Config, Effect, Option, Redacted, Result } from "effect"
+import { CommandFailed } from "./Client.ts"
+import { profileName, profilesFile, readProfiles } from "./Profiles.ts"
+
+/** A service elsewhere that commands talk to. */
+export interface RemoteService {
+  /** Without a slash at its end. */
+  readonly url: string
+  readonly token: Redacted.Redacted<string>
+  /** The organization of commands without `--org`. */
+  readonly org: Option.Option<string>
+}
+
+// Compose files and unit files pass unset values as an empty text.
+const secret = (name: string) =>
+  Config.option(Config.Redacted(name)).pipe(Config.map(Option.filter((value) => Redacted.value(value) !== "")))
+
+const text = (name: string) =>
+  Config.option(Config.String(name)).pipe(Config.map(Option.filter((value) => value !== "")))
+
+/** The stored profiles. */
+export const storedProfiles = Effect.suspend(() =>
+  Result.match(readProfiles(profilesFile()), {
+    onFailure: (message) => Effect.fail(new CommandFailed({ message })),
+    onSuccess: Effect.succeed,
+  })
+)
+
+const fromEnvironment = Effect.fnUntraced(function* (url: URL) {
+  const key = yield* secret("PARLANCE_KEY")
+  const token = Option.orElse(yield* secret("ADMIN_TOKEN"), () => key)
+  if (Option.isSome(token)) return { url: url.href.replace(/\/$/, ""), token: token.value, org: Option.none() }
+  return yield* new CommandFailed({
+    message:
+      "PARLANCE_URL is set, but neither ADMIN_TOKEN nor PARLANCE_KEY. Set ADMIN_TOKEN to the admin token of that " +
+      "service, or PARLANCE_KEY to an API key with a scope of the management API.",
+  })
+})
+
+/**
+ * The service that a command talks to: that of `--profile`, of `PARLANCE_URL`, of `PARLANCE_PROFILE`, or of the last login.
+ * None if there is none, or if the environment names a store in place of the last one.
+ */
+export const remoteService = Effect.fnUntraced(function* (flag: Option.Option<string>) {
+  const url = yield* Config.option(Config.URL("PARLANCE_URL"))
+  if (Option.isNone(flag) && Option.isSome(url)) return Option.some<RemoteService>(yield* fromEnvironment(url.value))
+  const stores = yield* Config.all(["DATABASE_URL", "DATA_DIR", "STORE"].map(text))
+  const profiles = yield* storedProfiles
+  const name = profileName(profiles, {
+    flag,
+    variable: yield* text("PARLANCE_PROFILE"),
+    namesStore: stores.some(Option.isSome),
+  })
+  if (Option.isNone(name)) return Option.none<RemoteService>()
+  const profile = Object.hasOwn(profiles.profiles, name.value) ? profiles.profiles[name.value] : undefined
+  if (profile === undefined) {
+    const names = Object.keys(profiles.profiles).join(", ")
+    return yield* new CommandFailed({
+      message: `There is no profile ${JSON.stringify(name.value)}. ` +
+        (names === "" ? "" : `There are: ${names}. `) + `Add it with \`parlance --profile ${name.value} login URL\`.`,
+    })
+  }
+  return Option.some<RemoteService>({
+    url: profile.url,
+    token: Redacted.make(profile.token),
+    org: Option.fromUndefinedOr(profile.org),
+  })
+})

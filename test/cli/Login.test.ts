@@ -1,0 +1,72 @@
+import { execFile } from "node:child_process"
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { assert, describe, it, onTestFinished } from "vitest"
+
+const root = fileURLToPath(new URL("../../", import.meta.url))
+const token = "t".repeat(40)
+
+/** A service with two organizations that accepts one token, and the paths that it was asked for. */
+const serveOrganizations = async () => {
+  const paths: Array<string> = []
+  const server = createServer((request, response) => {
+    paths.push(request.url!)
+    const isKnown = request.headers.authorization === `Bearer ${token}`
+    const problem = { type: "/problems/unauthorized", title: "x", status: 401, detail: "The admin token is not valid" }
+    const content = request.url!.endsWith("/keys")
+      ? { keys: [] }
+      : { organizations: [{ slug: "acme" }, { slug: "beta" }] }
+    response.writeHead(isKnown ? 200 : 401, {
+      "content-type": isKnown ? "application/json" : "application/problem+json",
+    })
+    response.end(JSON.stringify(isKnown ? content : problem))
+  })
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  onTestFinished(() => void server.close().closeAllConnections())
+  return { paths, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+}
+
+const commandsIn = (folder: string) => (args: ReadonlyArray<string>, input = "") =>
+  new Promise<{ readonly code: number | null; readonly output: string }>((resolve) => {
+    const { DATABASE_URL: _, DATA_DIR: __, STORE: ___, ...inherited } = process.env
+    const child = execFile(
+      process.execPath,
+      ["run", "-A", "--no-prompt", "--unstable-no-legacy-abort", join(root, "src/main.ts"), ...args],
+      { cwd: folder, env: { ...inherited, XDG_CONFIG_HOME: folder } },
+      (_error, stdout, stderr) => resolve({ code: child.exitCode, output: stdout + stderr }),
+    )
+    child.stdin!.end(input)
+  })
+
+describe("parlance login", () => {
+  it("stores a service for all further commands until logout, and tells no token", async () => {
+    const { paths, url } = await serveOrganizations()
+    const folder = mkdtempSync(join(tmpdir(), "parlance-login-"))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    const run = commandsIn(folder)
+    const file = join(folder, "parlance", "profiles.json")
+
+    assert.include((await run(["login", url], "wrong")).output, "The admin token is not valid")
+    assert.include((await run(["login", "nowhere"], token)).output, "nowhere is not the URL of a service")
+    const stored = await run(["--profile", "staging", "--org", "beta", "login", `${url}/`], `${token}\n`)
+    assert.strictEqual(stored.code, 0, stored.output)
+    assert.include(stored.output, "acme, beta")
+    assert.notInclude(stored.output, token)
+    assert.strictEqual(statSync(file).mode & 0o777, 0o600)
+
+    const keys = await run(["key", "list"])
+    assert.strictEqual(keys.code, 0, keys.output)
+    assert.strictEqual(paths.at(-1), "/console/api/organizations/beta/keys")
+    assert.include((await run(["--profile", "other", "key", "list"])).output, "There are: staging.")
+    const listed = await run(["profile", "list"])
+    assert.include(listed.output, url)
+    assert.notInclude(listed.output, token)
+
+    assert.include((await run(["logout"])).output, "Removed profile staging")
+    assert.notInclude(readFileSync(file, "utf8"), token)
+  }, 120_000)
+})
