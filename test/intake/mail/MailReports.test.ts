@@ -1,34 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { Buffer } from "node:buffer"
-import type { EventName, Normalized } from "../../../src/domain/Event.ts"
-import { deliveryHeader, normalizeMail } from "../../../src/intake/mail/MailReports.ts"
+import type { Normalized } from "../../../src/domain/Event.ts"
+import { deliveryHeader } from "../../../src/intake/mail/MailReports.ts"
+import { each, postfix, read, receivedAt, told } from "./reading.ts"
 import * as samples from "./samples.ts"
 
 const { deliveryId, failed, report } = samples
-
-const receivedAt = Date.UTC(2026, 10, 23, 9, 30)
-
-const read = (text: string, headers: Readonly<Record<string, string>> = { [deliveryHeader]: deliveryId }) =>
-  normalizeMail(Buffer.from(text, "latin1"), headers, receivedAt)
-
-/** The event of a mail, or the reason for no event: `ignored: …` or `fault: …`. */
-const told = (text: string, headers?: Readonly<Record<string, string>>): string => {
-  const normalized = read(text, headers)
-  if ("reason" in normalized) return `fault: ${normalized.reason}`
-  const [skipped] = normalized.skipped
-  return skipped === undefined ? normalized.events[0]!.event : `ignored: ${skipped.reason}`
-}
-
-const each = (cases: ReadonlyArray<readonly [what: string, event: EventName | RegExp, text: string]>) => {
-  for (const [what, expected, text] of cases) {
-    if (typeof expected === "string") assert.strictEqual(told(text), expected, what)
-    else assert.match(told(text), expected, what)
-  }
-}
-
-const postfix = (status: string, diagnostic: string, ...more: ReadonlyArray<string>) =>
-  report({ recipients: [failed(status, diagnostic, ...more)] })
 
 describe("A delivery report", () => {
   it("becomes one event of the delivery that its address names, once however often it comes", () => {
@@ -324,107 +301,6 @@ describe("A delivery report", () => {
       told(report({ recipients: [["Final-Recipient: rfc822; a@b.example", "Action: puzzled", "Status: 4.0.0"]] })),
       /^fault/,
     )
-  })
-})
-
-describe("A bounce in plain text", () => {
-  it("is read up to the message that it encloses", () => {
-    each([
-      ["qmail, no mailbox", "bounce", samples.qmail("Sorry, no mailbox here by that name. (#5.1.1)")],
-      [
-        "qmail, full",
-        "soft_bounce",
-        samples.qmail(
-          "192.0.2.7 does not like recipient.\nRemote host said: 552 5.2.2 mailbox full\nGiving up on 192.0.2.7.",
-        ),
-      ],
-      [
-        "qmail, gave up",
-        "soft_bounce",
-        samples.qmail("I'm not going to try again; this message has been in the queue too long. (#4.4.3)"),
-      ],
-      [
-        "qmail, blocked",
-        "failed",
-        samples.qmail(
-          "192.0.2.7 failed after I sent the message.\nRemote host said: 554 5.7.1 Message rejected as spam",
-        ),
-      ],
-      [
-        "Exim, unknown",
-        "bounce",
-        samples.oldExim(
-          "Mail delivery failed: returning message to sender",
-          "  anna@mailbox.example",
-          "    SMTP error from remote mail server after RCPT TO:<anna@mailbox.example>:",
-          "    host mx.mailbox.example [192.0.2.7]: 550 No Such User Here",
-        ),
-      ],
-      [
-        "Exim, gave up",
-        "soft_bounce",
-        samples.oldExim(
-          "Mail delivery failed: returning message to sender",
-          "  anna@mailbox.example",
-          "    retry timeout exceeded",
-        ),
-      ],
-      [
-        "Exim, delayed",
-        /^ignored: .*delayed/,
-        samples.oldExim(
-          "Warning: message 1xYz delayed 24 hours",
-          "A message that you sent has not yet been delivered to one or more of its recipients",
-          "No action is required on your part. Delivery attempts will continue for some time",
-        ),
-      ],
-      [
-        "any other server",
-        "bounce",
-        samples.mail(
-          "From: postmaster@mailbox.example",
-          "Subject: Undeliverable mail",
-          "",
-          "The user anna does not exist. 550 unknown user",
-        ),
-      ],
-    ])
-  })
-
-  it("is told from automatic replies and from mail that people write", () => {
-    each([
-      ["absence", /^ignored: An automatic reply/, samples.absence],
-      [
-        "absence in German",
-        /^ignored: An automatic reply/,
-        samples.mail("From: anna@mailbox.example", "Subject: Abwesenheitsnotiz: Ihr Warenkorb", "", "Bin weg."),
-      ],
-      [
-        "read receipt",
-        /^ignored: An automatic reply/,
-        samples.mail(
-          "From: anna@mailbox.example",
-          'Content-Type: multipart/report; report-type=disposition-notification; boundary="b"',
-          "",
-          "--b",
-          "Content-Type: message/disposition-notification",
-          "",
-          "Disposition: manual-action/MDN-sent-manually; displayed",
-          "--b--",
-        ),
-      ],
-      [
-        "a person",
-        /^fault: The mail is neither/,
-        samples.mail(
-          "From: anna@mailbox.example",
-          "Subject: Re: Your basket",
-          "",
-          "Please stop. User unknown 550 5.1.1",
-        ),
-      ],
-      ["nothing", /^fault: The mail is neither/, ""],
-    ])
   })
 })
 
