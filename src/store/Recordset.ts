@@ -7,8 +7,10 @@ interface Values {
   readonly date: string
   readonly float8: number
   readonly int: number
+  readonly jsonb: unknown
   readonly smallint: number
   readonly text: string
+  readonly "text[]": ReadonlyArray<string>
   readonly uuid: string
 }
 

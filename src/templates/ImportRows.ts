@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { TemplateContent, VariantContent } from "./ImportPlan.ts"
+import { recordset } from "../store/Recordset.ts"
 
 // The statements of an import: a few for all templates, so that the transaction is short.
 
@@ -10,6 +11,21 @@ export const lockTemplates = (sql: SqlClient.SqlClient, org: OrgSlug, ids: Reado
   sql<{ id: string; revision: number }>`
     SELECT t.id, t.revision::float8 AS revision FROM templates t
     WHERE t.org_slug = ${org} AND t.id = ANY(${[...ids]}::text[]) ORDER BY t.id FOR UPDATE`
+
+const templateColumns = {
+  id: "text",
+  name: "text",
+  strict: "boolean",
+  sticky_hours: "float8",
+  objective: "jsonb",
+  holdout: "jsonb",
+  tracking: "jsonb",
+  list_unsubscribe: "boolean",
+  link_domains: "text[]",
+  ignore_unsubscribes: "boolean",
+  conversion_events: "text[]",
+  archived: "boolean",
+} as const
 
 /** Adds templates without variants. Returns the ids of new templates. */
 export const insertTemplates = (
@@ -25,9 +41,7 @@ export const insertTemplates = (
     SELECT ${org}::text, r.id, r.name, r.strict, r.sticky_hours, r.objective, r.holdout, r.tracking, r.list_unsubscribe,
       r.link_domains, r.ignore_unsubscribes, r.conversion_events,
       CASE WHEN r.archived THEN ${now}::timestamptz END, ${now}::timestamptz, ${now}::timestamptz
-    FROM jsonb_to_recordset(${JSON.stringify(templates)}::text::jsonb) AS r(id text, name text, strict boolean,
-      sticky_hours float8, objective jsonb, holdout jsonb, tracking jsonb, list_unsubscribe boolean,
-      link_domains text[], ignore_unsubscribes boolean, conversion_events text[], archived boolean)
+    FROM ${recordset(templates, templateColumns)}
     ON CONFLICT DO NOTHING RETURNING t.id`
 
 /** Changes the settings of templates and raises their revisions. */
@@ -43,9 +57,7 @@ export const updateTemplates = (
       ignore_unsubscribes = r.ignore_unsubscribes, conversion_events = r.conversion_events,
       archived_at = CASE WHEN r.archived THEN coalesce(t.archived_at, ${now}::timestamptz) END,
       revision = nextval('template_revisions'), updated_at = ${now}::timestamptz
-    FROM jsonb_to_recordset(${JSON.stringify(templates)}::text::jsonb) AS r(id text, name text, strict boolean,
-      sticky_hours float8, objective jsonb, holdout jsonb, tracking jsonb, list_unsubscribe boolean,
-      link_domains text[], ignore_unsubscribes boolean, conversion_events text[], archived boolean)
+    FROM ${recordset(templates, templateColumns)}
     WHERE t.org_slug = ${org} AND t.id = r.id`
 
 /** Adds variants in order, or replaces variants with the same id. */
