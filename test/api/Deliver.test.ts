@@ -408,7 +408,7 @@ suiteOnSending("Deliveries with an API key", (bench) => {
     assertProblem(unknown, 401, "unauthorized")
     assert.include(unknown.json.detail, "unknown")
     assertProblem(await ask("", "/api/deliveries/closed"), 401, "unauthorized")
-    assertProblem(await ask(org.key, "/console/api/organizations/closed/deliveries"), 401, "unauthorized")
+    assertProblem(await ask(org.key, "/console/api/organizations/closed/deliveries"), 403, "forbidden")
     assert.deepStrictEqual((await org.deliveries()).map(({ state }) => state), ["queued"])
   })
 })

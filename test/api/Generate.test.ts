@@ -5,6 +5,7 @@ import {
   type Json,
   parallel,
   pointersOf,
+  read,
   suiteOnService,
   uuid,
   variants,
@@ -155,6 +156,20 @@ suiteOnService("Generate", (bench) => {
     assert.strictEqual(
       await warnings(org.post({ ...whole, userId: "u", epsilon: 1 })),
       'the member "/userId" is unknown and has no effect; the member "/epsilon" is unknown and has no effect',
+    )
+    const posted = (path: string, body: unknown) =>
+      bench.service.request(path, {
+        method: "POST",
+        headers: { "x-api-key": org.key, "content-type": "application/json" },
+        body: JSON.stringify(body),
+      }).then(read)
+    assert.strictEqual(
+      await warnings(posted(`/api/generate/${org.slug}?user_id=u`, { ...whole, userId: "u" })),
+      'the parameter "user_id" is unknown and has no effect; the member "/userId" is unknown and has no effect',
+    )
+    assert.strictEqual(
+      await warnings(posted(`/api/batch-generate/${org.slug}?attrs[tier]=gold`, { requests: [{ template_id: "t" }] })),
+      'the parameter "attrs[tier]" is unknown and has no effect',
     )
   })
 

@@ -17,7 +17,7 @@ import {
   Unprocessable,
 } from "../Problems.ts"
 import { invalid, toProblems } from "../server/Requests.ts"
-import { ofMembers, warn } from "../server/Warnings.ts"
+import { ofMembers, ofQuery, warn } from "../server/Warnings.ts"
 
 /** An idempotency key as it comes in: printable ASCII, 1 to 255 characters. */
 export const isKey = (text: string) => /^[\x20-\x7e]{1,255}$/.test(text)
@@ -54,7 +54,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         }]),
       ]
       if (Result.isFailure(decoded) || faults.length > 0) return yield* invalid(faults)
-      yield* warn(request, ofMembers(unknownInDeliver(json)))
+      yield* warn(request, [...ofMembers(unknownInDeliver(json)), ...ofQuery(request)])
       const queued = yield* queue.enqueue(dataOrg, {
         ...decoded.success,
         idempotency: key === undefined ? undefined : { key, digest: hash("sha256", bytes, "hex") },

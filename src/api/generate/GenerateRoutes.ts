@@ -17,7 +17,7 @@ import { authorize } from "../admission/KeyRequired.ts"
 import { charge } from "../admission/RateLimits.ts"
 import { TemplateArchived, TemplateNotFound, Unavailable, type Unprocessable } from "../Problems.ts"
 import { body, invalid, notRendered, query } from "../server/Requests.ts"
-import { ofParameters, warn } from "../server/Warnings.ts"
+import { ofParameters, ofQuery, warn } from "../server/Warnings.ts"
 
 const messages = {
   "no-candidate": "No candidates found",
@@ -72,6 +72,12 @@ const contentType = "application/json; charset=utf-8"
 const opaque = ["fields"]
 
 const isDurable = (outcome: Answer) => (outcome._tag !== "Chosen" && outcome._tag !== "HeldOut") || outcome.durable
+
+/** Warns of query parameters beside a body, which have no effect. Requests without a query cost nothing more. */
+const warned = <A, E, R>(request: HttpServerRequest.HttpServerRequest, answer: Effect.Effect<A, E, R>) => {
+  const warnings = ofQuery(request)
+  return warnings.length === 0 ? answer : Effect.andThen(warn(request, warnings), answer)
+}
 
 /** Generate by POST and GET, and Batch generate. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
@@ -139,7 +145,9 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   yield* router.add(
     "POST",
     "/api/generate/:org",
-    keyed((org, request) => Effect.flatMap(body(request, generateBody, opaque), (ask) => one(org, ask))),
+    keyed((org, request) =>
+      warned(request, Effect.flatMap(body(request, generateBody, opaque), (ask) => one(org, ask)))
+    ),
   )
   yield* router.add(
     "GET",
@@ -162,13 +170,16 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     "POST",
     "/api/batch-generate/:org",
     keyed((org, request, grant) =>
-      Effect.flatMap(
-        body(request, batchBody, opaque),
-        (ask) =>
-          grant.window === undefined || ask.items.length < 2
-            ? many(org, ask)
-            // One was counted with the key: every item is a request.
-            : Effect.andThen(charge(request, grant, ask.items.length - 1), many(org, ask)),
+      warned(
+        request,
+        Effect.flatMap(
+          body(request, batchBody, opaque),
+          (ask) =>
+            grant.window === undefined || ask.items.length < 2
+              ? many(org, ask)
+              // One was counted with the key: every item is a request.
+              : Effect.andThen(charge(request, grant, ask.items.length - 1), many(org, ask)),
+        ),
       )
     ),
   )

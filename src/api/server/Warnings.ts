@@ -22,17 +22,25 @@ export const ofParameters = (
   }).slice(0, namedAtMost)
 }
 
+/** Warnings about the query of a request that takes no parameters. */
+export const ofQuery = ({ url }: HttpServerRequest.HttpServerRequest): ReadonlyArray<string> => {
+  const at = url.indexOf("?")
+  return at === -1 ? [] : ofParameters(new URLSearchParams(url.slice(at + 1)), () => false)
+}
+
 /** Warnings about members of a body that had no effect, by their JSON pointers. */
 export const ofMembers = (pointers: ReadonlyArray<string>): ReadonlyArray<string> =>
   pointers.slice(0, namedAtMost).map((pointer) => `the member "${shown(pointer)}" is unknown and has no effect`)
 
-/** Adds warnings to the response of a request, in the header `Parlance-Warnings`. */
+/** Adds warnings to the response of a request, in the header `Parlance-Warnings`, behind earlier ones. */
 export const warn = (
   request: HttpServerRequest.HttpServerRequest,
   warnings: ReadonlyArray<string>,
 ): Effect.Effect<void> =>
-  warnings.length === 0
-    ? Effect.void
-    : HttpEffect.appendPreResponseHandler((_, response) =>
-      Effect.succeed(HttpServerResponse.setHeader(response, "parlance-warnings", warnings.join("; ")))
-    ).pipe(Effect.provideService(HttpServerRequest.HttpServerRequest, request))
+  warnings.length === 0 ? Effect.void : HttpEffect.appendPreResponseHandler((_, response) =>
+    Effect.sync(() => {
+      const earlier = response.headers["parlance-warnings"]
+      const all = earlier === undefined ? warnings : [earlier, ...warnings]
+      return HttpServerResponse.setHeader(response, "parlance-warnings", all.join("; "))
+    })
+  ).pipe(Effect.provideService(HttpServerRequest.HttpServerRequest, request))
