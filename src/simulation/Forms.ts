@@ -211,6 +211,25 @@ const people = (eager: number, tire: (seen: number, total: number) => number): S
   },
 })
 
+/** From the first day on, the best variant depends on the time of day alone. */
+const hours: Shape = {
+  days: 30,
+  sends: 30_000,
+  arms: armIds(5),
+  attributes: [],
+  delay: { medianHours: 5, sigma: 1.6 },
+  logRates: (chance) => {
+    const base = baseRate(chance)
+    const arms = normals(chance, 5, 0.1)
+    const byDaypart = normals(chance, 5 * 4, 0.3)
+    return {
+      byValues: (_, arm) => base + arms[arm]!,
+      byDay: nothing,
+      byHour: (hour, arm) => byDaypart[arm * 4 + Math.floor(hour / 6)]!,
+    }
+  },
+}
+
 const shapes = {
   parts: assembled(0.15, 0.05),
   // The declared parts do not affect the rates.
@@ -218,6 +237,7 @@ const shapes = {
   pairs,
   slow,
   reversal,
+  hours,
   countries,
   idle,
   rare,
@@ -235,10 +255,11 @@ export const formNames = Object.keys(shapes) as ReadonlyArray<FormName>
 /**
  * Worlds of forms that the model was not designed on. `parts`: 120 variants made of 15 parts; `idleparts`: parts that say
  * nothing. `pairs`: two attributes matter only together. `slow`: the better a variant, the later its clicks. `reversal`:
- * the order of the variants turns round. `countries`: an attribute with 120 values. `idle`: more attributes than the model
- * uses, of which three matter. `rare`: attributes that few requests have. `numbers`: effects of numbers. `fatigue`: people tire
- * of the variants they have seen; in `tireless`, `eager` and `weary` they do not, but in `eager` those who get more messages
- * click more, and in `weary` they tire of all variants. `worth` is the value of a click to the learners.
+ * the order of the variants turns round. `hours`: the best variant depends on the time of day. `countries`: an attribute
+ * with 120 values. `idle`: more attributes than the model uses, of which three matter. `rare`: attributes that few requests
+ * have. `numbers`: effects of numbers. `fatigue`: people tire of the variants they have seen; in `tireless`, `eager` and
+ * `weary` they do not, but in `eager` those who get more messages click more, and in `weary` they tire of all variants.
+ * `worth` is the value of a click to the learners.
  */
 export const form = (name: FormName, seed: number, worth = 1): World =>
   makeWorld({ ...shapes[name], name, seed, worth })

@@ -1,7 +1,7 @@
 import type { Attributes } from "../domain/Attributes.ts"
 import type { Composition } from "../bandit/Components.ts"
 import { type EligibleSet, eligibleSet } from "../bandit/Policy.ts"
-import { dayMillis } from "../bandit/Window.ts"
+import { dayMillis, hourMillis } from "../bandit/Window.ts"
 import { type Chance, chance, seedOf } from "./Chance.ts"
 
 /** Start of every simulated world: a Monday, UTC. Unit: Unix milliseconds. */
@@ -112,6 +112,8 @@ export interface WorldPlan {
     /** `values`: number of the value of each attribute. */
     readonly byValues: (values: ReadonlyArray<number>, arm: number) => number
     readonly byDay: (day: number, arm: number) => number
+    /** A part by variant and hour of the day (UTC), called for each decision; it must not draw. None unless given. */
+    readonly byHour?: (hour: number, arm: number) => number
   }
 }
 
@@ -135,7 +137,7 @@ const firstAbove = (numbers: ReadonlyArray<number>, value: number): number => {
 export const makeWorld = (plan: WorldPlan): World => {
   const { arms, attributes, days, delay, sends } = plan
   const templates = plan.templates ?? 1
-  const { byDay, byValues } = plan.logRates(chance(seedOf(plan.seed, `${plan.name} rates`)))
+  const { byDay, byHour, byValues } = plan.logRates(chance(seedOf(plan.seed, `${plan.name} rates`)))
   const users = chance(seedOf(plan.seed, `${plan.name} users`))
   const count = arms.length
 
@@ -247,8 +249,10 @@ export const makeWorld = (plan: WorldPlan): World => {
     rates: (decision, out) => {
       const day = Math.min(wholeDays - 1, Math.floor((at[decision]! - worldStart) / dayMillis))
       const row = requestOf[decision]! % combinations.length * count
+      const hour = Math.floor(at[decision]! / hourMillis) % 24
       for (let arm = 0; arm < count; arm++) {
-        out[arm] = Math.min(largestRate, Math.exp(valuesLog[row + arm]! + dayLog[day * count + arm]!))
+        const log = valuesLog[row + arm]! + dayLog[day * count + arm]! + (byHour?.(hour, arm) ?? 0)
+        out[arm] = Math.min(largestRate, Math.exp(log))
       }
     },
   }
