@@ -656,6 +656,27 @@ CREATE TABLE organizations (
 );
 CREATE UNIQUE INDEX organizations_sandbox_of_idx ON public.organizations USING btree (sandbox_of) WHERE (sandbox_of IS NOT NULL);
 
+CREATE TABLE outgoing_webhooks (
+  org_slug text NOT NULL,
+  endpoint_id text NOT NULL,
+  id text NOT NULL,
+  type text NOT NULL,
+  body text NOT NULL,
+  address_key text,
+  created_at timestamp with time zone NOT NULL,
+  state text NOT NULL,
+  attempts integer NOT NULL DEFAULT 0,
+  first_failed_at timestamp with time zone,
+  due_at timestamp with time zone NOT NULL,
+  finished_at timestamp with time zone,
+  log json NOT NULL DEFAULT '[]'::json,
+  PRIMARY KEY (org_slug, endpoint_id, id),
+  FOREIGN KEY (org_slug, endpoint_id) REFERENCES webhook_endpoints(org_slug, id) ON DELETE CASCADE
+);
+CREATE INDEX outgoing_webhooks_by_address ON public.outgoing_webhooks USING btree (org_slug, address_key) WHERE (address_key IS NOT NULL);
+CREATE INDEX outgoing_webhooks_by_time ON public.outgoing_webhooks USING btree (org_slug, endpoint_id, created_at, id);
+CREATE INDEX outgoing_webhooks_due ON public.outgoing_webhooks USING btree (org_slug, endpoint_id, due_at) WHERE (state = 'pending'::text);
+
 CREATE TABLE profiles (
   org_slug text NOT NULL,
   user_id text NOT NULL,
@@ -957,6 +978,22 @@ CREATE TABLE variants (
   components json NOT NULL DEFAULT '{}'::json,
   PRIMARY KEY (org_slug, template_id, id),
   FOREIGN KEY (org_slug, template_id) REFERENCES templates(org_slug, id) ON DELETE CASCADE
+);
+
+CREATE TABLE webhook_endpoints (
+  org_slug text NOT NULL,
+  id text NOT NULL,
+  url text NOT NULL,
+  description text NOT NULL,
+  events text[] NOT NULL,
+  enabled boolean NOT NULL,
+  secrets json NOT NULL,
+  disabled_reason text,
+  failing_since timestamp with time zone,
+  created_at timestamp with time zone NOT NULL,
+  updated_at timestamp with time zone NOT NULL,
+  PRIMARY KEY (org_slug, id),
+  FOREIGN KEY (org_slug) REFERENCES organizations(slug)
 );
 
 CREATE TABLE webhook_sources (

@@ -73,6 +73,7 @@ import { LoadGate } from "./api/admission/LoadGate.ts"
 import * as OperationsRoutes from "./api/operations/OperationsRoutes.ts"
 import * as OrganizationRoutes from "./api/organizations/OrganizationRoutes.ts"
 import { Refusals } from "./api/admission/Refusals.ts"
+import * as EndpointsRoutes from "./api/endpoints/EndpointsRoutes.ts"
 import * as ExportsRoutes from "./api/exports/ExportsRoutes.ts"
 import * as ResultsRoutes from "./api/results/ResultsRoutes.ts"
 import * as SandboxRoutes from "./api/sandbox/SandboxRoutes.ts"
@@ -100,6 +101,8 @@ import { Organizations } from "./organizations/Organizations.ts"
 import { Profiles } from "./profiles/Profiles.ts"
 import { SinkMessages } from "./delivery/sandbox/SinkMessages.ts"
 import { Retention } from "./journal/retention/Retention.ts"
+import { Endpoints } from "./webhooks/Endpoints.ts"
+import * as OutgoingWebhooks from "./delivery/OutgoingWebhooks.ts"
 import { Exports } from "./exports/Exports.ts"
 import { Results } from "./results/Results.ts"
 import { ResultsWorker } from "./results/ResultsWorker.ts"
@@ -188,7 +191,7 @@ const servicesOver = (layerActors: LayerActors) =>
     TemplateImports.layer,
     Templates.layer,
     TemplateIndex.layer,
-    Layer.mergeAll(Traffic.layer, Exports.layer),
+    Layer.mergeAll(Traffic.layer, Exports.layer, Endpoints.layer),
     ChangeHistory.layer,
     Layer.mergeAll(Results.layer, Series.layer).pipe(Layer.provide([Templates.layer, ResultsWorker.layer])),
     SendTimes.layer.pipe(Layer.provide(Layer.mergeAll(Templates.layer, Organizations.layer))),
@@ -255,6 +258,7 @@ export const layerJobs = Layer.mergeAll(
   Retention.layerRunning,
   Erasures.layerRunning,
   SinkMessages.layerRunning,
+  OutgoingWebhooks.layerRunning,
   BounceListener.layer,
 )
 
@@ -267,6 +271,7 @@ export const layerRoutes = HttpApiBuilder.layer(ServedApi).pipe(
     VariantRoutes.layer,
     TemplateIndexRoutes.layer,
     ResultsRoutes.layer,
+    EndpointsRoutes.layer,
     ExportsRoutes.layer,
     LearningRoutes.layer,
     WebhooksManagementRoutes.layer,

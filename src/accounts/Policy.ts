@@ -122,6 +122,16 @@ export const policy: Readonly<Record<string, Rule>> = {
   replayInbox: writes("editor", "webhook body replayed", "admin"),
   getErasure: reads("admin", "admin"),
   erasePerson: writes("admin", "person erased", "admin", { isPrivate: true }),
+  // Webhook endpoints
+  listWebhookEndpoints: reads("viewer", "admin"),
+  getWebhookEndpoint: reads("viewer", "admin"),
+  createWebhookEndpoint: writes("admin", "webhook endpoint created", "admin"),
+  updateWebhookEndpoint: writes("admin", "webhook endpoint changed", "admin"),
+  deleteWebhookEndpoint: writes("admin", "webhook endpoint removed", "admin"),
+  rotateWebhookSecret: writes("admin", "webhook secret replaced", "admin"),
+  pingWebhookEndpoint: writes("admin", "webhook endpoint tested", "admin"),
+  listWebhookEvents: reads("admin", "admin"),
+  replayWebhookEvents: writes("admin", "webhook events replayed", "admin"),
   // Connections and deliveries
   listConnections: reads("viewer", "admin"),
   getConnection: reads("viewer", "admin"),

@@ -22,6 +22,7 @@ import { DelayGroup } from "./delay/DelayApi.ts"
 import { DeliverBody } from "./deliveries/DeliverWire.ts"
 import { DeliverabilityGroup } from "./deliveries/DeliverabilityApi.ts"
 import { DeliveriesGroup, DeliveryGroup } from "./deliveries/DeliveryApi.ts"
+import { EndpointsGroup } from "./endpoints/EndpointsApi.ts"
 import { ExportsGroup } from "./exports/ExportsApi.ts"
 import { withKey } from "./server/Security.ts"
 import { finished } from "./server/FinishedDocument.ts"
@@ -397,6 +398,7 @@ const servedGroups = [
   ExportsGroup,
   LearningGroup,
   WebhooksManagementGroup,
+  EndpointsGroup,
   TimelinesGroup,
   DeliveryGroup,
   DeliverabilityGroup,

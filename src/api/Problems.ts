@@ -196,6 +196,17 @@ export class ConnectionNotFound extends HttpApiError.Problem<ConnectionNotFound>
   ),
 ) {}
 
+/** 404: the organization has no such webhook endpoint. */
+export class EndpointNotFound extends HttpApiError.Problem<EndpointNotFound>()(
+  "EndpointNotFound",
+  declare(
+    "webhook-endpoint-not-found",
+    404,
+    "There is no such webhook endpoint",
+    "The endpoints of an organization are listed by GET /console/api/organizations/{org}/webhook-endpoints, by their id.",
+  ),
+) {}
+
 /** 404: the connection has no such DKIM key. */
 export class DkimKeyNotFound extends HttpApiError.Problem<DkimKeyNotFound>()(
   "DkimKeyNotFound",

@@ -4,6 +4,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { isDeepStrictEqual } from "node:util"
 import { type NoSecretKey, SecretBox, type SecretFileFaulty } from "../auth/SecretBox.ts"
 import { ConnectionNotFound, type Fault, InvalidInput } from "../domain/Errors.ts"
+import { announce } from "../webhooks/Announce.ts"
 import { lockOrganization } from "../organizations/Existing.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { comparedSettings, secretIs } from "../domain/Blanked.ts"
@@ -245,6 +246,8 @@ const makeBrake = ({ changes, clock, found, one, sql }: Surroundings) => {
         yield* sql`
         UPDATE connections c SET refusing = ${JSON.stringify(refusing)}::text::json
         WHERE c.org_slug = ${org} AND c.name = ${active.name}`
+        const { name: connection, platform } = active
+        yield* announce(sql, [{ type: "connection.refusing", data: { org, connection, platform, reason, since } }])
         yield* changes.bump(org)
         yield* Effect.logWarning("A connection is paused because the platform refuses messages", {
           org,
@@ -436,9 +439,19 @@ export class Connections extends Context.Service<Connections, {
 
       const note = Effect.fn("Connections.note")(
         function* (org: OrgSlug, name: string, trouble: ConnectionTrouble | null) {
-          yield* sql`
-          UPDATE connections c SET trouble = ${trouble === null ? null : JSON.stringify(trouble)}::text::json
-          WHERE c.org_slug = ${org} AND c.name = ${name}`.pipe(
+          yield* sql.withTransaction(Effect.gen(function* () {
+            // The row as it was: a connection that is tried again and again is broken once.
+            const [before] = yield* sql<{ platform: string; state: string | null }>`
+            SELECT c.platform, c.trouble->>'state' AS state FROM connections c
+            WHERE c.org_slug = ${org} AND c.name = ${name} FOR UPDATE`
+            yield* sql`
+            UPDATE connections c SET trouble = ${trouble === null ? null : JSON.stringify(trouble)}::text::json
+            WHERE c.org_slug = ${org} AND c.name = ${name}`
+            if (before === undefined || trouble?.state !== "broken" || before.state === "broken") return
+            const { reason, since } = trouble
+            const data = { org, connection: name, platform: before.platform, reason, since }
+            yield* announce(sql, [{ type: "connection.broken", data }])
+          })).pipe(
             Effect.catch((error) => Effect.logDebug("The state of a connection could not be stored", error.message)),
           )
         },

@@ -9,6 +9,7 @@ import { addMessageLinks } from "../journal/events/MessageLinks.ts"
 import { reportOwn } from "../journal/inbox/ownReports.ts"
 import { deliverSource } from "../domain/Source.ts"
 import * as GroupCommit from "../store/GroupCommit.ts"
+import { announce, hasEndpoints } from "../webhooks/Announce.ts"
 import { recordset } from "../store/Recordset.ts"
 import * as SharedLookUp from "../store/SharedLookUp.ts"
 import { AddressKeys } from "../suppressions/AddressKeys.ts"
@@ -467,16 +468,61 @@ const findSuppressions = Effect.fnUntraced(function* (
   })
 })
 
+/** Tells webhook endpoints of messages that have failed, as they stand in the same transaction. */
+const announceFailed = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  org: OrgSlug,
+  ids: ReadonlyArray<string>,
+): Effect.fn.Return<void, SqlError> {
+  if (ids.length === 0 || !(yield* hasEndpoints(sql, org))) return
+  const rows = yield* sql<FailedRow>`
+    SELECT d.id, d.template_id, d.copy_id, d.email, d.address_key, d.connection, d.reason, d.attempts, d.queued_at,
+      coalesce(d.finished_at, now()) AS failed_at
+    FROM deliveries d WHERE d.org_slug = ${org} AND d.id = ANY(${ids}::text[]) AND d.state = 'failed'`
+  yield* announce(
+    sql,
+    rows.map(({ addressKey, attempts, connection, copyId, email, failedAt, id, queuedAt, reason, templateId }) => ({
+      type: "delivery.failed",
+      addressKey: addressKey ?? undefined,
+      data: {
+        org,
+        id,
+        template_id: templateId,
+        copy_id: copyId,
+        email,
+        connection,
+        reason,
+        attempts,
+        queued_at: queuedAt.toISOString(),
+        failed_at: failedAt.toISOString(),
+      },
+    })),
+  )
+})
+
+interface FailedRow {
+  readonly id: string
+  readonly templateId: string
+  readonly copyId: string
+  readonly email: string | null
+  readonly addressKey: string | null
+  readonly connection: string | null
+  readonly reason: string | null
+  readonly attempts: number
+  readonly queuedAt: Date
+  readonly failedAt: Date
+}
+
 /**
  * Puts the results of messages into the inbox, so that the model learns from them as from a platform's reports: `sent`, or
  * `failed` for one that never left. Call it inside the transaction that changes their state.
  */
-export const report = (
+export const report = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: OrgSlug,
   ended: ReadonlyArray<{ readonly id: string; readonly templateId: TemplateId; readonly _tag: string }>,
-): Effect.Effect<void, SqlError> =>
-  reportOwn(sql, {
+): Effect.fn.Return<void, SqlError> {
+  yield* reportOwn(sql, {
     org,
     source: deliverSource,
     headers: {},
@@ -487,3 +533,5 @@ export const report = (
       template_id: templateId,
     })),
   })
+  yield* announceFailed(sql, org, ended.flatMap(({ _tag, id }) => _tag === "failed" ? [id] : []))
+})

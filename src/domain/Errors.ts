@@ -89,6 +89,14 @@ export class ConnectionNotFound
   }
 }
 
+/** The organization has no such webhook endpoint. */
+export class EndpointNotFound
+  extends Schema.TaggedError<EndpointNotFound>()("EndpointNotFound", { id: Schema.String }) {
+  override get message() {
+    return `There is no webhook endpoint ${JSON.stringify(this.id)} here.`
+  }
+}
+
 /** The connection has no DKIM key with this selector. */
 export class DkimKeyNotFound extends Schema.TaggedError<DkimKeyNotFound>()("DkimKeyNotFound", { id: Schema.String }) {
   override get message() {

@@ -14,6 +14,7 @@ export const erasedKinds = [
   "message_links",
   "attribute_counts",
   "sink_messages",
+  "webhook_events",
 ] as const
 export type ErasedKind = typeof erasedKinds[number]
 
@@ -33,6 +34,7 @@ export const noCounts: ErasedCounts = {
   message_links: 0,
   attribute_counts: 0,
   sink_messages: 0,
+  webhook_events: 0,
 }
 
 /** Description of each kind, for people. */
@@ -49,6 +51,7 @@ export const erasedLabels: { readonly [kind in ErasedKind]: string } = {
   message_links: "Message ids of platforms deleted",
   attribute_counts: "Counts of attribute values deleted",
   sink_messages: "Messages in the sandbox deleted",
+  webhook_events: "Events for webhook endpoints deleted",
 }
 
 /** Why each kind of data stays. */

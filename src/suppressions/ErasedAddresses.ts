@@ -1,11 +1,15 @@
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
+import { deleteAddresses } from "../webhooks/Announce.ts"
 import { addressKey } from "./AddressKey.ts"
 import type { AddressKeys } from "./AddressKeys.ts"
 import { replaceAddresses } from "./SuppressionStore.ts"
 import { chunks, type Work } from "../erasure/Work.ts"
 
-/** Replaces the people's addresses on the suppression list by keyed digests, so that nothing is sent to them in future. */
+/**
+ * Replaces the people's addresses on the suppression list by keyed digests, so that nothing is sent to them in future, and
+ * deletes outgoing webhooks with them.
+ */
 export const eraseSuppressedAddresses = Effect.fnUntraced(function* (
   work: Work,
   keys: AddressKeys["Service"],
@@ -16,6 +20,7 @@ export const eraseSuppressedAddresses = Effect.fnUntraced(function* (
       some,
       (key) => Effect.map(keys.digestOf(key), (digest) => ({ key, digest: digest! })),
     )
+    work.count("webhook_events", yield* work.step(deleteAddresses(work.sql, work.org, some)))
     work.keep("suppressions", yield* work.step(replaceAddresses(work.sql, work.org, replaced)))
   }
 })

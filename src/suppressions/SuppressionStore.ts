@@ -3,6 +3,7 @@ import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { organizationRows } from "../organizations/OrganizationRows.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
+import { announce, type Announced } from "../webhooks/Announce.ts"
 import { recordset } from "../store/Recordset.ts"
 import { type AddressKey, addressKey } from "./AddressKey.ts"
 import { OnSuppressed, type Suppressed } from "./OnSuppressed.ts"
@@ -16,6 +17,18 @@ const maxSource = 100
 
 /** Addresses of one statement. */
 const atOnce = 5_000
+
+/** What webhook endpoints are told of a new entry. */
+const eventsOf = ({ key, org, reason, suppressedAt }: Suppressed): ReadonlyArray<Announced> => {
+  const at = suppressedAt.toISOString()
+  const added = { org, address: key, reason, suppressed_at: at }
+  return [
+    { type: "suppression.added", data: added, addressKey: key },
+    ...(reason === "unsubscribe"
+      ? [{ type: "person.unsubscribed" as const, data: { org, address: key, unsubscribed_at: at }, addressKey: key }]
+      : []),
+  ]
+}
 
 /**
  * Adds addresses to the suppression list, and calls `OnSuppressed` with the new ones. An address that is on the list for
@@ -49,6 +62,7 @@ export const addSuppressions = Effect.fnUntraced(function* (
   }
   const onSuppressed = yield* OnSuppressed
   yield* onSuppressed(sql, fresh)
+  yield* announce(sql, fresh.flatMap(eventsOf))
   return fresh
 })
 

@@ -24,6 +24,7 @@ const personal = [
   "suppressions",
   "soft_bounces",
   "sink_messages",
+  "outgoing_webhooks",
 ]
 
 /** Every text that the store holds of an organization. */
@@ -107,6 +108,17 @@ const furnish = Effect.fnUntraced(function* (slug: string) {
       INSERT INTO sink_messages (org_slug, id, template_id, copy_id, email, sender, headers, links, vars, received_at)
       VALUES (${slug}, ${`sunk-${email.slice(0, 3)}`}, 't', 'a', ${email}, 's@example.com', '[]', '[]', '{}', now())`
   }
+  yield* sql`
+    INSERT INTO webhook_endpoints (org_slug, id, url, description, events, enabled, secrets, created_at, updated_at)
+    VALUES (${slug}, 'e', 'https://example.com', '', '{}', true, '[]', now(), now())`
+  for (const address of ["ann@example.com", "bob@example.com"]) {
+    yield* sql`
+      INSERT INTO outgoing_webhooks (org_slug, endpoint_id, id, type, body, address_key, created_at, state, due_at)
+      VALUES (${slug}, 'e', ${`evt_${address.slice(0, 3)}`}, 'suppression.added', ${
+      JSON.stringify({ address })
+    }, ${address},
+        now(), 'delivered', now())`
+  }
   yield* insertDelivery(slug, "queued", "ann@EXAMPLE.com", "queued")
   yield* insertDelivery(slug, "leaving", "ann@example.com", "sending")
   yield* insertDelivery(slug, "sent", "Ann@example.com", "sent")
@@ -156,6 +168,7 @@ describe("An erasure", () => {
             message_links: 1,
             attribute_counts: 1,
             sink_messages: 1,
+            webhook_events: 1,
           },
         )
         assert.deepStrictEqual(

@@ -86,6 +86,10 @@ const bounds: Readonly<Record<string, number>> = {
   kind: 20,
   outcome: 20,
   "even_split_tallies.measure": 20,
+  stream: 20,
+  "webhook_endpoints.id": 20,
+  "outgoing_webhooks.id": 40,
+  endpoint_id: 20,
 }
 
 interface Indexed {

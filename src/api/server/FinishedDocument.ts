@@ -1,6 +1,7 @@
 import type { OpenApi } from "effect/http-api"
 import { type Examples, readExamples, withExamples } from "./Examples.ts"
 import { accessOf, keySchemes, managementSchemes, operationName, requirementsOf } from "./Security.ts"
+import { webhooks } from "../endpoints/OutgoingDocument.ts"
 import { withNamedSchemas } from "./NamedSchemas.ts"
 
 // Parts of the OpenAPI document that are the same for all endpoints.
@@ -156,6 +157,7 @@ export const finished = (document: OpenApi.OpenAPISpec): OpenApi.OpenAPISpec => 
     tags: tags.map((tag) => ({ ...tag, "x-displayName": displayName(tag.name) })),
     servers: [{ url: "/", description: "The service that serves this document" }],
     paths: named.paths as typeof paths,
+    ...{ webhooks },
     components: {
       schemas: schemas as typeof components.schemas,
       ...{ headers, securitySchemes: { ...components.securitySchemes, ...managementSchemes, ...keySchemes } },

@@ -134,6 +134,7 @@ type ProblemOf<E> = E extends Errors.OrganizationNotFound ? Problems.Organizatio
   : E extends Errors.ErasureNotFound ? Problems.ErasureNotFound
   : E extends Errors.SourceNotFound ? Problems.SourceNotFound
   : E extends Errors.ConnectionNotFound ? Problems.ConnectionNotFound
+  : E extends Errors.EndpointNotFound ? Problems.EndpointNotFound
   : E extends Errors.DkimKeyNotFound ? Problems.DkimKeyNotFound
   : E extends Errors.DeliveryNotFound ? Problems.DeliveryNotFound
   : E extends Errors.DeliveryFixed ? Problems.DeliveryFixed
@@ -156,6 +157,7 @@ const problemOf = (error: unknown): unknown => {
   if (error instanceof Errors.ErasureNotFound) return new Problems.ErasureNotFound({ detail: error.message })
   if (error instanceof Errors.SourceNotFound) return new Problems.SourceNotFound({ detail: error.message })
   if (error instanceof Errors.ConnectionNotFound) return new Problems.ConnectionNotFound({ detail: error.message })
+  if (error instanceof Errors.EndpointNotFound) return new Problems.EndpointNotFound({ detail: error.message })
   if (error instanceof Errors.DkimKeyNotFound) return new Problems.DkimKeyNotFound({ detail: error.message })
   if (error instanceof Errors.DeliveryNotFound) return new Problems.DeliveryNotFound({ detail: error.message })
   if (error instanceof Errors.DeliveryFixed) return new Problems.DeliveryFixed({ detail: error.message })

@@ -93,6 +93,7 @@ export const ErasureReport = Schema.Struct({
   sink_messages: Schema.Int.annotate({
     description: "Deleted sandbox messages",
   }),
+  webhook_events: Schema.Int.annotate({ description: "Deleted events for webhook endpoints" }),
   kept: Schema.Array(Schema.Struct({
     kind: Schema.String,
     count: Schema.NullOr(Schema.Int).annotate({ description: "Null if unknown" }),

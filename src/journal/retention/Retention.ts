@@ -27,6 +27,9 @@ const deliveryDays = 90
 /** Soft bounces of an address that no message has been sent to since. Unit: days. */
 const softBounceDays = 90
 
+/** Events for webhook endpoints, which can be replayed for so long. Unit: days. */
+const webhookDays = 30
+
 /** Rows that exports list again. An export that pauses for longer begins again. Unit: days. */
 const lateRowDays = 31
 
@@ -86,6 +89,7 @@ const swept: ReadonlyArray<readonly [table: string, expired: string]> = [
     }`,
   ],
   ["late_rows", `t.noted_at < ${retained(`${lateRowDays}`)}`],
+  ["outgoing_webhooks", `t.created_at < ${retained(`${webhookDays}`)}`],
   ["bulk_actions", `t.finished_at < ${retained(`${deliveryDays}`)}`],
   ["soft_bounces", `t.last_at < ${retained(`${softBounceDays}`)}`],
   ["audit_entries", `t.at < ${retained(`${auditDays}`)}`],

@@ -168,6 +168,22 @@ const learning = async (stage: Stage) => {
   await call("POST", `${org}/rebuild`, { body: { template_id: "cart", check: true } })
 }
 
+const webhookEndpoints = async ({ call }: Stage) => {
+  const endpoints = `${org}/webhook-endpoints`
+  const { id } = await call("POST", endpoints, {
+    body: { url: "https://203.0.113.7/parlance", events: ["delivery.failed", "suppression.added"] },
+  })
+  await call("GET", endpoints)
+  await call("GET", `${endpoints}/${id}`)
+  // Nothing is sent to it: the address is not one of the test.
+  await call("PATCH", `${endpoints}/${id}`, { body: { enabled: false } })
+  const { event_id } = await call("POST", `${endpoints}/${id}/ping`)
+  await call("GET", `${endpoints}/${id}/events`)
+  await call("POST", `${endpoints}/${id}/replay`, { body: { event_id } })
+  await call("POST", `${endpoints}/${id}/rotate`)
+  await call("DELETE", `${endpoints}/${id}`)
+}
+
 /** Their answers are empty here: rows are exported two minutes after they were stored. */
 const exports = async ({ call }: Stage) => {
   for (const kind of ["decisions", "events", "deliveries"]) {
@@ -364,6 +380,7 @@ export const story = async (stage: Stage) => {
   await connections(stage)
   await deliveries(stage, keys.live)
   await exports(stage)
+  await webhookEndpoints(stage)
   await suppressions(stage)
   await tracking(stage, await sandbox(stage, keys.test))
   await people(stage)

@@ -1,0 +1,58 @@
+import { Schema } from "effect"
+import { eventData, eventExamples, eventSummaries, type EventType } from "../../webhooks/EventTypes.ts"
+
+// The part of the OpenAPI document about events that this service sends.
+
+const header = (name: string, description: string) => ({
+  name,
+  in: "header",
+  required: true,
+  description,
+  schema: { type: "string" },
+})
+
+const operationIdOf = (type: string) =>
+  `on${type.split(".").map((part) => part[0]!.toUpperCase() + part.slice(1)).join("")}`
+
+const webhookOf = (type: EventType) => ({
+  post: {
+    operationId: operationIdOf(type),
+    summary: eventSummaries[type],
+    description: "Signed as Standard Webhooks describes. An event can arrive more than once: compare `webhook-id`.",
+    security: [],
+    parameters: [
+      header("webhook-id", "The id of the event, the same in every attempt"),
+      header("webhook-timestamp", "Time of the attempt in Unix seconds"),
+      header(
+        "webhook-signature",
+        "`v1,` and the HMAC-SHA256 of id, timestamp and body in Base64; two while a secret is replaced",
+      ),
+    ],
+    requestBody: {
+      required: true,
+      content: {
+        "application/json": {
+          schema: {
+            type: "object",
+            required: ["type", "timestamp", "data"],
+            properties: {
+              type: { type: "string", const: type },
+              timestamp: { type: "string", format: "date-time", description: "Time of the event" },
+              data: Schema.toJsonSchemaDocument(eventData[type]).schema,
+            },
+          },
+          example: { type, timestamp: "2026-05-04T09:30:00.000Z", data: eventExamples[type] },
+        },
+      },
+    },
+    responses: {
+      "200": { description: "Any status from 200 to 299: the event is taken" },
+      "4XX": { description: "Refused. 410 disables the endpoint; the event is sent again after other failures" },
+    },
+  },
+})
+
+/** Every event by its type. */
+export const webhooks = Object.fromEntries(
+  (Object.keys(eventData) as ReadonlyArray<EventType>).map((type) => [type, webhookOf(type)]),
+)

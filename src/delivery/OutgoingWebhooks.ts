@@ -1,0 +1,108 @@
+import { Clock, Duration, Effect, Layer, Random, Redacted, Schedule } from "effect"
+import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import { SecretBox } from "../auth/SecretBox.ts"
+import { asJob } from "../telemetry/LoopWork.ts"
+import { purposeOf, type WebhookAttempt } from "../webhooks/Endpoints.ts"
+import { type Due, type Outcome, recordAttempt, takeDue } from "../webhooks/OutgoingQueue.ts"
+import { retryPause } from "./AttemptOutcome.ts"
+import { excerpt } from "./connections/Answers.ts"
+import { signed } from "./connections/Webhook.ts"
+import * as OutboundHttp from "./OutboundHttp.ts"
+
+/** Events that a node sends at a time. */
+const atOnce = 25
+
+/** The pause after the first failed attempt. */
+const firstPause = Duration.seconds(5)
+
+/** An event is given up after so long. Unit: milliseconds. */
+const horizonMillis = 28 * 3_600_000
+
+/** Decides what follows a failed attempt. `jitter` is in [0, 1). */
+export const afterFailure = (attempts: number, failingMillis: number, jitter: number): Outcome =>
+  failingMillis >= horizonMillis ? { _tag: "failed" } : {
+    _tag: "again",
+    delayMillis: Math.min(retryPause(attempts + 1, firstPause, jitter), horizonMillis - failingMillis),
+  }
+
+/** The headers of an event: a signature by each secret that is valid now, separated by spaces as Standard Webhooks has it. */
+export const signedBy = (
+  secrets: ReadonlyArray<string>,
+  id: string,
+  body: string,
+  now: number,
+): Readonly<Record<string, string>> => {
+  const each = secrets.map((secret) => signed(secret, id, body, now))
+  return { ...each[0]!, "webhook-signature": each.map((headers) => headers["webhook-signature"]).join(" ") }
+}
+
+interface Result {
+  readonly status: number | null
+  readonly reason: string | null
+}
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const box = yield* SecretBox
+  const http = yield* OutboundHttp.make
+
+  const exchange = Effect.fnUntraced(function* (due: Due) {
+    const now = yield* Clock.currentTimeMillis
+    const secrets = yield* Effect.forEach(
+      due.secrets.filter(({ until }) => until === null || Date.parse(until) > now),
+      ({ sealed }) => Effect.map(box.open(purposeOf(due.orgSlug, due.endpointId), sealed), Redacted.value),
+    )
+    const headers = signedBy(secrets, due.id, due.body, now)
+    const answer = yield* http.request({ method: "POST", url: new URL(due.url), headers, body: due.body })
+    const isTaken = answer.status >= 200 && answer.status <= 299
+    return {
+      status: answer.status,
+      reason: isTaken ? null : `It answered ${answer.status}: ${excerpt(answer.body, secrets)}`,
+    }
+  })
+
+  const send = Effect.fnUntraced(function* (due: Due): Effect.fn.Return<void, SqlError> {
+    const began = yield* Clock.currentTimeMillis
+    const failed = (reason: string): Effect.Effect<Result> => Effect.succeed({ status: null, reason })
+    const result: Result = yield* exchange(due).pipe(
+      Effect.catchTags({
+        NoAnswer: ({ detail }) => failed(detail),
+        SecretUnreadable: ({ message }) => failed(message),
+        SecretFileFaulty: ({ message }) => failed(message),
+      }),
+    )
+    const now = yield* Clock.currentTimeMillis
+    const attempt: WebhookAttempt = { at: new Date(began).toISOString(), ...result, milliseconds: now - began }
+    const isGone = result.status === 410
+    const outcome: Outcome = result.reason === null
+      ? { _tag: "delivered" }
+      : isGone
+      ? { _tag: "failed" }
+      : afterFailure(due.attempts, due.failingMillis, yield* Random.next)
+    yield* recordAttempt(sql, due, attempt, outcome, isGone)
+  })
+
+  /** Sends due events until there are none. */
+  const drain: Effect.Effect<void, SqlError> = Effect.suspend(() =>
+    Effect.flatMap(takeDue(sql, atOnce), (due) =>
+      due.length === 0 ? Effect.void : Effect.andThen(
+        Effect.forEach(due, send, { concurrency: "unbounded", discard: true }),
+        drain,
+      ))
+  )
+  return drain
+})
+
+/** Sends events to the endpoints of organizations, on every node. */
+export const layerRunning = Layer.effectDiscard(
+  Effect.flatMap(make, (drain) =>
+    drain.pipe(
+      asJob("outgoing webhooks"),
+      Effect.catchCause((cause) =>
+        Effect.logWarning("Events for webhook endpoints could not be sent and will be retried", cause)
+      ),
+      Effect.repeat(Schedule.spaced("1 second")),
+      Effect.forkScoped,
+    )),
+)

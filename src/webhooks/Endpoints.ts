@@ -1,0 +1,281 @@
+import { Clock, Context, Effect, Layer, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import { Buffer } from "node:buffer"
+import { randomBytes, randomUUID } from "node:crypto"
+import { type NoSecretKey, SecretBox, type SecretFileFaulty } from "../auth/SecretBox.ts"
+import { EndpointNotFound, InvalidInput } from "../domain/Errors.ts"
+import type { OrgSlug } from "../domain/Ids.ts"
+import { lockOrganization } from "../organizations/Existing.ts"
+import type { ChosenType, EventType } from "./EventTypes.ts"
+
+/** A server of an organization that is told of events. */
+export interface Endpoint {
+  readonly id: string
+  readonly url: string
+  readonly description: string
+  /** Types of events that it gets; empty: all. */
+  readonly events: ReadonlyArray<ChosenType>
+  readonly enabled: boolean
+  /** Why the service has disabled it; null if it has not. */
+  readonly disabledReason: string | null
+  /** The first failure after the last success; null if the last attempt succeeded. */
+  readonly failingSince: Date | null
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+/** What people choose of an endpoint. */
+export interface EndpointInput {
+  readonly url: string
+  readonly description: string
+  readonly events: ReadonlyArray<ChosenType>
+  readonly enabled: boolean
+}
+
+/** An attempt to send an event. */
+export interface WebhookAttempt {
+  /** ISO 8601. */
+  readonly at: string
+  /** The status of the response; null without one. */
+  readonly status: number | null
+  /** Why it failed; null if it did not. */
+  readonly reason: string | null
+  /** How long it took. */
+  readonly milliseconds: number
+}
+
+/** An event for an endpoint. */
+export interface OutgoingWebhook {
+  readonly id: string
+  readonly type: EventType
+  readonly body: string
+  readonly state: "pending" | "delivered" | "failed"
+  readonly createdAt: Date
+  readonly dueAt: Date
+  readonly finishedAt: Date | null
+  /** The last 20, the earliest first. */
+  readonly log: ReadonlyArray<WebhookAttempt>
+}
+
+/** A stored secret. It signs until its time; the newest has none. */
+export interface StoredSecret {
+  readonly sealed: string
+  readonly until: string | null
+}
+
+/** Endpoints of an organization. */
+export const maxEndpoints = 10
+
+/** How long the secret before the newest one still signs. Unit: hours. */
+export const rotationHours = 24
+
+/** What a stored secret of an endpoint is encrypted for. */
+export const purposeOf = (org: string, id: string): string => `webhook endpoint ${org}/${id}`
+
+const newSecret = (): string => `whsec_${Buffer.from(randomBytes(32)).toString("base64")}`
+
+type Sealing = NoSecretKey | SecretFileFaulty
+
+/** Dies if the database does not respond. */
+const withoutSqlError = <A, E>(effect: Effect.Effect<A, E | SqlError>) =>
+  Effect.catchIf(
+    effect,
+    (error): error is Extract<E | SqlError, SqlError> => (error as { readonly _tag?: string })._tag === "SqlError",
+    Effect.die,
+  ) as Effect.Effect<A, Exclude<E, SqlError>>
+
+/** What is done with the events of an endpoint. */
+const makeEvents = (
+  sql: SqlClient.SqlClient,
+  find: (org: OrgSlug, id: string) => Effect.Effect<Endpoint, EndpointNotFound | SqlError>,
+) => {
+  const ping = Effect.fn("Endpoints.ping")(function* (org: OrgSlug, id: string) {
+    yield* find(org, id)
+    const message = `evt_${randomUUID().replaceAll("-", "")}`
+    const timestamp = new Date(yield* Clock.currentTimeMillis).toISOString()
+    yield* sql`
+      INSERT INTO outgoing_webhooks (org_slug, endpoint_id, id, type, body, created_at, state, due_at)
+      VALUES (${org}, ${id}, ${message}, 'ping',
+        ${JSON.stringify({ type: "ping", timestamp, data: { org, endpoint_id: id } })}, now(), 'pending', now())`
+    return message
+  }, withoutSqlError)
+
+  const messages = Effect.fn("Endpoints.messages")(function* (
+    org: OrgSlug,
+    id: string,
+    { before, limit }: { readonly before: string | undefined; readonly limit: number },
+  ) {
+    yield* find(org, id)
+    return yield* sql<OutgoingWebhook>`
+      SELECT w.id, w.type, w.body, w.state, w.created_at, w.due_at, w.finished_at, w.log FROM outgoing_webhooks w
+      WHERE w.org_slug = ${org} AND w.endpoint_id = ${id} AND ${
+      before === undefined ? sql`TRUE` : sql`(w.created_at, w.id) < (
+        SELECT b.created_at, b.id FROM outgoing_webhooks b
+        WHERE b.org_slug = ${org} AND b.endpoint_id = ${id} AND b.id = ${before})`
+    }
+      ORDER BY w.created_at DESC, w.id DESC LIMIT ${limit}`
+  }, withoutSqlError)
+
+  const replay = Effect.fn("Endpoints.replay")(function* (
+    org: OrgSlug,
+    id: string,
+    which: { readonly message: string } | { readonly since: Date },
+  ) {
+    yield* find(org, id)
+    const chosen = "message" in which ? sql`w.id = ${which.message}` : sql`w.created_at >= ${which.since}`
+    const rows = yield* sql`
+      UPDATE outgoing_webhooks w SET state = 'pending', attempts = 0, first_failed_at = NULL, due_at = now(),
+        finished_at = NULL
+      WHERE w.org_slug = ${org} AND w.endpoint_id = ${id} AND w.state <> 'pending' AND ${chosen} RETURNING w.id`
+    return rows.length
+  }, withoutSqlError)
+
+  return { messages, ping, replay }
+}
+
+/** Endpoints, their secrets and the events that they got. */
+export class Endpoints extends Context.Service<Endpoints, {
+  readonly list: (org: OrgSlug) => Effect.Effect<ReadonlyArray<Endpoint>>
+  /** Fails with `EndpointNotFound` for an unknown endpoint. */
+  readonly get: (org: OrgSlug, id: string) => Effect.Effect<Endpoint, EndpointNotFound>
+  /** Answers the signing secret, which is never shown again. Fails with `InvalidInput` if there are ten endpoints. */
+  readonly create: (
+    org: OrgSlug,
+    input: EndpointInput,
+  ) => Effect.Effect<{ readonly endpoint: Endpoint; readonly secret: string }, InvalidInput | Sealing>
+  /** Members that are absent stay unchanged. Enabling forgets failures. Fails with `EndpointNotFound` for an unknown endpoint. */
+  readonly update: (
+    org: OrgSlug,
+    id: string,
+    change: Partial<EndpointInput>,
+  ) => Effect.Effect<Endpoint, EndpointNotFound>
+  /** Removes an endpoint with its events. Fails with `EndpointNotFound` for an unknown endpoint. */
+  readonly remove: (org: OrgSlug, id: string) => Effect.Effect<void, EndpointNotFound>
+  /** Answers a new secret. The one before signs for a day, beside the new one. Fails with `EndpointNotFound` for an unknown endpoint. */
+  readonly rotate: (org: OrgSlug, id: string) => Effect.Effect<string, EndpointNotFound | Sealing>
+  /** Sends an event `ping` soon and answers its id. Fails with `EndpointNotFound` for an unknown endpoint. */
+  readonly ping: (org: OrgSlug, id: string) => Effect.Effect<string, EndpointNotFound>
+  /** Events of an endpoint, the latest first. Fails with `EndpointNotFound` for an unknown endpoint. */
+  readonly messages: (
+    org: OrgSlug,
+    id: string,
+    page: { readonly before: string | undefined; readonly limit: number },
+  ) => Effect.Effect<ReadonlyArray<OutgoingWebhook>, EndpointNotFound>
+  /** Sends events again, one or all since a time; answers how many. Fails with `EndpointNotFound` for an unknown endpoint. */
+  readonly replay: (
+    org: OrgSlug,
+    id: string,
+    which: { readonly message: string } | { readonly since: Date },
+  ) => Effect.Effect<number, EndpointNotFound>
+}>()("parlance/webhooks/Endpoints") {
+  static readonly layer = Layer.effect(
+    Endpoints,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const box = yield* SecretBox
+      const columns = sql.literal(
+        "e.id, e.url, e.description, e.events, e.enabled, e.disabled_reason, e.failing_since, e.created_at, e.updated_at",
+      )
+      const now = Effect.map(Clock.currentTimeMillis, (millis) => new Date(millis))
+
+      const list = Effect.fn("Endpoints.list")(function* (org: OrgSlug) {
+        return yield* Effect.orDie(sql<Endpoint>`
+          SELECT ${columns} FROM webhook_endpoints e WHERE e.org_slug = ${org} ORDER BY e.created_at, e.id`)
+      })
+
+      const find = Effect.fnUntraced(function* (org: OrgSlug, id: string) {
+        const [found] = yield* sql<Endpoint>`
+          SELECT ${columns} FROM webhook_endpoints e WHERE e.org_slug = ${org} AND e.id = ${id}`
+        return found ?? (yield* new EndpointNotFound({ id }))
+      })
+
+      const seal = (org: OrgSlug, id: string, secret: string) => box.seal(purposeOf(org, id), Redacted.make(secret))
+
+      const create = Effect.fn("Endpoints.create")(function* (org: OrgSlug, input: EndpointInput) {
+        const id = randomUUID().slice(0, 8)
+        const secret = newSecret()
+        const stored: ReadonlyArray<StoredSecret> = [{ sealed: yield* seal(org, id, secret), until: null }]
+        const at = yield* now
+        const endpoint = yield* sql.withTransaction(Effect.gen(function* () {
+          yield* lockOrganization(sql, org)
+          const [{ count }] = (yield* sql<{ count: number }>`
+            SELECT count(*)::int AS count FROM webhook_endpoints e WHERE e.org_slug = ${org}`) as [{ count: number }]
+          if (count >= maxEndpoints) {
+            return yield* new InvalidInput({
+              faults: [{
+                pointer: "",
+                detail: `would be endpoint ${count + 1}, and an organization has at most ${maxEndpoints}. Delete one`,
+              }],
+            })
+          }
+          const [row] = yield* sql<Endpoint>`
+            INSERT INTO webhook_endpoints AS e (org_slug, id, url, description, events, enabled, secrets, created_at, updated_at)
+            VALUES (${org}, ${id}, ${input.url}, ${input.description}, ${[...input.events]}::text[], ${input.enabled},
+              ${JSON.stringify(stored)}::text::json, ${at}, ${at})
+            RETURNING ${columns}`
+          return row!
+        }))
+        return { endpoint, secret }
+      }, withoutSqlError)
+
+      const update = Effect.fn("Endpoints.update")(
+        function* (org: OrgSlug, id: string, change: Partial<EndpointInput>) {
+          const at = yield* now
+          return yield* sql.withTransaction(Effect.gen(function* () {
+            yield* lockOrganization(sql, org)
+            const before = yield* find(org, id)
+            const after = { ...before, ...change }
+            const forgets = change.enabled === true || change.url !== undefined
+            const [row] = yield* sql<Endpoint>`
+            UPDATE webhook_endpoints e SET url = ${after.url}, description = ${after.description},
+              events = ${[...after.events]}::text[], enabled = ${after.enabled}, updated_at = ${at},
+              disabled_reason = CASE WHEN ${forgets} THEN NULL ELSE e.disabled_reason END,
+              failing_since = CASE WHEN ${forgets} THEN NULL ELSE e.failing_since END
+            WHERE e.org_slug = ${org} AND e.id = ${id} RETURNING ${columns}`
+            return row!
+          }))
+        },
+        withoutSqlError,
+      )
+
+      const remove = Effect.fn("Endpoints.remove")(function* (org: OrgSlug, id: string) {
+        yield* find(org, id)
+        yield* sql`DELETE FROM webhook_endpoints e WHERE e.org_slug = ${org} AND e.id = ${id}`
+      }, withoutSqlError)
+
+      const rotate = Effect.fn("Endpoints.rotate")(function* (org: OrgSlug, id: string) {
+        const secret = newSecret()
+        const sealed = yield* seal(org, id, secret)
+        const at = yield* Clock.currentTimeMillis
+        const until = new Date(at + rotationHours * 3_600_000).toISOString()
+        yield* sql.withTransaction(Effect.gen(function* () {
+          yield* lockOrganization(sql, org)
+          yield* find(org, id)
+          const [row] = yield* sql<{ secrets: ReadonlyArray<StoredSecret> }>`
+            SELECT e.secrets FROM webhook_endpoints e WHERE e.org_slug = ${org} AND e.id = ${id}`
+          const before = row!.secrets[0]!
+          const stored: ReadonlyArray<StoredSecret> = [{ sealed, until: null }, { sealed: before.sealed, until }]
+          yield* sql`
+            UPDATE webhook_endpoints e SET secrets = ${JSON.stringify(stored)}::text::json, updated_at = ${new Date(at)}
+            WHERE e.org_slug = ${org} AND e.id = ${id}`
+        }))
+        return secret
+      }, withoutSqlError)
+
+      const { messages, ping, replay } = makeEvents(sql, find)
+
+      return Endpoints.of({
+        create,
+        get: (org, id) => withoutSqlError(find(org, id)),
+        list,
+        messages,
+        ping,
+        remove,
+        replay,
+        rotate,
+        update,
+      })
+    }),
+  )
+}

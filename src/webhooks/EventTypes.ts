@@ -1,0 +1,92 @@
+import { Schema } from "effect"
+
+// Events that organizations are told of by webhooks, and their data.
+
+const org = Schema.String.annotate({ description: "The organization" })
+const at = (description: string) => Schema.String.annotate({ description: `${description}, ISO 8601` })
+
+const connection = {
+  org,
+  connection: Schema.String.annotate({ description: "Name of the connection" }),
+  platform: Schema.String,
+  reason: Schema.String.annotate({ description: "What the platform answered" }),
+  since: at("Since when"),
+}
+
+/** The data of each type of event. */
+export const eventData = {
+  "delivery.failed": Schema.Struct({
+    org,
+    id: Schema.String.annotate({ description: "The delivery and its tracking id" }),
+    template_id: Schema.String,
+    copy_id: Schema.String,
+    email: Schema.NullOr(Schema.String),
+    connection: Schema.NullOr(Schema.String),
+    reason: Schema.NullOr(Schema.String),
+    attempts: Schema.Int,
+    queued_at: at("When the message was queued"),
+    failed_at: at("When it failed"),
+  }),
+  "suppression.added": Schema.Struct({
+    org,
+    address: Schema.String.annotate({ description: "In lowercase" }),
+    reason: Schema.String.annotate({
+      description: "`complaint`, `hard_bounce`, `soft_bounce`, `manual` or `unsubscribe`",
+    }),
+    suppressed_at: at("Time of the complaint, bounce or unsubscribe, or of the entry"),
+  }),
+  "person.unsubscribed": Schema.Struct({
+    org,
+    address: Schema.String.annotate({ description: "In lowercase" }),
+    unsubscribed_at: at("When the person unsubscribed"),
+  }),
+  "connection.broken": Schema.Struct(connection),
+  "connection.refusing": Schema.Struct(connection),
+  ping: Schema.Struct({ org, endpoint_id: Schema.String }),
+} as const
+
+export type EventType = keyof typeof eventData
+
+/** Types that an endpoint can choose. Each endpoint gets `ping`. */
+export type ChosenType = Exclude<EventType, "ping">
+export const chosenTypes = Object.keys(eventData).filter((type): type is ChosenType => type !== "ping")
+
+/** An event of an organization. */
+export type WebhookEvent = {
+  readonly [type in EventType]: { readonly type: type; readonly data: (typeof eventData)[type]["Type"] }
+}[EventType]
+
+/** When each event is sent, for the documents. */
+export const eventSummaries: { readonly [type in EventType]: string } = {
+  "delivery.failed": "A delivery failed for good, or expired",
+  "suppression.added": "An address was added to the suppression list",
+  "person.unsubscribed": "A person unsubscribed",
+  "connection.broken": "A platform no longer accepts messages of a connection, for example because of its credentials",
+  "connection.refusing": "A connection was paused, because the platform refused too many messages",
+  ping: "An endpoint is tested",
+}
+
+const since = "2026-05-04T09:30:00.000Z"
+const id = "019a0b1c-2d3e-7f40-8a1b-2c3d4e5f6071"
+const failing = { org: "shop", connection: "mail", platform: "smtp", reason: "535 authentication failed", since }
+
+/** The data of an event as an example. */
+export const eventExamples: { readonly [type in EventType]: (typeof eventData)[type]["Type"] } = {
+  "delivery.failed": {
+    org: "shop",
+    id,
+    template_id: "welcome",
+    copy_id: "welcome-a",
+    email: "ann@example.com",
+    connection: "mail",
+    reason: "550 5.1.1 user unknown",
+    attempts: 1,
+    queued_at: since,
+    failed_at: "2026-05-04T09:30:02.000Z",
+  },
+  "suppression.added": { org: "shop", address: "ann@example.com", reason: "hard_bounce", suppressed_at: since },
+  "person.unsubscribed": { org: "shop", address: "ann@example.com", unsubscribed_at: since },
+  "connection.broken": failing,
+  "connection.refusing": { ...failing, reason: "550 5.7.1 message refused" },
+  ping: { org: "shop", endpoint_id: "5b8b1f0e" },
+}
