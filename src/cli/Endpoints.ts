@@ -62,6 +62,17 @@ export const endpoints = {
     "getErasure": "GET /console/api/organizations/:org/erasures/:id",
     "listEvents": "GET /console/api/organizations/:org/events",
   },
+  "endpoints": {
+    "listWebhookEndpoints": "GET /console/api/organizations/:org/webhook-endpoints",
+    "createWebhookEndpoint": "POST /console/api/organizations/:org/webhook-endpoints",
+    "getWebhookEndpoint": "GET /console/api/organizations/:org/webhook-endpoints/:endpoint",
+    "updateWebhookEndpoint": "PATCH /console/api/organizations/:org/webhook-endpoints/:endpoint",
+    "deleteWebhookEndpoint": "DELETE /console/api/organizations/:org/webhook-endpoints/:endpoint",
+    "rotateWebhookSecret": "POST /console/api/organizations/:org/webhook-endpoints/:endpoint/rotate",
+    "pingWebhookEndpoint": "POST /console/api/organizations/:org/webhook-endpoints/:endpoint/ping",
+    "listWebhookEvents": "GET /console/api/organizations/:org/webhook-endpoints/:endpoint/events",
+    "replayWebhookEvents": "POST /console/api/organizations/:org/webhook-endpoints/:endpoint/replay",
+  },
   "stories": {
     "findStory": "GET /console/api/organizations/:org/stories",
     "recentEvents": "GET /console/api/organizations/:org/webhooks/:segment/events",
