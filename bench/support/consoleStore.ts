@@ -65,8 +65,8 @@ const placesAt = (now: number, wide: boolean): ReadonlyArray<{ readonly start: s
   })
 }
 
-/** What requests of one day looked like, as the census keeps it. */
-const censusOf = (wide: boolean): string => {
+/** What requests of one day looked like, as the counts of attributes keep it. */
+const attributeCountsOf = (wide: boolean): string => {
   const key = (name: string, values: ReadonlyArray<string>) => [name, 900, values.map((value) => [value, 200])]
   return JSON.stringify({ sends: 1000, keys: [key("tier", tiers), ...(wide ? [key("region", regions)] : [])] })
 }
@@ -149,7 +149,7 @@ export const fillStore = (sql: SqlClient.SqlClient, size: Size) =>
     yield* sql`
       INSERT INTO attribute_counts (org_slug, template_id, day, counts)
       SELECT ${org}, 't-' || i, date_trunc('day', ${at}::timestamptz),
-        CASE WHEN i = 1 THEN ${censusOf(true)}::text ELSE ${censusOf(false)}::text END::json
+        CASE WHEN i = 1 THEN ${attributeCountsOf(true)}::text ELSE ${attributeCountsOf(false)}::text END::json
       FROM generate_series(1, ${counts.templates}::int) AS i`
     yield* sql`
       INSERT INTO bandit_states (org_slug, template_id, revision, folded_at, rolled_up_at)

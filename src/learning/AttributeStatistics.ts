@@ -1,7 +1,7 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
-import { Census, type CensusDay } from "../bandit/Census.ts"
+import { AttributeCounts, type AttributeDay } from "../bandit/AttributeCounts.ts"
 import type { Attributes } from "../domain/Attributes.ts"
 import { recordset } from "../store/Recordset.ts"
 
@@ -11,7 +11,7 @@ const countedRequests = 2000
 /** Number of rows of one template from which they are merged. */
 const manyRows = 100
 
-type CountsOfDay = Omit<CensusDay, "start">
+type CountsOfDay = Omit<AttributeDay, "start">
 
 /**
  * Attributes of requests by template and day, from which learning attributes are chosen. Counted in memory and written
@@ -26,26 +26,28 @@ export class AttributeStatistics extends Context.Service<AttributeStatistics, {
    * Attributes in the requests of the last 14 days, on all nodes, as far as written. Fails with `SqlError` when the
    * database does not respond.
    */
-  readonly read: (org: string, template: string) => Effect.Effect<ReadonlyArray<CensusDay>, SqlError>
+  readonly read: (org: string, template: string) => Effect.Effect<ReadonlyArray<AttributeDay>, SqlError>
 }>()("parlance/learning/AttributeStatistics") {
   static readonly layer = Layer.effect(
     AttributeStatistics,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const clock = yield* Clock.Clock
-      let counting = new Map<string, Map<string, { readonly census: Census; requests: number }>>()
+      let counting = new Map<string, Map<string, { readonly attributeCounts: AttributeCounts; requests: number }>>()
 
       const observe = (org: string, template: string, attrs: Attributes, now: number): void => {
         let templates = counting.get(org)
         if (templates === undefined) counting.set(org, templates = new Map())
         let entry = templates.get(template)
-        if (entry === undefined) templates.set(template, entry = { census: new Census(), requests: 0 })
+        if (entry === undefined) {
+          templates.set(template, entry = { attributeCounts: new AttributeCounts(), requests: 0 })
+        }
         if (entry.requests >= countedRequests) return
         entry.requests++
-        entry.census.add(attrs, now)
+        entry.attributeCounts.add(attrs, now)
       }
 
-      const insert = (days: ReadonlyArray<{ org: string; template: string; day: CensusDay }>) => {
+      const insert = (days: ReadonlyArray<{ org: string; template: string; day: AttributeDay }>) => {
         const rows = days.map(({ day: { start, ...counts }, org, template }) => ({
           org_slug: org,
           template_id: template,
@@ -63,7 +65,9 @@ export class AttributeStatistics extends Context.Service<AttributeStatistics, {
         if (counted.size === 0) return Effect.void
         counting = new Map()
         const rows = [...counted].flatMap(([org, templates]) =>
-          [...templates].flatMap(([template, { census }]) => census.days().map((day) => ({ org, template, day })))
+          [...templates].flatMap(([template, { attributeCounts }]) =>
+            attributeCounts.days().map((day) => ({ org, template, day }))
+          )
         )
         return Effect.asVoid(insert(rows))
       })
@@ -73,10 +77,10 @@ export class AttributeStatistics extends Context.Service<AttributeStatistics, {
         const rows = yield* sql<{ id: number; day: Date; counts: CountsOfDay }>`
           SELECT a.id::float8 AS id, a.day, a.counts FROM attribute_counts a
           WHERE a.org_slug = ${org} AND a.template_id = ${template}`
-        const census = new Census()
-        census.merge(rows.map(({ counts, day }) => ({ start: day.getTime(), ...counts })))
-        census.prune(now)
-        const days = census.days()
+        const attributeCounts = new AttributeCounts()
+        attributeCounts.merge(rows.map(({ counts, day }) => ({ start: day.getTime(), ...counts })))
+        attributeCounts.prune(now)
+        const days = attributeCounts.days()
         if (rows.length > manyRows) {
           yield* sql.withTransaction(Effect.gen(function* () {
             const gone = (yield* sql`

@@ -1,5 +1,5 @@
-import type { CensusDay } from "../bandit/Census.ts"
-import { Census, schemeOf } from "../bandit/Census.ts"
+import type { AttributeDay } from "../bandit/AttributeCounts.ts"
+import { AttributeCounts, schemeOf } from "../bandit/AttributeCounts.ts"
 import { emptyScheme } from "../bandit/Contexts.ts"
 import { type Composition, interceptVariance } from "../bandit/Components.ts"
 import { Counts, type Valuation } from "../bandit/Counts.ts"
@@ -90,7 +90,7 @@ export interface FitRequest {
   /** Components of the template's variants. */
   readonly composition: Composition
   /** Attributes of recent requests; present if the learning attributes are to be chosen again. */
-  readonly census: ReadonlyArray<CensusDay> | undefined
+  readonly attributeCounts: ReadonlyArray<AttributeDay> | undefined
   /** Absent from templates without decisions about known people. */
   readonly fatigue?: StoredFatigue
 }
@@ -225,7 +225,7 @@ class Template {
   }
 
   fit(request: FitRequest): FitAnswer {
-    const { active, census, composition, now, organization, version, window } = request
+    const { active, attributeCounts, composition, now, organization, version, window } = request
     const began = performance.now()
     const hour = Math.floor(now / hourMillis)
     if (hour !== this.#hour) {
@@ -247,9 +247,9 @@ class Template {
       this.#hour = hour
     }
     let scheme = this.#model?.scheme ?? emptyScheme
-    if (census !== undefined) {
-      const counted = new Census()
-      counted.merge(census)
+    if (attributeCounts !== undefined) {
+      const counted = new AttributeCounts()
+      counted.merge(attributeCounts)
       scheme = schemeOf(counted.totals(now), this.counts.contexts(), scheme)
     }
     if (window === undefined) scheme = withPairs(scheme, this.#model?.pairEvidence ?? [])

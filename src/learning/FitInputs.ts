@@ -59,7 +59,7 @@ export const make = (
   })
 
   return Effect.fnUntraced(function* (command: Extract<Command, { readonly _tag: "Gather" }>) {
-    const census = command.choosesAttributes ? yield* statistics.read(org, template) : undefined
+    const attributeCounts = command.choosesAttributes ? yield* statistics.read(org, template) : undefined
     const { contributions, delays } = yield* readOthers
     const now = clock.currentTimeMillisUnsafe()
     const fatigue = yield* readSettled(now)
@@ -71,7 +71,7 @@ export const make = (
       organizationDelays: delays,
       active: view()?.variants.filter(({ active }) => active).map(({ id }) => id) ?? [],
       composition: view()?.variants.map(({ components, id }) => [id, Object.entries(components)] as const) ?? [],
-      census,
+      attributeCounts,
       ...(fatigue.cells.length === 0 ? {} : { fatigue }),
     }
     return request

@@ -1,6 +1,6 @@
 import type { LearningWindow } from "../domain/LearningWindow.ts"
 import { type AttributeScheme, emptyScheme } from "../bandit/Contexts.ts"
-import { Census, schemeOf } from "../bandit/Census.ts"
+import { AttributeCounts, schemeOf } from "../bandit/AttributeCounts.ts"
 import type { Composition } from "../bandit/Components.ts"
 import { anyValues, Counts } from "../bandit/Counts.ts"
 import { type Fatigue, fatigueOf } from "../bandit/Fatigue.ts"
@@ -46,7 +46,7 @@ export interface ProductOptions {
 interface Learned {
   readonly id: string
   readonly counts: Counts
-  readonly census: Census
+  readonly attributeCounts: AttributeCounts
   readonly delays: Delays
   readonly variantDelays: Map<string, Delays>
   curves: ReadonlyMap<string, DelayCurve>
@@ -130,7 +130,7 @@ export class Product implements Learner {
 
   sent(request: SimulatedRequest, arm: number, now: number): void {
     const template = this.#template(request.template, now)
-    template.census.add(request.attrs, now)
+    template.attributeCounts.add(request.attrs, now)
     this.#count(template, request, arm, now, now, 1, 0)
     if (this.#fatigue && request.person !== undefined) {
       const { key } = template.choices.contextOf(request.attrs, hourOfWeek(now))
@@ -181,7 +181,7 @@ export class Product implements Learner {
     return this.#templates[index] = {
       id,
       counts: new Counts(anyValues),
-      census: new Census(),
+      attributeCounts: new AttributeCounts(),
       delays: new Delays(),
       variantDelays: new Map(),
       curves: new Map(),
@@ -210,7 +210,7 @@ export class Product implements Learner {
     const hour = Math.floor(now / hourMillis)
     // The service searches every hour. Here users do not change, so the attributes of the first days remain valid.
     if (day !== template.day || (hour !== template.hour && day <= template.firstDay + schemeDays)) {
-      template.scheme = schemeOf(template.census.totals(now), template.counts.contexts(), template.scheme)
+      template.scheme = schemeOf(template.attributeCounts.totals(now), template.counts.contexts(), template.scheme)
     }
     if (this.#pairs) template.scheme = withPairs(template.scheme, template.model.pairEvidence ?? [])
     const isNewHour = hour !== template.hour
@@ -224,7 +224,7 @@ export class Product implements Learner {
     if (day !== template.day) {
       template.day = day
       template.counts.rollUp(now)
-      template.census.prune(now)
+      template.attributeCounts.prune(now)
       template.delays.prune(now)
       for (const own of template.variantDelays.values()) own.prune(now)
       if (template.fitted) {

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Contexts, encodeContext, schemeText } from "../../src/bandit/Contexts.ts"
-import { schemeOf } from "../../src/bandit/Census.ts"
+import { schemeOf } from "../../src/bandit/AttributeCounts.ts"
 import { withPairs } from "../../src/bandit/PairEvidence.ts"
 import { eligibleSet, Policy } from "../../src/bandit/Policy.ts"
 import { day, fitRows, now, type Row } from "./Samples.ts"

@@ -1,7 +1,7 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { Census, type CensusDay } from "../../src/bandit/Census.ts"
+import { AttributeCounts, type AttributeDay } from "../../src/bandit/AttributeCounts.ts"
 import { AttributeStatistics } from "../../src/learning/AttributeStatistics.ts"
 import { layerQuiet } from "../intake/support.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
@@ -11,10 +11,10 @@ const attrs = (values: Readonly<Record<string, string>>) =>
   new Map(Object.entries(values).map(([name, value]) => [name, [value]] as const))
 
 /** Sends and counts over all days, in a form to compare. */
-const totals = (days: ReadonlyArray<CensusDay>) => {
-  const census = new Census()
-  census.merge(days)
-  const { keys, sends } = census.totals(Date.now())
+const totals = (days: ReadonlyArray<AttributeDay>) => {
+  const attributeCounts = new AttributeCounts()
+  attributeCounts.merge(days)
+  const { keys, sends } = attributeCounts.totals(Date.now())
   return {
     sends,
     keys: Object.fromEntries(

@@ -32,7 +32,7 @@ const learn = (objective: Objective, tallies: Counted["tallies"], fits = 3) => {
       organizationDelays: [],
       active: ["a", "b"],
       composition: [],
-      census: undefined,
+      attributeCounts: undefined,
     })
   let answer = fit()
   for (let i = 1; i < fits; i++) answer = fit()
@@ -133,7 +133,7 @@ describe("reactions within seconds", () => {
       organization: defaultPriors,
       organizationDelays: [],
       composition: [],
-      census: undefined,
+      attributeCounts: undefined,
     }
     const fit = () => engine.fit("t", { ...request, version: "t:1", active: counts.map(([id]) => id) }).model
     for (let i = 0; i < 10; i++) fit()
@@ -197,7 +197,7 @@ describe("a variant whose clicks come late", () => {
         organizationDelays: [],
         active: ["a", "b"],
         composition: [],
-        census: undefined,
+        attributeCounts: undefined,
       }).model
     for (let i = 0; i < 5; i++) fit()
     const [a, b] = fit().variants
@@ -244,7 +244,7 @@ describe("fatigue", () => {
         organizationDelays: [],
         active: ["a", "b"],
         composition: [],
-        census: undefined,
+        attributeCounts: undefined,
         ...(fatigue === undefined ? {} : { fatigue }),
       })
       return model.fatigue?.map((effect) => effect - model.fatigue![0]!)

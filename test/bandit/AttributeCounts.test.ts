@@ -1,63 +1,63 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Census, schemeOf } from "../../src/bandit/Census.ts"
+import { AttributeCounts, schemeOf } from "../../src/bandit/AttributeCounts.ts"
 import { type AttributeScheme, emptyScheme, encodeContext } from "../../src/bandit/Contexts.ts"
 import { day, now } from "./Samples.ts"
 
-/** A census of sends, each with the attributes that `of` gives it. */
+/** The counts of sends, each with the attributes that `of` gives it. */
 const taken = (sends: number, of: (i: number) => Record<string, string>, at = now) => {
-  const census = new Census()
+  const attributeCounts = new AttributeCounts()
   for (let i = 0; i < sends; i++) {
-    census.add(new Map(Object.entries(of(i)).map(([name, value]) => [name, [value]])), at)
+    attributeCounts.add(new Map(Object.entries(of(i)).map(([name, value]) => [name, [value]])), at)
   }
-  return census
+  return attributeCounts
 }
 
-const names = (census: Census) => schemeOf(census.totals(now)).keys.map(({ name }) => name)
+const names = (attributeCounts: AttributeCounts) => schemeOf(attributeCounts.totals(now)).keys.map(({ name }) => name)
 
 describe("the learning attributes", () => {
   it("are none before there is data, but the built-in ones", () => {
-    assert.deepStrictEqual(schemeOf(new Census().totals(now)), emptyScheme)
+    assert.deepStrictEqual(schemeOf(new AttributeCounts().totals(now)), emptyScheme)
   })
 
   it("are those present in a twentieth of the sends at least", () => {
-    const census = taken(100, (i) => ({
+    const attributeCounts = taken(100, (i) => ({
       always: `v${i % 2}`,
       ...i < 5 ? { enough: `v${i % 2}` } : {},
       ...i < 4 ? { rare: `v${i % 2}` } : {},
     }))
-    assert.deepStrictEqual(names(census), ["always", "enough"])
+    assert.deepStrictEqual(names(attributeCounts), ["always", "enough"])
   })
 
   it("leave out a key with more than 200 values, or whose values are mostly unique", () => {
     // Half of the sends have one value.
     const many = (i: number, count: number) => i % 2 === 0 ? "usual" : `v${(i - 1) / 2 % (count - 1)}`
-    const census = taken(1000, (i) => ({ allowed: many(i, 200), more: many(i, 201), unique: `v${i}` }))
-    assert.deepStrictEqual(names(census), ["allowed"])
-    assert.strictEqual(schemeOf(census.totals(now)).keys[0]!.values.length, 12)
+    const attributeCounts = taken(1000, (i) => ({ allowed: many(i, 200), more: many(i, 201), unique: `v${i}` }))
+    assert.deepStrictEqual(names(attributeCounts), ["allowed"])
+    assert.strictEqual(schemeOf(attributeCounts.totals(now)).keys[0]!.values.length, 12)
     assert.deepStrictEqual(names(taken(10, (i) => ({ nearlyUnique: `v${i % 6}` }))), [])
     assert.deepStrictEqual(names(taken(10, (i) => ({ twiceEach: `v${i % 5}` }))), ["twiceEach"])
   })
 
   it("leave out a key with more than 50 values that are about equally frequent, as names of people are, or that are long", () => {
-    const census = taken(600, (i) => ({
+    const attributeCounts = taken(600, (i) => ({
       fifty: `v${i % 50}`,
       person: `v${i % 60}`,
       sentence: i % 2 === 0 ? "usual" : `${"long ".repeat(6)}${i % 100}`,
     }))
-    assert.deepStrictEqual(names(census), ["fifty"])
+    assert.deepStrictEqual(names(attributeCounts), ["fifty"])
   })
 
   it("leave out a key with a value that may be an address", () => {
-    const census = taken(100, (i) => ({ plan: "pro", contact: i < 50 ? "ann@example.com" : "none" }))
-    assert.deepStrictEqual(names(census), ["plan"])
+    const attributeCounts = taken(100, (i) => ({ plan: "pro", contact: i < 50 ? "ann@example.com" : "none" }))
+    assert.deepStrictEqual(names(attributeCounts), ["plan"])
   })
 
   it("are six at most, the most present ones", () => {
-    const census = taken(100, (i) =>
+    const attributeCounts = taken(100, (i) =>
       Object.fromEntries(
         ["a", "b", "c", "d", "e", "f", "g", "h"].filter((_, j) => i >= 5 * j).map((name) => [name, "x"]),
       ))
-    assert.deepStrictEqual(names(census), ["a", "b", "c", "d", "e", "f"])
+    assert.deepStrictEqual(names(attributeCounts), ["a", "b", "c", "d", "e", "f"])
   })
 
   it("have their 12 most frequent values, `other` and `missing` not among them", () => {
@@ -67,9 +67,9 @@ describe("the learning attributes", () => {
       ...Array.from({ length: 20 }, (_, k) => new Array<string>(k + 1).fill(`k${String(k + 1).padStart(2, "0")}`))
         .flat(),
     ]
-    const census = taken(values.length, (i) => ({ country: values[i]! }))
+    const attributeCounts = taken(values.length, (i) => ({ country: values[i]! }))
     assert.deepStrictEqual(
-      schemeOf(census.totals(now)).keys[0]!.values,
+      schemeOf(attributeCounts.totals(now)).keys[0]!.values,
       Array.from({ length: 12 }, (_, k) => `k${String(k + 9).padStart(2, "0")}`),
     )
   })
@@ -93,7 +93,8 @@ describe("the learning attributes", () => {
 })
 
 describe("a number", () => {
-  const scheme = (census: Census, current?: AttributeScheme) => schemeOf(census.totals(now), [], current)
+  const scheme = (attributeCounts: AttributeCounts, current?: AttributeScheme) =>
+    schemeOf(attributeCounts.totals(now), [], current)
 
   it("has four groups of about equal size", () => {
     assert.deepStrictEqual(scheme(taken(800, (i) => ({ age: `${20 + i % 40}` }))).keys, [{
@@ -104,21 +105,21 @@ describe("a number", () => {
   })
 
   it("has fewer groups where one value is frequent", () => {
-    const census = taken(1000, (i) => ({ orders: i % 10 < 6 ? "0" : `${1 + i % 40}` }))
-    assert.deepStrictEqual(scheme(census).keys[0]!.cuts, [7, 19])
+    const attributeCounts = taken(1000, (i) => ({ orders: i % 10 < 6 ? "0" : `${1 + i % 40}` }))
+    assert.deepStrictEqual(scheme(attributeCounts).keys[0]!.cuts, [7, 19])
   })
 
   it("is a category while it has at most 12 values, or where a value is no number", () => {
-    const census = taken(390, (i) => ({ cohort: `${i % 12}`, size: i % 13 === 0 ? "xl" : `${i % 13}` }))
-    for (const key of scheme(census).keys) assert.isUndefined(key.cuts)
+    const attributeCounts = taken(390, (i) => ({ cohort: `${i % 12}`, size: i % 13 === 0 ? "xl" : `${i % 13}` }))
+    for (const key of scheme(attributeCounts).keys) assert.isUndefined(key.cuts)
   })
 
   it("is rounded where it has many values, unless it identifies people", () => {
-    const census = taken(3000, (i) => ({ amount: (10 + i / 10).toFixed(2), customer: `${100_000 + i}` }))
-    const [amount, ...others] = scheme(census).keys
+    const attributeCounts = taken(3000, (i) => ({ amount: (10 + i / 10).toFixed(2), customer: `${100_000 + i}` }))
+    const [amount, ...others] = scheme(attributeCounts).keys
     assert.deepStrictEqual(others, [])
     assert.deepStrictEqual(amount!.cuts, [85, 160, 240])
-    assert.isAtMost(census.totals(now).keys.get("amount")!.values!.size, 200)
+    assert.isAtMost(attributeCounts.totals(now).keys.get("amount")!.values!.size, 200)
   })
 
   it("keeps its groups while their shares hardly change", () => {
@@ -167,37 +168,37 @@ describe("more than 512 contexts", () => {
   })
 })
 
-describe("a census", () => {
+describe("counts of attributes", () => {
   it("covers 14 days, and forgets older counts", () => {
-    const census = taken(10, () => ({ old: "x" }), now - 14 * day)
-    census.merge(taken(10, () => ({ fresh: "x" }), now - 13 * day).days())
-    assert.deepStrictEqual(names(census), ["fresh"])
-    assert.strictEqual(census.totals(now).sends, 10)
-    assert.strictEqual(census.days().length, 2)
-    census.prune(now)
-    assert.strictEqual(census.days().length, 1)
+    const attributeCounts = taken(10, () => ({ old: "x" }), now - 14 * day)
+    attributeCounts.merge(taken(10, () => ({ fresh: "x" }), now - 13 * day).days())
+    assert.deepStrictEqual(names(attributeCounts), ["fresh"])
+    assert.strictEqual(attributeCounts.totals(now).sends, 10)
+    assert.strictEqual(attributeCounts.days().length, 2)
+    attributeCounts.prune(now)
+    assert.strictEqual(attributeCounts.days().length, 1)
   })
 
   it("survives its plain data, too many values included", () => {
-    const census = taken(300, (i) => ({ plan: `p${i % 3}`, id: `u${i}` }))
-    const copy = new Census()
-    copy.merge(JSON.parse(JSON.stringify(census.days())))
-    assert.deepStrictEqual(copy.days(), census.days())
-    assert.deepStrictEqual(copy.totals(now), census.totals(now))
+    const attributeCounts = taken(300, (i) => ({ plan: `p${i % 3}`, id: `u${i}` }))
+    const copy = new AttributeCounts()
+    copy.merge(JSON.parse(JSON.stringify(attributeCounts.days())))
+    assert.deepStrictEqual(copy.days(), attributeCounts.days())
+    assert.deepStrictEqual(copy.totals(now), attributeCounts.totals(now))
     assert.isUndefined(copy.totals(now).keys.get("id")!.values)
   })
 
   it("keeps a bounded number of keys, however many there are", () => {
-    const census = taken(500, (i) => ({ [`k${i}`]: "x" }))
-    assert.strictEqual(census.totals(now).keys.size, 200)
-    assert.strictEqual(census.totals(now).sends, 500)
+    const attributeCounts = taken(500, (i) => ({ [`k${i}`]: "x" }))
+    assert.strictEqual(attributeCounts.totals(now).keys.size, 200)
+    assert.strictEqual(attributeCounts.totals(now).sends, 500)
   })
 
   it("counts a send without attributes, and one whose attribute has no value, as having none", () => {
-    const census = new Census()
-    census.add(new Map([["plan", []]]), now)
-    census.add(new Map(), now)
-    assert.strictEqual(census.totals(now).sends, 2)
-    assert.strictEqual(census.totals(now).keys.size, 0)
+    const attributeCounts = new AttributeCounts()
+    attributeCounts.add(new Map([["plan", []]]), now)
+    attributeCounts.add(new Map(), now)
+    assert.strictEqual(attributeCounts.totals(now).sends, 2)
+    assert.strictEqual(attributeCounts.totals(now).keys.size, 0)
   })
 })

@@ -12,7 +12,7 @@ import {
 } from "./Contexts.ts"
 import { dayMillis } from "./Window.ts"
 
-const censusDays = 14
+const countedDays = 14
 const maximumKeys = 6
 const listedValues = 12
 const distinctValues = 200
@@ -48,7 +48,7 @@ export interface KeyCount {
 }
 
 /** Attributes of the requests in a period. `sends` counts all requests, with or without attributes. */
-export interface CensusTotals {
+export interface AttributeTotals {
   readonly sends: number
   readonly keys: ReadonlyMap<string, KeyCount>
 }
@@ -63,8 +63,8 @@ interface MutableDay {
   readonly keys: Map<string, MutableKey>
 }
 
-/** One UTC day of a census as plain data: its start in Unix milliseconds, sends, and counts by key (and value). */
-export interface CensusDay {
+/** One UTC day of the counts as plain data: its start in Unix milliseconds, sends, and counts by key (and value). */
+export interface AttributeDay {
   readonly start: number
   readonly sends: number
   readonly keys: ReadonlyArray<readonly [string, number, ReadonlyArray<readonly [string, number]> | null]>
@@ -125,7 +125,7 @@ const addTo = (into: MutableDay, sends: number, keys: Iterable<readonly [string,
  * Counts the attributes of the sends of one template over the last 14 days (UTC), to choose the learning attributes
  * from. Bounded: at most 200 keys of at most 200 values a day, names and values of at most 100 UTF-16 code units.
  */
-export class Census {
+export class AttributeCounts {
   readonly #days = new Map<number, MutableDay>()
 
   /** Counts one send at `sentAt` (Unix milliseconds). */
@@ -138,8 +138,8 @@ export class Census {
     addTo(this.#day(sentAt), 1, keys)
   }
 
-  /** Adds the counts of another census. */
-  merge(days: Iterable<CensusDay>): void {
+  /** Adds the counts of others. */
+  merge(days: Iterable<AttributeDay>): void {
     for (const { keys, sends, start } of days) {
       addTo(
         this.#day(start),
@@ -152,17 +152,17 @@ export class Census {
   }
 
   /** Sums over the 14 days up to the day of `now`. */
-  totals(now: number): CensusTotals {
+  totals(now: number): AttributeTotals {
     const totals: MutableDay = { sends: 0, keys: new Map() }
     const today = Math.floor(now / dayMillis)
     for (const [day, { keys, sends }] of this.#days) {
-      if (day > today - censusDays && day <= today) addTo(totals, sends, keys)
+      if (day > today - countedDays && day <= today) addTo(totals, sends, keys)
     }
     return totals
   }
 
   /** The counted days, oldest first, as plain data. */
-  days(): ReadonlyArray<CensusDay> {
+  days(): ReadonlyArray<AttributeDay> {
     return [...this.#days].sort(([a], [b]) => a - b).map(([day, { keys, sends }]) => ({
       start: day * dayMillis,
       sends,
@@ -173,7 +173,7 @@ export class Census {
   /** Drops days more than 14 days before `now`. */
   prune(now: number): void {
     for (const day of this.#days.keys()) {
-      if (day <= Math.floor(now / dayMillis) - censusDays) this.#days.delete(day)
+      if (day <= Math.floor(now / dayMillis) - countedDays) this.#days.delete(day)
     }
   }
 
@@ -268,7 +268,7 @@ const keyOf = (name: string, values: ReadonlyMap<string, number>, known: Key | u
  * what was made ready for it can be used on.
  */
 export const schemeOf = (
-  totals: CensusTotals,
+  totals: AttributeTotals,
   contexts: Iterable<ContextKey> = [],
   current?: AttributeScheme,
 ): AttributeScheme => {
