@@ -2,6 +2,7 @@
 const byPath: ReadonlyArray<readonly [path: RegExp, document: string]> = [
   [/^\/templates\/[^/]+\/results/, "guide/results"],
   [/^\/templates\/[^/]+\/send-times/, "guide/results#send-times"],
+  [/^\/templates\/[^/]+\/audience/, "guide/marketers#audience-and-schedule"],
   [/^\/templates\/[^/]+\/variants/, "guide/templates#liquid"],
   [/^\/templates/, "guide/marketers#your-first-template"],
   [/^\/people/, "guide/marketers#finding-one-person-or-message"],

@@ -2,7 +2,7 @@ import type { Role } from "../accounts/Account.ts"
 import type { IconName } from "./components/Icon.tsx"
 
 /** A link of the sidebar. Pages that are added later add theirs here. */
-export interface NavigationLink {
+interface NavigationLink {
   /** Behind `/console/o/:org`. */
   readonly path: string
   readonly label: string

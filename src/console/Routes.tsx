@@ -173,7 +173,8 @@ const framed = Effect.fnUntraced(function* (
 ) {
   const actor: Actor = { kind: "session", session }
   const visible = (yield* organizations.list).filter(({ slug }) => may(actor, slug, "viewer"))
-  const done = new URLSearchParams(request.url.split("?")[1] ?? "").get("done") ?? ""
+  const query = new URLSearchParams(request.url.split("?")[1] ?? "")
+  const done = query.get("done") ?? ""
   return HttpServerResponse.text(
     toHtml(
       <Document title={org === undefined ? title : `${title} · ${org.name}`} theme={themeOf(request)}>
@@ -183,6 +184,8 @@ const framed = Effect.fnUntraced(function* (
           role={org === undefined ? undefined : roleIn(actor, org.slug)}
           organizations={visible}
           path={pathOf(request)}
+          query={query}
+          can={(endpoint) => refusal(actor, endpoint, { org: org?.slug }) === undefined}
           theme={themeOf(request)}
           flash={Object.hasOwn(flashes, done) ? flashes[done] : undefined}
         >

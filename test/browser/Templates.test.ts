@@ -23,6 +23,8 @@ describeInBrowser("Templates in a browser", start, (tried) => {
     return email
   }
 
+  const breadcrumbs = (page: Page) => page.getByRole("navigation", { name: "Breadcrumbs" })
+
   const preview = (page: Page) => page.frameLocator(".frame-holder iframe:not(.coming)")
 
   it("writes a template and its variants from nothing, with a preview that follows what one types", async () => {
@@ -92,6 +94,9 @@ describeInBrowser("Templates in a browser", start, (tried) => {
     assert.notStrictEqual(await page.title(), "owned")
     await press(page, "Create variant")
     await page.getByText("The variant has been created.").waitFor()
+    assert.notInclude(page.url(), "done=", "a reload does not repeat the message")
+    await page.getByRole("link", { name: "Close this message" }).click()
+    assert.strictEqual(await page.getByText("The variant has been created.").count(), 0)
     const { variants: [made] } = await manage("GET", "/organizations/written/templates/cart")
     assert.deepInclude(made, {
       id: "warm",
@@ -110,7 +115,7 @@ describeInBrowser("Templates in a browser", start, (tried) => {
     // Enter saves, and is not one of the rows' buttons.
     await page.getByLabel("Name", { exact: true }).press("Enter")
     await page.getByText("The variant has been saved.").waitFor()
-    await page.getByRole("link", { name: "← Cart reminder" }).click()
+    await breadcrumbs(page).getByRole("link", { name: "Cart reminder" }).click()
     await press(page, "Activate Cool")
     await page.getByText("The variant is now active.").waitFor()
     const card = page.getByRole("listitem").filter({ has: page.getByRole("link", { name: "Cool", exact: true }) })
@@ -125,7 +130,7 @@ describeInBrowser("Templates in a browser", start, (tried) => {
     await page.getByRole("link", { name: "Archive the template" }).click()
     await press(page, "Archive the template")
     await page.getByText("The template has been archived.").waitFor()
-    await page.getByRole("link", { name: "← Templates" }).click()
+    await breadcrumbs(page).getByRole("link", { name: "Templates" }).click()
     await page.getByText("Every template is archived").waitFor()
     await page.getByRole("link", { name: "Archived: 1" }).click()
     await page.getByRole("link", { name: "Cart reminder" }).click()

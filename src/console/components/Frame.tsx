@@ -6,9 +6,12 @@ import type { Organization } from "../../domain/Organization.ts"
 import { isSandbox, liveOf } from "../../domain/Sandbox.ts"
 import { helpFor } from "../Help.ts"
 import { navigation, sandboxNavigation } from "../Navigation.ts"
+import { sectionOf } from "../Trail.ts"
 import type { Theme } from "./Document.tsx"
 import { Icon, Mark } from "./Icon.tsx"
 import { Note } from "./Note.tsx"
+import { type PagePlace, PlaceContext } from "./PagePlace.ts"
+import { Toast } from "./Toast.tsx"
 
 const nextTheme: Record<Theme, Theme> = { auto: "dark", dark: "light", light: "auto" }
 const themeNames: Record<Theme, string> = { auto: "system", dark: "dark", light: "light" }
@@ -43,14 +46,21 @@ const Switcher = ({ current, organizations, role, session }: {
   </details>
 )
 
+/** The address of a page without the message after an action. */
+const withoutFlash = (path: string, query: URLSearchParams): string => {
+  const rest = new URLSearchParams(query)
+  rest.delete("done")
+  return rest.size === 0 ? path : `${path}?${rest}`
+}
+
 /** The page of a signed-in person: sidebar with organization and navigation, then the content. */
 export const Frame = (
-  { children, flash, org, organizations, path, role, session, theme }: {
+  { can, children, flash, org, organizations, path, query, role, session, theme }: PagePlace & {
     readonly session: SignedIn
     readonly org: Organization | undefined
     readonly role: Role | undefined
     readonly organizations: ReadonlyArray<Organization>
-    readonly path: string
+    readonly query: URLSearchParams
     readonly theme: Theme
     readonly flash: string | undefined
     readonly children: ComponentChildren
@@ -59,10 +69,7 @@ export const Frame = (
   const base = `/console/o/${org?.slug}`
   const inSandbox = org !== undefined && isSandbox(org.slug)
   const parts = inSandbox ? sandboxNavigation : navigation
-  const links = parts.flatMap(({ links }) => links.map((link) => `${base}${link.path}`))
-  // The longest link that the path begins with is the one where one is.
-  const current = links.filter((link) => path === link || path.startsWith(`${link}/`))
-    .sort((a, b) => b.length - a.length)[0]
+  const current = sectionOf(path)?.href
   return (
     <>
       <a class="skip-link" href="#main">Skip to content</a>
@@ -110,9 +117,6 @@ export const Frame = (
                 </p>
                 <ul>
                   <li>
-                    <a href={helpFor(path)}>Help with this page</a>
-                  </li>
-                  <li>
                     <a href="/console/account" {...(path === "/console/account" ? { "aria-current": "page" } : {})}>
                       Your account
                     </a>
@@ -144,8 +148,11 @@ export const Frame = (
           </details>
         </header>
         <div class="content">
+          <nav class="top-bar" aria-label="Help">
+            <a href={helpFor(path)}>Help with this page</a>
+          </nav>
           <main id="main" tabIndex={-1}>
-            {flash === undefined ? null : <Note kind="good" live>{flash}</Note>}
+            {flash === undefined ? null : <Toast close={withoutFlash(path, query)}>{flash}</Toast>}
             {inSandbox
               ? (
                 <Note>
@@ -154,7 +161,7 @@ export const Frame = (
                 </Note>
               )
               : null}
-            {children}
+            <PlaceContext.Provider value={{ path, can }}>{children}</PlaceContext.Provider>
           </main>
         </div>
       </div>

@@ -1,23 +1,75 @@
 /** @jsxImportSource preact */
 import type { ComponentChildren } from "preact"
+import { useContext } from "preact/hooks"
+import { type Crumb, shortTitle, templateTabs, trailOf } from "../Trail.ts"
+import { PlaceContext } from "./PagePlace.ts"
 
-/** The head of a page: its title, a sentence on what it is for, and what can be done. */
+const Crumbs = ({ back, path, title }: {
+  readonly back: Crumb | undefined
+  readonly path: string
+  readonly title: string
+}) => {
+  const trail = trailOf(path, back)
+  return trail.length === 0 ? null : (
+    <nav class="crumbs" aria-label="Breadcrumbs">
+      <ol>
+        {trail.map(({ href, label }) => (
+          <li>
+            <a href={href} dir="auto">{label}</a>
+          </li>
+        ))}
+        <li>
+          <span aria-current="page" dir="auto">{shortTitle(title, back)}</span>
+        </li>
+      </ol>
+    </nav>
+  )
+}
+
+const Tabs = ({ canEdit, path }: { readonly path: string; readonly canEdit: boolean }) => {
+  const tabs = templateTabs(path, canEdit)
+  return tabs.length === 0 ? null : (
+    <nav class="tabs" aria-label="Template">
+      <ul>
+        {tabs.map(({ href, isCurrent, label }) => (
+          <li>
+            <a
+              href={href}
+              {...(isCurrent ? { "aria-current": href === path ? "page" as const : "true" as const } : {})}
+            >
+              {label}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  )
+}
+
+/**
+ * The head of a page: breadcrumbs, the tabs of the template that the page belongs to, its title, a sentence on what it is
+ * for, and what can be done.
+ */
 export const PageHead = ({ actions, back, lead, title }: {
   readonly title: string
   readonly lead?: ComponentChildren
   readonly actions?: ComponentChildren
-  readonly back?: { readonly href: string; readonly label: string }
-}) => (
-  <div class="page-head">
-    <div>
-      {back === undefined ? null : (
-        <p class="crumbs">
-          <a href={back.href}>← {back.label}</a>
-        </p>
-      )}
-      <h1>{title}</h1>
-      {lead === undefined ? null : <p class="lead">{lead}</p>}
+  /** The page above this one, if that is not the section of the sidebar. */
+  readonly back?: Crumb
+}) => {
+  const place = useContext(PlaceContext)
+  const path = place?.path ?? ""
+  return (
+    <div class="page-top">
+      <Crumbs back={back} path={path} title={title} />
+      <Tabs path={path} canEdit={place?.can("updateTemplate") ?? false} />
+      <div class="page-head">
+        <div>
+          <h1 dir="auto">{title}</h1>
+          {lead === undefined ? null : <p class="lead">{lead}</p>}
+        </div>
+        {actions === undefined ? null : <div class="buttons">{actions}</div>}
+      </div>
     </div>
-    {actions === undefined ? null : <div class="buttons">{actions}</div>}
-  </div>
-)
+  )
+}

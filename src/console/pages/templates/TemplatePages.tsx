@@ -344,8 +344,6 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
           actions={
             <>
               {template.variants.length === 0 ? null : create}
-              <a class="button" href={`${here}/results`}>Results</a>
-              {can("updateTemplate") ? <a class="button" href={`${here}/settings`}>Settings</a> : null}
               <a class="button" href={`${here}/export`}>Export</a>
             </>
           }

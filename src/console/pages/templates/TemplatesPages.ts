@@ -1,4 +1,5 @@
 import { Layer } from "effect"
+import * as AudiencePages from "./AudiencePages.tsx"
 import * as PreviewPages from "./PreviewPages.tsx"
 import * as TemplateFilePages from "./TemplateFilePages.tsx"
 import * as TemplateHistoryPages from "./TemplateHistoryPages.tsx"
@@ -12,6 +13,7 @@ export const layer = Layer.mergeAll(
   TemplateListPages.layer,
   TemplateFilePages.layer,
   TemplatePages.layer,
+  AudiencePages.layer,
   TemplateHistoryPages.layer,
   TemplateSettingsPages.layer,
   VariantPages.layer,

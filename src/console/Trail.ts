@@ -1,0 +1,72 @@
+import { isSandbox } from "../domain/Sandbox.ts"
+import { navigation, sandboxNavigation } from "./Navigation.ts"
+
+// The way to a page: its breadcrumbs, and the tabs of the template that it belongs to.
+
+/** A link with its text. */
+export interface Crumb {
+  readonly href: string
+  readonly label: string
+}
+
+/** A tab of a template. */
+interface Tab extends Crumb {
+  readonly isCurrent: boolean
+}
+
+/**
+ * The link of the sidebar that a path belongs to: the longest one that the path begins with. Undefined outside
+ * organizations.
+ */
+export const sectionOf = (path: string): Crumb | undefined => {
+  const [base, slug = ""] = /^\/console\/o\/([^/]+)/.exec(path) ?? []
+  if (base === undefined) return undefined
+  return (isSandbox(slug) ? sandboxNavigation : navigation)
+    .flatMap(({ links }) => links.map(({ label, path }) => ({ href: `${base}${path}`, label })))
+    .filter(({ href }) => path === href || path.startsWith(`${href}/`))
+    .sort((a, b) => b.href.length - a.href.length)[0]
+}
+
+/**
+ * The pages above a page: its section of the sidebar, then the page that it leads back to. Empty for the sections
+ * themselves.
+ */
+export const trailOf = (path: string, back: Crumb | undefined): ReadonlyArray<Crumb> => {
+  const section = sectionOf(path)
+  const isHome = section === undefined || /^\/console\/o\/[^/]+$/.test(section.href)
+  return [
+    ...(isHome || section.href === path || section.href === back?.href.split("?")[0] ? [] : [section]),
+    ...(back === undefined ? [] : [back]),
+  ]
+}
+
+/** The title of a page beside the trail to it, without the name of the page above: `Results` of `Cart reminder · Results`. */
+export const shortTitle = (title: string, back: Crumb | undefined): string =>
+  back !== undefined && title.startsWith(`${back.label} · `) ? title.slice(back.label.length + 3) : title
+
+const templatePath = /^(\/console\/o\/[^/]+\/templates\/(?!-\/)[^/]+)(?:\/([^/]+))?/
+
+/** The tab for pages below a template, by the part of the path that follows the template's id. Others belong to Content. */
+const tabByPart: Readonly<Record<string, string>> = {
+  audience: "Audience",
+  results: "Results",
+  "send-times": "Results",
+  history: "History",
+  settings: "Settings",
+  archive: "Settings",
+  delete: "Settings",
+}
+
+/** The tabs of the template that a path belongs to; empty for other paths. `canEdit`: whether its settings can be opened. */
+export const templateTabs = (path: string, canEdit: boolean): ReadonlyArray<Tab> => {
+  const [, base, part = ""] = templatePath.exec(path) ?? []
+  if (base === undefined) return []
+  const current = Object.hasOwn(tabByPart, part) ? tabByPart[part] : "Content"
+  return [
+    { label: "Content", href: base },
+    { label: "Audience", href: `${base}/audience` },
+    { label: "Results", href: `${base}/results` },
+    { label: "History", href: `${base}/history` },
+    ...(canEdit ? [{ label: "Settings", href: `${base}/settings` }] : []),
+  ].map((tab) => ({ ...tab, isCurrent: tab.label === current }))
+}

@@ -1,0 +1,17 @@
+/** @jsxImportSource preact */
+import type { ComponentChildren } from "preact"
+
+/**
+ * The message after an action that succeeded. It stays until it is closed: by the link, or by Escape with the script of
+ * the page. Clicks beside the link reach the page behind it.
+ */
+export const Toast = ({ children, close }: {
+  /** The page without the message. */
+  readonly close: string
+  readonly children: ComponentChildren
+}) => (
+  <div class="toast" data-toast>
+    <p role="status">{children}</p>
+    <a class="toast-close" href={close} aria-label="Close this message">×</a>
+  </div>
+)

@@ -1,0 +1,110 @@
+// deno-lint-ignore-file jsx-key -- rendered once, on the server
+/** @jsxImportSource preact */
+import { Clock, Effect } from "effect"
+import { HttpRouter } from "effect/http"
+import type { Variant } from "../../../domain/Template.ts"
+import { lookedUp } from "../../../api/server/Requests.ts"
+import { Traffic, trafficDays } from "../../../results/Traffic.ts"
+import * as Seasonality from "../../../templates/Seasonality.ts"
+import { Templates } from "../../../templates/Templates.ts"
+import { Badge } from "../../components/Badge.tsx"
+import { Card } from "../../components/Card.tsx"
+import { Empty } from "../../components/Empty.tsx"
+import { PageHead } from "../../components/PageHead.tsx"
+import { Table } from "../../components/Table.tsx"
+import { counted, percent } from "../../Format.ts"
+import { Console, type Visit } from "../../Routes.tsx"
+import { conditionText } from "./Draft.ts"
+import { templatePath, variantPath } from "./Paths.ts"
+import { holdoutWords, seasonText } from "./Words.ts"
+
+const shownConditions = 8
+
+/** Services of these pages. */
+interface Services {
+  readonly templates: Templates["Service"]
+  readonly traffic: Traffic["Service"]
+}
+
+const Texts = ({ none, texts }: { readonly none: string; readonly texts: ReadonlyArray<string> }) =>
+  texts.length === 0 ? <span class="muted">{none}</span> : (
+    <ul class="plain-list">
+      {texts.slice(0, shownConditions).map((text) => <li dir="auto">{text}</li>)}
+      {texts.length > shownConditions ? <li>and {texts.length - shownConditions} more</li> : null}
+    </ul>
+  )
+
+const State = ({ inSeason, variant }: { readonly variant: Variant; readonly inSeason: boolean }) =>
+  !variant.active
+    ? <Badge>inactive</Badge>
+    : inSeason
+    ? <Badge kind="good">active</Badge>
+    : <Badge kind="warn">out of season</Badge>
+
+const show = Effect.fnUntraced(function* (services: Services, { can, org, params }: Visit) {
+  const template = yield* services.templates.get(org.slug, lookedUp(params["template"] ?? ""))
+  const now = yield* Clock.currentTimeMillis
+  const decisions = yield* services.traffic.byVariant(org.slug, template.id)
+  const all = [...decisions.values()].reduce((sum, count) => sum + count, 0)
+  const title = `${template.name} · Audience`
+  return {
+    title,
+    body: (
+      <>
+        <PageHead
+          title={title}
+          back={{ href: templatePath(org.slug, template.id), label: template.name }}
+          lead="Which people each variant is for and when. A person can get a variant if all conditions of its audience match."
+        />
+        <Card>
+          <dl class="facts">
+            <dt>Holdout</dt>
+            <dd>{holdoutWords(template.holdout)}</dd>
+            <dt>Keep the same variant</dt>
+            <dd>
+              {template.sticky_hours === 0
+                ? "no, chosen for every message"
+                : `for ${counted(template.sticky_hours, "hour")}`}
+            </dd>
+            <dt>People who unsubscribed</dt>
+            <dd>{template.ignore_unsubscribes ? "get its messages (transactional)" : "get no message"}</dd>
+          </dl>
+        </Card>
+        <Card kind="flush">
+          {template.variants.length === 0
+            ? <Empty title="No variants yet">The audience and schedule of each variant are shown here.</Empty>
+            : (
+              <Table
+                caption={counted(template.variants.length, "variant")}
+                headings={["Variant", "State", "Audience", "Schedule", `Traffic, ${trafficDays} days`]}
+                rows={template.variants.map((variant) => [
+                  <a
+                    href={variantPath(org.slug, template.id, variant.id)}
+                    aria-label={`${can("updateVariant") ? "Edit" : "Open"} ${variant.name}`}
+                    dir="auto"
+                  >
+                    {variant.name}
+                  </a>,
+                  <State variant={variant} inSeason={Seasonality.compile(variant.seasons, org.time_zone).holds(now)} />,
+                  <Texts none="everyone" texts={variant.targeting.map(conditionText)} />,
+                  <Texts none="always" texts={variant.seasons.map(seasonText)} />,
+                  all === 0
+                    ? <span class="muted">no decision yet</span>
+                    : percent((decisions.get(variant.id) ?? 0) / all),
+                ])}
+              />
+            )}
+        </Card>
+      </>
+    ),
+  }
+})
+
+/** Who gets which variant of a template, and when. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { page } = yield* Console
+  const services: Services = { templates: yield* Templates, traffic: yield* Traffic }
+  yield* router.addAll([
+    page("/console/o/:org/templates/:template/audience", "getTemplate", (visit) => show(services, visit)),
+  ])
+}))

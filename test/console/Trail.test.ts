@@ -1,0 +1,65 @@
+import { assert, describe, it } from "@effect/vitest"
+import { sectionOf, shortTitle, templateTabs, trailOf } from "../../src/console/Trail.ts"
+
+const base = "/console/o/acme"
+
+describe("The way to a page of the console", () => {
+  it("begins with the section of the sidebar", () => {
+    assert.strictEqual(sectionOf(`${base}/settings/keys/new`)?.label, "API Keys")
+    assert.strictEqual(sectionOf(`${base}/settings`)?.label, "General")
+    assert.strictEqual(sectionOf(`${base}/sources/events/inbox`)?.label, "Webhook sources")
+    assert.strictEqual(sectionOf("/console/o/acme~test/sources/events/inbox")?.label, "Received events")
+    assert.isUndefined(sectionOf("/console/account"))
+  })
+
+  it("names each page above once", () => {
+    assert.deepStrictEqual(trailOf(`${base}/templates`, undefined), [])
+    assert.deepStrictEqual(trailOf(base, undefined), [])
+    const templates = { href: `${base}/templates`, label: "Templates" }
+    assert.deepStrictEqual(trailOf(`${base}/templates/welcome`, templates), [templates])
+    const welcome = { href: `${base}/templates/welcome`, label: "Welcome" }
+    assert.deepStrictEqual(trailOf(`${base}/templates/welcome/results`, welcome), [templates, welcome])
+    const failed = { href: `${base}/deliveries?state=failed`, label: "Deliveries" }
+    assert.deepStrictEqual(trailOf(`${base}/deliveries/-/retry`, failed), [failed])
+    const accounts = { href: "/console/accounts", label: "All accounts" }
+    assert.deepStrictEqual(trailOf("/console/accounts/a/remove", accounts), [accounts])
+  })
+
+  it("does not repeat the page above in the title", () => {
+    const back = { href: "/", label: "Welcome" }
+    assert.strictEqual(shortTitle("Welcome · Results", back), "Results")
+    assert.strictEqual(shortTitle("Welcome", back), "Welcome")
+    assert.strictEqual(shortTitle("Results", undefined), "Results")
+  })
+})
+
+describe("The tabs of a template", () => {
+  const current = (path: string) => templateTabs(`${base}${path}`, true).filter(({ isCurrent }) => isCurrent)
+
+  it("has every page of the template below one of them", () => {
+    const tabs = {
+      "": "Content",
+      "/variants/a": "Content",
+      "/new-variant": "Content",
+      "/audience": "Audience",
+      "/results": "Results",
+      "/send-times": "Results",
+      "/history/12": "History",
+      "/settings": "Settings",
+      "/archive": "Settings",
+      "/delete": "Settings",
+    }
+    for (const [path, label] of Object.entries(tabs)) {
+      assert.deepStrictEqual(current(`/templates/welcome${path}`).map((tab) => tab.label), [label], path)
+    }
+    assert.strictEqual(current("/templates/a%20b/results")[0]?.href, `${base}/templates/a%20b/results`)
+  })
+
+  it("is on no other page, and offers the settings to editors alone", () => {
+    for (const path of ["/templates", "/templates/-/new", "/templates/-/import", "/people", ""]) {
+      assert.deepStrictEqual(templateTabs(`${base}${path}`, true), [], path)
+    }
+    const labels = templateTabs(`${base}/templates/t`, false).map(({ label }) => label)
+    assert.deepStrictEqual(labels, ["Content", "Audience", "Results", "History"])
+  })
+})
