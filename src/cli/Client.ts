@@ -24,6 +24,12 @@ export class ManagementClient extends Context.Service<ManagementClient, HttpApiC
   "parlance/cli/ManagementClient",
 ) {}
 
+/** Requests outside of the management API, to the service of the command: `fetch` with a path of the service. */
+export class ServiceFetch extends Context.Service<
+  ServiceFetch,
+  (path: string, init: RequestInit) => Promise<Response>
+>()("parlance/cli/ServiceFetch") {}
+
 interface Input {
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, string | undefined>>

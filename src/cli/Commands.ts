@@ -19,6 +19,8 @@ const loaders = {
   migrate: async () => (await import("./MigrateCommand.ts")).migrateCommand.pipe(Command.provide(local)),
   backup: async () => (await import("./BackupCommand.ts")).backupCommand.pipe(Command.provide(local)),
   restore: async () => (await import("./BackupCommand.ts")).restoreCommand.pipe(Command.provide(local)),
+  // It diagnoses the failures of what other commands are given.
+  doctor: async () => (await import("./DoctorCommand.ts")).doctorCommand.pipe(Command.provide(layerQuiet)),
   login: async () => (await import("./LoginCommand.ts")).loginCommand,
   logout: async () => (await import("./LoginCommand.ts")).logoutCommand,
   profile: async () => (await import("./LoginCommand.ts")).profileCommand,
@@ -30,6 +32,8 @@ const loaders = {
   variant: async () => (await import("./VariantCommand.ts")).variantCommand.pipe(Command.provide(managed)),
   results: async () => (await import("./ResultsCommand.ts")).resultsCommand.pipe(Command.provide(managed)),
   webhook: async () => (await import("./WebhookCommand.ts")).webhookCommand.pipe(Command.provide(managed)),
+  "webhook-endpoint": async () =>
+    (await import("./WebhookEndpointCommand.ts")).webhookEndpointCommand.pipe(Command.provide(managed)),
   connection: async () => (await import("./ConnectionCommand.ts")).connectionCommand.pipe(Command.provide(managed)),
   deliver: async () => (await import("./DeliverCommand.ts")).deliverCommand.pipe(Command.provide(managed)),
   suppression: async () => (await import("./SuppressionCommand.ts")).suppressionCommand.pipe(Command.provide(managed)),

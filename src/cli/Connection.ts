@@ -1,20 +1,24 @@
-import { Effect, Layer, Option } from "effect"
+import { Context, Effect, Layer, Option } from "effect"
 import { Settings } from "../Settings.ts"
-import { clientFor, ManagementClient } from "./Client.ts"
+import { clientFor, ManagementClient, ServiceFetch } from "./Client.ts"
 import { remoteService } from "./Remote.ts"
 
-export { CommandFailed, ManagementClient } from "./Client.ts"
+export { CommandFailed, ManagementClient, ServiceFetch } from "./Client.ts"
 
 /**
  * Runs commands at the service of `profile`, of `PARLANCE_URL` or of the last login (see `remoteService`). Without one they run
  * within this process on the store of the settings, which a running service uses as well.
  */
 export const layerOf = (profile: Option.Option<string>) =>
-  Layer.effect(
-    ManagementClient,
+  Layer.effectContext(
     Effect.gen(function* () {
       const remote = yield* remoteService(profile)
-      if (Option.isSome(remote)) return yield* clientFor(remote.value.url, remote.value.token)
+      if (Option.isSome(remote)) {
+        const { token, url } = remote.value
+        return Context.make(ManagementClient, yield* clientFor(url, token)).pipe(
+          Context.add(ServiceFetch, (path, init) => fetch(`${url}${path}`, init)),
+        )
+      }
       // The whole service, which commands at another one do without.
       const { inProcess } = yield* Effect.promise(() => import("./InProcess.ts"))
       return yield* inProcess.pipe(Effect.provide(Settings.layer))

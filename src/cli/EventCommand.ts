@@ -1,6 +1,7 @@
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { ManagementClient } from "./Connection.ts"
+import { eventTail } from "./EventTail.ts"
 import { organization, print } from "./Root.ts"
 import { eventStory } from "./TimelineCommands.ts"
 import { table } from "./Table.ts"
@@ -46,5 +47,5 @@ const list = Command.make(
 /** `parlance event …` */
 export const eventCommand = Command.make("event").pipe(
   Command.withDescription("List events of messages, such as opens and clicks"),
-  Command.withSubcommands([list, eventStory]),
+  Command.withSubcommands([list, eventTail, eventStory]),
 )

@@ -1,10 +1,10 @@
-import { Effect, Layer, Option, Redacted } from "effect"
+import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
 import { randomBytes } from "node:crypto"
 import { layerRoutes, layerServices } from "../App.ts"
 import { routerConfig } from "../api/server/Server.ts"
 import { Settings } from "../Settings.ts"
-import { clientFor } from "./Client.ts"
+import { clientFor, ManagementClient, ServiceFetch } from "./Client.ts"
 import { inProcessUrl } from "./Report.ts"
 
 /** A client of the API within this process, on the store of the settings. */
@@ -31,5 +31,8 @@ export const inProcess = Effect.gen(function* () {
     ),
     ({ dispose }) => Effect.promise(dispose),
   )
-  return yield* clientFor(inProcessUrl, token, (input, init) => handler(new Request(input, init), services))
+  const client = yield* clientFor(inProcessUrl, token, (input, init) => handler(new Request(input, init), services))
+  return Context.make(ManagementClient, client).pipe(
+    Context.add(ServiceFetch, (path, init) => handler(new Request(`${inProcessUrl}${path}`, init), services)),
+  )
 })

@@ -6,7 +6,7 @@ const member = (value: unknown, name: string): unknown =>
   value !== null && typeof value === "object" && name in value ? (value as Record<string, unknown>)[name] : undefined
 
 /** The text of a problem: each of its faults, or else its detail; undefined for other values. */
-const problemText = (problem: unknown): string | undefined => {
+export const faultText = (problem: unknown): string | undefined => {
   const faults = member(problem, "errors")
   if (Array.isArray(faults) && faults.length > 0) {
     return faults.map((fault) => `${String(member(fault, "pointer"))}: ${String(member(fault, "detail"))}`).join("\n")
@@ -21,7 +21,7 @@ const messageOfResponse = Effect.fnUntraced(function* (response: HttpClientRespo
   const problem = headers["content-type"]?.startsWith("application/problem+json")
     ? yield* Effect.orElseSucceed(response.json, () => undefined)
     : undefined
-  const text = problemText(problem)
+  const text = faultText(problem)
   if (status === 503) {
     const seconds = /^\d+$/.exec(headers["retry-after"] ?? "")?.[0]
     return `${(text ?? "The service answered 503: it accepts no requests now").replace(/\.$/, "")}. Try again ` +
@@ -56,7 +56,7 @@ export const messageOf = (error: unknown): Effect.Effect<string> => {
   if (HttpClientError.isHttpClientError(error)) {
     return error.response !== undefined ? messageOfResponse(error.response) : Effect.succeed(messageOfRequest(error))
   }
-  const message = problemText(error) ?? member(error, "message")
+  const message = faultText(error) ?? member(error, "message")
   return Effect.succeed(typeof message === "string" && message !== "" ? message : String(error))
 }
 

@@ -8,6 +8,7 @@ import { bodyOf, readJson, readText } from "./Inputs.ts"
 import { organization, print } from "./Root.ts"
 import { webhookEvents } from "./TimelineCommands.ts"
 import { table } from "./Table.ts"
+import { webhookTrigger } from "./WebhookTrigger.ts"
 
 const sourceId = Argument.String("source").pipe(
   Argument.withDescription(
@@ -132,5 +133,5 @@ const dryRun = Command.make(
 /** `parlance webhook …` */
 export const webhookCommand = Command.make("webhook").pipe(
   Command.withDescription("Sources of events"),
-  Command.withSubcommands([list, webhookEvents, set, disable, remove, dryRun]),
+  Command.withSubcommands([list, webhookEvents, webhookTrigger, set, disable, remove, dryRun]),
 )

@@ -175,5 +175,14 @@ export const migrate = Effect.gen(function* () {
   Effect.withSpan("Migrations.migrate"),
 )
 
+/**
+ * The schema version of the database (0 before the first migration) and the newest that this release knows. Changes nothing.
+ * Fails with `StoreUnreachable` or `MigrationFailed` if the database does not respond.
+ */
+export const schemaVersion = Effect.gen(function* () {
+  const { latest = 0 } = yield* latestApplied
+  return { latest, known: Math.max(...files().map(({ id }) => id)) }
+}).pipe(Effect.catchTag("SqlError", failureOf))
+
 /** Migrates while it is built; everything that reads tables is built on top of it. */
 export const layer = Layer.effectDiscard(migrate)

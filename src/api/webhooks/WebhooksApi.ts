@@ -178,6 +178,9 @@ export class WebhooksManagementGroup extends HttpApiGroup.make("sources")
         after: Schema.optionalKey(Schema.String).annotate({ description: "Cursor: `next` of the previous page" }),
         limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 1,000, default 100" }),
         tracking_id: Schema.optionalKey(Schema.String).annotate({ description: "Only events of this decision" }),
+        latest: Schema.optionalKey(Schema.String).annotate({
+          description: "`true`: the last events instead of the first, in the same order",
+        }),
       },
       success: Schema.Struct({ events: Schema.Array(ListedEvent), next: Schema.NullOr(Schema.String) }),
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound],

@@ -138,12 +138,13 @@ export const layer = HttpApiBuilder.group(
       .handleRaw("listEvents", ({ params, request }) =>
         Effect.gen(function* () {
           const org = yield* existing(organizations, params)
-          const { after: cursor, limit, tracking_id: trackingId } = yield* Parameters.parameters(request, {
+          const { after: cursor, latest, limit, tracking_id: trackingId } = yield* Parameters.parameters(request, {
             limit: Parameters.limit(1000, 100),
             after: Parameters.cursor(undefined, (text) => parseCursor(text)?.every(isStorable) === true),
             tracking_id: Parameters.text("must be a tracking id"),
+            latest: Parameters.flag,
           })
-          const found = yield* history.list(org, { cursor, limit, trackingId })
+          const found = yield* history.list(org, { cursor, limit, trackingId, latest })
           return { events: found.map(eventToWire), next: found.at(-1)?.cursor ?? null }
         }).pipe(toProblems))
   }),

@@ -19,6 +19,9 @@ export interface Finding {
   readonly record: DnsRecord | null
 }
 
+/** A DKIM key as far as findings need it. */
+type SigningKey = Pick<DkimKeyView, "bits" | "domain" | "record" | "selector">
+
 /** The facts that findings are made from. */
 export interface Facts {
   /** The domain of the sender's address, ASCII. */
@@ -32,9 +35,9 @@ export interface Facts {
   /** TXT records of `_dmarc.` below the sender's domain, then below its parents, up to the first with a policy. */
   readonly dmarc: ReadonlyArray<{ readonly domain: string; readonly answer: DnsAnswer }>
   /** The key that signs; undefined where none does. */
-  readonly signing: { readonly key: DkimKeyView; readonly published: KeyRecordFinding } | undefined
+  readonly signing: { readonly key: SigningKey; readonly published: KeyRecordFinding } | undefined
   /** A key that could sign. */
-  readonly idle: DkimKeyView | undefined
+  readonly idle: SigningKey | undefined
   /** Undefined where the message could not be composed. */
   readonly mail: Composed | undefined
 }
@@ -48,7 +51,7 @@ const finding = (
 
 const isVersion = (version: string) => (text: string) => new RegExp(`^\\s*v\\s*=\\s*${version}\\b`, "i").test(text)
 
-const spfFinding = ({ returnDomain, spf }: Facts): Finding => {
+const spfFinding = ({ returnDomain, spf }: DomainFacts): Finding => {
   const record: DnsRecord = { name: returnDomain, type: "TXT", value: "v=spf1 include:YOUR-MAIL-SERVER ~all" }
   if (spf._tag === "unavailable") return finding("spf", "unknown", unavailableText(returnDomain, spf))
   const found = spf._tag === "none" ? [] : spf.texts.filter(isVersion("spf1"))
@@ -82,7 +85,7 @@ const spfFinding = ({ returnDomain, spf }: Facts): Finding => {
   )
 }
 
-const dkimFinding = ({ idle, signing }: Facts): Finding => {
+const dkimFinding = ({ idle, signing }: DomainFacts): Finding => {
   if (signing === undefined) {
     return idle === undefined
       ? finding(
@@ -110,7 +113,7 @@ const dkimFinding = ({ idle, signing }: Facts): Finding => {
 }
 
 /** The policy that holds for the sender's domain, and the domain it is published for. */
-const policyOf = ({ dmarc }: Facts) => {
+const policyOf = ({ dmarc }: DomainFacts) => {
   for (const { answer, domain } of dmarc) {
     const text = answer._tag === "found" ? answer.texts.find(isVersion("DMARC1")) : undefined
     if (text !== undefined) return { domain, tags: tagsOf(text) }
@@ -118,7 +121,7 @@ const policyOf = ({ dmarc }: Facts) => {
   return undefined
 }
 
-const dmarcFinding = (facts: Facts): Finding => {
+const dmarcFinding = (facts: DomainFacts): Finding => {
   const { dmarc, fromDomain } = facts
   const policy = policyOf(facts)
   if (policy !== undefined) {
@@ -144,7 +147,7 @@ const dmarcFinding = (facts: Facts): Finding => {
 const isWithin = (domain: string, parent: string) => domain === parent || domain.endsWith(`.${parent}`)
 
 /** Whether a domain is aligned with the sender's: equal, or, unless the policy is strict, in the same organization's. */
-const isAligned = (facts: Facts, domain: string, mode: "adkim" | "aspf"): boolean => {
+const isAligned = (facts: DomainFacts, domain: string, mode: "adkim" | "aspf"): boolean => {
   const { fromDomain } = facts
   const policy = policyOf(facts)
   if (domain === fromDomain) return true
@@ -153,7 +156,7 @@ const isAligned = (facts: Facts, domain: string, mode: "adkim" | "aspf"): boolea
     (policy !== undefined && isWithin(domain, policy.domain))
 }
 
-const alignmentFinding = (facts: Facts): Finding => {
+const alignmentFinding = (facts: DomainFacts): Finding => {
   const { fromDomain, returnDomain, signing } = facts
   const isSigned = signing !== undefined && isAligned(facts, signing.key.domain, "adkim")
   const isReturned = isAligned(facts, returnDomain, "aspf")
@@ -249,12 +252,20 @@ const contentFindings = ({ isTransactional, mail }: Facts): ReadonlyArray<Findin
   ]
 }
 
-/** Makes all checks, in the order in which they are shown. */
-export const findingsOf = (facts: Facts): ReadonlyArray<Finding> => [
+/** The facts about domains, which need no message. */
+export type DomainFacts = Omit<Facts, "mail" | "isTransactional" | "isEncrypted">
+
+/** The checks of DNS records, in the order in which they are shown. */
+export const recordFindings = (facts: DomainFacts): ReadonlyArray<Finding> => [
   spfFinding(facts),
   dkimFinding(facts),
   dmarcFinding(facts),
   alignmentFinding(facts),
+]
+
+/** Makes all checks, in the order in which they are shown. */
+export const findingsOf = (facts: Facts): ReadonlyArray<Finding> => [
+  ...recordFindings(facts),
   ...contentFindings(facts),
   facts.isEncrypted ? finding("encryption", "ok", "The connection to the mail server is encrypted.") : finding(
     "encryption",

@@ -22,7 +22,7 @@ import type { Connection, Message, SendResult, TestResult } from "../Connection.
 import { Connections, type ConnectionSetup } from "../Connections.ts"
 import { DkimKeys, senderDomainOf } from "../dkim/DkimKeys.ts"
 import { type Composed, validateAddress } from "../../domain/Email.ts"
-import { DnsRecords } from "./DnsRecords.ts"
+import { DnsRecords, lookUpPolicy } from "./DnsRecords.ts"
 import { type Finding, findingsOf } from "./Findings.ts"
 
 /** A test message to send. */
@@ -75,9 +75,6 @@ export class TooManyTestMessages extends Schema.TaggedError<TooManyTestMessages>
 /** How long composing and the mail server may take. */
 const patience = Duration.seconds(35)
 
-/** Most parent domains that are asked for a DMARC policy. */
-const maxParents = 8
-
 const ownContent = (org: string, connection: string): Pick<Message, "formats" | "vars"> => ({
   vars: {
     subject: `Test message of the connection ${connection}`,
@@ -86,12 +83,6 @@ const ownContent = (org: string, connection: string): Pick<Message, "formats" | 
   },
   formats: { subject: "text", body: "html" },
 })
-
-/** Domains to ask for a DMARC policy: the sender's and its parents, without the top level. */
-const policyDomains = (domain: string): ReadonlyArray<string> => {
-  const labels = domain.split(".")
-  return labels.slice(0, -1).map((_, at) => labels.slice(at).join(".")).slice(0, maxParents)
-}
 
 const resultOf = (result: SendResult, to: string): TestResult & { readonly messageId: string | null } => {
   switch (result._tag) {
@@ -130,18 +121,6 @@ const attemptOf = (connection: Connection, message: Message): Effect.Effect<Atte
 
 /** Looks up the DNS records that receivers check. */
 const makeLookUp = (dns: DnsRecords["Service"], dkimKeys: DkimKeys["Service"]) => {
-  /** The first policy from the domain upwards, and the domains without one before it. */
-  const lookUpPolicy = Effect.fnUntraced(function* (domain: string) {
-    const answers = []
-    for (const one of policyDomains(domain)) {
-      const answer = yield* dns.txt(`_dmarc.${one}`)
-      answers.push({ domain: one, answer })
-      if (answer._tag === "unavailable") break
-      if (answer._tag === "found" && answer.texts.some((text) => /^\s*v\s*=\s*dmarc1/i.test(text))) break
-    }
-    return answers
-  })
-
   const lookUp = Effect.fnUntraced(
     function* (org: OrgSlug, { name, settings }: ConnectionSetup, returnDomain: string) {
       const fromDomain = senderDomainOf(settings)
@@ -149,7 +128,7 @@ const makeLookUp = (dns: DnsRecords["Service"], dkimKeys: DkimKeys["Service"]) =
       const key = keys.find(({ isSigning }) => isSigning)
       const { dmarc, published, spf } = yield* Effect.all({
         spf: dns.txt(returnDomain),
-        dmarc: lookUpPolicy(fromDomain),
+        dmarc: lookUpPolicy(dns.txt, fromDomain),
         published: key === undefined ? Effect.succeed(undefined) : dkimKeys.check(key),
       }, { concurrency: "unbounded" })
       const signing = key === undefined || published === undefined ? undefined : { key, published }

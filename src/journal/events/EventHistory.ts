@@ -45,11 +45,16 @@ export class EventHistory extends Context.Service<EventHistory, {
   /**
    * Events in the order in which their bodies came in, at most `limit`, after `cursor`, as they are now. An event changes in
    * place when its decision is found: a reader who has passed it meets it no more, and one that was listed is not listed
-   * again.
+   * again. With `latest`, the last ones after the cursor instead of the first.
    */
   readonly list: (
     org: OrgSlug,
-    options: { readonly cursor: string | undefined; readonly limit: number; readonly trackingId: string | undefined },
+    options: {
+      readonly cursor: string | undefined
+      readonly limit: number
+      readonly trackingId: string | undefined
+      readonly latest: boolean
+    },
   ) => Effect.Effect<ReadonlyArray<PastEvent>>
   readonly activity: (org: OrgSlug) => Effect.Effect<ReadonlyArray<SourceActivity>>
 }>()("parlance/events/EventHistory") {
@@ -61,10 +66,11 @@ export class EventHistory extends Context.Service<EventHistory, {
 
       const list = Effect.fn("EventHistory.list")(function* (
         org: OrgSlug,
-        { cursor, limit, trackingId }: {
+        { cursor, latest, limit, trackingId }: {
           readonly cursor: string | undefined
           readonly limit: number
           readonly trackingId: string | undefined
+          readonly latest: boolean
         },
       ) {
         const [inbox, source, key, template] = (cursor && parseCursor(cursor)) || ["0", "", "", ""]
@@ -81,8 +87,12 @@ export class EventHistory extends Context.Service<EventHistory, {
             AND d.template_id = e.template_id
           WHERE e.org_slug = ${org} AND ${trackingId === undefined ? sql`TRUE` : sql`e.tracking_id = ${trackingId}`}
             AND ${behind}
-          ORDER BY e.inbox_id, e.source, e.event_key, e.template_id LIMIT ${limit}`
-        return rows.map(({ eventTemplate, inboxId, ...row }): PastEvent => ({
+          ORDER BY ${
+          latest
+            ? sql`e.inbox_id DESC, e.source DESC, e.event_key DESC, e.template_id DESC`
+            : sql`e.inbox_id, e.source, e.event_key, e.template_id`
+        } LIMIT ${limit}`
+        return (latest ? rows.toReversed() : rows).map(({ eventTemplate, inboxId, ...row }): PastEvent => ({
           ...row,
           cursor: cursorOf([inboxId, row.source, row.key, eventTemplate]),
         }))

@@ -1,0 +1,187 @@
+import type { AuditEntry } from "../accounts/Audit.ts"
+import type { ConnectionResource } from "../api/deliveries/DeliveryApi.ts"
+import type { WebhookSource } from "../api/webhooks/WebhooksApi.ts"
+import type { Finding as RecordFinding } from "../delivery/receivers/Findings.ts"
+
+// What `parlance doctor` concludes from what it has seen.
+
+/** A conclusion of a check. */
+export interface Diagnosis {
+  readonly check: "configuration" | "service" | "store" | "clock" | "source" | "connection" | "dns"
+  /** What it is about, such as `acme / braze`; empty for the installation. */
+  readonly subject: string
+  /** `fault`: something does not work. `warning`: something may not work as intended. */
+  readonly status: "ok" | "warning" | "fault"
+  /** What was found, in sentences. */
+  readonly detail: string
+  /** What to do; null where there is nothing to do. */
+  readonly remedy: string | null
+}
+
+const made =
+  (status: Diagnosis["status"]) =>
+  (check: Diagnosis["check"], subject: string, detail: string, remedy: string | null = null): Diagnosis => ({
+    check,
+    subject,
+    status,
+    detail,
+    remedy,
+  })
+
+export const ok = made("ok")
+export const warning = made("warning")
+export const fault = made("fault")
+
+/** Differences between clocks from which on a warning, and a fault, is reported. Unit: milliseconds. */
+const clockLimits = { warning: 2_000, fault: 60_000 }
+
+/** Judges the difference between this machine's clock and that of the service or database. */
+export const clockDiagnosis = (other: string, differenceMillis: number): Diagnosis => {
+  const size = Math.abs(differenceMillis)
+  if (size < clockLimits.warning) return ok("clock", "", `The clocks of this machine and ${other} agree.`)
+  const detail = `The clock of ${other} is ${Math.round(size / 1000)} s ${
+    differenceMillis > 0 ? "ahead of" : "behind"
+  } this machine's.`
+  return (size < clockLimits.fault ? warning : fault)(
+    "clock",
+    "",
+    detail,
+    "Synchronize both clocks by NTP. Signatures of webhooks are valid for 300 s, and seasons and send times follow the clock.",
+  )
+}
+
+/** Judges the schema version of a database. */
+export const schemaDiagnosis = (
+  address: string,
+  { known, latest }: { readonly known: number; readonly latest: number },
+) => {
+  if (latest === known) return ok("store", "", `The database at ${address} has schema version ${latest}.`)
+  return latest < known
+    ? warning(
+      "store",
+      "",
+      `The database at ${address} has schema version ${latest}, and this release has ${known}.`,
+      "Start the service or run `parlance migrate`, which apply the pending migrations.",
+    )
+    : warning(
+      "store",
+      "",
+      `The database at ${address} has schema version ${latest}, and this release knows versions up to ${known}.`,
+      "Use the release that migrated the database.",
+    )
+}
+
+/** Refused webhooks of each source in entries of the audit log. */
+export const refusedBySource = (
+  entries: ReadonlyArray<AuditEntry>,
+  sinceMillis: number,
+): ReadonlyMap<string, number> => {
+  const refused = new Map<string, number>()
+  for (const { action, at, details, subject } of entries) {
+    if (action !== "webhook refused" || Date.parse(at) < sinceMillis) continue
+    refused.set(subject, (refused.get(subject) ?? 0) + Number(details["count"] ?? 1))
+  }
+  return refused
+}
+
+/** Age of the oldest unread body from which on it is reported. Unit: seconds. */
+const longLag = 60
+
+/** Judges a source by its last 24 hours. `refused`: requests with a wrong signature. */
+export const sourceDiagnoses = (
+  org: string,
+  source: WebhookSource,
+  refused: number,
+): ReadonlyArray<Diagnosis> => {
+  const subject = `${org} / ${source.platform}`
+  if (!source.enabled) return []
+  const findings: Array<Diagnosis> = []
+  if (refused > 0) {
+    // Anybody can send such requests, so they are a fault only if nothing else comes in.
+    findings.push((source.last_received_at === null ? fault : warning)(
+      "source",
+      subject,
+      `Webhooks with a wrong signature that were refused in the last 24 hours: ${refused}.`,
+      `Compare the secret on the platform with the one set here. \`parlance webhook set ${source.platform} --secret-stdin\` ` +
+        "replaces it.",
+    ))
+  }
+  if (source.lag_seconds > longLag) {
+    findings.push(fault(
+      "source",
+      subject,
+      `${source.pending} bodies wait to be read, the oldest for ${Math.round(source.lag_seconds)} s.`,
+      "Check that a node of the service runs, and its logs.",
+    ))
+  }
+  if (source.not_understood > 0) {
+    findings.push(warning(
+      "source",
+      subject,
+      `${source.not_understood} bodies of the last 24 hours could not be read, in whole or in part.`,
+      `\`parlance inbox list ${source.platform}\` shows the reasons. Fix the source, then replay them.`,
+    ))
+  }
+  if (source.last_received_at === null && source.set_up) {
+    findings.push(warning(
+      "source",
+      subject,
+      "No webhook was received in the last 24 hours.",
+      `Check that the platform sends to ${source.path}. \`parlance webhook trigger ${source.platform} click\` sends a trial.`,
+    ))
+  }
+  if (findings.length > 0) return findings
+  return source.last_received_at === null ? [] : [ok(
+    "source",
+    subject,
+    `${source.events} events in the last 24 hours, the last body at ${source.last_received_at}.`,
+  )]
+}
+
+/** Judges a connection by its state and a test of its settings. */
+export const connectionDiagnoses = (
+  org: string,
+  { enabled, name, paused, trouble }: Pick<ConnectionResource, "enabled" | "name" | "paused" | "trouble">,
+  test: { readonly ok: boolean; readonly detail: string; readonly warnings: ReadonlyArray<string> },
+): ReadonlyArray<Diagnosis> => {
+  const subject = `${org} / ${name}`
+  if (!enabled) return []
+  return [
+    test.ok ? ok("connection", subject, test.detail) : fault(
+      "connection",
+      subject,
+      test.detail,
+      `Correct the settings or secrets with \`parlance connection set ${name}\`, then run \`parlance connection test ${name}\`.`,
+    ),
+    ...(trouble === null ? [] : [
+      (trouble.state === "slow-down" ? warning : fault)(
+        "connection",
+        subject,
+        `It sends no messages since ${trouble.since}: ${trouble.reason}`,
+        trouble.until === null
+          ? `Fix the cause, then run \`parlance connection resume ${name}\`.`
+          : `It tries again at ${trouble.until}. Fix the cause if it persists.`,
+      ),
+    ]),
+    ...(trouble === null && paused
+      ? [
+        warning(
+          "connection",
+          subject,
+          "It is paused, so due messages wait.",
+          `Run \`parlance connection resume ${name}\`.`,
+        ),
+      ]
+      : []),
+    ...test.warnings.map((text) => warning("connection", subject, text, "Change the variant or the settings.")),
+  ]
+}
+
+/** The diagnosis of a DNS record, whose finding has its remedy in the text. */
+export const recordDiagnosis = (org: string, connection: string, { check, detail, record, status }: RecordFinding) =>
+  made(status === "ok" ? "ok" : status === "unknown" ? "warning" : "fault")(
+    "dns",
+    `${org} / ${connection} / ${check}`,
+    detail,
+    status === "ok" || record === null ? null : `Publish the record: ${record.name} ${record.type} "${record.value}"`,
+  )

@@ -1,0 +1,267 @@
+import { Cause, Clock, Context, Effect, Exit, Layer, Option, type Scope } from "effect"
+import { Command } from "effect/cli"
+import { SqlClient } from "effect/sql"
+import { domainToASCII } from "node:url"
+import type { DkimKeyResource } from "../api/deliveries/DeliverabilityApi.ts"
+import type { ConnectionResource } from "../api/deliveries/DeliveryApi.ts"
+import { lookUpAt, lookUpPolicy, type LookUpTxt } from "../delivery/receivers/DnsRecords.ts"
+import { recordFindings } from "../delivery/receivers/Findings.ts"
+import { keyFindingOf } from "../delivery/receivers/KeyRecord.ts"
+import type { OrgSlug } from "../domain/Ids.ts"
+import { Settings, SettingsFaulty } from "../Settings.ts"
+import { schemaVersion } from "../store/Migrations.ts"
+import { Store } from "../store/Store.ts"
+import * as StoreFromSettings from "../store/StoreFromSettings.ts"
+import { ManagementClient } from "./Client.ts"
+import * as Connection from "./Connection.ts"
+import {
+  clockDiagnosis,
+  connectionDiagnoses,
+  type Diagnosis,
+  fault,
+  ok,
+  recordDiagnosis,
+  refusedBySource,
+  schemaDiagnosis,
+  sourceDiagnoses,
+  warning,
+} from "./DoctorChecks.ts"
+import { type RemoteService, remoteService } from "./Remote.ts"
+import { messageOf } from "./Report.ts"
+import { print } from "./Root.ts"
+import { root } from "./RootCommand.ts"
+
+/** How far back sources are judged. Unit: milliseconds. */
+const dayMillis = 86_400_000
+
+/** Pages of the audit log that are read, of 200 entries each. */
+const auditPages = 5
+
+/** Turns the failure of a check into its diagnosis. */
+const orFault = <A, E, R>(
+  effect: Effect.Effect<A, E, R>,
+  diagnose: (text: string) => Diagnosis,
+): Effect.Effect<A | ReadonlyArray<Diagnosis>, never, R> =>
+  Effect.catchCause(
+    effect,
+    (cause) => Effect.map(messageOf(Cause.squash(cause)), (text): ReadonlyArray<Diagnosis> => [diagnose(text)]),
+  )
+
+/** The settings of this process; undefined if they have faults, which are diagnosed. */
+const checkSettings = Effect.gen(function* () {
+  const built = yield* Effect.exit(Layer.build(Settings.layer))
+  if (Exit.isSuccess(built)) {
+    return { settings: Context.get(built.value, Settings), found: [ok("configuration", "", "All settings are valid.")] }
+  }
+  const error = Cause.squash(built.cause)
+  const faults = error instanceof SettingsFaulty ? error.faults : [yield* messageOf(error)]
+  return {
+    settings: undefined,
+    found: faults.map((text) =>
+      fault("configuration", "", text, "Correct the environment variable, then start the service again.")
+    ),
+  }
+})
+
+/** Checks the database of the settings. It is not migrated. */
+const checkStore = (settings: Settings["Service"]) =>
+  Effect.gen(function* () {
+    const { address } = yield* Store
+    const sql = yield* SqlClient.SqlClient
+    const version = yield* schemaVersion
+    const before = yield* Clock.currentTimeMillis
+    const [row] = yield* sql<{ at: Date }>`SELECT clock_timestamp() AS at`
+    const after = yield* Clock.currentTimeMillis
+    return [
+      schemaDiagnosis(address, version),
+      clockDiagnosis("the database", row!.at.getTime() - (before + after) / 2),
+    ]
+  }).pipe(
+    Effect.provide(StoreFromSettings.layer.pipe(Layer.provide(Layer.succeed(Settings, settings)))),
+    Effect.scoped,
+    (checks) =>
+      orFault(checks, (text) =>
+        fault("store", "", text, "Check that the database of DATABASE_URL or DATA_DIR runs and accepts connections.")),
+  )
+
+/** Checks whether a service elsewhere is ready. */
+const checkService = ({ url }: RemoteService) =>
+  orFault(
+    Effect.gen(function* () {
+      const before = yield* Clock.currentTimeMillis
+      const { date, reasons, status } = yield* Effect.tryPromise(async () => {
+        const response = await fetch(`${url}/readyz`)
+        const body: { readonly reasons?: ReadonlyArray<string> } = await response.json()
+        return { date: response.headers.get("date"), reasons: body.reasons ?? [], status: response.status }
+      })
+      const after = yield* Clock.currentTimeMillis
+      // The header has whole seconds, so the time is half a second later on average.
+      const difference = date === null ? undefined : Date.parse(date) + 500 - (before + after) / 2
+      return [
+        status === 200 && reasons.length === 0 ? ok("service", "", `The service at ${url} is ready.`) : fault(
+          "service",
+          "",
+          `The service at ${url} is not ready: ${reasons.join(". ") || `status ${status}`}.`,
+          "Look at its logs. docs/operations/runbook.md has the causes.",
+        ),
+        ...(difference === undefined ? [] : [clockDiagnosis("the service", difference)]),
+      ]
+    }),
+    (text) =>
+      fault("service", "", `The service at ${url} did not respond: ${text}`, "Check its address and that it runs."),
+  )
+
+const checkSources = Effect.fnUntraced(function* (org: OrgSlug) {
+  const client = yield* ManagementClient
+  const { webhooks } = yield* client.sources.listSources({ params: { org } })
+  const entries = []
+  let cursor: string | undefined
+  const since = (yield* Clock.currentTimeMillis) - dayMillis
+  for (let page = 0; page < auditPages; page++) {
+    const { entries: some, next } = yield* client.accounts.listAudit({
+      params: { org },
+      query: { limit: "200", ...(cursor === undefined ? {} : { before: cursor }) },
+    })
+    entries.push(...some)
+    if (next === null || Date.parse(some.at(-1)?.at ?? "") < since) break
+    cursor = String(next)
+  }
+  const refused = refusedBySource(entries, since)
+  return webhooks.flatMap((source) => sourceDiagnoses(org, source, refused.get(source.segment) ?? 0))
+})
+
+const domainOf = (address: unknown) =>
+  typeof address === "string" ? domainToASCII(address.slice(address.lastIndexOf("@") + 1)) : ""
+
+const keyOf = ({ bits, domain, record, selector }: DkimKeyResource) => ({ bits, domain, record, selector })
+
+/** Checks the records of an SMTP connection's domains, as name servers answer on this machine. */
+const checkRecords = Effect.fnUntraced(
+  function* (txt: LookUpTxt, org: OrgSlug, { name, settings }: ConnectionResource) {
+    const client = yield* ManagementClient
+    const fromDomain = domainOf(settings["from"])
+    if (fromDomain === "") return []
+    const returnDomain = typeof settings["bounce_domain"] === "string"
+      ? domainToASCII(settings["bounce_domain"])
+      : fromDomain
+    const { keys } = yield* client.deliverability.listDkimKeys({ params: { org, connection: name } })
+    const signingKey = keys.find(({ signing }) => signing)
+    const idle = keys.find(({ signing }) => !signing)
+    const { dmarc, published, spf } = yield* Effect.all({
+      spf: txt(returnDomain),
+      dmarc: lookUpPolicy(txt, fromDomain),
+      published: signingKey === undefined
+        ? Effect.succeed(undefined)
+        : Effect.map(txt(signingKey.record.name), (answer) => keyFindingOf(signingKey.record, answer)),
+    }, { concurrency: "unbounded" })
+    return recordFindings({
+      fromDomain,
+      returnDomain,
+      spf,
+      dmarc,
+      signing: signingKey === undefined || published === undefined ? undefined : { key: keyOf(signingKey), published },
+      idle: idle === undefined ? undefined : keyOf(idle),
+    }).map((finding) => recordDiagnosis(org, name, finding))
+  },
+)
+
+const checkConnections = Effect.fnUntraced(function* (txt: LookUpTxt, org: OrgSlug) {
+  const client = yield* ManagementClient
+  const { connections } = yield* client.delivery.listConnections({ params: { org } })
+  const each = yield* Effect.forEach(
+    connections.filter(({ enabled }) => enabled),
+    Effect.fnUntraced(function* (connection) {
+      const test = yield* client.delivery.testConnection({ params: { org, connection: connection.name } })
+      const records = connection.platform === "smtp" ? yield* checkRecords(txt, org, connection) : []
+      return [...connectionDiagnoses(org, connection, test), ...records]
+    }),
+    { concurrency: 4 },
+  )
+  return each.flat()
+})
+
+/** Checks the sources and connections of an organization, or of all. */
+const checkOrganizations = Effect.fnUntraced(function* (txt: LookUpTxt, only: Option.Option<string>) {
+  const client = yield* ManagementClient
+  const { organizations } = yield* client.organizations.listOrganizations()
+  const slugs = organizations.map(({ slug }) => slug).filter((slug) => Option.isNone(only) || slug === only.value)
+  if (slugs.length === 0) {
+    return [
+      Option.isSome(only)
+        ? fault(
+          "configuration",
+          only.value,
+          "There is no such organization, or the token has no access to it.",
+          "Check --org.",
+        )
+        : warning(
+          "configuration",
+          "",
+          "There is no organization yet.",
+          "Create one with `parlance org create SLUG --name NAME`.",
+        ),
+    ]
+  }
+  const each = yield* Effect.forEach(slugs, (org) =>
+    Effect.all([
+      orFault(checkSources(org), (text) => fault("source", org, text, "The token needs the scope admin.")),
+      orFault(checkConnections(txt, org), (text) => fault("connection", org, text, "The token needs the scope admin.")),
+    ]))
+  return each.flat(2)
+})
+
+const diagnose: Effect.Effect<ReadonlyArray<Diagnosis>, unknown, Scope.Scope | Command.CommandContext<"parlance">> =
+  Effect.gen(function* () {
+    const { org, profile } = yield* root
+    const remote = yield* remoteService(profile)
+    const here = Option.isSome(remote) ? undefined : yield* checkSettings
+    const below = Option.isSome(remote)
+      ? yield* checkService(remote.value)
+      : here?.settings === undefined
+      ? []
+      : yield* checkStore(here.settings)
+    const found = [...here?.found ?? [], ...below]
+    // Commands in this process would migrate the database, and neither they nor a service can do without it.
+    if (found.some(({ check, status }) => status === "fault" || (check === "store" && status !== "ok"))) return found
+    const settings = here?.settings ?? (Option.isSome(remote) ? (yield* checkSettings).settings : undefined)
+    const txt = lookUpAt(settings?.dnsServers ?? [])
+    const more = yield* checkOrganizations(txt, org).pipe(
+      Effect.provide(Connection.layerOf(profile)),
+      (checks) => orFault(checks, (text) => fault("service", "", text, "Check the token of the service.")),
+    )
+    return [...found, ...more]
+  })
+
+const marks = { ok: "ok     ", warning: "warning", fault: "fault  " } as const
+
+const textOf = ({ check, detail, remedy, status, subject }: Diagnosis) =>
+  [
+    `${marks[status]}  ${subject === "" ? check : `${check} ${subject}`}: ${detail}`,
+    ...(remedy === null ? [] : [`         ${remedy}`]),
+  ].join("\n")
+
+/** `parlance doctor` */
+export const doctorCommand = Command.make(
+  "doctor",
+  {},
+  Effect.fnUntraced(function* () {
+    const diagnoses = yield* Effect.scoped(diagnose)
+    const count = (status: Diagnosis["status"]) => diagnoses.filter((one) => one.status === status).length
+    const summary = { faults: count("fault"), warnings: count("warning"), ok: count("ok") }
+    yield* print(
+      { ...summary, diagnoses },
+      [
+        ...diagnoses.map(textOf),
+        "",
+        `${summary.faults} faults, ${summary.warnings} warnings, ${summary.ok} checks in order`,
+      ]
+        .join("\n"),
+    )
+    if (summary.faults > 0) process.exitCode = 1
+  }),
+).pipe(
+  Command.withDescription(
+    "Check settings, the database or service, clocks, sources, connections and DNS records, and say what to do. Exits with 1 " +
+      "if there are faults",
+  ),
+)

@@ -1,0 +1,136 @@
+import { Console, Effect, Option } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { isHttpClientError } from "effect/http/HttpClientError"
+import type { ListedEvent } from "../api/webhooks/WebhooksApi.ts"
+import { listOfSources, sourceIdOf } from "../domain/Source.ts"
+import { CommandFailed, ManagementClient } from "./Connection.ts"
+import { messageOf } from "./Report.ts"
+import { organization } from "./Root.ts"
+import { root } from "./RootCommand.ts"
+
+/** Pause between two rounds. */
+const pause = "1 second"
+
+/** Events of a request. */
+const pageSize = 1000
+
+/** Latest events from which the first lines of one source are chosen. */
+const lookBack = 200
+
+/**
+ * Rounds after which a cursor is passed. Bodies can be read in another order than they arrive, so an event can be stored behind
+ * the cursor of the latest round.
+ */
+const rounds = 10
+
+/** What a follower knows between two rounds. */
+export interface Followed {
+  /** Ends of the latest rounds, oldest first. The next round begins at the oldest. */
+  readonly cursors: ReadonlyArray<string>
+  /** Events of the latest round, as they were. */
+  readonly seen: ReadonlySet<string>
+}
+
+/** The events of a round that are new or have changed, and the state for the next round. `end` is null without any event. */
+export const follow = (
+  { cursors, seen }: Followed,
+  events: ReadonlyArray<ListedEvent>,
+  end: string | null,
+): { readonly fresh: ReadonlyArray<ListedEvent>; readonly next: Followed } => {
+  const identified = events.map((event) => [JSON.stringify(event), event] as const)
+  const position = end ?? cursors.at(-1)
+  return {
+    fresh: identified.flatMap(([identity, event]) => seen.has(identity) ? [] : [event]),
+    next: {
+      cursors: position === undefined ? [] : [...cursors, position].slice(-rounds),
+      seen: new Set(identified.map(([identity]) => identity)),
+    },
+  }
+}
+
+/** The line of an event. */
+export const lineOf = (event: ListedEvent): string =>
+  [
+    event.received_at,
+    event.source,
+    event.automated ? `${event.event} (machine)` : event.event,
+    event.tracking_id ?? "–",
+    event.template_id === null ? "–" : `${event.template_id} / ${event.copy_id ?? "–"}`,
+    event.user ?? "–",
+    event.status,
+  ].join("  ")
+
+const listPage = Effect.fnUntraced(function* (query: Readonly<Record<string, string>>) {
+  const client = yield* ManagementClient
+  return yield* client.sources.listEvents({ params: { org: yield* organization }, query })
+})
+
+/** All events after a cursor. */
+const readRound = Effect.fnUntraced(function* (after: string | undefined) {
+  const events: Array<ListedEvent> = []
+  let end: string | null = null
+  for (;;) {
+    const position: string | undefined = end ?? after
+    const page: { readonly events: ReadonlyArray<ListedEvent>; readonly next: string | null } = yield* listPage({
+      limit: String(pageSize),
+      ...(position === undefined ? {} : { after: position }),
+    })
+    events.push(...page.events)
+    end = page.next ?? end
+    if (page.events.length < pageSize) return { events, end }
+  }
+})
+
+/** Whether a later request can succeed: the service did not respond, or has too much to do. */
+const isPassing = (error: unknown): boolean => isHttpClientError(error)
+
+/** `parlance event tail` */
+export const eventTail = Command.make(
+  "tail",
+  {
+    sourceId: Argument.String("source").pipe(
+      Argument.withDescription(`Only events of this source: ${listOfSources}. Default: all`),
+      Argument.optional,
+    ),
+    lines: Flag.Int("lines").pipe(
+      Flag.withDescription("Events to begin with, 0 to 1,000"),
+      Flag.withDefault(10),
+    ),
+  },
+  Effect.fnUntraced(function* ({ lines, sourceId }) {
+    const { json } = yield* root
+    const only = Option.map(sourceId, (name) => sourceIdOf(name) ?? name)
+    if (Option.isSome(only) && sourceIdOf(only.value) === undefined) {
+      return yield* new CommandFailed({ message: `There is no source ${only.value}. Sources are ${listOfSources}.` })
+    }
+    if (lines < 0 || lines > pageSize) return yield* new CommandFailed({ message: "--lines must be 0 to 1000." })
+    const isShown = (event: ListedEvent) => Option.isNone(only) || event.source === only.value
+    const show = (events: ReadonlyArray<ListedEvent>) =>
+      Effect.forEach(events, (event) => Console.log(json ? JSON.stringify(event) : lineOf(event)), { discard: true })
+
+    const begin = yield* listPage({ latest: "true", limit: String(Math.max(lookBack, lines)) })
+    const shown = begin.events.filter(isShown)
+    yield* show(lines === 0 ? [] : shown.slice(-lines))
+    let state = follow({ cursors: [], seen: new Set() }, begin.events, begin.next).next
+    const round = Effect.suspend(() => readRound(state.cursors[0])).pipe(
+      Effect.flatMap(({ end, events }) => {
+        const { fresh, next } = follow(state, events, end)
+        state = next
+        return show(fresh.filter(isShown))
+      }),
+      Effect.catchIf(
+        isPassing,
+        (error) => Effect.flatMap(messageOf(error), (text) => Console.error(`parlance: ${text} Trying again.`)),
+      ),
+    )
+    yield* Effect.forever(Effect.andThen(Effect.sleep(pause), round))
+  }),
+).pipe(
+  Command.withDescription(
+    "Follow events as they are recorded, until Ctrl+C. An event has a further line when its decision is found. With --json, " +
+      "one JSON object per line",
+  ),
+  Command.withExamples([{ command: "parlance event tail braze" }, {
+    command: "parlance event tail --json | jq .event",
+  }]),
+)

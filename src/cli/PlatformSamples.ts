@@ -1,0 +1,301 @@
+import { Buffer } from "node:buffer"
+import { createHmac } from "node:crypto"
+import type { EventName } from "../domain/Event.ts"
+import type { Platform } from "../domain/Source.ts"
+
+// Webhook bodies as the platforms send and sign them, for `parlance webhook trigger`.
+
+/** A message that a person got. */
+export interface SampleMessage {
+  readonly trackingId: string
+  readonly user: string
+  readonly email: string
+  /** Id of the message on the platform, which its events share. */
+  readonly messageId: string
+  /** Time of the event, in Unix milliseconds. */
+  readonly at: number
+}
+
+/** One item of a body. Undefined for events that the platform does not report. */
+type Item = Readonly<Record<string, unknown>> | undefined
+
+/** Names of events on a platform. */
+type Names = { readonly [event in EventName]?: string }
+
+interface Sender {
+  readonly names: Names
+  readonly item: (event: EventName, name: string, message: SampleMessage) => Item
+  /** Bodies of one request each. */
+  readonly bodies: (items: ReadonlyArray<Item>) => ReadonlyArray<unknown>
+  /** Whether only the report of the send has the tracking id, so that the platform reports a send before other events. */
+  readonly startsWithSend: boolean
+}
+
+const link = "https://shop.example.com/sale?utm_source=mail"
+const seconds = (at: number) => Math.floor(at / 1000)
+const each = (items: ReadonlyArray<Item>): ReadonlyArray<unknown> => items
+
+const braze: Sender = {
+  startsWithSend: true,
+  names: {
+    sent: "users.messages.email.Send",
+    delivered: "users.messages.email.Delivery",
+    open: "users.messages.email.Open",
+    click: "users.messages.email.Click",
+    other: "users.messages.contentcard.Dismiss",
+    conversion: "users.campaigns.Conversion",
+    bounce: "users.messages.email.Bounce",
+    soft_bounce: "users.messages.email.SoftBounce",
+    failed: "users.messages.email.Abort",
+    unsubscribe: "users.messages.email.Unsubscribe",
+    spam: "users.messages.email.MarkAsSpam",
+  },
+  bodies: (items) => [{ events: items }],
+  item: (event, name, { at, email, messageId, trackingId, user }) => ({
+    event_type: name,
+    id: `${messageId}-${event}`,
+    time: seconds(at),
+    user: { user_id: `bz-${user}`, external_user_id: user, timezone: "Europe/Berlin" },
+    properties: {
+      campaign_id: "5e6f3a1c-8d40-4a4e-9f0e-1f2a3b4c5d6e",
+      campaign_name: "Parlance trial",
+      dispatch_id: messageId,
+      email_address: email,
+      ...(event === "sent" ? { message_extras: JSON.stringify({ tracking_id: trackingId }) } : {}),
+      ...(event === "open" ? { machine_open: "false" } : {}),
+      ...(event === "click" ? { url: link, is_suspected_bot_click: false } : {}),
+      ...(event === "bounce" || event === "soft_bounce" ? { bounce_reason: "550 5.1.1 user unknown" } : {}),
+    },
+  }),
+}
+
+const iterable: Sender = {
+  startsWithSend: true,
+  names: {
+    sent: "emailSend",
+    open: "emailOpen",
+    click: "emailClick",
+    other: "hostedUnsubscribeClick",
+    bounce: "emailBounce",
+    soft_bounce: "emailBounce",
+    failed: "emailSendSkip",
+    unsubscribe: "emailUnSubscribe",
+    spam: "emailComplaint",
+  },
+  bodies: each,
+  item: (event, name, { at, email, messageId, trackingId, user }) => ({
+    email,
+    userId: user,
+    eventName: name,
+    dataFields: {
+      createdAt: `${new Date(at).toISOString().slice(0, 19).replace("T", " ")} +00:00`,
+      campaignId: 51,
+      templateId: 71,
+      messageId,
+      ...(event === "sent" ? { transactionalData: { tracking_id: trackingId } } : {}),
+      ...(event === "click" ? { url: link, linkId: "9021" } : {}),
+      ...(event === "bounce" ? { recipientState: "HardBounce" } : {}),
+      ...(event === "soft_bounce" ? { recipientState: "SoftBounce" } : {}),
+    },
+  }),
+}
+
+const customerio: Sender = {
+  startsWithSend: true,
+  names: {
+    sent: "sent",
+    delivered: "delivered",
+    open: "opened",
+    click: "clicked",
+    conversion: "converted",
+    bounce: "bounced",
+    failed: "failed",
+    unsubscribe: "unsubscribed",
+    spam: "spammed",
+  },
+  bodies: each,
+  item: (event, name, { at, email, messageId, trackingId, user }) => ({
+    event_id: `${messageId}-${event}`,
+    object_type: "email",
+    metric: name,
+    timestamp: seconds(at),
+    data: {
+      identifiers: { id: user, email, cio_id: `cio-${user}` },
+      customer_id: user,
+      delivery_id: messageId,
+      campaign_id: 5,
+      recipient: email,
+      subject: "Parlance trial",
+      ...(event === "sent" ? { headers: { "X-Tracking-Id": [trackingId] } } : {}),
+      ...(event === "click" ? { href: link, link_id: 7, machine: false } : {}),
+      ...(event === "open" ? { prefetched: false, proxied: false } : {}),
+      ...(event === "bounce" || event === "failed" ? { failure_message: "550 5.1.1 user unknown" } : {}),
+    },
+  }),
+}
+
+const segment: Sender = {
+  startsWithSend: false,
+  names: {
+    sent: "Email Sent",
+    delivered: "Email Delivered",
+    open: "Email Opened",
+    click: "Email Link Clicked",
+    conversion: "Order Completed",
+    bounce: "Email Bounced",
+    soft_bounce: "Email Soft Bounced",
+    failed: "Email Dropped",
+    unsubscribe: "Unsubscribed",
+    spam: "Email Marked as Spam",
+  },
+  bodies: each,
+  item: (event, name, { at, email, messageId, trackingId, user }) => ({
+    type: "track",
+    event: name,
+    userId: user,
+    messageId: `${messageId}-${event}`,
+    timestamp: new Date(at).toISOString(),
+    context: { traits: { email }, library: { name: "analytics.js", version: "2.11.1" } },
+    properties: {
+      tracking_id: trackingId,
+      ...(event === "conversion" ? { order_id: messageId, revenue: 49.9, currency: "EUR" } : { email_id: messageId }),
+      ...(event === "click" ? { link_url: link } : {}),
+    },
+  }),
+}
+
+const sfmc: Sender = {
+  startsWithSend: true,
+  names: {
+    sent: "TransactionalSendEvents.EmailSent",
+    open: "EngagementEvents.EmailOpen",
+    click: "EngagementEvents.EmailClick",
+    bounce: "TransactionalSendEvents.EmailBounced",
+    soft_bounce: "TransactionalSendEvents.EmailBounced",
+    failed: "TransactionalSendEvents.EmailNotSent",
+    unsubscribe: "EngagementEvents.EmailUnsubscribe",
+  },
+  bodies: (items) => [items],
+  item: (event, name, { at, email, messageId, trackingId, user }) => ({
+    eventCategoryType: name,
+    timestampUTC: at,
+    composite: { jobId: "777", batchId: "41", listId: "44", subscriberId: messageId },
+    definitionKey: "parlance-trial",
+    mid: 500,
+    eid: 501,
+    info: {
+      ...(name.startsWith("TransactionalSendEvents.")
+        ? { to: email, subscriberKey: user, messageKey: trackingId }
+        : {}),
+      ...(event === "sent" ? { status: "Sent" } : {}),
+      ...(event === "click" ? { contentLink: link, jobUrlId: "74" } : {}),
+      ...(event === "bounce" ? { bounceCode: "HARD", bounceType: "Hard bounce" } : {}),
+      ...(event === "soft_bounce" ? { bounceCode: "SOFT", bounceType: "Soft bounce" } : {}),
+      ...(event === "unsubscribe" ? { to: email, domain: email.slice(email.lastIndexOf("@") + 1) } : {}),
+    },
+  }),
+}
+
+const ownCode: Sender = {
+  startsWithSend: false,
+  names: Object.fromEntries(
+    [
+      "sent",
+      "delivered",
+      "open",
+      "click",
+      "other",
+      "conversion",
+      "bounce",
+      "soft_bounce",
+      "failed",
+      "unsubscribe",
+      "spam",
+    ]
+      .map((name) => [name, name]),
+  ),
+  bodies: each,
+  item: (event, name, { at, email, messageId, trackingId, user }) => ({
+    event: name,
+    event_id: `${messageId}-${event}`,
+    tracking_id: trackingId,
+    user_id: user,
+    occurred_at: new Date(at).toISOString(),
+    ...(["bounce", "soft_bounce", "spam", "unsubscribe"].includes(event) ? { email } : {}),
+    ...(event === "click" ? { link } : {}),
+    ...(event === "conversion" ? { value: 49.9, currency: "EUR" } : {}),
+  }),
+}
+
+const senders: { readonly [platform in Platform]: Sender } = {
+  braze,
+  iterable,
+  customerio,
+  segment,
+  sfmc,
+  events: ownCode,
+}
+
+/** The events that a platform reports. */
+export const reportedEvents = (platform: Platform): ReadonlyArray<EventName> =>
+  Object.keys(senders[platform].names) as ReadonlyArray<EventName>
+
+/**
+ * The bodies, one for each request, in which a platform reports an event of a message. If only its report of the send has the
+ * tracking id, that report is among them. Undefined for an event that the platform does not report.
+ */
+export const sampleBodies = (
+  platform: Platform,
+  event: EventName,
+  message: SampleMessage,
+): ReadonlyArray<string> | undefined => {
+  const { bodies, item, names, startsWithSend } = senders[platform]
+  const name = names[event]
+  if (name === undefined) return undefined
+  const own = item(event, name, message)
+  const send = item("sent", names.sent!, message)
+  return bodies(event === "sent" || !startsWithSend ? [own] : [send, own]).map((body) => JSON.stringify(body))
+}
+
+const hmac = (algorithm: string, key: string | Uint8Array, text: string) => createHmac(algorithm, key).update(text)
+
+/** The headers with which a source accepts a body, by its secret and the settings of the source. `now`: Unix milliseconds. */
+export const signedHeaders = (
+  platform: Platform,
+  secret: string,
+  settings: Readonly<Record<string, unknown>>,
+  body: string,
+  now: number,
+): Readonly<Record<string, string>> => {
+  const tokenHeader = typeof settings["header"] === "string" ? settings["header"] : "authorization"
+  const timestamp = String(seconds(now))
+  switch (platform) {
+    case "braze":
+      return { [tokenHeader]: `Bearer ${secret}`, "braze-currents-version": "1" }
+    case "iterable":
+      return { [tokenHeader]: secret }
+    case "customerio":
+      return {
+        "x-cio-timestamp": timestamp,
+        "x-cio-signature": hmac("sha256", secret, `v0:${timestamp}:${body}`).digest("hex"),
+      }
+    case "segment":
+      return settings["scheme"] === "token"
+        ? { [tokenHeader]: `Bearer ${secret}` }
+        : { "x-signature": hmac("sha1", secret, body).digest("hex") }
+    case "sfmc": {
+      const key = settings["key_encoding"] === "base64" ? Buffer.from(secret, "base64") : secret
+      return { "x-sfmc-ens-signature": hmac("sha256", key, body).digest("base64") }
+    }
+    case "events": {
+      if (!secret.startsWith("whsec_")) return { "x-api-key": secret }
+      const id = `msg_${hmac("sha256", timestamp, body).digest("hex").slice(0, 24)}`
+      const key = Buffer.from(secret.slice("whsec_".length), "base64")
+      return {
+        "webhook-id": id,
+        "webhook-timestamp": timestamp,
+        "webhook-signature": `v1,${hmac("sha256", key, `${id}.${timestamp}.${body}`).digest("base64")}`,
+      }
+    }
+  }
+}
