@@ -89,17 +89,6 @@ const compileRange = (token: RangeToken, depth: number): Evaluate => {
   }
 }
 
-/** The innermost loop variable of this name, then assigned variables and counters, then the fields. */
-const variable = (name: string, run: Run): unknown => {
-  for (let index = run.loops.length - 1; index >= 0; index--) {
-    const loop = run.loops[index]!
-    if (loop.name === name) return loop.value
-  }
-  if (run.locals.size > 0 && run.locals.has(name)) return run.locals.get(name)
-  if (run.counters.size > 0 && run.counters.has(name)) return run.counters.get(name)
-  return Object.hasOwn(run.fields, name) ? (run.fields as Record<string, unknown>)[name] : undefined
-}
-
 const compileAccess = (token: PropertyAccessToken, lenient: boolean, depth: number): Evaluate => {
   const { begin } = token
   const base = token.variable === undefined ? undefined : compilePlain(token.variable, lenient, depth + 1)
@@ -110,7 +99,7 @@ const compileAccess = (token: PropertyAccessToken, lenient: boolean, depth: numb
     const name = token.props[0].content
     return (run) => {
       run.spend(1)
-      const value = variable(name, run)
+      const value = run.variable(name)
       if (value === undefined && !lenient) run.lacks(name, begin)
       return value
     }
@@ -124,7 +113,7 @@ const compileAccess = (token: PropertyAccessToken, lenient: boolean, depth: numb
       const key = keys[index]!(run)
       path?.push(typeof key === "string" || typeof key === "number" ? String(key).slice(0, 100) : "?")
       if (index === 0 && base === undefined) {
-        value = typeof key === "string" || typeof key === "number" ? plain(variable(String(key), run)) : undefined
+        value = typeof key === "string" || typeof key === "number" ? plain(run.variable(String(key))) : undefined
       } else {
         // A member of null is null, because the caller sent null on purpose.
         if (value === null) return null

@@ -1,12 +1,18 @@
 import type { Format } from "../domain/Template.ts"
 import { isParsed, type LiquidFault, parse, type Parsed, tooMuchLiquid } from "./Source.ts"
 
-type Entry = Partial<Record<Format, Parsed>>
+interface Entry extends Partial<Record<Format, Parsed>> {
+  /** Whether it was used after it last became the newest. */
+  isUsed: boolean
+}
 
 /** Memory of a parsed source, measured at 4 to 90 bytes per code unit. */
 const sizeOf = (source: string): number => 1_024 + 64 * source.length
 
-/** Parsed sources by content and format. The least recently used go when the estimate of their memory passes `maxBytes`. */
+/**
+ * Parsed sources by content and format. When the estimate of their memory passes `maxBytes`, the oldest go, except that one
+ * which was used since becomes the newest again once ("second chance"). A use so costs one look-up and changes no order.
+ */
 export class ParsedSources {
   readonly #maxBytes: number
   readonly #entries = new Map<string, Entry>()
@@ -23,25 +29,28 @@ export class ParsedSources {
 
   /** As `parse` of `Source.ts`, and the very same value while it is kept. Faults are not. */
   parse(source: string, format: Format, maxLiquid?: number): Parsed | LiquidFault {
-    const entry = this.#entries.get(source) ?? {}
+    const entry: Entry = this.#entries.get(source) ?? { isUsed: false }
     const kept = entry[format]
     if (kept !== undefined) {
-      // A Map iterates in the order of insertion: its first entry is the least recently used.
-      this.#entries.delete(source)
-      this.#entries.set(source, entry)
+      entry.isUsed = true
       return maxLiquid !== undefined && kept.liquidLength > maxLiquid ? tooMuchLiquid : kept
     }
     const parsed = parse(source, format, maxLiquid)
     // A text without Liquid is its own parsed form.
     if (!isParsed(parsed) || typeof parsed.render === "string") return parsed
     entry[format] = parsed
+    entry.isUsed = false
+    // A Map iterates in the order of insertion: its first entry is the oldest.
     this.#entries.delete(source)
     this.#entries.set(source, entry)
     this.#bytes += sizeOf(source)
-    for (const [oldest, { html, text }] of this.#entries) {
+    for (const [oldest, old] of this.#entries) {
       if (this.#bytes <= this.#maxBytes) break
       this.#entries.delete(oldest)
-      this.#bytes -= sizeOf(oldest) * (Number(html !== undefined) + Number(text !== undefined))
+      if (old.isUsed) {
+        old.isUsed = false
+        this.#entries.set(oldest, old)
+      } else this.#bytes -= sizeOf(oldest) * (Number(old.html !== undefined) + Number(old.text !== undefined))
     }
     return parsed
   }

@@ -72,19 +72,29 @@ export const parse = (source: string, format: Format): Result.Result<Parsed, Liq
   return isParsed(parsed) ? Result.succeed(parsed) : Result.fail(parsed)
 }
 
+const names = new WeakMap<Vars, ReadonlyArray<string>>()
+
+/** The names of a variant's variables, made once for each variant in use. */
+const namesOf = (vars: Vars): ReadonlyArray<string> => {
+  let known = names.get(vars)
+  if (known === undefined) names.set(vars, known = Object.keys(vars))
+  return known
+}
+
 /**
  * Parses all variables of a variant; those without a format are `text`. Their tags and outputs may have 65,536 characters
  * together, which takes up to some 50 ms to parse. Fails with the faults of all of them at once.
  */
 export const parseVars = (vars: Vars, formats: Formats): Result.Result<ParsedVars, LiquidFaults> => {
   const entries: Array<readonly [string, Parsed]> = []
-  const faults: Array<SourceFault> = []
+  let faults: Array<SourceFault> | undefined
   let constantLength = 0
   let liquidLeft = Limits.liquidLength
-  for (const [variable, source] of Object.entries(vars)) {
-    const one = sources.parse(source, Object.hasOwn(formats, variable) ? formats[variable]! : "text", liquidLeft)
+  for (const variable of namesOf(vars)) {
+    const format = Object.hasOwn(formats, variable) ? formats[variable]! : "text"
+    const one = sources.parse(vars[variable]!, format, liquidLeft)
     if (!isParsed(one)) {
-      faults.push({ variable, ...one })
+      ;(faults ??= []).push({ variable, ...one })
       continue
     }
     entries.push([variable, one])
@@ -93,10 +103,10 @@ export const parseVars = (vars: Vars, formats: Formats): Result.Result<ParsedVar
     constantLength += one.render.length
     if (constantLength > Limits.variantLength) {
       const message = `makes the variant longer than ${Limits.variantLength} characters`
-      faults.push({ variable, message, line: 1, column: 1 })
+      ;(faults ??= []).push({ variable, message, line: 1, column: 1 })
     }
   }
-  return faults.length === 0 ? Result.succeed({ entries, constantLength }) : Result.fail(new LiquidFaults({ faults }))
+  return faults === undefined ? Result.succeed({ entries, constantLength }) : Result.fail(new LiquidFaults({ faults }))
 }
 
 /**
@@ -137,8 +147,9 @@ export const render = (
       faults.push({ variable, ...limitOf(error), ...placeOf(source, run.at) })
     }
     run.end()
-    if (run.missing.size > 0 || run.complaints.length > 0) (faults ??= []).push(...strictFaults(variable, source, run))
-    else put(rendered, variable, run.out)
+    if (run.missing !== undefined || run.complaints !== undefined) {
+      ;(faults ??= []).push(...strictFaults(variable, source, run))
+    } else put(rendered, variable, run.out)
   }
   return faults === undefined ? Result.succeed(rendered) : Result.fail(new RenderFault({ faults }))
 }
@@ -173,15 +184,15 @@ const limitOf = (error: unknown): Pick<VariableFault, "kind" | "message" | "unde
 })
 
 const strictFaults = (variable: string, source: string, run: Run): ReadonlyArray<VariableFault> => {
-  const faults: Array<VariableFault> = run.complaints.map(({ begin, message }) => ({
+  const faults: Array<VariableFault> = (run.complaints ?? []).map(({ begin, message }) => ({
     variable,
     kind: "invalid",
     message,
     undefinedVariables: [],
     ...placeOf(source, begin),
   }))
+  if (run.missing === undefined) return faults
   const names = [...run.missing.keys()]
-  if (names.length === 0) return faults
   const begin = Math.min(...run.missing.values())
   const plural = names.length === 1 ? "variable" : "variables"
   return [{

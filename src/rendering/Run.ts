@@ -30,17 +30,16 @@ export class Run {
   /** Offset in the source of the tag or output being rendered, for showing a fault at its place. */
   at = 0
   jump: Jump = Jump.none
-  /** `assign` and `capture`. */
-  locals = new Map<string, unknown>()
-  /** `increment` and `decrement`. */
-  counters = new Map<string, number>()
-  /** Positions of `cycle` groups and of `offset: continue`. */
-  readonly positions = new Map<string, number>()
-  /** Variables of the loops around, innermost last. */
-  readonly loops: Array<{ readonly name: string; value: unknown }> = []
-  /** Undefined variables met in strict mode, with the offset of the first place. */
-  readonly missing = new Map<string, number>()
-  readonly complaints: Array<Complaint> = []
+  /** Undefined variables met in strict mode, with the offset of the first place. Undefined without any. */
+  missing: Map<string, number> | undefined
+  /** Undefined without any. */
+  complaints: Array<Complaint> | undefined
+
+  // Made when they are first used: most variables use none of them.
+  #locals: Map<string, unknown> | undefined
+  #counters: Map<string, number> | undefined
+  #positions: Map<string, number> | undefined
+  #loops: Array<{ readonly name: string; value: unknown }> | undefined
 
   readonly #budget: Budget
   #written: number
@@ -53,6 +52,40 @@ export class Run {
     this.#budget = budget
   }
 
+  /** `assign` and `capture`. */
+  get locals(): Map<string, unknown> {
+    return this.#locals ??= new Map()
+  }
+
+  /** `increment` and `decrement`. */
+  get counters(): Map<string, number> {
+    return this.#counters ??= new Map()
+  }
+
+  /** Positions of `cycle` groups and of `offset: continue`. */
+  get positions(): Map<string, number> {
+    return this.#positions ??= new Map()
+  }
+
+  /** Variables of the loops around, innermost last. */
+  get loops(): Array<{ readonly name: string; value: unknown }> {
+    return this.#loops ??= []
+  }
+
+  /** The innermost loop variable of this name, then assigned variables and counters, then the fields. */
+  variable(name: string): unknown {
+    const loops = this.#loops
+    if (loops !== undefined) {
+      for (let index = loops.length - 1; index >= 0; index--) {
+        const loop = loops[index]!
+        if (loop.name === name) return loop.value
+      }
+    }
+    if (this.#locals?.has(name) === true) return this.#locals.get(name)
+    if (this.#counters?.has(name) === true) return this.#counters.get(name)
+    return Object.hasOwn(this.fields, name) ? (this.fields as Record<string, unknown>)[name] : undefined
+  }
+
   /** Makes ready for the next variable. */
   begin(): void {
     this.out = ""
@@ -63,12 +96,12 @@ export class Run {
       return
     }
     this.jump = Jump.none
-    this.locals.clear()
-    this.counters.clear()
-    this.positions.clear()
-    this.loops.length = 0
-    this.missing.clear()
-    this.complaints.length = 0
+    this.#locals = undefined
+    this.#counters = undefined
+    this.#positions = undefined
+    this.#loops = undefined
+    this.missing = undefined
+    this.complaints = undefined
   }
 
   /** Counts the finished variable against the variant's total. */
@@ -118,16 +151,18 @@ export class Run {
 
   /** Notes an undefined variable in strict mode; otherwise it is simply nothing. */
   lacks(name: string, begin: number): void {
-    if (this.options.strict && this.missing.size < Limits.complaints && !this.missing.has(name)) {
-      this.missing.set(name, begin)
-    }
+    if (!this.options.strict) return
+    const missing = this.missing ??= new Map()
+    if (missing.size < Limits.complaints && !missing.has(name)) missing.set(name, begin)
   }
 
   /** Records a value that a filter cannot use in strict mode. Otherwise the filter follows its documentation. */
   complain(message: string): void {
     this.spend(5)
-    if (!this.options.strict || this.complaints.length >= Limits.complaints) return
-    if (this.complaints.some((other) => other.message === message && other.begin === this.at)) return
-    this.complaints.push({ message, begin: this.at })
+    if (!this.options.strict) return
+    const complaints = this.complaints ??= []
+    if (complaints.length >= Limits.complaints) return
+    if (complaints.some((other) => other.message === message && other.begin === this.at)) return
+    complaints.push({ message, begin: this.at })
   }
 }
