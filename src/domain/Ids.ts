@@ -5,14 +5,17 @@ import { Schema } from "effect"
  * A string the store can keep and give back unchanged: no NUL (Postgres `text` refuses it), no other control
  * character (logs, headers, terminals), no lone surrogate (UTF-8 cannot carry it).
  */
-const printable = Schema.makeFilter<string>((value) =>
+const faultIn = (value: string): string | undefined =>
   !value.isWellFormed()
     ? "must be well-formed Unicode (no lone surrogates)"
     // deno-lint-ignore no-control-regex
     : /[\u0000-\u001f\u007f]/.test(value)
     ? "must not contain control characters"
     : undefined
-)
+
+const printable = Schema.makeFilter<string>(faultIn)
+
+const maxIdLength = 200
 
 /** Text of `min` to `max` UTF-16 code units without control characters. */
 const text = (min: number, max: number) =>
@@ -31,20 +34,24 @@ export const OrgSlug = Schema.String.check(
 export type OrgSlug = typeof OrgSlug.Type
 
 /** A template's id within its organization, 1 to 200 characters. */
-export const TemplateId = text(1, 200).pipe(Schema.brand("TemplateId"))
+export const TemplateId = text(1, maxIdLength).pipe(Schema.brand("TemplateId"))
 export type TemplateId = typeof TemplateId.Type
 
 /** A variant's id within its template (`copy.id` on the wire), 1 to 200 characters. */
-export const CopyId = text(1, 200).pipe(Schema.brand("CopyId"))
+export const CopyId = text(1, maxIdLength).pipe(Schema.brand("CopyId"))
 export type CopyId = typeof CopyId.Type
 
 /** Links a served message to its events, 1 to 200 characters. With organization and template the key of a decision. */
-export const TrackingId = text(1, 200).pipe(Schema.brand("TrackingId"))
+export const TrackingId = text(1, maxIdLength).pipe(Schema.brand("TrackingId"))
 export type TrackingId = typeof TrackingId.Type
 
 /** The caller's name for an end user, 1 to 200 characters. */
-export const UserId = text(1, 200).pipe(Schema.brand("UserId"))
+export const UserId = text(1, maxIdLength).pipe(Schema.brand("UserId"))
 export type UserId = typeof UserId.Type
+
+/** Whether a value is the text of an id of a template, variant, tracking or user, without the work of a schema. */
+export const isIdText = (value: unknown): value is string =>
+  typeof value === "string" && value.length > 0 && value.length <= maxIdLength && faultIn(value) === undefined
 
 /** The public part of an API key, also its id in the management API: 16 lowercase letters and digits. */
 export const KeyId = Schema.String.check(Schema.isPattern(/^[a-z0-9]{16}$/)).pipe(Schema.brand("KeyId"))

@@ -3,12 +3,15 @@ import * as Attributes from "../../domain/Attributes.ts"
 import type { Fault } from "../../domain/Errors.ts"
 import * as Json from "../../domain/Json.ts"
 import { type LearningWindow, learningWindow } from "../../domain/LearningWindow.ts"
-import { CopyId, TemplateId, TrackingId, UserId } from "../../domain/Ids.ts"
+import { CopyId, isIdText, TemplateId, TrackingId, UserId } from "../../domain/Ids.ts"
 import { type Decode, decoder, unknownMembersOf } from "../../domain/Faults.ts"
 import { NameCost } from "../../domain/NameCost.ts"
 
 // Bodies and parameters of Generate and Batch generate. `null` counts as absent, because platforms send it for unknown
 // values. Members that are not declared here are ignored, with a warning.
+
+/** Members whose values templates render: of any shape, and not decoded. */
+export const opaque = ["fields"]
 
 const optional = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
@@ -107,16 +110,43 @@ export const both = <A, B, C>(a: Decoded<A>, b: Decoded<B>, combine: (a: A, b: B
 
 const decodeGenerate = decoder(GenerateBody)
 
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const isOptionalId = (value: unknown): value is string | null | undefined =>
+  value === undefined || value === null || isIdText(value)
+
+/** Decodes a body without faults as `GenerateBody` does, in a tenth of the time. Undefined for any other. */
+export const quickGenerateBody = (input: unknown): GenerateRequest | undefined => {
+  if (!isObject(input)) return undefined
+  const { fields, template_id, tracking_id, user_id } = input
+  if (!isIdText(template_id) || !isOptionalId(tracking_id) || !isOptionalId(user_id)) return undefined
+  if (fields !== undefined && fields !== null && !isObject(fields)) return undefined
+  const attrs = attrsOf(input, "")
+  if (Result.isFailure(attrs)) return undefined
+  return {
+    templateId: template_id as TemplateId,
+    trackingId: (tracking_id ?? undefined) as TrackingId | undefined,
+    userId: (user_id ?? undefined) as UserId | undefined,
+    fields: fields ?? noFields,
+    attrs: attrs.success,
+  }
+}
+
 /** Decodes the body of Generate, or lists every fault. */
 export const generateBody: Decode<GenerateRequest> = Object.assign(
-  (input: unknown): Decoded<GenerateRequest> =>
-    both(decodeGenerate(input), attrsOf(input, "/attrs"), (body, attrs) => ({
-      templateId: body.template_id,
-      trackingId: body.tracking_id ?? undefined,
-      userId: body.user_id ?? undefined,
-      fields: body.fields ?? noFields,
-      attrs,
-    })),
+  (input: unknown): Decoded<GenerateRequest> => {
+    const quick = quickGenerateBody(input)
+    return quick !== undefined
+      ? Result.succeed(quick)
+      : both(decodeGenerate(input), attrsOf(input, "/attrs"), (body, attrs) => ({
+        templateId: body.template_id,
+        trackingId: body.tracking_id ?? undefined,
+        userId: body.user_id ?? undefined,
+        fields: body.fields ?? noFields,
+        attrs,
+      }))
+  },
   { unknownMembers: unknownMembersOf(GenerateBody.fields) },
 )
 
