@@ -42,9 +42,15 @@ export const noteRequestId = (source: object, requestId: string): void => {
 
 const slug = /^[a-z0-9][a-z0-9_-]{0,62}$/
 
+/** The parts of a request that its name in the log is made of. */
+interface Named {
+  readonly method?: string | undefined
+  readonly url?: string | undefined
+  readonly requestId?: string | undefined
+}
+
 /** A request as the log names it: by its route and organization, not by its path, which may name a person. */
-export const workNameOf = (request: IncomingMessage & Marked): WorkName => {
-  const { method = "", url = "" } = request
+const nameOf = ({ method = "", requestId, url = "" }: Named): WorkName => {
   const path = pathOf(url)
   const route = routes.find((route) => route.method === method && route.pattern.test(path))
   const org = route?.pattern.exec(path)?.groups?.["org"] ?? /^\/console\/o\/([^/]+)/.exec(path)?.[1]
@@ -55,6 +61,14 @@ export const workNameOf = (request: IncomingMessage & Marked): WorkName => {
       ? `${method} console page`
       : "request without a route",
     org: org !== undefined && slug.test(org) ? org : undefined,
-    requestId: request[requestIds],
+    requestId,
   }
 }
+
+/** The name of a request that is in work, which may get its request id later. */
+export const workNameOf = (request: IncomingMessage & Marked): WorkName =>
+  nameOf({ method: request.method, url: request.url, requestId: request[requestIds] })
+
+/** Names a request that has ended, without keeping it in memory. */
+export const namedAtEnd = ({ [requestIds]: requestId, method, url }: IncomingMessage & Marked): () => WorkName => () =>
+  nameOf({ method, url, requestId })

@@ -53,6 +53,8 @@ const nobody = Buffer.from(KeyText.digest("nobody"))
 export class KeyAuth extends Context.Service<KeyAuth, {
   /** Fails with `KeyRejected` for an empty, unknown, expired or revoked key. */
   readonly resolve: (key: Redacted.Redacted<string>) => Effect.Effect<Grant, KeyRejected>
+  /** As `resolve`, from memory alone: undefined for a key that is rejected, or not known yet. */
+  readonly known: (key: string) => Grant | undefined
 }>()("parlance/auth/KeyAuth") {
   static readonly layer = Layer.effect(
     KeyAuth,
@@ -115,7 +117,8 @@ export class KeyAuth extends Context.Service<KeyAuth, {
         })
       )
 
-      const compare = (text: string, id: string | undefined): Effect.Effect<Grant, KeyRejected> => {
+      /** The grant of a key whose id is `id`, or why it has none. Takes the same time for an unknown id and a wrong secret. */
+      const compare = (text: string, id: string | undefined): Grant | KeyRejected => {
         const entry = id === undefined ? undefined : byId.get(id)
         const same = timingSafeEqual(Buffer.from(KeyText.digest(text)), entry?.digest ?? nobody)
         if (entry === undefined || !same) return new KeyRejected({ reason: "unknown" })
@@ -123,7 +126,12 @@ export class KeyAuth extends Context.Service<KeyAuth, {
         const now = clock.currentTimeMillisUnsafe()
         if (entry.expiresAtMillis <= now) return new KeyRejected({ reason: "expired", keyId: entry.keyId })
         used.set(entry.keyId, now)
-        return Effect.succeed(entry)
+        return entry
+      }
+
+      const compared = (text: string, id: string | undefined): Effect.Effect<Grant, KeyRejected> => {
+        const grant = compare(text, id)
+        return grant instanceof KeyRejected ? Effect.fail(grant) : Effect.succeed(grant)
       }
 
       const resolve = (key: Redacted.Redacted<string>): Effect.Effect<Grant, KeyRejected> => {
@@ -131,10 +139,18 @@ export class KeyAuth extends Context.Service<KeyAuth, {
         if (text === "") return new KeyRejected({ reason: "missing" })
         const id = KeyText.idOf(text)
         return id === undefined || byId.has(id)
-          ? compare(text, id)
-          : Effect.flatMap(lookUp(id), () => compare(text, id))
+          ? compared(text, id)
+          : Effect.flatMap(lookUp(id), () => compared(text, id))
       }
-      return KeyAuth.of({ resolve })
+
+      const known = (text: string): Grant | undefined => {
+        const id = KeyText.idOf(text)
+        if (id === undefined || !byId.has(id)) return undefined
+        const grant = compare(text, id)
+        return grant instanceof KeyRejected ? undefined : grant
+      }
+
+      return KeyAuth.of({ resolve, known })
     }),
   )
 }

@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Layer, Random } from "effect"
+import { Clock, Context, Effect, Exit, Layer, Random } from "effect"
 import type { TemplateId } from "../domain/Ids.ts"
 import { Policies } from "../learning/Policies.ts"
 import { Profiles } from "../profiles/Profiles.ts"
@@ -10,8 +10,8 @@ import { DecisionLog } from "../journal/decisions/DecisionLog.ts"
 import type { Answer } from "./Answer.ts"
 import { ExposureCounts } from "./ExposureCounts.ts"
 import { countOutcome } from "./OutcomeCount.ts"
-import type { Plan } from "./Plan.ts"
-import { type PlannerServices, planRequest } from "./Planner.ts"
+import { type Decided, isDecided, type Plan, settlePlan } from "./Plan.ts"
+import { type PlannerServices, type Planning, planRequest } from "./Planner.ts"
 import { StickyChoices } from "./StickyChoices.ts"
 import { storePlan } from "./StorePlan.ts"
 
@@ -29,6 +29,11 @@ export class Decider extends Context.Service<Decider, {
    * or it has been down for too long.
    */
   readonly decide: (org: string, request: DecideRequest) => Effect.Effect<Answer, BufferFull>
+  /**
+   * As `decide`, for callers without a fiber. Calls `done` once, which may be at once, with a decision that is stored and
+   * counted, or with undefined where there is none: nothing is stored or counted then, and `decide` tells the reason.
+   */
+  readonly whenDecided: (org: string, request: DecideRequest, done: (answer: Decided | undefined) => void) => void
   /**
    * Decides for several templates: one outcome for each item, in their order. No item affects another one. Fails with
    * `BufferFull` when too many writes wait for the database, or it has been down for too long.
@@ -51,6 +56,28 @@ export class Decider extends Context.Service<Decider, {
         clock: yield* Clock.Clock,
         random: yield* Random.Random,
       }
+      const runFork = Effect.runForkWith(yield* Effect.context())
+
+      const whenDecided: Decider["Service"]["whenDecided"] = (org, request, done) => {
+        const answered = (answer: Exit.Exit<Answer, unknown>) =>
+          done(Exit.isSuccess(answer) && isDecided(answer.value) ? countOutcome(answer.value) : undefined)
+        let plan: Planning
+        try {
+          plan = planRequest(services, org, request)
+        } catch {
+          // `decide` fails in the same way, where it is logged.
+          return done(undefined)
+        }
+        if (Effect.isEffect(plan)) {
+          runFork(Effect.flatMap(plan, (plan) => storePlan(services, plan))).addObserver(answered)
+        } else if (plan._tag === "Decision" && plan.claim === undefined) {
+          services.log.whenRecorded(
+            plan.decision,
+            (recorded) => answered(Exit.map(recorded, (recorded) => settlePlan(plan, recorded))),
+          )
+        } else runFork(storePlan(services, plan)).addObserver(answered)
+      }
+
       return Decider.of({
         plan: (org, request) =>
           Effect.suspend(() => {
@@ -68,6 +95,7 @@ export class Decider extends Context.Service<Decider, {
               countOutcome,
             )
           }),
+        whenDecided,
         decideBatch: (org, request) => decideBatch(services, org, request),
       })
     }),

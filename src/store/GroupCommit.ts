@@ -1,4 +1,4 @@
-import { Cause, Clock, Duration, Effect, Schema } from "effect"
+import { Cause, Clock, Duration, Effect, Exit, Schema } from "effect"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import { bounded } from "./bounded.ts"
 import { isDataFault } from "./DataFault.ts"
@@ -9,15 +9,15 @@ export class BufferFull extends Schema.TaggedError<BufferFull>()("BufferFull", {
 /** The result of a write: committed, with the database's answer, or accepted into memory while the database is down. */
 export type Committed<B> = { readonly durable: true; readonly value: B } | { readonly durable: false }
 
-type Answer<B> = Effect.Effect<Committed<B>, BufferFull>
+type Answer<B> = Exit.Exit<Committed<B>, BufferFull>
 
 /** A write that failed with a defect. */
 class Defective extends Schema.TaggedError<Defective>()("Defective", { defect: Schema.Defect() }) {}
 
 /** A write in progress, and its waiters. */
 export class Ticket<A, B> {
-  /** Created for the first waiter. Some entries have none. */
-  waiters: Set<(answer: Answer<B>) => void> | undefined
+  /** Some entries have none. */
+  waiters: Array<(answer: Answer<B>) => void> | undefined
   /** How the entry left memory; set once. */
   answer: Answer<B> | undefined
   /** Whether the entry was acknowledged from memory while the database was down, so that it must be written. */
@@ -64,7 +64,9 @@ export interface GroupCommit<A, B> {
   /** Queues `entry`; await it with `settled`. Undefined when too many entries wait. */
   readonly submit: (entry: A) => Ticket<A, B> | undefined
   /** Waits until the ticket's entry is committed or, while the database is down, is in memory. */
-  readonly settled: (ticket: Ticket<A, B>) => Answer<B>
+  readonly settled: (ticket: Ticket<A, B>) => Effect.Effect<Committed<B>, BufferFull>
+  /** As `settled`, for callers without a fiber: calls `done` once, which may be at once. */
+  readonly whenSettled: (ticket: Ticket<A, B>, done: (answer: Answer<B>) => void) => void
   /** Number of entries in memory. */
   readonly size: () => number
   /** Whether the last commit failed, so that entries are acknowledged from memory. */
@@ -103,13 +105,14 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
 
   const size = () => queue.length + inFlight
 
-  const notDurable: Answer<B> = Effect.succeed({ durable: false })
-  const full: Answer<B> = Effect.fail(new BufferFull())
+  const notDurable: Answer<B> = Exit.succeed({ durable: false })
+  const full: Answer<B> = Exit.fail(new BufferFull())
 
   const answerAll = (ticket: Ticket<A, B>, answer: Answer<B>) => {
-    if (ticket.waiters === undefined) return
-    for (const resume of ticket.waiters) resume(answer)
-    ticket.waiters.clear()
+    const { waiters } = ticket
+    if (waiters === undefined) return
+    ticket.waiters = undefined
+    for (const resume of waiters) resume(answer)
   }
 
   const settle = (ticket: Ticket<A, B>, answer: Answer<B>) => {
@@ -171,7 +174,7 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
             failing = false
             if (down) down = queue.some((ticket) => ticket.promised)
             for (let i = 0; i < group.length; i++) {
-              settle(group[i]!, Effect.succeed({ durable: true, value: values[i]! }))
+              settle(group[i]!, Exit.succeed({ durable: true, value: values[i]! }))
             }
             return wasFailing ? Effect.logInfo("The database accepts writes again") : Effect.void
           }),
@@ -191,10 +194,10 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
               const wasFailing = failing
               failing = false
               if (down) down = queue.some((ticket) => ticket.promised)
-              settle(group[0]!, Effect.die(error))
+              settle(group[0]!, Exit.die(error))
               return wasFailing ? Effect.logInfo("The database accepts writes again") : Effect.void
             }
-            settle(group[0]!, Effect.die(error.defect))
+            settle(group[0]!, Exit.die(error.defect))
             return Effect.logError("A write failed unexpectedly and was dropped", error.defect)
           })
         },
@@ -275,17 +278,21 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
     return ticket
   }
 
-  const settled = (ticket: Ticket<A, B>): Answer<B> =>
+  const whenSettled = (ticket: Ticket<A, B>, done: (answer: Answer<B>) => void): void => {
+    if (ticket.answer !== undefined) return done(ticket.answer)
+    if (down) {
+      ticket.promised = true
+      return done(notDurable)
+    }
+    if (ticket.waiters === undefined) ticket.waiters = [done]
+    else ticket.waiters.push(done)
+  }
+
+  const settled = (ticket: Ticket<A, B>): Effect.Effect<Committed<B>, BufferFull> =>
     ticket.answer ?? Effect.callback((resume) => {
-      if (ticket.answer !== undefined) return resume(ticket.answer)
-      if (down) {
-        ticket.promised = true
-        return resume(notDurable)
-      }
-      const waiters = ticket.waiters ??= new Set()
-      waiters.add(resume)
-      return Effect.sync(() => waiters.delete(resume))
+      whenSettled(ticket, resume)
+      return Effect.sync(() => ticket.waiters = ticket.waiters?.filter((waiter) => waiter !== resume))
     })
 
-  return { submit, settled, size, isDown: () => down, hasRoom } satisfies GroupCommit<A, B>
+  return { submit, settled, whenSettled, size, isDown: () => down, hasRoom } satisfies GroupCommit<A, B>
 })

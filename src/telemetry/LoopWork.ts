@@ -1,5 +1,6 @@
 import { Effect } from "effect"
 import { performance } from "node:perf_hooks"
+import { SlotSet, type Slotted } from "../domain/ShortLived.ts"
 
 // Work in progress on the event loop: requests and background jobs. A late turn of the loop is attributed to them.
 
@@ -12,8 +13,8 @@ export interface WorkName {
 }
 
 /** Work that was begun. Times are of the process's clock, in milliseconds. */
-export interface LoopWork {
-  readonly name: () => WorkName
+export interface LoopWork extends Slotted {
+  name: () => WorkName
   readonly startedAt: number
   /** Infinity while it is in work. */
   endedAt: number
@@ -22,7 +23,7 @@ export interface LoopWork {
 /** Work that ended is remembered until so much more has: enough for the turns of the loop that follow a long one. */
 const remembered = 128
 
-const inWork = new Set<LoopWork>()
+const inWork = new SlotSet<LoopWork>()
 const ended: Array<LoopWork> = []
 let next = 0
 
@@ -33,15 +34,16 @@ export const begin = (name: () => WorkName): LoopWork => {
   return work
 }
 
-/** Notes that work has ended. */
-export const end = (work: LoopWork): void => {
+/** Notes that work has ended. `name` takes the place of the one that it began with, which may refer to more. */
+export const end = (work: LoopWork, name: () => WorkName = work.name): void => {
   if (!inWork.delete(work)) return
+  work.name = name
   work.endedAt = performance.now()
   ended[next++ % remembered] = work
 }
 
 /** All work that is known: in work, and ended of late. */
-export const known = (): ReadonlyArray<LoopWork> => [...inWork, ...ended]
+export const known = (): ReadonlyArray<LoopWork> => [...inWork.values(), ...ended]
 
 /** Marks an effect as a background job, of an organization or of all, while it runs. */
 export const asJob = (work: string, org?: string) => {

@@ -19,6 +19,18 @@ const bearer = (header: string | undefined): string | undefined => {
   return match === null ? undefined : match[1]!.trim()
 }
 
+/**
+ * The key in the headers of a request, from `X-Api-Key` or as a Bearer token; empty without one. Undefined if both are there
+ * and differ.
+ */
+export const keyOf = (headers: Readonly<Record<string, string | undefined>>): string | undefined => {
+  const inHeader = headers["x-api-key"]
+  const asBearer = bearer(headers["authorization"])
+  return inHeader !== undefined && asBearer !== undefined && inHeader !== asBearer
+    ? undefined
+    : inHeader ?? asBearer ?? ""
+}
+
 /** Counts a key that was rejected, under the organization it was sent to. */
 const rejected = (
   refusals: Refusals["Service"],
@@ -57,13 +69,11 @@ export const withGrant = <A, E, R>(
   org: string,
   use: (grant: Grant) => Effect.Effect<A, E, R>,
 ): Effect.Effect<A, E | Unauthorized, R | Refusals> => {
-  const { headers } = request
-  const inHeader = headers["x-api-key"]
-  const asBearer = bearer(headers["authorization"])
-  if (inHeader !== undefined && asBearer !== undefined && inHeader !== asBearer) {
+  const key = keyOf(request.headers)
+  if (key === undefined) {
     return Effect.fail(new Unauthorized({ detail: "X-Api-Key and Authorization carry different keys; send one" }))
   }
-  return Effect.matchEffect(auth.resolve(Redacted.make(inHeader ?? asBearer ?? "")), {
+  return Effect.matchEffect(auth.resolve(Redacted.make(key)), {
     onFailure: (error) => Effect.flatMap(Refusals, (refusals) => rejected(refusals, request, org, error)),
     onSuccess: use,
   })

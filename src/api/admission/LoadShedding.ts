@@ -2,9 +2,10 @@ import { Buffer } from "node:buffer"
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import { performance } from "node:perf_hooks"
+import { SlotSet, type Slotted } from "../../domain/ShortLived.ts"
 import { begin, end, type LoopWork } from "../../telemetry/LoopWork.ts"
-import { workNameOf } from "../ApiPaths.ts"
-import type { DirectRoutes } from "../server/DirectRoutes.ts"
+import { namedAtEnd, workNameOf } from "../ApiPaths.ts"
+import type { DirectRoutes, Pass } from "../server/DirectRoutes.ts"
 import { requestIdOf } from "../server/Envelope.ts"
 import { type Gate, kindOf, lookMillis, type RequestKind, tellWaited } from "./LoadGate.ts"
 import { Line } from "../server/Line.ts"
@@ -34,7 +35,7 @@ interface Asked {
 }
 
 /** A request in work, with its entry for the watch of the event loop. */
-interface InWork extends Asked {
+interface InWork extends Asked, Slotted {
   work?: LoopWork
 }
 
@@ -91,7 +92,7 @@ export interface LoadSheddingOptions {
   /** Replaces the longest wait for admission and the longest pause of a connection. */
   readonly waitMillis?: number
   readonly restMillis?: number
-  /** Answers link and pixel requests directly where possible. All other requests go to the listeners of the server. */
+  /** Answers Generate, link and pixel requests directly where possible. All other requests go to the listeners of the server. */
   readonly respond?: DirectRoutes["Service"]["respond"]
 }
 
@@ -119,7 +120,7 @@ export const install = (
   // Long: short callbacks that share the state of one server and call each other in a cycle (work, letIn, wait).
   const longest = { waitMillis, restMillis, ...options }
   // Requests that count as in work.
-  const inWork = new Set<InWork>()
+  const inWork = new SlotSet<InWork>()
   const waiting = {
     management: new Line<Waiting>(),
     webhook: new Line<Waiting>(),
@@ -139,7 +140,7 @@ export const install = (
   const done = (asked: InWork) => {
     if (!inWork.delete(asked)) return
     gate.leave(asked.kind)
-    end(asked.work!)
+    end(asked.work!, namedAtEnd(asked.request))
   }
 
   /**
@@ -149,7 +150,7 @@ export const install = (
   const sweep = (now: number) => {
     if (now - sweptAt < sweepMillis) return
     sweptAt = now
-    for (const asked of inWork) if (!asked.request.complete) done(asked)
+    for (const asked of inWork.values()) if (!asked.request.complete) done(asked)
   }
 
   const emit = server.emit as (this: Server, ...args: ReadonlyArray<unknown>) => boolean
@@ -179,8 +180,11 @@ export const install = (
     return spentMillis >= managementMillis
   }
 
+  const pass: Pass = (request, response) => void emit.call(server, "request", request, response)
+
   const serve = ({ event, kind, request, response }: Asked): void => {
-    if (kind === "tracking" && event === "request" && options.respond?.(request, response) === true) return
+    const mayBeDirect = event === "request" && (kind === "api" || kind === "tracking")
+    if (mayBeDirect && options.respond?.(request, response, pass) === true) return
     if (kind !== "management") return void emit.call(server, event, request, response)
     const begun = performance.now()
     emit.call(server, event, request, response)
@@ -348,7 +352,7 @@ export const install = (
   return {
     busy: () => {
       const sockets = new Set<Socket>()
-      for (const { request } of inWork) sockets.add(request.socket)
+      for (const { request } of inWork.values()) sockets.add(request.socket)
       for (const kind of kinds) for (const { request } of waiting[kind]) sockets.add(request.socket)
       return sockets
     },

@@ -15,6 +15,27 @@ interface Use {
 // Keyed by Node's request, which stays the same object in all middleware.
 const uses = new WeakMap<object, Use>()
 
+interface Charged {
+  /** Whether the request was admitted when it was charged before its route, which does not charge it again. */
+  [admitted]?: boolean | undefined
+}
+
+const admitted = Symbol("admitted")
+
+/** Charges a request of Node's server to a key's window before its route. Returns whether it is admitted. */
+export const chargeEarly = (source: object & Charged, window: RateWindow | undefined): boolean => {
+  if (window === undefined) return true
+  const isTaken = window.take(1)
+  source[admitted] = isTaken
+  return isTaken
+}
+
+const take = (source: object & Charged, window: RateWindow, requests: number): boolean => {
+  const early = source[admitted]
+  source[admitted] = undefined
+  return early ?? window.take(requests)
+}
+
 /**
  * Counts `requests` against the limit of a key. Does nothing for a key without a limit. Fails with `RateLimited` beyond
  * it.
@@ -26,7 +47,7 @@ export const charge = (
 ): Effect.Effect<void, RateLimited, Refusals> => {
   if (window === undefined) return Effect.void
   const { source } = request
-  const isTaken = window.take(requests)
+  const isTaken = take(source, window, requests)
   if (!isTaken || window.isAnnounced) uses.set(source, { window, refused: isTaken ? 0 : requests })
   if (isTaken) return Effect.void
   const rate = `${window.limit} per ${window.windowMillis === 1000 ? "second" : "minute"}`
@@ -40,18 +61,22 @@ export const charge = (
 }
 
 /**
- * The rate-limit headers of a request whose key has a limit (draft-ietf-httpapi-ratelimit-headers-10), with
- * `Retry-After` if it was refused. Undefined without a limit.
+ * Headers that tell the state of a window (draft-ietf-httpapi-ratelimit-headers-10), with `Retry-After` where `refused`
+ * requests, not 0, were refused together.
  */
+export const headersOfWindow = (window: RateWindow, refused: number): Readonly<Record<string, string>> => {
+  const { limit, remaining, resetSeconds, windowSeconds } = window.standing()
+  return {
+    "ratelimit-policy": `"default";q=${limit};w=${windowSeconds}`,
+    "ratelimit": `"default";r=${refused === 0 ? remaining : 0};t=${resetSeconds}`,
+    ...(refused === 0 ? {} : { "retry-after": String(window.retryAfterSeconds(refused)) }),
+  }
+}
+
+/** The rate-limit headers of a request whose key has a limit. Undefined without a limit. */
 export const headersOf = (
   { source }: HttpServerRequest.HttpServerRequest,
 ): Readonly<Record<string, string>> | undefined => {
   const use = uses.get(source)
-  if (use === undefined) return undefined
-  const { limit, remaining, resetSeconds, windowSeconds } = use.window.standing()
-  return {
-    "ratelimit-policy": `"default";q=${limit};w=${windowSeconds}`,
-    "ratelimit": `"default";r=${use.refused === 0 ? remaining : 0};t=${resetSeconds}`,
-    ...(use.refused === 0 ? {} : { "retry-after": String(use.window.retryAfterSeconds(use.refused)) }),
-  }
+  return use === undefined ? undefined : headersOfWindow(use.window, use.refused)
 }

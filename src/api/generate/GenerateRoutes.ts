@@ -1,8 +1,7 @@
-import { Effect, Result } from "effect"
+import { Clock, Effect, Result } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { type Grant, KeyAuth } from "../../auth/KeyAuth.ts"
 import { Decider } from "../../decide/Decider.ts"
-import type { Answer } from "../../decide/Answer.ts"
 import * as Errors from "../../domain/Errors.ts"
 import {
   type BatchAsk,
@@ -11,67 +10,17 @@ import {
   generateQuery,
   type GenerateRequest,
   isGenerateParameter,
+  opaque,
 } from "./GenerateWire.ts"
+import { contentType, headersOf, toWire } from "./GenerateAnswer.ts"
+import { generateDirectly } from "./GenerateDirect.ts"
 import { step } from "../../telemetry/Tracing.ts"
 import { authorize } from "../admission/KeyRequired.ts"
 import { charge } from "../admission/RateLimits.ts"
 import { TemplateArchived, TemplateNotFound, Unavailable, type Unprocessable } from "../Problems.ts"
+import { DirectRoutes } from "../server/DirectRoutes.ts"
 import { body, invalid, notRendered, query } from "../server/Requests.ts"
 import { ofParameters, ofQuery, warn } from "../server/Warnings.ts"
-
-const messages = {
-  "no-candidate": "No candidates found",
-  "template-not-found": "Template not found",
-  "template-archived": "Template archived",
-  "variant-not-found": "Variant not found",
-} as const
-
-/** An outcome as the interface describes it. */
-const toWire = (outcome: Answer) => {
-  switch (outcome._tag) {
-    case "Chosen":
-      return {
-        tracking_id: outcome.trackingId,
-        copy: { id: outcome.copyId, vars: outcome.vars },
-        ...(outcome.trace === undefined ? {} : { trace: outcome.trace }),
-      }
-    case "HeldOut":
-      return {
-        tracking_id: outcome.trackingId,
-        copy: {},
-        message: "Held out: send no message",
-        held_out: true,
-        ...(outcome.trace === undefined ? {} : { trace: outcome.trace }),
-      }
-    case "None":
-      return {
-        tracking_id: outcome.trackingId,
-        copy: {},
-        message: messages[outcome.reason],
-        ...(outcome.trace === undefined ? {} : { trace: outcome.trace }),
-      }
-    case "NotRendered":
-      return {
-        tracking_id: outcome.trackingId,
-        copy: {},
-        message: `Not rendered: ${
-          outcome.error.faults.map(({ detail, variable }) => `${variable}: ${detail}`).join("; ")
-        }`,
-      }
-  }
-}
-
-// Responses are for one user, and a second request can get a different variant.
-const fresh = { "cache-control": "no-store" }
-const memoryOnly = { ...fresh, "decision-durable": "false" }
-
-// The charset is explicit because AMPscript reads responses as Windows-1252 otherwise.
-const contentType = "application/json; charset=utf-8"
-
-/** Values that templates render: of any shape, and not decoded. */
-const opaque = ["fields"]
-
-const isDurable = (outcome: Answer) => (outcome._tag !== "Chosen" && outcome._tag !== "HeldOut") || outcome.durable
 
 /** Warns of query parameters beside a body, which have no effect. Requests without a query cost nothing more. */
 const warned = <A, E, R>(request: HttpServerRequest.HttpServerRequest, answer: Effect.Effect<A, E, R>) => {
@@ -83,6 +32,7 @@ const warned = <A, E, R>(request: HttpServerRequest.HttpServerRequest, answer: E
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const keys = yield* KeyAuth
   const decider = yield* Decider
+  const direct = yield* DirectRoutes
 
   const unavailable = () =>
     new Unavailable({ detail: "The database cannot store decisions now, and the buffer for them is full" })
@@ -103,7 +53,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         return Effect.succeed(
           HttpServerResponse.jsonUnsafe(toWire(outcome), {
             contentType,
-            headers: isDurable(outcome) ? fresh : memoryOnly,
+            headers: headersOf([outcome]),
           }),
         )
       },
@@ -118,7 +68,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         return Effect.succeed(
           HttpServerResponse.jsonUnsafe(answer, {
             contentType,
-            headers: outcomes.every(([, outcome]) => isDurable(outcome)) ? fresh : memoryOnly,
+            headers: headersOf(outcomes.map(([, outcome]) => outcome)),
           }),
         )
       },
@@ -142,6 +92,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
           )),
     )
 
+  yield* direct.addPost("/api/generate/", generateDirectly(keys, decider, yield* Clock.Clock))
   yield* router.add(
     "POST",
     "/api/generate/:org",

@@ -1,6 +1,6 @@
 import { toServerResponse } from "@effect/platform-node/NodeHttpServerRequest"
 import { Buffer } from "node:buffer"
-import { IncomingMessage } from "node:http"
+import { IncomingMessage, type ServerResponse } from "node:http"
 import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import * as Json from "../../domain/Json.ts"
@@ -54,24 +54,139 @@ const tinyChunks = invalid(
 const noBytes = Buffer.alloc(0)
 
 /** Answers `Expect: 100-continue`, which Node leaves to Effect, and Effect to its own ways of reading a body. */
-const askForBody = (request: HttpServerRequest.HttpServerRequest, source: IncomingMessage): void => {
+const askForBody = (source: IncomingMessage, response: ServerResponse): void => {
   if (
     source.complete || source.httpVersion !== "1.1" || !/(?:^|\W)100-continue(?:$|\W)/i.test(source.headers.expect!)
   ) return
-  const response = toServerResponse(request)
   if (!response.headersSent) response.writeContinue()
+}
+
+/** The bytes of a body, or why it was refused. */
+type Arrived = Uint8Array | InvalidRequest | PayloadTooLarge | Unavailable
+
+interface Read {
+  /** What arrived, of a request whose body was read before its route. */
+  [arrived]?: Arrived
+}
+
+const arrived = Symbol("arrived")
+
+/** Keeps the body of a request that has been read before its route, which finds it here. */
+export const keep = (source: IncomingMessage & Read, body: Arrived): void => void (source[arrived] = body)
+
+/** Request headers by lowercase name. */
+export type RequestHeaders = Readonly<Record<string, string | undefined>>
+
+/** Whether a request declares a body that needs no room and is JSON without an encoding, which it sends unasked. */
+export const isPlain = (headers: RequestHeaders): boolean =>
+  Number(headers["content-length"]) <= smallBytes && headers["expect"] === undefined &&
+  headers["transfer-encoding"] === undefined && refusal({ headers }, smallBytes) === undefined
+
+/**
+ * Reads the body of a request of at most `limit` bytes, and calls `done` with it or with the reason why it was refused: past
+ * the limit, and where there is no room for it beside the others that are on their way. Calls `done` never if the client
+ * disconnects. Returns a function that stops reading.
+ *
+ * Reads Node's stream by its events: the general way through a pipeline costs a fifth of a whole Generate call (measured),
+ * and nearly every body is a single chunk.
+ */
+export const read = (
+  source: IncomingMessage,
+  response: ServerResponse,
+  limit: number,
+  done: (body: Arrived) => void,
+): () => void => {
+  const announced = Number(source.headers["content-length"] ?? 0)
+  // Size up to which the body can grow without another reservation, and the memory reserved for it.
+  let room = 0
+  let counted = 0
+  const makesRoom = (bytes: number): boolean => {
+    if (bytes > smallBytes) {
+      const after = held - counted + bytes
+      if (after > (limit > maxBodyBytes ? webhookRoomBytes : roomBytes)) return false
+      held = after
+      counted = bytes
+    }
+    room = bytes
+    return true
+  }
+  const release = () => {
+    held -= counted
+    counted = 0
+  }
+  let bytes: Uint8Array = noBytes
+  let size = 0
+  let chunks = 0
+  // Removes the listeners, which lead to the response and all that belongs to it: V8 frees a request of Node's much later
+  // than a response, and would take 6 kB to the old generation with each (measured).
+  const detach = () => {
+    release()
+    source.off("data", add)
+    source.off("end", end)
+    source.off("error", release)
+  }
+  const stop = () => {
+    detach()
+    bytes = noBytes
+    // The rest of the body is read and discarded, so that a client that is still sending can receive the response.
+    source.resume()
+  }
+  const refuse = (problem: PayloadTooLarge | Unavailable) => {
+    stop()
+    done(problem)
+  }
+  const add = (chunk: Buffer) => {
+    const before = size
+    size += chunk.length
+    if (size > limit) return refuse(tooLarge(limit))
+    if (++chunks > manyChunks && size < chunks * leastChunkBytes) {
+      // Reading on to find the next request would cost the same.
+      response.shouldKeepAlive = false
+      detach()
+      source.pause()
+      return done(tinyChunks)
+    }
+    // Without a length: twice as much each time.
+    if (size > room && !makesRoom(Math.min(limit, Math.max(size, 2 * room)))) return refuse(noRoom)
+    if (before === 0) {
+      bytes = chunk
+      return
+    }
+    // Copied rather than kept: a client may send each byte as a chunk, which takes many times its size.
+    if (size > bytes.length) {
+      const larger = Buffer.allocUnsafe(room)
+      larger.set(bytes.subarray(0, before))
+      bytes = larger
+    }
+    bytes.set(chunk, before)
+  }
+
+  const end = () => {
+    detach()
+    done(size === bytes.length ? bytes : bytes.subarray(0, size))
+  }
+
+  if (!makesRoom(announced)) {
+    done(noRoom)
+    return stop
+  }
+  if (source.headers.expect !== undefined) askForBody(source, response)
+  source.on("data", add)
+  source.on("end", end)
+  source.on("error", release)
+  return stop
 }
 
 /**
  * The bytes of the body; fails past the limit, and where there is no room for it beside the others that are on their way.
- * Reads Node's stream by its events: the general way through a pipeline costs a fifth of a whole Generate call (measured),
- * and nearly every body is a single chunk.
  */
 const bytesOf = (
   request: HttpServerRequest.HttpServerRequest,
   limit: number,
 ): Effect.Effect<Uint8Array, InvalidRequest | PayloadTooLarge | Unavailable> => {
-  const { source } = request
+  const source: object & Read = request.source
+  const before = source[arrived]
+  if (before !== undefined) return before instanceof Uint8Array ? Effect.succeed(before) : Effect.fail(before)
   if (!(source instanceof IncomingMessage)) {
     return Effect.matchEffect(request.arrayBuffer, {
       onFailure: () => tooLarge(limit),
@@ -79,84 +194,25 @@ const bytesOf = (
     })
   }
   return Effect.callback((resume) => {
-    const announced = Number(source.headers["content-length"] ?? 0)
-    // Size up to which the body can grow without another reservation, and the memory reserved for it.
-    let room = 0
-    let counted = 0
-    const makesRoom = (bytes: number): boolean => {
-      if (bytes > smallBytes) {
-        const after = held - counted + bytes
-        if (after > (limit > maxBodyBytes ? webhookRoomBytes : roomBytes)) return false
-        held = after
-        counted = bytes
-      }
-      room = bytes
-      return true
-    }
-    const release = () => {
-      held -= counted
-      counted = 0
-    }
-
-    if (!makesRoom(announced)) return resume(noRoom)
-    let bytes: Uint8Array = noBytes
-    let size = 0
-    let chunks = 0
-    const add = (chunk: Buffer) => {
-      const before = size
-      size += chunk.length
-      if (size > limit) return refuse(tooLarge(limit))
-      if (++chunks > manyChunks && size < chunks * leastChunkBytes) {
-        // Reading on to find the next request would cost the same.
-        const response = toServerResponse(request)
-        if ("shouldKeepAlive" in response) response.shouldKeepAlive = false
-        source.off("data", add).pause()
-        release()
-        return resume(tinyChunks)
-      }
-      // Without a length: twice as much each time.
-      if (size > room && !makesRoom(Math.min(limit, Math.max(size, 2 * room)))) return refuse(noRoom)
-      if (before === 0) {
-        bytes = chunk
-        return
-      }
-      // Copied rather than kept: a client may send each byte as a chunk, which takes many times its size.
-      if (size > bytes.length) {
-        const larger = Buffer.allocUnsafe(room)
-        larger.set(bytes.subarray(0, before))
-        bytes = larger
-      }
-      bytes.set(chunk, before)
-    }
-    const stop = () => {
-      release()
-      source.off("data", add)
-      bytes = noBytes
-      // The rest of the body is read and discarded, so that a client that is still sending can receive the response.
-      source.resume()
-    }
-    const refuse = (problem: PayloadTooLarge | Unavailable) => {
-      stop()
-      resume(problem)
-    }
-    if (source.headers.expect !== undefined) askForBody(request, source)
-    source.on("data", add)
-    source.on("end", () => {
-      release()
-      resume(Effect.succeed(size === bytes.length ? bytes : bytes.subarray(0, size)))
-    })
+    const stop = read(
+      source,
+      // Only HTTP/1.1 is served.
+      toServerResponse(request) as ServerResponse,
+      limit,
+      (body) => resume(body instanceof Uint8Array ? Effect.succeed(body) : Effect.fail(body)),
+    )
     // The client has disconnected; the server interrupts its request.
-    source.on("error", () => {
-      release()
-      resume(tooLarge(limit))
-    })
-    return announced > smallBytes || source.headers["transfer-encoding"] !== undefined ? Effect.sync(stop) : undefined
+    source.on("error", () => resume(tooLarge(limit)))
+    return Number(source.headers["content-length"] ?? 0) > smallBytes ||
+        source.headers["transfer-encoding"] !== undefined
+      ? Effect.sync(stop)
+      : undefined
   })
 }
 
 /** The problem of a body that can be refused before it is read, by its type, encoding or declared size. */
 const refusal = (
-  { headers }: HttpServerRequest.HttpServerRequest,
+  { headers }: { readonly headers: RequestHeaders },
   limit: number,
 ): PayloadTooLarge | UnsupportedMediaType | undefined => {
   const contentType = headers["content-type"]
@@ -213,6 +269,9 @@ export const rawJson = (
     }
   })
 }
+
+/** The bytes of a body as JSON. Throws for bytes that are not valid UTF-8, and as `Json.parse` does. */
+export const parse = (bytes: Uint8Array): unknown => Json.parse(utf8.decode(bytes))
 
 /** The bytes of a body that may be JSON, of which only the type is checked. Fails as `rawJson` does before it parses. */
 export const rawOfJson = (

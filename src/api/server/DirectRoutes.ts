@@ -20,16 +20,27 @@ type Headers = Readonly<Record<string, string | undefined>>
 export type DirectRoute = (path: string, headers: Headers) => DirectResponse | undefined
 
 /**
+ * Takes on a POST, or leaves it to the router with false. One that it has taken on it may still give back to the router with
+ * `pass`, as long as it has written nothing; the body that it has read is kept for the router by `Body.keep`.
+ */
+export type DirectPost = (request: IncomingMessage, response: ServerResponse, pass: Pass) => boolean
+
+/** Gives a request to the router. */
+export type Pass = (request: IncomingMessage, response: ServerResponse) => void
+
+/**
  * Routes that respond on Node's server, without a fiber. Reading the request and writing the response is then most of what a
- * request costs. A route is for requests that come in great numbers and need nothing but memory. Each path has a route of the
- * router as well, which takes every request that the direct one does not: other methods, requests with a body, and those that
- * are traced. Both send the same headers and count in the same metrics.
+ * request costs. A route is for requests that come in great numbers and need nothing but memory, or one write that many
+ * requests share. Each path has a route of the router as well, which takes every request that the direct one does not: other
+ * methods, those that are refused, and those that are traced. Both send the same headers and count in the same metrics.
  */
 export class DirectRoutes extends Context.Service<DirectRoutes, {
-  /** Adds a route for addresses that begin with `prefix`, until the scope closes. */
+  /** Adds a route of GET without a body for addresses that begin with `prefix`, until the scope closes. */
   readonly add: (prefix: string, route: DirectRoute) => Effect.Effect<void, never, Scope.Scope>
-  /** Responds to a request; false if no direct route does. */
-  readonly respond: (request: IncomingMessage, response: ServerResponse) => boolean
+  /** Adds a route of POST for addresses that begin with `prefix`, until the scope closes. */
+  readonly addPost: (prefix: string, route: DirectPost) => Effect.Effect<void, never, Scope.Scope>
+  /** Takes on a request; false if no direct route does. */
+  readonly respond: (request: IncomingMessage, response: ServerResponse, pass: Pass) => boolean
 }>()("parlance/http/DirectRoutes") {
   static readonly layer = Layer.effect(
     DirectRoutes,
@@ -37,23 +48,22 @@ export class DirectRoutes extends Context.Service<DirectRoutes, {
       const share = yield* TraceShare
       const random = yield* Random.Random
       const routes: Array<readonly [prefix: string, route: DirectRoute]> = []
+      const posts: Array<readonly [prefix: string, route: DirectPost]> = []
 
-      const add = (prefix: string, route: DirectRoute) =>
+      const addTo = <R>(list: Array<readonly [string, R]>) => (prefix: string, route: R) =>
         Effect.acquireRelease(
           Effect.sync(() => {
             const entry = [prefix, route] as const
-            routes.push(entry)
+            list.push(entry)
             return entry
           }),
-          (entry) => Effect.sync(() => void routes.splice(routes.indexOf(entry), 1)),
+          (entry) => Effect.sync(() => void list.splice(list.indexOf(entry), 1)),
         ).pipe(Effect.asVoid)
 
-      const respond = (request: IncomingMessage, response: ServerResponse): boolean => {
-        const { method, url = "" } = request
-        // Node makes a list of the values of Set-Cookie alone, which no request has.
-        const headers = request.headers as Headers
+      const respondToGet = (request: IncomingMessage, response: ServerResponse, headers: Headers): boolean => {
+        const { url = "" } = request
         const entry = routes.find(([prefix]) => url.startsWith(prefix))
-        if (entry === undefined || method !== "GET") return false
+        if (entry === undefined) return false
         if (headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined) return false
         if (share !== undefined && isTraced(request, headers, share, random)) return false
         const [prefix, route] = entry
@@ -66,7 +76,18 @@ export class DirectRoutes extends Context.Service<DirectRoutes, {
         return true
       }
 
-      return DirectRoutes.of({ add, respond })
+      const respond = (request: IncomingMessage, response: ServerResponse, pass: Pass): boolean => {
+        const { method, url = "" } = request
+        // Node makes a list of the values of Set-Cookie alone, which no request has.
+        const headers = request.headers as Headers
+        if (method === "GET") return respondToGet(request, response, headers)
+        const entry = method === "POST" ? posts.find(([prefix]) => url.startsWith(prefix)) : undefined
+        if (entry === undefined) return false
+        if (share !== undefined && isTraced(request, headers, share, random)) return false
+        return entry[1](request, response, pass)
+      }
+
+      return DirectRoutes.of({ add: addTo(routes), addPost: addTo(posts), respond })
     }),
   )
 }

@@ -1,10 +1,11 @@
-import { Context, Effect, Layer, Metric, Queue } from "effect"
+import { Context, Effect, Exit, Layer, Metric, Queue } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { hash } from "node:crypto"
 import { dayMillis } from "../../bandit/Window.ts"
 import type { CopyId, OrgSlug, TemplateId } from "../../domain/Ids.ts"
 import { sandboxSuffix } from "../../domain/Sandbox.ts"
+import { ShortLivedMap } from "../../domain/ShortLived.ts"
 import { leastRetentionDays } from "../../domain/Organization.ts"
 import { Settings } from "../../Settings.ts"
 import * as GroupCommit from "../../store/GroupCommit.ts"
@@ -291,6 +292,11 @@ export class DecisionLog extends Context.Service<DecisionLog, {
    * many writes wait for the database, or it has been down for too long.
    */
   readonly record: (decision: Decision) => Effect.Effect<Recorded, GroupCommit.BufferFull>
+  /** As `record`, for callers without a fiber: calls `done` once, which may be at once. */
+  readonly whenRecorded: (
+    decision: Decision,
+    done: (recorded: Exit.Exit<Recorded, GroupCommit.BufferFull>) => void,
+  ) => void
   /**
    * Records several decisions. Returns the results in order, once all are recorded. Fails with `BufferFull` when too
    * many writes wait for the database, or it has been down for too long.
@@ -320,7 +326,7 @@ export class DecisionLog extends Context.Service<DecisionLog, {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const settings = yield* Settings
-      const pending = new Map<string, GroupCommit.Ticket<Keyed, CopyId>>()
+      const pending = new ShortLivedMap<string, GroupCommit.Ticket<Keyed, CopyId>>()
       // The consumer also polls for waiting events, so a dropped id only delays them.
       const awaited = yield* Queue.dropping<Awaited>(10_000)
       yield* Metric.update(stored, 0)
@@ -368,6 +374,12 @@ export class DecisionLog extends Context.Service<DecisionLog, {
         return Effect.map(step("commit")(commit.settled(ticket)), (committed) => recordedAs(ticket, committed))
       }
 
+      const whenRecorded: DecisionLog["Service"]["whenRecorded"] = (decision, done) => {
+        const ticket = ticketOf(decision)
+        if (ticket === undefined) return done(Exit.fail(new GroupCommit.BufferFull()))
+        commit.whenSettled(ticket, (answer) => done(Exit.map(answer, (committed) => recordedAs(ticket, committed))))
+      }
+
       const recordAll = Effect.fnUntraced(function* (decisions: ReadonlyArray<Decision>) {
         const tickets: Array<GroupCommit.Ticket<Keyed, CopyId>> = []
         for (const decision of decisions) {
@@ -389,6 +401,7 @@ export class DecisionLog extends Context.Service<DecisionLog, {
 
       return DecisionLog.of({
         record,
+        whenRecorded,
         recordAll,
         find,
         awaited,

@@ -1,0 +1,67 @@
+// What a running process allocates, over its inspector (`deno run --inspect=127.0.0.1:PORT`), by sampling.
+
+/** Bytes allocated by function and its place in the sources. */
+export interface Allocations {
+  readonly bytes: number
+  readonly byPlace: ReadonlyMap<string, number>
+}
+
+interface ProfileNode {
+  readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number }
+  readonly selfSize: number
+  readonly children: ReadonlyArray<ProfileNode>
+}
+
+const placeOf = ({ functionName, lineNumber, url }: ProfileNode["callFrame"]): string => {
+  const file = url.replace(/^.*\/node_modules\/(?!\.deno)/, "").replace(/^file:.*?\/(src|bench)\//, "$1/")
+  return `${functionName === "" ? "(anonymous)" : functionName} ${file}${url === "" ? "" : `:${lineNumber + 1}`}`
+}
+
+const totalsOf = (head: ProfileNode): Allocations => {
+  const byPlace = new Map<string, number>()
+  let bytes = 0
+  const open = [head]
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    open.push(...node.children)
+    if (node.selfSize === 0) continue
+    bytes += node.selfSize
+    const place = placeOf(node.callFrame)
+    byPlace.set(place, (byPlace.get(place) ?? 0) + node.selfSize)
+  }
+  return { bytes, byPlace }
+}
+
+/**
+ * Samples what a process allocates while `work` runs. `surviving`: counts only what outlives the collections of the young
+ * generation, and so fills the old one.
+ */
+export const allocationsDuring = async (
+  inspectorPort: number,
+  work: () => Promise<void>,
+  { surviving }: { readonly surviving: boolean },
+): Promise<Allocations> => {
+  const [target] = await (await fetch(`http://127.0.0.1:${inspectorPort}/json`)).json()
+  const socket = new WebSocket(target.webSocketDebuggerUrl)
+  const waiting = new Map<number, (result: { readonly profile: { readonly head: ProfileNode } }) => void>()
+  await new Promise((resolve) => socket.onopen = resolve)
+  socket.onmessage = ({ data }) => {
+    const { id, result } = JSON.parse(data)
+    waiting.get(id)?.(result)
+  }
+  let last = 0
+  const call = (method: string, params = {}) =>
+    new Promise<{ readonly profile: { readonly head: ProfileNode } }>((resolve) => {
+      waiting.set(++last, resolve)
+      socket.send(JSON.stringify({ id: last, method, params }))
+    })
+  await call("HeapProfiler.enable")
+  await call("HeapProfiler.startSampling", {
+    samplingInterval: 4096,
+    includeObjectsCollectedByMajorGC: true,
+    includeObjectsCollectedByMinorGC: !surviving,
+  })
+  await work()
+  const { profile } = await call("HeapProfiler.stopSampling")
+  socket.close()
+  return totalsOf(profile.head)
+}

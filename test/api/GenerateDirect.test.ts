@@ -1,0 +1,109 @@
+import { assert, it } from "@effect/vitest"
+import { parallel, read, suiteOnService, uuid, variants } from "./harness.ts"
+
+// A body without a declared length is answered by the router, any other one directly.
+
+suiteOnService("Generate by POST", (bench) => {
+  const calls = (slug: string, key: string) => {
+    const send = async (body: unknown, isChunked: boolean, headers: Record<string, string> = {}) => {
+      const text = typeof body === "string" ? body : JSON.stringify(body)
+      return await read(
+        await bench.service.request(`/api/generate/${slug}`, {
+          method: "POST",
+          headers: { "x-api-key": key, "content-type": "application/json", ...headers },
+          body: isChunked ? new Blob([text]).stream() : text,
+        }),
+      )
+    }
+    return {
+      direct: (body: unknown, headers?: Record<string, string>) => send(body, false, headers),
+      routed: (body: unknown, headers?: Record<string, string>) => send(body, true, headers),
+    }
+  }
+
+  const comparable = ({ headers, json, status }: Awaited<ReturnType<typeof read>>) => {
+    const names = [...headers.keys()].filter((name) => name !== "date")
+    const all = Object.fromEntries(names.sort().map((name) => [name, headers.get(name)]))
+    const id = json.tracking_id
+    return {
+      status,
+      headers: { ...all, "x-request-id": uuid.test(all["x-request-id"]!) ? "new" : all["x-request-id"] },
+      json: { ...json, tracking_id: id !== undefined && uuid.test(id) ? "new" : id },
+    }
+  }
+
+  it("answers the same with a declared length and without, for decisions, retries and faults", async () => {
+    const org = await bench.organization("both-ways")
+    await org.template({ id: "t", variants: [{ id: "a", vars: { subject: "Hi {{ name }} ü" } }] })
+    await org.template({ id: "sticky", sticky_hours: 24, variants: variants("a") })
+    await org.template({ id: "held", variants: variants("a"), holdout: { share: 0.5, content: "no_message" } })
+    await org.template({
+      id: "gold",
+      variants: [{ id: "g", vars: { s: "x" }, targeting: [{ attribute: "tier", op: "in", values: ["gold"] }] }],
+    })
+    await org.template({ id: "broken", strict: true, variants: [{ id: "b", vars: { s: "{{ missing }}" } }] })
+    const { direct, routed } = calls(org.slug, org.key)
+    const bodies: ReadonlyArray<unknown> = [
+      { template_id: "t", fields: { name: "Ann" } },
+      { template_id: "t", user_id: "u", attrs: { tier: ["gold", null] }, fields: null },
+      { template_id: "t", tracking_id: "own-1" },
+      { template_id: "t", tracking_id: "own-1" },
+      { template_id: "sticky", user_id: "u" },
+      { template_id: "gold", attrs: { tier: "GOLD" } },
+      { template_id: "gold" },
+      { template_id: "broken" },
+      { template_id: "unknown" },
+      { template_id: "t", unknown_member: 1 },
+      { template_id: "" },
+      { template_id: "t", attrs: { a: {} } },
+      ...Array.from({ length: 8 }, (_, user) => ({ template_id: "held", user_id: `u${user}` })),
+      "{",
+      "[]",
+      '"\\ud800"',
+    ]
+    for (const [at, body] of bodies.entries()) {
+      const given: Record<string, string> = at % 2 === 0 ? {} : { "x-request-id": `request-${at}` }
+      const first = comparable(await direct(body, given))
+      const second = comparable(await routed(body, given))
+      assert.deepStrictEqual(first, second, JSON.stringify(body))
+    }
+  })
+
+  it("stores each decision once, and gives one tracking id the variant of its first decision", async () => {
+    const org = await bench.organization("once-each")
+    await org.template({ id: "t", variants: variants("a", "b", "c", "d") })
+    const { direct } = calls(org.slug, org.key)
+    const answers = await parallel(40, (index) => direct({ template_id: "t", tracking_id: `id-${index % 10}` }))
+    const byId = new Map<string, Set<string>>()
+    for (const { json } of answers) {
+      byId.set(json.tracking_id, (byId.get(json.tracking_id) ?? new Set()).add(json.copy.id))
+    }
+    assert.strictEqual(byId.size, 10)
+    for (const [id, copies] of byId) assert.strictEqual(copies.size, 1, id)
+    const stored = await org.decisions()
+    assert.deepStrictEqual(
+      stored.map(({ copyId, trackingId }) => [trackingId, copyId]),
+      [...byId].sort(([a], [b]) => a < b ? -1 : 1).map(([id, [copy]]) => [id, copy]),
+    )
+  })
+
+  it("counts once against the limit of a key, also where the router answers in the end", async () => {
+    const org = await bench.organization("counted-once")
+    await org.template({ id: "t", variants: variants("a") })
+    const { body: made } = await bench.service.manage("POST", `/organizations/${org.slug}/keys`, {
+      name: "limited",
+      scopes: ["generate"],
+      rate_limit: { requests: 4, per: "minute" },
+    })
+    const { direct } = calls(org.slug, made.key)
+    const left = async (body: unknown) => {
+      const { headers, status } = await direct(body)
+      return [status, /r=(\d+)/.exec(headers.get("ratelimit") ?? "")?.[1]]
+    }
+    assert.deepStrictEqual(await left({ template_id: "t" }), [200, "3"])
+    assert.deepStrictEqual(await left({ template_id: "unknown" }), [404, "2"])
+    assert.deepStrictEqual(await left({ template_id: "t", unknown_member: 1 }), [200, "1"])
+    assert.deepStrictEqual(await left({ template_id: "t" }), [200, "0"])
+    assert.deepStrictEqual(await left({ template_id: "t" }), [429, "0"])
+  })
+})
