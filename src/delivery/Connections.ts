@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, JsonPointer, Layer, Redacted, Schema, type Scope } from "effect"
+import { Clock, Context, Effect, JsonPointer, Layer, Redacted, Schedule, Schema, type Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { isDeepStrictEqual } from "node:util"
@@ -98,6 +98,9 @@ interface Row extends Omit<ConnectionSetup, "secrets" | "trouble"> {
   readonly trouble: ConnectionTrouble | null
   readonly refusing: Refusing | null
 }
+
+/** Repetitions of the write of a connection's trouble. */
+const noteRetries = { times: 3_600, schedule: Schedule.spaced("1 second") }
 
 const purposeOf = (org: string, name: string, secret: string) => `connection ${org}/${name}/${secret}`
 
@@ -319,7 +322,10 @@ export class Connections extends Context.Service<Connections, {
   readonly refuse: (org: OrgSlug, active: ActiveConnection, reason: string) => Effect.Effect<boolean, SqlError>
   /** Resumes a paused or refusing connection. Fails with `ConnectionNotFound` for an unknown connection. */
   readonly resume: (org: OrgSlug, name: string) => Effect.Effect<ConnectionSetup, ConnectionNotFound>
-  /** Stores the trouble of a connection, which the console shows; null when it works again. */
+  /**
+   * Stores the trouble of a connection, which the console shows; null when it works again. Repeats the write for an hour
+   * while the database does not respond.
+   */
   readonly note: (org: OrgSlug, name: string, trouble: ConnectionTrouble | null) => Effect.Effect<void>
 }>()("parlance/delivery/Connections") {
   static readonly layer = Layer.effect(
@@ -452,7 +458,9 @@ export class Connections extends Context.Service<Connections, {
             const data = { org, connection: name, platform: before.platform, reason, since }
             yield* announce(sql, [{ type: "connection.broken", data }])
           })).pipe(
-            Effect.catch((error) => Effect.logDebug("The state of a connection could not be stored", error.message)),
+            // During an outage of the database, so that webhook endpoints are told as soon as it is over.
+            Effect.retry(noteRetries),
+            Effect.catch((error) => Effect.logWarning("The state of a connection could not be stored", error.message)),
           )
         },
       )

@@ -4,7 +4,10 @@ import type { SqlError } from "effect/sql/SqlError"
 import type { HalfLifeState } from "../bandit/HalfLife.ts"
 import type { ModelSnapshot } from "../bandit/Model.ts"
 import type { RevenueRule } from "../bandit/Revenue.ts"
+import type { VerdictState } from "../bandit/VerdictState.ts"
 import { hourMillis } from "../bandit/Window.ts"
+import { announce } from "../webhooks/Announce.ts"
+import type { WebhookEvent } from "../webhooks/EventTypes.ts"
 import type { OpenRequest } from "./Engine.ts"
 import * as FoldAttempts from "./FoldAttempts.ts"
 import type { FittedModel } from "./LearnerState.ts"
@@ -105,6 +108,27 @@ const raiseRevision = Effect.fnUntraced(function* (
   return row!.revision
 })
 
+/** The winner of a verdict; null if it has none. */
+const winnerOf = (verdict: VerdictState | undefined) =>
+  verdict?.verdict === "winner" || verdict?.verdict === "firm_winner"
+    ? { copy_id: verdict.winner!, verdict: verdict.verdict }
+    : null
+
+/** The event about a winner that the model before did not have, or not as a firm one. */
+export const winnerFound = (
+  org: string,
+  template: string,
+  before: VerdictState | undefined,
+  after: VerdictState | undefined,
+): ReadonlyArray<WebhookEvent> => {
+  const known = winnerOf(before)
+  const found = winnerOf(after)
+  if (found === null || (known?.copy_id === found.copy_id && known.verdict === found.verdict)) return []
+  const { contenders, since } = after!
+  const data = { org, template_id: template, ...found, compared: contenders, found_at: new Date(since).toISOString() }
+  return [{ type: "winner.found", data }]
+}
+
 /** The store of one template's learner. With `isTraced`, folds report the traces that ledger rows came with. */
 export const make = (
   sql: SqlClient.SqlClient,
@@ -132,7 +156,13 @@ export const make = (
     const publication = { org, template, version: fit.version, model: answer.model }
     const isWritten = yield* sql.withTransaction(Effect.gen(function* () {
       yield* sql`LOCK TABLE bandit_states IN ROW EXCLUSIVE MODE NOWAIT`
+      // Compared with the stored model, so that a winner is announced once, whatever nodes know in memory.
+      const { verdict } = answer.model
+      const [before] = winnerOf(verdict) === null ? [] : yield* sql<{ verdict: VerdictState | null }>`
+        SELECT m.snapshot->'verdict' AS verdict FROM models m
+        WHERE m.org_slug = ${org} AND m.template_id = ${template} FOR UPDATE`
       if (!(yield* models.write(publication))) return false
+      yield* announce(sql, winnerFound(org, template, before?.verdict ?? undefined, verdict))
       yield* sql`
         UPDATE bandit_states s SET fitted_revision = ${fit.revision},
           half_life = ${JSON.stringify(answer.halfLife)}::text::json,

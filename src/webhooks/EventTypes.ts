@@ -42,6 +42,16 @@ export const eventData = {
   }),
   "connection.broken": Schema.Struct(connection),
   "connection.refusing": Schema.Struct(connection),
+  "winner.found": Schema.Struct({
+    org,
+    template_id: Schema.String,
+    copy_id: Schema.String.annotate({ description: "The variant that won" }),
+    verdict: Schema.Literals(["winner", "firm_winner"]).annotate({
+      description: "A winner that becomes firm later is a further event",
+    }),
+    compared: Schema.Array(Schema.String).annotate({ description: "The variants that were compared, by id" }),
+    found_at: at("When the verdict was reached"),
+  }),
   ping: Schema.Struct({ org, endpoint_id: Schema.String }),
 } as const
 
@@ -63,6 +73,7 @@ export const eventSummaries: { readonly [type in EventType]: string } = {
   "person.unsubscribed": "A person unsubscribed",
   "connection.broken": "A platform no longer accepts messages of a connection, for example because of its credentials",
   "connection.refusing": "A connection was paused, because the platform refused too many messages",
+  "winner.found": "A template has a winner, or its winner has become firm",
   ping: "An endpoint is tested",
 }
 
@@ -88,5 +99,13 @@ export const eventExamples: { readonly [type in EventType]: (typeof eventData)[t
   "person.unsubscribed": { org: "shop", address: "ann@example.com", unsubscribed_at: since },
   "connection.broken": failing,
   "connection.refusing": { ...failing, reason: "550 5.7.1 message refused" },
+  "winner.found": {
+    org: "shop",
+    template_id: "welcome",
+    copy_id: "welcome-b",
+    verdict: "winner",
+    compared: ["welcome-a", "welcome-b"],
+    found_at: since,
+  },
   ping: { org: "shop", endpoint_id: "5b8b1f0e" },
 }
