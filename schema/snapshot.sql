@@ -24,6 +24,15 @@ CREATE TABLE actor_requests (
   PRIMARY KEY (id)
 );
 
+CREATE TABLE alerts (
+  org_slug text NOT NULL,
+  type text NOT NULL,
+  subject text NOT NULL,
+  opened_at timestamp with time zone NOT NULL,
+  PRIMARY KEY (org_slug, type, subject),
+  FOREIGN KEY (org_slug) REFERENCES organizations(slug)
+);
+
 CREATE TABLE api_keys (
   id text NOT NULL,
   org_slug text NOT NULL,
@@ -697,6 +706,18 @@ CREATE TABLE recovery_codes (
   FOREIGN KEY (account_id) REFERENCES second_factors(account_id) ON DELETE CASCADE
 );
 
+CREATE TABLE rendering_hours (
+  org_slug text NOT NULL,
+  template_id text NOT NULL,
+  copy_id text NOT NULL,
+  hour timestamp with time zone NOT NULL,
+  requests bigint NOT NULL,
+  failed bigint NOT NULL,
+  variable text NOT NULL,
+  PRIMARY KEY (org_slug, template_id, copy_id, hour),
+  FOREIGN KEY (org_slug) REFERENCES organizations(slug)
+);
+
 CREATE TABLE revenue_rules (
   org_slug text NOT NULL,
   template_id text NOT NULL,
@@ -816,6 +837,14 @@ CREATE TABLE soft_bounces (
   count integer NOT NULL,
   last_at timestamp with time zone NOT NULL,
   PRIMARY KEY (org_slug, address_key)
+);
+
+CREATE TABLE source_hours (
+  org_slug text NOT NULL,
+  source text NOT NULL,
+  hour timestamp with time zone NOT NULL,
+  PRIMARY KEY (org_slug, source, hour),
+  FOREIGN KEY (org_slug) REFERENCES organizations(slug)
 );
 
 CREATE TABLE sticky_choices (

@@ -19,6 +19,9 @@ import { Projections } from "./journal/Projection.ts"
 import { DecisionLog } from "./journal/decisions/DecisionLog.ts"
 import { Previews } from "./decide/Previews.ts"
 import { ExposureCounts } from "./decide/ExposureCounts.ts"
+import { RenderingCounts } from "./decide/RenderingCounts.ts"
+import { Alerts } from "./alerts/Alerts.ts"
+import { SourceRhythms } from "./journal/inbox/SourceRhythms.ts"
 import { StickyChoices } from "./decide/StickyChoices.ts"
 import { AdviceLog } from "./sendtime/AdviceLog.ts"
 import { Groups } from "./sendtime/Groups.ts"
@@ -192,6 +195,7 @@ const servicesOver = (layerActors: LayerActors) =>
     Templates.layer,
     TemplateIndex.layer,
     Layer.mergeAll(Traffic.layer, Exports.layer, Endpoints.layer),
+    Alerts.layer.pipe(Layer.provide(SourceRhythms.layer)),
     ChangeHistory.layer,
     Layer.mergeAll(Results.layer, Series.layer).pipe(Layer.provide([Templates.layer, ResultsWorker.layer])),
     SendTimes.layer.pipe(Layer.provide(Layer.mergeAll(Templates.layer, Organizations.layer))),
@@ -211,6 +215,7 @@ const servicesOver = (layerActors: LayerActors) =>
       Layer.mergeAll(
         StickyChoices.layer,
         ExposureCounts.layer,
+        RenderingCounts.layer,
         DecisionLog.layer,
         Inbox.layer,
         KnownEvents.layer,
@@ -259,6 +264,7 @@ export const layerJobs = Layer.mergeAll(
   Erasures.layerRunning,
   SinkMessages.layerRunning,
   OutgoingWebhooks.layerRunning,
+  Alerts.layerRunning,
   BounceListener.layer,
 )
 

@@ -5,7 +5,6 @@ import { liveOf } from "../domain/Sandbox.ts"
 import type { BatchRequest, PreparedRequest } from "./DecideRequest.ts"
 import type { Recorded } from "../journal/decisions/DecisionLog.ts"
 import type { Answer } from "./Answer.ts"
-import { countOutcome } from "./OutcomeCount.ts"
 import { type DecisionPlan, settlePlan } from "./Plan.ts"
 import { makeBudget, planAt, type PlannerServices, type Planning, prepare } from "./Planner.ts"
 import { storePlan } from "./StorePlan.ts"
@@ -66,6 +65,6 @@ export const decideBatch = Effect.fnUntraced(function* (services: PlannerService
       : yield* storePlan(services, Effect.isEffect(plan) ? yield* plan : plan)
     outcomes.push([batch.items[index]!.templateId, outcome])
   }
-  for (const [, outcome] of outcomes) countOutcome(outcome)
+  for (const [template, outcome] of outcomes) services.renderings.count(org, template, outcome)
   return outcomes
 })

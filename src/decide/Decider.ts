@@ -9,10 +9,10 @@ import type { BatchRequest, DecideRequest } from "./DecideRequest.ts"
 import { DecisionLog } from "../journal/decisions/DecisionLog.ts"
 import type { Answer } from "./Answer.ts"
 import { ExposureCounts } from "./ExposureCounts.ts"
-import { countOutcome } from "./OutcomeCount.ts"
 import { type Decided, isDecided, type Plan, settlePlan } from "./Plan.ts"
 import { type PlannerServices, type Planning, planRequest } from "./Planner.ts"
 import { StickyChoices } from "./StickyChoices.ts"
+import { RenderingCounts } from "./RenderingCounts.ts"
 import { storePlan } from "./StorePlan.ts"
 
 /** Chooses a variant and renders it: the use case behind Generate, Batch generate and Deliver. */
@@ -24,6 +24,8 @@ export class Decider extends Context.Service<Decider, {
    * wait for the database, or it has been down for too long.
    */
   readonly store: (plan: Plan) => Effect.Effect<Answer, BufferFull>
+  /** Counts the outcome of a plan for a template, and returns it. */
+  readonly count: <A extends Answer>(org: string, template: string, answer: A) => A
   /**
    * Plans, stores the plan and counts the outcome. Fails with `BufferFull` when too many writes wait for the database,
    * or it has been down for too long.
@@ -53,6 +55,7 @@ export class Decider extends Context.Service<Decider, {
         profiles: yield* Profiles,
         sticky: yield* StickyChoices,
         exposures: yield* ExposureCounts,
+        renderings: yield* RenderingCounts,
         clock: yield* Clock.Clock,
         random: yield* Random.Random,
       }
@@ -60,7 +63,11 @@ export class Decider extends Context.Service<Decider, {
 
       const whenDecided: Decider["Service"]["whenDecided"] = (org, request, done) => {
         const answered = (answer: Exit.Exit<Answer, unknown>) =>
-          done(Exit.isSuccess(answer) && isDecided(answer.value) ? countOutcome(answer.value) : undefined)
+          done(
+            Exit.isSuccess(answer) && isDecided(answer.value)
+              ? services.renderings.count(org, request.templateId, answer.value)
+              : undefined,
+          )
         let plan: Planning
         try {
           plan = planRequest(services, org, request)
@@ -85,6 +92,7 @@ export class Decider extends Context.Service<Decider, {
             return Effect.isEffect(plan) ? plan : Effect.succeed(plan)
           }),
         store: (plan) => storePlan(services, plan),
+        count: services.renderings.count,
         decide: (org, request) =>
           Effect.suspend(() => {
             const plan = planRequest(services, org, request)
@@ -92,7 +100,7 @@ export class Decider extends Context.Service<Decider, {
               Effect.isEffect(plan)
                 ? Effect.flatMap(plan, (plan) => storePlan(services, plan))
                 : storePlan(services, plan),
-              countOutcome,
+              (answer) => services.renderings.count(org, request.templateId, answer),
             )
           }),
         whenDecided,

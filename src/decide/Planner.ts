@@ -14,6 +14,7 @@ import { armOf } from "../bandit/Holdout.ts"
 import { type Answer, targetingLimit } from "./Answer.ts"
 import type { ExposureCounts } from "./ExposureCounts.ts"
 import { answerPlan, isDecided, type Plan, planDecision, type PlanInput, planRepeat, renderChoice } from "./Plan.ts"
+import type { RenderingCounts } from "./RenderingCounts.ts"
 import * as Selection from "./Selection.ts"
 import type { StickyChoice, StickyChoices } from "./StickyChoices.ts"
 import { makeTrackingId } from "../journal/decisions/TrackingId.ts"
@@ -28,6 +29,7 @@ export interface PlannerServices {
   readonly log: DecisionLog["Service"]
   readonly sticky: StickyChoices["Service"]
   readonly exposures: ExposureCounts["Service"]
+  readonly renderings: RenderingCounts["Service"]
   readonly clock: Clock.Clock
   readonly random: typeof Random.Random.Service
 }

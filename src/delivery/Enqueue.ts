@@ -5,7 +5,6 @@ import { hash } from "node:crypto"
 import type { DecideRequest } from "../decide/DecideRequest.ts"
 import type { Decider } from "../decide/Decider.ts"
 import type { Answer } from "../decide/Answer.ts"
-import { countOutcome } from "../decide/OutcomeCount.ts"
 import { answerPlan, type Plan, planStanding } from "../decide/Plan.ts"
 import { insertClaim, type StickyChoice, type StickyChoices, type StickyClaim } from "../decide/StickyChoices.ts"
 import type { SendTime } from "../sendtime/SendTime.ts"
@@ -225,22 +224,23 @@ const storePlanned: (
   plan: Plan,
 ) => Effect.Effect<StoreResult, EnqueueError> = Effect.fnUntraced(function* (services, draft, plan) {
   const { answer } = plan
+  const count = <A extends Answer>(outcome: A) => services.decider.count(draft.org, draft.request.templateId, outcome)
   if (answer._tag === "HeldOut" && plan._tag !== "Answer") {
     // There is no message to store it with. Usually the result is the same and refuses the request.
     return yield* storePlanned(services, draft, answerPlan(yield* services.decider.store(plan)))
   }
-  if (answer._tag !== "Chosen") return yield* refusalOf(draft.request, countOutcome(answer))
+  if (answer._tag !== "Chosen") return yield* refusalOf(draft.request, count(answer))
   if (!answer.durable) return yield* new GroupCommit.BufferFull()
   const sendAt = yield* adviseSendAt(services, draft, answer.copyId)
   const message = makeMessage(services, draft, plan, answer, sendAt)
   if (plan._tag !== "Decision" || plan.claim === undefined) {
     const stored = yield* storeInGroup(services, message)
-    countOutcome(answer)
+    count(answer)
     return stored
   }
   const stored = yield* storeClaimed(services, message, plan.claim)
   if (typeof stored !== "string") return yield* storePlanned(services, draft, planStanding(plan, stored))
-  countOutcome(answer)
+  count(answer)
   return stored
 })
 

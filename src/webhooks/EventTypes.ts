@@ -52,6 +52,25 @@ export const eventData = {
     compared: Schema.Array(Schema.String).annotate({ description: "The variants that were compared, by id" }),
     found_at: at("When the verdict was reached"),
   }),
+  "variant.failing": Schema.Struct({
+    org,
+    template_id: Schema.String,
+    copy_id: Schema.String,
+    requests: Schema.Int.annotate({ description: "Requests for the variant in this and the previous hour" }),
+    failed: Schema.Int.annotate({ description: "Those that could not be rendered" }),
+    variable: Schema.String.annotate({ description: "The variable of the latest failure" }),
+    noticed_at: at("When it was noticed"),
+  }),
+  "source.silent": Schema.Struct({
+    org,
+    source: Schema.String.annotate({ description: "The source, such as `provider_a`" }),
+    platform: Schema.String,
+    last_received_hour: at("Start of the last hour in which a body arrived"),
+    longest_pause_hours: Schema.Finite.annotate({
+      description: "The longest time between two hours with a body, in the 14 days before",
+    }),
+    noticed_at: at("When it was noticed"),
+  }),
   ping: Schema.Struct({ org, endpoint_id: Schema.String }),
 } as const
 
@@ -74,6 +93,10 @@ export const eventSummaries: { readonly [type in EventType]: string } = {
   "connection.broken": "A platform no longer accepts messages of a connection, for example because of its credentials",
   "connection.refusing": "A connection was paused, because the platform refused too many messages",
   "winner.found": "A template has a winner, or its winner has become firm",
+  "variant.failing":
+    "A variant could not be rendered for at least 10 % of its requests and 10 of them. Sent again only after it has recovered",
+  "source.silent":
+    "A source that sent regularly is silent for longer than usual. Sent again only after it has sent something",
   ping: "An endpoint is tested",
 }
 
@@ -106,6 +129,23 @@ export const eventExamples: { readonly [type in EventType]: (typeof eventData)[t
     verdict: "winner",
     compared: ["welcome-a", "welcome-b"],
     found_at: since,
+  },
+  "variant.failing": {
+    org: "shop",
+    template_id: "welcome",
+    copy_id: "welcome-b",
+    requests: 120,
+    failed: 31,
+    variable: "subject",
+    noticed_at: since,
+  },
+  "source.silent": {
+    org: "shop",
+    source: "provider_a",
+    platform: "braze",
+    last_received_hour: "2026-05-03T21:00:00.000Z",
+    longest_pause_hours: 7,
+    noticed_at: since,
   },
   ping: { org: "shop", endpoint_id: "5b8b1f0e" },
 }

@@ -79,6 +79,9 @@ const bounds: Readonly<Record<string, number>> = {
   "cluster_nodes.address": 300,
   "cluster_shards.shard_id": 100,
   "upkeep_runs.job": 100,
+  // A template and a variant as JSON, whose escapes take two bytes for a character of one.
+  "alerts.subject": 2 * id + 7,
+  "alerts.type": 20,
   source: 20,
   reason: 20,
   state: 20,

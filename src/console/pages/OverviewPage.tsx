@@ -1,6 +1,7 @@
 /** @jsxImportSource preact */
 import { Clock, Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
+import { Alerts } from "../../alerts/Alerts.ts"
 import { Keys } from "../../auth/Keys.ts"
 import { Connections } from "../../delivery/Connections.ts"
 import { BulkActions } from "../../delivery/BulkActions.ts"
@@ -19,6 +20,7 @@ import { duration } from "../Format.ts"
 import { Console, type View, type Visit } from "../Routes.tsx"
 import { actionPath } from "./delivery/BulkPages.tsx"
 import {
+  conditionTroubles,
   connectionTroubles,
   eventTroubles,
   failureTroubles,
@@ -39,6 +41,7 @@ const recentSends = (models: Models["Service"], org: string, template: string): 
 
 /** Services of these pages. */
 interface Services {
+  readonly alerts: Alerts["Service"]
   readonly arrivals: Arrivals["Service"]
   readonly connections: Connections["Service"]
   readonly bulk: BulkActions["Service"]
@@ -67,6 +70,7 @@ const show = Effect.fnUntraced(function* (services: Services, { can, org }: Visi
   const ends = yield* services.deliveries.recentEnds(org.slug)
   const actions = yield* services.bulk.list(org.slug, 20)
   const stopped = yield* services.learning.stopped(org.slug)
+  const conditions = yield* Effect.orDie(services.alerts.current(org.slug))
   const usage = yield* services.quota.usage(org.slug)
 
   const busiest = templates.map((template) => ({
@@ -85,6 +89,7 @@ const show = Effect.fnUntraced(function* (services: Services, { can, org }: Visi
     ...quotaTroubles(usage, `${base}/sources`),
     ...connectionTroubles(base, ways),
     ...eventTroubles(base, arriving),
+    ...conditionTroubles(base, conditions, now),
     ...(queue.oldestDueSeconds > longQueue
       ? [{
         kind: "bad" as const,
@@ -138,6 +143,7 @@ const show = Effect.fnUntraced(function* (services: Services, { can, org }: Visi
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { page } = yield* Console
   const services: Services = {
+    alerts: yield* Alerts,
     arrivals: yield* Arrivals,
     connections: yield* Connections,
     bulk: yield* BulkActions,

@@ -1,3 +1,4 @@
+import type { AlertCondition } from "../../alerts/Conditions.ts"
 import { type ConnectionSetup } from "../../delivery/Connections.ts"
 import { type BulkAction } from "../../delivery/BulkActions.ts"
 import { type RecentEnds } from "../../delivery/Deliveries.ts"
@@ -161,6 +162,38 @@ export const eventTroubles = (base: string, arriving: ReadonlyArray<Arrival>): R
       }]
       : []),
   ])
+
+/** Notices about variants that cannot be rendered, and sources that have fallen silent. */
+export const conditionTroubles = (
+  base: string,
+  conditions: ReadonlyArray<AlertCondition>,
+  now: number,
+): ReadonlyArray<Trouble> =>
+  conditions.map((condition): Trouble => {
+    if (condition.type === "source.silent") {
+      const { lastHour, longestPauseHours, source } = condition
+      return {
+        kind: "bad",
+        what: "events",
+        href: `${base}/sources/${source}`,
+        title: `${nameOf(source)} has gone silent`,
+        detail:
+          `Nothing was received for ${
+            duration((now - lastHour.getTime()) / 1000)
+          }. The longest pause of the last 14 days ` +
+          `was ${duration(longestPauseHours * 3600)}. Check the webhook on the platform and its secret.`,
+      }
+    }
+    const { copyId, failed, requests, templateId, variable } = condition
+    return {
+      kind: "bad",
+      what: "template",
+      href: `${base}/templates/${encodeURIComponent(templateId)}`,
+      title: `${templateId} / ${copyId} cannot be rendered`,
+      detail: `${count(failed)} of ${count(requests)} recent requests failed, the latest in "${variable}". ` +
+        "Check the fields that your systems send, or correct the Liquid.",
+    }
+  })
 
 /** Notices about templates and variants that nobody receives. */
 export const templateTroubles = (

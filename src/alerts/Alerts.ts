@@ -1,0 +1,139 @@
+import { Clock, Context, Effect, Layer, Schedule } from "effect"
+import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import { RenderingCounts } from "../decide/RenderingCounts.ts"
+import type { OrgSlug } from "../domain/Ids.ts"
+import { WebhookSources } from "../intake/WebhookSources.ts"
+import { SourceRhythms } from "../journal/inbox/SourceRhythms.ts"
+import { recordset } from "../store/Recordset.ts"
+import { asJob } from "../telemetry/LoopWork.ts"
+import { announce, endpointOrganizations } from "../webhooks/Announce.ts"
+import type { WebhookEvent } from "../webhooks/EventTypes.ts"
+import { type AlertCondition, conditionsOf, keyOf, subjectOf } from "./Conditions.ts"
+
+/** Time between two writes of counts, and between two looks. */
+const flushEvery = "10 seconds"
+const looksEvery = "1 minute"
+
+/** The event about a condition that begins. */
+const eventOf = (org: string, condition: AlertCondition, at: string): WebhookEvent =>
+  condition.type === "source.silent"
+    ? {
+      type: "source.silent",
+      data: {
+        org,
+        source: condition.source,
+        platform: condition.platform,
+        last_received_hour: condition.lastHour.toISOString(),
+        longest_pause_hours: condition.longestPauseHours,
+        noticed_at: at,
+      },
+    }
+    : {
+      type: "variant.failing",
+      data: {
+        org,
+        template_id: condition.templateId,
+        copy_id: condition.copyId,
+        requests: condition.requests,
+        failed: condition.failed,
+        variable: condition.variable,
+        noticed_at: at,
+      },
+    }
+
+/** Conditions of organizations that need somebody. */
+export class Alerts extends Context.Service<Alerts, {
+  /** The conditions that hold now. Fails with `SqlError` when the database does not respond. */
+  readonly current: (org: OrgSlug) => Effect.Effect<ReadonlyArray<AlertCondition>, SqlError>
+  /**
+   * Tells webhook endpoints of conditions that have begun since the last look of any node, and forgets those that have ended.
+   * Fails with `SqlError` when the database does not respond.
+   */
+  readonly look: (org: OrgSlug) => Effect.Effect<void, SqlError>
+  /** Looks at every organization with webhook endpoints. Fails with `SqlError` when the database does not respond. */
+  readonly lookAtAll: Effect.Effect<void, SqlError>
+}>()("parlance/alerts/Alerts") {
+  static readonly layer = Layer.effect(
+    Alerts,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const clock = yield* Clock.Clock
+      const renderings = yield* RenderingCounts
+      const rhythms = yield* SourceRhythms
+      const sources = yield* WebhookSources
+
+      const openOf = (org: string) =>
+        Effect.map(
+          sql<{ type: AlertCondition["type"]; subject: string }>`
+            SELECT a.type, a.subject FROM alerts a WHERE a.org_slug = ${org}`,
+          (rows) => new Set(rows.map(({ subject, type }) => keyOf(type, subject))),
+        )
+
+      const current = Effect.fn("Alerts.current")(function* (org: OrgSlug) {
+        const disabled = new Set(
+          (yield* sources.list(org)).flatMap(({ enabled, sourceId }) => enabled ? [] : [sourceId]),
+        )
+        return conditionsOf({
+          renderings: yield* renderings.recent(org),
+          rhythms: (yield* rhythms.of(org)).filter(({ source }) => !disabled.has(source)),
+          open: yield* openOf(org),
+          now: clock.currentTimeMillisUnsafe(),
+        })
+      })
+
+      const look = Effect.fn("Alerts.look")(function* (org: OrgSlug) {
+        const conditions = yield* current(org)
+        const rows = conditions.map((condition) => ({ type: condition.type as string, subject: subjectOf(condition) }))
+        yield* sql.withTransaction(Effect.gen(function* () {
+          yield* sql`
+            DELETE FROM alerts a WHERE a.org_slug = ${org} AND NOT EXISTS (
+              SELECT 1 FROM ${recordset(rows, { type: "text", subject: "text" })}
+              WHERE r.type = a.type AND r.subject = a.subject)`
+          if (rows.length === 0) return
+          // Of nodes that look at once, one inserts the row and tells of it.
+          const begun = yield* sql<{ type: AlertCondition["type"]; subject: string }>`
+            INSERT INTO alerts (org_slug, type, subject, opened_at)
+            SELECT ${org}, r.type, r.subject, now() FROM ${recordset(rows, { type: "text", subject: "text" })}
+            ORDER BY r.type, r.subject
+            ON CONFLICT (org_slug, type, subject) DO NOTHING RETURNING type, subject`
+          const keys = new Set(begun.map(({ subject, type }) => keyOf(type, subject)))
+          const at = new Date(clock.currentTimeMillisUnsafe()).toISOString()
+          yield* announce(
+            sql,
+            conditions.filter((one) => keys.has(keyOf(one.type, subjectOf(one)))).map((one) => eventOf(org, one, at)),
+          )
+        }))
+      })
+
+      const lookAtAll = Effect.gen(function* () {
+        yield* rhythms.note
+        yield* rhythms.prune
+        yield* renderings.prune
+        for (const org of yield* endpointOrganizations(sql)) yield* look(org)
+      })
+
+      return Alerts.of({ current, look, lookAtAll })
+    }),
+  )
+
+  /** Writes counts and looks, on every node. */
+  static readonly layerRunning = Layer.effectDiscard(Effect.gen(function* () {
+    const alerts = yield* Alerts
+    const renderings = yield* RenderingCounts
+    const failed = (what: string) => <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+      Effect.catchCause(effect, (cause) => Effect.logDebug(what, cause))
+    yield* renderings.flush.pipe(
+      asJob("rendering counts"),
+      failed("Counts of renderings could not be written and will be written later"),
+      Effect.repeat(Schedule.spaced(flushEvery)),
+      Effect.forkScoped,
+    )
+    yield* alerts.lookAtAll.pipe(
+      asJob("alerts"),
+      failed("Alerts could not be looked for; the next look is in a minute"),
+      Effect.repeat(Schedule.spaced(looksEvery)),
+      Effect.forkScoped,
+    )
+  }))
+}

@@ -1,0 +1,137 @@
+import { assert, describe, layer } from "@effect/vitest"
+import { Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { Alerts } from "../../src/alerts/Alerts.ts"
+import { layerNodeServices } from "../../src/App.ts"
+import { Decider } from "../../src/decide/Decider.ts"
+import { RenderingCounts } from "../../src/decide/RenderingCounts.ts"
+import type { CopyId, TemplateId } from "../../src/domain/Ids.ts"
+import { Templates } from "../../src/templates/Templates.ts"
+import { Endpoints } from "../../src/webhooks/Endpoints.ts"
+import { makeOrg, org, receive } from "../intake/support.ts"
+import { layerSettings, temporaryEnvironment } from "../support/stores.ts"
+
+/** Two nodes on one database. */
+class Nodes extends Context.Service<Nodes, ReadonlyArray<Layer.Success<typeof layerNodeServices>>>()("test/Nodes") {}
+
+type Node = Context.Context<Layer.Success<typeof layerNodeServices>>
+
+describe("Alerts of two nodes", () => {
+  const layerNodes = Layer.effectContext(Effect.gen(function* () {
+    const environment = yield* temporaryEnvironment
+    const settings = { ...environment, SECRET_KEY: "5e".repeat(32), LOG_LEVEL: "None" }
+    const node = Layer.build(Layer.fresh(layerNodeServices).pipe(Layer.provide(layerSettings(settings))))
+    const nodes: ReadonlyArray<Node> = [yield* node, yield* node]
+    return Context.make(Nodes, nodes as never)
+  }))
+
+  layer(layerNodes, { excludeTestServices: true })((it) => {
+    const onEach = <A, E, R extends Layer.Success<typeof layerNodeServices>>(effect: Effect.Effect<A, E, R>) =>
+      Effect.flatMap(
+        Nodes,
+        (nodes) =>
+          Effect.forEach(nodes as unknown as ReadonlyArray<Node>, (node) => Effect.provideContext(effect, node), {
+            concurrency: "unbounded",
+          }),
+      )
+    const onFirst = <A, E, R extends Layer.Success<typeof layerNodeServices>>(effect: Effect.Effect<A, E, R>) =>
+      Effect.flatMap(Nodes, (nodes) => Effect.provideContext(effect, (nodes as unknown as ReadonlyArray<Node>)[0]!))
+
+    const furnish = (slug: string) =>
+      onFirst(Effect.gen(function* () {
+        yield* makeOrg(slug)
+        const { endpoint } = yield* (yield* Endpoints).create(org(slug), {
+          url: "https://example.com/hook",
+          description: "",
+          events: [],
+          enabled: true,
+        })
+        return endpoint.id
+      }))
+
+    const announced = (slug: string, endpoint: string) =>
+      onFirst(Effect.gen(function* () {
+        const messages = yield* (yield* Endpoints).messages(org(slug), endpoint, { before: undefined, limit: 50 })
+        return messages.map(({ body }) => JSON.parse(body))
+      }))
+
+    const look = onEach(Effect.flatMap(Alerts, (alerts) => alerts.lookAtAll))
+
+    it.effect("tell of a variant that cannot be rendered once, until it has recovered", () =>
+      Effect.gen(function* () {
+        const endpoint = yield* furnish("failing")
+        yield* onFirst(Effect.gen(function* () {
+          yield* (yield* Templates).create(org("failing"), {
+            id: "t" as TemplateId,
+            name: "T",
+            strict: true,
+            variants: [{ id: "a" as CopyId, vars: { subject: "Hi {{ name }}" } }],
+          })
+        }))
+        const request = (fields: Record<string, string>) => ({
+          templateId: "t" as TemplateId,
+          trackingId: undefined,
+          userId: undefined,
+          fields,
+          attrs: new Map(),
+        })
+        const generate = (times: number, fields: Record<string, string> = {}) =>
+          onEach(Effect.gen(function* () {
+            const decider = yield* Decider
+            const tags: Array<string> = []
+            for (let n = 0; n < times; n++) tags.push((yield* decider.decide("failing", request(fields)))._tag)
+            yield* (yield* RenderingCounts).flush
+            return tags
+          }))
+        yield* generate(4)
+        yield* look
+        assert.deepStrictEqual(yield* announced("failing", endpoint), [])
+        const [[tag]] = (yield* generate(1)) as [[string]]
+        assert.strictEqual(tag, "NotRendered")
+        yield* look
+        yield* look
+        const [event, ...more] = yield* announced("failing", endpoint)
+        assert.deepStrictEqual(more, [])
+        assert.strictEqual(event.type, "variant.failing")
+        assert.deepInclude(event.data, {
+          org: "failing",
+          template_id: "t",
+          copy_id: "a",
+          requests: 10,
+          failed: 10,
+          variable: "subject",
+        })
+        yield* generate(100, { name: "Ann" })
+        yield* look
+        assert.deepStrictEqual(yield* onFirst(Effect.flatMap(Alerts, (alerts) => alerts.current(org("failing")))), [])
+        yield* generate(12)
+        yield* look
+        assert.lengthOf(yield* announced("failing", endpoint), 2)
+      }))
+
+    it.effect("tell of a source that is silent once, until it sends again", () =>
+      Effect.gen(function* () {
+        const endpoint = yield* furnish("silent")
+        // A body each hour of nine days, the last one five hours ago.
+        yield* onFirst(Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          yield* sql`
+            INSERT INTO source_hours (org_slug, source, hour)
+            SELECT 'silent', 'events', h FROM generate_series(date_trunc('hour', now()) - interval '216 hours',
+              date_trunc('hour', now()) - interval '5 hours', interval '1 hour') h`
+        }))
+        yield* look
+        yield* look
+        const [event, ...more] = yield* announced("silent", endpoint)
+        assert.deepStrictEqual(more, [])
+        assert.strictEqual(event.type, "source.silent")
+        assert.deepInclude(event.data, { source: "events", platform: "events", longest_pause_hours: 1 })
+        yield* onFirst(receive("silent", { event: "click", tracking_id: "x" }))
+        yield* look
+        assert.deepStrictEqual(yield* onFirst(Effect.flatMap(Alerts, (alerts) => alerts.current(org("silent")))), [])
+        const rows = yield* onFirst(Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SELECT a.* FROM alerts a`))
+        assert.deepStrictEqual(rows.filter(({ orgSlug }) => orgSlug === "silent"), [])
+        assert.lengthOf(yield* announced("silent", endpoint), 1)
+      }))
+  })
+})
