@@ -115,13 +115,51 @@ const verdictRow = (name: string, all: ReadonlyArray<HonestyRun>): ReadonlyArray
   ]
 }
 
+/**
+ * The first line of the results: coverage of the leader's lifts, runs in which a best variant was ever named a loser, losers
+ * at the end, and the estimates of the days until a winner against the days it took.
+ */
+const leadRow = (name: string, all: ReadonlyArray<HonestyRun>): ReadonlyArray<string> => {
+  const lifts = all.flatMap(({ lift }) => lift === null ? [] : [lift])
+  const overSplit = all.flatMap(({ liftOverSplit }) => liftOverSplit === null ? [] : [liftOverSplit])
+  const open = all.flatMap(({ looks }) => {
+    const won = looks.find(({ winner }) => winner !== null)?.day
+    return looks.flatMap(({ day, outlook }) =>
+      outlook === undefined || (won !== undefined && day >= won)
+        ? []
+        : [{ outlook, left: looks.length - day, took: won === undefined ? Infinity : won - day }]
+    )
+  })
+  // Estimates that the rest of the run could still refute.
+  const due = open.flatMap(({ left, outlook, took }) =>
+    outlook.kind === "days" && 2 * outlook.days <= left ? [took / outlook.days] : []
+  ).sort((a, b) => a - b)
+  const long = open.filter(({ outlook, left }) => outlook.kind === "long" && left >= 10)
+  return [
+    name,
+    percent(coverage(lifts)),
+    percent(above(lifts)),
+    percent(coverage(overSplit)),
+    percent(above(overSplit)),
+    share(all, ({ best, looks }) => looks.some(({ losers }) => losers.some((id) => best.has(id)))),
+    share(all, ({ looks }) => looks.at(-1)!.losers.length > 0),
+    String(due.length),
+    due.length === 0 ? "–" : due[Math.floor(due.length / 2)]!.toFixed(1),
+    percent(due.filter((ratio) => ratio <= 2).length / due.length),
+    String(long.length),
+    percent(long.filter(({ took }) => took <= 10).length / long.length),
+  ]
+}
+
 const done: Array<readonly [string, ReadonlyArray<HonestyRun>]> = []
 for (const setting of settings.filter(({ name }) => names.includes(name))) {
   const start = performance.now()
   const all: Array<HonestyRun> = []
-  for (let i = 0; i < runs; i++) all.push(honestyRun(setting, from + i, refitHours))
+  for (let i = 0; i < runs; i++) all.push(honestyRun(setting, from + i, { refitHours, estimates: true }))
   console.error(`${setting.name}: ${((performance.now() - start) / 1000).toFixed(0)} s`)
-  console.error([row(gainRow(setting.name, all)), row(verdictRow(setting.name, all))].join("\n"))
+  console.error(
+    [row(gainRow(setting.name, all)), row(verdictRow(setting.name, all)), row(leadRow(setting.name, all))].join("\n"),
+  )
   done.push([setting.name, all])
 }
 
@@ -173,6 +211,25 @@ const verdicts = [
   "median day of the first",
 ]
 console.log([...header(verdicts), ...done.map(([name, all]) => row(verdictRow(name, all)))].join("\n"))
+
+console.log(
+  "\nThe leader: coverage of its lifts, runs in which a best variant was ever a loser, and days until a winner\n",
+)
+const leads = [
+  "setting",
+  "lift",
+  "wholly above",
+  "lift over split",
+  "wholly above",
+  "best named loser",
+  "losers at the end",
+  "estimates of days",
+  "median of days taken over estimate",
+  "with a winner within twice the estimate",
+  "estimates of more than 30 days",
+  "with a winner within 10 days",
+]
+console.log([...header(leads), ...done.map(([name, all]) => row(leadRow(name, all)))].join("\n"))
 
 if (names.includes("crowds")) {
   console.log("\nThe gain by propensities: coverage in percent, and the mean error in standard errors\n")

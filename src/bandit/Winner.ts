@@ -18,16 +18,20 @@ export interface VariantReport {
   readonly expectedLoss: number
 }
 
-/** How much better the leader is than the next best contender. Intervals hold 95 % of the posterior. */
-export interface Lift {
-  /** The contender with the highest rate after the leader's. */
-  readonly baseline: string
-  /** As a share of the baseline's rate. */
+/** How much better the leader's rate is than another one. Intervals hold 95 % of the posterior. */
+export interface RateLift {
+  /** As a share of the other rate. */
   readonly value: number
   readonly interval: readonly [number, number]
   /** In the unit of the rates. */
   readonly difference: number
   readonly differenceInterval: readonly [number, number]
+}
+
+/** How much better the leader is than the next best contender. */
+export interface Lift extends RateLift {
+  /** The contender with the highest rate after the leader's. */
+  readonly baseline: string
 }
 
 /** How the variants compare. */
@@ -42,6 +46,8 @@ export interface VariantComparison {
   readonly worstLoss: number
   /** Null with fewer than two contenders. */
   readonly lift: Lift | null
+  /** How much better the leader is than a random split of the contenders, itself included. Null with fewer than two contenders. */
+  readonly overSplit: RateLift | null
 }
 
 /** Sends in a context, or its share of the traffic (any positive scale). Stored models name the key of a context `cell`. */
@@ -198,11 +204,10 @@ const summarize = (draws: Float64Array): { readonly mean: number; readonly inter
   }
 }
 
-const liftOf = (baseline: string, ours: Float64Array, theirs: Float64Array): Lift => {
+const liftOf = (ours: Float64Array, theirs: Float64Array): RateLift => {
   const ratio = summarize(ours.map((rate, d) => theirs[d]! > 0 ? rate / theirs[d]! - 1 : 0))
   const difference = summarize(ours.map((rate, d) => rate - theirs[d]!))
   return {
-    baseline,
     value: ratio.mean,
     interval: ratio.interval,
     difference: difference.mean,
@@ -238,7 +243,10 @@ export const compareRates = (
     const expectedLoss = rate > 0 ? Math.max(0, (meanHighest - rate) / rate) : 0
     return { id, pBest: wins[v]! / count, rate, interval, expectedLoss }
   })
-  if (running.length === 0) return { variants, leader: null, valueRemaining: 0, worstLoss: 0, lift: null }
+  if (running.length === 0) {
+    return { variants, leader: null, valueRemaining: 0, worstLoss: 0, lift: null, overSplit: null }
+  }
+  const split = highest.map((_, d) => running.reduce((sum, v) => sum + rates[v]![d]!, 0) / running.length)
   const [lead, next] = running.toSorted((a, b) => variants[b]!.rate - variants[a]!.rate || a - b)
   /** With 95 % probability no more than this share of the variant's rate is lost by choosing it. */
   const lossOf = (v: number) => {
@@ -250,7 +258,8 @@ export const compareRates = (
     leader: ids[lead!]!,
     valueRemaining: lossOf(lead!),
     worstLoss: Math.max(...running.map(lossOf)),
-    lift: next === undefined ? null : liftOf(ids[next]!, rates[lead!]!, rates[next]!),
+    lift: next === undefined ? null : { baseline: ids[next]!, ...liftOf(rates[lead!]!, rates[next]!) },
+    overSplit: next === undefined ? null : liftOf(rates[lead!]!, split),
   }
 }
 

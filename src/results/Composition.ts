@@ -15,12 +15,13 @@ import { type Measure, measures, type Track, tracks } from "../bandit/Tally.ts"
 import { windowBounds } from "../bandit/Window.ts"
 import { stoppingRule } from "../bandit/Verdict.ts"
 import type { VerdictState } from "../bandit/VerdictState.ts"
-import { daysOfData } from "../bandit/Winner.ts"
+import { daysOfData, type RateLift } from "../bandit/Winner.ts"
 import { type Attributes, empty, textOf } from "../domain/Attributes.ts"
 import { learnedOutcomes, type ValuedOutcome, valueOf, weightsOf } from "../domain/ObjectiveWeights.ts"
 import type { Condition } from "../domain/Targeting.ts"
 import type { Template } from "../domain/Template.ts"
 import * as Targeting from "../templates/Targeting.ts"
+import { losersOf } from "./Losers.ts"
 import type { OutcomeCounts, TemplateResults, VariantResults, VariantStatus, WinnerResults } from "./TemplateResults.ts"
 
 // From counts and a model to the results of a template: the question to `report`, and the results from its answer. Pure.
@@ -377,6 +378,11 @@ export const prepare = (input: ResultsInput): Prepared => {
       const hasOutcomes = hasOutcomesIn(totals.learned)
       const days = daysOfData(model)
       const shown = rowsOf(whole, overall.variants, matured)
+      const segments = parts.map(({ table, values }, part) => ({
+        segment: Object.fromEntries(values),
+        decisions: table.decisions,
+        variants: rowsOf(table, groups[part]!.variants, (id) => maturedIn(table, id)),
+      }))
       const { window } = model
       const bounds = windowBounds(window, nowMillis)
       return {
@@ -395,28 +401,32 @@ export const prepare = (input: ResultsInput): Prepared => {
         fitted_at: iso(model.fittedAt),
         ...countsOnWire(totals, hasRevenue),
         variants: shown,
-        segments: parts.map(({ table, values }, part) => ({
-          segment: Object.fromEntries(values),
-          decisions: table.decisions,
-          variants: rowsOf(table, groups[part]!.variants, (id) => maturedIn(table, id)),
-        })),
+        segments,
         winner: winnerOf(overall, shown, {
           contenders: running.length,
           hasOutcomes,
           days,
           maturedSends: hasOutcomes && overall.leader !== null ? matured(overall.leader) : 0,
           ...verdictNow(input.verdict, running),
-        }),
+        }, restricted ? undefined : segments),
         components: hasOutcomes ? components.map(effectOf) : [],
       }
     },
   }
 }
 
+const liftOnWire = ({ difference, differenceInterval, interval, value }: RateLift) => ({
+  value,
+  interval,
+  difference,
+  difference_interval: differenceInterval,
+})
+
 const winnerOf = (
-  { leader, lift, valueRemaining }: ReportAnswer["overall"],
+  { leader, lift, overSplit, valueRemaining }: ReportAnswer["overall"],
   variants: ReadonlyArray<VariantResults>,
   evidence: ReturnType<typeof verdictNow> & Parameters<typeof waitingFor>[0],
+  segments: TemplateResults["segments"] | undefined,
 ): WinnerResults => {
   const { days, hasOutcomes, maturedSends, since, verdict, winner } = evidence
   const first = hasOutcomes ? variants.find(({ copy_id }) => copy_id === leader) : undefined
@@ -430,13 +440,9 @@ const winnerOf = (
     p_best: first?.p_best ?? null,
     expected_loss: first?.expected_loss ?? null,
     value_remaining: first?.rate == null ? null : valueRemaining,
-    lift: lift === null || !isCompared ? null : {
-      value: lift.value,
-      interval: lift.interval,
-      baseline: lift.baseline,
-      difference: lift.difference,
-      difference_interval: lift.differenceInterval,
-    },
+    lift: lift === null || !isCompared ? null : { ...liftOnWire(lift), baseline: lift.baseline },
+    lift_over_split: overSplit === null || !isCompared ? null : liftOnWire(overSplit),
+    losers: segments === undefined ? [] : losersOf(variants, segments, { days, leader: first?.copy_id ?? null }),
     days,
     matured_sends: maturedSends,
     waiting_for: verdict === "undecided" ? waitingFor(evidence) : [],

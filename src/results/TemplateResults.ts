@@ -2,6 +2,7 @@ import { Schema } from "effect"
 import { stoppingRule } from "../bandit/Verdict.ts"
 import { HoldoutResults } from "./HoldoutResults.ts"
 import { Objective } from "../domain/Template.ts"
+import { loserRule } from "./Losers.ts"
 import { described } from "../domain/described.ts"
 
 // Results of a template's variants, as the API answers them.
@@ -106,13 +107,20 @@ export const Missing = Schema.Literals(["variants", "outcomes", "days", "sends",
 
 const Interval = Schema.Tuple([Schema.Finite, Schema.Finite])
 
-/** How much better the leader is than the next best active variant. */
-export const LiftResults = Schema.Struct({
+const liftFields = {
   value: described(Schema.Finite, "Relative lift: the leader's rate over the baseline's, less 1"),
   interval: described(Interval, "95 % credible interval of `value`"),
-  baseline: described(Schema.String, "The active variant with the next best rate"),
   difference: described(Schema.Finite, "The leader's rate less the baseline's, in the unit of the rates"),
   difference_interval: described(Interval, "95 % credible interval of `difference`"),
+}
+
+/** How much better the leader is than a random split of the active variants. */
+export const SplitLiftResults = Schema.Struct(liftFields)
+
+/** How much better the leader is than the next best active variant. */
+export const LiftResults = Schema.Struct({
+  ...liftFields,
+  baseline: described(Schema.String, "The active variant with the next best rate"),
 })
 
 export const WinnerResults = Schema.Struct({
@@ -147,6 +155,22 @@ export const WinnerResults = Schema.Struct({
   lift: described(
     Schema.NullOr(LiftResults),
     "How much better the leader is than the next best; null with fewer than two active variants with data",
+  ),
+  lift_over_split: described(
+    Schema.NullOr(SplitLiftResults),
+    "How much better the leader is than a random split of the active variants, the leader included; null where `lift` is",
+  ),
+  losers: described(
+    Schema.Array(Schema.String),
+    "Active variants that are surely worse than the leader, the worst first. Their probabilities of being best add up to " +
+      `${100 * loserRule.probability} % at most. Each has one below ${
+        100 * loserRule.inSegments
+      } % in every segment, a loss ` +
+      `of ${
+        100 * loserRule.loss
+      } % or more if it is chosen for good, and ${loserRule.maturedSends} matured sends of its own. ` +
+      `Empty before ${stoppingRule.days} days of data, before ${stoppingRule.maturedSends} matured sends of the leader, and ` +
+      "in results of a segment",
   ),
   days: described(Schema.Finite, "Days of data"),
   matured_sends: described(Schema.Finite, "Of the leader"),

@@ -7,6 +7,7 @@ import { peopleGroups } from "../bandit/Holdout.ts"
 import { CopyId, TemplateId } from "../domain/Ids.ts"
 import { weightsOf } from "../domain/ObjectiveWeights.ts"
 import { type CountedContext, prepare } from "../results/Composition.ts"
+import { type Outlook, outlookOf } from "../results/Outlook.ts"
 import { propensityGain } from "../results/PropensityGain.ts"
 import { composeSeries } from "../results/SeriesComposition.ts"
 import type { TemplateResults } from "../results/TemplateResults.ts"
@@ -63,6 +64,10 @@ export interface Look {
   readonly day: number
   readonly verdict: TemplateResults["winner"]["verdict"]
   readonly winner: string | null
+  /** The variants that the results name as surely worse; none unless looked for. */
+  readonly losers: ReadonlyArray<string>
+  /** The estimate of the days until a winner; undefined where there is none, and unless looked for. */
+  readonly outlook: Outlook | undefined
 }
 
 /** One run of a setting. */
@@ -74,6 +79,9 @@ export interface HonestyRun {
   readonly gain: Checked | null
   /** The gain by propensities over the decisions that are four days old; `isShown`: whether the results show it. */
   readonly weightedGain: (Checked & { readonly isShown: boolean }) | null
+  /** How much better the leader is than the next best, and than a random split; null where none is shown. */
+  readonly lift: Checked | null
+  readonly liftOverSplit: Checked | null
   /** One per variant with a rate. */
   readonly rates: ReadonlyArray<Checked>
   /** The last rates of the series. */
@@ -81,6 +89,9 @@ export interface HonestyRun {
   /** One per variant and attribute value with a rate. */
   readonly segmentRates: ReadonlyArray<Checked>
 }
+
+/** The first day on which losers and the days until a winner are looked at. */
+const firstEstimate = 3
 
 const delay = { medianHours: 5, sigma: 1.6 }
 
@@ -300,10 +311,29 @@ const checkRates = (
     rate === null || interval === null ? [] : [{ shown: rate, interval, truth: truth(copy_id) }]
   )
 
+/** The lifts of the leader in the results, with the true ones. */
+const checkLifts = (
+  { leader, lift, lift_over_split: overSplit }: TemplateResults["winner"],
+  arms: ReadonlyArray<string>,
+  truth: (id: string) => number,
+): Pick<HonestyRun, "lift" | "liftOverSplit"> => {
+  if (leader === null || lift === null || overSplit === null) return { lift: null, liftOverSplit: null }
+  const split = arms.reduce((sum, id) => sum + truth(id), 0) / arms.length
+  return {
+    lift: { shown: lift.value, interval: lift.interval, truth: truth(leader) / truth(lift.baseline) - 1 },
+    liftOverSplit: { shown: overSplit.value, interval: overSplit.interval, truth: truth(leader) / split - 1 },
+  }
+}
+
 /**
- * Runs the product in a world of the setting, reads the results once a day, and compares the last ones with the truth.
+ * Runs the product in a world of the setting, reads the results once a day, and compares the last ones with the truth. With
+ * `estimates`, each look also reads the losers and the days until a winner, which takes half as long again.
  */
-export const honestyRun = (setting: HonestyWorld, seed: number, refitHours = 3): HonestyRun => {
+export const honestyRun = (
+  setting: HonestyWorld,
+  seed: number,
+  { estimates = false, refitHours = 3 } = {},
+): HonestyRun => {
   const world = honestyWorld(setting, seed)
   const { arms, at, clickChance, requestOf, requests, delayHours } = world
   const end = worldStart + setting.days * dayMillis
@@ -315,8 +345,17 @@ export const honestyRun = (setting: HonestyWorld, seed: number, refitHours = 3):
   const policy: LearnerKind = { name: "adaptive", make: (options) => learner = new Product(options, { refitHours }) }
   const look = (now: number) => {
     // Results show the verdict that the model stores.
-    const { verdict = "undecided", winner = null } = learner!.knowledge(0, now).model.verdict ?? {}
-    looks.push({ day: looks.length + 1, verdict, winner })
+    const known = learner!.knowledge(0, now)
+    const { verdict = "undecided", winner = null } = known.model.verdict ?? {}
+    const day = looks.length + 1
+    if (!estimates || day < firstEstimate) {
+      looks.push({ day, verdict, winner, losers: [], outlook: undefined })
+      return
+    }
+    const results = resultsOf(known, setting, arms, now)
+    const points = verdict === "undecided" ? seriesOf(known, setting, now).points : []
+    const outlook = outlookOf({ ...results, points, now })
+    looks.push({ day, verdict, winner, losers: results.winner.losers, outlook })
   }
   const worths = setting.values === undefined
     ? undefined
@@ -346,6 +385,7 @@ export const honestyRun = (setting: HonestyWorld, seed: number, refitHours = 3):
       ? null
       : { shown: gain.gained, interval: gain.interval, truth: truth.gain },
     weightedGain,
+    ...checkLifts(results.winner, arms, rateOf),
     rates: checkRates(results.variants, rateOf),
     seriesRates: checkRates(series.points.at(-1)?.variants ?? [], rateOf),
     segmentRates: results.segments.flatMap(({ segment: { tier }, variants }) =>

@@ -60,7 +60,14 @@ describe("a report on the variants", () => {
     const single = report([50_000], [0.04])
     assert.deepStrictEqual([single.leader, single.lift, single.variants[0]!.pBest], ["v0", null, 1])
     const none = compare(fitRows([]), [], normal(1))
-    assert.deepStrictEqual(none, { variants: [], leader: null, valueRemaining: 0, worstLoss: 0, lift: null })
+    assert.deepStrictEqual(none, {
+      variants: [],
+      leader: null,
+      valueRemaining: 0,
+      worstLoss: 0,
+      lift: null,
+      overSplit: null,
+    })
   })
 
   it("agrees with the integral and with the posterior it draws from", () => {

@@ -119,6 +119,8 @@ describe("the sentence about the winner", () => {
         verdict: "undecided",
         since: null,
         lift: null,
+        lift_over_split: null,
+        losers: [],
         copy_id: null,
         leader: "warm",
         p_best: 0.72,

@@ -5,7 +5,7 @@ import { coverage, type HonestyRun, honestyRun, type HonestyWorld, meanValue } f
 // `deno task bench honesty` with fewer and shorter runs.
 
 const runsOf = (setting: HonestyWorld, count: number): ReadonlyArray<HonestyRun> =>
-  Array.from({ length: count }, (_, i) => honestyRun(setting, 1 + i, 12))
+  Array.from({ length: count }, (_, i) => honestyRun(setting, 1 + i, { refitHours: 12 }))
 
 const won = ({ looks }: HonestyRun) => looks.some(({ winner }) => winner !== null)
 

@@ -1,0 +1,55 @@
+import { stoppingRule } from "../bandit/Verdict.ts"
+
+// Variants that can be stopped without a loss. Pure.
+
+/** When a variant is surely worse than the leader. */
+export const loserRule = {
+  /** Largest probability that the best variant is one of them, over all decisions. */
+  probability: 0.01,
+  /** Largest probability of being best within each segment, so that a variant that suits some people stays. */
+  inSegments: 0.05,
+  /** Least expected loss by choosing it for good, as a share of its rate. */
+  loss: 0.05,
+  /** Least matured sends of the variant itself. */
+  maturedSends: 100,
+} as const
+
+/** What the rule reads of a variant's results. */
+interface Judged {
+  readonly copy_id: string
+  readonly status: string
+  readonly matured_sends: number
+  readonly p_best: number | null
+  readonly expected_loss: number | null
+}
+
+/**
+ * Ids of the active variants that are surely worse than the leader, the worst first: those with the smallest probabilities of
+ * being best, as long as these add up to 1 % at most, so that stopping many of them is as safe as stopping one. Empty before the stopping rule's
+ * days of data, and if the leader has too few matured sends. `segments`: the same variants within each segment.
+ */
+export const losersOf = (
+  variants: ReadonlyArray<Judged>,
+  segments: ReadonlyArray<{ readonly variants: ReadonlyArray<Judged> }>,
+  { days, leader }: { readonly days: number; readonly leader: string | null },
+): ReadonlyArray<string> => {
+  const first = variants.find(({ copy_id }) => copy_id === leader)
+  if (days < stoppingRule.days || (first?.matured_sends ?? 0) < stoppingRule.maturedSends) return []
+  const suits = new Set(
+    segments.flatMap((segment) =>
+      segment.variants.filter(({ p_best }) => p_best !== null && p_best >= loserRule.inSegments)
+        .map(({ copy_id }) => copy_id)
+    ),
+  )
+  const candidates = variants
+    .filter(({ copy_id, expected_loss, matured_sends, p_best, status }) =>
+      status === "active" && copy_id !== leader && !suits.has(copy_id) && p_best !== null &&
+      expected_loss !== null && expected_loss >= loserRule.loss && matured_sends >= loserRule.maturedSends
+    )
+    .toSorted((a, b) => a.p_best! - b.p_best! || (a.copy_id < b.copy_id ? -1 : 1))
+  let sum = 0
+  return candidates
+    .filter(({ p_best }) => (sum += p_best!) <= loserRule.probability)
+    .toSorted((a, b) => b.expected_loss! - a.expected_loss! || (a.copy_id < b.copy_id ? -1 : 1))
+    .map(({ copy_id }) => copy_id)
+}
