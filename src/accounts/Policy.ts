@@ -97,6 +97,7 @@ export const policy: Readonly<Record<string, Rule>> = {
   getVariant: reads("viewer", "templates:read"),
   updateVariant: writes("editor", "variant changed", "templates:write"),
   deleteVariant: writes("editor", "variant deleted", "templates:write"),
+  switchVariants: writes("editor", "variant changed", "templates:write"),
   preview: reads("viewer", "templates:read"),
   findTemplates: reads("viewer", "templates:read"),
   templateHistory: reads("viewer", "templates:read"),

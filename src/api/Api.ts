@@ -9,6 +9,7 @@ import {
   Variant,
   VariantInput,
   VariantPatch,
+  VariantSwitch,
   Vars,
 } from "../domain/Template.ts"
 import { described } from "../domain/described.ts"
@@ -334,6 +335,16 @@ class VariantsGroup extends HttpApiGroup.make("variants")
       success: HttpApiSchema.NoContent,
       error: [Problems.TemplateNotFound, Problems.VariantNotFound],
     }).annotate(OpenApi.Summary, "Deletes a variant"),
+    HttpApiEndpoint.post("switchVariants", "/organizations/:org/templates/:template/switch-variants", {
+      params: templatePath,
+      payload: VariantSwitch,
+      success: Template,
+      error: [...Problems.ofBody, Problems.TemplateNotFound],
+    }).annotate(OpenApi.Summary, "Activates and deactivates variants at once").annotate(
+      OpenApi.Description,
+      "To give all traffic to one variant, name it in `activate` and all others in `deactivate`. Variants that are not " +
+        "named stay as they are. The reverse call undoes it.",
+    ),
     HttpApiEndpoint.post("preview", "/organizations/:org/templates/:template/preview", {
       params: templatePath,
       payload: PreviewBody,

@@ -29,6 +29,7 @@ export const endpoints = {
     "getVariant": "GET /console/api/organizations/:org/templates/:template/variants/:variant",
     "updateVariant": "PATCH /console/api/organizations/:org/templates/:template/variants/:variant",
     "deleteVariant": "DELETE /console/api/organizations/:org/templates/:template/variants/:variant",
+    "switchVariants": "POST /console/api/organizations/:org/templates/:template/switch-variants",
     "preview": "POST /console/api/organizations/:org/templates/:template/preview",
   },
   "templateIndex": {

@@ -1,10 +1,12 @@
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { type Variant, VariantInput, VariantPatch } from "../domain/Template.ts"
+import { CopyId } from "../domain/Ids.ts"
+import { type Variant, VariantInput, VariantPatch, VariantSwitch } from "../domain/Template.ts"
 import type { PreviewBody } from "../api/Api.ts"
 import { ManagementClient } from "./Connection.ts"
 import { bodyOf, decodeInput, readJson, readText } from "./Inputs.ts"
 import { organization, print } from "./Root.ts"
+import { percent } from "./ResultsText.ts"
 import { table } from "./Table.ts"
 
 const template = Argument.String("template").pipe(Argument.withDescription("The template's id"))
@@ -130,6 +132,86 @@ const update = Command.make(
   }),
 ).pipe(Command.withDescription("Change a variant. Omitted options keep their values"))
 
+const ship = Command.make(
+  "ship",
+  { template, variant },
+  Effect.fnUntraced(function* ({ template, variant }) {
+    const client = yield* ManagementClient
+    const params = { org: yield* organization, template }
+    const { variants } = yield* client.templates.getTemplate({ params })
+    const others = variants.filter(({ active, id }) => active && id !== variant).map(({ id }) => id)
+    const changed = yield* client.variants.switchVariants({
+      params,
+      payload: { activate: [CopyId.make(variant)], deactivate: others },
+    })
+    const undo = others.map((id) => ` --activate ${JSON.stringify(id)}`).join("")
+    yield* print(
+      changed,
+      others.length === 0
+        ? `${variant} is the only active variant`
+        : `${variant} gets all traffic. To undo it: parlance variant switch ${template}${undo}`,
+    )
+  }),
+).pipe(
+  Command.withDescription("Give all traffic to one variant: activate it and deactivate all others"),
+  Command.withExamples([{ command: "parlance variant ship welcome warm" }]),
+)
+
+const ids = (name: string, description: string) =>
+  Flag.String(name).pipe(Flag.withDescription(`${description}; repeat for several`), Flag.atLeast(0))
+
+const switchSeveral = Command.make(
+  "switch",
+  {
+    template,
+    activate: ids("activate", "A variant to activate"),
+    deactivate: ids("deactivate", "A variant to deactivate"),
+  },
+  Effect.fnUntraced(function* ({ activate, deactivate, template }) {
+    const client = yield* ManagementClient
+    const payload = yield* decodeInput(VariantSwitch, { activate, deactivate })
+    const changed = yield* client.variants.switchVariants({ params: { org: yield* organization, template }, payload })
+    yield* print(changed, describe(changed.variants))
+  }),
+).pipe(
+  Command.withDescription("Activate and deactivate variants at once. Variants that are not named stay as they are"),
+  Command.withExamples([{ command: "parlance variant switch welcome --deactivate cold --deactivate long" }]),
+)
+
+const stopLosers = Command.make(
+  "stop-losers",
+  {
+    template,
+    dryRun: Flag.Boolean("dry-run").pipe(
+      Flag.withDescription("List the variants without deactivating them"),
+      Flag.withDefault(false),
+    ),
+  },
+  Effect.fnUntraced(function* ({ dryRun, template }) {
+    const client = yield* ManagementClient
+    const params = { org: yield* organization, template }
+    const { variants, winner } = yield* client.results.templateResults({ params, query: {} })
+    const losers = winner.losers.map((id) => variants.find(({ copy_id }) => copy_id === id)!)
+    if (losers.length === 0) {
+      return yield* print({ losers: [] }, "No variant is surely worse than the leader. No changes.")
+    }
+    if (!dryRun) {
+      yield* client.variants.switchVariants({
+        params,
+        payload: { deactivate: winner.losers.map((id) => CopyId.make(id)) },
+      })
+    }
+    const listed = table(
+      ["variant", "chance to be best", "loss if shipped"],
+      losers.map(({ copy_id, expected_loss, p_best }) => [copy_id, percent(p_best ?? 0), percent(expected_loss ?? 0)]),
+    )
+    yield* print(
+      { losers: winner.losers, deactivated: !dryRun },
+      `${dryRun ? "Surely worse than" : "Deactivated, surely worse than"} ${winner.leader}:\n${listed}`,
+    )
+  }),
+).pipe(Command.withDescription("Deactivate the variants that are surely worse than the leader"))
+
 const remove = Command.make(
   "delete",
   { template, variant },
@@ -177,5 +259,5 @@ const preview = Command.make(
 /** `parlance variant …` */
 export const variantCommand = Command.make("variant").pipe(
   Command.withDescription("Variants of a template"),
-  Command.withSubcommands([list, show, create, update, remove, preview]),
+  Command.withSubcommands([list, show, create, update, ship, switchSeveral, stopLosers, remove, preview]),
 )

@@ -232,6 +232,17 @@ export const TemplatePatch = Schema.Struct({ name: Schema.optionalKey(DisplayNam
 })
 export type TemplatePatch = typeof TemplatePatch.Type
 
+/** Variants to activate and to deactivate at once, by id, up to 1,000 of each. */
+export const VariantSwitch = Schema.Struct({
+  activate: Schema.optionalKey(
+    described(Schema.Array(CopyId).check(Schema.isMaxLength(1000)), "Ids of the variants to activate. Default: none"),
+  ),
+  deactivate: Schema.optionalKey(
+    described(Schema.Array(CopyId).check(Schema.isMaxLength(1000)), "Ids of the variants to deactivate. Default: none"),
+  ),
+}).annotate({ identifier: "VariantSwitch" })
+export type VariantSwitch = typeof VariantSwitch.Type
+
 /** A stored variant, all defaults filled in. */
 export const Variant = Schema.Struct({
   id: CopyId,

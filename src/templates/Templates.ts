@@ -11,7 +11,15 @@ import {
 } from "../domain/Errors.ts"
 import { holdoutFault } from "../domain/Holdout.ts"
 import { type OrgSlug, randomId, TemplateId } from "../domain/Ids.ts"
-import type { Template, TemplateInput, TemplatePatch, Variant, VariantInput, VariantPatch } from "../domain/Template.ts"
+import type {
+  Template,
+  TemplateInput,
+  TemplatePatch,
+  Variant,
+  VariantInput,
+  VariantPatch,
+  VariantSwitch,
+} from "../domain/Template.ts"
 import { SourceCheck } from "../rendering/SourceCheck.ts"
 import { Changes } from "../organizations/Changes.ts"
 import { tell } from "../store/ChangeTrail.ts"
@@ -151,11 +159,33 @@ const makeContent = (sql: SqlClient.SqlClient, sources: SourceCheck["Service"]) 
   }
 }
 
+/** Ids that a switch of variants names although the template does not have them, or names twice. */
+const switchFaults = (
+  { activate = [], deactivate = [] }: VariantSwitch,
+  variants: ReadonlyArray<Pick<Variant, "id">>,
+): ReadonlyArray<Fault> => {
+  const known = new Set<string>(variants.map(({ id }) => id))
+  const both = new Set<string>(activate)
+  const shown = (id: string) => JSON.stringify(id)
+  return [
+    ...activate.flatMap((id, at) =>
+      known.has(id) ? [] : [{ pointer: `/activate/${at}`, detail: `The template has no variant ${shown(id)}` }]
+    ),
+    ...deactivate.flatMap((id, at) =>
+      !known.has(id)
+        ? [{ pointer: `/deactivate/${at}`, detail: `The template has no variant ${shown(id)}` }]
+        : both.has(id)
+        ? [{ pointer: `/deactivate/${at}`, detail: `The variant ${shown(id)} is in activate as well: name it once` }]
+        : []
+    ),
+  ]
+}
+
 /** Creates, reads, changes and deletes variants. */
 const makeVariants = (
   sql: SqlClient.SqlClient,
   write: ReturnType<typeof contentWriter>,
-  { change, liquidFaults, readVariant, refuse, roomFor, tellVariant }: ReturnType<typeof makeContent>,
+  { change, held, liquidFaults, read, readVariant, refuse, roomFor, tellVariant }: ReturnType<typeof makeContent>,
 ) => {
   const createVariant = Effect.fn("Templates.createVariant")(
     function* (org: OrgSlug, template: string, input: VariantInput) {
@@ -221,7 +251,36 @@ const makeVariants = (
       )
     },
   )
-  return { createVariant, getVariant, patchVariant, removeVariant }
+
+  const switchVariants = Effect.fn("Templates.switchVariants")(
+    function* (org: OrgSlug, template: string, input: VariantSwitch) {
+      const now = yield* DateTime.nowAsDate
+      return yield* write(
+        org,
+        Effect.gen(function* () {
+          const before = yield* held(org, template)
+          yield* refuse(switchFaults(input, before.variants))
+          const wanted = new Map<string, boolean>([
+            ...(input.activate ?? []).map((id) => [id, true] as const),
+            ...(input.deactivate ?? []).map((id) => [id, false] as const),
+          ])
+          const changed = before.variants.filter(({ active, id }) => (wanted.get(id) ?? active) !== active)
+          if (changed.length === 0) return before
+          yield* change(org, template, {}, now)
+          yield* sql`
+            UPDATE variants v SET active = NOT v.active, updated_at = ${now}
+            WHERE v.org_slug = ${org} AND v.template_id = ${template}
+              AND v.id = ANY(${changed.map(({ id }) => id)}::text[])`
+          const after = yield* read(org, template)
+          for (const one of changed) {
+            yield* tellVariant(template, one, after.variants.find(({ id }) => id === one.id))
+          }
+          return after
+        }),
+      )
+    },
+  )
+  return { createVariant, getVariant, patchVariant, removeVariant, switchVariants }
 }
 
 /**
@@ -287,6 +346,16 @@ export class Templates extends Context.Service<Templates, {
     id: string,
     patch: VariantPatch,
   ) => Effect.Effect<Variant, TemplateNotFound | VariantNotFound | InvalidInput | ChecksBusy>
+  /**
+   * Activates and deactivates variants at once; those that are not named stay as they are. Returns the template. Fails
+   * with `TemplateNotFound` for an unknown template, and with `InvalidInput`, listing every fault, for a variant that the
+   * template does not have or that is to be both.
+   */
+  readonly switchVariants: (
+    org: OrgSlug,
+    template: string,
+    input: VariantSwitch,
+  ) => Effect.Effect<Template, TemplateNotFound | InvalidInput>
   /**
    * Removes a variant. Fails with `TemplateNotFound` for an unknown template, and `VariantNotFound` for an unknown
    * variant.
@@ -370,7 +439,11 @@ export class Templates extends Context.Service<Templates, {
         )
       )
 
-      const { createVariant, getVariant, patchVariant, removeVariant } = makeVariants(sql, write, content)
+      const { createVariant, getVariant, patchVariant, removeVariant, switchVariants } = makeVariants(
+        sql,
+        write,
+        content,
+      )
 
       return Templates.of({
         create,
@@ -382,6 +455,7 @@ export class Templates extends Context.Service<Templates, {
         getVariant,
         updateVariant: patchVariant,
         removeVariant,
+        switchVariants,
       })
     }),
   )

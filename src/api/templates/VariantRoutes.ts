@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { VariantInput, VariantPatch } from "../../domain/Template.ts"
+import { VariantInput, VariantPatch, VariantSwitch } from "../../domain/Template.ts"
 import { Previews } from "../../decide/Previews.ts"
 import { Templates } from "../../templates/Templates.ts"
 import { PreviewBody, ServedApi } from "../Api.ts"
@@ -10,6 +10,7 @@ import { body, lookedUp, slugOf, toProblems } from "../server/Requests.ts"
 
 const variantInput = decoder(VariantInput)
 const variantPatch = decoder(VariantPatch)
+const variantSwitch = decoder(VariantSwitch)
 const decodePreview = decoder(PreviewBody)
 const previewBody = (input: unknown) =>
   both(decodePreview(input), attrsOf(input, "/attrs"), (ask, attrs) => ({ ...ask, attrs }))
@@ -47,6 +48,14 @@ export const layer = HttpApiBuilder.group(
         "deleteVariant",
         ({ params }) =>
           templates.removeVariant(slugOf(params), lookedUp(params.template), lookedUp(params.variant)).pipe(toProblems),
+      )
+      .handleRaw(
+        "switchVariants",
+        ({ params, request }) =>
+          Effect.flatMap(
+            body(request, variantSwitch),
+            (input) => templates.switchVariants(slugOf(params), lookedUp(params.template), input),
+          ).pipe(toProblems),
       )
       .handleRaw(
         "preview",

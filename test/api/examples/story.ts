@@ -81,6 +81,7 @@ const templates = async ({ call }: Stage) => {
   await call("POST", `${org}/templates/cart/preview`, {
     body: { copy_id: "question", fields: { name: "Ann" }, attrs: { tier: "silver" } },
   })
+  await call("POST", `${org}/templates/cart/switch-variants`, { body: { deactivate: ["gold"] } })
   await call("DELETE", `${variants}/gold`)
   await call("GET", `${org}/template-index`, { query: { search: "cart" } })
   await call("GET", `${org}/templates/cart/history`, { query: { limit: "20" } })
