@@ -16,6 +16,7 @@ import * as PeoplePages from "./pages/people/PeoplePages.tsx"
 import * as SuppressionPages from "./pages/people/SuppressionPages.tsx"
 import * as ResultsPages from "./pages/results/ResultsPages.tsx"
 import * as SendTimePages from "./pages/results/SendTimePages.tsx"
+import * as SwitchPages from "./pages/results/SwitchPages.tsx"
 import * as SandboxPages from "./pages/sandbox/SandboxPages.tsx"
 import * as SourcePages from "./pages/sources/SourcePages.tsx"
 import * as TemplatesPages from "./pages/templates/TemplatesPages.ts"
@@ -38,6 +39,7 @@ export const layer = Layer.mergeAll(
   TemplatesPages.layer,
   ResultsPages.layer,
   SendTimePages.layer,
+  SwitchPages.layer,
   SourcePages.layer,
   DeliveryPages.layer,
   PeoplePages.layer,

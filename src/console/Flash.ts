@@ -21,6 +21,7 @@ export const flashes: Readonly<Record<string, string>> = {
   "invitation-withdrawn": "The invitation has been withdrawn. Its link no longer works.",
   "key-revoked": "The key has been revoked. It stops working everywhere within 5 seconds.",
   "learning-resumed": "Learning has been resumed. If it fails three times again, this page shows the reason.",
+  "losers-stopped": "The variants are now inactive. Their traffic goes to the others within 5 seconds.",
   "member-changed": "The role has been changed.",
   "member-removed": "The member has been removed.",
   "organization-created": "The organization has been created.",
@@ -58,5 +59,7 @@ export const flashes: Readonly<Record<string, string>> = {
   "variant-off": "The variant is now inactive.",
   "variant-on": "The variant is now active.",
   "variant-saved": "The variant has been saved. Decisions follow within 5 seconds.",
+  "variants-restored": "The change of the variants has been undone.",
+  "winner-shipped": "The variant gets all traffic within 5 seconds.",
   welcome: "Welcome! You are signed in.",
 }

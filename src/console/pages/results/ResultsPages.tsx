@@ -1,18 +1,19 @@
 /** @jsxImportSource preact */
-import { Cache, Duration, Effect, Exit, Result } from "effect"
+import { Cache, Clock, Duration, Effect, Exit, Result } from "effect"
 import { HttpRouter } from "effect/http"
 import type { Fault } from "../../../domain/Errors.ts"
 import type { OrgSlug } from "../../../domain/Ids.ts"
 import { lookedUp } from "../../../api/server/Requests.ts"
 import { resultsQuery } from "../../../api/results/ResultsQuery.ts"
+import { SessionCookie } from "../../../accounts/SessionCookie.ts"
 import { Learning } from "../../../learning/Learning.ts"
+import { outlookOf } from "../../../results/Outlook.ts"
 import { Results } from "../../../results/Results.ts"
 import { Series } from "../../../results/Series.ts"
 import type { TimedTemplateResults } from "../../../results/TemplateResults.ts"
 import type { TemplateSeries } from "../../../results/TemplateSeries.ts"
 import { Templates } from "../../../templates/Templates.ts"
-import { count, percent } from "../../Format.ts"
-import { Badge } from "../../components/Badge.tsx"
+import { count, counted, percent } from "../../Format.ts"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { Live, LiveScript } from "../../components/Live.tsx"
@@ -20,7 +21,7 @@ import { Form, Submit } from "../../components/Form.tsx"
 import { ErrorSummary, Note } from "../../components/Note.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { Time } from "../../components/Time.tsx"
-import { Console, type View, type Visit } from "../../Routes.tsx"
+import { Console, type Fields, ownPath, type View, type Visit } from "../../Routes.tsx"
 import { Choosing, pointed } from "./Choosing.tsx"
 import {
   BestOverTime,
@@ -34,8 +35,12 @@ import {
 import { Components } from "./Components.tsx"
 import { Holdout } from "./Holdout.tsx"
 import { Timing } from "./Timing.tsx"
-import { Variants } from "./Variants.tsx"
-import { segmentText, verdictOf } from "./Words.ts"
+import { choiceOf, chosenColumns, columnsCookie } from "./Columns.ts"
+import { leadOf } from "./Lead.ts"
+import { LeadCard } from "./LeadCard.tsx"
+import { UndoNote } from "./SwitchPages.tsx"
+import { ColumnChoice, Variants } from "./Variants.tsx"
+import { segmentText } from "./Words.ts"
 
 /** Variants with a colour of their own. */
 const mostDrawn = 5
@@ -132,36 +137,6 @@ const StoppedNote = ({ org, path, stop, visit }: {
   </Note>
 )
 
-/** Which variant wins, or what is missing until that is known. */
-const VerdictCard = ({ verdict }: {
-  readonly verdict: ReturnType<typeof verdictOf>
-}) => (
-  <section class="card verdict" aria-label="Who wins">
-    <div class="stack" role="status" data-live="verdict">
-      <p>
-        <Badge kind={verdict.kind}>{verdict.badge}</Badge>
-      </p>
-      <p class="headline">{verdict.headline}</p>
-      <p>{verdict.detail}</p>
-      {verdict.steps.length === 0 ? null : (
-        <>
-          <p class="small muted">A winner is named with</p>
-          <ul class="steps">
-            {verdict.steps.map(({ done, now, what }) => (
-              <li class={done ? "done" : ""}>
-                <span class="mark" aria-hidden="true">{done ? "✓" : "○"}</span>
-                <span>
-                  {what} <span class="muted">({now}{done ? ", reached" : ""})</span>
-                </span>
-              </li>
-            ))}
-          </ul>
-        </>
-      )}
-    </div>
-  </section>
-)
-
 /** Charts over time, by segment and by hour. */
 const Charts = ({ found, org, over, shown }: {
   readonly found: ResultsAnswer["found"]
@@ -191,6 +166,35 @@ const Charts = ({ found, org, over, shown }: {
   </>
 )
 
+/** What can be done about the experiment. The first button is the advised one. */
+const LeadActions = ({ losers, path, results, visit }: {
+  readonly losers: number
+  readonly path: string
+  readonly results: ResultsAnswer["found"]
+  readonly visit: Visit
+}) => {
+  const active = results.variants.filter(({ status }) => status === "active").length
+  if (!visit.can("switchVariants") || active < 2 || results.winner.leader === null) return null
+  const isDone = results.winner.verdict !== "undecided"
+  return (
+    <>
+      <a class={isDone ? "button primary" : "button"} href={`${path}/ship`}>Ship winner</a>
+      {losers === 0 ? null : <a class="button" href={`${path}/stop`}>Stop {counted(losers, "loser")}</a>}
+    </>
+  )
+}
+
+const columnsAction = Effect.fnUntraced(function* (cookie: SessionCookie["Service"], visit: Visit, fields: Fields) {
+  const { org, params } = visit
+  const path = `/console/o/${org.slug}/templates/${encodeURIComponent(lookedUp(params["template"] ?? ""))}/results`
+  const choice = fields["reset"] === "true" ? undefined : choiceOf(fields["columns"])
+  const kept = choice === undefined ? "Max-Age=0" : "Max-Age=31536000"
+  return yield* Effect.succeed({
+    to: ownPath(fields["back"]) ?? path,
+    cookies: [`${columnsCookie}=${choice ?? ""}; ${cookie.attributes}; ${kept}`],
+  })
+})
+
 const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   const { org, params, query } = visit
   const template = yield* services.templates.get(org.slug, lookedUp(params["template"] ?? ""))
@@ -210,7 +214,10 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
     offsetDays: chosen.offsetDays,
     segment: JSON.stringify([...chosen.segment ?? []]),
   })
-  const verdict = verdictOf(found)
+  const isWhole = found.window.mode === "adaptive" && Object.keys(found.segment).length === 0
+  const now = yield* Clock.currentTimeMillis
+  const outlook = isWhole ? outlookOf({ ...found, points: over.points, now }) : undefined
+  const columns = chosenColumns(visit.request.cookies[columnsCookie])
   const stop = (yield* services.learning.stopped(org.slug)).find(({ templateId }) => templateId === template.id)
   const shown = {
     results: found,
@@ -245,8 +252,12 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
         />
         <ErrorSummary faults={faults} labels={labels} />
         {stop === undefined ? null : <StoppedNote org={org} path={path} stop={stop} visit={visit} />}
+        <UndoNote path={path} template={template} visit={visit} />
+        <LeadCard
+          lead={leadOf(found, over.points, outlook)}
+          actions={<LeadActions losers={found.winner.losers.length} path={path} results={found} visit={visit} />}
+        />
         <Choosing path={path} query={query} faults={faults} segments={found.segments} />
-        <VerdictCard verdict={verdict} />
         {found.variants.length === 0
           ? (
             <Card kind="flush">
@@ -263,8 +274,14 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
           : (
             <div class="card flush">
               <div class="standings" data-live="variants">
-                <Variants results={found} series={shown.places} />
+                <Variants columns={columns} results={found} series={shown.places} />
               </div>
+              <ColumnChoice
+                action={`${path}/columns`}
+                back={visit.request.url}
+                columns={columns}
+                csrf={visit.session.csrfToken}
+              />
             </div>
           )}
         {!anything || over.points.length === 0
@@ -309,6 +326,7 @@ const resumeLearningAction = Effect.fnUntraced(function* (services: Services, { 
 /** How the variants of a template do. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { action, page } = yield* Console
+  const cookie = yield* SessionCookie
   const services: Services = {
     learning: yield* Learning,
     kept: yield* keepResults(yield* Results, yield* Series),
@@ -321,6 +339,11 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       "/console/o/:org/templates/:template/results/resume-learning",
       "resumeLearning",
       (visit) => resumeLearningAction(services, visit),
+    ),
+    action(
+      "/console/o/:org/templates/:template/results/columns",
+      "templateResults",
+      (visit, fields) => columnsAction(cookie, visit, fields),
     ),
   ])
 }))

@@ -1,11 +1,14 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
-import type { OutcomeCounts, TimedTemplateResults, VariantStatus } from "../../../results/TemplateResults.ts"
+import type { ComponentChildren } from "preact"
+import type { TimedTemplateResults, VariantResults, VariantStatus } from "../../../results/TemplateResults.ts"
 import { Swatch } from "../../charts/Figure.tsx"
 import { IntervalBar } from "../../charts/IntervalBar.tsx"
 import { count, percent, rateFormat } from "../../Format.ts"
 import { Badge } from "../../components/Badge.tsx"
-import { Table } from "../../components/Table.tsx"
+import { Form, Submit } from "../../components/Form.tsx"
+import { type Cell, Table } from "../../components/Table.tsx"
+import { allColumns, type Column, columnNames } from "./Columns.ts"
 import { list } from "./Words.ts"
 import { coverageText, objectiveText, otherCurrencyText, rateName } from "../../../results/ObjectiveText.ts"
 
@@ -16,98 +19,124 @@ const statuses: { readonly [status in VariantStatus]: string | undefined } = {
   removed: "removed",
 }
 
-const shown: ReadonlyArray<readonly [keyof OutcomeCounts, string]> = [
-  ["sent", "Sent"],
-  ["delivered", "Delivered"],
-  ["open", "Opens"],
-  ["click", "Clicks"],
-  ["other", "Other"],
-  ["conversion", "Conversions"],
-  ["negative", "Negative"],
-]
+const outcomeColumns = ["sent", "delivered", "open", "click", "other", "conversion", "negative"] as const
+const isOutcome = (column: Column): column is typeof outcomeColumns[number] =>
+  (outcomeColumns as ReadonlyArray<Column>).includes(column)
 
-const always: ReadonlyArray<keyof OutcomeCounts> = ["sent", "delivered", "open", "click", "conversion", "negative"]
+const number = (text: string) => ({ content: <span class="number">{text}</span>, kind: "nowrap" as const })
 
-/** How each variant does: what the model makes of it first, the counts after. */
-export const Variants = ({ results, series }: {
-  readonly results: TimedTemplateResults
-  /** Colour and dash of each variant in the charts. */
-  readonly series: ReadonlyMap<string, number>
-}) => {
-  const { objective, variants } = results
-  const sorted = [...variants].sort((a, b) =>
+/** A count with its share of the decisions that can have an outcome. */
+const withRate = (outcomes: number, { decisions, voided }: VariantResults) => ({
+  content: (
+    <span class="number">
+      {count(outcomes)}
+      {decisions > voided ? <span class="sub">{percent(outcomes / (decisions - voided))}</span> : null}
+    </span>
+  ),
+  kind: "nowrap" as const,
+})
+
+/** Active variants first, by rate. */
+export const sortedVariants = (variants: ReadonlyArray<VariantResults>): ReadonlyArray<VariantResults> =>
+  variants.toSorted((a, b) =>
     Number(b.status === "active") - Number(a.status === "active") || (b.rate ?? -1) - (a.rate ?? -1) ||
     (a.copy_id < b.copy_id ? -1 : 1)
   )
+
+const NameCell = ({ leads, loses, one, series, wins }: {
+  readonly one: VariantResults
+  readonly series: number | undefined
+  readonly wins: boolean
+  readonly leads: boolean
+  readonly loses: boolean
+}) => (
+  <span class="variant-name">
+    <span>
+      {series === undefined ? null : <Swatch series={series} />} <bdi>{one.name}</bdi>
+      {statuses[one.status] === undefined ? null : <Badge>{statuses[one.status]}</Badge>}
+      {wins ? <Badge kind="good">winner</Badge> : leads ? <Badge kind="accent">leads</Badge> : null}
+      {loses ? <Badge kind="warn">surely worse</Badge> : null}
+    </span>
+    {one.name === one.copy_id ? null : <span class="sub" dir="auto">{one.copy_id}</span>}
+  </span>
+)
+
+/** The cells of a column by variant. */
+const cellsOf = (results: TimedTemplateResults, sorted: ReadonlyArray<VariantResults>) => {
   const intervals = sorted.flatMap(({ interval }) => interval === null ? [] : [interval])
   const scale = [
     Math.min(...intervals.map(([low]) => low)),
     Math.max(...intervals.map(([, high]) => high)),
   ] as const
-  const rate = rateFormat(typeof objective === "string", Math.max(0, ...sorted.map((one) => one.rate ?? 0)))
-  const outcomes = shown.filter(([name]) => always.includes(name) || sorted.some((one) => one.outcomes[name] > 0))
+  const rate = rateFormat(
+    typeof results.objective === "string",
+    Math.max(0, ...sorted.map((one) => one.rate ?? 0)),
+  )
+  return (column: Column, one: VariantResults, series: number): Cell | ComponentChildren => {
+    if (isOutcome(column)) return withRate(one.outcomes[column], one)
+    switch (column) {
+      case "rate":
+        return one.rate === null ? <span class="muted">no data</span> : <b class="number">{rate(one.rate)}</b>
+      case "interval":
+        return one.rate === null || one.interval === null ? "–" : (
+          <span class="with-bar">
+            <IntervalBar interval={one.interval} rate={one.rate} scale={scale} series={series} />
+            <span class="sub number">{rate(one.interval[0])} to {rate(one.interval[1])}</span>
+          </span>
+        )
+      case "best":
+        return number(one.p_best === null ? "–" : percent(one.p_best))
+      case "risk":
+        return number(one.expected_loss === null ? "–" : percent(one.expected_loss))
+      case "traffic":
+        return number(one.status === "active" ? percent(one.share) : "–")
+      case "decisions":
+        return number(count(one.decisions))
+      case "revenue":
+        return number(one.revenue === null ? "–" : one.revenue.value.toFixed(2))
+      case "raw":
+        return number(one.raw_rate === null ? "–" : rate(one.raw_rate))
+      case "machines":
+        return number(count(one.automated.open + one.automated.click + one.automated.other))
+    }
+  }
+}
+
+/** How each variant does, in the chosen columns. */
+export const Variants = ({ columns, results, series }: {
+  readonly columns: ReadonlyArray<Column>
+  readonly results: TimedTemplateResults
+  /** Colour and dash of each variant in the charts. */
+  readonly series: ReadonlyMap<string, number>
+}) => {
+  const { objective, winner } = results
+  const sorted = sortedVariants(results.variants)
+  const shown = columns.filter((column) => column !== "revenue" || results.revenue !== null)
+  const cell = cellsOf(results, sorted)
+  const losers = new Set(winner.losers)
+  const name = rateName(objective)
   const machines = (["open", "click", "other"] as const).flatMap((name) =>
     results.automated[name] > 0
       ? [`${count(results.automated[name])} ${name === "other" ? "other events" : `${name}s`}`]
       : []
   )
-  const name = rateName(objective)
   return (
     <>
       <Table
         caption="Variants"
         headings={[
           "Variant",
-          `${name[0]!.toUpperCase()}${name.slice(1)}`,
-          "95 % interval",
-          "Chance to be best",
-          "Risk if shipped",
-          "Current traffic",
-          "Decisions",
-          ...outcomes.map(([, heading]) => heading),
-          ...(results.revenue === null ? [] : ["Revenue"]),
-          "Raw rate",
-          "By machines",
+          ...shown.map((column) => column === "rate" ? name[0]!.toUpperCase() + name.slice(1) : columnNames[column]),
         ]}
         rows={sorted.map((one) => [
-          <span class="variant-name">
-            <span>
-              {series.has(one.copy_id) ? <Swatch series={series.get(one.copy_id)!} /> : null} {one.name}
-              {statuses[one.status] === undefined ? null : (
-                <>
-                  <Badge>{statuses[one.status]}</Badge>
-                </>
-              )}
-              {results.winner.copy_id === one.copy_id
-                ? (
-                  <>
-                    <Badge kind="good">winner</Badge>
-                  </>
-                )
-                : null}
-            </span>
-            {one.name === one.copy_id ? null : <span class="sub">{one.copy_id}</span>}
-          </span>,
-          one.rate === null ? <span class="muted">no data</span> : <b class="number">{rate(one.rate)}</b>,
-          one.rate === null || one.interval === null ? "–" : (
-            <span class="with-bar">
-              <IntervalBar
-                interval={one.interval}
-                rate={one.rate}
-                scale={scale}
-                series={series.get(one.copy_id) ?? 5}
-              />
-              <span class="sub number">{rate(one.interval[0])} to {rate(one.interval[1])}</span>
-            </span>
-          ),
-          number(one.p_best === null ? "–" : percent(one.p_best)),
-          number(one.expected_loss === null ? "–" : percent(one.expected_loss)),
-          number(one.status === "active" ? percent(one.share) : "–"),
-          number(count(one.decisions)),
-          ...outcomes.map(([name]) => number(count(one.outcomes[name]))),
-          ...(results.revenue === null ? [] : [number(one.revenue === null ? "–" : one.revenue.value.toFixed(2))]),
-          number(one.raw_rate === null ? "–" : rate(one.raw_rate)),
-          number(count(one.automated.open + one.automated.click + one.automated.other)),
+          <NameCell
+            one={one}
+            series={series.get(one.copy_id)}
+            wins={winner.copy_id === one.copy_id}
+            leads={winner.leader === one.copy_id && sorted.length > 1}
+            loses={losers.has(one.copy_id)}
+          />,
+          ...shown.map((column) => cell(column, one, series.get(one.copy_id) ?? 5)),
         ])}
       />
       <div class="small muted notes">
@@ -130,4 +159,31 @@ export const Variants = ({ results, series }: {
   )
 }
 
-const number = (text: string) => ({ content: <span class="number">{text}</span>, kind: "nowrap" as const })
+/** The form that chooses the columns of the table; kept for a year. */
+export const ColumnChoice = ({ action, back, columns, csrf }: {
+  readonly action: string
+  /** Where to go after that. */
+  readonly back: string
+  readonly columns: ReadonlyArray<Column>
+  readonly csrf: string
+}) => (
+  <details class="columns">
+    <summary>Columns</summary>
+    <Form action={action} csrf={csrf}>
+      <input type="hidden" name="back" value={back} />
+      <fieldset>
+        <legend class="visually-hidden">Columns of the table</legend>
+        {allColumns.map((column) => (
+          <label class="check">
+            <input type="checkbox" name="columns" value={column} checked={columns.includes(column)} />
+            {columnNames[column]}
+          </label>
+        ))}
+      </fieldset>
+      <div class="buttons">
+        <Submit>Show these columns</Submit>
+        <button type="submit" class="button" name="reset" value="true">Default columns</button>
+      </div>
+    </Form>
+  </details>
+)

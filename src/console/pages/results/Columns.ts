@@ -1,0 +1,53 @@
+// The columns of the table of variants, and which of them a reader has chosen. Pure.
+
+export const columnNames = {
+  rate: "Rate",
+  interval: "95 % interval",
+  best: "Chance to be best",
+  risk: "Risk if shipped",
+  traffic: "Current traffic",
+  decisions: "Decisions",
+  sent: "Sent",
+  delivered: "Delivered",
+  open: "Opens",
+  click: "Clicks",
+  other: "Other",
+  conversion: "Conversions",
+  negative: "Negative",
+  revenue: "Revenue",
+  raw: "Raw rate",
+  machines: "By machines",
+} as const
+export type Column = keyof typeof columnNames
+
+export const allColumns = Object.keys(columnNames) as ReadonlyArray<Column>
+
+/** Columns that fit beside each other on a laptop. */
+const defaultColumns: ReadonlySet<Column> = new Set([
+  "rate",
+  "interval",
+  "best",
+  "traffic",
+  "decisions",
+  "open",
+  "click",
+  "conversion",
+  "revenue",
+])
+
+/** The name of the cookie that keeps the choice. */
+export const columnsCookie = "parlance_columns"
+
+/** The columns of a choice such as `rate.open.click`, in the order of the table. The default ones without a choice. */
+export const chosenColumns = (choice: string | undefined): ReadonlyArray<Column> => {
+  if (choice === undefined) return allColumns.filter((column) => defaultColumns.has(column))
+  const names = new Set(choice.split("."))
+  return allColumns.filter((column) => names.has(column))
+}
+
+/** The choice as text, of what a form sent: names separated by line breaks. Undefined: the default columns. */
+export const choiceOf = (sent: string | undefined): string | undefined => {
+  const names = new Set((sent ?? "").split("\n"))
+  const known = allColumns.filter((column) => names.has(column))
+  return known.length === 0 ? undefined : known.join(".")
+}

@@ -1,0 +1,86 @@
+import { type Outlook, outlookRule } from "../../../results/Outlook.ts"
+import { unitName } from "../../../results/ObjectiveText.ts"
+import type { TemplateResults } from "../../../results/TemplateResults.ts"
+import type { TemplateSeries } from "../../../results/TemplateSeries.ts"
+import { counted, percent, signedCount, signedPercent } from "../../Format.ts"
+import { verdictOf, type VerdictWords } from "./Words.ts"
+
+// The first line of the results: who leads, by how much, and what to do. Pure.
+
+/** A number with its label, and its interval below it. */
+export interface LeadFigure {
+  readonly label: string
+  readonly value: string
+  readonly detail: string
+}
+
+export interface Lead extends VerdictWords {
+  /** What to do, such as `Keep running about 6 days`. Empty where there is nothing to advise. */
+  readonly advice: string
+  readonly figures: ReadonlyArray<LeadFigure>
+}
+
+const range = (
+  [low, high]: readonly [number, number],
+  format: (value: number) => string,
+): string => `95\u00a0% interval ${format(low)} to ${format(high)}${low <= 0 && high >= 0 ? ", may be chance" : ""}`
+
+const capital = (text: string) => text[0]!.toUpperCase() + text.slice(1)
+
+/** What to do about an experiment without a winner. `isWhole`: the results are of all decisions, as the verdict is. */
+const undecidedAdvice = (results: Pick<TemplateResults, "winner">, outlook: Outlook | undefined, isWhole: boolean) => {
+  if (results.winner.leader === null) return "Keep running: the first outcomes have not arrived"
+  if (!isWhole) return ""
+  if (outlook === undefined) return "Keep running: the difference is too small, or the data too new, to say how long"
+  return outlook.kind === "days"
+    ? `Keep running about ${counted(outlook.days, "day")}`
+    : `Keep running: at this traffic, a winner takes more than ${outlookRule.mostDays} days`
+}
+
+/** Lifts of the leader, the gain so far, and the leader's chance to be best. */
+const figuresOf = (
+  { objective, variants, winner }: Pick<TemplateResults, "objective" | "variants" | "winner">,
+  gain: TemplateSeries["points"][number]["gain"],
+): ReadonlyArray<LeadFigure> => {
+  const { lift, lift_over_split: overSplit, p_best: best } = winner
+  const nameOf = (id: string) => variants.find(({ copy_id }) => copy_id === id)?.name ?? id
+  return [
+    ...(lift === null ? [] : [{
+      label: `Lift over ${nameOf(lift.baseline)}, the runner-up`,
+      value: signedPercent(lift.value),
+      detail: range(lift.interval, signedPercent),
+    }]),
+    ...(overSplit === null ? [] : [{
+      label: "Lift over a random split",
+      value: signedPercent(overSplit.value),
+      detail: range(overSplit.interval, signedPercent),
+    }]),
+    ...(gain === null ? [] : [{
+      label: `Additional ${unitName(objective)} so far`,
+      value: signedCount(gain.gained),
+      detail: range(gain.interval, signedCount),
+    }]),
+    ...(best === null ? [] : [{ label: "Chance to be best", value: percent(best), detail: "of all active variants" }]),
+  ]
+}
+
+/** The first line of the results of a template. */
+export const leadOf = (
+  results: TemplateResults,
+  points: TemplateSeries["points"],
+  outlook: Outlook | undefined,
+): Lead => {
+  const verdict = verdictOf(results)
+  const { window, winner } = results
+  const isWhole = window.mode === "adaptive" && Object.keys(results.segment).length === 0
+  const active = results.variants.filter(({ status }) => status === "active").length
+  const figures = active < 2 ? [] : figuresOf(results, points.at(-1)?.gain ?? null)
+  const advice = active < 2
+    ? ""
+    : winner.verdict === "undecided"
+    ? undecidedAdvice(results, outlook, isWhole)
+    : winner.verdict === "no_difference"
+    ? "Ship the variant you like"
+    : "Ship it"
+  return { ...verdict, advice: capital(advice || " ").trim(), figures }
+}

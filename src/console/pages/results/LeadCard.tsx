@@ -1,0 +1,62 @@
+/** @jsxImportSource preact */
+import type { ComponentChildren } from "preact"
+import { Badge } from "../../components/Badge.tsx"
+import type { Lead } from "./Lead.ts"
+
+/** Which variant leads, by how much, and what to do; then the conditions of a winner. `actions`: buttons beside it. */
+export const LeadCard = ({ actions, lead }: { readonly lead: Lead; readonly actions?: ComponentChildren }) => (
+  <section class="card lead-card" aria-label="Who wins">
+    <div class="lead-line" role="status" data-live="verdict">
+      <p>
+        <Badge kind={lead.kind}>{lead.badge}</Badge>
+      </p>
+      <p class="headline">
+        <bdi>{lead.headline}</bdi>
+        {lead.advice === "" ? null : <span class="advice">{lead.advice}</span>}
+      </p>
+      {lead.figures.length === 0 ? null : (
+        <dl class="figures">
+          {lead.figures.map(({ detail, label, value }) => (
+            <div>
+              <dt>
+                <bdi>{label}</bdi>
+              </dt>
+              <dd>
+                {value} <span class="sub">{detail}</span>
+              </dd>
+            </div>
+          ))}
+        </dl>
+      )}
+    </div>
+    {actions === undefined ? null : <div class="buttons">{actions}</div>}
+    {lead.detail === "" ? null : (
+      <details>
+        <summary>Why</summary>
+        <div class="stack" data-live="why">
+          <p>{lead.detail}</p>
+          {lead.steps.length === 0 ? null : (
+            <>
+              <p class="small muted">A winner is named with</p>
+              <ul class="steps">
+                {lead.steps.map(({ done, now, what }) => (
+                  <li class={done ? "done" : ""}>
+                    <span class="mark" aria-hidden="true">{done ? "✓" : "○"}</span>
+                    <span>
+                      {what} <span class="muted">({now}{done ? ", reached" : ""})</span>
+                    </span>
+                  </li>
+                ))}
+              </ul>
+            </>
+          )}
+          <p class="small muted">
+            The days that remain are an estimate: they follow from the present difference, its uncertainty and the
+            traffic of the last seven days. The lift over a random split compares the leader with a random choice among
+            the active variants.
+          </p>
+        </div>
+      </details>
+    )}
+  </section>
+)

@@ -1,0 +1,320 @@
+// deno-lint-ignore-file jsx-key -- rendered once, on the server
+/** @jsxImportSource preact */
+import { Effect } from "effect"
+import { HttpRouter } from "effect/http"
+import { lookedUp } from "../../../api/server/Requests.ts"
+import { decoder } from "../../../domain/Faults.ts"
+import type { OrgSlug } from "../../../domain/Ids.ts"
+import { type Template, VariantSwitch } from "../../../domain/Template.ts"
+import { Results } from "../../../results/Results.ts"
+import type { TemplateResults } from "../../../results/TemplateResults.ts"
+import { Templates } from "../../../templates/Templates.ts"
+import { loserRule } from "../../../results/Losers.ts"
+import { rateName } from "../../../results/ObjectiveText.ts"
+import { stoppingRule } from "../../../bandit/Verdict.ts"
+import { count, counted, percent, rateFormat } from "../../Format.ts"
+import { Card } from "../../components/Card.tsx"
+import { Empty } from "../../components/Empty.tsx"
+import { Form, Submit } from "../../components/Form.tsx"
+import { Note } from "../../components/Note.tsx"
+import { PageHead } from "../../components/PageHead.tsx"
+import { Table } from "../../components/Table.tsx"
+import { Console, decoded, type Fields, type Goto, type View, type Visit } from "../../Routes.tsx"
+import { sortedVariants } from "./Variants.tsx"
+import { list } from "./Words.ts"
+
+// Ship winner and Stop losers: each asks once, says what will happen, and can be undone on the results page.
+
+interface Services {
+  readonly results: Results["Service"]
+  readonly templates: Templates["Service"]
+}
+
+/** Most characters of the ids that the link back to the results carries, so that the change can be undone there. */
+const mostUndone = 1_500
+
+const pathsOf = (org: string, template: string) => {
+  const base = `/console/o/${org}/templates/${encodeURIComponent(template)}`
+  return { base, results: `${base}/results` }
+}
+
+const read = (services: Services, { org, params }: Visit) =>
+  services.templates.get(org.slug, lookedUp(params["template"] ?? ""))
+
+/** The results page with what was changed, so that it can be undone. */
+const backTo = (
+  path: string,
+  done: string,
+  changed: { readonly activated: ReadonlyArray<string>; readonly deactivated: ReadonlyArray<string> },
+): Goto => {
+  const query = new URLSearchParams([
+    ...changed.deactivated.map((id) => ["activate", id]),
+    ...changed.activated.map((id) => ["deactivate", id]),
+  ])
+  return { to: query.size === 0 || `${query}`.length > mostUndone ? path : `${path}?${query}`, done }
+}
+
+/** What was changed a moment ago, with the button that undoes it. Nothing for other visits. */
+export const UndoNote = ({ path, template, visit }: {
+  readonly path: string
+  readonly template: Pick<Template, "variants">
+  readonly visit: Visit
+}) => {
+  const { can, query, session } = visit
+  const known = new Map(template.variants.map((variant) => [variant.id as string, variant]))
+  // Variants that somebody has switched since are not named.
+  const activate = query.getAll("activate").filter((id) => known.get(id)?.active === false)
+  const deactivate = query.getAll("deactivate").filter((id) => known.get(id)?.active === true)
+  if (!can("switchVariants") || activate.length + deactivate.length === 0) return null
+  const names = (ids: ReadonlyArray<string>) =>
+    ids.length > 5 ? counted(ids.length, "variant") : list(ids.map((id) => known.get(id)!.name))
+  return (
+    <Note>
+      <p dir="auto">
+        {activate.length === 0 ? "" : `Now inactive: ${names(activate)}. `}
+        {deactivate.length === 0 ? "" : `Now active: ${names(deactivate)}. `}
+        The history of the template has this change.
+      </p>
+      <Form action={`${path}/undo`} csrf={session.csrfToken} inline>
+        {activate.map((id) => <input type="hidden" name="activate" value={id} />)}
+        {deactivate.map((id) => <input type="hidden" name="deactivate" value={id} />)}
+        <Submit kind="plain">Undo</Submit>
+      </Form>
+    </Note>
+  )
+}
+
+const decodeSwitch = decoder(VariantSwitch)
+
+/** The ids of a field that a form sends several times. */
+const idsOf = (text: string | undefined): ReadonlyArray<string> => (text ?? "").split("\n").filter((id) => id !== "")
+
+/** Switches variants by ids as a form sends them. Fails with `InvalidInput` for ids that no variant can have. */
+const switchTo = Effect.fnUntraced(function* (
+  services: Services,
+  org: OrgSlug,
+  template: string,
+  ids: { readonly activate?: ReadonlyArray<string>; readonly deactivate?: ReadonlyArray<string> },
+) {
+  return yield* services.templates.switchVariants(org, template, yield* decoded(decodeSwitch(ids)))
+})
+
+/** How sure it is that a variant is the best. */
+const sureText = ({ variants, winner }: TemplateResults, id: string): string => {
+  const one = variants.find(({ copy_id }) => copy_id === id)
+  if (one === undefined || one.p_best === null || one.expected_loss === null) {
+    return "There are no results of it yet, so it may do worse than the others."
+  }
+  const sure = `Its chance to be best is ${percent(one.p_best)}, and you risk ${
+    percent(one.expected_loss)
+  } of the rate on average.`
+  return winner.copy_id === id ? `It is the winner. ${sure}` : `No verdict names it the winner. ${sure}`
+}
+
+/** Everything that happens when this variant is shipped. */
+const Consequences = ({ id, results, template }: {
+  readonly id: string
+  readonly results: TemplateResults
+  readonly template: Template
+}) => {
+  const variant = template.variants.find((one) => one.id === id)!
+  const others = template.variants.filter((one) => one.active && one.id !== id)
+  return (
+    <ul>
+      <li>{sureText(results, id)}</li>
+      <li dir="auto">
+        {others.length === 0
+          ? "No other variant is active."
+          : others.length > 10
+          ? `The ${others.length} other active variants become inactive.`
+          : `These become inactive: ${list(others.map(({ name }) => name))}.`}
+      </li>
+      {variant.targeting.length + variant.seasons.length === 0 ? null : (
+        <li>
+          <b>This variant has an audience or a schedule.</b>{" "}
+          Requests for other people, or at other times, return no content.
+        </li>
+      )}
+      <li>Requests follow within 5 seconds. Learning stops until a second variant is active again.</li>
+      <li>You can undo this on the results page. The history of the template records it.</li>
+    </ul>
+  )
+}
+
+const shipView = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+  const template = yield* read(services, visit)
+  const { base, results: path } = pathsOf(visit.org.slug, template.id)
+  const results = yield* services.results.results(visit.org.slug, template.id, {})
+  const candidates = sortedVariants(results.variants).filter(({ status }) => status !== "removed")
+  const asked = visit.query.get("variant") ?? results.winner.copy_id ?? results.winner.leader ?? ""
+  const chosen = candidates.find(({ copy_id }) => copy_id === asked) ?? candidates[0]
+  const view: View = {
+    title: `${template.name} · Ship winner`,
+    body: (
+      <>
+        <PageHead
+          title={`${template.name} · Ship winner`}
+          back={{ href: base, label: template.name }}
+          lead="Give all traffic to one variant."
+        />
+        {chosen === undefined
+          ? (
+            <Card kind="flush">
+              <Empty title="This template has no variants yet">Add a variant first.</Empty>
+            </Card>
+          )
+          : (
+            <>
+              <Card title="Variant">
+                <form method="get" action={`${path}/ship`} class="ship-choice">
+                  <label for="variant">Variant that gets all traffic</label>
+                  <select id="variant" name="variant">
+                    {candidates.map(({ copy_id, name, rate }) => (
+                      <option value={copy_id} selected={copy_id === chosen.copy_id}>
+                        {name}
+                        {rate === null ? " (no data)" : ""}
+                      </option>
+                    ))}
+                  </select>
+                  <button type="submit" class="button">Choose</button>
+                </form>
+              </Card>
+              <Card>
+                <div class="stack">
+                  <h2>
+                    <bdi>{chosen.name}</bdi> will get all traffic
+                  </h2>
+                  <Consequences id={chosen.copy_id} results={results} template={template} />
+                  <Form action={`${path}/ship`} csrf={visit.session.csrfToken}>
+                    <input type="hidden" name="variant" value={chosen.copy_id} />
+                    <div class="buttons">
+                      <Submit>Ship {chosen.name}</Submit>
+                      <a class="button" href={path}>Go back</a>
+                    </div>
+                  </Form>
+                </div>
+              </Card>
+            </>
+          )}
+      </>
+    ),
+  }
+  return view
+})
+
+const shipAction = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
+  const template = yield* read(services, visit)
+  const [id] = idsOf(fields["variant"])
+  const activated = template.variants.filter((one) => one.id === id && !one.active).map((one) => one.id)
+  const deactivated = template.variants.filter((one) => one.active && one.id !== id).map((one) => one.id)
+  yield* switchTo(services, visit.org.slug, template.id, {
+    activate: id === undefined ? [] : [id],
+    deactivate: id === undefined ? [] : deactivated,
+  })
+  return backTo(pathsOf(visit.org.slug, template.id).results, "winner-shipped", { activated, deactivated })
+})
+
+const stopView = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+  const template = yield* read(services, visit)
+  const { base, results: path } = pathsOf(visit.org.slug, template.id)
+  const { objective, variants, winner } = yield* services.results.results(visit.org.slug, template.id, {})
+  const rate = rateFormat(typeof objective === "string", Math.max(0, ...variants.map((one) => one.rate ?? 0)))
+  const first = variants.find(({ copy_id }) => copy_id === winner.leader)
+  const losers = winner.losers.flatMap((id) => variants.filter(({ copy_id }) => copy_id === id))
+  const view: View = {
+    title: `${template.name} · Stop losers`,
+    body: (
+      <>
+        <PageHead
+          title={`${template.name} · Stop losers`}
+          back={{ href: base, label: template.name }}
+          lead="Deactivate the variants that are surely worse than the leader."
+        />
+        {losers.length === 0
+          ? (
+            <Card kind="flush">
+              <Empty title="No variant is surely worse" action={<a class="button" href={path}>Go back to results</a>}>
+                A variant is surely worse once its chance to be best is below{" "}
+                {percent(loserRule.probability)}, and below {percent(loserRule.inSegments)} in every segment, after{" "}
+                {stoppingRule.days} days of data and {loserRule.maturedSends} decisions that had time to show an effect.
+              </Empty>
+            </Card>
+          )
+          : (
+            <Form action={`${path}/stop`} csrf={visit.session.csrfToken}>
+              <Card kind="flush">
+                <Table
+                  caption={first === undefined || first.rate === null
+                    ? "Surely worse than the leader"
+                    : `Surely worse than ${first.name} (${rateName(objective)} ${rate(first.rate)})`}
+                  headings={["Variant", rateName(objective), "95 % interval", "Decisions", "Deactivate"]}
+                  rows={losers.map(({ copy_id, decisions, interval, name, rate: own }) => [
+                    <bdi>{name}</bdi>,
+                    own === null ? "–" : rate(own),
+                    interval === null ? "–" : `${rate(interval[0])} to ${rate(interval[1])}`,
+                    count(decisions),
+                    <input
+                      type="checkbox"
+                      name="variant"
+                      value={copy_id}
+                      checked
+                      aria-label={`Deactivate ${name}`}
+                    />,
+                  ])}
+                />
+              </Card>
+              <Card>
+                <div class="stack">
+                  <ul>
+                    <li>
+                      The best variant is among the others with a chance of{" "}
+                      {percent(1 - loserRule.probability)}. In every segment, the chance of each of these is below{" "}
+                      {percent(loserRule.inSegments)}. Their results are kept.
+                    </li>
+                    <li>Requests follow within 5 seconds. Their traffic goes to the remaining variants.</li>
+                    <li>You can undo this on the results page. The history of the template records it.</li>
+                  </ul>
+                  <div class="buttons">
+                    <Submit>Stop losers</Submit>
+                    <a class="button" href={path}>Go back</a>
+                  </div>
+                </div>
+              </Card>
+            </Form>
+          )}
+      </>
+    ),
+  }
+  return view
+})
+
+const stopAction = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
+  const template = yield* read(services, visit)
+  const wanted = idsOf(fields["variant"])
+  const deactivated = template.variants.filter(({ active, id }) => active && wanted.includes(id)).map(({ id }) => id)
+  yield* switchTo(services, visit.org.slug, template.id, { deactivate: wanted })
+  return backTo(pathsOf(visit.org.slug, template.id).results, "losers-stopped", { activated: [], deactivated })
+})
+
+const undoAction = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
+  const template = yield* read(services, visit)
+  yield* switchTo(services, visit.org.slug, template.id, {
+    activate: idsOf(fields["activate"]),
+    deactivate: idsOf(fields["deactivate"]),
+  })
+  return { to: pathsOf(visit.org.slug, template.id).results, done: "variants-restored" }
+})
+
+/** Pages that give all traffic to one variant, and that stop variants that are surely worse. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { action, page } = yield* Console
+  const services: Services = { results: yield* Results, templates: yield* Templates }
+  const path = "/console/o/:org/templates/:template/results" as const
+  yield* router.addAll([
+    page(`${path}/ship`, "switchVariants", (visit) => shipView(services, visit)),
+    action(`${path}/ship`, "switchVariants", (visit, fields) => shipAction(services, visit, fields)),
+    page(`${path}/stop`, "switchVariants", (visit) => stopView(services, visit)),
+    action(`${path}/stop`, "switchVariants", (visit, fields) => stopAction(services, visit, fields)),
+    action(`${path}/undo`, "switchVariants", (visit, fields) => undoAction(services, visit, fields)),
+  ])
+}))

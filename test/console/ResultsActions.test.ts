@@ -1,0 +1,115 @@
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { it } from "vitest"
+import { encodeContext } from "../../src/bandit/Contexts.ts"
+import { day, makeTemplate, plant, settle, suiteOnServer } from "../learning/support.ts"
+import { managed, signedIn } from "./furnished.ts"
+
+const path = "/console/o/acts/templates/t/results"
+
+suiteOnServer("Actions of the results page", (server) => {
+  const activeOf = async () => {
+    const { variants } = await managed(server().service)("GET", "/organizations/acts/templates/t")
+    return variants.filter(({ active }: { active: boolean }) => active).map(({ id }: { id: string }) => id)
+  }
+
+  /** An organization with a clear leader, a clear loser, and one in between, over ten days. */
+  const prepare = async () => {
+    const manage = managed(server().service)
+    await manage("POST", "/organizations", { slug: "acts", name: "Acts" })
+    await server().run(makeTemplate("acts", "t", ["good", "fair", "poor"]))
+    await manage("PATCH", "/organizations/acts/templates/t/variants/good", { name: "<b>Good</b>" })
+    await server().run(Effect.gen(function* () {
+      for (const ago of [3, 5, 7, 9]) {
+        const at = { ago: ago * day, segment: encodeContext([]) }
+        yield* plant("acts", { ...at, copy: "good", decisions: 300, outcomes: { click: 90, open: 150 } })
+        yield* plant("acts", { ...at, copy: "fair", decisions: 300, outcomes: { click: 84 } })
+        yield* plant("acts", { ...at, copy: "poor", decisions: 300, outcomes: { click: 6 } })
+      }
+      yield* settle("acts")
+    }))
+    return {
+      manage,
+      editor: await signedIn(server().service, "editor@example.com", ["acts", "editor"]),
+      viewer: await signedIn(server().service, "viewer@example.com", ["acts", "viewer"]),
+    }
+  }
+
+  it("say who wins first, stop losers, ship the winner, and undo both, for editors only", async () => {
+    const { editor, manage, viewer } = await prepare()
+    const { winner } = await manage("GET", "/organizations/acts/templates/t/results")
+    assert.deepStrictEqual([winner.leader, winner.losers], ["good", ["poor"]])
+    assert.isAbove(winner.lift_over_split.value, winner.lift.value)
+
+    const { text } = await editor.get(path)
+    const first = text.slice(text.indexOf("lead-line"), text.indexOf("Columns"))
+    for (const told of ["runner-up", "random split", "Chance to be best", "Additional clicks so far"]) {
+      assert.include(first, told)
+    }
+    assert.include(text, `href="${path}/ship"`)
+    assert.include(text, "Stop 1 loser")
+    assert.notInclude(text, "<b>Good</b>")
+    const seen = (await viewer.get(path)).text
+    assert.notInclude(seen, `${path}/ship`)
+    for (const action of ["ship", "stop"]) assert.strictEqual((await viewer.get(`${path}/${action}`)).status, 403)
+    assert.strictEqual((await viewer.post(`${path}/ship`, { variant: "poor" })).status, 403)
+    const invalid = await editor.post(`${path}/ship`, { variant: "x".repeat(201) })
+    assert.strictEqual(invalid.status, 400, "no variant can have this id")
+
+    const question = await editor.get(`${path}/stop`)
+    assert.match(question.text, /name="variant" value="poor"/)
+    assert.notMatch(question.text, /name="variant" value="fair"/)
+    const stopped = await editor.post(`${path}/stop`, { variant: "poor" })
+    assert.strictEqual(stopped.location, `${path}?activate=poor&done=losers-stopped`)
+    assert.deepStrictEqual(await activeOf(), ["good", "fair"])
+    assert.include((await editor.get(stopped.location)).text, "Now inactive: poor")
+
+    const asked = await editor.get(`${path}/ship`)
+    assert.include(asked.text, "These become inactive: fair")
+    const shipped = await editor.post(`${path}/ship`, { variant: "good" })
+    assert.deepStrictEqual(await activeOf(), ["good"])
+    assert.include((await editor.get(shipped.location)).text, `${path}/undo`)
+    assert.notInclude((await viewer.get(shipped.location)).text, `${path}/undo`)
+    await editor.post(`${path}/undo`, { activate: "fair\npoor" })
+    assert.deepStrictEqual(await activeOf(), ["good", "fair", "poor"])
+    assert.notInclude((await editor.get(shipped.location)).text, `${path}/undo`, "it is undone already")
+
+    const { changes } = await manage("GET", "/organizations/acts/templates/t/history")
+    const switched = changes.filter(({ action }: { action: string }) => action === "variant changed")
+    assert.sameMembers(
+      switched.map(({ actor, subject }: { actor: string; subject: string }) => `${actor} ${subject}`),
+      [...["poor", "fair", "fair", "poor"].map((id) => `editor@example.com t / ${id}`), "Admin token t / good"],
+    )
+  })
+
+  it("switch several variants in one call of the API, and list every fault", async () => {
+    const manage = managed(server().service)
+    await manage("POST", "/organizations", { slug: "several", name: "Several" })
+    await server().run(makeTemplate("several", "t", ["a", "b", "c"]))
+    const template = "/organizations/several/templates/t"
+    const call = (body: unknown) => server().service.manage("POST", `${template}/switch-variants`, body)
+    const { body } = await call({ deactivate: ["a", "b"] })
+    assert.deepStrictEqual(body.variants.map(({ active }: { active: boolean }) => active), [false, false, true])
+    const { revision } = (await call({ deactivate: ["a"] })).body
+    assert.strictEqual(revision, body.revision, "nothing changed")
+    const refused = await call({ activate: ["a", "x"], deactivate: ["a", "y"] })
+    assert.strictEqual(refused.status, 400)
+    assert.deepStrictEqual(
+      refused.body.errors.map(({ pointer }: { pointer: string }) => pointer),
+      ["/activate/1", "/deactivate/0", "/deactivate/1"],
+    )
+    assert.strictEqual((await manage("GET", template)).revision, revision)
+    const missing = await server().service.manage("POST", "/organizations/several/templates/none/switch-variants", {})
+    assert.strictEqual(missing.status, 404)
+  })
+
+  it("keep the columns that a reader chose, without a script", async () => {
+    const reader = await signedIn(server().service, "reader@example.com", ["acts", "viewer"])
+    const sent = await reader.post(`${path}/columns`, { columns: "machines\nraw", back: `${path}?lookback_days=7` })
+    assert.strictEqual(sent.location, `${path}?lookback_days=7`)
+    assert.match(sent.headers.get("set-cookie")!, /^parlance_columns=raw\.machines; .*Max-Age=31536000/)
+    const reset = await reader.post(`${path}/columns`, { reset: "true", back: "https://elsewhere.example/" })
+    assert.strictEqual(reset.location, path)
+    assert.match(reset.headers.get("set-cookie")!, /^parlance_columns=; .*Max-Age=0/)
+  })
+})

@@ -1,0 +1,51 @@
+import { assert, describe, it } from "@effect/vitest"
+import { report } from "../../src/bandit/Report.ts"
+import { choiceOf, chosenColumns } from "../../src/console/pages/results/Columns.ts"
+import { leadOf } from "../../src/console/pages/results/Lead.ts"
+import { prepare } from "../../src/results/Composition.ts"
+import { input, won } from "../results/Samples.ts"
+
+const results = (more: Parameters<typeof input>[0] = {}) => {
+  const { compose, request } = prepare(input(more))
+  return compose(report(request))
+}
+
+describe("The first line of results", () => {
+  it("says who leads, by how much, and what to do", () => {
+    const lead = leadOf(results(), [], { kind: "days", days: 6 })
+    assert.strictEqual(lead.headline, "The a leads, but it is too early to name a winner")
+    assert.strictEqual(lead.advice, "Keep running about 6 days")
+    assert.deepStrictEqual(lead.figures.map(({ label }) => label), [
+      "Lift over The b, the runner-up",
+      "Lift over a random split",
+      "Chance to be best",
+    ])
+    assert.match(lead.figures[0]!.value, /^\+\d/)
+    assert.match(lead.figures[0]!.detail, /^95\u00a0% interval [+−].* to [+−]/)
+    assert.strictEqual(leadOf(results(), [], { kind: "days", days: 1 }).advice, "Keep running about 1 day")
+    assert.include(leadOf(results(), [], { kind: "long" }).advice, "more than 30 days")
+    assert.include(leadOf(results(), [], undefined).advice, "Keep running: the difference is too small")
+  })
+
+  it("advises to ship a winner, and nothing for a segment or a single variant", () => {
+    assert.strictEqual(leadOf(results({ verdict: won("a") }), [], undefined).advice, "Ship it")
+    const segment = leadOf(results({ segment: new Map([["plan", "pro"]]) }), [], undefined)
+    assert.strictEqual(segment.advice, "")
+    const alone = leadOf(results({ eligible: new Set(["a"]) }), [], undefined)
+    assert.deepStrictEqual([alone.advice, alone.figures], ["", []])
+  })
+})
+
+describe("The columns of the table of variants", () => {
+  it("are the default ones without a choice, and the chosen ones in the order of the table", () => {
+    assert.include(chosenColumns(undefined), "click")
+    assert.notInclude(chosenColumns(undefined), "machines")
+    assert.deepStrictEqual(chosenColumns(choiceOf("click\nrate")), ["rate", "click"])
+  })
+
+  it("ignore what is no column, such as text of an attacker", () => {
+    assert.isUndefined(choiceOf(""))
+    assert.isUndefined(choiceOf("x; Path=/\n<script>"))
+    assert.deepStrictEqual(chosenColumns("nothing.rate.<script>"), ["rate"])
+  })
+})
