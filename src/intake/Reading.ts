@@ -190,7 +190,41 @@ const decoded = (text: string): string => {
 const isoTime =
   /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)? ?(?:[Zz]|UTC|GMT|([+-])(\d\d)(?::?(\d\d))?)?$/
 
+/** The number that `length` digits stand for; NaN where other characters stand there. */
+const digitsAt = (text: string, at: number, length: number): number => {
+  let value = 0
+  for (let place = at; place < at + length; place++) {
+    const digit = text.charCodeAt(place) - 0x30
+    if (!(digit >= 0 && digit <= 9)) return NaN
+    value = value * 10 + digit
+  }
+  return value
+}
+
+/**
+ * The commonest form, `2026-11-24T09:30:00Z` with or without milliseconds, up to the 28th of a month. Undefined for any other,
+ * which the pattern below reads at five times the cost.
+ */
+const plainInstant = (text: string): number | undefined => {
+  const hasMillis = text.length === 24
+  if (!hasMillis && text.length !== 20) return undefined
+  if (text[4] !== "-" || text[7] !== "-" || text[10] !== "T" || text[13] !== ":" || text[16] !== ":") return undefined
+  if (text[text.length - 1] !== "Z" || (hasMillis && text[19] !== ".")) return undefined
+  const month = digitsAt(text, 5, 2)
+  const day = digitsAt(text, 8, 2)
+  const hour = digitsAt(text, 11, 2)
+  const minute = digitsAt(text, 14, 2)
+  const second = digitsAt(text, 17, 2)
+  const isPlain = month >= 1 && month <= 12 && day >= 1 && day <= 28 && hour <= 23 && minute <= 59 && second <= 59
+  const year = digitsAt(text, 0, 4)
+  if (!isPlain || !(year >= 1970)) return undefined
+  const instant = Date.UTC(year, month - 1, day, hour, minute, second, hasMillis ? digitsAt(text, 20, 3) : 0)
+  return Number.isNaN(instant) ? undefined : instant
+}
+
 const isoInstant = (text: string): number | undefined => {
+  const plain = plainInstant(text)
+  if (plain !== undefined) return plain
   const parts = isoTime.exec(text)
   if (parts === null) return undefined
   const [, year, month, day, hour, minute, second = "0", fraction = "0", sign, offsetHour = "0", offsetMinute = "0"] =
@@ -204,6 +238,8 @@ const isoInstant = (text: string): number | undefined => {
   return midnight.getTime() + (Number(hour) * 60 + Number(minute) - offset) * 60_000 + Number(second) * 1_000 +
     Math.floor(Number(`0.${fraction}`) * 1_000)
 }
+
+const hyphen = 0x2d
 
 /** Unix milliseconds of a number of seconds, milliseconds or microseconds, told apart by their size. */
 const numericInstant = (value: number): number | undefined =>
@@ -222,7 +258,8 @@ const numericInstant = (value: number): number | undefined =>
 export const parseInstant = (value: string): number | undefined => {
   if (value.length > maxTime) return undefined
   const text = value.trim()
-  const instant = /^\d+(?:\.\d+)?(?:e\+\d+)?$/.test(text) ? numericInstant(Number(text)) : isoInstant(text)
+  const isNumber = text.charCodeAt(4) !== hyphen && /^\d+(?:\.\d+)?(?:e\+\d+)?$/.test(text)
+  const instant = isNumber ? numericInstant(Number(text)) : isoInstant(text)
   return instant === undefined || instant < 0 ? undefined : instant
 }
 

@@ -81,7 +81,14 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
   // Without either, all events of this name and user would be one: then the whole content tells them apart.
   const content: Item = messageId === undefined && createdAt === undefined
     ? item
-    : { eventName: name, messageId, createdAt, url: find([fields], urlKeys, textOf), user }
+    // Sorted by name: see canonicalJson.
+    : {
+      createdAt: createdAt ?? null,
+      eventName: name,
+      messageId: messageId ?? null,
+      url: find([fields], urlKeys, textOf) ?? null,
+      user: user ?? null,
+    }
   const event = name === "emailbounce" && isSoft(fields) ? "soft_bounce" : meaning
   return {
     event,

@@ -74,12 +74,19 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
   const emailId = isItem(item["composite"]) ? nameOf(item["composite"]["emailId"]) : undefined
   // Without a time, the content as a whole has to tell an event from another.
   const content: Item = time === undefined ? item : {
-    type,
+    // Sorted by name: see canonicalJson.
+    composite: {
+      batchId: composite.batchId ?? null,
+      emailId: emailId ?? null,
+      jobId: composite.jobId ?? null,
+      listId: composite.listId ?? null,
+      subscriberId: composite.subscriberId ?? null,
+    },
+    jobUrlId: nameOf(info["jobUrlId"]) ?? null,
+    messageKey: nameOf(info["messageKey"]) ?? null,
+    mid: mid ?? null,
     time,
-    mid,
-    composite: { ...composite, emailId },
-    messageKey: nameOf(info["messageKey"]),
-    jobUrlId: nameOf(info["jobUrlId"]),
+    type,
   }
   const event = type === "transactionalsendevents.emailbounced" ? bounceOf(info) : named
   return {

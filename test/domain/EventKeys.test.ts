@@ -1,0 +1,49 @@
+import { assert, describe, it } from "@effect/vitest"
+import { canonicalJson } from "../../src/domain/EventKeys.ts"
+
+/** The same value with the names of its objects in another order. */
+const reversed = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(reversed)
+  if (typeof value !== "object" || value === null) return value
+  return Object.fromEntries(Object.entries(value).reverse().map(([name, one]) => [name, reversed(one)]))
+}
+
+const deep = (levels: number) => {
+  let value: Record<string, unknown> = { end: 1 }
+  for (let level = 1; level <= levels; level++) value = { b: value, a: [level] }
+  return value
+}
+
+describe("canonicalJson", () => {
+  it("is the same for any order of names, whether they are sorted or not", () => {
+    const values: ReadonlyArray<readonly [Record<string, unknown>, string]> = [
+      [{}, "{}"],
+      [{ a: 1, b: "x", c: null, d: true, e: [] }, '{"a":1,"b":"x","c":null,"d":true,"e":[]}'],
+      [{ "10": 1, "9": 2, a: 3 }, '{"10":1,"9":2,"a":3}'],
+      [
+        { a: { c: [{ z: 1, é: 2 }], b: 'quote " and \ud800' } },
+        '{"a":{"b":"quote \\" and \\ud800","c":[{"z":1,"é":2}]}}',
+      ],
+      [{ a: -0, b: 1e21, c: 0.1, d: 1e-7 }, '{"a":0,"b":1e+21,"c":0.1,"d":1e-7}'],
+      [{ A: 1, B: 2, a: 3 }, '{"A":1,"B":2,"a":3}'],
+      [{ __proto__x: 1, constructor: 2 }, '{"__proto__x":1,"constructor":2}'],
+    ]
+    for (const [value, json] of values) {
+      assert.strictEqual(canonicalJson(value), json)
+      assert.strictEqual(canonicalJson(reversed(value) as Record<string, unknown>), json)
+    }
+  })
+
+  it("writes what is undefined as null at every level", () => {
+    assert.strictEqual(canonicalJson({ b: undefined, a: { c: undefined } }), '{"a":{"c":null},"b":null}')
+    assert.strictEqual(canonicalJson({ a: [undefined] }), '{"a":[null]}')
+  })
+
+  it("takes any depth", () => {
+    for (const levels of [3, 5, 50_000]) {
+      const json = canonicalJson(deep(levels))
+      assert.isTrue(json.startsWith(`{"a":[${levels}],"b":`))
+      assert.isTrue(json.endsWith("}".repeat(levels + 1)))
+    }
+  })
+})
