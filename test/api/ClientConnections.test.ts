@@ -13,6 +13,7 @@ const defaults: ConnectionRules = {
   writeTimeoutMillis: 60_000,
   unreadBytes: 1024 ** 3,
   idleMillis: 60_000,
+  keepAliveMillis: 60_000,
   sweepMillis: 20,
 }
 
@@ -169,6 +170,27 @@ describe("Client connections", () => {
         assert.strictEqual(counts.total, 130)
       },
     )
+  })
+
+  it("that are idle for long are closed, those with a request in work are not", async () => {
+    const serverSide: Array<Socket> = []
+    const listener: RequestListener = (asked, response) => {
+      serverSide.push(asked.socket)
+      response.end("ok")
+    }
+    await serving({ keepAliveMillis: 200 }, listener, async ({ busy, counts, open }) => {
+      const working = await open()
+      await new Promise((resolve) => working.once("data", resolve).write(request))
+      busy.add(serverSide[0]!)
+      const idle = await open()
+      idle.write(request)
+      assert.match(await received(idle), /^HTTP\/1\.1 200 OK/)
+      assert.isFalse(working.closed)
+      const closed = new Promise((resolve) => working.once("close", resolve))
+      busy.clear()
+      await closed
+      assert.strictEqual(counts.idle, 0)
+    })
   })
 
   it("that are idle give way when most of the total is used, the busy ones do not", async () => {

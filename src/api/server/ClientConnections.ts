@@ -40,6 +40,11 @@ export interface ConnectionRules extends ConnectionLimits {
   readonly unreadBytes: number
   /** A connection without a request for this long may be closed when room is needed. Unit: milliseconds. */
   readonly idleMillis: number
+  /**
+   * A connection without a request for this long is closed. Takes the place of Node's `keepAliveTimeout`, which sets two timers
+   * for each request. Unit: milliseconds.
+   */
+  readonly keepAliveMillis: number
   /** How often connections are checked. Unit: milliseconds. */
   readonly sweepMillis: number
 }
@@ -173,15 +178,20 @@ export const bound = (
     return pending
   }
 
-  const closeIdle = () => {
-    if (table.open < rules.total * crowded.from) return
+  /** Connections without a request for `millis`, the longest first. */
+  const idleFor = (millis: number): ReadonlyArray<Client> => {
+    const idle: Array<Client> = []
+    for (const client of clients) if (client.seenPending === 0 && clock - client.readAt >= millis) idle.push(client)
+    if (idle.length === 0) return idle
     const inWork = busy()
-    const idle = [...clients]
-      .filter(({ readAt, seenPending, socket }) =>
-        seenPending === 0 && clock - readAt >= rules.idleMillis && !inWork.has(socket)
-      )
-      .sort((a, b) => a.readAt - b.readAt)
-    for (const client of idle.slice(0, Math.ceil(table.open - rules.total * crowded.to))) close(client, "idle")
+    return idle.filter(({ socket }) => !inWork.has(socket)).sort((a, b) => a.readAt - b.readAt)
+  }
+
+  const closeIdle = () => {
+    for (const { socket } of idleFor(rules.keepAliveMillis)) socket.destroy()
+    if (table.open < rules.total * crowded.from) return
+    const room = Math.ceil(table.open - rules.total * crowded.to)
+    for (const client of idleFor(rules.idleMillis).slice(0, room)) close(client, "idle")
   }
 
   const sweep = () => {
@@ -246,6 +256,8 @@ export class ClientConnections extends Context.Service<ClientConnections, {
         writeTimeoutMillis,
         unreadBytes: maxUnreadBytes,
         idleMillis: 10_000,
+        // Longer than load balancers keep theirs, so that none sends a request to a connection that is closing.
+        keepAliveMillis: 65_000,
         sweepMillis: Math.max(50, Math.min(1000, writeTimeoutMillis / 5)),
       }
       const counts = noCounts()

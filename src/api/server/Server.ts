@@ -72,7 +72,8 @@ export const layerServer = Layer.unwrap(Effect.gen(function* () {
         requestTimeout: requestTimeoutMillis,
         // How often Node looks for clients past these limits.
         connectionsCheckingInterval: Math.max(100, Math.min(1000, headersTimeoutMillis / 5)),
-        keepAliveTimeout: 65_000,
+        // Idle connections are closed in ClientConnections.
+        keepAliveTimeout: 0,
         maxHeaderSize: maxHeaderBytes,
         // Only HTTP/1.1 is served. Java's client offers an upgrade to HTTP/2 in every request. It is answered over
         // HTTP/1.1, so that time and load limits apply, which an upgraded connection would escape.
