@@ -1,11 +1,15 @@
 // What telemetry adds to a request that nobody traces: the counters of its answer, and its steps.
 //
-//     deno task bench telemetry
-import { Context, Effect, Layer, Tracer } from "effect"
+//     deno task bench telemetry 2> /dev/null
+import { Context, Effect, Exit, Layer, Scope, Tracer } from "effect"
+import { randomUUID } from "node:crypto"
 import { measure } from "../src/api/server/RequestMetrics.ts"
+import * as AccessLog from "../src/telemetry/AccessLog.ts"
 import { onlyBegun, step } from "../src/telemetry/Tracing.ts"
 
 const rounds = 300_000
+
+const requestId = randomUUID()
 
 /** Nanoseconds of one round of `effect`, the best of five. */
 const nanosOf = async (effect: Effect.Effect<unknown>, layer: Layer.Layer<never>): Promise<number> => {
@@ -29,9 +33,19 @@ const exporting = Layer.succeed(
 const work = Effect.sync(() => Context.empty())
 const threeSteps = step("auth")(step("decide")(step("commit")(work)))
 
+/** Logs a request, with the writing of its line to standard error. */
+const scope = Scope.makeUnsafe()
+const access = await Effect.runPromise(
+  Effect.provideService(AccessLog.make((lines) => console.error(lines), false), Scope.Scope, scope),
+)
+const logged = Effect.sync(() =>
+  access({ method: "POST", route: "/api/generate/:org", status: 200, millis: 3, org: "acme", requestId })
+)
+
 const baseline = await nanosOf(work, none)
 const rows: ReadonlyArray<readonly [string, number]> = [
   ["counting an answer and its time", await nanosOf(Effect.sync(() => measure("generate", 200, 3)), none)],
+  ["a line of the access log", await nanosOf(logged, none)],
   ["three steps, nothing exported", await nanosOf(threeSteps, none)],
   ["three steps, exported, not traced", await nanosOf(threeSteps, exporting)],
   [
@@ -44,3 +58,4 @@ for (const [what, nanos] of rows) {
   const more = Math.max(0, nanos - baseline)
   console.log(`  ${what.padEnd(36)} ${more.toFixed(0).padStart(6)} ns ${(nanos / baseline).toFixed(1).padStart(7)} ×`)
 }
+await Effect.runPromise(Scope.close(scope, Exit.void))

@@ -40,7 +40,8 @@ const announce = Effect.gen(function* () {
         )
       ),
     )
-    if (greeting !== undefined) yield* Console.log(greeting)
+    // Without a terminal, standard output has lines of the log alone.
+    if (greeting !== undefined) yield* process.stdout.isTTY ? Console.log(greeting) : Console.error(greeting)
   }
 })
 

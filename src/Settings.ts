@@ -229,6 +229,13 @@ const config = {
   serviceWords: Config.NonEmptyString("SERVICE_WORDS").pipe(Config.withDefault("service_words")),
   /** `LOG_LEVEL`: `Trace`, `Debug`, `Info`, `Warn`, `Error`, `Fatal` or `None`. Default `Info`. */
   logLevel: Config.LogLevel("LOG_LEVEL").pipe(Config.withDefault("Info" as const)),
+  /** `ACCESS_LOG`: `1` logs each answered request. Default: requests are not logged. */
+  isAccessLogged: checked(
+    "ACCESS_LOG",
+    (text) => text === "0" || text === "1",
+    "must be 1, or 0 which is the same as unset",
+  )
+    .pipe(Config.map((text) => text === "1")),
   /**
    * `OTEL_EXPORTER_OTLP_ENDPOINT`: URL of an OpenTelemetry collector, such as `http://127.0.0.1:4318`; traces, metrics and logs
    * go to `/v1/traces`, `/v1/metrics` and `/v1/logs` below it. Unset: nothing is exported.
@@ -334,10 +341,8 @@ type Values = { readonly [name in keyof typeof config]: Config.Success<(typeof c
 
 /** The values of all settings, checked. */
 type Checked = Omit<Values, "store" | "databaseUrl" | "databaseCa"> & {
-  /** The server of `DATABASE_URL`. */
+  /** The server of `DATABASE_URL`. None: a database in `DATA_DIR` takes its place. */
   readonly database: Option.Option<DatabaseTarget>
-  /** Whether a database in `DATA_DIR` takes the place of that server. Not with `STORE=external`. */
-  readonly isEmbedded: boolean
 }
 
 /** Invalid settings, each with its name. */
@@ -372,7 +377,7 @@ const emptyUrl =
   "unset it to use the embedded database in DATA_DIR (in the container image, with STORE=embedded)"
 
 /** The fault of settings that name no database at all. */
-export const noDatabase =
+const noDatabase =
   "STORE: is external, as in the container image, and DATABASE_URL is not set. Set DATABASE_URL to a PostgreSQL server, or " +
   "STORE=embedded for a database of the service's own in DATA_DIR"
 
@@ -432,9 +437,7 @@ const read = Effect.gen(function* () {
   }
   const settings: Partial<Values> = values
   const { database, faults: databaseFaults } = databaseOf(settings, yield* isSetToNothing("DATABASE_URL"))
-  // Commands on a service elsewhere need no database.
-  const isRemote = (yield* Effect.option(Config.String("PARLANCE_URL")))._tag === "Some"
-  faults.push(...databaseFaults.filter((fault) => fault !== noDatabase || !isRemote))
+  faults.push(...databaseFaults)
   // Not shown: how long it is says enough.
   const adminCharacters = Option.match(settings.adminToken ?? Option.none(), {
     onNone: () => leastSecret,
@@ -462,8 +465,8 @@ const read = Effect.gen(function* () {
     faults.push("OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET: set all three, or none")
   }
   if (faults.length > 0) return yield* new SettingsFaulty({ faults })
-  const { databaseCa: _, databaseUrl: __, store, ...rest } = settings as Values
-  return { ...rest, database, isEmbedded: store !== "external" && Option.isNone(database) }
+  const { databaseCa: _, databaseUrl: __, store: ___, ...rest } = settings as Values
+  return { ...rest, database }
 })
 
 /** The settings of this process; fails to build with every faulty value named. */

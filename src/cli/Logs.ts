@@ -2,7 +2,7 @@ import { Effect, Layer, Logger, type LogLevel, Option, References } from "effect
 import { GlobalFlag } from "effect/cli"
 import * as Progress from "../runtime/Progress.ts"
 import { Settings } from "../Settings.ts"
-import { discreet } from "../telemetry/Discreet.ts"
+import { discreet, jsonLogger } from "../telemetry/Discreet.ts"
 
 /** The least level that is logged: the one of `--log-level`, or else `level`. */
 const layerFrom = (level: LogLevel.LogLevel) =>
@@ -18,7 +18,7 @@ const layerFrom = (level: LogLevel.LogLevel) =>
 /** The log of the service: lines for people in a terminal, JSON for machines. */
 export const layerLogs = Layer.unwrap(Effect.map(Settings, ({ logLevel }) =>
   Layer.merge(
-    Logger.layer([discreet(process.stdout.isTTY ? Logger.consolePretty() : Logger.consoleJson)]),
+    Logger.layer([process.stdout.isTTY ? discreet(Logger.consolePretty()) : Logger.withConsoleLog(jsonLogger)]),
     layerFrom(logLevel),
   )))
 

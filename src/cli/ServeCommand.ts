@@ -4,16 +4,23 @@ import * as Progress from "../runtime/Progress.ts"
 import { keepNewFilesPrivate } from "../store/PrivateFiles.ts"
 import * as StoreFromSettings from "../store/StoreFromSettings.ts"
 import * as Telemetry from "../telemetry/Telemetry.ts"
+import * as AccessLog from "../telemetry/AccessLog.ts"
+import { endOnUncaught } from "./FatalLog.ts"
 import { layerLogs } from "./Logs.ts"
 
 /** Runs the service until it is interrupted. Loads its modules while its database starts: each takes about as long. */
 const serve = Effect.gen(function* () {
+  endOnUncaught()
   yield* keepNewFilesPrivate
   const modules = yield* Effect.forkChild(Effect.promise(() => import("../Serve.ts")), { startImmediately: true })
   const layer = Layer.unwrap(
     Effect.map(Progress.withProgress("Loading the service", () => Fiber.join(modules)), (Serve) => Serve.layer),
   )
-  yield* Layer.launch(layer.pipe(Layer.provide(StoreFromSettings.layerMigrated), Layer.provide(Telemetry.layer)))
+  yield* Layer.launch(layer.pipe(
+    Layer.provide(StoreFromSettings.layerMigrated),
+    Layer.provide(AccessLog.layer),
+    Layer.provide(Telemetry.layer),
+  ))
 })
 
 export const serveCommand = Command.make(

@@ -59,7 +59,7 @@ const layerService = ({ dataDir, port }: DemoOptions) =>
     Layer.provideMerge(layerServices),
     Layer.provide(Layer.effect(
       Settings,
-      Effect.map(Settings, (settings) => ({ ...settings, port, dataDir, database: Option.none(), isEmbedded: true })),
+      Effect.map(Settings, (settings) => ({ ...settings, port, dataDir, database: Option.none() })),
     )),
   )
 

@@ -1,7 +1,7 @@
 import { Context, Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { isSqlError } from "effect/sql/SqlError"
-import { noDatabase, Settings, SettingsFaulty } from "../Settings.ts"
+import { Settings } from "../Settings.ts"
 import * as BundledPostgres from "./BundledPostgres.ts"
 import * as Migrations from "./Migrations.ts"
 import * as Postgres from "./Postgres.ts"
@@ -21,15 +21,13 @@ const failInTransactions = (sql: SqlClient.SqlClient) => {
   })
 }
 
-/**
- * The store that the settings name: the server of `DATABASE_URL`, or the embedded one in `DATA_DIR`. Not yet migrated. Fails
- * with `SettingsFaulty` if they name neither.
- */
-export const layer = Layer.unwrap(Effect.gen(function* () {
-  const { database, isEmbedded } = yield* Settings
-  if (!isEmbedded && Option.isNone(database)) return yield* new SettingsFaulty({ faults: [noDatabase] })
-  return Option.match(database, { onNone: () => BundledPostgres.layer, onSome: Postgres.layer })
-})).pipe(
+/** The store that the settings name: the server of `DATABASE_URL`, or the embedded one in `DATA_DIR`. Not yet migrated. */
+export const layer = Layer.unwrap(
+  Effect.map(
+    Settings,
+    ({ database }) => Option.match(database, { onNone: () => BundledPostgres.layer, onSome: Postgres.layer }),
+  ),
+).pipe(
   Layer.tap((context) => Effect.sync(() => failInTransactions(Context.get(context, SqlClient.SqlClient)))),
 )
 

@@ -1,5 +1,6 @@
-import { Cause, Logger } from "effect"
+import { Cause, type Context, type Fiber, Logger, References } from "effect"
 import { isSqlError } from "effect/sql/SqlError"
+import { jsonOf } from "./LogLine.ts"
 
 // Error messages quote values: a database names the rejected value, a decoder the unexpected one. Such a value may be
 // personal data, so logs contain only the kind of the error and its stack.
@@ -63,19 +64,79 @@ const toldValue = (value: unknown): unknown => {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, toldValue(one)]))
 }
 
-/** Our own messages are matched first, whatever follows them. */
-const toldMessage = (message: unknown): unknown => {
-  if (typeof message === "string") return message
-  if (!Array.isArray(message)) return toldValue(message)
-  return message.map((part, i) => i === 0 && typeof part === "string" ? part : toldValue(part))
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  value !== null && typeof value === "object" && !Array.isArray(value)
+
+/** The parts of a log entry, each in the place that it has on every line. */
+interface Parts {
+  readonly text: string
+  readonly annotations: Readonly<Record<string, unknown>>
+  readonly cause: Cause.Cause<unknown>
 }
 
-/** Wraps `logger` so that errors are logged with their kind and stack, without quoted values. */
+/**
+ * Sorts what a caller of `Effect.log` passed: the first text is the message, members of objects are annotations, errors
+ * and causes are the cause, and any other value is the annotation `reason`. Without a text, the message is the first
+ * line of the cause.
+ */
+export const partsOf = (message: unknown, given: Cause.Cause<unknown>): Parts => {
+  const [first, ...others] = Array.isArray(message) ? message as ReadonlyArray<unknown> : [message]
+  const isText = typeof first === "string"
+  const annotations: Record<string, unknown> = {}
+  const reasons: Array<unknown> = []
+  let cause = given
+  const addCause = (value: unknown): boolean => {
+    const one = Cause.isCause(value) ? value : value instanceof Error ? Cause.fail(value) : undefined
+    if (one !== undefined) cause = Cause.combine(cause, one)
+    return one !== undefined
+  }
+  for (const value of isText || first === undefined ? others : [first, ...others]) {
+    if (addCause(value)) continue
+    if (!isRecord(value)) reasons.push(toldValue(value))
+    else for (const [name, one] of Object.entries(value)) if (!addCause(one)) annotations[name] = toldValue(one)
+  }
+  if (reasons.length > 0) annotations["reason"] = reasons.length === 1 ? reasons[0] : reasons
+  const discreetCause = toldCause(cause)
+  const firstLine = () => Cause.pretty(discreetCause).split("\n", 1)[0] || "No message"
+  return { text: isText ? first : firstLine(), annotations, cause: discreetCause }
+}
+
+/** The fiber of a log entry with more annotations, since loggers take them from there. */
+const withAnnotations = (
+  fiber: Fiber.Fiber<unknown, unknown>,
+  more: Readonly<Record<string, unknown>>,
+): Fiber.Fiber<unknown, unknown> => {
+  const annotations = { ...fiber.getRef(References.CurrentLogAnnotations), ...more }
+  return Object.assign(Object.create(fiber), {
+    getRef: <A>(reference: Context.Reference<A>): unknown =>
+      reference.key === References.CurrentLogAnnotations.key ? annotations : fiber.getRef(reference),
+  })
+}
+
+/**
+ * Wraps `logger` so that every entry has one shape: a text as its message, and all other values as annotations and causes.
+ * Errors are logged with their kind and stack, without quoted values.
+ */
 export const discreet = <A>(logger: Logger.Logger<unknown, A>): Logger.Logger<unknown, A> =>
-  Logger.make((options) =>
-    logger.log({
-      ...options,
-      message: toldMessage(options.message),
-      cause: toldCause(options.cause),
+  Logger.make(({ cause, fiber, message, ...rest }) => {
+    const parts = partsOf(message, cause)
+    return logger.log({
+      ...rest,
+      message: parts.text,
+      cause: parts.cause,
+      fiber: Object.keys(parts.annotations).length === 0 ? fiber : withAnnotations(fiber, parts.annotations),
     })
-  )
+  })
+
+/** Writes entries as JSON, see `LogLine`. */
+export const jsonLogger: Logger.Logger<unknown, string> = discreet(
+  Logger.make(({ cause, date, fiber, logLevel, message }) =>
+    jsonOf({
+      date,
+      level: logLevel,
+      message: String(message),
+      annotations: fiber.getRef(References.CurrentLogAnnotations),
+      cause: cause.reasons.length === 0 ? "" : Cause.pretty(cause),
+    })
+  ),
+)

@@ -50,7 +50,7 @@ export const causeOf = ({ freedBytes, millis, processorMillis, suspects }: Hold)
 export const fieldsOf = (hold: Hold) => ({
   held_ms: Math.round(hold.millis),
   processor_ms: Math.round(hold.processorMillis),
-  cause: causeOf(hold),
+  reason: causeOf(hold),
   work: hold.suspects.slice(0, namedWork).map(({ work }) => {
     const { org, requestId, work: name } = work.name()
     return { work: name, ...(org === undefined ? {} : { org }), ...(requestId === undefined ? {} : { requestId }) }

@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { ConfigProvider, Effect, Layer, Logger, Schema } from "effect"
+import { Cause, ConfigProvider, Effect, Layer, Logger, Schema } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
 import { SqlClient } from "effect/sql"
 import { describe } from "vitest"
@@ -9,7 +9,7 @@ import { ClientConnections } from "../../src/api/server/ClientConnections.ts"
 import { LoadGate } from "../../src/api/admission/LoadGate.ts"
 import * as Server from "../../src/api/server/Server.ts"
 import { Settings } from "../../src/Settings.ts"
-import { discreet } from "../../src/telemetry/Discreet.ts"
+import { jsonLogger } from "../../src/telemetry/Discreet.ts"
 import { layerMigrated, layerSettings, temporaryEnvironment } from "../support/stores.ts"
 
 const person = "Zephyrine Quill"
@@ -18,7 +18,7 @@ const email = "zephyrine@personal.example"
 /** The output of a process, and the layer that writes it. */
 const printed = () => {
   const lines: Array<string> = []
-  const layer = Logger.layer([discreet(Logger.map(Logger.formatJson, (line) => void lines.push(line)))])
+  const layer = Logger.layer([Logger.map(jsonLogger, (line) => void lines.push(line))])
   return { lines, layer }
 }
 
@@ -39,7 +39,7 @@ describe("Logs", () => {
       const text = lines.join("\n")
       assert.strictEqual(lines.length, 4, text)
       assert.notInclude(text, person)
-      assert.strictEqual(text.split("SQLSTATE 22P02").length, 4, text)
+      assert.lengthOf(lines.filter((line) => line.includes("SQLSTATE 22P02")), 3, text)
       assert.match(text, /SQLSTATE 42P01/)
       assert.match(text, /acme\/offer/)
     })))
@@ -60,9 +60,40 @@ describe("Logs", () => {
       assert.notInclude(text, person)
       assert.notInclude(text, email)
       assert.include(text, "SchemaError")
-      assert.include(JSON.parse(lines[1]!).message[0], `"offer"`)
+      assert.include(JSON.parse(lines[1]!).message, `"offer"`)
       assert.include(text, "It is no function")
       assert.match(text, /at .+\.ts:\d+/)
+    }))
+
+  it.effect("have a text as message, and everything else as annotations and cause", () =>
+    Effect.gen(function* () {
+      const { layer, lines } = printed()
+      const cause = Cause.fail(new Error("it broke"))
+      yield* Effect.gen(function* () {
+        yield* Effect.logInfo("Alone")
+        yield* Effect.logInfo("With members", { store: "embedded", pid: 1 })
+        yield* Effect.logInfo("With a reason", "it rained")
+        yield* Effect.logInfo("With reasons", "it rained", 7)
+        yield* Effect.logInfo("With a cause", cause)
+        yield* Effect.logInfo("With a cause among members", { template: "offer", cause })
+        yield* Effect.logInfo(cause)
+        yield* Effect.logInfo({ lost: 3 })
+      }).pipe(Effect.annotateLogs({ requestId: "r-1" }), Effect.provide(layer))
+      const shapes = lines.map((line) => {
+        const { annotations: { requestId, ...annotations }, cause, message } = JSON.parse(line)
+        assert.strictEqual(requestId, "r-1")
+        return [message, annotations, cause?.split("\n")[0]]
+      })
+      assert.deepStrictEqual(shapes, [
+        ["Alone", {}, undefined],
+        ["With members", { store: "embedded", pid: 1 }, undefined],
+        ["With a reason", { reason: "it rained" }, undefined],
+        ["With reasons", { reason: ["it rained", 7] }, undefined],
+        ["With a cause", {}, "Error: it broke"],
+        ["With a cause among members", { template: "offer" }, "Error: it broke"],
+        ["Error: it broke", {}, "Error: it broke"],
+        ["No message", { lost: 3 }, undefined],
+      ])
     }))
 
   it.live("of a request carry the id of its answer and the route, not the path", () =>

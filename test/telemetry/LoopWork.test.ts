@@ -58,7 +58,7 @@ describe("The cause of a hold", () => {
   })
 
   it("is logged with at most five pieces of work, by route, organization and request id", () => {
-    const { cause: _, ...fields } = fieldsOf({ ...hold, suspects: Array.from({ length: 9 }, () => suspect(true)[0]!) })
+    const { reason: _, ...fields } = fieldsOf({ ...hold, suspects: Array.from({ length: 9 }, () => suspect(true)[0]!) })
     assert.deepStrictEqual(fields, {
       held_ms: 400,
       processor_ms: 390,

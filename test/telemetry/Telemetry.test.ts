@@ -29,6 +29,7 @@ describe("Telemetry", () => {
         SECRET_KEY: "5e".repeat(32),
         OUTBOUND_ALLOW: "127.0.0.1/32",
         LOG_LEVEL: "Debug",
+        ACCESS_LOG: "1",
         OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
         OTEL_EXPORTER_OTLP_HEADERS: "x-tenant=one%20two",
         OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
@@ -156,7 +157,9 @@ describe("Telemetry", () => {
         const names = new Set([...scraped.matchAll(/^# TYPE (parlance_\S+) /gm)].map(([, name]) => name!))
         assert.isAbove(names.size, 15)
         for (const name of names) assert.isTrue(collector.metrics().has(name), name)
-        assert.isTrue(collector.logs().some(({ body }) => String(body).includes("Parlance answers at")))
+        const bodies = collector.logs().map(({ body }) => JSON.parse(String(body)))
+        for (const body of bodies) assert.hasAllKeys(body, ["stringValue"])
+        assert.isTrue(bodies.some(({ stringValue }) => stringValue.startsWith("Parlance answers at")))
         // Only requests with a trace header are traced.
         assert.deepStrictEqual(
           [...new Set(collector.spans().map(({ traceId }) => traceId))].sort(),

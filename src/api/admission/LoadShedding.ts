@@ -3,6 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import { performance } from "node:perf_hooks"
 import { SlotSet, type Slotted } from "../../domain/ShortLived.ts"
+import type { Access } from "../../telemetry/AccessLog.ts"
 import { begin, end, type LoopWork } from "../../telemetry/LoopWork.ts"
 import { namedAtEnd, workNameOf } from "../ApiPaths.ts"
 import type { DirectRoutes, Pass } from "../server/DirectRoutes.ts"
@@ -39,12 +40,14 @@ interface InWork extends Asked, Slotted {
   work?: LoopWork
 }
 
-const refuse = ({ event, request, response }: Asked): void => {
+/** Refuses a request and returns its request id. */
+const refuse = ({ event, request, response }: Asked): string => {
   // The client may send the body all the same, so the start of the next request on this connection is unknown.
   if (event === "checkContinue") response.shouldKeepAlive = false
   const requestId = requestIdOf(request.headers["x-request-id"] as string | undefined)
   response.writeHead(503, { ...headers, "Retry-After": retryAfter(), "X-Request-Id": requestId })
   response.end(body)
+  return requestId
 }
 
 /** Requests in work from which the event loop is checked. Below, the checks would only cost time. */
@@ -94,6 +97,8 @@ export interface LoadSheddingOptions {
   readonly restMillis?: number
   /** Answers Generate, link and pixel requests directly where possible. All other requests go to the listeners of the server. */
   readonly respond?: DirectRoutes["Service"]["respond"]
+  /** Logs refused requests. Default: they are not logged. */
+  readonly logAccess?: ((access: Access) => void) | undefined
 }
 
 interface Waiting extends Asked {
@@ -212,11 +217,13 @@ export const install = (
     serve(asked)
   }
 
-  const turnAway = (asked: Asked) => {
+  const turnAway = (asked: Asked, waitedMillis: number) => {
     gate.refused(asked.kind)
     // The connection also pauses after a refusal, regardless of the number of waiting requests.
     asked.response.on("close", () => rest(asked))
-    refuse(asked)
+    const { method = "" } = asked.request
+    const requestId = refuse(asked)
+    options.logAccess?.({ method, route: undefined, status: 503, millis: waitedMillis, org: undefined, requestId })
   }
 
   const left = ({ bytes }: Waiting) => {
@@ -226,7 +233,7 @@ export const install = (
 
   const wait = (kind: keyof typeof waiting, asked: Asked, since: number) => {
     const bytes = heldBy(asked.request)
-    if (held + bytes > waitingBytes) return turnAway(asked)
+    if (held + bytes > waitingBytes) return turnAway(asked, 0)
     const waits: Waiting = { ...asked, since, bytes }
     gate.waiting++
     held += bytes
@@ -258,7 +265,7 @@ export const install = (
         const late = waiting[kind].next(now - longest.waitMillis)
         if (late === undefined) break
         left(late)
-        turnAway(late)
+        turnAway(late, now - late.since)
       }
     }
   }

@@ -8,6 +8,7 @@ import { keyOf } from "../admission/KeyRequired.ts"
 import { waitedMillis } from "../admission/LoadGate.ts"
 import { chargeEarly, headersOfWindow } from "../admission/RateLimits.ts"
 import { noteRequestId } from "../ApiPaths.ts"
+import type { Access } from "../../telemetry/AccessLog.ts"
 import * as Body from "../server/Body.ts"
 import type { DirectPost } from "../server/DirectRoutes.ts"
 import { requestIdOf } from "../server/Envelope.ts"
@@ -59,6 +60,7 @@ export const generateDirectly = (
   keys: KeyAuth["Service"],
   decider: Decider["Service"],
   clock: Clock.Clock,
+  logAccess?: (access: Access) => void,
 ): DirectPost => {
   const decide = (
     request: IncomingMessage,
@@ -75,7 +77,9 @@ export const generateDirectly = (
       // The client has gone, or its connection was closed.
       if (response.destroyed) return
       respond(response, answer, requestId, grant.window)
-      measure("generate", 200, clock.currentTimeMillisUnsafe() - begun)
+      const millis = clock.currentTimeMillisUnsafe() - begun
+      measure("generate", 200, millis)
+      logAccess?.({ method: "POST", route: `${prefix}:org`, status: 200, millis, org: grant.org, requestId })
     })
   }
 

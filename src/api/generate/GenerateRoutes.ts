@@ -14,6 +14,7 @@ import {
 } from "./GenerateWire.ts"
 import { contentType, headersOf, toWire } from "./GenerateAnswer.ts"
 import { generateDirectly } from "./GenerateDirect.ts"
+import { AccessLog } from "../../telemetry/AccessLog.ts"
 import { step } from "../../telemetry/Tracing.ts"
 import { authorize } from "../admission/KeyRequired.ts"
 import { charge } from "../admission/RateLimits.ts"
@@ -92,7 +93,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
           )),
     )
 
-  yield* direct.addPost("/api/generate/", generateDirectly(keys, decider, yield* Clock.Clock))
+  yield* direct.addPost("/api/generate/", generateDirectly(keys, decider, yield* Clock.Clock, yield* AccessLog))
   yield* router.add(
     "POST",
     "/api/generate/:org",

@@ -1,5 +1,6 @@
 import { Context, Effect, Layer, Random, type Scope } from "effect"
 import type { IncomingMessage, ServerResponse } from "node:http"
+import { AccessLog } from "../../telemetry/AccessLog.ts"
 import { isTraced, TraceShare } from "../../telemetry/Tracing.ts"
 import { requestIdOf } from "./Envelope.ts"
 import { waitedMillis } from "../admission/LoadGate.ts"
@@ -46,6 +47,7 @@ export class DirectRoutes extends Context.Service<DirectRoutes, {
     DirectRoutes,
     Effect.gen(function* () {
       const share = yield* TraceShare
+      const logAccess = yield* AccessLog
       const random = yield* Random.Random
       const routes: Array<readonly [prefix: string, route: DirectRoute]> = []
       const posts: Array<readonly [prefix: string, route: DirectPost]> = []
@@ -70,9 +72,12 @@ export class DirectRoutes extends Context.Service<DirectRoutes, {
         const ready = route(url, headers)
         if (ready === undefined) return false
         const { body, headers: own, status } = ready
-        response.writeHead(status, { ...own, "x-request-id": requestIdOf(headers["x-request-id"]) })
+        const requestId = requestIdOf(headers["x-request-id"])
+        response.writeHead(status, { ...own, "x-request-id": requestId })
         response.end(body)
-        measure(kindOf(prefix), status, waitedMillis(request))
+        const millis = waitedMillis(request)
+        measure(kindOf(prefix), status, millis)
+        logAccess?.({ method: "GET", route: `${prefix}:token`, status, millis, org: undefined, requestId })
         return true
       }
 

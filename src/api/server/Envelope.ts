@@ -24,6 +24,7 @@ import { randomUUID } from "node:crypto"
 import { methodsOf, noteRequestId } from "../ApiPaths.ts"
 import { fromIssue } from "../../domain/Faults.ts"
 import { isOutage } from "../../store/Outage.ts"
+import { AccessLog } from "../../telemetry/AccessLog.ts"
 import { currentSpan, isTraced, spanOf, TraceShare } from "../../telemetry/Tracing.ts"
 import { waitedMillis } from "../admission/LoadGate.ts"
 import * as Problems from "../Problems.ts"
@@ -98,9 +99,12 @@ const isRouteNotFound = (error: unknown): error is HttpServerError.HttpServerErr
   error !== null && typeof error === "object" && "_tag" in error && error._tag === "HttpServerError" &&
   "reason" in error && (error.reason as { readonly _tag: string })._tag === "RouteNotFound"
 
+/** The route that this fiber serves, with the parameters of its path; undefined without a route. */
+const routeContextOf = (fiber: Fiber.Fiber<unknown, unknown>) =>
+  Context.getOrUndefined(fiber.context, HttpRouter.RouteContext)
+
 /** The declared path of the route that this fiber serves; undefined without a route. */
-const routeOf = (fiber: Fiber.Fiber<unknown, unknown>): string | undefined =>
-  Context.getOrUndefined(fiber.context, HttpRouter.RouteContext)?.route.path
+const routeOf = (fiber: Fiber.Fiber<unknown, unknown>): string | undefined => routeContextOf(fiber)?.route.path
 
 /** The answer to anything that was not answered: a problem, and a log entry if it is our fault. */
 const answerTo = (
@@ -126,7 +130,7 @@ const answerTo = (
   if (ofStore !== undefined && isOutage(ofStore)) {
     return Effect.andThen(
       Effect.logWarning("A request was refused: the database is unreachable", { reason: ofStore.message }).pipe(
-        Effect.annotateLogs({ method: request.method, route: route ?? "none" }),
+        Effect.annotateLogs({ method: request.method, route: route ?? null }),
       ),
       HttpServerRespondable.toResponse(new Problems.Unavailable({ detail: "The database is unreachable" })),
     )
@@ -134,7 +138,7 @@ const answerTo = (
   return Effect.andThen(
     // Not the path itself, which may name a person.
     Effect.logError("A request failed inside the service", cause).pipe(
-      Effect.annotateLogs({ method: request.method, route: route ?? "none" }),
+      Effect.annotateLogs({ method: request.method, route: route ?? null }),
     ),
     HttpServerRespondable.toResponse(
       new Problems.InternalError({
@@ -183,6 +187,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const clock = yield* Clock.Clock
   const random = yield* Random.Random
   const share = yield* TraceShare
+  const logAccess = yield* AccessLog
   const { publicUrl, trustedProxies } = yield* Settings
   const isHttps = Option.exists(publicUrl, ({ protocol }) => protocol === "https:")
 
@@ -204,7 +209,12 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       const finish = (response: HttpServerResponse.HttpServerResponse) =>
         Effect.withFiberSucceed((fiber) => {
           const route = routeOf(fiber)
-          measure(kindOf(route), response.status, clock.currentTimeMillisUnsafe() - begun)
+          const millis = clock.currentTimeMillisUnsafe() - begun
+          measure(kindOf(route), response.status, millis)
+          if (logAccess !== undefined) {
+            const org = routeContextOf(fiber)?.params["org"]
+            logAccess({ method: request.method, route, status: response.status, millis, org, requestId })
+          }
           if (share !== undefined) describe(currentSpan(fiber), request.method, route, response.status)
           const finished = withHeaders(response, requestId, RateLimits.headersOf(request), request)
           return isPage ? forBrowsers(finished, isHttps) : finished

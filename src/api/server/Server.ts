@@ -6,6 +6,7 @@ import { randomUUID } from "node:crypto"
 import { createServer, STATUS_CODES } from "node:http"
 import type { Duplex } from "node:stream"
 import { Settings } from "../../Settings.ts"
+import { AccessLog } from "../../telemetry/AccessLog.ts"
 import * as Body from "./Body.ts"
 import { ClientConnections } from "./ClientConnections.ts"
 import { DirectRoutes } from "./DirectRoutes.ts"
@@ -62,6 +63,7 @@ export const layerServer = Layer.unwrap(Effect.gen(function* () {
   const { gate } = yield* LoadGate
   const { respond } = yield* DirectRoutes
   const connections = yield* ClientConnections
+  const logAccess = yield* AccessLog
   const { headersTimeout, host, port, requestTimeout, shutdownTimeout } = yield* Settings
   const headersTimeoutMillis = Duration.toMillis(headersTimeout)
   const requestTimeoutMillis = Math.max(headersTimeoutMillis, Duration.toMillis(requestTimeout))
@@ -80,7 +82,7 @@ export const layerServer = Layer.unwrap(Effect.gen(function* () {
         shouldUpgradeCallback: () => false,
       })
       server.on("clientError", refuse)
-      const { busy } = LoadShedding.install(server, gate, { respond })
+      const { busy } = LoadShedding.install(server, gate, { respond, logAccess })
       connections.install(server, busy)
       return server
     },
@@ -102,7 +104,7 @@ export const routerConfig = {
   caseSensitive: true,
 }
 
-/** Serves `routes`. There is no log line per request; see Envelope.ts for the common parts of responses. */
+/** Serves `routes`. Envelope.ts has the common parts of responses and logs requests where `ACCESS_LOG` says so. */
 export const serve = <A, E, R>(routes: Layer.Layer<A, E, R>) =>
   HttpRouter.serve(routes, {
     disableLogger: true,

@@ -1,0 +1,71 @@
+import { Clock, Context, Effect, Layer } from "effect"
+import { Settings } from "../Settings.ts"
+import { jsonOf } from "./LogLine.ts"
+
+/** An answered request. */
+export interface Access {
+  readonly method: string
+  /** Path of the route as it was declared, never the requested path. Undefined: no route. */
+  readonly route: string | undefined
+  readonly status: number
+  /** Time from the headers of the request to its response. */
+  readonly millis: number
+  readonly org: string | undefined
+  readonly requestId: string
+}
+
+/** Logs an answered request. Undefined (the default): requests are not logged. */
+export const AccessLog = Context.Reference<((access: Access) => void) | undefined>("parlance/telemetry/AccessLog", {
+  defaultValue: () => undefined,
+})
+
+/** Slugs have this form. A path may hold any other text in their place, such as an e-mail address. */
+const slug = /^[a-z0-9][a-z0-9_-]{0,62}$/
+
+const annotationsOf = ({ method, millis, org, requestId, route, status }: Access) => ({
+  method,
+  route: route ?? null,
+  status,
+  duration_ms: Math.max(0, Math.round(millis)),
+  org: org !== undefined && slug.test(org) ? org : null,
+  requestId,
+})
+
+/** The line of an answered request: JSON, or words for people in a terminal. */
+export const lineOf = (access: Access, date: Date, isTerminal: boolean): string => {
+  const annotations = annotationsOf(access)
+  if (!isTerminal) return jsonOf({ date, level: "Info", message: "Request", annotations, cause: "" })
+  const { duration_ms, method, org, requestId, route, status } = annotations
+  return `${method} ${route ?? "-"} ${status} ${duration_ms} ms ${org ?? "-"} ${requestId}`
+}
+
+/** Lines are written together, since each write is a call of the system. */
+const writeEvery = "100 millis"
+const mostLines = 500
+
+/** Writes lines in groups with `write`, the last one when the scope closes. */
+export const make = Effect.fnUntraced(function* (write: (lines: string) => void, isTerminal: boolean) {
+  const clock = yield* Clock.Clock
+  let lines: Array<string> = []
+  const flush = () => {
+    if (lines.length === 0) return
+    const written = lines
+    lines = []
+    write(written.join("\n"))
+  }
+  yield* Effect.addFinalizer(() => Effect.sync(flush))
+  yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(writeEvery), Effect.sync(flush))))
+  return (access: Access): void => {
+    lines.push(lineOf(access, new Date(clock.currentTimeMillisUnsafe()), isTerminal))
+    if (lines.length >= mostLines) flush()
+  }
+})
+
+/** Logs answered requests to standard output where `ACCESS_LOG` says so. */
+export const layer = Layer.unwrap(Effect.map(
+  Settings,
+  ({ isAccessLogged }) =>
+    isAccessLogged
+      ? Layer.effect(AccessLog, make((lines) => console.log(lines), process.stdout.isTTY === true))
+      : Layer.empty,
+))

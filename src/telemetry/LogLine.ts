@@ -1,0 +1,21 @@
+import { Formatter, type LogLevel } from "effect"
+
+/** A line of the log, before it has a form. `docs/operations/logs.md` lists its members. */
+export interface LogLine {
+  readonly date: Date
+  readonly level: LogLevel.LogLevel
+  readonly message: string
+  readonly annotations: Readonly<Record<string, unknown>>
+  /** Causes with their stacks. Empty: none. */
+  readonly cause: string
+}
+
+/** A line as JSON, without a line break within it. `cause` is left out where there is none. */
+export const jsonOf = ({ annotations, cause, date, level, message }: LogLine): string =>
+  Formatter.formatJson({
+    timestamp: date.toISOString(),
+    level: level.toUpperCase(),
+    message,
+    annotations,
+    ...(cause === "" ? {} : { cause }),
+  })
