@@ -337,6 +337,9 @@ const config = {
   shutdownTimeout: duration("SHUTDOWN_TIMEOUT").pipe(Config.withDefault(Duration.seconds(10))),
 }
 
+/** The name servers of `DNS_SERVERS` alone. Fails with `ConfigError` if they are not valid. */
+export const { dnsServers } = config
+
 type Values = { readonly [name in keyof typeof config]: Config.Success<(typeof config)[name]> }
 
 /** The values of all settings, checked. */

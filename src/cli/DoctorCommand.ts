@@ -8,7 +8,7 @@ import { lookUpAt, lookUpPolicy, type LookUpTxt } from "../delivery/receivers/Dn
 import { recordFindings } from "../delivery/receivers/Findings.ts"
 import { keyFindingOf } from "../delivery/receivers/KeyRecord.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
-import { Settings, SettingsFaulty } from "../Settings.ts"
+import { dnsServers, Settings, SettingsFaulty } from "../Settings.ts"
 import { schemaVersion } from "../store/Migrations.ts"
 import { Store } from "../store/Store.ts"
 import * as StoreFromSettings from "../store/StoreFromSettings.ts"
@@ -223,8 +223,8 @@ const diagnose: Effect.Effect<ReadonlyArray<Diagnosis>, unknown, Scope.Scope | C
     const found = [...here?.found ?? [], ...below]
     // Commands in this process would migrate the database, and neither they nor a service can do without it.
     if (found.some(({ check, status }) => status === "fault" || (check === "store" && status !== "ok"))) return found
-    const settings = here?.settings ?? (Option.isSome(remote) ? (yield* checkSettings).settings : undefined)
-    const txt = lookUpAt(settings?.dnsServers ?? [])
+    // At a service elsewhere no other setting of this machine matters, and a database may be missing.
+    const txt = lookUpAt(here?.settings?.dnsServers ?? (yield* dnsServers))
     const more = yield* checkOrganizations(txt, org).pipe(
       Effect.provide(Connection.layerOf(profile)),
       (checks) => orFault(checks, (text) => fault("service", "", text, "Check the token of the service.")),
