@@ -1,61 +1,65 @@
+import { Ajv } from "ajv"
 import { assert, describe, it } from "vitest"
-import { readdirSync, readFileSync } from "node:fs"
-import { parse } from "yaml"
+import { readdirSync } from "node:fs"
 import { describeApi } from "../../src/api/operations/OperationsRoutes.ts"
+import {
+  chart,
+  chartByHelm,
+  chartFiles,
+  chartValues,
+  hasHelm,
+  kustomization,
+  type Manifest,
+  type Rendered,
+  textOf,
+  yamlOf,
+} from "./manifests.ts"
 
 const document = describeApi()
-
-const root = new URL("../../", import.meta.url)
-const textOf = (path: string) => readFileSync(new URL(path, root), "utf8")
-const folder = "deploy/kubernetes"
-
-// deno-lint-ignore no-explicit-any -- what a test reads of a manifest it also asserts
-type Manifest = any
-
-const files = readdirSync(new URL(folder, root)).filter((file) => file.endsWith(".yaml"))
-const manifests = new Map<string, Manifest>(
-  files.map((file) => [file, parse(textOf(`${folder}/${file}`), { strict: true, uniqueKeys: true })]),
-)
-const deployment = manifests.get("deployment.yaml")
-const pod = deployment.spec.template.spec
-const container = pod.containers[0]
-const podLabels = deployment.spec.template.metadata.labels
-
-const settings = new Map(
-  textOf(`${folder}/settings.env`).split("\n").filter((line) => line !== "" && !line.startsWith("#"))
-    .map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)] as const),
-)
 
 /** Names of all settings, of which each is read from a `Config` of `src/Settings.ts` by its name. */
 const knownSettings = new Set(textOf("src/Settings.ts").match(/"[A-Z][A-Z_]+"/g)!.map((quoted) => quoted.slice(1, -1)))
 
 const seconds = (text: string | undefined): number => Number(/^(\d+) seconds$/.exec(text ?? "")![1])
 
-describe("The Kubernetes manifests", () => {
-  it("name the files there are, and the version of this release", () => {
-    const { images, resources, configMapGenerator } = manifests.get("kustomization.yaml")
-    const examples = files.filter((file) => file.includes(".example."))
-    assert.sameMembers([...resources, "kustomization.yaml", ...examples], files)
-    assert.deepStrictEqual(images.map(({ name, newTag }: Manifest) => [name, newTag]), [
-      [container.image, JSON.parse(textOf("package.json")).version],
-    ])
-    assert.deepStrictEqual(configMapGenerator[0].envs, ["settings.env"])
-    for (const [file, manifest] of manifests) {
-      if (file === "kustomization.yaml") continue
-      assert.match(manifest.apiVersion, /^((apps|policy|autoscaling|networking\.k8s\.io)\/)?v[12]$/, file)
-      assert.strictEqual(manifest.metadata.name, "parlance", file)
+const optional = { ingress: { enabled: true }, autoscaling: { enabled: true } }
+
+const variants: ReadonlyArray<readonly [string, string, Rendered]> = [
+  ["The manifests of kustomize", "parlance", kustomization()],
+  ["The chart", "words", chart(optional, "words")],
+]
+
+describe.each(variants)("%s", (_, name, { objects, secret }) => {
+  const object = (kind: string): Manifest => objects.get(kind) ?? assert.fail(`No ${kind}`)
+  const deployment = object("Deployment")
+  const pod = deployment.spec.template.spec
+  const container = pod.containers[0]
+  const podLabels = deployment.spec.template.metadata.labels
+  const settings = new Map<string, string>(Object.entries(object("ConfigMap").data))
+
+  it("have one name and stable versions of the API of Kubernetes", () => {
+    for (const [kind, { apiVersion, metadata }] of objects) {
+      assert.match(apiVersion, /^((apps|policy|autoscaling|networking\.k8s\.io)\/)?v[12]$/, kind)
+      assert.strictEqual(metadata.name, name, kind)
     }
+  })
+
+  it("run the image of this release", () => {
+    assert.strictEqual(
+      container.image,
+      `registry.example.com/parlance:${JSON.parse(textOf("package.json")).version}`,
+    )
   })
 
   it("select the pods that the deployment makes", () => {
     const selectors = [
       deployment.spec.selector.matchLabels,
-      manifests.get("service.yaml").spec.selector,
-      manifests.get("disruption-budget.yaml").spec.selector.matchLabels,
+      object("Service").spec.selector,
+      object("PodDisruptionBudget").spec.selector.matchLabels,
       ...pod.topologySpreadConstraints.map(({ labelSelector }: Manifest) => labelSelector.matchLabels),
     ]
     for (const selector of selectors) assert.deepStrictEqual(selector, podLabels)
-    assert.deepInclude(manifests.get("autoscaler.example.yaml").spec.scaleTargetRef, {
+    assert.deepInclude(object("HorizontalPodAutoscaler").spec.scaleTargetRef, {
       apiVersion: deployment.apiVersion,
       kind: deployment.kind,
       name: deployment.metadata.name,
@@ -63,15 +67,15 @@ describe("The Kubernetes manifests", () => {
   })
 
   it("give nodes settings that the service knows, none twice, and secrets from the secret alone", () => {
-    const secret = manifests.get("secret.example.yaml")
+    const { stringData } = yamlOf("deploy/kubernetes/secret.example.yaml")
     assert.isUndefined(container.env)
-    const names = [...settings.keys(), ...Object.keys(secret.stringData)]
+    const names = [...settings.keys(), ...Object.keys(stringData)]
     assert.deepStrictEqual(names.filter((name) => !knownSettings.has(name)), [])
     assert.strictEqual(new Set(names).size, names.length)
-    assert.sameMembers(Object.keys(secret.stringData), ["DATABASE_URL", "ADMIN_TOKEN", "SECRET_KEY"])
+    assert.sameMembers(Object.keys(stringData), ["DATABASE_URL", "ADMIN_TOKEN", "SECRET_KEY"])
     assert.deepStrictEqual(container.envFrom, [
-      { configMapRef: { name: manifests.get("kustomization.yaml").configMapGenerator[0].name } },
-      { secretRef: { name: secret.metadata.name } },
+      { configMapRef: { name: object("ConfigMap").metadata.name } },
+      { secretRef: { name: secret } },
     ])
   })
 
@@ -82,7 +86,7 @@ describe("The Kubernetes manifests", () => {
     assert.strictEqual(ports.get("http"), Number(/ PORT=(\d+)/.exec(textOf("Dockerfile"))![1]))
     assert.deepStrictEqual([...ports.keys()], ["http"])
 
-    const service = manifests.get("service.yaml")
+    const service = object("Service")
     assert.deepStrictEqual(service.spec.ports.map(({ targetPort }: Manifest) => targetPort), ["http"])
     for (
       const { path, port } of [container.startupProbe, container.readinessProbe, container.livenessProbe].map(
@@ -95,7 +99,7 @@ describe("The Kubernetes manifests", () => {
     assert.strictEqual(container.readinessProbe.httpGet.path, "/readyz?accept=memory")
     assert.strictEqual(container.livenessProbe.httpGet.path, "/healthz")
 
-    const paths: ReadonlyArray<Manifest> = manifests.get("ingress.example.yaml").spec.rules[0].http.paths
+    const paths: ReadonlyArray<Manifest> = object("Ingress").spec.rules[0].http.paths
     for (const { backend } of paths) {
       assert.deepStrictEqual(backend.service, {
         name: service.metadata.name,
@@ -116,8 +120,9 @@ describe("The Kubernetes manifests", () => {
       type: "RollingUpdate",
       rollingUpdate: { maxSurge: 1, maxUnavailable: 0 },
     })
-    assert.isAtLeast(deployment.spec.replicas, 3)
-    assert.strictEqual(manifests.get("disruption-budget.yaml").spec.maxUnavailable, 1)
+    const least = deployment.spec.replicas ?? object("HorizontalPodAutoscaler").spec.minReplicas
+    assert.isAtLeast(least, 3)
+    assert.strictEqual(object("PodDisruptionBudget").spec.maxUnavailable, 1)
     const { failureThreshold, periodSeconds, timeoutSeconds } = container.readinessProbe
     assert.isAtLeast(seconds(settings.get("SHUTDOWN_DELAY")), failureThreshold * periodSeconds + timeoutSeconds)
     assert.isAbove(
@@ -138,5 +143,126 @@ describe("The Kubernetes manifests", () => {
       container.volumeMounts.map(({ name }: Manifest) => name),
       pod.volumes.map(({ name }: Manifest) => name),
     )
+  })
+})
+
+it("The kustomization names the files there are", () => {
+  const files = readdirSync(new URL("../../deploy/kubernetes", import.meta.url)).filter((file) =>
+    file.endsWith(".yaml")
+  )
+  const { configMapGenerator, resources } = yamlOf("deploy/kubernetes/kustomization.yaml")
+  const examples = files.filter((file) => file.includes(".example."))
+  assert.sameMembers([...resources, "kustomization.yaml", ...examples], files)
+  assert.deepStrictEqual(configMapGenerator[0].envs, ["settings.env"])
+})
+
+describe("The chart", () => {
+  const validate = new Ajv({ allErrors: true }).compile(JSON.parse(textOf("deploy/helm/parlance/values.schema.json")))
+
+  /** Places of the values that the schema refuses. */
+  const refused = (values: Manifest) => {
+    validate(chartValues(values))
+    return [...new Set((validate.errors ?? []).map(({ instancePath }) => instancePath))].sort()
+  }
+
+  /** The parts in which chart and kustomization differ by design: labels, the digest of settings, and defaults of Kubernetes. */
+  const comparable = (object: Manifest): Manifest =>
+    JSON.parse(
+      JSON.stringify({ ...object, metadata: object.metadata.name }, (name, value) => {
+        if (name === "labels" || name === "matchLabels" || name === "selector") return undefined
+        if (name === "imagePullPolicy") return undefined
+        return name === "template" ? { ...value, metadata: undefined } : value
+      }),
+    )
+
+  it("makes the same objects as the kustomization", () => {
+    const { replicas: _, ...base } = comparable(kustomization().objects.get("Deployment")).spec
+    const { replicas: __, ...own } = comparable(chart().objects.get("Deployment")).spec
+    assert.deepStrictEqual(own, base)
+    const rendered = chart(optional).objects
+    for (const [kind, object] of kustomization().objects) {
+      if (kind === "Deployment") continue
+      const expected = comparable(object)
+      if (kind === "Service") expected.spec.type = "ClusterIP"
+      assert.deepStrictEqual(comparable(rendered.get(kind)), expected)
+    }
+    assert.sameMembers([...rendered.keys()], [...kustomization().objects.keys()])
+  })
+
+  it("makes Ingress and autoscaler on demand, and leaves the number of nodes to the autoscaler", () => {
+    assert.sameMembers([...chart().objects.keys()], ["ConfigMap", "Deployment", "PodDisruptionBudget", "Service"])
+    assert.strictEqual(chart({ replicas: 5 }).objects.get("Deployment").spec.replicas, 5)
+    assert.notProperty(chart(optional).objects.get("Deployment").spec, "replicas")
+  })
+
+  it("rolls the nodes when a setting changes", () => {
+    const digest = (values: Manifest) =>
+      chart(values).objects.get("Deployment").spec.template.metadata.annotations["checksum/settings"]
+    assert.match(digest({}), /^[0-9a-f]{64}$/)
+    assert.strictEqual(digest({}), digest({ replicas: 9 }))
+    assert.notStrictEqual(digest({}), digest({ settings: { ACCESS_LOG: "1" } }))
+  })
+
+  it("uses every value", () => {
+    const values = {
+      image: { tag: "1.2.3", pullPolicy: "Always", pullSecrets: ["registry"] },
+      existingSecret: "mine",
+      settings: { PUBLIC_URL: 'https://words.example.com/"quoted"' },
+      podAnnotations: { "example.com/team": "words" },
+      nodeSelector: { disk: "fast" },
+      tolerations: [{ key: "words", operator: "Exists" }],
+      service: { type: "LoadBalancer", port: 8000, annotations: { a: "b" } },
+      ingress: { enabled: true, tlsSecret: "", annotations: { c: "d" }, className: "own", host: "words.example.com" },
+      resources: { requests: { cpu: "1" } },
+    }
+    assert.deepStrictEqual(refused(values), [])
+    const { objects } = chart(values)
+    const { metadata, spec } = objects.get("Deployment").spec.template
+    assert.strictEqual(metadata.annotations["example.com/team"], "words")
+    assert.deepInclude(spec, {
+      nodeSelector: { disk: "fast" },
+      tolerations: values.tolerations,
+      imagePullSecrets: [{ name: "registry" }],
+    })
+    assert.deepInclude(spec.containers[0], {
+      image: "registry.example.com/parlance:1.2.3",
+      imagePullPolicy: "Always",
+      resources: { requests: { cpu: "1", memory: "512Mi" }, limits: { memory: "1Gi" } },
+    })
+    assert.strictEqual(spec.containers[0].envFrom[1].secretRef.name, "mine")
+    assert.strictEqual(objects.get("ConfigMap").data.PUBLIC_URL, values.settings.PUBLIC_URL)
+    assert.deepInclude(objects.get("Service").spec, { type: "LoadBalancer" })
+    assert.deepStrictEqual(objects.get("Service").metadata.annotations, { a: "b" })
+    const ingress = objects.get("Ingress")
+    assert.deepStrictEqual(ingress.metadata.annotations, { c: "d" })
+    assert.notProperty(ingress.spec, "tls")
+    assert.strictEqual(ingress.spec.rules[0].host, "words.example.com")
+    assert.include(chartFiles(values).get("NOTES.txt"), '"mine"')
+  })
+
+  it("has a schema that takes its defaults and refuses wrong names, types and secrets among the settings", () => {
+    assert.deepStrictEqual(refused({}), [])
+    assert.deepStrictEqual(refused({ replica: 3 }), [""])
+    assert.deepStrictEqual(refused({ replicas: "3", image: { name: "x" } }), ["/image", "/replicas"])
+    assert.deepStrictEqual(refused({ settings: { DATABASE_POOL_SIZE: 10 } }), ["/settings/DATABASE_POOL_SIZE"])
+    assert.deepStrictEqual(refused({ ingress: { host: "https://words.example.com" } }), ["/ingress/host"])
+    for (const name of ["DATABASE_URL", "ADMIN_TOKEN", "SECRET_KEY", "PORT", "log_level"]) {
+      assert.deepStrictEqual(refused({ settings: { [name]: "x" } }), ["/settings"])
+    }
+  })
+
+  it("explains each value in its README", () => {
+    const table = textOf("deploy/helm/parlance/README.md")
+    const values = chartValues()
+    for (const [name, value] of Object.entries(values)) {
+      assert.include(table, `\`${name}`)
+      if (["settings", "resources"].includes(name) || value === null || typeof value !== "object") continue
+      for (const member of Object.keys(value)) assert.include(table, `.${member}`)
+    }
+  })
+
+  it.runIf(hasHelm)("is rendered by Helm as by the renderer of these tests", () => {
+    const real = chartByHelm(["--set", "ingress.enabled=true,autoscaling.enabled=true"], "words")
+    assert.deepStrictEqual(real, chart(optional, "words").objects)
   })
 })

@@ -1,0 +1,12 @@
+{{- define "parlance.selector" -}}
+app.kubernetes.io/name: parlance
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
+{{- end -}}
+
+{{- define "parlance.labels" -}}
+{{ include "parlance.selector" . }}
+app.kubernetes.io/part-of: parlance
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service | quote }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | quote }}
+{{- end -}}
