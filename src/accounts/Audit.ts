@@ -137,11 +137,31 @@ interface NewEntry {
   readonly changes: Difference | null
 }
 
+/** Selects entries that match every member. */
+export interface AuditFilter {
+  readonly actor?: string | undefined
+  readonly action?: string | undefined
+  /** The subject. Of a template: also its variants. */
+  readonly subject?: string | undefined
+}
+
 /** A page of entries: up to `limit`, those with an id below `cursor`. */
-export interface Page {
+export interface Page extends AuditFilter {
   readonly cursor?: number | undefined
   readonly limit: number
 }
+
+/** The most entries that are counted: larger numbers take long to count. */
+export const countedEntries = 10_000
+
+/** The names of all actions that the log records, sorted. */
+export const auditActions: ReadonlyArray<string> = [
+  ...new Set([
+    ...Object.values(policy).flatMap(({ action }) => action === undefined ? [] : [action]),
+    archiveActions.archived,
+    archiveActions.restored,
+  ]),
+].sort()
 
 /** Actions outside organizations: accounts, sessions, links for passwords, and that organizations were made. */
 export const installation = Symbol("installation")
@@ -178,6 +198,8 @@ export class Audit extends Context.Service<Audit, {
   readonly recordOfKey: (keyId: string, action: string, org: string, details: unknown) => Effect.Effect<void>
   /** Entries of an organization, or of the installation, newest first, older than `cursor`. */
   readonly list: (scope: AuditScope, page: Page) => Effect.Effect<ReadonlyArray<AddressedEntry>>
+  /** How many entries match, counted up to `countedEntries`. */
+  readonly count: (scope: AuditScope, filter: AuditFilter) => Effect.Effect<number>
 }>()("parlance/accounts/Audit") {
   static readonly layer = Layer.effect(
     Audit,
@@ -263,19 +285,33 @@ export class Audit extends Context.Service<Audit, {
         yield* insert({ actor: nameOf(actor), accountId, org: slug === undefined ? undefined : liveOf(slug) }, entries)
       })
 
-      const list = Effect.fn("Audit.list")(function* (scope: AuditScope, { cursor, limit }: Page) {
-        const rows = yield* Effect.orDie(sql<EntryRow>`
-          SELECT ${entryColumns(sql)} FROM audit_entries e
-          WHERE ${
+      const matching = (scope: AuditScope, { action, actor, subject }: AuditFilter) =>
+        sql.and([
           scope === installation
             ? sql`(e.org_slug IS NULL OR e.action = 'organization created')`
-            : sql`e.org_slug = ${scope}`
-        } AND e.id < ${cursor ?? Number.MAX_SAFE_INTEGER}::bigint
+            : sql`e.org_slug = ${scope}`,
+          ...(actor === undefined ? [] : [sql`e.actor = ${actor}`]),
+          ...(action === undefined ? [] : [sql`e.action = ${action}`]),
+          ...(subject === undefined ? [] : [sql`split_part(e.subject, ' / ', 1) = ${subject}`]),
+        ])
+
+      const list = Effect.fn("Audit.list")(function* (scope: AuditScope, { cursor, limit, ...filter }: Page) {
+        const rows = yield* Effect.orDie(sql<EntryRow>`
+          SELECT ${entryColumns(sql)} FROM audit_entries e
+          WHERE ${matching(scope, filter)} AND e.id < ${cursor ?? Number.MAX_SAFE_INTEGER}::bigint
           ORDER BY e.id DESC LIMIT ${limit}`)
         return rows.map(addressedOf)
       })
 
-      return Audit.of({ record, recordEntry, recordOfKey, list })
+      const count = Effect.fn("Audit.count")(function* (scope: AuditScope, filter: AuditFilter) {
+        const [row] = yield* Effect.orDie(sql<{ readonly count: number }>`
+          SELECT count(*)::int AS count FROM (
+            SELECT 1 FROM audit_entries e WHERE ${matching(scope, filter)} LIMIT ${countedEntries}
+          ) e`)
+        return row!.count
+      })
+
+      return Audit.of({ record, recordEntry, recordOfKey, list, count })
     }),
   )
 }

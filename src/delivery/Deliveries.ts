@@ -13,6 +13,8 @@ export interface Listing extends DeliveryFilter {
   /** The id of the last delivery of the previous page. */
   readonly cursor: string | undefined
   readonly limit: number
+  /** Default: the latest first. */
+  readonly order?: "latest" | "oldest" | undefined
 }
 
 /** Largest number of waiting messages that is counted: larger numbers take long to count. */
@@ -58,7 +60,7 @@ export interface RecentEnds {
 
 /** Lists and changes messages that are queued, being sent and finished. */
 export class Deliveries extends Context.Service<Deliveries, {
-  /** Latest first. */
+  /** By the time at which they were queued. */
   readonly list: (org: OrgSlug, listing: Listing) => Effect.Effect<ReadonlyArray<Delivery>>
   /** Fails with `DeliveryNotFound` for an unknown delivery. */
   readonly get: (org: OrgSlug, id: string) => Effect.Effect<DeliveryDetail, DeliveryNotFound>
@@ -75,6 +77,8 @@ export class Deliveries extends Context.Service<Deliveries, {
   readonly summary: (org: OrgSlug) => Effect.Effect<DeliverySummary>
   /** Final states of deliveries in the last 24 hours. */
   readonly recentEnds: (org: OrgSlug) => Effect.Effect<RecentEnds>
+  /** Deliveries that failed in the last 24 hours by template, of the latest 10,000 of them. */
+  readonly recentFailures: (org: OrgSlug) => Effect.Effect<ReadonlyMap<string, number>>
 }>()("parlance/delivery/Deliveries") {
   static readonly layer = Layer.effect(
     Deliveries,
@@ -87,13 +91,16 @@ export class Deliveries extends Context.Service<Deliveries, {
         CASE WHEN d.is_transactional THEN 'transactional' ELSE 'bulk' END AS priority, d.due_at, d.queued_at, d.expires_at,
         d.attempts, d.connection, d.message_id, d.reason, d.finished_at`
 
-      const list = Effect.fn("Deliveries.list")((org: OrgSlug, { cursor, limit, ...filter }: Listing) =>
-        Effect.orDie(sql<Delivery>`
+      const list = Effect.fn("Deliveries.list")((org: OrgSlug, { cursor, limit, order, ...filter }: Listing) => {
+        const isOldest = order === "oldest"
+        const after = cursor === undefined ? sql`TRUE` : isOldest ? sql`d.id > ${cursor}` : sql`d.id < ${cursor}`
+        return Effect.orDie(sql<Delivery>`
           SELECT ${columns} FROM deliveries d
-          WHERE d.org_slug = ${org} AND ${matching(sql, filter)}
-            AND ${cursor === undefined ? sql`TRUE` : sql`d.id < ${cursor}`}
-          ORDER BY d.id DESC LIMIT ${limit}`.pipe(Effect.flatMap(Effect.forEach(readDelivery))))
-      )
+          WHERE d.org_slug = ${org} AND ${matching(sql, filter)} AND ${after}
+          ORDER BY d.id ${isOldest ? sql`ASC` : sql`DESC`} LIMIT ${limit}`.pipe(
+          Effect.flatMap(Effect.forEach(readDelivery)),
+        ))
+      })
 
       const get = Effect.fn("Deliveries.get")(function* (org: OrgSlug, id: string) {
         const [row] = yield* Effect.orDie(sql<DeliveryDetail>`
@@ -181,7 +188,17 @@ export class Deliveries extends Context.Service<Deliveries, {
         return row!
       }, Effect.orDie)
 
-      return Deliveries.of({ list, get, cancel, retry, summary, recentEnds })
+      const recentFailures = Effect.fn("Deliveries.recentFailures")(function* (org: OrgSlug) {
+        const rows = yield* sql<{ readonly templateId: string; readonly failed: number }>`
+          SELECT f.template_id, count(*)::int AS failed FROM (
+            SELECT d.template_id FROM deliveries d
+            WHERE d.org_slug = ${org} AND d.state = 'failed' AND d.finished_at >= now() - interval '24 hours'
+            ORDER BY d.finished_at DESC LIMIT 10000
+          ) f GROUP BY f.template_id`
+        return new Map(rows.map(({ failed, templateId }) => [templateId, failed]))
+      }, Effect.orDie)
+
+      return Deliveries.of({ list, get, cancel, retry, summary, recentEnds, recentFailures })
     }),
   )
 }

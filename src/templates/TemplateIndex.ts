@@ -17,6 +17,20 @@ export interface IndexedTemplate {
   readonly active: number
 }
 
+type Row = Omit<IndexedTemplate, "updatedAt" | "archivedAt"> & {
+  readonly updatedAt: Date
+  readonly archivedAt: Date | null
+}
+
+const fromRow = (row: Row): IndexedTemplate => ({
+  ...row,
+  updatedAt: row.updatedAt.toISOString(),
+  archivedAt: row.archivedAt?.toISOString() ?? null,
+})
+
+/** The key of a variant among those of several templates. */
+export const variantKey = (template: string, variant: string): string => JSON.stringify([template, variant])
+
 /** Finds templates without reading their content. */
 export class TemplateIndex extends Context.Service<TemplateIndex, {
   /** Up to `limit` templates after the id `cursor`, sorted by id, whose name or id contains `search`, ignoring case. */
@@ -26,12 +40,13 @@ export class TemplateIndex extends Context.Service<TemplateIndex, {
   ) => Effect.Effect<ReadonlyArray<IndexedTemplate>>
   /** The names of these templates by id; of one that is not there, none. */
   readonly names: (org: OrgSlug, ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, string>>
-  /** How many templates there are and how many are archived, and how many of `which` `search` finds. */
-  readonly count: (org: OrgSlug, search: string, which: Which) => Effect.Effect<{
-    readonly all: number
-    readonly archived: number
-    readonly found: number
-  }>
+  /** The names of these variants by the ids of their templates and their own, as `variantKey` joins them. */
+  readonly variantNames: (
+    org: OrgSlug,
+    ids: ReadonlyArray<{ readonly template: string; readonly variant: string }>,
+  ) => Effect.Effect<ReadonlyMap<string, string>>
+  /** All templates, archived ones too, in no order. */
+  readonly all: (org: OrgSlug) => Effect.Effect<ReadonlyArray<IndexedTemplate>>
 }>()("parlance/templates/TemplateIndex") {
   static readonly layer = Layer.effect(
     TemplateIndex,
@@ -50,12 +65,7 @@ export class TemplateIndex extends Context.Service<TemplateIndex, {
           readonly which: Which
         },
       ) {
-        const rows = yield* Effect.orDie(sql<
-          Omit<IndexedTemplate, "updatedAt" | "archivedAt"> & {
-            readonly updatedAt: Date
-            readonly archivedAt: Date | null
-          }
-        >`
+        const rows = yield* Effect.orDie(sql<Row>`
           SELECT t.id, t.name, t.objective, t.updated_at, t.archived_at, v.variants, v.active
           FROM (
             SELECT t.org_slug, t.id, t.name, t.objective, t.updated_at, t.archived_at FROM templates t
@@ -67,11 +77,7 @@ export class TemplateIndex extends Context.Service<TemplateIndex, {
             WHERE v.org_slug = t.org_slug AND v.template_id = t.id
           ) v
           ORDER BY t.id`)
-        return rows.map((row) => ({
-          ...row,
-          updatedAt: row.updatedAt.toISOString(),
-          archivedAt: row.archivedAt?.toISOString() ?? null,
-        }))
+        return rows.map(fromRow)
       })
 
       const names = Effect.fn("TemplateIndex.names")(function* (org: OrgSlug, ids: ReadonlyArray<string>) {
@@ -81,17 +87,33 @@ export class TemplateIndex extends Context.Service<TemplateIndex, {
         return new Map(rows.map(({ id, name }) => [id, name]))
       })
 
-      const count = Effect.fn("TemplateIndex.count")(function* (org: OrgSlug, search: string, which: Which) {
-        const [row] = yield* Effect.orDie(sql<
-          { readonly all: number; readonly archived: number; readonly found: number }
+      const variantNames = Effect.fn("TemplateIndex.variantNames")(function* (
+        org: OrgSlug,
+        ids: ReadonlyArray<{ readonly template: string; readonly variant: string }>,
+      ) {
+        const rows = yield* Effect.orDie(sql<
+          { readonly template: string; readonly variant: string; readonly name: string }
         >`
-          SELECT count(*)::int AS all, count(t.archived_at)::int AS archived,
-            (count(*) FILTER (WHERE ${isOf(sql, which)} AND ${found(search)}))::int AS found
-          FROM templates t WHERE t.org_slug = ${org}`)
-        return row!
+          SELECT r.template, r.variant, v.name FROM ${recordset(ids, { template: "text", variant: "text" })}
+          CROSS JOIN LATERAL (
+            SELECT v.name FROM variants v WHERE v.org_slug = ${org} AND v.template_id = r.template AND v.id = r.variant
+          ) v`)
+        return new Map(rows.map(({ name, template, variant }) => [variantKey(template, variant), name]))
       })
 
-      return TemplateIndex.of({ list, names, count })
+      const all = Effect.fn("TemplateIndex.all")(function* (org: OrgSlug) {
+        const rows = yield* Effect.orDie(sql<Row>`
+          SELECT t.id, t.name, t.objective, t.updated_at, t.archived_at, coalesce(v.variants, 0) AS variants,
+            coalesce(v.active, 0) AS active
+          FROM templates t LEFT JOIN (
+            SELECT v.template_id, count(*)::int AS variants, (count(*) FILTER (WHERE v.active))::int AS active
+            FROM variants v WHERE v.org_slug = ${org} GROUP BY v.template_id
+          ) v ON v.template_id = t.id
+          WHERE t.org_slug = ${org}`)
+        return rows.map(fromRow)
+      })
+
+      return TemplateIndex.of({ list, names, variantNames, all })
     }),
   )
 }

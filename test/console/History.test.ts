@@ -13,6 +13,36 @@ describeShop("What was changed, in the console", (shop) => {
   const entries = async (path = "/organizations/shop/audit"): Promise<ReadonlyArray<Json>> =>
     (await shop.manage("GET", `${path}?limit=200`)).entries.filter(({ action }: Json) => action !== "signed in")
 
+  it("finds entries by who acted, what was done, and to what", async () => {
+    for (let n = 0; n < 30; n++) {
+      await shop.manage("POST", "/organizations/shop/keys", { name: `Key ${n}` })
+    }
+    const admin = await shop.signIn("admin@example.com")
+    const first = (await admin.get(`${log}?action=API+key+created`)).text
+    assert.include(first, "30 changes, newest first")
+    const [, next] = /href="([^"]+)" rel="next"/.exec(first)!
+    assert.match(next!, /\?action=API\+key\+created&amp;cursor=\d+$/)
+    const second = (await admin.get(next!.replaceAll("&amp;", "&"))).text
+    assert.strictEqual(second.match(/class="change-head"/g)?.length, 5)
+    assert.include((await admin.get(`${log}?actor=nobody@example.com`)).text, "No matching changes")
+    assert.include((await admin.get(`${log}?actor=Admin+token&subject=Key+3`)).text, "1 change, newest first")
+    assert.strictEqual((await admin.get(`${log}?actor=%00&action=%00&subject=%00`)).status, 200)
+  })
+
+  it("lists keys page by page, and finds them by name and state", async () => {
+    const keys = "/console/o/shop/settings/keys"
+    const admin = await shop.signIn("admin@example.com")
+    const { keys: all } = await shop.manage("GET", "/organizations/shop/keys")
+    const { text } = await admin.get(keys)
+    assert.strictEqual(text.match(/>Revoke<\/a>/g)?.length, 25)
+    assert.include(text, `1–25 of ${all.length}`)
+    const sought = all.find(({ name }: Json) => name === "Key 17")
+    await admin.post(`${keys}/${sought.id}/revoke`, {})
+    const found = (await admin.get(`${keys}?q=key+17&state=revoked`)).text
+    assert.include(found, `1 key of ${all.length}`)
+    assert.include((await admin.get(`${keys}?q=key+17&state=works`)).text, "No matching keys")
+  })
+
   it("shows a variant's text line by line, and every other field before and after", async () => {
     const at = "/organizations/shop/templates/letter"
     const long = Array.from({ length: 900 }, (_, n) => `<p>Line ${n} of the letter</p>`)

@@ -104,6 +104,30 @@ describe("Webhook sources in the console", () => {
     assert.strictEqual((await editor.post(`${at}/events/inbox/%00/replay`)).status, 404)
   })
 
+  it("replays everything that was not understood with one button", async () => {
+    const slug = "replayed"
+    await furnish(service, slug)
+    const manage = managed(service)
+    const hasBeenRead = async () =>
+      (await manage("GET", `/organizations/${slug}/webhooks/events/inbox`)).inbox.length === 2
+    await waitUntil("every body has been read", hasBeenRead)
+    const editor = await signedIn(service, "replayer@example.com", [slug, "editor"])
+    const inbox = `/console/o/${slug}/sources/events/inbox`
+    const { text } = await editor.get(inbox)
+    assert.include(text, "Replay all 2")
+    const until = /name="until" value="(\d+)"/.exec(text)![1]!
+    const replayed = await editor.post(`${inbox}/replay`, { until })
+    assert.strictEqual(replayed.location, `${inbox}?done=bodies-replayed`, replayed.text)
+    const { entries: [entry] } = await manage("GET", `/organizations/${slug}/audit?limit=1`)
+    assert.deepInclude(entry, { action: "webhook body replayed", actor: "replayer@example.com" })
+    assert.deepInclude(entry.details, { replayed: 2 })
+    await waitUntil("every body has been read again", hasBeenRead)
+    assert.strictEqual((await editor.post(`${inbox}/replay`, { until: "x" })).status, 303)
+    const viewer = await signedIn(service, "replay-viewer@example.com", [slug, "viewer"])
+    assert.strictEqual((await viewer.post(`${inbox}/replay`, { until })).status, 403)
+    assert.notInclude((await viewer.get(inbox)).text, "Replay all")
+  })
+
   it("shows the reason and the body of what was not understood, as text", async () => {
     const { slug } = await furnish(service, "bodies")
     const viewer = await signedIn(service, "bodies@example.com", [slug, "viewer"])

@@ -85,6 +85,58 @@ describeShop("The list of templates in the console", (shop) => {
     assert.deepStrictEqual(bad.body.errors.map(({ pointer }: { pointer: string }) => pointer), ["limit", "search"])
   })
 
+  it("pauses, activates, archives and restores several templates, each with its entry in the audit log", async () => {
+    for (const id of ["first", "second"]) {
+      await shop.manage("POST", "/organizations/shop/templates", {
+        id,
+        name: `Batch ${id}`,
+        variants: [{ id: "a", vars: { subject: "a" } }, { id: "b", vars: { subject: "b" }, active: false }],
+      })
+    }
+    const editor = await shop.signIn("editor@example.com")
+    const ids = { id: "first\nsecond\nunknown" }
+    const activeOf = async (template: string) => {
+      const { variants } = await shop.manage("GET", `/organizations/shop/templates/${template}`)
+      return variants.map(({ active }: { active: boolean }) => active)
+    }
+    const page = (await editor.get(base)).text
+    for (const what of ["activate", "pause", "archive"]) assert.include(page, `formaction="${base}/-/${what}"`)
+
+    const activated = await editor.post(`${base}/-/activate`, ids)
+    assert.strictEqual(activated.headers.get("location"), `${base}?done=templates-activated`, activated.text)
+    assert.deepStrictEqual([await activeOf("first"), await activeOf("second")], [[true, true], [true, true]])
+    const again = await editor.post(`${base}/-/activate`, ids)
+    assert.strictEqual(again.headers.get("location"), `${base}?done=templates-unchanged`)
+    await editor.post(`${base}/-/pause`, { id: "first" })
+    assert.deepStrictEqual([await activeOf("first"), await activeOf("second")], [[false, false], [true, true]])
+    assert.include((await editor.get(`${base}?state=inactive&q=batch`)).text, "1 template with “batch”")
+
+    await editor.post(`${base}/-/archive`, ids)
+    assert.include((await editor.get(`${base}?archived=true&q=batch`)).text, "2 archived templates with “batch”")
+    const restored = await editor.post(`${base}/-/restore`, { id: "second" })
+    assert.strictEqual(restored.headers.get("location"), `${base}?archived=true&done=templates-restored`)
+    assert.deepStrictEqual(await activeOf("second"), [true, true], "variants stay as they were")
+
+    const { entries } = await shop.manage("GET", "/organizations/shop/audit?limit=7")
+    const said = entries.map(({ action, subject }: { action: string; subject: string }) => `${action}: ${subject}`)
+    assert.deepStrictEqual(said, [
+      "template restored: second",
+      "template archived: second",
+      "template archived: first",
+      "variant changed: first / b",
+      "variant changed: first / a",
+      "variant changed: second / b",
+      "variant changed: first / b",
+    ])
+
+    const none = await editor.post(`${base}/-/archive`, {})
+    assert.strictEqual(none.status, 400)
+    assert.include(none.text, "No template is chosen")
+    const viewer = await shop.signIn("viewer@example.com")
+    assert.strictEqual((await viewer.post(`${base}/-/archive`, ids)).status, 403)
+    assert.notInclude((await viewer.get(base)).text, "/-/archive")
+  })
+
   it("finds templates and tells of their changes on the command line as well", async () => {
     await shop.manage("POST", "/organizations/shop/templates", { id: "told", name: "Told on the line" })
     await shop.manage("PATCH", "/organizations/shop/templates/told", { strict: true })

@@ -49,6 +49,10 @@ const bounds: Readonly<Record<string, number>> = {
   // At most 400 UTF-16 code units, see `Audit` and `messageKeyOf`.
   "split_part(subject, ' / '::text, 1)": units(400),
   message_key: units(400),
+  // An e-mail address, or the words for a token or key: see `nameOf` of actors.
+  "audit_entries.actor": units(254),
+  // Names of the policy, of endpoints and of refusals.
+  "audit_entries.action": 200,
   // `id:` and a name, or `digest:` and a digest.
   event_key: id + 10,
   "tallies.segment": longestKey,

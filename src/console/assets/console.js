@@ -43,3 +43,12 @@ if (document.querySelector(".row-menu") !== null) {
     closeMenus()
   })
 }
+
+// One box for all rows of a list.
+for (const label of document.querySelectorAll("[data-choose-all]")) {
+  const form = document.getElementById(label.dataset.chooseAll)
+  label.hidden = false
+  label.querySelector("input").addEventListener("change", ({ target }) => {
+    for (const box of form.elements) if (box.type === "checkbox" && box.name !== "") box.checked = target.checked
+  })
+}

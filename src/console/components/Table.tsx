@@ -8,10 +8,37 @@ export interface Cell {
   readonly kind?: "actions" | "nowrap"
 }
 
+/** The heading of a column that sorts the table. */
+export interface SortHeading {
+  readonly label: string
+  /** The table sorted by this column; the other way round if it is sorted by it. */
+  readonly href: string
+  /** How the table is sorted by this column; undefined if it is sorted by another one. */
+  readonly order: "ascending" | "descending" | undefined
+}
+
+const arrows = { ascending: "↑", descending: "↓" } as const
+
+const HeadingCell = ({ heading }: { readonly heading: string | SortHeading }) =>
+  typeof heading === "string"
+    ? (
+      <th scope="col">
+        {heading.startsWith("[") ? <span class="visually-hidden">{heading.slice(1, -1)}</span> : heading}
+      </th>
+    )
+    : (
+      <th scope="col" {...(heading.order === undefined ? {} : { "aria-sort": heading.order })}>
+        <a class="sort" href={heading.href}>
+          {heading.label}
+          <span class="arrow" aria-hidden="true">{heading.order === undefined ? "↕" : arrows[heading.order]}</span>
+        </a>
+      </th>
+    )
+
 /** A table with a caption; on narrow screens it scrolls by itself, also with the keyboard. An empty heading is `[hidden text]`. */
 export const Table = ({ caption, headings, rows }: {
   readonly caption: string
-  readonly headings: ReadonlyArray<string>
+  readonly headings: ReadonlyArray<string | SortHeading>
   readonly rows: ReadonlyArray<ReadonlyArray<Cell | ComponentChildren>>
 }) => (
   <div class="table-scroll" tabIndex={0} role="region" aria-label={caption}>
@@ -19,11 +46,7 @@ export const Table = ({ caption, headings, rows }: {
       <caption>{caption}</caption>
       <thead>
         <tr>
-          {headings.map((heading) => (
-            <th scope="col">
-              {heading.startsWith("[") ? <span class="visually-hidden">{heading.slice(1, -1)}</span> : heading}
-            </th>
-          ))}
+          {headings.map((heading) => <HeadingCell heading={heading} />)}
         </tr>
       </thead>
       <tbody>

@@ -1,8 +1,19 @@
+// deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
 import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { Accounts } from "../../accounts/Accounts.ts"
-import { Audit, type AuditEntry, type AuditScope, installation } from "../../accounts/Audit.ts"
+import {
+  Audit,
+  auditActions,
+  type AuditEntry,
+  type AuditFilter,
+  type AuditScope,
+  countedEntries,
+  installation,
+} from "../../accounts/Audit.ts"
+import { isStorable } from "../../domain/Attributes.ts"
+import { count } from "../Format.ts"
 import { Card } from "../components/Card.tsx"
 import { Empty } from "../components/Empty.tsx"
 import { PageHead } from "../components/PageHead.tsx"
@@ -11,7 +22,13 @@ import { Console, type Visit } from "../Routes.tsx"
 import { ChangeList } from "./history/ChangeList.tsx"
 import { entryId, entryView } from "./history/EntryView.tsx"
 
-const pageSize = 40
+const pageSize = 25
+
+/** Logs of up to so many changes show no filter. */
+const shortLog = 10
+
+/** Accounts that the field for the actor offers. */
+const offeredActors = 200
 
 /** A log as a page shows it. */
 interface Log {
@@ -61,36 +78,108 @@ const ofInstallation = (services: Services) =>
     subjectOf,
   }))
 
+const maxText = 400
+
+/** The filter that a query asks for. Actions that do not exist are left out. */
+const filterIn = (query: URLSearchParams): AuditFilter => {
+  const text = (name: string) => {
+    const value = (query.get(name) ?? "").trim().slice(0, maxText)
+    return value === "" || !isStorable(value) ? undefined : value
+  }
+  const action = text("action")
+  return {
+    actor: text("actor"),
+    action: action !== undefined && auditActions.includes(action) ? action : undefined,
+    subject: text("subject"),
+  }
+}
+
+const Filter = ({ actors, at, filter: { action, actor, subject } }: {
+  /** Offered by the field. */
+  readonly actors: ReadonlyArray<string>
+  readonly at: string
+  readonly filter: AuditFilter
+}) => (
+  <form method="get" action={at} class="list-form" role="search" aria-label="Filter the audit log">
+    <div class="field grow">
+      <label for="actor">Who</label>
+      <input type="text" id="actor" name="actor" value={actor ?? ""} list="actor-list" autocomplete="off" />
+      <datalist id="actor-list">{actors.map((one) => <option value={one} />)}</datalist>
+    </div>
+    <div class="field">
+      <label for="action">Action</label>
+      <select id="action" name="action">
+        <option value="">All</option>
+        {auditActions.map((one) => <option value={one} selected={one === action}>{one}</option>)}
+      </select>
+    </div>
+    <div class="field grow">
+      <label for="subject">Id of a template, key, connection…</label>
+      <input type="text" id="subject" name="subject" value={subject ?? ""} autocomplete="off" />
+    </div>
+    <div class="buttons">
+      <button type="submit" class="button">Filter</button>
+      {(action ?? actor ?? subject) === undefined ? null : <a class="button" href={at}>Show all</a>}
+    </div>
+  </form>
+)
+
 const list = Effect.fnUntraced(
   function* (services: Services, { query }: Visit, { back, lead, path, scope, subjectOf, title, zone }: Log) {
     const cursor = entryId(query.get("cursor"))
-    const found = yield* services.audit.list(scope, { cursor, limit: pageSize + 1 })
+    const filter = filterIn(query)
+    const found = yield* services.audit.list(scope, { ...filter, cursor, limit: pageSize + 1 })
+    const total = yield* services.audit.count(scope, filter)
     const entries = found.slice(0, pageSize)
+    const accounts = yield* services.accounts.list
+    const asked = Object.entries(filter).flatMap(([name, value]) => value === undefined ? [] : [[name, value]])
+    const isFiltered = asked.length > 0
+    const here = (more: ReadonlyArray<ReadonlyArray<string>>) => {
+      const next = new URLSearchParams([...asked, ...more] as Array<[string, string]>)
+      return next.size === 0 ? path : `${path}?${next}`
+    }
     return {
       title,
       body: (
         <>
           <PageHead title={title} lead={lead} {...(back === undefined ? {} : { back })} />
           <Card kind="flush">
-            {entries.length === 0
+            {isFiltered || cursor !== undefined || found.length > shortLog
               ? (
-                <Empty title="No changes yet">
-                  Changes are listed here with their author and time.
-                </Empty>
-              )
-              : (
-                <ChangeList
-                  caption="Changes, newest first"
-                  entries={entries}
-                  pathOf={(id) => `${path}/${id}`}
-                  subjectOf={subjectOf}
-                  zone={zone}
+                <Filter
+                  actors={["Admin token", ...accounts.slice(0, offeredActors).map(({ email }) => email)]}
+                  at={path}
+                  filter={filter}
                 />
+              )
+              : null}
+            {entries.length === 0
+              ? isFiltered
+                ? <Empty title="No matching changes">Change or clear the filter.</Empty>
+                : (
+                  <Empty title="No changes yet">
+                    Changes are listed here with their author and time.
+                  </Empty>
+                )
+              : (
+                <>
+                  <p class="list-count small muted">
+                    {count(total)}
+                    {total < countedEntries ? "" : " or more"} {total === 1 ? "change" : "changes"}, newest first
+                  </p>
+                  <ChangeList
+                    caption="Changes, newest first"
+                    entries={entries}
+                    pathOf={(id) => `${path}/${id}`}
+                    subjectOf={subjectOf}
+                    zone={zone}
+                  />
+                </>
               )}
             <Pagination
               label="Pages of the audit log"
-              first={cursor === undefined ? undefined : path}
-              next={found.length > entries.length ? `${path}?cursor=${entries.at(-1)!.id}` : undefined}
+              first={cursor === undefined ? undefined : here([])}
+              next={found.length > entries.length ? here([["cursor", `${entries.at(-1)!.id}`]]) : undefined}
             />
           </Card>
         </>

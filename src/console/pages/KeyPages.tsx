@@ -4,7 +4,7 @@ import { Clock, DateTime, Effect, Result } from "effect"
 import { HttpRouter } from "effect/http"
 import { Keys } from "../../auth/Keys.ts"
 import { prefixOf } from "../../auth/KeyText.ts"
-import { type ApiKey, formatRateLimit, managementScopes, parseRateLimit } from "../../domain/ApiKey.ts"
+import { type ApiKey, formatRateLimit, managementScopes, parseRateLimit, scopeNames } from "../../domain/ApiKey.ts"
 import { type Fault, KeyNotFound } from "../../domain/Errors.ts"
 import { decoder } from "../../domain/Faults.ts"
 import { KeyBody } from "../../api/organizations/OrganizationsApi.ts"
@@ -16,8 +16,11 @@ import { Choices, Field, SelectField } from "../components/Field.tsx"
 import { Form, Submit } from "../components/Form.tsx"
 import { ErrorSummary, Note } from "../components/Note.tsx"
 import { PageHead } from "../components/PageHead.tsx"
+import { ListForm, ListPages, sortHeading } from "../components/ListParts.tsx"
 import { Table } from "../components/Table.tsx"
 import { Time } from "../components/Time.tsx"
+import { count, counted } from "../Format.ts"
+import { askedIn, isNarrowed, type ListShape, pageOf } from "../List.ts"
 import { Console, decoded, type Fields, type Visit } from "../Routes.tsx"
 
 const decodeKey = decoder(KeyBody)
@@ -31,12 +34,50 @@ const lifetimes: ReadonlyArray<readonly [string, string]> = [
   ["365", "365 days from now"],
 ]
 
-const stateOf = (key: ApiKey, now: number) =>
+type KeyState = "works" | "expired" | "revoked"
+
+const stateOf = (key: ApiKey, now: number): KeyState =>
   key.revoked_at !== null
-    ? <Badge>revoked</Badge>
+    ? "revoked"
     : key.expires_at !== null && Date.parse(key.expires_at) <= now
-    ? <Badge kind="warn">expired</Badge>
-    : <Badge kind="good">works</Badge>
+    ? "expired"
+    : "works"
+
+const badges: { readonly [state in KeyState]: "plain" | "warn" | "good" } = {
+  works: "good",
+  expired: "warn",
+  revoked: "plain",
+}
+
+const pageSize = 25
+
+const shapeAt = (now: number): ListShape<ApiKey> => ({
+  idOf: ({ id }) => id,
+  textsOf: ({ id, kind, name }) => [name, `${prefixOf[kind]}${id}`],
+  filters: {
+    state: {
+      label: "State",
+      options: [["works", "works"], ["expired", "expired"], ["revoked", "revoked"]],
+      matches: (key, state) => stateOf(key, now) === state,
+    },
+    kind: { label: "Kind", options: [["live", "live"], ["test", "test"]], matches: ({ kind }, one) => kind === one },
+    scope: {
+      label: "May",
+      options: scopeNames.map((scope) => [scope, scope] as const),
+      matches: ({ scopes }, scope) => scopes.some((one) => one === scope),
+    },
+  },
+  sorts: {
+    name: { label: "Name", descending: false, valueOf: ({ name }) => name },
+    created: { label: "Created", descending: true, valueOf: ({ created_at }) => Date.parse(created_at) },
+    used: {
+      label: "Last used",
+      descending: true,
+      valueOf: ({ last_used_at }) => last_used_at === null ? null : Date.parse(last_used_at),
+    },
+  },
+  sort: "created",
+})
 
 /** Services of these pages. */
 interface Services {
@@ -48,7 +89,12 @@ const at = ({ org }: Visit) => `/console/o/${org.slug}/settings/keys`
 const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   const { can, org } = visit
   const now = yield* Clock.currentTimeMillis
-  const all = [...yield* services.keys.list(org.slug)].reverse()
+  const all = yield* services.keys.list(org.slug)
+  const shape = shapeAt(now)
+  const asked = askedIn(shape, visit.query)
+  const shown = pageOf(shape, all, asked, pageSize)
+  const here = at(visit)
+  const sorted = (name: string) => sortHeading(shape, asked, here, name)
   const create = can("createKey") ? <a class="button primary" href={`${at(visit)}/new`}>Create New API Key</a> : null
   return {
     title: "API Keys",
@@ -60,6 +106,14 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
           actions={all.length === 0 ? undefined : create}
         />
         <Card kind="flush">
+          <ListForm
+            all={all.length}
+            asked={asked}
+            at={here}
+            label="Search keys"
+            placeholder="Name or beginning of the key"
+            shape={shape}
+          />
           {all.length === 0
             ? (
               <Empty title="No API keys yet" action={create}>
@@ -68,17 +122,28 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
                   : "An admin of the organization can create one."}
               </Empty>
             )
+            : shown.found === 0
+            ? <Empty title="No matching keys">Change or clear the search and the filters.</Empty>
             : (
               <Table
-                caption="Keys, newest first"
-                headings={["Name", "State", "May", "Created", "Limit", "Last used", "[Actions]"]}
-                rows={all.map((key) => [
+                caption={isNarrowed(asked) ? `${counted(shown.found, "key")} of ${count(shown.all)}` : "Keys"}
+                headings={[
+                  sorted("name"),
+                  "State",
+                  "May",
+                  sorted("created"),
+                  "Limit",
+                  sorted("used"),
+                  "[Actions]",
+                ]}
+                rows={shown.rows.map((key) => [
                   <>
-                    {key.name}
+                    <span dir="auto">{key.name}</span>
                     <span class="sub mono">{prefixOf[key.kind]}{key.id}_…</span>
                   </>,
                   <>
-                    {stateOf(key, now)} {key.kind === "test" ? <Badge kind="accent">test</Badge> : null}
+                    <Badge kind={badges[stateOf(key, now)]}>{stateOf(key, now)}</Badge>{" "}
+                    {key.kind === "test" ? <Badge kind="accent">test</Badge> : null}
                   </>,
                   key.scopes.join(", "),
                   {
@@ -113,6 +178,7 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
                 ])}
               />
             )}
+          <ListPages asked={asked} at={here} label="Pages of keys" page={shown} shape={shape} />
         </Card>
       </>
     ),

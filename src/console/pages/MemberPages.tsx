@@ -2,6 +2,7 @@
 /** @jsxImportSource preact */
 import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
+import type { Member } from "../../accounts/Account.ts"
 import { nameOf } from "../../accounts/Actor.ts"
 import { AccountNotFound } from "../../accounts/AccountErrors.ts"
 import { Invitations, validDays } from "../../accounts/Invitations.ts"
@@ -19,8 +20,11 @@ import { Choices, Field } from "../components/Field.tsx"
 import { Form, Submit } from "../components/Form.tsx"
 import { ErrorSummary, Note } from "../components/Note.tsx"
 import { PageHead } from "../components/PageHead.tsx"
+import { ListForm, ListPages, sortHeading } from "../components/ListParts.tsx"
 import { Table } from "../components/Table.tsx"
 import { Time } from "../components/Time.tsx"
+import { count, counted } from "../Format.ts"
+import { askedIn, isNarrowed, type ListShape, pageOf } from "../List.ts"
 import { Console, decoded, type Fields, type Visit } from "../Routes.tsx"
 
 const decodeInvitation = decoder(InvitationBody)
@@ -74,11 +78,39 @@ const requirement = ({ can, org, session }: Visit, faults: ReadonlyArray<Fault>)
   </>
 )
 
+const pageSize = 25
+
+const shape: ListShape<Member> = {
+  idOf: ({ account_id }) => account_id,
+  textsOf: ({ email, name }) => [name, email],
+  filters: {
+    role: {
+      label: "Role",
+      options: roles.map(([role]) => [role, role]),
+      matches: (member, role) => member.role === role,
+    },
+    second_factor: {
+      label: "Second factor",
+      options: [["on", "on"], ["off", "off"]],
+      matches: ({ second_factor }, one) => second_factor === (one === "on"),
+    },
+  },
+  sorts: {
+    name: { label: "Name", descending: false, valueOf: ({ name }) => name },
+    role: { label: "Role", descending: false, valueOf: ({ role }) => role },
+    since: { label: "Since", descending: true, valueOf: ({ since }) => Date.parse(since) },
+  },
+  sort: "name",
+}
+
 const list = Effect.fnUntraced(
   function* (services: Services, visit: Visit, _: Fields = {}, faults: ReadonlyArray<Fault> = []) {
     const { can, org, session } = visit
     const members = yield* services.memberships.list(org.slug)
     const open = yield* services.invitations.list(org.slug)
+    const asked = askedIn(shape, visit.query)
+    const shown = pageOf(shape, members, asked, pageSize)
+    const sorted = (name: string) => sortHeading(shape, asked, at(visit), name)
     const invite = can("createInvitation")
       ? <a class="button primary" href={`${at(visit)}/invite`}>Invite a person</a>
       : null
@@ -93,19 +125,29 @@ const list = Effect.fnUntraced(
             actions={members.length === 0 ? undefined : invite}
           />
           <Card kind="flush">
+            <ListForm
+              all={members.length}
+              asked={asked}
+              at={at(visit)}
+              label="Search members"
+              placeholder="Name or e-mail address"
+              shape={shape}
+            />
             {members.length === 0
               ? (
                 <Empty title="No members yet" action={invite}>
                   Invite people to this organization. Each person gets a link.
                 </Empty>
               )
+              : shown.found === 0
+              ? <Empty title="No matching members">Change or clear the search and the filters.</Empty>
               : (
                 <Table
-                  caption="Members"
-                  headings={["Name", "Role", "Second factor", "Since", "[Actions]"]}
-                  rows={members.map((member) => [
+                  caption={isNarrowed(asked) ? `${counted(shown.found, "member")} of ${count(shown.all)}` : "Members"}
+                  headings={[sorted("name"), sorted("role"), "Second factor", sorted("since"), "[Actions]"]}
+                  rows={shown.rows.map((member) => [
                     <>
-                      {member.name}
+                      <bdi>{member.name}</bdi>
                       {isOther(member.account_id) ? null : " (you)"}
                       <span class="sub">{member.email}</span>
                     </>,
@@ -138,6 +180,7 @@ const list = Effect.fnUntraced(
                   ])}
                 />
               )}
+            <ListPages asked={asked} at={at(visit)} label="Pages of members" page={shown} shape={shape} />
           </Card>
           {requirement(visit, faults)}
           {open.length === 0 ? null : (

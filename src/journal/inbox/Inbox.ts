@@ -46,6 +46,9 @@ const stored = Metric.counter("parlance_inbox_stored_total", { incremental: true
 
 const shownCharacters = 10_000
 
+/** The most bodies that are replayed at once. */
+export const replayedAtMost = 1_000
+
 /** Bodies of up to so many bytes are taken in together, up to so many bytes in a batch; larger ones one at a time. */
 export const batchBytes = 256 * 1024
 
@@ -80,6 +83,13 @@ export class Inbox extends Context.Service<Inbox, {
    * `InboxEntryNotFound` for an unknown body.
    */
   readonly replay: (org: OrgSlug, source: string, id: number) => Effect.Effect<void, InboxEntryNotFound>
+  /** The number of bodies of a source that were not understood, wholly or in part, counted up to `replayedAtMost`. */
+  readonly countNotUnderstood: (org: OrgSlug, source: string) => Effect.Effect<number>
+  /**
+   * Makes the latest bodies of a source pending again that were not understood, up to `replayedAtMost`, with ids up to
+   * `until`. Answers their number. Bodies that were erased have no content and are left out.
+   */
+  readonly replayNotUnderstood: (org: OrgSlug, source: string, until: number) => Effect.Effect<number>
 }>()("parlance/events/Inbox") {
   static readonly layer = Layer.effect(
     Inbox,
@@ -167,7 +177,43 @@ export class Inbox extends Context.Service<Inbox, {
         Queue.offerUnsafe(arrivedLarge, undefined)
       })
 
-      return Inbox.of({ store, insert, arrived, arrivedLarge, list, replay })
+      const notUnderstood = (org: OrgSlug, source: string) =>
+        sql`i.org_slug = ${org} AND i.source = ${source} AND i.status IN ('partial', 'rejected') AND octet_length(i.body) > 0`
+
+      const countNotUnderstood = Effect.fn("Inbox.countNotUnderstood")(function* (org: OrgSlug, source: string) {
+        const [row] = yield* sql<{ readonly count: number }>`
+          SELECT count(*)::int AS count FROM (
+            SELECT 1 FROM inbox i WHERE ${notUnderstood(org, source)} LIMIT ${replayedAtMost}
+          ) i`
+        return row!.count
+      }, Effect.orDie)
+
+      const replayNotUnderstood = Effect.fn("Inbox.replayNotUnderstood")(
+        function* (org: OrgSlug, source: string, until: number) {
+          const rows = yield* sql`
+            WITH found AS MATERIALIZED (
+              SELECT i.id FROM inbox i WHERE ${notUnderstood(org, source)} AND i.id <= ${until}
+              ORDER BY i.id DESC LIMIT ${replayedAtMost}
+            )
+            UPDATE inbox i SET status = 'pending', attempts = 0 FROM found f
+            WHERE i.id = f.id AND ${notUnderstood(org, source)} RETURNING 1`
+          Queue.offerUnsafe(arrived, undefined)
+          Queue.offerUnsafe(arrivedLarge, undefined)
+          return rows.length
+        },
+        Effect.orDie,
+      )
+
+      return Inbox.of({
+        store,
+        insert,
+        arrived,
+        arrivedLarge,
+        list,
+        replay,
+        countNotUnderstood,
+        replayNotUnderstood,
+      })
     }),
   )
 }

@@ -1,4 +1,3 @@
-// deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
 import { Clock, Effect, Layer, Result } from "effect"
 import { HttpRouter } from "effect/http"
@@ -6,12 +5,13 @@ import { BulkActions } from "../../../delivery/BulkActions.ts"
 import type { BulkKind } from "../../../delivery/BulkPreview.ts"
 import { Connections } from "../../../delivery/Connections.ts"
 import { countedAtMost, Deliveries } from "../../../delivery/Deliveries.ts"
-import { type Delivery, type DeliveryState, hasExpired } from "../../../delivery/Delivery.ts"
+import { type Delivery, type DeliveryState, type DeliverySummary, hasExpired } from "../../../delivery/Delivery.ts"
 import { DeliveryRates } from "../../../delivery/DeliveryRates.ts"
 import { isStorable } from "../../../domain/Attributes.ts"
 import { hoursOf } from "../../../api/server/Requests.ts"
+import { TemplateIndex } from "../../../templates/TemplateIndex.ts"
 import { TemplateCache } from "../../../templates/TemplateCache.ts"
-import { count } from "../../Format.ts"
+import { count, counted } from "../../Format.ts"
 import { Card } from "../../components/Card.tsx"
 import { Confirm } from "../../components/Confirm.tsx"
 import { Empty } from "../../components/Empty.tsx"
@@ -19,7 +19,7 @@ import { Live, LiveScript } from "../../components/Live.tsx"
 import { Note } from "../../components/Note.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { Pagination } from "../../components/Pagination.tsx"
-import { Table } from "../../components/Table.tsx"
+import type { SortHeading } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
 import { Console, type Visit } from "../../Routes.tsx"
 import { templatePath } from "../templates/Paths.ts"
@@ -29,6 +29,7 @@ import * as ConnectionPages from "./ConnectionPages.tsx"
 import * as ReceiverPages from "./ReceiverPages.tsx"
 import { type AskedFilter, FilterForm, filterIn, messagesOf, verbs } from "./DeliveryFilters.tsx"
 import { deliveriesPath, DeliveryBadge, isCancellable, isRetriable, SummaryCard } from "./DeliveryViews.tsx"
+import { type DeliveryNames, DeliveryTable, namesFor, templateName, variantName } from "./DeliveryTable.tsx"
 import { Pictures } from "./DeliveryPictures.tsx"
 import * as MessageFrame from "./MessageFrame.tsx"
 
@@ -46,6 +47,7 @@ interface Services {
   readonly deliveries: Deliveries["Service"]
   readonly rates: DeliveryRates["Service"]
   readonly bulk: BulkActions["Service"]
+  readonly index: TemplateIndex["Service"]
   readonly templateCache: TemplateCache["Service"]
 }
 
@@ -79,35 +81,15 @@ const BulkBar = ({ filter, forAll, org }: {
   </div>
 )
 
-const DeliveryTable = ({ at, org, shown }: {
-  readonly at: string
-  readonly org: Visit["org"]
-  readonly shown: ReadonlyArray<Delivery>
-}) => (
-  <Table
-    caption="Deliveries, newest first"
-    headings={["To", "State", "Template and variant", "Queued", "Due", "Attempts"]}
-    rows={shown.map((delivery) => [
-      <>
-        <a href={`${at}/${delivery.id}`}>{delivery.email ?? "(erased)"}</a>
-        {delivery.reason === null ? null : <span class="sub clamp">{delivery.reason}</span>}
-      </>,
-      <DeliveryBadge state={delivery.state} />,
-      <>
-        {delivery.templateId}
-        <span class="sub">{delivery.copyId}</span>
-      </>,
-      { kind: "nowrap", content: <Time at={delivery.queuedAt.toISOString()} zone={org.time_zone} /> },
-      {
-        kind: "nowrap",
-        content: delivery.finishedAt === null
-          ? <Time at={delivery.dueAt.toISOString()} zone={org.time_zone} />
-          : <span class="muted">done</span>,
-      },
-      delivery.attempts,
-    ])}
-  />
-)
+/** How many deliveries a filter finds, where that is known without reading them. */
+const knownCount = (
+  { members, filter: { state } }: AskedFilter,
+  { cancelled, failed, queued, scheduled, sending, sent }: DeliverySummary,
+): number | undefined => {
+  if (Object.keys(members).length > 0) return undefined
+  const counts = { cancelled, failed, queued: queued + scheduled, sending, sent }
+  return state === undefined ? Object.values(counts).reduce((sum, count) => sum + count, 0) : counts[state]
+}
 
 const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   const { org, query } = visit
@@ -115,11 +97,12 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   const filtered = filterIn(query, org.time_zone)
   const askedCursor = query.get("cursor") ?? ""
   const cursor = askedCursor !== "" && isStorable(askedCursor) ? askedCursor : undefined
+  const order = query.get("order") === "oldest" ? "oldest" as const : "latest" as const
   const summary = yield* services.deliveries.summary(org.slug)
   const isFaulty = filtered.faults.length > 0
   const found = isFaulty
     ? []
-    : yield* services.deliveries.list(org.slug, { ...filtered.filter, cursor, limit: pageSize + 1 })
+    : yield* services.deliveries.list(org.slug, { ...filtered.filter, cursor, limit: pageSize + 1, order })
   const forAll = yield* bulkFor(services, visit, filtered)
   const now = yield* Clock.currentTimeMillis
   const unfinished = (yield* services.bulk.list(org.slug, 5)).filter((one) =>
@@ -128,15 +111,26 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   // Each look for a text in reasons may read all deliveries of a state.
   const isLive = filtered.filter.reason === undefined
   const shown = found.slice(0, pageSize)
+  const names = yield* namesFor(services.index, org, shown)
+  const total = knownCount(filtered, summary)
+  const sortQuery = new URLSearchParams(filtered.query)
+  if (order === "latest") sortQuery.set("order", "oldest")
+  const queuedHeading: SortHeading = {
+    label: "Queued",
+    href: sortQuery.size === 0 ? at : `${at}?${sortQuery}`,
+    order: order === "latest" ? "descending" : "ascending",
+  }
   const asked = hoursOf(query)
   const hours = Result.isSuccess(asked) ? asked.success : 1
   const { cancelled, failed, queued, scheduled, sending, sent } = summary
   // A filtered page shows only the list; how the queue does is seen on the first page of all.
   const isFiltered = filtered.query.size > 0 || isFaulty
-  const isPictured = !isFiltered && cursor === undefined &&
+  const isPictured = !isFiltered && cursor === undefined && order === "latest" &&
     cancelled + failed + queued + scheduled + sending + sent > 0
   const series = isPictured ? yield* services.rates.series(org.slug, hours) : undefined
   const filter = filtered.query
+  const paged = new URLSearchParams(filter)
+  if (order === "oldest") paged.set("order", order)
   const active = services.connections.active(org.slug)
   return {
     title: "Deliveries",
@@ -194,11 +188,24 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
                     : "Send a message with the Deliver endpoint to see it here. The API key needs the deliver scope."}
                 </Empty>
               )
-              : <DeliveryTable at={at} org={org} shown={shown} />}
+              : (
+                <DeliveryTable
+                  at={at}
+                  caption={`${total === undefined ? "Deliveries" : counted(total, "delivery", "deliveries")}, ${
+                    order === "latest" ? "newest" : "oldest"
+                  } first`}
+                  names={names}
+                  now={now}
+                  queued={queuedHeading}
+                  shown={shown}
+                  visit={visit}
+                />
+              )}
             <Pagination
               label="Pages of deliveries"
-              first={cursor === undefined ? undefined : `${at}?${filter}`}
-              next={found.length > pageSize ? `${at}?${filter}&cursor=${shown.at(-1)!.id}` : undefined}
+              isOldestFirst={order === "oldest"}
+              first={cursor === undefined ? undefined : `${at}?${paged}`}
+              next={found.length > pageSize ? `${at}?${paged}&cursor=${shown.at(-1)!.id}` : undefined}
             />
           </div>
         </Card>
@@ -213,8 +220,9 @@ const existing = (services: Services, { org, params }: Visit) => {
   return services.deliveries.get(org.slug, isStorable(id) ? id : "")
 }
 
-const Facts = ({ delivery, org, zone }: {
+const Facts = ({ delivery, names, org, zone }: {
   readonly delivery: Delivery
+  readonly names: DeliveryNames
   readonly org: Visit["org"]
   readonly zone: string
 }) => (
@@ -233,7 +241,9 @@ const Facts = ({ delivery, org, zone }: {
     <dd>{delivery.attempts}</dd>
     <dt>Template, variant</dt>
     <dd>
-      <a href={templatePath(org.slug, delivery.templateId)}>{delivery.templateId}</a>, {delivery.copyId}
+      <a href={templatePath(org.slug, delivery.templateId)} dir="auto">
+        {templateName(names, delivery)}
+      </a>, <bdi>{variantName(names, delivery)}</bdi>
     </dd>
     <dt>Priority</dt>
     <dd>{delivery.priority}</dd>
@@ -310,7 +320,12 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
           }
         />
         <Card>
-          <Facts delivery={delivery} org={org} zone={zone} />
+          <Facts
+            delivery={delivery}
+            names={yield* namesFor(services.index, org, [delivery])}
+            org={org}
+            zone={zone}
+          />
         </Card>
         <Card title="The message">
           {delivery.vars === null
@@ -378,6 +393,7 @@ const pages = HttpRouter.use(Effect.fnUntraced(function* (router) {
     deliveries: yield* Deliveries,
     rates: yield* DeliveryRates,
     bulk: yield* BulkActions,
+    index: yield* TemplateIndex,
     templateCache: yield* TemplateCache,
   }
 

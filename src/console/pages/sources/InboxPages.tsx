@@ -2,11 +2,13 @@
 /** @jsxImportSource preact */
 import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
+import { note, noteNothing } from "../../../accounts/Audit.ts"
 import * as Json from "../../../domain/Json.ts"
 import { isSandbox } from "../../../domain/Sandbox.ts"
-import { Inbox, type InboxEntry, type InboxStatus } from "../../../journal/inbox/Inbox.ts"
+import { Inbox, type InboxEntry, type InboxStatus, replayedAtMost } from "../../../journal/inbox/Inbox.ts"
 import { mailSource } from "../../../domain/Source.ts"
 import { isSpent } from "../../../store/Attempts.ts"
+import { count } from "../../Format.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
@@ -14,7 +16,7 @@ import { Form, Submit } from "../../components/Form.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { Pagination } from "../../components/Pagination.tsx"
 import { Time } from "../../components/Time.tsx"
-import { Console, type Visit } from "../../Routes.tsx"
+import { Console, type Fields, type Visit } from "../../Routes.tsx"
 import { sourceForms } from "./SourceForms.ts"
 import { inboxOf, sourcesPath } from "./SourcePath.ts"
 
@@ -94,39 +96,42 @@ const Entry = ({ at, entry, visit }: { readonly at: string; readonly entry: Inbo
             ? null
             : ` · new events: ${entry.events}, duplicates: ${entry.duplicates ?? 0}, ignored: ${entry.ignored ?? 0}`}
         </p>
-        {entry.bytes === 0 ? <p class="muted">The payload is empty or was erased.</p> : (
-          <details class="body">
-            <summary>Show the body{isCut ? " (its first 10,000 characters)" : ""}</summary>
-            <pre tabIndex={0} aria-label={`Body ${entry.id}`}>{isCut ? entry.body : pretty(entry.body)}</pre>
-          </details>
-        )}
-        {headers.length === 0 ? null : (
-          <details class="body">
-            <summary>
-              Show the headers <span class="visually-hidden">of body {entry.id}</span>
-            </summary>
-            <dl class="found">
-              {headers.map(([name, value]) => (
-                <div>
-                  <dt>
-                    <code>{name}</code>
-                  </dt>
-                  <dd>{value}</dd>
-                </div>
-              ))}
-            </dl>
-            <p class="small muted">
-              Only headers that a mapping or a platform format may need are kept, and none that may contain credentials.
-            </p>
-          </details>
-        )}
-        {visit.can("replayInbox") && entry.status !== "pending" && entry.bytes > 0
-          ? (
-            <Form action={`${at}/${entry.id}/replay`} csrf={visit.session.csrfToken} inline>
-              <Submit kind="compact" label={`Replay payload ${entry.id}`}>Replay</Submit>
-            </Form>
-          )
-          : null}
+        <div class="entry-details">
+          {entry.bytes === 0 ? <p class="muted">The payload is empty or was erased.</p> : (
+            <details class="body">
+              <summary>Show the body{isCut ? " (its first 10,000 characters)" : ""}</summary>
+              <pre tabIndex={0} aria-label={`Body ${entry.id}`}>{isCut ? entry.body : pretty(entry.body)}</pre>
+            </details>
+          )}
+          {headers.length === 0 ? null : (
+            <details class="body">
+              <summary>
+                Show the headers <span class="visually-hidden">of body {entry.id}</span>
+              </summary>
+              <dl class="found">
+                {headers.map(([name, value]) => (
+                  <div>
+                    <dt>
+                      <code>{name}</code>
+                    </dt>
+                    <dd>{value}</dd>
+                  </div>
+                ))}
+              </dl>
+              <p class="small muted">
+                Only headers that a mapping or a platform format may need are kept, and none that may contain
+                credentials.
+              </p>
+            </details>
+          )}
+          {visit.can("replayInbox") && entry.status !== "pending" && entry.bytes > 0
+            ? (
+              <Form action={`${at}/${entry.id}/replay`} csrf={visit.session.csrfToken} inline>
+                <Submit kind="compact" label={`Replay payload ${entry.id}`}>Replay</Submit>
+              </Form>
+            )
+            : null}
+        </div>
       </div>
     </Card>
   )
@@ -145,6 +150,9 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   const given = Number(query.get("cursor") ?? "")
   const cursor = Number.isSafeInteger(given) && given > 0 ? given : undefined
   const found = yield* services.inbox.list(org.slug, sourceId, { cursor, limit: pageSize + 1, all })
+  const replayable = all || cursor !== undefined || !visit.can("replayInbox")
+    ? 0
+    : yield* services.inbox.countNotUnderstood(org.slug, sourceId)
   const entries = found.slice(0, pageSize)
   const here = `${at}?all=${all}`
   const { title } = sourceId === mailSource ? { title: mailTitle } : sourceForms[sourceId]
@@ -167,6 +175,24 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
             ? <a class="button" href={at}>Only not understood</a>
             : <a class="button" href={`${at}?all=true`}>Show all payloads</a>}
         />
+        {replayable < 2 ? null : (
+          <Card>
+            <div class="stack">
+              <p>
+                {count(replayable)}
+                {replayable < replayedAtMost ? "" : " or more"}{" "}
+                payloads were not or only partly understood. Fix the source first: a replay reads them again with the
+                settings of now.
+              </p>
+              <Form action={`${at}/replay`} csrf={visit.session.csrfToken} inline>
+                <input type="hidden" name="until" value={entries[0]!.id} />
+                <Submit>
+                  Replay {replayable < replayedAtMost ? `all ${count(replayable)}` : `the latest ${count(replayable)}`}
+                </Submit>
+              </Form>
+            </div>
+          </Card>
+        )}
         {entries.length === 0
           ? (
             <Card kind="flush">
@@ -195,6 +221,14 @@ const replayAction = Effect.fnUntraced(function* (services: Services, visit: Vis
   return { to: `${sourcesPath(visit)}/${sourceId}/inbox?all=true`, done: "body-replayed" }
 })
 
+const replayAllAction = Effect.fnUntraced(function* (services: Services, visit: Visit, { until = "" }: Fields) {
+  const sourceId = yield* inboxOf(visit)
+  const last = /^\d{1,15}$/.test(until) ? Number(until) : 0
+  const replayed = yield* services.inbox.replayNotUnderstood(visit.org.slug, sourceId, last)
+  yield* replayed === 0 ? noteNothing : note({ replayed, until: last })
+  return { to: `${sourcesPath(visit)}/${sourceId}/inbox`, done: "bodies-replayed" }
+})
+
 /** Payloads that could not be read, with the reason; each body can be looked at again. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { action, page } = yield* Console
@@ -203,6 +237,11 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   }
 
   yield* router.addAll([
+    action(
+      "/console/o/:org/sources/:segment/inbox/replay",
+      "replayInbox",
+      (visit, fields) => replayAllAction(services, visit, fields),
+    ),
     page("/console/o/:org/sources/:segment/inbox", "listInbox", (visit) => list(services, visit)),
     action(
       "/console/o/:org/sources/:segment/inbox/:id/replay",

@@ -1,13 +1,19 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
+import type { ComponentChildren } from "preact"
+import { noteNothing } from "../../../accounts/Audit.ts"
+import { Deliveries } from "../../../delivery/Deliveries.ts"
 import { isStorable } from "../../../domain/Attributes.ts"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
+import type { OrgSlug } from "../../../domain/Ids.ts"
 import { TemplateInput } from "../../../domain/Template.ts"
+import { objectiveText } from "../../../results/ObjectiveText.ts"
 import { Traffic, trafficDays } from "../../../results/Traffic.ts"
-import { type IndexedTemplate, TemplateIndex } from "../../../templates/TemplateIndex.ts"
+import { type BatchChange, TemplateBatch } from "../../../templates/TemplateBatch.ts"
+import { TemplateIndex } from "../../../templates/TemplateIndex.ts"
 import { Templates } from "../../../templates/Templates.ts"
 import { TemplateCache } from "../../../templates/TemplateCache.ts"
 import { Badge } from "../../components/Badge.tsx"
@@ -15,178 +21,375 @@ import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { Field } from "../../components/Field.tsx"
 import { Form, Submit } from "../../components/Form.tsx"
+import { ListForm, ListPages, sortHeading } from "../../components/ListParts.tsx"
 import { ErrorSummary } from "../../components/Note.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
+import { RowMenu } from "../../components/RowMenu.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
+import { count, counted } from "../../Format.ts"
+import { askedIn, type AskedList, isNarrowed, pageOf } from "../../List.ts"
 import { Console, decoded, type Fields, type Visit } from "../../Routes.tsx"
 import { createPath, exportPath, importPath, listPath, templatePath } from "./Paths.ts"
 import { SettingsFields, settingsInput, settingsLabels, settingsPointers } from "./SettingsFields.tsx"
 import { Sparkline } from "./Sparkline.tsx"
-import { counted } from "../../Format.ts"
-import { objectiveText } from "../../../results/ObjectiveText.ts"
+import { type ListedTemplate, stateOf, templateShape } from "./TemplateListShape.ts"
 
 const pageSize = 25
+
+/** The buttons of changes of several templates, and the messages after them. */
+const batchWords: { readonly [what in BatchChange]: string } = {
+  activate: "Activate all variants",
+  pause: "Pause all variants",
+  archive: "Archive",
+  restore: "Restore",
+}
+const batchDone: { readonly [what in BatchChange]: string } = {
+  activate: "templates-activated",
+  pause: "templates-paused",
+  archive: "templates-archived",
+  restore: "templates-restored",
+}
+const batchEndpoints: { readonly [what in BatchChange]: string } = {
+  activate: "updateVariant",
+  pause: "updateVariant",
+  archive: "updateTemplate",
+  restore: "updateTemplate",
+}
+
+const batchPath = (org: OrgSlug, what: BatchChange) => `${listPath(org)}/-/${what}`
 
 const decodeInput = decoder(TemplateInput)
 
 /** Services of these pages. */
 interface Services {
+  readonly batch: TemplateBatch["Service"]
+  readonly deliveries: Deliveries["Service"]
   readonly index: TemplateIndex["Service"]
   readonly templates: Templates["Service"]
   readonly traffic: Traffic["Service"]
   readonly templateCache: TemplateCache["Service"]
 }
 
-const State = ({ org, services, template, now }: {
-  readonly services: Services
-  readonly org: string
-  readonly template: IndexedTemplate
-  readonly now: number
-}) => {
-  const { active, archivedAt, id, variants } = template
-  if (archivedAt !== null) return <Badge>archived</Badge>
-  if (variants === 0) return <Badge kind="warn">no variants</Badge>
-  if (active === 0) return <Badge kind="warn">no active variant</Badge>
-  // A view is some seconds behind another node at most.
-  const inSeason = services.templateCache.template(org, id)?.variants
-    .filter((variant) => variant.active && variant.calendar.holds(now)).length ?? active
-  return inSeason === 0
-    ? <Badge kind="warn">out of season</Badge>
-    : <Badge kind="good">{active === variants ? `${active} active` : `${active} of ${variants} active`}</Badge>
+const shape = templateShape(trafficDays)
+
+const State = ({ at, template }: { readonly template: ListedTemplate; readonly at: string }) => {
+  const { active, failed, id, variants } = template
+  const badges = {
+    archived: <Badge>archived</Badge>,
+    "no-variants": <Badge kind="warn">no variants</Badge>,
+    inactive: <Badge kind="warn">no active variant</Badge>,
+    "out-of-season": <Badge kind="warn">out of season</Badge>,
+    active: <Badge kind="good">{active === variants ? `${active} active` : `${active} of ${variants} active`}</Badge>,
+  }
+  return (
+    <>
+      {badges[stateOf(template)]}
+      {failed === 0
+        ? null
+        : (
+          <a class="sub failed" href={`${at}?${new URLSearchParams({ state: "failed", template_id: id })}`}>
+            {counted(failed, "failed message")} in 24 hours
+          </a>
+        )}
+    </>
+  )
 }
 
-const list = Effect.fnUntraced(function* (services: Services, { can, org, query }: Visit) {
-  const text = (name: string) => {
-    const value = (query.get(name) ?? "").trim().slice(0, 200)
-    return isStorable(value) ? value : ""
-  }
-  const search = text("q")
-  const cursor = text("cursor")
-  const which = query.get("archived") === "true" ? "archived" : "in-use"
-  const { all, archived, found } = yield* services.index.count(org.slug, search, which)
-  const rows = yield* services.index.list(org.slug, { search, cursor, which, limit: pageSize + 1 })
-  const shown = rows.slice(0, pageSize)
-  const days = yield* services.traffic.daily(org.slug, shown.map(({ id }) => id))
+/** All templates with what is known of them elsewhere. Decisions are read for all only if the list is sorted by them. */
+const listed = Effect.fnUntraced(function* (services: Services, org: OrgSlug, withDecisions: boolean) {
+  const all = yield* services.index.all(org)
+  const failures = yield* services.deliveries.recentFailures(org)
+  const days = withDecisions ? yield* services.traffic.daily(org, all.map(({ id }) => id)) : undefined
   const now = yield* Clock.currentTimeMillis
-  const here = listPath(org.slug)
-  const filter: Record<string, string> = which === "archived" ? { archived: "true" } : {}
-  const start = which === "archived" ? `${here}?archived=true` : here
-  const link = (more: Record<string, string>) =>
-    `${here}?${new URLSearchParams({ ...filter, ...(search === "" ? {} : { q: search }), ...more })}`
-  const total = which === "archived" ? archived : all - archived
-  const kind = which === "archived" ? "archived template" : "template"
-  const create = can("createTemplate")
-    ? <a class="button primary" href={createPath(org.slug)}>Create a template</a>
-    : null
-  return {
-    title: "Templates",
-    body: (
-      <>
-        <PageHead
-          title="Templates"
-          lead="A template is one message in several variants. Parlance chooses a variant for each reader and learns which one works best."
-          actions={all === 0 ? undefined : (
-            <>
-              {create}
-              {can("importTemplates") ? <a class="button" href={importPath(org.slug)}>Import</a> : null}
-              <a class="button" href={exportPath(org.slug)}>Export all</a>
-            </>
-          )}
-        />
-        {all === 0 ? null : (
-          <form method="get" action={here} role="search" class="search">
-            {which === "archived" ? <input type="hidden" name="archived" value="true" /> : null}
-            <label for="q" class="visually-hidden">Search by name or id</label>
-            <input type="search" id="q" name="q" value={search} placeholder="Name or id" autocomplete="off" />
-            <button type="submit" class="button">Search</button>
-            {search === "" ? null : <a href={start}>Show all</a>}
-          </form>
-        )}
-        {archived === 0 && which === "in-use" ? null : (
-          <nav aria-label="Which templates">
-            <ul class="pills">
-              {([["In use", here, all - archived], ["Archived", `${here}?archived=true`, archived]] as const).map((
-                [label, href, count],
-              ) => (
-                <li>
-                  <a href={href} {...(href === start ? { "aria-current": "page" as const } : {})}>
-                    {label}: {count}
-                  </a>
-                </li>
-              ))}
-            </ul>
-          </nav>
-        )}
-        <Card kind="flush">
-          {all === 0
+  return all.map((template): ListedTemplate => ({
+    ...template,
+    // A view is some seconds behind another node at most.
+    inSeason: services.templateCache.template(org, template.id)?.variants
+      .filter((variant) => variant.active && variant.calendar.holds(now)).length ?? template.active,
+    failed: failures.get(template.id) ?? 0,
+    days: days?.get(template.id) ?? [],
+  }))
+})
+
+const Menu = ({ template, visit: { can, org, session } }: {
+  readonly template: ListedTemplate
+  readonly visit: Visit
+}) => {
+  const { active, archivedAt, id, name, variants } = template
+  const here = templatePath(org.slug, id)
+  const change = (what: BatchChange, label: string) => (
+    <li>
+      <Form action={batchPath(org.slug, what)} csrf={session.csrfToken} inline>
+        <input type="hidden" name="id" value={id} />
+        <button type="submit">{label}</button>
+      </Form>
+    </li>
+  )
+  return (
+    <RowMenu label={`Actions for ${name}`}>
+      <li>
+        <a href={`${here}/results`}>Results</a>
+      </li>
+      <li>
+        <a href={`${here}/audience`}>Audience</a>
+      </li>
+      {can("updateTemplate")
+        ? (
+          <li>
+            <a href={`${here}/settings`}>Settings</a>
+          </li>
+        )
+        : null}
+      {can("updateVariant") && archivedAt === null && active < variants
+        ? change("activate", "Activate all variants")
+        : null}
+      {can("updateVariant") && archivedAt === null && active > 0 ? change("pause", "Pause all variants") : null}
+      {can("updateTemplate") ? archivedAt === null ? change("archive", "Archive") : change("restore", "Restore") : null}
+    </RowMenu>
+  )
+}
+
+/** The form of which the boxes in the rows are a part. */
+const batchForm = "batch"
+
+const BatchBar = ({ visit: { can, org, session }, which }: {
+  readonly visit: Visit
+  readonly which: "archived" | "in-use"
+}) =>
+  !can("updateTemplate")
+    ? null
+    : (
+      <form method="post" action={batchPath(org.slug, "archive")} id={batchForm} class="bulk-actions">
+        <input type="hidden" name="_csrf" value={session.csrfToken} />
+        <span class="small muted">Chosen templates:</span>
+        {(which === "archived" ? ["restore"] as const : ["activate", "pause", "archive"] as const).map((what) => (
+          <button type="submit" class="button compact" formAction={batchPath(org.slug, what)}>
+            {batchWords[what]}
+          </button>
+        ))}
+        <label class="small" data-choose-all={batchForm} hidden>
+          <input type="checkbox" class="row-check" />Choose all on this page
+        </label>
+      </form>
+    )
+
+const TemplateTable = ({ asked, caption, canChange, here, more, shown, visit }: {
+  readonly asked: AskedList
+  readonly caption: string
+  readonly canChange: boolean
+  readonly here: string
+  readonly more: Readonly<Record<string, string>>
+  readonly shown: ReadonlyArray<ListedTemplate>
+  readonly visit: Visit
+}) => {
+  const { org } = visit
+  const sorted = (name: string) => sortHeading(shape, asked, here, name, more)
+  return (
+    <Table
+      caption={caption}
+      headings={[sorted("name"), "State", sorted("decisions"), sorted("goal"), sorted("changed"), "[Actions]"]}
+      rows={shown.map((template) => [
+        <>
+          {canChange
             ? (
-              <Empty
-                title="No templates yet"
-                action={
-                  <div class="buttons">
-                    {create}
-                    {can("importTemplates") ? <a class="button" href={importPath(org.slug)}>Import a file</a> : null}
-                  </div>
-                }
-              >
-                {can("createTemplate")
-                  ? "Create one and add a few variants, or import a file with templates."
-                  : "An editor of the organization can create one."}
-              </Empty>
+              <input
+                type="checkbox"
+                class="row-check"
+                form={batchForm}
+                name="id"
+                value={template.id}
+                aria-label={`Choose ${template.name}`}
+              />
             )
-            : total === 0
-            ? which === "archived"
+            : null}
+          <span>
+            <a href={templatePath(org.slug, template.id)} dir="auto">{template.name}</a>
+            <span class="sub mono">{template.id}</span>
+          </span>
+        </>,
+        { kind: "nowrap", content: <State at={`/console/o/${org.slug}/deliveries`} template={template} /> },
+        { kind: "nowrap", content: <Sparkline days={template.days} what="decision" /> },
+        objectiveText(template.objective),
+        { kind: "nowrap", content: <Time at={template.updatedAt} zone={org.time_zone} /> },
+        { kind: "actions", content: <Menu template={template} visit={visit} /> },
+      ])}
+    />
+  )
+}
+
+const Nothing = ({ action, all, here, search, start, visit, which }: {
+  readonly action: ComponentChildren
+  readonly all: number
+  readonly here: string
+  readonly search: string
+  readonly start: string
+  readonly visit: Visit
+  readonly which: "archived" | "in-use" | "none"
+}) => {
+  if (all === 0) {
+    return (
+      <Empty
+        title="No templates yet"
+        action={
+          <div class="buttons">
+            {action}
+            {visit.can("importTemplates")
+              ? <a class="button" href={importPath(visit.org.slug)}>Import a file</a>
+              : null}
+          </div>
+        }
+      >
+        {visit.can("createTemplate")
+          ? "Create one and add a few variants, or import a file with templates."
+          : "An editor of the organization can create one."}
+      </Empty>
+    )
+  }
+  if (which === "archived") {
+    return (
+      <Empty title="No archived templates" action={<a class="button" href={here}>Templates in use</a>}>
+        Archived templates are listed here with their results until they are restored or deleted.
+      </Empty>
+    )
+  }
+  if (which === "in-use") {
+    return (
+      <Empty title="Every template is archived" action={action}>
+        Restore an archived template, or create a new one.
+      </Empty>
+    )
+  }
+  return (
+    <Empty title="No matching templates" action={<a class="button" href={start}>Show all</a>}>
+      {search === ""
+        ? "Change or clear the filters."
+        : `No template that the filters find has “${search}” in its name or id.`}
+    </Empty>
+  )
+}
+
+/** Templates in use and archived ones, with their numbers. */
+const Pills = ({ archived, here, inUse, which }: {
+  readonly here: string
+  readonly inUse: number
+  readonly archived: number
+  readonly which: "archived" | "in-use"
+}) => (
+  <nav aria-label="Which templates">
+    <ul class="pills">
+      {([["in-use", "In use", here, inUse], ["archived", "Archived", `${here}?archived=true`, archived]] as const).map((
+        [one, label, href, many],
+      ) => (
+        <li>
+          <a href={href} {...(one === which ? { "aria-current": "page" as const } : {})}>{label}: {many}</a>
+        </li>
+      ))}
+    </ul>
+  </nav>
+)
+
+const list = Effect.fnUntraced(
+  function* (services: Services, visit: Visit, _: Fields = {}, faults: ReadonlyArray<Fault> = []) {
+    const { can, org, query } = visit
+    const asked = askedIn(shape, query)
+    const which = query.get("archived") === "true" ? "archived" as const : "in-use" as const
+    const rows = yield* listed(services, org.slug, asked.sort === "decisions")
+    const ofWhich = rows.filter(({ archivedAt }) => (archivedAt !== null) === (which === "archived"))
+    const archived = which === "archived" ? ofWhich.length : rows.length - ofWhich.length
+    const page = pageOf(shape, ofWhich, asked, pageSize)
+    const days = yield* services.traffic.daily(org.slug, page.rows.map(({ id }) => id))
+    const shown = page.rows.map((template) => ({ ...template, days: days.get(template.id) ?? [] }))
+    const here = listPath(org.slug)
+    const start = which === "archived" ? `${here}?archived=true` : here
+    const kind = which === "archived" ? "archived template" : "template"
+    const more: Readonly<Record<string, string>> = which === "archived" ? { archived: "true" } : {}
+    const create = can("createTemplate")
+      ? <a class="button primary" href={createPath(org.slug)}>Create a template</a>
+      : null
+    const caption = !isNarrowed(asked)
+      ? counted(page.all, kind)
+      : `${counted(page.found, kind)}${asked.search === "" ? ` of ${count(page.all)}` : ` with “${asked.search}”`}`
+    return {
+      title: "Templates",
+      body: (
+        <>
+          <PageHead
+            title="Templates"
+            lead="A template is one message in several variants. Parlance chooses a variant for each reader and learns which one works best."
+            actions={rows.length === 0 ? undefined : (
+              <>
+                {create}
+                {can("importTemplates") ? <a class="button" href={importPath(org.slug)}>Import</a> : null}
+                <a class="button" href={exportPath(org.slug)}>Export all</a>
+              </>
+            )}
+          />
+          <ErrorSummary faults={faults} />
+          {archived === 0 && which === "in-use"
+            ? null
+            : <Pills here={here} inUse={rows.length - archived} archived={archived} which={which} />}
+          <Card kind="flush">
+            <ListForm
+              all={ofWhich.length}
+              asked={asked}
+              at={here}
+              start={start}
+              label="Search templates"
+              placeholder="Name or id"
+              shape={shape}
+            >
+              {which === "archived" ? <input type="hidden" name="archived" value="true" /> : null}
+            </ListForm>
+            {page.found === 0
               ? (
-                <Empty title="No archived templates" action={<a class="button" href={here}>Templates in use</a>}>
-                  Archived templates are listed here with their results until they are restored or deleted.
-                </Empty>
+                <Nothing
+                  action={create}
+                  all={rows.length}
+                  here={here}
+                  search={asked.search}
+                  start={start}
+                  visit={visit}
+                  which={ofWhich.length === 0 ? which : "none"}
+                />
               )
               : (
-                <Empty title="Every template is archived" action={create}>
-                  Restore an archived template, or create a new one.
-                </Empty>
-              )
-            : shown.length === 0
-            ? (
-              <Empty title="No matching templates" action={<a class="button" href={start}>Show all</a>}>
-                No template has “{search}” in its name or id.
-              </Empty>
-            )
-            : (
-              <Table
-                caption={search === "" ? counted(total, kind) : `${counted(found, kind)} with “${search}”`}
-                headings={["Template", "State", `Decisions, ${trafficDays} days`, "Goal", "Changed"]}
-                rows={shown.map((template) => [
-                  <>
-                    <a href={templatePath(org.slug, template.id)}>{template.name}</a>
-                    <span class="sub mono">{template.id}</span>
-                  </>,
-                  {
-                    kind: "nowrap",
-                    content: <State services={services} org={org.slug} template={template} now={now} />,
-                  },
-                  { kind: "nowrap", content: <Sparkline days={days.get(template.id) ?? []} what="decision" /> },
-                  objectiveText(template.objective),
-                  { kind: "nowrap", content: <Time at={template.updatedAt} zone={org.time_zone} /> },
-                ])}
-              />
-            )}
-          {cursor === "" && rows.length <= pageSize
-            ? null
-            : (
-              <nav class="pagination" aria-label="Pages of the templates">
-                {cursor === "" ? null : <a class="button compact" href={link({})}>First page</a>}
-                {rows.length <= pageSize
-                  ? null
-                  : <a class="button compact" href={link({ cursor: shown.at(-1)!.id })} rel="next">Next page</a>}
-              </nav>
-            )}
-        </Card>
-      </>
-    ),
-  }
-})
+                <>
+                  <BatchBar visit={visit} which={which} />
+                  <TemplateTable
+                    asked={asked}
+                    caption={caption}
+                    canChange={can("updateTemplate")}
+                    here={here}
+                    more={more}
+                    shown={shown}
+                    visit={visit}
+                  />
+                </>
+              )}
+            <ListPages asked={asked} at={here} label="Pages of the templates" more={more} page={page} shape={shape} />
+          </Card>
+        </>
+      ),
+    }
+  },
+)
+
+/** The most templates of one batch: more than a page has. */
+const maxBatch = 100
+
+const batchAction = (services: Services, what: BatchChange) =>
+  Effect.fnUntraced(function* ({ org }: Visit, { id = "" }: Fields) {
+    const ids = id.split("\n").filter((one) => one !== "" && isStorable(one)).slice(0, maxBatch)
+    if (ids.length === 0) {
+      return yield* new InvalidInput({ faults: [{ pointer: "", detail: "No template is chosen: tick its box first" }] })
+    }
+    const changed = yield* services.batch.change(org.slug, ids, what)
+    const to = what === "restore" ? `${listPath(org.slug)}?archived=true` : listPath(org.slug)
+    if (changed > 0) return { to, done: batchDone[what] }
+    yield* noteNothing
+    return { to, done: "templates-unchanged" }
+  })
 
 const create = (visit: Visit, fields: Fields = { objective: "click" }, faults: ReadonlyArray<Fault> = []) =>
   Effect.succeed({
@@ -235,6 +438,8 @@ const newAction = Effect.fnUntraced(function* (services: Services, { org }: Visi
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { action, page } = yield* Console
   const services: Services = {
+    batch: yield* TemplateBatch,
+    deliveries: yield* Deliveries,
     index: yield* TemplateIndex,
     templates: yield* Templates,
     traffic: yield* Traffic,
@@ -250,5 +455,13 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       (visit, fields) => newAction(services, visit, fields),
       create,
     ),
+    ...(["activate", "pause", "archive", "restore"] as const).map((what) =>
+      action(
+        `/console/o/:org/templates/-/${what}`,
+        batchEndpoints[what],
+        batchAction(services, what),
+        (visit, fields, faults) => list(services, visit, fields, faults),
+      )
+    ),
   ])
-}))
+})).pipe(Layer.provide(TemplateBatch.layer))

@@ -1,0 +1,171 @@
+// A list of a page: what is searched, filtered and sorted, and which part of it is shown. Lists whose rows all fit in memory,
+// such as templates and keys, are cut here. Lists without a bound, such as deliveries, only read the query here and page in
+// the database.
+
+/** A way to sort a list. */
+export interface Sort<Row> {
+  /** The heading of its column. */
+  readonly label: string
+  /** Whether the first click shows the largest value first. */
+  readonly descending: boolean
+  /** Texts sort as people expect: `Message 9` before `Message 10`. Null comes last, in both directions. */
+  readonly valueOf: (row: Row) => string | number | null
+}
+
+/** A filter by one of a few values. */
+export interface ListFilter<Row> {
+  readonly label: string
+  readonly options: ReadonlyArray<readonly [value: string, label: string]>
+  readonly matches: (row: Row, value: string) => boolean
+}
+
+/** What a list can be searched, filtered and sorted by. */
+export interface ListShape<Row> {
+  readonly idOf: (row: Row) => string
+  /** The texts that a search looks in. */
+  readonly textsOf: (row: Row) => ReadonlyArray<string>
+  readonly filters: Readonly<Record<string, ListFilter<Row>>>
+  readonly sorts: Readonly<Record<string, Sort<Row>>>
+  /** The name of the sort that is used unless asked otherwise. */
+  readonly sort: string
+}
+
+/** What a query asks a list for. */
+export interface AskedList {
+  /** Empty: everything. */
+  readonly search: string
+  /** Values by the name of the filter, only known ones. */
+  readonly filters: Readonly<Record<string, string>>
+  readonly sort: string
+  readonly descending: boolean
+  /** The last row of the previous page: its id, and its value in the sort. Undefined on the first page. */
+  readonly cursor: { readonly id: string; readonly after: string | null } | undefined
+}
+
+/** A part of a list. */
+export interface ListPage<Row> {
+  readonly rows: ReadonlyArray<Row>
+  /** Rows before any search or filter. */
+  readonly all: number
+  /** Rows that the search and the filters find. */
+  readonly found: number
+  /** Found rows before this part. */
+  readonly before: number
+  /** Whether more follow. */
+  readonly hasMore: boolean
+}
+
+/** The most characters of a search. */
+const maxSearch = 200
+
+/** Reads what a query asks for. Unknown values are left out, as if they had not been asked for. */
+export const askedIn = <Row>(shape: ListShape<Row>, query: URLSearchParams): AskedList => {
+  const sort = query.get("sort") ?? ""
+  const known = Object.hasOwn(shape.sorts, sort) ? sort : shape.sort
+  const order = query.get("order")
+  const id = query.get("cursor") ?? ""
+  return {
+    search: (query.get("q") ?? "").trim().slice(0, maxSearch),
+    filters: Object.fromEntries(
+      Object.entries(shape.filters).flatMap(([name, { options }]) => {
+        const value = query.get(name) ?? ""
+        return value !== "" && options.some(([one]) => one === value) ? [[name, value]] : []
+      }),
+    ),
+    sort: known,
+    descending: order === "desc" || (order !== "asc" && shape.sorts[known]!.descending),
+    cursor: id === "" ? undefined : { id, after: query.get("after") },
+  }
+}
+
+/** Whether a search or a filter is used. */
+export const isNarrowed = ({ filters, search }: AskedList): boolean => search !== "" || Object.keys(filters).length > 0
+
+/** The query that asks for the same list from its start; `change` replaces members. */
+export const queryOf = <Row>(
+  shape: ListShape<Row>,
+  asked: AskedList,
+  change: Partial<Pick<AskedList, "sort" | "descending">> & { readonly more?: Readonly<Record<string, string>> } = {},
+): string => {
+  const sort = change.sort ?? asked.sort
+  const descending = change.descending ?? asked.descending
+  const query = new URLSearchParams({
+    ...change.more,
+    ...(asked.search === "" ? {} : { q: asked.search }),
+    ...asked.filters,
+    ...(sort === shape.sort ? {} : { sort }),
+    ...(descending === shape.sorts[sort]!.descending ? {} : { order: descending ? "desc" : "asc" }),
+  })
+  return query.size === 0 ? "" : `?${query}`
+}
+
+const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" })
+
+const compareTexts = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0
+
+/** Orders two values of a sort, null last. */
+const compareValues = (a: string | number | null, b: string | number | null, descending: boolean): number => {
+  if (a === null || b === null) return Number(a === null) - Number(b === null)
+  const order = typeof a === "number" && typeof b === "number" ? a - b : collator.compare(`${a}`, `${b}`)
+  return descending ? -order : order
+}
+
+/** The text of a value in a link to the next page. */
+const textOf = (value: string | number | null): string | null => value === null ? null : `${value}`
+
+/** The part of the rows that is asked for, up to `size` rows. */
+export const pageOf = <Row>(
+  shape: ListShape<Row>,
+  rows: ReadonlyArray<Row>,
+  asked: AskedList,
+  size: number,
+): ListPage<Row> => {
+  const wanted = asked.search.toLowerCase()
+  const found = rows.filter((row) =>
+    (wanted === "" || shape.textsOf(row).some((text) => text.toLowerCase().includes(wanted))) &&
+    Object.entries(asked.filters).every(([name, value]) => shape.filters[name]!.matches(row, value))
+  )
+  const { valueOf } = shape.sorts[asked.sort]!
+  const compare = (a: Row, b: Row) =>
+    compareValues(valueOf(a), valueOf(b), asked.descending) || compareTexts(shape.idOf(a), shape.idOf(b))
+  const sorted = found.toSorted(compare)
+  const start = startOf(shape, sorted, asked)
+  return {
+    rows: sorted.slice(start, start + size),
+    all: rows.length,
+    found: found.length,
+    before: start,
+    hasMore: sorted.length > start + size,
+  }
+}
+
+/** The index of the first row after the cursor. A row that has been removed or changed since keeps its place by its value. */
+const startOf = <Row>(shape: ListShape<Row>, sorted: ReadonlyArray<Row>, { cursor, descending, sort }: AskedList) => {
+  if (cursor === undefined) return 0
+  const { valueOf } = shape.sorts[sort]!
+  const standing = sorted.findIndex((row) => shape.idOf(row) === cursor.id)
+  if (standing >= 0 && (cursor.after === null || textOf(valueOf(sorted[standing]!)) === cursor.after)) {
+    return standing + 1
+  }
+  const { after, id } = cursor
+  const isNumeric = sorted.some((row) => typeof valueOf(row) === "number")
+  const value = after !== null && isNumeric ? Number(after) : after
+  const index = sorted.findIndex((row) =>
+    (compareValues(valueOf(row), value, descending) || compareTexts(shape.idOf(row), id)) > 0
+  )
+  return index < 0 ? 0 : index
+}
+
+/** The query for the page after these rows; undefined if there is none. */
+export const nextQuery = <Row>(
+  shape: ListShape<Row>,
+  asked: AskedList,
+  { hasMore, rows }: Pick<ListPage<Row>, "hasMore" | "rows">,
+  more: Readonly<Record<string, string>> = {},
+): string | undefined => {
+  const last = rows.at(-1)
+  if (!hasMore || last === undefined) return undefined
+  const after = textOf(shape.sorts[asked.sort]!.valueOf(last))
+  const cursor = { cursor: shape.idOf(last), ...(after === null ? {} : { after }) }
+  return queryOf(shape, asked, { more: { ...cursor, ...more } })
+}

@@ -1,0 +1,94 @@
+/** @jsxImportSource preact */
+import type { ComponentChildren } from "preact"
+import { type AskedList, isNarrowed, type ListPage, type ListShape, nextQuery, queryOf } from "../List.ts"
+import { count } from "../Format.ts"
+import type { SortHeading } from "./Table.tsx"
+
+/** Lists of up to so many rows show no search and no filters. */
+const shortList = 10
+
+/** The search, the filters and the order of a list, as a form without JavaScript. Absent for short lists. */
+export const ListForm = <Row,>({ all, asked, at, children, label, placeholder, shape, start = at }: {
+  readonly shape: ListShape<Row>
+  readonly asked: AskedList
+  /** The address of the list. */
+  readonly at: string
+  /** The list without a search or filter. Default: `at`. */
+  readonly start?: string
+  /** Rows before any search or filter. */
+  readonly all: number
+  readonly label: string
+  readonly placeholder: string
+  /** Hidden fields that stay as they are. */
+  readonly children?: ComponentChildren
+}) => {
+  if (all <= shortList && !isNarrowed(asked)) return null
+  const { descending, filters, search, sort } = asked
+  return (
+    <form method="get" action={at} class="list-form" role="search" aria-label={label}>
+      {children}
+      <div class="field grow">
+        <label for="q">Search</label>
+        <input type="search" id="q" name="q" value={search} placeholder={placeholder} autocomplete="off" />
+      </div>
+      {Object.entries(shape.filters).filter(([, { options }]) => options.length > 0).map(([name, filter]) => (
+        <div class="field">
+          <label for={`filter-${name}`}>{filter.label}</label>
+          <select id={`filter-${name}`} name={name}>
+            <option value="">All</option>
+            {filter.options.map(([value, text]) => (
+              <option value={value} selected={filters[name] === value}>{text}</option>
+            ))}
+          </select>
+        </div>
+      ))}
+      {sort === shape.sort ? null : <input type="hidden" name="sort" value={sort} />}
+      {descending === shape.sorts[sort]!.descending
+        ? null
+        : <input type="hidden" name="order" value={descending ? "desc" : "asc"} />}
+      <div class="buttons">
+        <button type="submit" class="button">Search</button>
+        {isNarrowed(asked) ? <a class="button" href={start}>Show all</a> : null}
+      </div>
+    </form>
+  )
+}
+
+/** The heading of a column that the list can be sorted by. */
+export const sortHeading = <Row,>(
+  shape: ListShape<Row>,
+  asked: AskedList,
+  at: string,
+  name: string,
+  more: Readonly<Record<string, string>> = {},
+): SortHeading => {
+  const { descending, label } = shape.sorts[name]!
+  const isCurrent = asked.sort === name
+  const href = queryOf(shape, asked, { sort: name, descending: isCurrent ? !asked.descending : descending, more })
+  return {
+    label,
+    href: `${at}${href}`,
+    order: isCurrent ? (asked.descending ? "descending" : "ascending") : undefined,
+  }
+}
+
+/** The rows that are shown, such as `26–50 of 201`, and the ways to the start and on. */
+export const ListPages = <Row,>({ asked, at, label, more = {}, page, shape }: {
+  readonly shape: ListShape<Row>
+  readonly asked: AskedList
+  readonly at: string
+  readonly page: ListPage<Row>
+  readonly label: string
+  /** Further members of the query. */
+  readonly more?: Readonly<Record<string, string>>
+}) => {
+  const { before, found, rows } = page
+  const next = nextQuery(shape, asked, page, more)
+  return before === 0 && next === undefined ? null : (
+    <nav class="pagination" aria-label={label}>
+      {before === 0 ? null : <a class="button compact" href={`${at}${queryOf(shape, asked, { more })}`}>First page</a>}
+      <span class="small muted">{count(before + 1)}–{count(before + rows.length)} of {count(found)}</span>
+      {next === undefined ? null : <a class="button compact" href={`${at}${next}`} rel="next">Next page</a>}
+    </nav>
+  )
+}

@@ -1,0 +1,111 @@
+// deno-lint-ignore-file jsx-key -- rendered once, on the server
+/** @jsxImportSource preact */
+import { Effect } from "effect"
+import type { Delivery } from "../../../delivery/Delivery.ts"
+import { liveOf } from "../../../domain/Sandbox.ts"
+import { TemplateIndex, variantKey } from "../../../templates/TemplateIndex.ts"
+import { Form } from "../../components/Form.tsx"
+import { RowMenu } from "../../components/RowMenu.tsx"
+import { type SortHeading, Table } from "../../components/Table.tsx"
+import { Time } from "../../components/Time.tsx"
+import type { Visit } from "../../Routes.tsx"
+import { DeliveryBadge, isCancellable, isRetriable } from "./DeliveryViews.tsx"
+
+/** The names of templates, and of variants by `variantKey`. */
+export interface DeliveryNames {
+  readonly templates: ReadonlyMap<string, string>
+  readonly variants: ReadonlyMap<string, string>
+}
+
+/** The names for these deliveries. */
+export const namesFor = Effect.fnUntraced(function* (
+  index: TemplateIndex["Service"],
+  org: Visit["org"],
+  shown: ReadonlyArray<Delivery>,
+) {
+  const of = liveOf(org.slug)
+  const names: DeliveryNames = {
+    templates: yield* index.names(of, [...new Set(shown.map(({ templateId }) => templateId))]),
+    variants: yield* index.variantNames(
+      of,
+      shown.map(({ copyId, templateId }) => ({ template: templateId, variant: copyId })),
+    ),
+  }
+  return names
+})
+
+/** The name of the template of a delivery; its id once the template is gone. */
+export const templateName = ({ templates }: DeliveryNames, { templateId }: Delivery): string =>
+  templates.get(templateId) ?? templateId
+
+/** The name of the variant of a delivery; its id once the variant is gone. */
+export const variantName = ({ variants }: DeliveryNames, { copyId, templateId }: Delivery): string =>
+  variants.get(variantKey(templateId, copyId)) ?? copyId
+
+const Menu = ({ at, delivery, now, visit: { can, org, session } }: {
+  readonly at: string
+  readonly delivery: Delivery
+  readonly now: number
+  readonly visit: Visit
+}) => (
+  <RowMenu label={`Actions for the message to ${delivery.email ?? "an erased person"}`}>
+    <li>
+      <a href={`/console/o/${org.slug}/people?q=${encodeURIComponent(delivery.id)}`}>Full history</a>
+    </li>
+    {isRetriable(delivery, now) && can("retryDelivery")
+      ? (
+        <li>
+          <Form action={`${at}/${delivery.id}/retry`} csrf={session.csrfToken} inline>
+            <button type="submit">Retry</button>
+          </Form>
+        </li>
+      )
+      : null}
+    {isCancellable(delivery) && can("cancelDelivery")
+      ? (
+        <li>
+          <a class="danger" href={`${at}/${delivery.id}/cancel`}>Cancel…</a>
+        </li>
+      )
+      : null}
+  </RowMenu>
+)
+
+/** Deliveries with their actions. */
+export const DeliveryTable = ({ at, caption, names, now, queued, shown, visit }: {
+  readonly at: string
+  readonly caption: string
+  readonly names: DeliveryNames
+  readonly now: number
+  readonly queued: SortHeading
+  readonly shown: ReadonlyArray<Delivery>
+  readonly visit: Visit
+}) => {
+  const zone = visit.org.time_zone
+  return (
+    <Table
+      caption={caption}
+      headings={["To", "State", "Template and variant", queued, "Due", "Attempts", "[Actions]"]}
+      rows={shown.map((delivery) => [
+        <>
+          <a href={`${at}/${delivery.id}`}>{delivery.email ?? "(erased)"}</a>
+          {delivery.reason === null ? null : <span class="sub clamp">{delivery.reason}</span>}
+        </>,
+        <DeliveryBadge state={delivery.state} />,
+        <>
+          <bdi>{templateName(names, delivery)}</bdi>
+          <span class="sub" dir="auto">{variantName(names, delivery)}</span>
+        </>,
+        { kind: "nowrap", content: <Time at={delivery.queuedAt.toISOString()} zone={zone} /> },
+        {
+          kind: "nowrap",
+          content: delivery.finishedAt === null
+            ? <Time at={delivery.dueAt.toISOString()} zone={zone} />
+            : <span class="muted">done</span>,
+        },
+        delivery.attempts,
+        { kind: "actions", content: <Menu at={at} delivery={delivery} now={now} visit={visit} /> },
+      ])}
+    />
+  )
+}
