@@ -2,6 +2,7 @@ import { Layer } from "effect"
 import * as Assets from "./Assets.ts"
 import * as AccountPages from "./pages/AccountPages.tsx"
 import * as AuditPages from "./pages/AuditPages.tsx"
+import * as FindPages from "./pages/FindPages.tsx"
 import * as KeyPages from "./pages/KeyPages.tsx"
 import * as MemberPages from "./pages/MemberPages.tsx"
 import * as NotFoundPages from "./pages/NotFoundPages.tsx"
@@ -32,6 +33,7 @@ export const layer = Layer.mergeAll(
   OrganizationPages.layer,
   SettingsPages.layer,
   OverviewPage.layer,
+  FindPages.layer,
   KeyPages.layer,
   MemberPages.layer,
   AccountPages.layer,

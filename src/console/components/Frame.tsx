@@ -7,6 +7,8 @@ import { isSandbox, liveOf } from "../../domain/Sandbox.ts"
 import { helpFor } from "../Help.ts"
 import { navigation, sandboxNavigation } from "../Navigation.ts"
 import { sectionOf } from "../Trail.ts"
+import { commandsFor } from "../Commands.ts"
+import { CommandBar, CommandLink } from "./CommandBar.tsx"
 import type { Theme } from "./Document.tsx"
 import { Icon, Mark } from "./Icon.tsx"
 import { Note } from "./Note.tsx"
@@ -148,9 +150,11 @@ export const Frame = (
           </details>
         </header>
         <div class="content">
-          <nav class="top-bar" aria-label="Help">
+          <nav class="top-bar" aria-label="Search and help">
+            {org === undefined || inSandbox ? null : <CommandLink base={base} />}
             <a href={helpFor(path)}>Help with this page</a>
           </nav>
+          {org === undefined || inSandbox ? null : <CommandBar base={base} commands={commandsFor(base, role, can)} />}
           <main id="main" tabIndex={-1}>
             {flash === undefined ? null : <Toast close={withoutFlash(path, query)}>{flash}</Toast>}
             {inSandbox

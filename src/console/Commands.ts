@@ -1,0 +1,48 @@
+import { reaches, type Role } from "../accounts/Account.ts"
+import { navigation } from "./Navigation.ts"
+
+// What the command bar offers besides templates and people: pages, and the forms of frequent actions.
+
+/** A page or an action with its link. */
+export interface ConsoleCommand {
+  readonly label: string
+  readonly href: string
+  readonly kind: "page" | "action"
+}
+
+/** Actions by the path of their form below an organization, and the endpoint that one must be allowed to use. */
+const actions: ReadonlyArray<readonly [label: string, path: string, endpoint: string]> = [
+  ["Create a template", "/templates/-/new", "createTemplate"],
+  ["Import templates", "/templates/-/import", "importTemplates"],
+  ["Retry failed messages", "/deliveries/-/retry", "retryDeliveries"],
+  ["Failed messages", "/deliveries?state=failed", "listDeliveries"],
+  ["Archived templates", "/templates?archived=true", "findTemplates"],
+  ["Create New API Key", "/settings/keys/new", "createKey"],
+  ["Invite a person", "/settings/members/invite", "createInvitation"],
+  ["Add a connection", "/connections/-/new", "putConnection"],
+]
+
+/** The pages and actions of an organization that its visitor may use. `base` is the path of the organization. */
+export const commandsFor = (
+  base: string,
+  role: Role | undefined,
+  can: (endpoint: string) => boolean,
+): ReadonlyArray<ConsoleCommand> => [
+  ...navigation.flatMap(({ links }) =>
+    links.flatMap(({ label, needs, path }): ReadonlyArray<ConsoleCommand> =>
+      reaches(role, needs) ? [{ label, href: `${base}${path}`, kind: "page" }] : []
+    )
+  ),
+  ...actions.flatMap(([label, path, endpoint]): ReadonlyArray<ConsoleCommand> =>
+    can(endpoint) ? [{ label, href: `${base}${path}`, kind: "action" }] : []
+  ),
+  { label: "Your account", href: "/console/account", kind: "page" },
+]
+
+/** The commands whose label has every word of a text, in upper or lower case. Empty for an empty text. */
+export const findCommands = (commands: ReadonlyArray<ConsoleCommand>, text: string): ReadonlyArray<ConsoleCommand> => {
+  const words = text.toLowerCase().split(/\s+/).filter((word) => word !== "")
+  return words.length === 0
+    ? []
+    : commands.filter(({ label }) => words.every((word) => label.toLowerCase().includes(word)))
+}

@@ -1,0 +1,43 @@
+/** @jsxImportSource preact */
+import type { ConsoleCommand } from "../Commands.ts"
+
+/** The page that searches an organization. */
+export const findPath = (base: string) => `${base}/find`
+
+/** The link to the search. With the script of the page it opens the command bar, as Ctrl+K does. */
+export const CommandLink = ({ base }: { readonly base: string }) => (
+  <a class="command-link" href={findPath(base)} data-command-open>
+    Search <kbd data-command-key hidden>Ctrl K</kbd>
+  </a>
+)
+
+/**
+ * The command bar: a dialog with the pages and actions of an organization, filtered while one types. What matches none of
+ * them is searched among templates and people.
+ */
+export const CommandBar = ({ base, commands }: {
+  readonly base: string
+  readonly commands: ReadonlyArray<ConsoleCommand>
+}) => (
+  <dialog class="command-bar" data-command-bar aria-label="Search and commands">
+    <form method="get" action={findPath(base)} role="search">
+      <label for="command-text">Page, template, person or action</label>
+      <input type="search" id="command-text" name="q" autocomplete="off" spellcheck={false} maxLength={400} />
+      <p class="visually-hidden" role="status" data-command-count></p>
+      <ul data-commands>
+        {commands.map(({ href, kind, label }) => (
+          <li>
+            <a href={href}>
+              <span>{label}</span>
+              <span class="small muted">{kind}</span>
+            </a>
+          </li>
+        ))}
+      </ul>
+      <div class="buttons">
+        <button type="submit" class="button compact">Search templates and people</button>
+        <button type="button" class="button compact" data-command-close>Close</button>
+      </div>
+    </form>
+  </dialog>
+)

@@ -1,0 +1,102 @@
+/** @jsxImportSource preact */
+import { Effect } from "effect"
+import { HttpRouter } from "effect/http"
+import { isStorable } from "../../domain/Attributes.ts"
+import { isEmpty, Timelines } from "../../people/Timelines.ts"
+import { TemplateIndex } from "../../templates/TemplateIndex.ts"
+import { commandsFor, findCommands } from "../Commands.ts"
+import { findPath } from "../components/CommandBar.tsx"
+import { Card } from "../components/Card.tsx"
+import { Empty } from "../components/Empty.tsx"
+import { PageHead } from "../components/PageHead.tsx"
+import { Console, type Visit } from "../Routes.tsx"
+import { templatePath } from "./templates/Paths.ts"
+
+const shownTemplates = 20
+const maxText = 400
+
+/** Services of these pages. */
+interface Services {
+  readonly index: TemplateIndex["Service"]
+  readonly timelines: Timelines["Service"]
+}
+
+const Links = ({ links, title }: {
+  readonly title: string
+  readonly links: ReadonlyArray<{ readonly href: string; readonly label: string; readonly sub?: string }>
+}) =>
+  links.length === 0 ? null : (
+    <Card title={title}>
+      <ul class="found-links">
+        {links.map(({ href, label, sub }) => (
+          <li>
+            <a href={href} dir="auto">{label}</a>
+            {sub === undefined ? null : <span class="small muted mono">{sub}</span>}
+          </li>
+        ))}
+      </ul>
+    </Card>
+  )
+
+const show = Effect.fnUntraced(function* (services: Services, { can, org, query, role }: Visit) {
+  const base = `/console/o/${org.slug}`
+  const asked = (query.get("q") ?? "").trim().slice(0, maxText)
+  const text = isStorable(asked) ? asked : ""
+  const commands = findCommands(commandsFor(base, role, can), text)
+  const templates = text === ""
+    ? []
+    : yield* services.index.list(org.slug, { search: text, cursor: "", limit: shownTemplates, which: "all" })
+  const story = text === "" || !can("findStory")
+    ? undefined
+    : yield* services.timelines.search(org.slug, text, { cursor: undefined, limit: 1 })
+  const person = story === undefined || isEmpty(story.timeline) ? [] : [{
+    href: `${base}/people?${new URLSearchParams({ q: text })}`,
+    label: `${story.as === "person" ? "Person" : "Message"} ${text}`,
+  }]
+  const isFound = commands.length + templates.length + person.length > 0
+  return {
+    title: "Search",
+    body: (
+      <>
+        <PageHead
+          title="Search"
+          lead="Pages and actions, templates by name or id, people and messages by their exact id."
+        />
+        <form method="get" action={findPath(base)} role="search" class="search">
+          <label for="q" class="visually-hidden">Page, template, person or action</label>
+          <input
+            type="search"
+            id="q"
+            name="q"
+            value={text}
+            placeholder="Page, template, person or action"
+            autocomplete="off"
+            maxLength={maxText}
+          />
+          <button type="submit" class="button primary">Search</button>
+        </form>
+        {text === "" || isFound ? null : (
+          <Card kind="flush">
+            <Empty title={`No results for “${text}”`}>
+              Check the spelling. People and messages are found by their whole user id, e-mail address or tracking id.
+            </Empty>
+          </Card>
+        )}
+        <Links title="People and messages" links={person} />
+        <Links
+          title="Templates"
+          links={templates.map(({ id, name }) => ({ href: templatePath(org.slug, id), label: name, sub: id }))}
+        />
+        <Links title="Pages and actions" links={commands} />
+        {text === "" ? <Links title="Pages and actions" links={commandsFor(base, role, can)} /> : null}
+      </>
+    ),
+  }
+})
+
+/** The search over an organization. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { page } = yield* Console
+  const services: Services = { index: yield* TemplateIndex, timelines: yield* Timelines }
+  yield* router.addAll([page("/console/o/:org/find", "getOrganization", (visit) => show(services, visit))])
+}))

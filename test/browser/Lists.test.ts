@@ -1,0 +1,95 @@
+import { assert } from "@effect/vitest"
+import { it } from "vitest"
+import { startWith } from "../support/servicesOf.ts"
+import { describeInBrowser } from "./describeInBrowser.ts"
+
+describeInBrowser("Lists and the command bar in a browser", startWith(), (tried) => {
+  const { administrator, inEveryLook, manage, signIn, submit } = tried
+
+  const organization = async (slug: string) => {
+    await manage("POST", "/organizations", { slug, name: "Harbour Books" })
+    const templates = Array.from({ length: 60 }, (_, n) => ({
+      id: `t-${n}`,
+      name: n === 7 ? "תזכורת עגלה 🎂" : `Message ${n}`,
+      variants: [{ id: "a", vars: { subject: "a" } }, { id: "b", vars: { subject: "b" }, active: false }],
+    }))
+    await manage("POST", `/organizations/${slug}/templates/import`, { templates })
+    return `${tried.service().url}/console/o/${slug}`
+  }
+
+  it("finds, sorts and changes templates without scripts, page by page", async () => {
+    const home = await organization("plain-lists")
+    const context = await tried.browser().newContext({ javaScriptEnabled: false })
+    const page = await signIn(context, await administrator("plain-lists@example.com"))
+    await page.goto(`${home}/templates`)
+    await page.getByText("1–25 of 60").waitFor()
+    await page.getByRole("link", { name: "Next page" }).click()
+    await page.getByText("26–50 of 60").waitFor()
+    await page.getByRole("columnheader", { name: "Template" }).getByRole("link").click()
+    const first = page.getByRole("rowheader").first()
+    assert.include(await first.innerText(), "תזכורת")
+    await page.getByRole("checkbox", { name: "Choose Message 59" }).check()
+    await page.getByRole("checkbox", { name: "Choose Message 58" }).check()
+    await submit(page, "Activate all variants")
+    await page.getByText("All variants of the chosen templates are active.").waitFor()
+    await page.getByLabel("Search", { exact: true }).fill("message 59")
+    await submit(page, "Search")
+    await page.getByText("1 template with “message 59”").waitFor()
+    await page.getByText("2 active", { exact: true }).waitFor()
+    await page.getByRole("group").filter({ hasText: "⋯" }).click()
+    await page.getByRole("button", { name: "Archive" }).last().click()
+    await page.getByText("The chosen templates have been archived.").waitFor()
+    assert.isNotNull((await manage("GET", "/organizations/plain-lists/templates/t-59")).archived_at)
+    await page.getByRole("link", { name: "Search", exact: true }).click()
+    await page.getByRole("searchbox").fill("t-7")
+    await submit(page, "Search")
+    await page.getByRole("link", { name: "תזכורת עגלה" }).waitFor()
+    await context.close()
+  })
+
+  it("opens pages and finds templates by Ctrl+K and the keyboard alone", async () => {
+    const home = await organization("commanded")
+    const context = await tried.browser().newContext()
+    const page = await signIn(context, await administrator("commanded@example.com"))
+    await page.goto(home)
+    await page.keyboard.press("Control+k")
+    const bar = page.getByRole("dialog", { name: "Search and commands" })
+    await bar.waitFor()
+    await page.keyboard.type("audit")
+    await bar.getByText("1 page or action. Enter opens the first one.").waitFor()
+    await page.keyboard.press("Enter")
+    await page.waitForURL(`${home}/settings/audit`)
+    await page.keyboard.press("Control+k")
+    await page.keyboard.press("ArrowDown")
+    await page.keyboard.press("ArrowDown")
+    assert.include(await page.locator(":focus").innerText(), "Templates")
+    await page.keyboard.press("Escape")
+    await bar.waitFor({ state: "hidden" })
+    await page.keyboard.press("Control+k")
+    await page.keyboard.type("Message 33")
+    await page.keyboard.press("Enter")
+    await page.waitForURL(/\/find\?q=Message\+33$/)
+    await page.getByRole("main").getByRole("link", { name: "Message 33" }).click()
+    await page.getByRole("heading", { name: "Message 33", level: 1 }).waitFor()
+    await context.close()
+  })
+
+  it("has nothing that axe objects to, fits phones, and can be looked at in light and dark", async () => {
+    const home = await organization("looked-at")
+    const email = await administrator("looked-at@example.com")
+    await inEveryLook(async (context, check) => {
+      const page = await signIn(context, email)
+      await page.goto(`${home}/templates?sort=decisions&done=templates-archived`)
+      await page.locator(".row-menu summary").first().click()
+      await check(page, "lists-templates")
+      await page.goto(`${home}/templates?state=active&q=nothing`)
+      await check(page, "lists-nothing")
+      await page.goto(`${home}/templates/t-7/audience`)
+      await check(page, "lists-audience")
+      await page.goto(`${home}/find?q=t-7`)
+      await check(page, "lists-find")
+      await page.keyboard.press("Control+k")
+      await check(page, "lists-command-bar")
+    })
+  }, 240_000)
+})

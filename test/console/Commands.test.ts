@@ -1,0 +1,24 @@
+import { assert, describe, it } from "@effect/vitest"
+import { commandsFor, findCommands } from "../../src/console/Commands.ts"
+
+const base = "/console/o/acme"
+const labelsOf = (commands: ReadonlyArray<{ readonly label: string }>) => commands.map(({ label }) => label)
+
+describe("The commands of the command bar", () => {
+  it("are those that the visitor may use", () => {
+    const viewer = labelsOf(commandsFor(base, "viewer", (endpoint) => endpoint === "listDeliveries"))
+    assert.includeMembers(viewer, ["Templates", "Failed messages", "Your account"])
+    assert.notIncludeMembers(viewer, ["Audit log", "Create a template", "Create New API Key"])
+    const admin = commandsFor(base, "admin", () => true)
+    assert.includeMembers(labelsOf(admin), ["Audit log", "Create a template", "Create New API Key"])
+    assert.strictEqual(new Set(labelsOf(admin)).size, admin.length, "no two read alike")
+    assert.isTrue(admin.every(({ href }) => href.startsWith(base) || href === "/console/account"))
+  })
+
+  it("are found by words in any order, in upper or lower case", () => {
+    const all = commandsFor(base, "admin", () => true)
+    assert.deepStrictEqual(labelsOf(findCommands(all, " KEY new ")), ["Create New API Key"])
+    assert.deepStrictEqual(findCommands(all, "nothing of the kind"), [])
+    assert.deepStrictEqual(findCommands(all, "  "), [])
+  })
+})
