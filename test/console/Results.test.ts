@@ -58,7 +58,7 @@ describe("Results and overview in the console", () => {
       return text.includes("not understood")
     })
     assert.include(text, "Needs attention")
-    assert.include(text, "mute has no active variant")
+    assert.include(text, "Mute has no active variant")
     assert.include(text, "Custom events: 1 not understood")
     for (const href of ["sources/events/inbox", "templates/mute"]) {
       assert.include(text, `href="/console/o/trouble/${href}"`)

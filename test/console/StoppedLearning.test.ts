@@ -28,7 +28,7 @@ suiteOnServer("Stopped learning", (server) => {
 
     await stop("halted")
     const overview = (await viewer.get("/console/o/halted")).text
-    assert.include(overview, "welcome has stopped learning")
+    assert.include(overview, "Welcome has stopped learning")
     assert.include(overview, "index row size 6552")
     const page = (await viewer.get(results)).text
     assert.include(page, "Learning has stopped")

@@ -186,43 +186,75 @@ export const Fact = ({ children, what }: { readonly what: string; readonly child
   </div>
 )
 
-/** Setup steps of a new organization. */
-export const Start = ({ base, can, done: [hasKey, hasTemplate, hasSource] }: {
+/** What an organization has of what it needs. */
+export interface StartSteps {
+  /** A key that works. */
+  readonly hasKey: boolean
+  readonly hasTemplate: boolean
+  /** A template with two active variants or more. */
+  readonly hasVariants: boolean
+  /** A source that is set up or has sent events. */
+  readonly hasSource: boolean
+  /** Decisions of the last days. */
+  readonly hasTraffic: boolean
+}
+
+const stepsOf = (base: string, can: Visit["can"], steps: StartSteps) => [
+  {
+    done: steps.hasTemplate,
+    title: "Write a template",
+    text: "One message, with the words that change for each reader.",
+    button: "Create a template",
+    href: `${base}/templates/-/new`,
+    may: can("createTemplate"),
+  },
+  {
+    done: steps.hasVariants,
+    title: "Activate two variants",
+    text: "Two versions of a template or more, so that there is something to learn.",
+    button: "See templates",
+    href: `${base}/templates`,
+    may: can("updateVariant"),
+  },
+  {
+    done: steps.hasKey,
+    title: "Create an API key",
+    text: "Your systems request content with it.",
+    button: "Create New API Key",
+    href: `${base}/settings/keys/new`,
+    may: can("createKey"),
+  },
+  {
+    done: steps.hasSource,
+    title: "Receive events",
+    text: "Connect your messaging platform, or post events yourself: opens and clicks decide which variant is shown.",
+    button: "Connect a source",
+    href: `${base}/sources`,
+    may: can("putSource"),
+  },
+  {
+    done: steps.hasTraffic,
+    title: "Request content",
+    text: "Ask for content with the key from your systems. The results of the template follow within seconds.",
+    button: "How to request content",
+    href: "/docs/guide/api#before-you-start",
+    may: true,
+  },
+]
+
+/** Setup steps of a new organization with their progress; absent once all are done. */
+export const Start = ({ base, can, steps }: {
   readonly base: string
   readonly can: Visit["can"]
-  readonly done: readonly [key: boolean, template: boolean, source: boolean]
+  readonly steps: StartSteps
 }) => {
-  const steps = [
-    {
-      done: hasKey,
-      title: "Create an API key",
-      text: "Your systems request content with it.",
-      button: "Create New API Key",
-      href: `${base}/settings/keys/new`,
-      may: can("createKey"),
-    },
-    {
-      done: hasTemplate,
-      title: "Write a template",
-      text: "One message in two or more variants, with the words that change for each reader.",
-      button: "Create a template",
-      href: `${base}/templates/-/new`,
-      may: can("createTemplate"),
-    },
-    {
-      done: hasSource,
-      title: "Receive events",
-      text: "Connect your messaging platform, or post events yourself: opens and clicks decide which variant is shown.",
-      button: "Connect a source",
-      href: `${base}/sources`,
-      may: can("putSource"),
-    },
-  ]
-  const next = steps.findIndex(({ done }) => !done)
-  return (
-    <Card title="Next steps">
+  const all = stepsOf(base, can, steps)
+  const next = all.findIndex(({ done }) => !done)
+  const finished = all.filter(({ done }) => done).length
+  return next < 0 ? null : (
+    <Card title="Next steps" lead={`${finished} of ${all.length} done`}>
       <ol class="start">
-        {steps.map(({ button, done, href, may, text, title }, at) => (
+        {all.map(({ button, done, href, may, text, title }, at) => (
           <li>
             <b>{title}</b> {done ? <Badge kind="good">done</Badge> : null}
             <p>{text}</p>

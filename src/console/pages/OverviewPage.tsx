@@ -26,11 +26,13 @@ import {
   failureTroubles,
   longQueue,
   quotaTroubles,
+  shownAlone,
   stoppedTroubles,
   templateTroubles,
   type Trouble,
+  unservedTemplates,
 } from "./OverviewTroubles.ts"
-import { Attention, DeliveryCard, IncomingEvents, Start, TemplatesInUse } from "./OverviewCards.tsx"
+import { Attention, DeliveryCard, IncomingEvents, Start, type StartSteps, TemplatesInUse } from "./OverviewCards.tsx"
 
 /** Templates in the table. */
 const shownTemplates = 8
@@ -81,7 +83,17 @@ const show = Effect.fnUntraced(function* (services: Services, { can, org }: Visi
     .slice(0, shownTemplates)
     .map(({ template }) => template)
   const daily = yield* services.traffic.daily(org.slug, busiest.map(({ id }) => id))
-  const names = yield* services.index.names(org.slug, busiest.map(({ id }) => id))
+  const unserved = unservedTemplates(services.models, org.slug, templates, now)
+  const names = yield* services.index.names(org.slug, [
+    ...new Set([
+      ...busiest.map(({ id }) => id as string),
+      ...unserved.inactive.slice(0, shownAlone),
+      ...unserved.idle.slice(0, shownAlone).map(({ template }) => template),
+      ...stopped.map(({ templateId }) => templateId),
+      ...conditions.flatMap((one) => one.type === "source.silent" ? [] : [one.templateId as string]),
+    ]),
+  ])
+  const templateName = (id: string) => names.get(id) ?? id
   const today = (id: string) => daily.get(id)?.at(-1) ?? 0
   const shown = busiest.toSorted((a, b) => today(b.id) - today(a.id))
 
@@ -89,7 +101,7 @@ const show = Effect.fnUntraced(function* (services: Services, { can, org }: Visi
     ...quotaTroubles(usage, `${base}/sources`),
     ...connectionTroubles(base, ways),
     ...eventTroubles(base, arriving),
-    ...conditionTroubles(base, conditions, now),
+    ...conditionTroubles(base, conditions, now, templateName),
     ...(queue.oldestDueSeconds > longQueue
       ? [{
         kind: "bad" as const,
@@ -105,14 +117,20 @@ const show = Effect.fnUntraced(function* (services: Services, { can, org }: Visi
       kind: "bad",
       what: "learning",
       href: `${base}/templates/${encodeURIComponent(templateId)}/results`,
-      title: `${templateId} has stopped learning`,
+      title: `${templateName(templateId)} has stopped learning`,
       detail: `The model could not be updated in three attempts: ${reason}. The last model stays in use.`,
     })),
-    ...templateTroubles(base, services.models, org.slug, templates, now),
+    ...templateTroubles(base, unserved, templateName),
   ].toSorted((a, b) => Number(b.kind === "bad") - Number(a.kind === "bad"))
 
   const hasSource = arriving.length > 0 || setups.some(({ enabled }) => enabled)
-  const isNew = live.length === 0 || templates.length === 0 || !hasSource
+  const steps: StartSteps = {
+    hasKey: live.length > 0,
+    hasTemplate: templates.length > 0,
+    hasVariants: templates.some(({ variants }) => variants.filter(({ active }) => active).length >= 2),
+    hasSource,
+    hasTraffic: [...daily.values()].some((days) => days.some((decisions) => decisions > 0)),
+  }
   const view: View = {
     title: "Overview",
     live: true,
@@ -123,7 +141,7 @@ const show = Effect.fnUntraced(function* (services: Services, { can, org }: Visi
           lead="Decisions, events, deliveries, and everything that needs attention."
           actions={<Live />}
         />
-        {isNew ? <Start base={base} can={can} done={[live.length > 0, templates.length > 0, hasSource]} /> : null}
+        <Start base={base} can={can} steps={steps} />
         <div data-live="attention">
           {troubles.length === 0 ? null : <Attention troubles={troubles} />}
         </div>

@@ -168,6 +168,7 @@ export const conditionTroubles = (
   base: string,
   conditions: ReadonlyArray<AlertCondition>,
   now: number,
+  templateName: (id: string) => string,
 ): ReadonlyArray<Trouble> =>
   conditions.map((condition): Trouble => {
     if (condition.type === "source.silent") {
@@ -189,41 +190,70 @@ export const conditionTroubles = (
       kind: "bad",
       what: "template",
       href: `${base}/templates/${encodeURIComponent(templateId)}`,
-      title: `${templateId} / ${copyId} cannot be rendered`,
+      title: `${templateName(templateId)} / ${copyId} cannot be rendered`,
       detail: `${count(failed)} of ${count(requests)} recent requests failed, the latest in "${variable}". ` +
         "Check the fields that your systems send, or correct the Liquid.",
     }
   })
 
-/** Notices about templates and variants that nobody receives. */
-export const templateTroubles = (
-  base: string,
+/** Templates that nobody receives, and active variants that get nothing although their template is used. */
+export interface UnservedTemplates {
+  readonly inactive: ReadonlyArray<string>
+  readonly idle: ReadonlyArray<{ readonly template: string; readonly variants: ReadonlyArray<string> }>
+}
+
+/** Finds templates and variants that nobody receives. */
+export const unservedTemplates = (
   models: Models["Service"],
   org: string,
   templates: ReadonlyArray<TemplateView>,
   now: number,
-): ReadonlyArray<Trouble> =>
-  templates.flatMap((template): ReadonlyArray<Trouble> => {
-    const href = `${base}/templates/${encodeURIComponent(template.id)}`
-    const idle = idleVariants(models, org, template, now)
-    return [
-      ...(!template.variants.some(({ active }) => active)
-        ? [{
-          kind: "warn" as const,
-          what: "template",
-          href,
-          title: `${template.id} has no active variant`,
-          detail: "No active variant: requests return no content.",
-        }]
-        : []),
-      ...(idle.length > 0
-        ? [{
-          kind: "warn" as const,
-          what: "template",
-          href,
-          title: `${template.id}: active variants without traffic`,
-          detail: `${quoted(idle)}. Check their audience: no recent user may match it.`,
-        }]
-        : []),
-    ]
-  })
+): UnservedTemplates => ({
+  inactive: templates.filter(({ variants }) => !variants.some(({ active }) => active)).map(({ id }) => id),
+  idle: templates.map((template) => ({ template: template.id, variants: idleVariants(models, org, template, now) }))
+    .filter(({ variants }) => variants.length > 0),
+})
+
+/** Up to so many templates with the same trouble have a notice each; more have one together. */
+export const shownAlone = 3
+
+/** Notices about templates and variants that nobody receives. `templateName` gives the name of a template. */
+export const templateTroubles = (
+  base: string,
+  { idle, inactive }: UnservedTemplates,
+  templateName: (id: string) => string,
+): ReadonlyArray<Trouble> => {
+  const pathOf = (id: string) => `${base}/templates/${encodeURIComponent(id)}`
+  const common = { kind: "warn" as const, what: "template" }
+  return [
+    ...(inactive.length > shownAlone
+      ? [{
+        ...common,
+        href: `${base}/templates?state=inactive`,
+        title: `${count(inactive.length)} templates have no active variant`,
+        detail: `${quoted(inactive.map(templateName))}. Requests for them return no content.`,
+      }]
+      : inactive.map((id) => ({
+        ...common,
+        href: pathOf(id),
+        title: `${templateName(id)} has no active variant`,
+        detail: "No active variant: requests return no content.",
+      }))),
+    ...(idle.length > shownAlone
+      ? [{
+        ...common,
+        href: `${base}/templates`,
+        title: `${count(idle.length)} templates have active variants without traffic`,
+        detail: `${
+          quoted(idle.map(({ template }) => templateName(template)))
+        }. Check the audience of these variants: ` +
+          "no recent user may match it.",
+      }]
+      : idle.map(({ template, variants }) => ({
+        ...common,
+        href: pathOf(template),
+        title: `${templateName(template)}: active variants without traffic`,
+        detail: `${quoted(variants)}. Check their audience: no recent user may match it.`,
+      }))),
+  ]
+}
