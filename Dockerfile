@@ -20,7 +20,7 @@ RUN deno eval 'import { Effect } from "effect"; import { find } from "./src/stor
   && rm -rf node_modules/.deno/*effect*/node_modules/effect/src node_modules/.deno/*effect*/node_modules/@effect/*/src
 
 FROM denoland/deno:2.9.6
-LABEL org.opencontainers.image.title="Parlance" org.opencontainers.image.description="Personalized content: selects, renders and learns"
+LABEL org.opencontainers.image.title="Parlance" org.opencontainers.image.version="0.2.0" org.opencontainers.image.description="Personalized content: selects, renders and learns"
 # With STORE=external a container that was given no DATABASE_URL says so and ends, in place of keeping its data in a volume.
 ENV HOST=0.0.0.0 PORT=8080 DATA_DIR=/data STORE=external DENO_NO_UPDATE_CHECK=1
 WORKDIR /app
