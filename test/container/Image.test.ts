@@ -182,10 +182,11 @@ describe.runIf(available)("The container image", () => {
   })
 
   it("does not start without DATABASE_URL or STORE=embedded, and says what to set", async () => {
-    const started = await docker("run", "--rm", image).then(() => "it started", (error) => String(error))
+    const output = (error: { readonly stdout: string }) => error.stdout
+    const started = await docker("run", "--rm", image).then(() => "it started", output)
     assert.match(started, /STORE: is external.*Set DATABASE_URL.*STORE=embedded/)
     const both = await docker("run", "--rm", "--env", "STORE=embedded", "--env", "DATABASE_URL=postgres://db", image)
-      .then(() => "it started", (error) => String(error))
+      .then(() => "it started", output)
     assert.match(both, /STORE: is embedded.*DATABASE_URL/)
   })
 
