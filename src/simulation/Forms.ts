@@ -230,7 +230,72 @@ const hours: Shape = {
   },
 }
 
+/** Variants that differ with the standard deviation `sd` around a base rate between `from` and `to`. */
+const plain = (
+  count: number,
+  sd: number,
+  from = 0.015,
+  to = 0.05,
+): Pick<Shape, "arms" | "attributes" | "logRates"> => ({
+  arms: armIds(count),
+  attributes: [],
+  logRates: (chance) => {
+    const base = Math.log(from) + chance.uniform() * Math.log(to / from)
+    const effects = normals(chance, count, sd)
+    return { byValues: (_, arm) => base + effects[arm]!, byDay: nothing }
+  },
+})
+
+/** Rates mostly between 5 and 30 %, whose effects add up in log odds, with effects of two attributes alone and together. */
+const logistic: Shape = {
+  days: 30,
+  sends: 30_000,
+  arms: armIds(5),
+  attributes: [evenly("plan", 3), evenly("device", 3), evenly("cohort", 3)],
+  delay: { medianHours: 5, sigma: 1.6 },
+  logRates: (chance) => {
+    const base = Math.log(0.1 / 0.9) + chance.uniform() * Math.log(0.2 / 0.8 / (0.1 / 0.9))
+    const arms = normals(chance, 5, 0.15)
+    const plans = normals(chance, 5 * 3, 0.25)
+    const devices = normals(chance, 5 * 3, 0.2)
+    const both = normals(chance, 5 * 9, 0.3)
+    return {
+      byValues: ([a = 0, b = 0], arm) =>
+        -Math.log1p(Math.exp(
+          -(base + arms[arm]! + plans[arm * 3 + a]! + devices[arm * 3 + b]! + both[arm * 9 + a * 3 + b]!),
+        )),
+      byDay: nothing,
+    }
+  },
+}
+
+/** Thirty attributes that mean nothing, with 2 to 6 values. */
+const noise: Shape = {
+  ...mail,
+  ...plain(5, 0.25),
+  people: 4000,
+  attributes: Array.from({ length: 30 }, (_, i) => evenly(`idle${i + 1}`, 2 + i % 5)),
+}
+
+/** Four variants from the first day on, and one more at the beginning of each of the seven weeks after the first. */
+const weekly: Shape = {
+  ...plain(11, 0.25),
+  days: 56,
+  sends: 56_000,
+  delay: mail.delay,
+  lifetimes: (arm) => [arm < 4 ? 0 : 7 * (arm - 3), Infinity],
+}
+
 const shapes = {
+  logistic,
+  noise,
+  weekly,
+  // Purchases: rare and slow.
+  conversions: { ...plain(5, 0.3, 0.0007, 0.0014), days: 60, sends: 400_000, delay: { medianHours: 20, sigma: 1.6 } },
+  lossy: { ...mail, ...plain(5, 0.25), losses: { share: 0.3, outage: [20, 23] } },
+  machines: { ...mail, ...plain(5, 0.15, 0.1, 0.25), machines: 0.3 },
+  batches: { ...plain(5, 0.25), days: 24, sends: 400_000, delay: mail.delay, batches: { count: 8, minutes: 30 } },
+  trickle: { ...byAttributes([evenly("plan", 3)], () => 0.25), days: 60, sends: 30_000, delay: mail.delay },
   parts: assembled(0.15, 0.05),
   // The declared parts do not affect the rates.
   idleparts: assembled(0, 0.25),
@@ -253,7 +318,10 @@ export type FormName = keyof typeof shapes
 export const formNames = Object.keys(shapes) as ReadonlyArray<FormName>
 
 /**
- * Worlds of forms that the model was not designed on. `parts`: 120 variants made of 15 parts; `idleparts`: parts that say
+ * Worlds of forms that the model was not designed on. `logistic`: high rates whose effects add up in log odds. `noise`: thirty
+ * attributes without effect. `weekly`: a new variant every week. `conversions`: 0.1 % of messages succeed. `lossy`: 30 % of
+ * events are lost, and all of three days. `machines`: 30 % of messages are opened by machines, and nothing tells these from
+ * people. `batches`: all messages leave in eight batches of 50,000. `trickle`: 500 decisions a day. `parts`: 120 variants made of 15 parts; `idleparts`: parts that say
  * nothing. `pairs`: two attributes matter only together. `slow`: the better a variant, the later its clicks. `reversal`:
  * the order of the variants turns round. `hours`: the best variant depends on the time of day. `countries`: an attribute
  * with 120 values. `idle`: more attributes than the model uses, of which three matter. `rare`: attributes that few requests

@@ -171,9 +171,12 @@ export const run = (world: World, policy: LearnerKind, seed: number, watch?: Wat
     chosen[i] = arm
     learner.sent(request, arm, now)
     watch?.(i, arm, rates, weights[place]!)
-    if (world.clickChance[i]! < rates[arm]!) {
-      arrivals.add(now + delayHours[i]! * (world.slower?.[arm] ?? 1) * hourMillis, i)
-    }
+    const clickedAt = world.isMachine?.(i)
+      ? now
+      : world.clickChance[i]! < rates[arm]!
+      ? now + delayHours[i]! * (world.slower?.[arm] ?? 1) * hourMillis
+      : undefined
+    if (clickedAt !== undefined && !world.isLost?.(i, clickedAt)) arrivals.add(clickedAt, i)
   }
   const total = { reward: 0, uniform: 0, oracle: 0 }
   for (const sum of sums) {

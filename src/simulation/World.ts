@@ -62,6 +62,13 @@ export interface World {
   readonly worth: number
   /** Value of the click on a variant for a decision, instead of `worth`. */
   readonly values?: ((decision: number, arm: number) => number) | undefined
+  /** Whether the event of a click at this time (Unix milliseconds) never reaches the learner. None is lost unless given. */
+  readonly isLost?: ((decision: number, clickedAt: number) => boolean) | undefined
+  /**
+   * Whether a machine opens the message at once, whatever the variant. The learner takes this for the outcome; rewards count
+   * people alone. No message unless given.
+   */
+  readonly isMachine?: ((decision: number) => boolean) | undefined
   /** Change of the log rate for a person who has had so many messages with the variant, and of the template. */
   readonly tire?: ((seen: number, total: number) => number) | undefined
 }
@@ -98,6 +105,12 @@ export interface WorldPlan {
   readonly templates?: number
   /** Days at which variants come and go, `[from, to)`; always there unless given. */
   readonly lifetimes?: (arm: number) => readonly [from: number, to: number]
+  /** Times of sending. Every batch takes `minutes` from 09:00 UTC on, equal numbers of days apart. Evenly spread unless given. */
+  readonly batches?: { readonly count: number; readonly minutes: number }
+  /** Share of clicks whose event is lost, and the days `[from, to)` on which all are. None unless given. */
+  readonly losses?: { readonly share: number; readonly outage: readonly [from: number, to: number] }
+  /** Share of messages that machines open, see `World.isMachine`. Default: 0. */
+  readonly machines?: number
   /** Log-normal delay of clicks; at once unless given. */
   readonly delay?: { readonly medianHours: number; readonly sigma: number } | undefined
   /** Factor by which a variant's clicks are slower. Default: 1. */
@@ -131,6 +144,30 @@ const firstAbove = (numbers: ReadonlyArray<number>, value: number): number => {
     else from = middle + 1
   }
   return from
+}
+
+/** The age of the world, in days, at the time of a decision that is the share `u` in [0, 1) of all decisions ahead. */
+const ageAt = ({ batches, days }: WorldPlan, u: number): number => {
+  if (batches === undefined) return u * days
+  const batch = Math.floor(u * batches.count)
+  return batch * days / batches.count + (9 * 60 + (u * batches.count - batch) * batches.minutes) / (24 * 60)
+}
+
+/** Losses and machines of a world, from streams of their own, so that worlds with and without them differ in nothing else. */
+const troubles = ({ losses, machines, name, seed, sends }: WorldPlan): Pick<World, "isLost" | "isMachine"> => {
+  const draws = (purpose: string) => {
+    const { uniform } = chance(seedOf(seed, `${name} ${purpose}`))
+    return Float64Array.from({ length: sends }, uniform)
+  }
+  const lossChance = losses && draws("losses")
+  const machineChance = machines === undefined ? undefined : draws("machines")
+  return {
+    isLost: losses && ((decision, clickedAt) => {
+      const day = (clickedAt - worldStart) / dayMillis
+      return day >= losses.outage[0] && day < losses.outage[1] || lossChance![decision]! < losses.share
+    }),
+    isMachine: machineChance && ((decision) => machineChance[decision]! < machines!),
+  }
 }
 
 /** Makes a world; the same plan and seed make the same one. */
@@ -200,7 +237,7 @@ export const makeWorld = (plan: WorldPlan): World => {
   // Looked up once for each stretch between two changes.
   const changes = [...new Set(arms.flatMap((_, arm) => plan.lifetimes?.(arm) ?? []))].sort((a, b) => a - b)
 
-  const at = Float64Array.from({ length: sends }, () => worldStart + users.uniform() * days * dayMillis).sort()
+  const at = Float64Array.from({ length: sends }, () => worldStart + ageAt(plan, users.uniform()) * dayMillis).sort()
   const requestOf = new Int32Array(sends)
   const eligibleOf = new Int32Array(sends)
   const choiceChance = new Float64Array(sends)
@@ -246,6 +283,7 @@ export const makeWorld = (plan: WorldPlan): World => {
     delayHours,
     worth: plan.worth ?? 1,
     tire: plan.tire,
+    ...troubles(plan),
     rates: (decision, out) => {
       const day = Math.min(wholeDays - 1, Math.floor((at[decision]! - worldStart) / dayMillis))
       const row = requestOf[decision]! % combinations.length * count
