@@ -1,9 +1,11 @@
 // The bandit against its peers in simulated worlds: deno task bench regret [--seeds 20] [--worlds stat5,full] [--quick]
 // [--from 1] [--refit-hours 3] [--windows] [--worth 1] (the value of a click to the learners) [--without components] (beside
-// the whole model one without these parts of it) [--ours] (no peers). The share of the way from choosing evenly to the oracle, in percent, each
-// policy in the same worlds with the same users.
+// the whole model one without these parts of it) [--ours] (no peers). The share of the way from choosing evenly to the oracle,
+// in percent, each policy in the same worlds with the same users. Worlds: those of src/simulation/Worlds.ts unless given, and
+// those of src/simulation/Forms.ts.
 import { parseArgs } from "node:util"
-import { type LearnerKind, peers } from "../src/simulation/Learners.ts"
+import { linThompson, linUcb, segmentBeta } from "../src/simulation/ContextualLearners.ts"
+import { epsilonGreedy, type LearnerKind, peers } from "../src/simulation/Learners.ts"
 import { form, formNames } from "../src/simulation/Forms.ts"
 import { type Feature, features, product } from "../src/simulation/Product.ts"
 import { run } from "../src/simulation/Run.ts"
@@ -72,7 +74,7 @@ const ours = product({ refitHours, name: "adaptive", verdicts: false })
 const lesser = left.map((part) =>
   product({ refitHours, name: `without ${part}`, verdicts: false, without: [part as Feature] })
 )
-const rivals = flags.ours ? [] : peers.slice(1)
+const rivals = flags.ours ? [] : [...peers.slice(1), epsilonGreedy(0.1), linUcb, linThompson, segmentBeta]
 const policies: ReadonlyArray<LearnerKind> = [
   ours,
   ...lesser,
