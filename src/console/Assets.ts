@@ -24,6 +24,7 @@ const stylesheet = load("css", "console", "templates", "operations", "results", 
 const script = load("js", "console")
 const templates = load("js", "templates")
 const live = load("js", "live")
+const charts = load("js", "uplot", "charts")
 const icon = load("svg", "icon")
 
 /** Where the stylesheet, the scripts and the icon are. */
@@ -32,12 +33,13 @@ export const assets = {
   script: script.path,
   templates: templates.path,
   live: live.path,
+  charts: charts.path,
   icon: icon.path,
 }
 
 /** Serves them. */
 export const layer = HttpRouter.addAll(
-  [stylesheet, script, templates, live, icon].map(({ path, text, type }) => {
+  [stylesheet, script, templates, live, charts, icon].map(({ path, text, type }) => {
     const respond = staticDocument(text, types[type], { "cache-control": "public, max-age=31536000, immutable" })
     return HttpRouter.route("GET", path, Effect.map(HttpServerRequest.HttpServerRequest, respond))
   }),

@@ -124,8 +124,10 @@ export const outlookOf = ({ now, objective, points, variants, winner }: OutlookI
   if ([first, ...others].some((one) => one.matured_sends < maturedSends)) return undefined
   const rivals = others.map(({ copy_id }) => {
     const { information, lift, rate } = compare(points, leader, copy_id)
+    // A difference seen early is more often too large than too small: half of it is luck while the information is small.
+    const known = expectedLift ** 2 * information
     const perDay = rate * compare(lately.recent, leader, copy_id).shared / lately.days
-    return { lift, error: (more: number) => 1 / Math.sqrt(information + more * perDay) }
+    return { lift: lift * known / (1 + known), error: (more: number) => 1 / Math.sqrt(information + more * perDay) }
   })
   const { firstDays, ...probability } = stoppingRule.probability
   for (let more = 1; more <= mostDays; more++) {

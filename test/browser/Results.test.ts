@@ -108,6 +108,33 @@ describeInBrowser("Results in a browser", start, (tried) => {
     await context.close()
   }, 120_000)
 
+  it("reads the values of charts with the keyboard, and keeps the pictures without scripts", async () => {
+    const context = await tried.browser().newContext()
+    const page = await open(context)
+    const refused: Array<string> = []
+    page.on("console", (message) => message.type() === "error" && refused.push(message.text()))
+    await page.goto(`${tried.service().url}${path}`)
+    const chart = page.locator("#rate .interactive")
+    await chart.locator("canvas").waitFor()
+    const values = page.locator("#rate .chart-values")
+    const last = await values.innerText()
+    assert.match(last, /warm \d+\.\d+\u00a0% \(\d/)
+    assert.isFalse(await page.locator("#rate .plot").isVisible())
+    await chart.focus()
+    await page.keyboard.press("Home")
+    const first = await values.innerText()
+    assert.notStrictEqual(first, last)
+    await page.keyboard.press("End")
+    assert.strictEqual(await values.innerText(), last)
+    assert.deepStrictEqual(refused, [], "the policy of the page refused nothing")
+    await context.close()
+    const plain = await tried.browser().newContext({ javaScriptEnabled: false })
+    const without = await open(plain)
+    await without.goto(`${tried.service().url}${path}`)
+    assert.isTrue(await without.locator("#rate .plot").isVisible())
+    await plain.close()
+  }, 120_000)
+
   it("leads from results to the hours of the week, of which the best is told and what is quiet crossed out", async () => {
     const context = await tried.browser().newContext()
     const page = await open(context)

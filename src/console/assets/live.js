@@ -44,6 +44,7 @@ const renew = (text) => {
     part.replaceChildren(...[...fresh.childNodes].map((node) => document.importNode(node, true)))
     part.querySelectorAll(".table-scroll").forEach((one, i) => one.scrollLeft = scrolled[i] ?? 0)
   }
+  document.dispatchEvent(new Event("renewed"))
   document.documentElement.dataset.renewed = String(Number(document.documentElement.dataset.renewed ?? 0) + 1)
 }
 

@@ -6,7 +6,8 @@ import { Table } from "../components/Table.tsx"
 // with bands over 96 points is 26.6 kB of SVG with 18 style attributes and a style element, which the content security
 // policy of the console blocks; its size in pixels and its colours are fixed, so that phone and desktop, light and dark
 // would need four of them. The same chart drawn here is 5 to 9 kB, fits any width without scaling its text, and takes its
-// colours from the page's own variables, so that it follows the theme by itself.
+// colours from the page's own variables, so that it follows the theme by itself. With scripts, uPlot (51 kB) draws charts over
+// time again from their data, so that values can be read and a time range enlarged; see assets/charts.js.
 //
 // How: a picture has no viewBox. Text and marks are placed in percent of its width; only the lines are in a nested,
 // stretched one, with strokes that keep their width.

@@ -1,5 +1,6 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
+import { chartData, type ChartFormat } from "./ChartData.ts"
 import { Legend } from "./Figure.tsx"
 import { percent } from "../Format.ts"
 import { ticks } from "./Ticks.ts"
@@ -23,6 +24,8 @@ interface Common {
   readonly incompleteFrom?: number | undefined
   readonly formatTime: (time: number) => string
   readonly formatValue: (value: number) => string
+  /** How the script of the page writes the values; without it the chart stays a picture. */
+  readonly format?: ChartFormat | undefined
 }
 
 const height = 220
@@ -53,11 +56,13 @@ export const spread = (wanted: ReadonlyArray<number>): ReadonlyArray<number> => 
 const shown = (name: string) => name.length > 17 ? `${name.slice(0, 16)}…` : name
 
 const Plot = (
-  { children, formatTime, formatValue, incompleteFrom, labelledBy, labels, legend, marks, times, y }: Common & {
+  { children, data, formatTime, formatValue, incompleteFrom, labelledBy, labels, legend, marks, times, y }: Common & {
     readonly y: (value: number) => number
     readonly marks: ReadonlyArray<number>
     readonly labels: ReadonlyArray<{ readonly series: number; readonly name: string; readonly at: number }>
     readonly legend: ReadonlyArray<ChartLine>
+    /** The data for the script, as JSON. */
+    readonly data: string | undefined
     readonly children: preact.ComponentChildren
   },
 ) => {
@@ -119,6 +124,7 @@ const Plot = (
           ))}
         </svg>
       </div>
+      {data === undefined ? null : <div hidden data-chart={data} />}
       <Legend names={legend.map(({ name, series }) => [series, name] as const)} />
     </>
   )
@@ -145,7 +151,7 @@ const pieces = <A,>(
 }
 
 /** Lines over time with their bands; the labels are at their ends. */
-export const LineChart = ({ certain = false, lines, range, zero = false, ...common }: Common & {
+export const LineChart = ({ certain = false, format, lines, range, zero = false, ...common }: Common & {
   readonly lines: ReadonlyArray<ChartLine>
   /** Smallest range of the axis. */
   readonly range?: readonly [number, number]
@@ -175,7 +181,14 @@ export const LineChart = ({ certain = false, lines, range, zero = false, ...comm
     return last === undefined || last === null ? [] : [{ series, name, at: y(last) }]
   })
   return (
-    <Plot {...common} y={y} marks={marks} labels={labels} legend={lines}>
+    <Plot
+      {...common}
+      y={y}
+      marks={marks}
+      labels={labels}
+      legend={lines}
+      data={format === undefined ? undefined : chartData({ ...common, format, lines, range: [low, high] })}
+    >
       {zero ? <path class="zero" d={`M0 ${round(y(0) * size)}H${size}`} /> : null}
       {lines.map(({ bands = [], series }) =>
         pieces(bands).filter((piece) => piece.length > 1).map((piece) => (
@@ -200,7 +213,7 @@ export const LineChart = ({ certain = false, lines, range, zero = false, ...comm
 }
 
 /** Shares of a whole over time, one on top of the other; the first is the lowest. */
-export const ShareChart = ({ lines, ...common }: Omit<Common, "formatValue"> & {
+export const ShareChart = ({ format, lines, ...common }: Omit<Common, "formatValue"> & {
   readonly lines: ReadonlyArray<ChartLine>
 }) => {
   const { times } = common
@@ -226,6 +239,7 @@ export const ShareChart = ({ lines, ...common }: Omit<Common, "formatValue"> & {
       marks={[0, 0.25, 0.5, 0.75, 1]}
       labels={labels.map((label) => ({ ...label, at: 0.03 + 0.94 * label.at }))}
       legend={lines.toReversed()}
+      data={format === undefined ? undefined : chartData({ ...common, format, lines, range: [0, 1], stacked: true })}
     >
       <svg
         x="0"

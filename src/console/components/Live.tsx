@@ -11,3 +11,6 @@ export const Live = () => (
 
 /** The script that renews what is marked with `data-live`; for pages whose view says `live`. */
 export const LiveScript = () => <script type="module" src={assets.live}></script>
+
+/** The script that makes charts with data interactive. */
+export const ChartScript = () => <script type="module" src={assets.charts}></script>

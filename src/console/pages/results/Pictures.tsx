@@ -38,6 +38,9 @@ const overTime = ({ series, zone }: ShownResults, id: string) => {
   }
 }
 
+/** Decimals of a format of rates. */
+const decimalsOf = (rate: (value: number) => string) => /\.(\d+)/.exec(rate(0))?.[1]?.length ?? 0
+
 const drawn = ({ names, places, series }: ShownResults) =>
   [...places].sort(([, a], [, b]) => a - b).flatMap(([id, place]) => {
     const at = series.variants.indexOf(id)
@@ -72,6 +75,7 @@ export const RateOverTime = (shown: ShownResults) => {
     >
       <LineChart
         {...overTime(shown, "rate")}
+        format={{ unit: typeof objective === "string" ? "percent" : "number", decimals: decimalsOf(rate) }}
         formatValue={rate}
         lines={lines.map(({ at, name, series: place }) => ({
           series: place,
@@ -108,6 +112,7 @@ export const ShareOverTime = (shown: ShownResults) => {
     >
       <ShareChart
         {...overTime(shown, "share")}
+        format={{ unit: "percent", decimals: 1 }}
         incompleteFrom={undefined}
         lines={[
           ...lines.map(({ at, name, series: place }) => ({
@@ -147,6 +152,7 @@ export const BestOverTime = (shown: ShownResults) => {
     >
       <LineChart
         {...overTime(shown, "best")}
+        format={{ unit: "percent", decimals: 1 }}
         range={[0, 1]}
         formatValue={(value) => percent(value)}
         lines={lines.map(({ at, name, series: place }) => ({
@@ -230,6 +236,7 @@ export const GainOverTime = (shown: ShownResults) => {
     >
       <LineChart
         {...overTime(shown, "gain")}
+        format={{ unit: "number", decimals: 0 }}
         zero
         range={[0, 0]}
         formatValue={(value) => value < 0 ? `−${count(-value)}` : count(value)}

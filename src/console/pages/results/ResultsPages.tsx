@@ -16,7 +16,7 @@ import { Templates } from "../../../templates/Templates.ts"
 import { count, counted, percent } from "../../Format.ts"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
-import { Live, LiveScript } from "../../components/Live.tsx"
+import { ChartScript, Live, LiveScript } from "../../components/Live.tsx"
 import { Form, Submit } from "../../components/Form.tsx"
 import { ErrorSummary, Note } from "../../components/Note.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
@@ -307,6 +307,7 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
         <div data-live="timing">
           <Timing timing={found.timing} more={`${base}/send-times`} />
         </div>
+        <ChartScript />
         <LiveScript />
       </>
     ),
