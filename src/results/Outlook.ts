@@ -92,6 +92,24 @@ interface Counted {
   readonly matured_sends: number
 }
 
+/** A rival of the leader: the log of the rate ratio, and its standard error after more days. */
+interface Rival {
+  readonly lift: number
+  readonly error: (more: number) => number
+}
+
+/** The first of the next days on which the conditions of a winner hold; undefined if none of `outlookRule.mostDays`. */
+const firstDay = (days: number, rivals: ReadonlyArray<Rival>): number | undefined => {
+  const { firstDays, ...probability } = stoppingRule.probability
+  for (let more = 1; more <= outlookRule.mostDays; more++) {
+    if (days + more < stoppingRule.days) continue
+    const best = 1 - rivals.reduce((sum, { error, lift }) => sum + Phi(-lift / error(more)), 0)
+    const isSure = best >= (days + more < firstDays ? probability.first : probability.later) &&
+      rivals.every(({ error, lift }) => logEvidence(lift / error(more), error(more)) >= Math.log(stoppingRule.evidence))
+    if (isSure) return more
+  }
+}
+
 /** Input of the estimate, in the shape of the API's results and series. */
 export interface OutlookInput {
   readonly objective: Objective
@@ -109,12 +127,13 @@ export interface OutlookInput {
  *
  * Undefined where it would be a guess: with a verdict, without a runner-up, with a difference from it below one standard
  * error, with fewer than 50 matured sends of a variant, fewer than two days of traffic, or an objective of several outcomes
- * or revenue. The input must be of all decisions, because the verdict is.
+ * or revenue; and if the present lifts would name a winner in 30 days, but the lifts drawn towards 0 would not. The input
+ * must be of all decisions, because the verdict is.
  */
 export const outlookOf = ({ now, objective, points, variants, winner }: OutlookInput): Outlook | undefined => {
   const { days, leader, lift, verdict } = winner
   if (verdict !== "undecided" || leader === null || lift === null || typeof objective !== "string") return undefined
-  const { mostDays, leastDifference, maturedSends } = outlookRule
+  const { leastDifference, maturedSends } = outlookRule
   const error = (lift.difference_interval[1] - lift.difference_interval[0]) / (2 * z95)
   if (!(lift.difference >= leastDifference * error)) return undefined
   const lately = recentOf(points, now)
@@ -124,18 +143,17 @@ export const outlookOf = ({ now, objective, points, variants, winner }: OutlookI
   if ([first, ...others].some((one) => one.matured_sends < maturedSends)) return undefined
   const rivals = others.map(({ copy_id }) => {
     const { information, lift, rate } = compare(points, leader, copy_id)
-    // A difference seen early is more often too large than too small: half of it is luck while the information is small.
-    const known = expectedLift ** 2 * information
     const perDay = rate * compare(lately.recent, leader, copy_id).shared / lately.days
-    return { lift: lift * known / (1 + known), error: (more: number) => 1 / Math.sqrt(information + more * perDay) }
+    const known = expectedLift ** 2 * information
+    return {
+      lift,
+      cautious: lift * known / (1 + known),
+      error: (more: number) => 1 / Math.sqrt(information + more * perDay),
+    }
   })
-  const { firstDays, ...probability } = stoppingRule.probability
-  for (let more = 1; more <= mostDays; more++) {
-    if (days + more < stoppingRule.days) continue
-    const best = 1 - rivals.reduce((sum, { error, lift }) => sum + Phi(-lift / error(more)), 0)
-    const isSure = best >= (days + more < firstDays ? probability.first : probability.later) &&
-      rivals.every(({ error, lift }) => logEvidence(lift / error(more), error(more)) >= Math.log(stoppingRule.evidence))
-    if (isSure) return { kind: "days", days: more }
-  }
-  return { kind: "long" }
+  // A difference seen early is more often too large than too small. So days are named by the cautious lifts, and a long
+  // time by the lifts as they are.
+  const soon = firstDay(days, rivals.map(({ cautious, error }) => ({ lift: cautious, error })))
+  if (soon !== undefined) return { kind: "days", days: soon }
+  return firstDay(days, rivals) === undefined ? { kind: "long" } : undefined
 }
