@@ -102,6 +102,26 @@ for (
 for (const name of ["include", "render", "layout", "block"]) liquid.registerTag(name, Unavailable)
 liquid.registerTag("#", Remark)
 
+/** Tags that stand within or at the end of other tags, by the tag around them. */
+const innerTags: Readonly<Record<string, ReadonlyArray<string>>> = {
+  capture: ["endcapture"],
+  case: ["when", "else", "endcase"],
+  comment: ["endcomment"],
+  for: ["else", "endfor"],
+  if: ["elsif", "else", "endif"],
+  raw: ["endraw"],
+  tablerow: ["endtablerow"],
+  unless: ["elsif", "else", "endunless"],
+}
+
+/** The names of all tags that a source can use, with those that end them, in alphabetical order. */
+export const tagNames: ReadonlyArray<string> = [
+  ...new Set(
+    Object.keys(liquid.tags).filter((name) => /^\w+$/.test(name) && liquid.tags[name] !== Unavailable)
+      .flatMap((name) => [name, ...(innerTags[name] ?? [])]),
+  ),
+].sort()
+
 /** Brackets nested too deeply inside tags and outputs, where reading them recurses. */
 const requireShallow = (source: string): void => {
   let depth = 0

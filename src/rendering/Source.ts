@@ -38,12 +38,26 @@ const reword = (message: string): string => {
   return plain.length > 200 ? `${plain.slice(0, 200)}…` : plain
 }
 
+/** Texts in quotes, which are passed over, and filters. */
+const quotedOrFilter = /"[^"]*"|'[^']*'|\|\s*(?<filter>[^\s|:,}%"']+)/g
+
+/** The offset within a tag or output of the filter or tag name that liquidjs's message is about; 0 for other messages. */
+const offsetWithin = (text: string, message: string): number => {
+  const { filter, tag } = unknown.exec(message.replace(/, line:\d+, col:\d+$/, ""))?.groups ?? {}
+  if (tag !== undefined) return Math.max(0, text.indexOf(tag))
+  if (filter === undefined) return 0
+  const found = [...text.matchAll(quotedOrFilter)].find(({ groups }) => groups?.["filter"] === filter)
+  return found === undefined ? 0 : found.index + found[0].length - filter.length
+}
+
 const faultOf = (source: string, error: unknown): LiquidFault => {
   if (error instanceof Refused) return { message: error.message, ...placeOf(source, error.begin) }
   if (LiquidError.is(error)) {
     const { originalError } = error
     if (originalError instanceof Refused) return faultOf(source, originalError)
-    return { message: reword(originalError?.message ?? error.message), ...placeOf(source, error.token.begin) }
+    const message = originalError?.message ?? error.message
+    const { begin, end } = error.token
+    return { message: reword(message), ...placeOf(source, begin + offsetWithin(source.slice(begin, end), message)) }
   }
   return { message: reword(error instanceof Error ? error.message : String(error)), line: 1, column: 1 }
 }

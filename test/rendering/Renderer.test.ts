@@ -347,8 +347,10 @@ describe("Parsing", () => {
   it("reports faults with their positions", () => {
     assert.strictEqual(place("a\nb {{ x"), '2:3 output "{{ x" not closed')
     assert.strictEqual(place("{% if a %}x"), "1:1 tag {% if a %} not closed")
-    assert.strictEqual(place("x\n {% nope %}"), '2:2 there is no tag "nope"')
-    assert.strictEqual(place("ab {{ x | nope }}"), '1:4 there is no filter "nope"')
+    assert.strictEqual(place("x\n {% nope %}"), '2:5 there is no tag "nope"')
+    assert.strictEqual(place("ab {{ x | nope }}"), '1:11 there is no filter "nope"')
+    assert.strictEqual(place(`{{ x | append: "| nope" | nope }}`), '1:27 there is no filter "nope"')
+    assert.strictEqual(place("{% assign a = b | nope %}"), '1:19 there is no filter "nope"')
     assert.strictEqual(place("{{ x | append }}"), '1:8 the filter "append" needs an argument')
     assert.strictEqual(place("{{ first name }}"), '1:1 cannot be read as a value: "{{ first name }}"')
     assert.strictEqual(place("{% if a == %}{% endif %}"), '1:1 cannot be read as a value: "{% if a == %}"')

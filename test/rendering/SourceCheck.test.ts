@@ -47,7 +47,7 @@ describe("SourceCheck", () => {
           [
             'a 1:1 output "{{ x" not closed',
             'c 2:3 the tag "include" is not available: a variant cannot use other templates',
-            'd 1:1 there is no filter "nope"',
+            'd 1:8 there is no filter "nope"',
             "e 1:1 is longer than 65536 characters",
           ],
         )
