@@ -152,7 +152,7 @@ describeShop("Templates in the console", (shop) => {
   it("shows every fault at its field and keeps what was typed", async () => {
     const editor = await shop.signIn("editor@example.com")
     const template = await editor.post(`${base}/-/new`, {
-      id: "",
+      id: "i".repeat(201),
       name: "",
       objective: "mix",
       click: "x",

@@ -6,6 +6,9 @@ import type { Fault } from "../../../domain/Errors.ts"
 /** The faults at the control `id`. */
 const own = (faults: ReadonlyArray<Fault>, id: string) => faults.filter(({ pointer }) => pointer === `/${id}`)
 
+/** Whether something is wrong at the control `id`. */
+export const isAtFault = (faults: ReadonlyArray<Fault>, id: string): boolean => own(faults, id).length > 0
+
 /** The attributes that connect a control to its faults. */
 export const tied = (faults: ReadonlyArray<Fault>, id: string, hint?: string) => ({
   id,
@@ -57,6 +60,22 @@ export const Labelled = ({ children, excerptOf, faults, hint, id, label }: {
     {children}
     <Wrong faults={faults} id={id} {...(excerptOf === undefined ? {} : { excerptOf })} />
   </div>
+)
+
+/** Settings that most variants leave as they are. */
+export const Advanced = ({ children, isOpen }: { readonly isOpen: boolean; readonly children: ComponentChildren }) => (
+  <details class="advanced" open={isOpen}>
+    <summary>Advanced settings</summary>
+    <div class="stack">{children}</div>
+  </details>
+)
+
+/** The keys of the editor. Shown once its script runs. */
+export const EditorKeys = () => (
+  <p class="small muted editor-keys" id="editor-keys" hidden>
+    <kbd>Ctrl</kbd>+<kbd>Space</kbd> suggests fields, filters and tags. <kbd>Ctrl</kbd>+<kbd>F</kbd> searches.{" "}
+    <kbd>Ctrl</kbd>+<kbd>S</kbd> saves. <kbd>Tab</kbd> leaves the text; <kbd>Ctrl</kbd>+<kbd>]</kbd> indents.
+  </p>
 )
 
 /** The title of a row. Screen readers are given its legend. */

@@ -1,9 +1,11 @@
 /** @jsxImportSource preact */
+import type { ComponentChildren } from "preact"
 import type { Fault } from "../../../domain/Errors.ts"
 import type { Template } from "../../../domain/Template.ts"
 import { Choices, Field, SelectField } from "../../components/Field.tsx"
 import { TextAreaField } from "../../components/TextAreaField.tsx"
 import type { Fields } from "../../Routes.tsx"
+import { Advanced } from "./EditorParts.tsx"
 
 // The settings of a template as fields of a form, and back.
 
@@ -268,9 +270,16 @@ const LinkDomains = ({ domains, fields }: {
   </div>
 )
 
-export const SettingsFields = ({ faults, fields }: {
+/** Fields that stand before the advanced ones. */
+const basicFields = ["/name", "/objective", "", ...weights.map((name) => `/${name}`)]
+
+/** The settings of a template. Those that most templates leave as they are can be folded away. */
+export const SettingsFields = ({ children, faults, fields, isFolded = false }: {
   readonly fields: Fields
   readonly faults: ReadonlyArray<Fault>
+  readonly isFolded?: boolean
+  /** Further advanced fields. */
+  readonly children?: ComponentChildren
 }) => {
   const domains = faults.filter(({ pointer }) => pointer.startsWith("/link_domains"))
   return (
@@ -290,56 +299,59 @@ export const SettingsFields = ({ faults, fields }: {
         ]}
       />
       <WeightFields faults={faults} fields={fields} />
-      <Field
-        name="sticky_hours"
-        label={settingsLabels.sticky_hours}
-        type="number"
-        value={fields["sticky_hours"] ?? "0"}
-        faults={faults}
-        hint="A person keeps the same variant for this many hours. 0: Parlance chooses for every message."
-      />
-      <SelectField
-        name="holdout"
-        label={settingsLabels.holdout}
-        value={fields["holdout"] ?? "organization"}
-        faults={faults}
-        hint="Results compare people in the holdout with everyone else, to measure the lift."
-        options={[
-          ["organization", "Organization default"],
-          ["even", "Own: random split of the variants"],
-          ["fixed", "Own: a fixed variant"],
-          ["no_message", "Own: no message"],
-        ]}
-      />
-      <HoldoutFields faults={faults} fields={fields} />
-      <SelectField
-        name="tracking"
-        label={settingsLabels.tracking}
-        value={fields["tracking"] ?? "organization"}
-        faults={faults}
-        hint="Events that Parlance measures itself in e-mails sent with Deliver: opens with a pixel, clicks with redirected links."
-        options={[
-          ["organization", "Organization default"],
-          ["both", "Opens and clicks"],
-          ["clicks", "Clicks"],
-          ["opens", "Opens"],
-          ["none", "Nothing"],
-        ]}
-      />
-      <UnsubscribeChoice faults={faults} fields={fields} />
-      <StrictChoice faults={faults} fields={fields} />
-      <TransactionalChoice faults={faults} fields={fields} />
-      <LinkDomains domains={domains} fields={fields} />
-      <TextAreaField
-        name="conversion_events"
-        label={settingsLabels.conversion_events}
-        required={false}
-        rows={3}
-        code
-        value={fields["conversion_events"] ?? ""}
-        faults={faults}
-        hint="Events that count as conversions besides purchase and order_completed, one name per line, such as trial_started. They count for all templates of the organization."
-      />
+      <Advanced isOpen={!isFolded || faults.some(({ pointer }) => !basicFields.includes(pointer))}>
+        {children}
+        <Field
+          name="sticky_hours"
+          label={settingsLabels.sticky_hours}
+          type="number"
+          value={fields["sticky_hours"] ?? "0"}
+          faults={faults}
+          hint="A person keeps the same variant for this many hours. 0: Parlance chooses for every message."
+        />
+        <SelectField
+          name="holdout"
+          label={settingsLabels.holdout}
+          value={fields["holdout"] ?? "organization"}
+          faults={faults}
+          hint="Results compare people in the holdout with everyone else, to measure the lift."
+          options={[
+            ["organization", "Organization default"],
+            ["even", "Own: random split of the variants"],
+            ["fixed", "Own: a fixed variant"],
+            ["no_message", "Own: no message"],
+          ]}
+        />
+        <HoldoutFields faults={faults} fields={fields} />
+        <SelectField
+          name="tracking"
+          label={settingsLabels.tracking}
+          value={fields["tracking"] ?? "organization"}
+          faults={faults}
+          hint="Events that Parlance measures itself in e-mails sent with Deliver: opens with a pixel, clicks with redirected links."
+          options={[
+            ["organization", "Organization default"],
+            ["both", "Opens and clicks"],
+            ["clicks", "Clicks"],
+            ["opens", "Opens"],
+            ["none", "Nothing"],
+          ]}
+        />
+        <UnsubscribeChoice faults={faults} fields={fields} />
+        <StrictChoice faults={faults} fields={fields} />
+        <TransactionalChoice faults={faults} fields={fields} />
+        <LinkDomains domains={domains} fields={fields} />
+        <TextAreaField
+          name="conversion_events"
+          label={settingsLabels.conversion_events}
+          required={false}
+          rows={3}
+          code
+          value={fields["conversion_events"] ?? ""}
+          faults={faults}
+          hint="Events that count as conversions besides purchase and order_completed, one name per line, such as trial_started. They count for all templates of the organization."
+        />
+      </Advanced>
     </>
   )
 }

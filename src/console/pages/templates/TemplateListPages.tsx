@@ -7,20 +7,16 @@ import { noteNothing } from "../../../accounts/Audit.ts"
 import { Deliveries } from "../../../delivery/Deliveries.ts"
 import { isStorable } from "../../../domain/Attributes.ts"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
-import { decoder } from "../../../domain/Faults.ts"
 import type { OrgSlug } from "../../../domain/Ids.ts"
-import { TemplateInput } from "../../../domain/Template.ts"
 import { objectiveText } from "../../../results/ObjectiveText.ts"
 import { Traffic, trafficDays } from "../../../results/Traffic.ts"
 import { type BatchChange, TemplateBatch } from "../../../templates/TemplateBatch.ts"
 import { TemplateIndex } from "../../../templates/TemplateIndex.ts"
-import { Templates } from "../../../templates/Templates.ts"
 import { TemplateCache } from "../../../templates/TemplateCache.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
-import { Field } from "../../components/Field.tsx"
-import { Form, Submit } from "../../components/Form.tsx"
+import { Form } from "../../components/Form.tsx"
 import { ListForm, ListPages, sortHeading } from "../../components/ListParts.tsx"
 import { ErrorSummary } from "../../components/Note.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
@@ -29,9 +25,8 @@ import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
 import { count, counted } from "../../Format.ts"
 import { askedIn, type AskedList, isNarrowed, pageOf } from "../../List.ts"
-import { Console, decoded, type Fields, type Visit } from "../../Routes.tsx"
+import { Console, type Fields, type Visit } from "../../Routes.tsx"
 import { createPath, exportPath, importPath, listPath, templatePath } from "./Paths.ts"
-import { SettingsFields, settingsInput, settingsLabels, settingsPointers } from "./SettingsFields.tsx"
 import { Sparkline } from "./Sparkline.tsx"
 import { type ListedTemplate, stateOf, templateShape } from "./TemplateListShape.ts"
 
@@ -59,14 +54,11 @@ const batchEndpoints: { readonly [what in BatchChange]: string } = {
 
 const batchPath = (org: OrgSlug, what: BatchChange) => `${listPath(org)}/-/${what}`
 
-const decodeInput = decoder(TemplateInput)
-
 /** Services of these pages. */
 interface Services {
   readonly batch: TemplateBatch["Service"]
   readonly deliveries: Deliveries["Service"]
   readonly index: TemplateIndex["Service"]
-  readonly templates: Templates["Service"]
   readonly traffic: Traffic["Service"]
   readonly templateCache: TemplateCache["Service"]
 }
@@ -391,70 +383,19 @@ const batchAction = (services: Services, what: BatchChange) =>
     return { to, done: "templates-unchanged" }
   })
 
-const create = (visit: Visit, fields: Fields = { objective: "click" }, faults: ReadonlyArray<Fault> = []) =>
-  Effect.succeed({
-    title: "Create a template",
-    body: (
-      <>
-        <PageHead
-          title="Create a template"
-          back={{ href: listPath(visit.org.slug), label: "Templates" }}
-          lead="Variants come next."
-        />
-        <ErrorSummary faults={faults} labels={{ ...settingsLabels, id: "Id" }} />
-        <Card>
-          <Form action={createPath(visit.org.slug)} csrf={visit.session.csrfToken}>
-            <Field
-              name="id"
-              label="Id"
-              value={fields["id"] ?? ""}
-              faults={faults}
-              hint="The template_id in requests, such as cart-reminder. It cannot be changed later."
-            />
-            <SettingsFields fields={fields} faults={faults} />
-            <div>
-              <Submit>Create template</Submit>
-            </div>
-          </Form>
-        </Card>
-      </>
-    ),
-  })
-
-const newAction = Effect.fnUntraced(function* (services: Services, { org }: Visit, fields: Fields) {
-  const input = yield* decoded(decodeInput({ id: (fields["id"] ?? "").trim(), ...settingsInput(fields) })).pipe(
-    Effect.mapError(({ faults }) => new InvalidInput({ faults: settingsPointers(faults) })),
-  )
-  const made = yield* services.templates.create(org.slug, input).pipe(
-    Effect.catchTag(
-      "AlreadyExists",
-      () => new InvalidInput({ faults: [{ pointer: "/id", detail: "is taken: choose another" }] }),
-    ),
-  )
-  return { to: templatePath(org.slug, made.id), done: "template-created" }
-})
-
-/** The list of templates, and making one. */
+/** The list of templates. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { action, page } = yield* Console
   const services: Services = {
     batch: yield* TemplateBatch,
     deliveries: yield* Deliveries,
     index: yield* TemplateIndex,
-    templates: yield* Templates,
     traffic: yield* Traffic,
     templateCache: yield* TemplateCache,
   }
 
   yield* router.addAll([
     page("/console/o/:org/templates", "findTemplates", (visit) => list(services, visit)),
-    page("/console/o/:org/templates/-/new", "createTemplate", (visit) => create(visit)),
-    action(
-      "/console/o/:org/templates/-/new",
-      "createTemplate",
-      (visit, fields) => newAction(services, visit, fields),
-      create,
-    ),
     ...(["activate", "pause", "archive", "restore"] as const).map((what) =>
       action(
         `/console/o/:org/templates/-/${what}`,

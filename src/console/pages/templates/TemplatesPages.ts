@@ -1,6 +1,7 @@
 import { Layer } from "effect"
 import * as AudiencePages from "./AudiencePages.tsx"
 import * as PreviewPages from "./PreviewPages.tsx"
+import * as TemplateCreatePages from "./TemplateCreatePages.tsx"
 import * as TemplateFilePages from "./TemplateFilePages.tsx"
 import * as TemplateHistoryPages from "./TemplateHistoryPages.tsx"
 import * as TemplateListPages from "./TemplateListPages.tsx"
@@ -11,6 +12,7 @@ import * as VariantPages from "./VariantPages.tsx"
 /** Templates and variants in the console. */
 export const layer = Layer.mergeAll(
   TemplateListPages.layer,
+  TemplateCreatePages.layer,
   TemplateFilePages.layer,
   TemplatePages.layer,
   AudiencePages.layer,
