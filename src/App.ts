@@ -40,6 +40,7 @@ import { DeliveryQueue } from "./delivery/DeliveryQueue.ts"
 import { DeliveryRates } from "./delivery/DeliveryRates.ts"
 import * as Dispatcher from "./delivery/Dispatcher.ts"
 import { DkimKeys } from "./delivery/dkim/DkimKeys.ts"
+import { MailPreviews } from "./delivery/MailPreviews.ts"
 import { Outbox } from "./delivery/Outbox.ts"
 import { DnsRecords } from "./delivery/receivers/DnsRecords.ts"
 import { TestMessages } from "./delivery/receivers/TestMessages.ts"
@@ -164,7 +165,13 @@ const layerDelivery = Layer.mergeAll(BulkActions.layer, Deliveries.layer, Delive
   Layer.provideMerge(Layer.mergeAll(Tracking.layer, Targets.layer.pipe(Layer.provide(layerStoredTargets)))),
   Layer.provideMerge(DkimKeys.layer),
   Layer.provideMerge(DnsRecords.layer),
-  Layer.provideMerge(Connections.layer.pipe(Layer.provide(Composer.layer), Layer.provideMerge(SinkMessages.layer))),
+  Layer.provideMerge(
+    MailPreviews.layer.pipe(
+      Layer.provideMerge(Connections.layer),
+      Layer.provide(Composer.layer),
+      Layer.provideMerge(SinkMessages.layer),
+    ),
+  ),
   Layer.provideMerge(layerGuard),
 )
 

@@ -20,9 +20,10 @@ const load = (type: keyof typeof types, ...names: readonly [string, ...Array<str
   }
 }
 
-const stylesheet = load("css", "console", "templates", "operations", "results", "history")
+const stylesheet = load("css", "console", "templates", "editor", "operations", "results", "history")
 const script = load("js", "console")
 const templates = load("js", "templates")
+const editor = load("js", "editor")
 const live = load("js", "live")
 const charts = load("js", "uplot", "charts")
 const icon = load("svg", "icon")
@@ -32,6 +33,7 @@ export const assets = {
   stylesheet: stylesheet.path,
   script: script.path,
   templates: templates.path,
+  editor: editor.path,
   live: live.path,
   charts: charts.path,
   icon: icon.path,
@@ -39,7 +41,7 @@ export const assets = {
 
 /** Serves them. */
 export const layer = HttpRouter.addAll(
-  [stylesheet, script, templates, live, charts, icon].map(({ path, text, type }) => {
+  [stylesheet, script, templates, editor, live, charts, icon].map(({ path, text, type }) => {
     const respond = staticDocument(text, types[type], { "cache-control": "public, max-age=31536000, immutable" })
     return HttpRouter.route("GET", path, Effect.map(HttpServerRequest.HttpServerRequest, respond))
   }),

@@ -48,6 +48,8 @@ export interface View {
   readonly status?: number
   /** Its script asks the service for news; other pages may connect to nothing. */
   readonly live?: boolean
+  /** The nonce of style sheets that its script adds; other pages may use those of the service only. */
+  readonly styleNonce?: string
 }
 
 /** Where to go after an action; `done` names the message that is shown there (see Flash.ts). */
@@ -77,8 +79,13 @@ const headers = {
   "cache-control": "no-store",
 }
 
-/** Those of a page that is kept up to date. */
-const liveHeaders = { ...headers, "content-security-policy": `${csp}; connect-src 'self'` }
+/** Headers of a page with what its scripts need. */
+const headersOf = ({ live = false, styleNonce }: Pick<View, "live" | "styleNonce">) => ({
+  ...headers,
+  "content-security-policy":
+    csp.replace("style-src 'self'", `style-src 'self'${styleNonce === undefined ? "" : ` 'nonce-${styleNonce}'`}`) +
+    (live ? "; connect-src 'self'" : ""),
+})
 
 const themeOf = (request: Request): Theme => {
   const theme = request.cookies["parlance_theme"]
@@ -169,7 +176,7 @@ const framed = Effect.fnUntraced(function* (
   request: Request,
   session: SignedIn,
   org: Organization | undefined,
-  { body, live = false, status = 200, title }: View,
+  { body, status = 200, title, ...needs }: View,
 ) {
   const actor: Actor = { kind: "session", session }
   const visible = (yield* organizations.list).filter(({ slug }) => may(actor, slug, "viewer"))
@@ -193,7 +200,7 @@ const framed = Effect.fnUntraced(function* (
         </Frame>
       </Document>,
     ),
-    { status, contentType: "text/html; charset=utf-8", headers: live ? liveHeaders : headers },
+    { status, contentType: "text/html; charset=utf-8", headers: headersOf(needs) },
   )
 })
 

@@ -234,15 +234,20 @@ const partsOf = ({ html, preheader, text }: Email) => {
   return { text: crlf(plain.text), html: crlf(line === "" ? html : html.slice(0, at) + hidden(line) + html.slice(at)) }
 }
 
+/** Most links of a message that are answered as they are written. */
+const maxHrefs = 1_000
+
 const shownOf = ({ html, text }: { readonly html?: string; readonly text: string }): EmailParts => {
   const links = new Set<string>()
+  const hrefs = new Set<string>()
   const collect = (url: string) => {
     if (/^https?:/i.test(url)) links.add(url)
+    if (hrefs.size < maxHrefs) hrefs.add(url)
     return undefined
   }
   if (html === undefined) rewriteText(text, collect)
-  else rewriteHtml(html, collect)
-  return { text, html, links: [...links] }
+  else rewriteHtml(html, collect, "", () => hrefs.add(""))
+  return { text, html, links: [...links], hrefs: [...hrefs] }
 }
 
 /**

@@ -47,6 +47,8 @@ export interface EmailParts {
   readonly html: string | undefined
   /** The distinct targets of its links, in order. */
   readonly links: ReadonlyArray<string>
+  /** The distinct addresses of its links as they are written, empty ones included; the first 1,000. */
+  readonly hrefs: ReadonlyArray<string>
 }
 
 /** An e-mail in wire format, with its envelope. */

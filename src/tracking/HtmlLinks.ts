@@ -37,9 +37,9 @@ const applied = (html: string, changes: ReadonlyArray<Change>): string => {
  * Gives the links of HTML new addresses: the first `href` of each `a` and `area`, in any quotes or none. `end` is inserted
  * before the last `</body>`, or at the end where there is none. Everything else stays as it is to the last character:
  * comments (conditional ones too), scripts, styles, and tags that do not end. Takes linear time. A new address must have
- * no spaces, quotes, `<`, `>` or `&`.
+ * no spaces, quotes, `<`, `>` or `&`. `noteEmpty` is called for each `href` without a value.
  */
-export const rewriteHtml = (html: string, rewrite: Rewrite, end = ""): string => {
+export const rewriteHtml = (html: string, rewrite: Rewrite, end = "", noteEmpty = () => {}): string => {
   const changes: Array<Change> = []
   let isLink = false
   let isHrefSeen = false
@@ -50,7 +50,8 @@ export const rewriteHtml = (html: string, rewrite: Rewrite, end = ""): string =>
   let pending: (Omit<Change, "text"> & { readonly url: string }) | undefined
   let bodyEnd = -1
   const close = () => {
-    if (pending !== undefined) {
+    if (pending !== undefined && pending.from === pending.to) noteEmpty()
+    else if (pending !== undefined) {
       const { from, to, url } = pending
       const text = rewrite(url, html.slice(from, to))
       if (text !== undefined) changes.push({ from, to, text })
@@ -83,7 +84,7 @@ export const rewriteHtml = (html: string, rewrite: Rewrite, end = ""): string =>
       const from = valueStart(html, nameEnd)
       // Behind the closing quote, where there is one.
       const to = quote === QuoteType.Single || quote === QuoteType.Double ? stop - 1 : stop
-      if (to > from) pending = { from, to, url }
+      pending = { from, to: Math.max(from, to), url }
       url = undefined
     },
     onopentagend: close,

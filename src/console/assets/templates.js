@@ -29,17 +29,19 @@ if (form !== null) {
   const place = (faults) => {
     for (const error of form.querySelectorAll("[data-error-of]")) {
       const found = faults.filter(({ at }) => at === error.dataset.errorOf)
-      const control = document.getElementById(error.dataset.errorOf)
+      const control = form.elements[error.dataset.errorOf]
       if (found.length === 0) control?.removeAttribute("aria-invalid")
       else control?.setAttribute("aria-invalid", "true")
       const text = found.map(({ detail }) => detail).join("\n")
       if (error.dataset.shown === text) continue
       error.dataset.shown = text
+      control?.dispatchEvent(new CustomEvent("faults", { detail: found.map(({ detail }) => detail) }))
       error.replaceChildren(...found.flatMap(({ detail }) => {
         const line = document.createElement("p")
         line.className = "error"
         line.textContent = detail
-        const excerpt = excerptAt(control?.value ?? "", detail)
+        // The editor underlines the place in the text itself.
+        const excerpt = control?.hidden === true ? undefined : excerptAt(control?.value ?? "", detail)
         return excerpt === undefined ? [line] : [line, excerpt]
       }))
     }
@@ -96,9 +98,13 @@ if (form !== null) {
     preview()
   })
   form.addEventListener("input", (event) => {
-    if (event.target.name === "width") return
     clearTimeout(waiting)
-    waiting = setTimeout(preview, 400)
+    waiting = setTimeout(preview, event.target.type === "radio" ? 0 : 400)
+  })
+  form.addEventListener("keydown", (event) => {
+    if (event.key !== "s" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return
+    event.preventDefault()
+    form.requestSubmit(form.querySelector(".save-bar [type=submit]"))
   })
   frame.addEventListener("load", () => fit(frame))
   if (frame.hasAttribute("src")) fit(frame)
@@ -112,4 +118,16 @@ for (const input of document.querySelectorAll("input[type=file][data-into]")) {
     const [file] = input.files
     if (file !== undefined) into.value = await file.text()
   })
+}
+
+// The id that the service makes of a name where none is written.
+const written = document.querySelector("form input[name=id]")
+if (written !== null) {
+  const name = written.form.elements.name
+  const suggest = () => {
+    written.placeholder = name.value.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().replace(/[^a-z0-9]+/g, "-")
+      .replace(/^-+|-+$/g, "").slice(0, 60).replace(/-+$/, "")
+  }
+  name.addEventListener("input", suggest)
+  suggest()
 }

@@ -37,7 +37,7 @@ export const linkParts = (
 }
 
 /** Names of the variables that become each part of an e-mail; undefined for a part that has no variable. */
-const partNames = (
+export const partNames = (
   { formats, vars }: Pick<Message, "formats" | "vars">,
   { body = "body", html = "html", preheader = "preheader", subject = "subject", text = "text" }: typeof Variables.Type,
 ) => {

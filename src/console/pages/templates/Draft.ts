@@ -53,6 +53,21 @@ export interface Sample {
   readonly at: string
 }
 
+/** How the preview shows the message. */
+export interface PreviewLook {
+  /** Unit: CSS pixels. */
+  readonly width: "600" | "375"
+  readonly part: "html" | "text"
+  readonly colors: "light" | "dark"
+}
+
+/** How the preview is asked to show the message; the first choice of each where nothing, or nothing known, is asked. */
+export const lookOf = (get: (name: string) => string | null | undefined): PreviewLook => ({
+  width: get("view_width") === "375" ? "375" : "600",
+  part: get("view_part") === "text" ? "text" : "html",
+  colors: get("view_colors") === "dark" ? "dark" : "light",
+})
+
 const most = { var: 100, condition: 50, season: 50 }
 
 const line = (value: string | number | boolean): string => {

@@ -4,6 +4,7 @@ import { HttpRouter } from "effect/http"
 import { type Preview, type PreviewAsk, Previews } from "../../../decide/Previews.ts"
 import type { Attributes } from "../../../domain/Attributes.ts"
 import { Connections } from "../../../delivery/Connections.ts"
+import { MailPreviews } from "../../../delivery/MailPreviews.ts"
 import { type Fault, VariantNotFound } from "../../../domain/Errors.ts"
 import * as Json from "../../../domain/Json.ts"
 import type { Organization } from "../../../domain/Organization.ts"
@@ -18,9 +19,11 @@ import { Badge } from "../../components/Badge.tsx"
 import {
   conditionText,
   type Draft,
+  lookOf,
   ofFields,
   ofVariant,
   placed,
+  type PreviewLook,
   read,
   readSample,
   type Sample,
@@ -28,6 +31,7 @@ import {
   sourcesOf,
 } from "./Draft.ts"
 import { framed, message, RawRoutes } from "../../RawRoutes.tsx"
+import { MailCard, NoMailNote, VariableTexts } from "./PreviewMail.tsx"
 import { draftWarning } from "./SendNote.tsx"
 import { seasonText } from "./Words.ts"
 import { labelsOf } from "./VariantEditor.tsx"
@@ -95,6 +99,7 @@ export const noSample: Sample = { fields: "{}", attrs: "{}", at: "" }
 /** Services of these pages. */
 interface Services {
   readonly connections: Connections["Service"]
+  readonly mails: MailPreviews["Service"]
   readonly previews: Previews["Service"]
   readonly templates: Templates["Service"]
   readonly templateCache: TemplateCache["Service"]
@@ -144,13 +149,21 @@ const rendered = Effect.fnUntraced(
   },
 )
 
+/** The address that `{{ unsubscribe_url }}` has in a preview; Deliver fills in one for each message. */
+const sampleUnsubscribeUrl = "https://example.com/unsubscribe"
+
 const preview = Effect.fnUntraced(
-  function* (services: Services, org: Organization, template: string, draft: Draft, sample: Sample) {
+  function* (services: Services, org: Organization, template: string, draft: Draft, sample: Sample, look: PreviewLook) {
     const given = readSample(sample)
     const { attrs, at, fields } = Result.isSuccess(given)
       ? given.success
       : { attrs: new Map<string, ReadonlyArray<string>>(), at: undefined, fields: {} }
-    const { faults, vars } = yield* rendered(services, org, template, draft, { fields, attrs })
+    const { faults, vars } = yield* rendered(services, org, template, draft, {
+      fields: { unsubscribe_url: sampleUnsubscribeUrl, ...fields },
+      attrs,
+    })
+    const { formats } = sourcesOf(draft)
+    const mail = yield* services.mails.preview(org.slug, template, { vars, formats })
     // The name does not change the preview.
     const variant = read({ ...draft, name: "preview" })
     const shaped = Result.isFailure(variant) ? variant.failure : []
@@ -177,20 +190,12 @@ const preview = Effect.fnUntraced(
             </ul>
           </div>
         )}
-        {draft.variables.map(({ format, name: written }) => {
-          const name = written.trim()
-          if (!Object.hasOwn(vars, name)) return null
-          return (
-            <section class="rendered" aria-label={name}>
-              <h2>{name}</h2>
-              {format === "html"
-                ? <iframe sandbox="" srcdoc={vars[name]!} title={`${name}, as it is shown`}></iframe>
-                : vars[name] === ""
-                ? <p class="muted">empty</p>
-                : <p class="text">{vars[name]}</p>}
-            </section>
-          )
-        })}
+        {"reason" in mail ? <NoMailNote reason={mail.reason} /> : <MailCard mail={mail} look={look} />}
+        <VariableTexts
+          vars={vars}
+          formats={formats}
+          isShown={(name) => "reason" in mail || !mail.variables.includes(name)}
+        />
         {Result.isSuccess(variant)
           ? <Audience org={org} variant={variant.success} attrs={attrs} now={now} />
           : <p class="muted">Fix the form to see who matches.</p>}
@@ -213,6 +218,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { route } = yield* RawRoutes
   const services: Services = {
     connections: yield* Connections,
+    mails: yield* MailPreviews,
     previews: yield* Previews,
     templates: yield* Templates,
     templateCache: yield* TemplateCache,
@@ -231,7 +237,14 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
           return framed(
             request,
             "Preview",
-            yield* preview(services, org, lookedUp(params["template"] ?? ""), draft, sample),
+            yield* preview(
+              services,
+              org,
+              lookedUp(params["template"] ?? ""),
+              draft,
+              sample,
+              lookOf((name) => query.get(name)),
+            ),
           )
         }),
     ),
@@ -239,7 +252,8 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       Effect.gen(function* () {
         const { fields, org, params, request } = ask
         const sample = sampleOf((name) => fields[name], noSample)
-        const body = yield* preview(services, org, lookedUp(params["template"] ?? ""), ofFields(fields), sample)
+        const look = lookOf((name) => fields[name])
+        const body = yield* preview(services, org, lookedUp(params["template"] ?? ""), ofFields(fields), sample, look)
         return framed(request, "Preview", body)
       })),
     // One html variable of a stored variant, as a recipient sees it.

@@ -5,8 +5,9 @@ import { Card } from "../../components/Card.tsx"
 import { Field } from "../../components/Field.tsx"
 import { Submit } from "../../components/Form.tsx"
 import { ErrorSummary } from "../../components/Note.tsx"
-import { type Draft, type Sample } from "./Draft.ts"
-import { Labelled, tied } from "./EditorParts.tsx"
+import { type Draft, type PreviewLook, type Sample } from "./Draft.ts"
+import { Advanced, EditorKeys, Labelled, tied } from "./EditorParts.tsx"
+import { EditorSettings, type Hints } from "./EditorSettings.tsx"
 import { Condition, content, rowsOf, Season, Variable } from "./VariantRows.tsx"
 
 // The form of a variant. Its rows are numbered; a button that adds or takes away a row sends the form to be shown again.
@@ -44,6 +45,8 @@ export interface EditorProps {
   readonly draft: Draft
   readonly faults: ReadonlyArray<Fault>
   readonly sample: Sample
+  readonly look: PreviewLook
+  readonly hints: Hints
   readonly csrf: string
   readonly isNew: boolean
   /** Where the form is sent to be saved, shown again with a row more or less, and previewed. */
@@ -56,21 +59,50 @@ export interface EditorProps {
   readonly stored?: string
 }
 
-const PreviewCard = ({ preview, stored }: {
+/** Choices of how the preview shows the message. They are sent with the form. */
+const Choice = ({ choices, legend, name, value }: {
+  readonly legend: string
+  readonly name: string
+  readonly value: string
+  readonly choices: ReadonlyArray<readonly [value: string, label: string]>
+}) => (
+  <fieldset class="segments">
+    <legend class="visually-hidden">{legend}</legend>
+    {choices.map(([one, label]) => (
+      <label key={one}>
+        <input type="radio" name={name} value={one} checked={one === value} /> <span>{label}</span>
+      </label>
+    ))}
+  </fieldset>
+)
+
+const PreviewCard = ({ look, preview, stored }: {
   readonly preview: string
   readonly stored: string | undefined
+  readonly look: PreviewLook
 }) => (
   <Card title="Preview">
     <div class="stack">
-      <fieldset class="widths">
-        <legend class="visually-hidden">Width of the preview</legend>
-        <label>
-          <input type="radio" name="width" value="desktop" checked form="no-form" /> Desktop
-        </label>
-        <label>
-          <input type="radio" id="width-phone" name="width" value="phone" form="no-form" /> Phone
-        </label>
-      </fieldset>
+      <div class="looks">
+        <Choice
+          legend="Width of the preview"
+          name="view_width"
+          value={look.width}
+          choices={[["600", "Desktop"], ["375", "Phone"]]}
+        />
+        <Choice
+          legend="Colors of the preview"
+          name="view_colors"
+          value={look.colors}
+          choices={[["light", "Light"], ["dark", "Dark"]]}
+        />
+        <Choice
+          legend="Part of the message"
+          name="view_part"
+          value={look.part}
+          choices={[["html", "HTML"], ["text", "Plain text"]]}
+        />
+      </div>
       <div class="frame-holder">
         <iframe
           name="preview"
@@ -136,6 +168,7 @@ const ContentCard = ({ button, draft, faults, remove }: {
   readonly remove: (kind: string, at: number, what: string, anchor: string) => VNode
 }) => (
   <Card title="Content" lead="One text per variable, in Liquid: {{ first_name | default: &quot;there&quot; }}.">
+    <EditorKeys />
     <div class="stack" id="variables">
       {draft.variables.map((row, at) => (
         <Variable
@@ -236,7 +269,7 @@ const ScheduleCard = ({ button, draft, faults, remove, timeZone }: {
 
 /** The editor of a variant: content, audience, schedule and a preview. */
 export const VariantEditor = (props: EditorProps) => {
-  const { again, back, csrf, draft, faults, isNew, preview, sample, save, stored, timeZone } = props
+  const { again, back, csrf, draft, faults, hints, isNew, look, preview, sample, save, stored, timeZone } = props
   const button = (value: string, at: string, word: string, label: string, kind: string) => (
     <button
       type="submit"
@@ -260,21 +293,10 @@ export const VariantEditor = (props: EditorProps) => {
         {/* The button that Enter presses: without it that would be the first of the rows' own. */}
         <button type="submit" hidden tabIndex={-1}>Save</button>
         <div class="editor-form stack">
+          <EditorSettings hints={hints} />
           <Card>
             <div class="stack">
               <Field name="name" label="Name" value={draft.name} faults={faults} />
-              {isNew
-                ? (
-                  <Field
-                    name="id"
-                    label="Id"
-                    value={draft.id}
-                    faults={faults}
-                    required={false}
-                    hint="The copy_id in responses and results. It cannot be changed later. Leave empty to have one generated."
-                  />
-                )
-                : null}
               <div class="choice">
                 <input type="checkbox" id="active" name="active" value="true" checked={draft.active} />
                 <label for="active">Active</label>
@@ -283,16 +305,36 @@ export const VariantEditor = (props: EditorProps) => {
             </div>
           </Card>
           <ContentCard button={button} draft={draft} faults={faults} remove={remove} />
-          <ComponentsCard draft={draft} faults={faults} />
           <AudienceCard button={button} draft={draft} faults={faults} remove={remove} />
           <ScheduleCard button={button} draft={draft} faults={faults} remove={remove} timeZone={timeZone} />
+          <Advanced
+            isOpen={draft.components !== "" || (isNew && draft.id !== "") ||
+              faults.some(({ pointer }) => pointer === "/id" || pointer === "/components")}
+          >
+            {isNew
+              ? (
+                <Card>
+                  <Field
+                    name="id"
+                    label="Id"
+                    value={draft.id}
+                    faults={faults}
+                    required={false}
+                    hint="The copy_id in responses and results. It cannot be changed later. Leave empty to have it made from the name."
+                  />
+                </Card>
+              )
+              : null}
+            <ComponentsCard draft={draft} faults={faults} />
+          </Advanced>
         </div>
         <div class="editor-side stack">
-          <PreviewCard preview={preview} stored={stored} />
+          <PreviewCard preview={preview} stored={stored} look={look} />
           <SampleCard faults={faults} sample={sample} />
         </div>
         <div class="save-bar">
           <Submit>{isNew ? "Create variant" : "Save variant"}</Submit>
+          {isNew ? <button type="submit" class="button" name="do" value="activate">Create and activate</button> : null}
           <a class="button" href={back}>Cancel</a>
         </div>
       </form>

@@ -1,7 +1,9 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
 import { Effect, Result } from "effect"
+import { SecureRandom } from "effect/crypto"
 import { HttpRouter } from "effect/http"
+import { AttributeStatistics } from "../../../learning/AttributeStatistics.ts"
 import { Connections } from "../../../delivery/Connections.ts"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
@@ -20,9 +22,11 @@ import {
   changed,
   conditionText,
   type Draft,
+  lookOf,
   ofFields,
   ofVariant,
   placed,
+  type PreviewLook,
   read,
   type Sample,
   sampleOf,
@@ -30,6 +34,7 @@ import {
 } from "./Draft.ts"
 import { templatePath, variantPath } from "./Paths.ts"
 import { sampleFields } from "./SampleFields.ts"
+import { freeId, idOfName } from "./SuggestedId.ts"
 import { DraftNote, draftWarning } from "./SendNote.tsx"
 import { VariantEditor } from "./VariantEditor.tsx"
 import { seasonText } from "./Words.ts"
@@ -76,6 +81,7 @@ const blankOf = (template: Template): Draft => {
 
 /** Services of these pages. */
 interface Services {
+  readonly attributes: AttributeStatistics["Service"]
   readonly connections: Connections["Service"]
   readonly sources: SourceCheck["Service"]
   readonly templates: Templates["Service"]
@@ -92,24 +98,41 @@ const home = (visit: Visit) => templatePath(visit.org.slug, idOf(visit, "templat
 
 const here = (visit: Visit) => variantPath(visit.org.slug, idOf(visit, "template"), idOf(visit, "variant"))
 
-const editor = (
+/** Names that the editor suggests. */
+const hintsOf = Effect.fnUntraced(function* (services: Services, visit: Visit, of: Template) {
+  const days = yield* Effect.orDie(services.attributes.read(visit.org.slug, of.id))
+  const attributes = new Set([
+    ...days.flatMap(({ keys }) => keys.map(([name]) => name)),
+    ...of.variants.flatMap(({ targeting }) => targeting.map(({ attribute }) => attribute)),
+  ])
+  return {
+    nonce: SecureRandom.uuidV7Unsafe(),
+    fields: { unsubscribe_url: "", ...sampleFields(of.variants.map(({ vars }) => vars)) },
+    attributes: [...attributes].sort(),
+  }
+})
+
+const editor = Effect.fnUntraced(function* (
   services: Services,
   visit: Visit,
   of: Template,
   stored: Variant | undefined,
-  { draft, faults = [], sample, unsaved = false }: {
+  { draft, faults = [], look = lookOf(() => undefined), sample, unsaved = false }: {
     readonly draft: Draft
     readonly sample?: Sample
+    readonly look?: PreviewLook
     readonly faults?: ReadonlyArray<Fault>
     readonly unsaved?: boolean
   },
-) => {
+) {
+  const hints = yield* hintsOf(services, visit, of)
   const used = sample ?? samplesOf(of)
   const path = stored === undefined ? `${home(visit)}/new-variant` : here(visit)
   const title = stored === undefined ? "New variant" : stored.name
   const query = new URLSearchParams({ ...used })
   return {
     title,
+    styleNonce: hints.nonce,
     body: (
       <>
         <PageHead
@@ -127,6 +150,8 @@ const editor = (
           draft={draft}
           faults={faults}
           sample={used}
+          look={look}
+          hints={hints}
           csrf={visit.session.csrfToken}
           isNew={stored === undefined}
           save={path}
@@ -138,11 +163,12 @@ const editor = (
             ? { stored: `${here(visit)}/preview?${query}` }
             : {})}
         />
+        <script type="module" src={assets.editor}></script>
         <script type="module" src={assets.templates}></script>
       </>
     ),
   }
-}
+})
 
 /** The variant as it is, for those who may not change it. */
 const shown = (visit: Visit, of: Template, stored: Variant) => ({
@@ -204,6 +230,7 @@ const sent = (
       ? { ...ofFields(fields), base: stored?.updated_at ?? "" }
       : ofFields(fields),
     sample: sampleOf((name) => fields[name], samplesOf(of)),
+    look: lookOf((name) => fields[name]),
     faults,
     unsaved: true,
   })
@@ -227,8 +254,19 @@ const allFaults = Effect.fnUntraced(
   },
 )
 
-const add = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
+/** The draft to create: with an id made from its name where none is written, and active if the button says so. */
+const toCreate = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
   const draft = ofFields(fields)
+  const active = draft.active || fields["do"] === "activate"
+  const id = draft.id === "" ? idOfName(draft.name) : ""
+  if (id === "") return { ...draft, active }
+  const { variants } = yield* template(services, visit)
+  const taken = new Set<string>(variants.map(({ id }) => id))
+  return { ...draft, active, id: freeId(id, (one) => taken.has(one)) }
+})
+
+const add = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
+  const draft = yield* toCreate(services, visit, fields)
   const shaped = read(draft)
   const input = Result.flatMap(
     shaped,
@@ -269,22 +307,24 @@ const change = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   const of = yield* template(services, visit)
   const stored = yield* variant(services, visit)
   return visit.can("updateVariant")
-    ? editor(services, visit, of, stored, { draft: ofVariant(stored) })
+    ? yield* editor(services, visit, of, stored, { draft: ofVariant(stored) })
     : shown(visit, of, stored)
 })
 
 const draftAction = (services: Services, visit: Visit, fields: Fields) =>
-  Effect.map(template(services, visit), (of) =>
+  Effect.flatMap(template(services, visit), (of) =>
     editor(services, visit, of, undefined, {
       draft: changed(ofFields(fields), fields["do"] ?? ""),
+      look: lookOf((name) => fields[name]),
       sample: sampleOf((name) => fields[name], samplesOf(of)),
       unsaved: true,
     }))
 
 const variantsDraftAction = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
   const draft = ofFields(fields)
-  return editor(services, visit, yield* template(services, visit), yield* variant(services, visit), {
+  return yield* editor(services, visit, yield* template(services, visit), yield* variant(services, visit), {
     draft: changed(draft, fields["do"] ?? ""),
+    look: lookOf((name) => fields[name]),
     sample: sampleOf((name) => fields[name], { fields: "{}", attrs: "{}", at: "" }),
     unsaved: true,
   })
@@ -349,6 +389,7 @@ const deletePage = Effect.fnUntraced(function* (services: Services, visit: Visit
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { action, page } = yield* Console
   const services: Services = {
+    attributes: yield* AttributeStatistics,
     connections: yield* Connections,
     sources: yield* SourceCheck,
     templates: yield* Templates,
@@ -359,14 +400,17 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       "/console/o/:org/templates/:template/new-variant",
       "createVariant",
       (visit) =>
-        Effect.map(template(services, visit), (of) => editor(services, visit, of, undefined, { draft: blankOf(of) })),
+        Effect.flatMap(
+          template(services, visit),
+          (of) => editor(services, visit, of, undefined, { draft: blankOf(of) }),
+        ),
     ),
     action(
       "/console/o/:org/templates/:template/new-variant",
       "createVariant",
       (visit, fields) => add(services, visit, fields),
       (visit, fields, faults) =>
-        Effect.map(template(services, visit), (of) => sent(services, visit, of, undefined, fields, faults)),
+        Effect.flatMap(template(services, visit), (of) => sent(services, visit, of, undefined, fields, faults)),
     ),
     // Shows the form again with a row more or less; nothing is changed, hence the rule of the preview.
     action(
@@ -381,7 +425,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       (visit, fields) => save(services, visit, fields),
       (visit, fields, faults) =>
         Effect.gen(function* () {
-          return sent(
+          return yield* sent(
             services,
             visit,
             yield* template(services, visit),

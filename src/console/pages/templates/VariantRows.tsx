@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact"
 import type { Fault } from "../../../domain/Errors.ts"
 import { type ConditionDraft, operatorWords, type SeasonDraft, type VariableDraft } from "./Draft.ts"
-import { Labelled, RowTitle, tied, Wrong } from "./EditorParts.tsx"
+import { isAtFault, Labelled, RowTitle, tied, Wrong } from "./EditorParts.tsx"
 import { dayNames } from "./Words.ts"
 
 /** A text area whose text begins with a line break would lose it when it is read. */
@@ -26,28 +26,35 @@ export const Variable = ({ at, faults, remove, row }: {
       <RowTitle remove={remove}>
         <span class="mono">{shown}</span>
       </RowTitle>
-      <div class="row-head">
-        <Labelled id={`${id}_name`} label="Variable" faults={faults}>
-          <input
-            type="text"
-            class="mono"
-            value={row.name}
-            autocomplete="off"
-            spellcheck={false}
-            placeholder="subject"
-            {...tied(faults, `${id}_name`)}
-          />
-        </Labelled>
-        <Labelled id={`${id}_format`} label="Format" faults={faults}>
-          <select {...tied(faults, `${id}_format`)}>
-            <option value="text" selected={row.format !== "html"}>text</option>
-            <option value="html" selected={row.format === "html"}>html</option>
-          </select>
-        </Labelled>
-      </div>
+      <details
+        class="variable-settings"
+        open={row.name.trim() === "" || isAtFault(faults, `${id}_name`) || isAtFault(faults, `${id}_format`)}
+      >
+        <summary>Name and format ({row.format === "html" ? "html" : "text"})</summary>
+        <div class="row-head">
+          <Labelled id={`${id}_name`} label="Variable" faults={faults}>
+            <input
+              type="text"
+              class="mono"
+              value={row.name}
+              autocomplete="off"
+              spellcheck={false}
+              placeholder="subject"
+              {...tied(faults, `${id}_name`)}
+            />
+          </Labelled>
+          <Labelled id={`${id}_format`} label="Format" faults={faults}>
+            <select {...tied(faults, `${id}_format`)}>
+              <option value="text" selected={row.format !== "html"}>text</option>
+              <option value="html" selected={row.format === "html"}>html</option>
+            </select>
+          </Labelled>
+        </div>
+      </details>
       <Labelled id={`${id}_source`} label={`Liquid of ${shown}`} faults={faults} excerptOf={row.source}>
         <textarea
           class="mono source"
+          dir="auto"
           rows={rowsOf(row.source, row.format === "html" ? 8 : 2, 24)}
           spellcheck={row.format !== "html"}
           {...tied(faults, `${id}_source`)}
@@ -78,6 +85,7 @@ export const Condition = ({ at, faults, remove, row }: {
             autocomplete="off"
             spellcheck={false}
             placeholder="tier"
+            list="attribute-names"
             {...tied(faults, `${id}_attribute`)}
           />
         </Labelled>

@@ -1,0 +1,129 @@
+// Replaces the text areas of Liquid sources by CodeMirror. A text area stays the control of the form: it has the text at
+// any time, and its `input` events tell of changes. Two events of the text area come the other way: `faults` (detail: texts
+// such as `line 2, column 5: there is no filter "x"`) and `replaced`, after a script has set its value.
+import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete"
+import { defaultKeymap, history, historyKeymap } from "@codemirror/commands"
+import { html } from "@codemirror/lang-html"
+import { liquid } from "@codemirror/lang-liquid"
+import { bracketMatching, LanguageSupport, StreamLanguage, syntaxHighlighting } from "@codemirror/language"
+import { setDiagnostics } from "@codemirror/lint"
+import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search"
+import { Compartment, EditorState } from "@codemirror/state"
+import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view"
+import { classHighlighter } from "@lezer/highlight"
+import { completeLiquid } from "./complete.js"
+import { diagnosticOf } from "./faults.js"
+
+const settings = JSON.parse(document.getElementById("editor-settings")?.textContent ?? "null")
+
+const plainText = new LanguageSupport(StreamLanguage.define({
+  name: "text",
+  token: (stream) => {
+    stream.skipToEnd()
+    return null
+  },
+}))
+const htmlBase = html({ selfClosingTags: true })
+
+/** The language of a format, with the completion of this service in place of the package's own lists. */
+const languageOf = (format) => {
+  const base = format === "html" ? htmlBase : plainText
+  const { language } = liquid({ base })
+  return [
+    new LanguageSupport(language, [base.support, language.data.of({ autocomplete: completeLiquid(settings) })]),
+    EditorView.editorAttributes.of({ class: format === "html" ? "of-html" : "of-text" }),
+    format === "html"
+      ? [lineNumbers(), EditorView.contentAttributes.of({ spellcheck: "false" })]
+      : EditorView.contentAttributes.of({ spellcheck: "true" }),
+  ]
+}
+
+const isDark = () => {
+  const { theme } = document.documentElement.dataset
+  return theme === undefined ? matchMedia("(prefers-color-scheme: dark)").matches : theme === "dark"
+}
+
+/** Texts such as `line 2, column 5: …` of the faults that the page showed when it was loaded. */
+const shownFaults = (id) =>
+  [...document.querySelectorAll(`[data-error-of="${CSS.escape(id)}"] .error`)].map(({ textContent }) => textContent)
+
+const mount = (area) => {
+  const { form, id } = area
+  const label = form.querySelector(`label[for="${CSS.escape(id)}"]`)
+  const select = form.elements[id.replace(/_source$/, "_format")]
+  const language = new Compartment()
+  const theme = new Compartment()
+  const attributes = new Compartment()
+  const attributesFor = (faults) =>
+    EditorView.contentAttributes.of({
+      id,
+      tabindex: "0",
+      "aria-labelledby": label.id,
+      "aria-describedby": `editor-keys ${area.dataset.describedBy}`,
+      ...(faults.length === 0 ? {} : { "aria-invalid": "true" }),
+    })
+  area.dataset.describedBy = area.getAttribute("aria-describedby") ?? ""
+  label.id = `${id}-label`
+  label.removeAttribute("for")
+  area.removeAttribute("id")
+  area.hidden = true
+
+  let isSilent = false
+  const view = new EditorView({
+    state: EditorState.create({
+      doc: area.value,
+      extensions: [
+        EditorView.cspNonce.of(settings.nonce),
+        theme.of(EditorView.darkTheme.of(isDark())),
+        language.of(languageOf(select.value)),
+        attributes.of(attributesFor([])),
+        history(),
+        drawSelection(),
+        bracketMatching(),
+        closeBrackets(),
+        autocompletion({ icons: false }),
+        highlightActiveLine(),
+        highlightSelectionMatches(),
+        search({ top: true }),
+        syntaxHighlighting(classHighlighter),
+        EditorView.lineWrapping,
+        EditorView.perLineTextDirection.of(true),
+        // Tab is not bound: it leaves the editor, as it leaves every other control.
+        keymap.of([...closeBracketsKeymap, ...completionKeymap, ...searchKeymap, ...historyKeymap, ...defaultKeymap]),
+        EditorView.updateListener.of(({ docChanged, state }) => {
+          if (!docChanged || isSilent) return
+          area.value = state.doc.toString()
+          area.dispatchEvent(new Event("input", { bubbles: true }))
+        }),
+      ],
+    }),
+  })
+  area.before(view.dom)
+
+  const show = (faults) => {
+    const diagnostics = faults.flatMap((text) => diagnosticOf(view.state.doc, text) ?? [])
+    view.dispatch(setDiagnostics(view.state, diagnostics))
+    view.dispatch({ effects: attributes.reconfigure(attributesFor(faults)) })
+  }
+  show(shownFaults(id))
+  label.addEventListener("click", () => view.focus())
+  area.addEventListener("faults", ({ detail }) => show(detail))
+  area.addEventListener("replaced", () => {
+    isSilent = true
+    view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: area.value } })
+    isSilent = false
+  })
+  select.addEventListener("change", () => {
+    view.dispatch({ effects: language.reconfigure(languageOf(select.value)) })
+  })
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    view.dispatch({ effects: theme.reconfigure(EditorView.darkTheme.of(isDark())) })
+  })
+}
+
+if (settings !== null) {
+  for (const area of document.querySelectorAll("form[data-live] textarea.source")) mount(area)
+  document.getElementById("editor-keys").hidden = false
+  // The element of the address was a text area until now.
+  if (location.hash !== "") document.getElementById(location.hash.slice(1))?.focus()
+}

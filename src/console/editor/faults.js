@@ -1,0 +1,20 @@
+// Where a fault of the service is in the text.
+
+/** The end of the filter, tag name or value that begins at `column` of a line, or of the tag around it. */
+const endOf = (text, column) => {
+  const rest = text.slice(column)
+  const [tag] = /^\{\{.*?\}\}|^\{%.*?%\}/.exec(rest) ?? []
+  if (tag !== undefined) return column + tag.length
+  const [word] = /^[\w.-]+|^"[^"]*"|^'[^']*'/.exec(rest) ?? []
+  return column + (word ?? rest.slice(0, 1)).length
+}
+
+/** The part of a document that a text such as `line 2, column 5: there is no filter "x"` is about. */
+export const diagnosticOf = (doc, text) => {
+  const [, line, column, message] = /^line (\d+), column (\d+): (.*)$/s.exec(text) ?? []
+  if (line === undefined) return { from: 0, to: doc.line(1).to, severity: "error", message: text }
+  if (Number(line) > doc.lines) return undefined
+  const { from, text: shown } = doc.line(Number(line))
+  const at = Math.min(Number(column) - 1, shown.length)
+  return { from: from + at, to: from + endOf(shown, at), severity: "error", message }
+}

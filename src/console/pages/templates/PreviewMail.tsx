@@ -1,0 +1,137 @@
+/** @jsxImportSource preact */
+import type { ContentFinding } from "../../../delivery/ContentFindings.ts"
+import type { MailPreview } from "../../../delivery/MailPreviews.ts"
+import type { Formats } from "../../../domain/Template.ts"
+import { Badge } from "../../components/Badge.tsx"
+import { counted } from "../../Format.ts"
+import type { PreviewLook } from "./Draft.ts"
+
+// The message within a preview, as an inbox and a mail program show it.
+
+/** Characters as a reader counts them: an emoji is one. */
+const lengthOf = (text: string): number =>
+  [...new Intl.Segmenter("en", { granularity: "grapheme" }).segment(text)].length
+
+/** Longer subjects and preheaders are cut by most inboxes. Unit: characters. */
+const shownLengths = { subject: 60, preheader: 100 }
+
+const Length = ({ of, text }: { readonly of: keyof typeof shownLengths; readonly text: string }) => {
+  const length = lengthOf(text)
+  return (
+    <li>
+      {of === "subject" ? "Subject" : "Preheader"}: {counted(length, "character")}
+      {length > shownLengths[of] ? ` (most inboxes cut after about ${shownLengths[of]})` : ""}
+    </li>
+  )
+}
+
+const InboxLine = ({ mail: { preheader = "", sender, subject } }: { readonly mail: MailPreview }) => (
+  <section class="inbox" aria-label="Inbox">
+    <h2>Inbox</h2>
+    <div class="inbox-line">
+      <p class="from">
+        {sender === undefined
+          ? <span class="muted">Sender of your platform</span>
+          : <b dir="auto">{sender.name ?? sender.email}</b>}
+        {sender?.name === undefined ? null : <span class="muted">{sender.email}</span>}
+      </p>
+      <p class="line" dir="auto">
+        <b>{subject}</b> <span class="muted">{preheader}</span>
+      </p>
+    </div>
+    <ul class="lengths">
+      <Length of="subject" text={subject} />
+      <Length of="preheader" text={preheader} />
+    </ul>
+  </section>
+)
+
+const hasDarkStyles = (html: string) => /prefers-color-scheme\s*:\s*dark/i.test(html)
+
+/** Turns the colors of a message around, as mail programs do with messages that have no dark styles; not its pictures. */
+const inverted = "<style>html{background:#fff;filter:invert(1) hue-rotate(180deg)}" +
+  "img,video{filter:invert(1) hue-rotate(180deg)}</style>"
+
+const Html = ({ html, look: { colors, width } }: { readonly html: string; readonly look: PreviewLook }) => {
+  const isDark = colors === "dark"
+  const isInverted = isDark && !hasDarkStyles(html)
+  return (
+    <>
+      {isInverted
+        ? (
+          <p class="small muted">
+            The message has no dark styles. Mail programs turn its colors around, each in its own way: this is close to
+            most.
+          </p>
+        )
+        : null}
+      <div class={`mail-frame of-${width}${isDark ? " dark" : ""}`}>
+        <div>
+          <iframe
+            sandbox=""
+            srcdoc={isInverted ? `${inverted}${html}` : html}
+            title={`Message, ${width} pixels wide, ${colors}`}
+          >
+          </iframe>
+        </div>
+      </div>
+    </>
+  )
+}
+
+const words = { ok: "ok", warn: "check", wrong: "fix" } as const
+const kinds = { ok: "good", warn: "warn", wrong: "bad" } as const
+const names: { readonly [check in ContentFinding["check"]]: string } = {
+  size: "Size",
+  links: "Links",
+  unsubscribe: "Unsubscribe",
+  "plain-text": "Plain text",
+}
+
+/** The message as an e-mail: its inbox line, its HTML or plain text, and the checks of its content. */
+export const MailCard = ({ look, mail }: { readonly mail: MailPreview; readonly look: PreviewLook }) => (
+  <>
+    <InboxLine mail={mail} />
+    <section class="rendered" aria-label="Message">
+      <h2>{look.part === "text" || mail.html === undefined ? "Plain-text part" : `Message, ${look.width} px`}</h2>
+      {look.part === "text" || mail.html === undefined
+        ? <pre class="text-part" tabIndex={0} dir="auto">{mail.text.replaceAll("\r\n", "\n")}</pre>
+        : <Html html={mail.html} look={look} />}
+    </section>
+    <section class="findings" aria-label="Checks">
+      <h2>Checks</h2>
+      <ul class="finding-list">
+        {mail.findings.map(({ check, detail, status }) => (
+          <li>
+            <Badge kind={kinds[status]}>{words[status]}</Badge> <b>{names[check]}</b> {detail}
+          </li>
+        ))}
+      </ul>
+    </section>
+  </>
+)
+
+/** Why the variables make no e-mail. Generate returns them all the same. */
+export const NoMailNote = ({ reason }: { readonly reason: string }) => (
+  <p class="small muted">Not shown as an e-mail. {reason} Generate returns the variables below.</p>
+)
+
+/** Rendered variables that are no part of the e-mail. */
+export const VariableTexts = ({ formats, isShown, vars }: {
+  readonly vars: Readonly<Record<string, string>>
+  readonly formats: Formats
+  readonly isShown: (name: string) => boolean
+}) => (
+  <>
+    {Object.entries(vars).filter(([name]) => isShown(name)).map(([name, text]) => (
+      <section class="rendered" aria-label={name}>
+        <h2>{name}</h2>
+        {Object.hasOwn(formats, name) && formats[name] === "html"
+          ? <iframe sandbox="" srcdoc={text} title={`${name}, as it is shown`}></iframe>
+          : text === ""
+          ? <p class="muted">empty</p>
+          : <p class="text" dir="auto">{text}</p>}
+      </section>
+    ))}
+  </>
+)

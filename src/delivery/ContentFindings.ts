@@ -1,0 +1,115 @@
+import { Buffer } from "node:buffer"
+
+// What mailbox providers and readers will stumble over in the content of a message, found before it is sent. Pure.
+
+/** A check of a message's content. */
+export interface ContentFinding {
+  readonly check: "size" | "links" | "unsubscribe" | "plain-text"
+  readonly status: "ok" | "warn" | "wrong"
+  /** The finding and its remedy, in a few sentences. */
+  readonly detail: string
+}
+
+/** A message as it would be sent. */
+export interface CheckedContent {
+  readonly html: string | undefined
+  readonly text: string
+  /** The distinct `href` of its links as they are written. */
+  readonly hrefs: ReadonlyArray<string>
+  /** Transactional messages need no way to unsubscribe. */
+  readonly isTransactional: boolean
+  /** Whether it has the header List-Unsubscribe. */
+  readonly isListed: boolean
+}
+
+/** Gmail cuts HTML off beyond this. Unit: bytes. */
+export const clippedAt = 102 * 1024
+
+/** A size from which a warning is worth its place: links grow when they are tracked. Unit: bytes. */
+const nearlyClipped = 0.9 * clippedAt
+
+const kilobytes = (bytes: number) => `${Math.max(1, Math.round(bytes / 1024))} kB`
+
+const sizeFinding = ({ html, text }: CheckedContent): ContentFinding => {
+  const bytes = Buffer.byteLength(html ?? text)
+  const size = `The ${html === undefined ? "text" : "HTML"} has ${kilobytes(bytes)}.`
+  if (bytes > clippedAt) {
+    return {
+      check: "size",
+      status: "wrong",
+      detail: `${size} Gmail shows the first ${kilobytes(clippedAt)} and hides the rest. Shorten it.`,
+    }
+  }
+  return bytes > nearlyClipped
+    ? {
+      check: "size",
+      status: "warn",
+      detail: `${size} Gmail clips messages at ${kilobytes(clippedAt)}, and tracked links are longer.`,
+    }
+    : { check: "size", status: "ok", detail: `${size} Gmail clips messages at ${kilobytes(clippedAt)}.` }
+}
+
+/** Links that a finding names; the rest are counted. */
+const maxNamed = 3
+
+const named = (hrefs: ReadonlyArray<string>) =>
+  hrefs.slice(0, maxNamed).map((href) => href.length > 80 ? `${href.slice(0, 80)}…` : href).join(", ") +
+  (hrefs.length > maxNamed ? ` and ${hrefs.length - maxNamed} more` : "")
+
+const isEmpty = (href: string) => /^#?$/.test(href.trim())
+const isPlainHttp = (href: string) => /^\s*http:/i.test(href)
+const isComplete = (href: string) => /^\s*(?:https?:\/\/[^\s/?#]|mailto:|tel:|sms:|#)/i.test(href)
+
+const linkFinding = ({ hrefs }: CheckedContent): ContentFinding => {
+  const empty = hrefs.some(isEmpty)
+  const incomplete = hrefs.filter((href) => !isEmpty(href) && !isComplete(href))
+  const plain = hrefs.filter((href) => isPlainHttp(href) && isComplete(href))
+  const faults = [
+    ...(empty ? ["A link leads nowhere: its href is empty or #."] : []),
+    ...(incomplete.length > 0 ? [`Links without https:// lead nowhere in a mail: ${named(incomplete)}.`] : []),
+  ]
+  const warnings = plain.length > 0 ? [`Links are not encrypted: use https:// for ${named(plain)}.`] : []
+  const detail = [...faults, ...warnings].join(" ")
+  if (detail !== "") return { check: "links", status: faults.length > 0 ? "wrong" : "warn", detail }
+  return {
+    check: "links",
+    status: "ok",
+    detail: hrefs.length === 0 ? "There are no links." : "All links are complete and encrypted.",
+  }
+}
+
+const isUnsubscribing = (text: string) => /unsubscri|opt-?_?out/i.test(text)
+
+const unsubscribeFinding = (
+  { hrefs, html, isListed, isTransactional, text }: CheckedContent,
+): ContentFinding => {
+  if (isTransactional) {
+    return { check: "unsubscribe", status: "ok", detail: "Transactional messages need no unsubscribe link." }
+  }
+  if (hrefs.some(isUnsubscribing) || (html === undefined && isUnsubscribing(text))) {
+    return { check: "unsubscribe", status: "ok", detail: "The message has an unsubscribe link." }
+  }
+  return {
+    check: "unsubscribe",
+    status: "warn",
+    detail: `No unsubscribe link was found${isListed ? "; only the header has one" : ""}. ` +
+      "Insert a link to {{ unsubscribe_url }}.",
+  }
+}
+
+const textFinding = ({ html, text }: CheckedContent): ContentFinding =>
+  html === undefined || text.trim() !== ""
+    ? { check: "plain-text", status: "ok", detail: "The message has a plain-text part." }
+    : {
+      check: "plain-text",
+      status: "warn",
+      detail: "The plain-text part is empty, as with images alone. Add text to the HTML, or a variable named text.",
+    }
+
+/** Makes all checks, in the order in which they are shown. */
+export const contentFindings = (content: CheckedContent): ReadonlyArray<ContentFinding> => [
+  sizeFinding(content),
+  linkFinding(content),
+  unsubscribeFinding(content),
+  textFinding(content),
+]

@@ -1,0 +1,106 @@
+import { Context, Effect, Layer, Result } from "effect"
+import type { OrgSlug } from "../domain/Ids.ts"
+import { type Mailbox, validateAddress } from "../domain/Email.ts"
+import { TemplateCache } from "../templates/TemplateCache.ts"
+import { Composer } from "./Composer.ts"
+import type { Message } from "./Connection.ts"
+import { contentOf, partNames } from "./connections/Content.ts"
+import { Connections } from "./Connections.ts"
+import { type ContentFinding, contentFindings } from "./ContentFindings.ts"
+
+/** Rendered variables as the e-mail that Deliver would make of them. */
+export interface MailPreview {
+  /** Of the connection in use; undefined where its platform sets the sender, or there is none. */
+  readonly sender: Mailbox | undefined
+  readonly subject: string
+  readonly preheader: string | undefined
+  readonly html: string | undefined
+  /** The plain-text part: a variable of its own, or made from the HTML. */
+  readonly text: string
+  readonly findings: ReadonlyArray<ContentFinding>
+  /** Names of the variables that are parts of it. */
+  readonly variables: ReadonlyArray<string>
+}
+
+/** Why the variables make no e-mail: "The message", followed by the missing part or the fault of its HTML. */
+export interface NoMail {
+  readonly reason: string
+}
+
+/** The address that stands in for a sender or recipient. No mail leaves. */
+const nobody = "preview@example.com"
+
+/** Composes e-mails to look at. Nothing is sent, recorded or counted. */
+export class MailPreviews extends Context.Service<MailPreviews, {
+  /**
+   * The e-mail of rendered variables, with checks of its content. For connections that take variables of any name, and
+   * without a connection, the default names of the variables apply.
+   */
+  readonly preview: (
+    org: OrgSlug,
+    template: string,
+    rendered: Pick<Message, "formats" | "vars">,
+  ) => Effect.Effect<MailPreview | NoMail>
+}>()("parlance/delivery/MailPreviews") {
+  static readonly layer = Layer.effect(
+    MailPreviews,
+    Effect.gen(function* () {
+      const compose = yield* (yield* Composer).forConnection
+      const connections = yield* Connections
+      const templateCache = yield* TemplateCache
+
+      /** Settings of the connection in use. */
+      const settingsOf = Effect.fnUntraced(function* (org: OrgSlug) {
+        const active = connections.active(org)
+        if (active === undefined) return {}
+        const setup = yield* connections.get(org, active.name).pipe(
+          Effect.catchTag("ConnectionNotFound", () => Effect.succeed(undefined)),
+        )
+        return setup?.settings ?? {}
+      })
+
+      const preview = Effect.fn("MailPreviews.preview")(function* (
+        org: OrgSlug,
+        template: string,
+        rendered: Pick<Message, "formats" | "vars">,
+      ): Effect.fn.Return<MailPreview | NoMail> {
+        const names = connections.active(org)?.variables ?? {}
+        const content = contentOf(rendered, names)
+        if (Result.isFailure(content)) return { reason: `The message ${content.failure}.` }
+        const settings = yield* settingsOf(org)
+        const { from, from_name, unsubscribe } = settings as Readonly<Record<string, unknown>>
+        const sender = typeof from === "string" && validateAddress(from) === undefined
+          ? { email: from, name: typeof from_name === "string" ? from_name : undefined }
+          : undefined
+        const view = templateCache.template(org, template)
+        const isListed = view?.listUnsubscribe === true ||
+          (unsubscribe !== null && typeof unsubscribe === "object" && Object.keys(unsubscribe).length > 0)
+        return yield* compose({
+          ...content.success,
+          from: sender ?? { email: nobody },
+          to: nobody,
+          messageId: nobody,
+          trackingId: "preview",
+          date: new Date(0),
+          isShown: true,
+        }).pipe(Effect.match({
+          onFailure: ({ reason }) => ({ reason: `${reason}.` }),
+          onSuccess: ({ shown }) => {
+            const { hrefs = [], html, text = "" } = shown ?? {}
+            const isTransactional = view?.ignoresUnsubscribes ?? false
+            return {
+              sender,
+              subject: content.success.subject,
+              preheader: content.success.preheader,
+              html,
+              text,
+              findings: contentFindings({ html, text, hrefs, isTransactional, isListed }),
+              variables: Object.values(partNames(rendered, names)).filter((name) => name !== undefined),
+            }
+          },
+        }))
+      })
+      return MailPreviews.of({ preview })
+    }),
+  )
+}
