@@ -60,6 +60,28 @@ if (form !== null) {
     if (height > 0) shown.style.height = `${Math.min(Math.max(height, 200), 1600)}px`
   }
 
+  /**
+   * Calls `done` once when the document of a frame is there. The pictures of the message in it, which may come from slow
+   * servers, get a moment and are not waited for.
+   */
+  const onArrival = (shown, done) => {
+    let isDone = false
+    const finish = () => {
+      if (isDone || shown.contentDocument === null || shown.contentDocument.URL === "about:blank") return
+      isDone = true
+      done()
+    }
+    const look = () => {
+      const arriving = shown.contentDocument
+      if (isDone || !shown.isConnected) return
+      if (arriving === null || arriving.URL === "about:blank" || arriving.readyState === "loading") {
+        requestAnimationFrame(look)
+      } else setTimeout(finish, 150)
+    }
+    shown.addEventListener("load", finish)
+    look()
+  }
+
   // Each preview comes into a frame of its own, which takes the place of the last when it is there: nothing flickers,
   // and going back leaves the page rather than stepping through the previews.
   const preview = () => {
@@ -69,15 +91,16 @@ if (form !== null) {
     next.name = `preview-${++number}`
     next.classList.add("coming")
     const mine = number
-    next.addEventListener("load", () => {
+    frame.after(next)
+    onArrival(next, () => {
       const body = next.contentDocument
-      if (body === null || body.URL === "about:blank") return
       if (mine !== number) return next.remove()
       const top = frame.contentWindow?.scrollY ?? 0
       for (const other of form.querySelectorAll(".frame-holder iframe")) if (other !== next) other.remove()
       frame = next
       frame.classList.remove("coming")
       fit(frame)
+      frame.addEventListener("load", ({ currentTarget }) => fit(currentTarget))
       frame.contentWindow.scrollTo(0, top)
       const shown = body.querySelector("main.preview")
       if (shown === null) return
@@ -87,7 +110,6 @@ if (form !== null) {
         detail: dataset.detail,
       })))
     })
-    frame.after(next)
     button.formTarget = next.name
     form.requestSubmit(button)
   }
@@ -106,8 +128,8 @@ if (form !== null) {
     event.preventDefault()
     form.requestSubmit(form.querySelector(".save-bar [type=submit]"))
   })
-  frame.addEventListener("load", () => fit(frame))
-  if (frame.hasAttribute("src")) fit(frame)
+  frame.addEventListener("load", ({ currentTarget }) => fit(currentTarget))
+  if (frame.hasAttribute("src")) onArrival(frame, () => fit(frame))
   else preview()
 }
 
