@@ -141,6 +141,8 @@ export const policy: Readonly<Record<string, Rule>> = {
   resumeConnection: writes("admin", "connection resumed", "admin"),
   testConnection: writes("admin", "connection tested", "admin", { isPrivate: true }),
   sendTestMessage: writes("admin", "test message sent", "admin"),
+  // In the console's editor alone: to members of the organization, unless `sendTestMessage` is allowed as well.
+  sendVariantTest: writes("editor", "test message sent"),
   listDkimKeys: reads("viewer", "admin"),
   createDkimKey: writes("admin", "DKIM key made", "admin"),
   updateDkimKey: writes("admin", "DKIM key changed", "admin"),

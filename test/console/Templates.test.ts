@@ -267,6 +267,8 @@ describeShop("Templates in the console", (shop) => {
     assert.match(preview.text, />match<\/span> <span>age is at least 18/)
     assert.match(preview.text, />match<\/span> <span>every year from 15 Nov until 6 Jan/)
     assert.include(preview.text, "does not get it")
+    const [, matches] = preview.text.split("Saved variants for this person</h2>")
+    assert.match(matches!, /no match<\/span> <b>a<\/b> <span class="muted">[^<]*tier/)
     const policy = preview.headers.get("content-security-policy")!
     assert.include(policy, "default-src 'none'")
     assert.notInclude(policy, "script-src")

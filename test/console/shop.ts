@@ -43,11 +43,11 @@ export interface Shop {
   readonly signIn: (email: string) => ReturnType<typeof signInTo>
 }
 
-/** Tests about the console of a shop of their own. */
-export const describeShop = (name: string, tests: (shop: Shop) => void) =>
+/** Tests about the console of a shop of their own, with further settings of the service. */
+export const describeShop = (name: string, tests: (shop: Shop) => void, settings: Record<string, string> = {}) =>
   describe(name, () => {
     let service: Service
-    const start = startInProcess(temporaryEnvironment, { SECRET_KEY: "5e".repeat(32) })
+    const start = startInProcess(temporaryEnvironment, { SECRET_KEY: "5e".repeat(32), ...settings })
     aroundTests(start, async (started) => {
       service = started
       const manage = managed(service)

@@ -2,6 +2,7 @@ import { Clock, Context, Duration, Effect, Layer, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { domainToASCII } from "node:url"
+import type { Sources } from "../../checking/Checks.ts"
 import type { NotRendered } from "../../decide/Answer.ts"
 import { Previews } from "../../decide/Previews.ts"
 import {
@@ -146,6 +147,7 @@ const makeLookUp = (dns: DnsRecords["Service"], dkimKeys: DkimKeys["Service"]) =
 export class TestMessages extends Context.Service<TestMessages, {
   /**
    * Sends a test message through a connection that may be paused or disabled. An attempt that fails counts as well.
+   * `draft` is sent in place of the stored text of the variant.
    * Fails with `ConnectionNotFound` for an unknown connection, `InvalidInput` with every fault of an invalid input,
    * `TemplateNotFound` for an unknown template, `VariantNotFound` for an unknown variant, `NotRendered` if the variant
    * cannot be rendered, `ChecksBusy` while too many checks are waiting, `TestRecipientSuppressed` if the recipient is
@@ -155,6 +157,7 @@ export class TestMessages extends Context.Service<TestMessages, {
     org: OrgSlug,
     connection: string,
     ask: TestMessageAsk,
+    draft?: Sources,
   ) => Effect.Effect<
     TestMessageResult,
     | ConnectionNotFound
@@ -210,6 +213,7 @@ export class TestMessages extends Context.Service<TestMessages, {
         connection: string,
         { copy_id, fields = {}, template_id }: TestMessageAsk,
         unsubscribeUrl: string,
+        draft: Sources | undefined,
       ): Effect.fn.Return<
         Pick<Message, "copyId" | "formats" | "templateId" | "vars">,
         TemplateNotFound | VariantNotFound | InvalidInput | NotRendered | ChecksBusy
@@ -219,26 +223,32 @@ export class TestMessages extends Context.Service<TestMessages, {
         }
         const view = templateCache.template(org, template_id)
         if (view === undefined) return yield* new TemplateNotFound({ id: template_id })
-        const copyId = copy_id ?? view.variants.find(({ active }) => active)?.id
+        const copyId = copy_id ?? (draft === undefined ? view.variants.find(({ active }) => active)?.id : "draft")
         if (copyId === undefined) {
           return yield* new InvalidInput({
             faults: [{ pointer: "/template_id", detail: "has no active variant. Choose a variant with `copy_id`" }],
           })
         }
         const { vars = {} } = yield* previews.preview(org, template_id, {
-          vars: undefined,
-          formats: undefined,
-          copyId,
+          vars: draft?.vars,
+          formats: draft?.formats,
+          copyId: draft === undefined ? copyId : undefined,
           fields: { unsubscribe_url: unsubscribeUrl, ...fields },
           attrs: new Map(),
         })
-        return { templateId: template_id, copyId, vars, formats: view.variantsById.get(copyId as never)?.formats ?? {} }
+        const formats = draft?.formats ?? view.variantsById.get(copyId as never)?.formats ?? {}
+        return { templateId: template_id, copyId, vars, formats }
       })
 
-      const messageOf = Effect.fnUntraced(function* (org: OrgSlug, connection: string, ask: TestMessageAsk) {
+      const messageOf = Effect.fnUntraced(function* (
+        org: OrgSlug,
+        connection: string,
+        ask: TestMessageAsk,
+        draft: Sources | undefined,
+      ) {
         const id = SecureRandom.uuidV7Unsafe()
         const url = (yield* Effect.orDie(tracking.unsubscribeUrls(org)))(id)
-        const content = yield* contentOf(org, connection, ask, url)
+        const content = yield* contentOf(org, connection, ask, url, draft)
         const view = templateCache.template(org, content.templateId)
         return {
           ...content,
@@ -265,7 +275,12 @@ export class TestMessages extends Context.Service<TestMessages, {
           Effect.catchTag("NotOpened", ({ reason }) => Effect.succeed(notSent(reason))),
         )
 
-      const send = Effect.fn("TestMessages.send")(function* (org: OrgSlug, connection: string, ask: TestMessageAsk) {
+      const send = Effect.fn("TestMessages.send")(function* (
+        org: OrgSlug,
+        connection: string,
+        ask: TestMessageAsk,
+        draft?: Sources,
+      ) {
         const setup = yield* connections.get(org, connection)
         const address = validateAddress(ask.to)
         const faults: ReadonlyArray<Fault> = [
@@ -280,7 +295,7 @@ export class TestMessages extends Context.Service<TestMessages, {
         ]
         if (faults.length > 0) return yield* new InvalidInput({ faults })
         yield* checkRecipient(org, ask.to)
-        const message = yield* messageOf(org, connection, ask)
+        const message = yield* messageOf(org, connection, ask, draft)
         yield* reserve(org, message.id)
         const { mail, result } = yield* attempt(org, connection, message)
         const fromDomain = senderDomainOf(setup.settings)

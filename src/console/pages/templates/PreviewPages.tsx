@@ -32,6 +32,7 @@ import {
 } from "./Draft.ts"
 import { framed, message, RawRoutes } from "../../RawRoutes.tsx"
 import { MailCard, NoMailNote, VariableTexts } from "./PreviewMail.tsx"
+import { matchesOf, VariantMatches } from "./PreviewVariants.tsx"
 import { draftWarning } from "./SendNote.tsx"
 import { seasonText } from "./Words.ts"
 import { labelsOf } from "./VariantEditor.tsx"
@@ -170,6 +171,9 @@ const preview = Effect.fnUntraced(
     const all = [...(Result.isFailure(given) ? given.failure : []), ...faults, ...shaped]
     const clock = yield* Clock.currentTimeMillis
     const now = at === undefined ? clock : Seasonality.instantOf(at, LocalTime.of(org.time_zone))
+    const view = services.templateCache.template(org.slug, template)
+    const subject = services.connections.active(org.slug)?.variables?.subject ?? "subject"
+    const matches = view === undefined ? [] : yield* matchesOf(services.previews, view, subject, { attrs, fields, now })
     const labels: Readonly<Record<string, string>> = {
       ...labelsOf(draft),
       fields: "Sample fields",
@@ -199,6 +203,7 @@ const preview = Effect.fnUntraced(
         {Result.isSuccess(variant)
           ? <Audience org={org} variant={variant.success} attrs={attrs} now={now} />
           : <p class="muted">Fix the form to see who matches.</p>}
+        {matches.length === 0 ? null : <VariantMatches matches={matches} />}
       </main>
     )
   },

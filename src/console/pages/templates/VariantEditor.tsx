@@ -8,13 +8,14 @@ import { ErrorSummary } from "../../components/Note.tsx"
 import { type Draft, type PreviewLook, type Sample } from "./Draft.ts"
 import { Advanced, EditorKeys, Labelled, tied } from "./EditorParts.tsx"
 import { EditorSettings, type Hints } from "./EditorSettings.tsx"
+import { TestForm } from "./VariantTest.tsx"
 import { Condition, content, rowsOf, Season, Variable } from "./VariantRows.tsx"
 
 // The form of a variant. Its rows are numbered; a button that adds or takes away a row sends the form to be shown again.
 
 /** Names of the controls for the summary of what is wrong. */
 export const labelsOf = (draft: Draft): Record<string, string> => {
-  const labels: Record<string, string> = { name: "Name", id: "Id", components: "Made of" }
+  const labels: Record<string, string> = { name: "Name", id: "Id", components: "Made of", test_to: "Send a test to" }
   for (const [at, { name }] of draft.variables.entries()) {
     labels[`var_${at}_name`] = `Variable ${at + 1}`
     labels[`var_${at}_format`] = `Format of ${name}`
@@ -54,6 +55,8 @@ export interface EditorProps {
   readonly again: string
   readonly preview: string
   readonly back: string
+  /** The recipients of a test message; undefined where none may be sent. */
+  readonly testTo: string | undefined
   readonly timeZone: string
   /** The frame's first content; undefined: the script requests the preview. */
   readonly stored?: string
@@ -269,7 +272,8 @@ const ScheduleCard = ({ button, draft, faults, remove, timeZone }: {
 
 /** The editor of a variant: content, audience, schedule and a preview. */
 export const VariantEditor = (props: EditorProps) => {
-  const { again, back, csrf, draft, faults, hints, isNew, look, preview, sample, save, stored, timeZone } = props
+  const { again, back, csrf, draft, faults, hints, isNew, look, preview, sample, save, stored, testTo, timeZone } =
+    props
   const button = (value: string, at: string, word: string, label: string, kind: string) => (
     <button
       type="submit"
@@ -335,6 +339,7 @@ export const VariantEditor = (props: EditorProps) => {
         <div class="save-bar">
           <Submit>{isNew ? "Create variant" : "Save variant"}</Submit>
           {isNew ? <button type="submit" class="button" name="do" value="activate">Create and activate</button> : null}
+          {testTo === undefined ? null : <TestForm action={`${save}/test`} faults={faults} to={testTo} />}
           <a class="button" href={back}>Cancel</a>
         </div>
       </form>

@@ -2,8 +2,11 @@
 /** @jsxImportSource preact */
 import { Effect, Result } from "effect"
 import { SecureRandom } from "effect/crypto"
+import { isDeepStrictEqual } from "node:util"
 import { HttpRouter } from "effect/http"
 import { AttributeStatistics } from "../../../learning/AttributeStatistics.ts"
+import { Memberships } from "../../../accounts/Memberships.ts"
+import { TestMessages } from "../../../delivery/receivers/TestMessages.ts"
 import { Connections } from "../../../delivery/Connections.ts"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
@@ -33,56 +36,19 @@ import {
   sourcesOf,
 } from "./Draft.ts"
 import { templatePath, variantPath } from "./Paths.ts"
+import { blankOf, samplesOf } from "./NewDraft.ts"
 import { sampleFields } from "./SampleFields.ts"
 import { freeId, idOfName } from "./SuggestedId.ts"
 import { DraftNote, draftWarning } from "./SendNote.tsx"
 import { VariantEditor } from "./VariantEditor.tsx"
+import { sendTest, TestNote, type TestSent, type TestServices } from "./VariantTest.tsx"
 import { seasonText } from "./Words.ts"
 
 const decodeInput = decoder(VariantInput)
 
-/** Samples that bring a template's variants to life: example values for what they use and whom they are for. */
-const samplesOf = (template: Template): Sample => ({
-  fields: JSON.stringify(sampleFields(template.variants.map(({ vars }) => vars)), null, 2),
-  attrs: JSON.stringify(
-    Object.fromEntries(
-      template.variants.flatMap(({ targeting }) =>
-        targeting.flatMap(({ attribute, values }) => values[0] === undefined ? [] : [[attribute, values[0]]])
-      ).reverse(),
-    ),
-  ),
-  at: "",
-})
-
-/** The draft of a new variant: the variables of the others, or those that Deliver sends, with nothing in them. */
-const blankOf = (template: Template): Draft => {
-  const [like] = template.variants
-  return {
-    id: "",
-    name: "",
-    active: false,
-    variables: like === undefined
-      ? [
-        { name: "subject", format: "text", source: "" },
-        { name: "preheader", format: "text", source: "" },
-        { name: "body", format: "html", source: "" },
-      ]
-      : Object.keys(like.vars).map((name) => ({
-        name,
-        format: Object.hasOwn(like.formats, name) ? like.formats[name]! : "text",
-        source: "",
-      })),
-    conditions: [],
-    seasons: [],
-    components: "",
-    base: "",
-  }
-}
-
 /** Services of these pages. */
-interface Services {
+interface Services extends TestServices {
   readonly attributes: AttributeStatistics["Service"]
-  readonly connections: Connections["Service"]
   readonly sources: SourceCheck["Service"]
   readonly templates: Templates["Service"]
 }
@@ -117,8 +83,10 @@ const editor = Effect.fnUntraced(function* (
   visit: Visit,
   of: Template,
   stored: Variant | undefined,
-  { draft, faults = [], look = lookOf(() => undefined), sample, unsaved = false }: {
+  { draft, faults = [], look = lookOf(() => undefined), sample, test, unsaved = false }: {
     readonly draft: Draft
+    /** The recipients of a test message, and its results once it was sent. */
+    readonly test?: { readonly to: string; readonly sent: ReadonlyArray<TestSent> }
     readonly sample?: Sample
     readonly look?: PreviewLook
     readonly faults?: ReadonlyArray<Fault>
@@ -145,6 +113,7 @@ const editor = Effect.fnUntraced(function* (
           )}
         />
         {unsaved ? <Note kind="warn">Not saved yet.</Note> : null}
+        {test === undefined ? null : <TestNote sent={test.sent} />}
         <DraftNote warning={draftWarning(services.connections, visit.org.slug, draft)} />
         <VariantEditor
           draft={draft}
@@ -158,6 +127,7 @@ const editor = Effect.fnUntraced(function* (
           again={`${path}/draft`}
           preview={`${home(visit)}/preview`}
           back={home(visit)}
+          testTo={visit.can("sendVariantTest") ? test?.to ?? visit.session.account.email : undefined}
           timeZone={visit.org.time_zone}
           {...(stored !== undefined && !unsaved && faults.length === 0
             ? { stored: `${here(visit)}/preview?${query}` }
@@ -231,6 +201,7 @@ const sent = (
       : ofFields(fields),
     sample: sampleOf((name) => fields[name], samplesOf(of)),
     look: lookOf((name) => fields[name]),
+    ...(fields["test_to"] === undefined ? {} : { test: { to: fields["test_to"], sent: [] } }),
     faults,
     unsaved: true,
   })
@@ -330,6 +301,27 @@ const variantsDraftAction = Effect.fnUntraced(function* (services: Services, vis
   })
 })
 
+/** Sends the text of the form as a test, and shows the form again as it is. */
+const testAction = Effect.fnUntraced(function* (
+  services: Services,
+  visit: Visit,
+  stored: Variant | undefined,
+  fields: Fields,
+) {
+  const of = yield* template(services, visit)
+  const draft = ofFields(fields)
+  const sample = sampleOf((name) => fields[name], samplesOf(of))
+  const to = fields["test_to"] ?? ""
+  const sent = yield* sendTest(services, visit, of.id, { ...draft, id: stored?.id ?? "" }, sample, to)
+  return yield* editor(services, visit, of, stored, {
+    draft,
+    sample,
+    look: lookOf((name) => fields[name]),
+    test: { to, sent },
+    unsaved: stored === undefined || !isDeepStrictEqual({ ...ofVariant(stored), id: "" }, { ...draft, id: "" }),
+  })
+})
+
 const stateAction = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
   const active = fields["active"] === "true"
   const { id } = yield* services.templates.updateVariant(
@@ -391,6 +383,8 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const services: Services = {
     attributes: yield* AttributeStatistics,
     connections: yield* Connections,
+    memberships: yield* Memberships,
+    tests: yield* TestMessages,
     sources: yield* SourceCheck,
     templates: yield* Templates,
   }
@@ -439,6 +433,24 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       "/console/o/:org/templates/:template/variants/:variant/draft",
       "preview",
       (visit, fields) => variantsDraftAction(services, visit, fields),
+    ),
+    action(
+      "/console/o/:org/templates/:template/new-variant/test",
+      "sendVariantTest",
+      (visit, fields) => testAction(services, visit, undefined, fields),
+      (visit, fields, faults) =>
+        Effect.flatMap(template(services, visit), (of) => sent(services, visit, of, undefined, fields, faults)),
+    ),
+    action(
+      "/console/o/:org/templates/:template/variants/:variant/test",
+      "sendVariantTest",
+      (visit, fields) =>
+        Effect.flatMap(variant(services, visit), (stored) => testAction(services, visit, stored, fields)),
+      (visit, fields, faults) =>
+        Effect.flatMap(
+          Effect.all([template(services, visit), variant(services, visit)]),
+          ([of, stored]) => sent(services, visit, of, stored, fields, faults),
+        ),
     ),
     action(
       "/console/o/:org/templates/:template/variants/:variant/state",

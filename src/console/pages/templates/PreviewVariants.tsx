@@ -1,0 +1,86 @@
+/** @jsxImportSource preact */
+import { Effect } from "effect"
+import type { Previews } from "../../../decide/Previews.ts"
+import type { Attributes } from "../../../domain/Attributes.ts"
+import { Budget, LimitReached } from "../../../rendering/Budget.ts"
+import { type TemplateView, whyNotEligible } from "../../../templates/TemplateCache.ts"
+import { Badge } from "../../components/Badge.tsx"
+
+// Which of a template's variants the sample person can get, and why not the others.
+
+/** Variants that are listed. */
+const maxListed = 50
+
+/** Variants whose subject is shown. */
+const maxRendered = 20
+
+/** A stored variant for the sample person. */
+export interface VariantMatch {
+  readonly id: string
+  /** Why the person cannot get it; undefined where they can. */
+  readonly reason: string | undefined
+  /** The rendered subject of a variant that the person can get; undefined where it cannot be rendered. */
+  readonly subject: string | undefined
+}
+
+/** The reason why a variant is not for these attributes at this time; undefined when it is. */
+const reasonOf = (variant: TemplateView["variants"][number], attrs: Attributes, now: number): string | undefined => {
+  try {
+    return whyNotEligible(variant, attrs, now, new Budget())
+  } catch (error) {
+    if (error instanceof LimitReached) return "its audience takes too long to check"
+    throw error
+  }
+}
+
+/** The stored variants of a template for a person at a time (Unix milliseconds). Fails with `ChecksBusy`. */
+export const matchesOf = Effect.fnUntraced(function* (
+  previews: Previews["Service"],
+  view: TemplateView,
+  subject: string,
+  { attrs, fields, now }: {
+    readonly attrs: Attributes
+    readonly fields: Readonly<Record<string, unknown>>
+    readonly now: number
+  },
+) {
+  const listed = view.variants.slice(0, maxListed).map((variant) => ({
+    variant,
+    reason: reasonOf(variant, attrs, now),
+  }))
+  const written = listed.filter(({ reason, variant }) => reason === undefined && Object.hasOwn(variant.vars, subject))
+    .slice(0, maxRendered).map(({ variant }) => variant)
+  const rendered = yield* previews.render(
+    view.org.slug,
+    written.map(({ vars }) => ({ vars: { [subject]: vars[subject]! }, formats: {} })),
+    { fields: JSON.stringify(fields), strict: view.strict, timeZone: view.org.timeZone, maxText: 200 },
+  )
+  const subjects = new Map(written.map(({ id }, at) => {
+    const one = rendered[at]!
+    return [id, "vars" in one ? one.vars[subject] : undefined]
+  }))
+  return listed.map(({ reason, variant }): VariantMatch => ({
+    id: variant.id,
+    reason,
+    subject: subjects.get(variant.id),
+  }))
+})
+
+/** The variants, those that the person can get first. */
+export const VariantMatches = ({ matches }: { readonly matches: ReadonlyArray<VariantMatch> }) => (
+  <section class="audience" aria-label="Saved variants for this person">
+    <h2>Saved variants for this person</h2>
+    <ul class="finding-list">
+      {[...matches].sort((a, b) =>
+        Number(a.reason !== undefined) - Number(b.reason !== undefined)
+      ).map((one) => (
+        <li key={one.id}>
+          {one.reason === undefined ? <Badge kind="good">match</Badge> : <Badge>no match</Badge>} <b>{one.id}</b>{" "}
+          {one.reason === undefined
+            ? <span class="muted" dir="auto">{one.subject ?? ""}</span>
+            : <span class="muted">{one.reason}</span>}
+        </li>
+      ))}
+    </ul>
+  </section>
+)

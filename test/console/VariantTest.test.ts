@@ -1,0 +1,71 @@
+import { assert } from "@effect/vitest"
+import { Effect, Exit, Scope } from "effect"
+import { describe, it } from "vitest"
+import { recipientFaults, recipientsOf } from "../../src/console/pages/templates/VariantTest.tsx"
+import { read } from "../support/platformServers/MimeReader.ts"
+import { startSmtp } from "../support/platformServers/SmtpReceiver.ts"
+import { certificate } from "../support/platformServers/Certificate.ts"
+import { server } from "../delivery/connections/support.ts"
+import { base, describeShop, variantForm } from "./shop.ts"
+
+describe("Recipients of a test", () => {
+  it("are distinct addresses of members, or of anybody for admins", () => {
+    assert.deepStrictEqual(recipientsOf(" a@x.example, b@x.example;a@x.example\n"), ["a@x.example", "b@x.example"])
+    assert.deepStrictEqual(recipientFaults(["Ann@x.example"], new Set(["ann@x.example"])), [])
+    assert.match(recipientFaults(["bo@x.example"], new Set(["ann@x.example"]))[0]!, /is no member/)
+    assert.deepStrictEqual(recipientFaults(["bo@x.example"], undefined), [])
+    assert.lengthOf(recipientFaults(["nonsense", "bo@"], undefined), 2)
+    assert.lengthOf(recipientFaults([], undefined), 1)
+    assert.lengthOf(recipientFaults(["a", "b", "c", "d", "e", "f"].map((name) => `${name}@x.example`), undefined), 1)
+  })
+})
+
+describeShop("Test messages of the editor", (shop) => {
+  it("carry the text of the form with the sample fields, to members, and count in no result", async () => {
+    const scope = await Effect.runPromise(Scope.make())
+    const receiver = await Effect.runPromise(Scope.provide(server(() => startSmtp({})), scope))
+    const editor = await shop.signIn("editor@example.com")
+    await shop.manage("POST", "/organizations/shop/templates", { id: "cart", name: "Cart" })
+    const form = variantForm({
+      var_0_source: "Hello {{ name }}, unsaved",
+      var_1_name: "body",
+      var_1_format: "html",
+      var_1_source: '<p>Dear {{ name }}</p><a href="{{ unsubscribe_url }}">Unsubscribe</a>',
+      fields: '{"name": "Ann"}',
+      test_to: "editor@example.com viewer@example.com",
+    })
+    const none = await editor.post(`${base}/cart/new-variant/test`, form)
+    assert.strictEqual(none.status, 400)
+    assert.include(none.text, "no enabled connection can send it")
+
+    await shop.manage("PUT", "/organizations/shop/connections/main", {
+      platform: "smtp",
+      settings: { host: "localhost", port: receiver.port, ca: certificate, from: "news@shop.example" },
+    })
+    const sent = await editor.post(`${base}/cart/new-variant/test`, form)
+    assert.strictEqual(sent.status, 200, sent.text)
+    assert.include(sent.text, "Test sent to editor@example.com, viewer@example.com.")
+    assert.include(sent.text, "Hello {{ name }}, unsaved", "the text stays")
+    assert.deepStrictEqual(receiver.mails.map(({ to }) => to), [["editor@example.com"], ["viewer@example.com"]])
+    const mail = read(receiver.mails[0]!.raw)
+    assert.strictEqual(mail.headers.get("subject"), "Hello Ann, unsaved")
+    assert.include(receiver.mails[0]!.raw, "Dear Ann")
+
+    const stranger = await editor.post(`${base}/cart/new-variant/test`, { ...form, test_to: "x@elsewhere.example" })
+    assert.strictEqual(stranger.status, 400)
+    assert.include(stranger.text, "x@elsewhere.example is no member of the organization")
+    const viewer = await shop.signIn("viewer@example.com")
+    assert.strictEqual((await viewer.post(`${base}/cart/new-variant/test`, form)).status, 403)
+    const broken = await editor.post(`${base}/cart/new-variant/test`, { ...form, var_1_source: "{{ name | nope }}" })
+    assert.include(broken.text, "No test was sent to editor@example.com.")
+    assert.include(broken.text, "there is no filter &quot;nope&quot;")
+    assert.lengthOf(receiver.mails, 2)
+
+    assert.lengthOf((await shop.manage("GET", "/organizations/shop/deliveries")).deliveries, 0)
+    const { entries } = await shop.manage("GET", "/organizations/shop/audit")
+    const entry = entries.find(({ action }: { readonly action: string }) => action === "test message sent")
+    assert.include(JSON.stringify(entry), "viewer@example.com")
+    assert.notInclude(JSON.stringify(entries), "Ann")
+    await Effect.runPromise(Scope.close(scope, Exit.void))
+  })
+}, { OUTBOUND_ALLOW: "127.0.0.1/32,::1/128" })
