@@ -21,6 +21,7 @@ import * as SwitchPages from "./pages/results/SwitchPages.tsx"
 import * as SandboxPages from "./pages/sandbox/SandboxPages.tsx"
 import * as SourcePages from "./pages/sources/SourcePages.tsx"
 import * as TemplatesPages from "./pages/templates/TemplatesPages.ts"
+import * as EndpointPages from "./pages/webhooks/EndpointPages.tsx"
 import { RawRoutes } from "./RawRoutes.tsx"
 import { Console } from "./Routes.tsx"
 
@@ -43,6 +44,7 @@ export const layer = Layer.mergeAll(
   SendTimePages.layer,
   SwitchPages.layer,
   SourcePages.layer,
+  EndpointPages.layer,
   DeliveryPages.layer,
   PeoplePages.layer,
   SuppressionPages.layer,

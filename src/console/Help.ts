@@ -10,6 +10,7 @@ const byPath: ReadonlyArray<readonly [path: RegExp, document: string]> = [
   [/^\/suppressions/, "operations/bounces"],
   [/^\/sandbox/, "integrations/sandbox"],
   [/^\/sources/, "integrations/README"],
+  [/^\/webhook-endpoints/, "integrations/outgoing-webhooks"],
   [/^\/connections/, "integrations/sending"],
   [/^\/settings\/keys/, "guide/api#before-you-start"],
   [/^\/settings\/members/, "guide/marketers#roles"],

@@ -53,6 +53,7 @@ export const navigation: ReadonlyArray<NavigationPart> = [
     links: [
       { path: "/sources", label: "Webhook sources", icon: "incoming", needs: "viewer" },
       { path: "/connections", label: "Connections", icon: "outgoing", needs: "viewer" },
+      { path: "/webhook-endpoints", label: "Webhook endpoints", icon: "bell", needs: "viewer" },
     ],
   },
   {

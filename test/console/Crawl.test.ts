@@ -35,6 +35,7 @@ const deepest: ReadonlyArray<string> = [
   "/console/o/:/sources/:/inbox",
   "/console/o/:/sources/events/dry-run",
   "/console/o/:/connections/:/remove",
+  "/console/o/:/webhook-endpoints/:/remove",
   "/console/o/:/people?q",
   "/console/o/:/settings/keys/:/revoke",
   "/console/o/:/settings/members/:/remove",
@@ -183,6 +184,7 @@ const furnishAll = async (service: Service, slug: string, sink: string) => {
   const manage = managed(service)
   const org = await furnish(service, slug)
   await connect(service, slug, sink)
+  await managed(service)("POST", `/organizations/${slug}/webhook-endpoints`, { url: sink })
   await org.post(`/api/deliver/${slug}`, {
     template_id: "welcome",
     email: "later@example.com",

@@ -28,6 +28,7 @@ describe("The help of a console page", () => {
         "/sandbox",
         "/sources/events",
         "/connections/-/new",
+        "/webhook-endpoints/-/new",
         "/settings/keys",
         "/settings/members",
       ]

@@ -130,7 +130,7 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
                 headings={[
                   sorted("name"),
                   "State",
-                  "May",
+                  "Scopes",
                   sorted("created"),
                   "Limit",
                   sorted("used"),
@@ -276,7 +276,7 @@ const shown = (visit: Visit, key: ApiKey & { readonly key: string }) => ({
               <button type="button" class="button primary" data-copy="new-key" hidden>Copy</button>
             </div>
             <p class="hint" id="new-key-hint">
-              May: {key.scopes.join(", ")}. <span role="status" id="new-key-status"></span>
+              Scopes: {key.scopes.join(", ")}. <span role="status" id="new-key-status"></span>
             </p>
           </div>
           <div>

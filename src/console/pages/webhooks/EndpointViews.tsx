@@ -1,0 +1,111 @@
+// deno-lint-ignore-file jsx-key -- rendered once, on the server
+/** @jsxImportSource preact */
+import type { Endpoint, OutgoingWebhook } from "../../../webhooks/Endpoints.ts"
+import { Badge } from "../../components/Badge.tsx"
+import { Empty } from "../../components/Empty.tsx"
+import { Form, Submit } from "../../components/Form.tsx"
+import { Table } from "../../components/Table.tsx"
+import { Time } from "../../components/Time.tsx"
+
+/** The state of an endpoint. */
+export const EndpointBadge = ({ endpoint: { disabledReason, enabled, failingSince }, zone }: {
+  readonly endpoint: Endpoint
+  readonly zone: string
+}) =>
+  !enabled
+    ? <Badge kind={disabledReason === null ? "plain" : "bad"}>disabled</Badge>
+    : failingSince === null
+    ? <Badge kind="good">enabled</Badge>
+    : (
+      <>
+        <Badge kind="warn">failing</Badge>{" "}
+        <span class="sub">
+          since <Time at={failingSince.toISOString()} zone={zone} />
+        </span>
+      </>
+    )
+
+const states = {
+  pending: <Badge kind="warn">pending</Badge>,
+  delivered: <Badge kind="good">delivered</Badge>,
+  failed: <Badge kind="bad">failed</Badge>,
+} as const
+
+/** The attempts to send an event, the latest first, with the response to each. */
+const Attempts = ({ log, zone }: { readonly log: OutgoingWebhook["log"]; readonly zone: string }) =>
+  log.length === 0 ? <span class="muted">none yet</span> : (
+    <ul class="plain-list small">
+      {log.toReversed().map(({ at, milliseconds, reason, status }) => (
+        <li>
+          {status === null ? "no response" : `status ${status}`} after {Math.round(milliseconds)} ms
+          <span class="sub">
+            <Time at={at} zone={zone} />
+          </span>
+          {reason === null ? null : <span class="sub">{reason}</span>}
+        </li>
+      ))}
+    </ul>
+  )
+
+/** Events of an endpoint with their attempts. `replay`: where to ask for an event to be sent again. */
+export const SentEvents = ({ events, replay, zone }: {
+  readonly events: ReadonlyArray<OutgoingWebhook>
+  readonly zone: string
+  readonly replay: { readonly action: string; readonly csrf: string } | undefined
+}) =>
+  events.length === 0
+    ? <Empty title="No events yet">Events appear here when they are sent. Send a test event to try the endpoint.</Empty>
+    : (
+      <Table
+        caption="Events of the last 30 days"
+        headings={["Event", "State", "Attempts", "Content", "[Actions]"]}
+        rows={events.map(({ body, createdAt, dueAt, id, log, state, type }) => [
+          <>
+            {type.split(".").map((part, index) =>
+              index === 0 ? part : (
+                <>
+                  .<wbr />
+                  {part}
+                </>
+              )
+            )}
+            <span class="sub">
+              <Time at={createdAt.toISOString()} zone={zone} />
+            </span>
+            <span class="sub mono">{id}</span>
+          </>,
+          <>
+            {states[state]}
+            {state === "pending"
+              ? (
+                <span class="sub">
+                  next at <Time at={dueAt.toISOString()} zone={zone} />
+                </span>
+              )
+              : null}
+          </>,
+          <Attempts log={log} zone={zone} />,
+          <details>
+            <summary>
+              JSON<span class="visually-hidden">{` of ${id}`}</span>
+            </summary>
+            <pre
+              class="source"
+              tabIndex={0}
+              aria-label={`JSON of ${id}`}
+            >{JSON.stringify(JSON.parse(body), null, 2)}</pre>
+          </details>,
+          {
+            kind: "actions",
+            content: replay === undefined || state === "pending"
+              ? null
+              : (
+                <Form inline action={replay.action} csrf={replay.csrf}>
+                  <input type="hidden" name="event_id" value={id} />
+                  <Submit kind="compact" label={`Replay ${id}`}>Replay</Submit>
+                </Form>
+              ),
+          },
+        ])}
+      />
+    )
