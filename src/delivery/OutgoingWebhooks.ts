@@ -42,7 +42,8 @@ interface Result {
   readonly reason: string | null
 }
 
-const make = Effect.gen(function* () {
+/** Sends due events until there are none. Fails with `SqlError` when the database does not respond. */
+export const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const box = yield* SecretBox
   const http = yield* OutboundHttp.make

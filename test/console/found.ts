@@ -122,7 +122,7 @@ const words = new Set(
   ("console o organizations account accounts sessions templates variants results send-times history settings keys new members " +
     "invitations audit people erase deliveries connections sources inbox events dry-run preview message import export " +
     "archive restore remove revoke delete sign-in sign-out theme duplicate off state draft new-variant switch test replay cancel retry " +
-    "enable disable end reset password withdraw audience find")
+    "enable disable end reset password withdraw audience find suppressions webhook-endpoints rotate edit ping")
     .split(" "),
 )
 

@@ -62,7 +62,7 @@ const shapeAt = (now: number): ListShape<ApiKey> => ({
     },
     kind: { label: "Kind", options: [["live", "live"], ["test", "test"]], matches: ({ kind }, one) => kind === one },
     scope: {
-      label: "May",
+      label: "Scopes",
       options: scopeNames.map((scope) => [scope, scope] as const),
       matches: ({ scopes }, scope) => scopes.some((one) => one === scope),
     },
