@@ -4,7 +4,7 @@ import { type AskedList, isNarrowed, type ListPage, type ListShape, nextQuery, q
 import { count } from "../Format.ts"
 import type { SortHeading } from "./Table.tsx"
 
-/** Lists of up to so many rows show no search and no filters. */
+/** Lists of up to so many rows show no search, no filters and no links to sort. */
 const shortList = 10
 
 /** The search, the filters and the order of a list, as a form without JavaScript. Absent for short lists. */
@@ -54,15 +54,21 @@ export const ListForm = <Row,>({ all, asked, at, children, label, placeholder, s
   )
 }
 
-/** The heading of a column that the list can be sorted by. */
+/** The heading of a column that the list can be sorted by. Of a short list, its text alone. */
 export const sortHeading = <Row,>(
   shape: ListShape<Row>,
   asked: AskedList,
-  at: string,
-  name: string,
-  more: Readonly<Record<string, string>> = {},
-): SortHeading => {
+  { all, at, more = {}, name }: {
+    /** Rows before any search or filter. */
+    readonly all: number
+    readonly at: string
+    readonly name: string
+    /** Further members of the query. */
+    readonly more?: Readonly<Record<string, string>>
+  },
+): SortHeading | string => {
   const { descending, label } = shape.sorts[name]!
+  if (all <= shortList) return label
   const isCurrent = asked.sort === name
   const href = queryOf(shape, asked, { sort: name, descending: isCurrent ? !asked.descending : descending, more })
   return {

@@ -94,7 +94,7 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   const asked = askedIn(shape, visit.query)
   const shown = pageOf(shape, all, asked, pageSize)
   const here = at(visit)
-  const sorted = (name: string) => sortHeading(shape, asked, here, name)
+  const sorted = (name: string) => sortHeading(shape, asked, { all: all.length, at: here, name })
   const create = can("createKey") ? <a class="button primary" href={`${at(visit)}/new`}>Create New API Key</a> : null
   return {
     title: "API Keys",

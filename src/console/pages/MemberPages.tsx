@@ -110,7 +110,7 @@ const list = Effect.fnUntraced(
     const open = yield* services.invitations.list(org.slug)
     const asked = askedIn(shape, visit.query)
     const shown = pageOf(shape, members, asked, pageSize)
-    const sorted = (name: string) => sortHeading(shape, asked, at(visit), name)
+    const sorted = (name: string) => sortHeading(shape, asked, { all: members.length, at: at(visit), name })
     const invite = can("createInvitation")
       ? <a class="button primary" href={`${at(visit)}/invite`}>Invite a person</a>
       : null

@@ -166,7 +166,8 @@ const BatchBar = ({ visit: { can, org, session }, which }: {
       </form>
     )
 
-const TemplateTable = ({ asked, caption, canChange, here, more, shown, visit }: {
+const TemplateTable = ({ all, asked, caption, canChange, here, more, shown, visit }: {
+  readonly all: number
   readonly asked: AskedList
   readonly caption: string
   readonly canChange: boolean
@@ -176,7 +177,7 @@ const TemplateTable = ({ asked, caption, canChange, here, more, shown, visit }: 
   readonly visit: Visit
 }) => {
   const { org } = visit
-  const sorted = (name: string) => sortHeading(shape, asked, here, name, more)
+  const sorted = (name: string) => sortHeading(shape, asked, { all, at: here, name, more })
   return (
     <Table
       caption={caption}
@@ -349,6 +350,7 @@ const list = Effect.fnUntraced(
                 <>
                   <BatchBar visit={visit} which={which} />
                   <TemplateTable
+                    all={ofWhich.length}
                     asked={asked}
                     caption={caption}
                     canChange={can("updateTemplate")}
