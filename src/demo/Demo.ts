@@ -2,6 +2,7 @@ import { Clock, Effect, Fiber, Layer, Logger, Option, References } from "effect"
 import { HttpServer } from "effect/http"
 import { layerJobs, layerRoutes, layerServices } from "../App.ts"
 import { dayMillis } from "../bandit/Window.ts"
+import * as Tokens from "../accounts/Tokens.ts"
 import * as Server from "../api/server/Server.ts"
 import { Learning } from "../learning/Learning.ts"
 import { Results } from "../results/Results.ts"
@@ -13,6 +14,7 @@ import * as FasterClock from "./FasterClock.ts"
 import * as Folder from "./Folder.ts"
 import * as Rates from "./Rates.ts"
 import * as Screen from "./Screen.ts"
+import * as SignInLink from "./SignInLink.ts"
 import * as Shop from "./Shop.ts"
 import { nextText, type Summary, summaryOf, summaryText } from "./Summary.ts"
 
@@ -52,8 +54,8 @@ const estimateOf = (variant: VariantResults | undefined) =>
 const estimatesEvery = "2 seconds"
 
 /** The service on a store of its own, whatever the environment says of stores; nothing else of it differs. */
-const layerService = ({ dataDir, port }: DemoOptions) =>
-  Server.serve(layerRoutes).pipe(
+const layerService = ({ dataDir, port }: DemoOptions, token: string) =>
+  Server.serve(Layer.mergeAll(layerRoutes, SignInLink.layer(token, Shop.org))).pipe(
     Layer.provideMerge(layerJobs),
     Layer.provideMerge(Server.layerServer),
     Layer.provideMerge(layerServices),
@@ -85,8 +87,9 @@ export const run = Effect.fnUntraced(function* (options: DemoOptions) {
   const from = real.currentTimeMillisUnsafe() - days * dayMillis
   const clock = FasterClock.make({ from, speed: FasterClock.speedFor(days * dayMillis, seconds * 1000), real })
 
+  const token = Tokens.make()
   const simulated = Effect.gen(function* () {
-    const context = yield* Layer.build(layerService(options))
+    const context = yield* Layer.build(layerService(options, token))
     return yield* Effect.provideContext(show, context)
   })
 
@@ -182,7 +185,10 @@ export const run = Effect.fnUntraced(function* (options: DemoOptions) {
     yield* Effect.sync(() => print(summary, json))
     if (once) return
     if (!json) {
-      yield* Effect.sync(() => console.log(nextText({ url, dataDir, org: Shop.org, template: Shop.template, key })))
+      const signIn = SignInLink.linkOf(url, token)
+      yield* Effect.sync(() =>
+        console.log(nextText({ url, signIn, dataDir, org: Shop.org, template: Shop.template, key }))
+      )
     }
     yield* Effect.forever(step)
   })

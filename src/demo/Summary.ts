@@ -82,12 +82,14 @@ True rates: ${
 /** Next steps, while the service stays up. */
 export const nextText = (options: {
   readonly url: string
+  /** Signs in to the console. */
+  readonly signIn: string
   readonly dataDir: string
   readonly org: string
   readonly template: string
   readonly key: string
 }): string => {
-  const { dataDir, key, org, template, url } = options
+  const { dataDir, key, org, signIn, template, url } = options
   const cart = {
     url: "https://fernweh-outdoor.example/cart",
     total: "189.00",
@@ -100,7 +102,11 @@ export const nextText = (options: {
     fields: { first_name: "Ann", cart },
   }
   return `
-The service keeps running, and its audience continues in real time. Request content:
+The service keeps running, and its audience continues in real time. Open its console, signed in:
+
+${signIn}
+
+Request content:
 
 curl -s ${url}/api/generate/${org} -H 'X-Api-Key: ${key}' -H 'Content-Type: application/json' -d '${
     JSON.stringify(body)

@@ -104,6 +104,16 @@ describe("deno task demo", () => {
         })
         assert.strictEqual(answer.status, 200)
         assert.isString((await answer.json()).copy.vars.subject)
+        const [, link] = /^(http:\S+\/console\/demo\?token=\S+)$/m.exec(output())!
+        const wrong = await fetch(`${link}x`, { redirect: "manual" })
+        assert.strictEqual(wrong.status, 404)
+        assert.isNull(wrong.headers.get("set-cookie"))
+        const signedIn = await fetch(link!, { redirect: "manual" })
+        assert.strictEqual(signedIn.status, 303, await signedIn.text())
+        const cookie = signedIn.headers.get("set-cookie")!.split(";")[0]!
+        const overview = await fetch(`${url}${signedIn.headers.get("location")}`, { headers: { cookie } })
+        assert.strictEqual(overview.status, 200)
+        assert.include(await overview.text(), "Fernweh Outdoor")
         process.kill(pid, "SIGTERM")
         assert.strictEqual(await ended, 0, errors())
       })
