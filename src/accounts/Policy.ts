@@ -47,6 +47,7 @@ const ofSandbox: ReadonlySet<string> = new Set([
   "deliverySummary",
   "deliverySeries",
   "listSuppressions",
+  "exportSuppressions",
   "addSuppression",
   "removeSuppression",
   "findSuppression",

@@ -60,6 +60,9 @@ export type KeyId = typeof KeyId.Type
 /** A name people read, 1 to 200 characters. */
 export const DisplayName = text(1, 200)
 
+/** A remark that people read, up to 200 characters. */
+export const Remark = text(0, 200)
+
 /** An id for something its author did not name: the prefix, `_` and 14 random lowercase letters and digits (72 bits). */
 export const randomId = (prefix: string): string =>
   `${prefix}_${Array.from({ length: 14 }, () => randomInt(36).toString(36)).join("")}`

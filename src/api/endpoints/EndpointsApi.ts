@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { HttpUrl } from "../../delivery/connections/Entry.ts"
+import { Remark } from "../../domain/Ids.ts"
 import { chosenTypes } from "../../webhooks/EventTypes.ts"
 import { AdminRequired } from "../admission/AdminRequired.ts"
 import * as Problems from "../Problems.ts"
@@ -13,8 +14,6 @@ const endpointPath = { ...path, endpoint: Schema.String }
 const Events = Schema.Array(Schema.Literals(chosenTypes)).annotate({
   description: "Types of events that it gets. Empty: all, also those that are added later",
 })
-
-const Description = Schema.String.check(Schema.isMaxLength(200))
 
 /** An endpoint without its secret. */
 export const WebhookEndpoint = Schema.Struct({
@@ -36,14 +35,14 @@ const secret = Schema.String.annotate({ description: "The signing secret, `whsec
 
 export const EndpointInput = Schema.Struct({
   url: HttpUrl.annotate({ description: "`https:`; private addresses only if `OUTBOUND_ALLOW` lists them" }),
-  description: Schema.optionalKey(Description),
+  description: Schema.optionalKey(Remark),
   events: Schema.optionalKey(Events),
   enabled: Schema.optionalKey(Schema.Boolean),
 }).annotate({ identifier: "WebhookEndpointInput" })
 
 export const EndpointPatch = Schema.Struct({
   url: Schema.optionalKey(HttpUrl),
-  description: Schema.optionalKey(Description),
+  description: Schema.optionalKey(Remark),
   events: Schema.optionalKey(Events),
   enabled: Schema.optionalKey(Schema.Boolean),
 }).annotate({ identifier: "WebhookEndpointPatch" })
