@@ -1,4 +1,4 @@
-// What telemetry adds to a request that nobody traces: the counters of its answer, and its steps.
+// Cost of telemetry for a request that is not traced: the counters of its response, and its steps.
 //
 //     deno task bench telemetry 2> /dev/null
 import { Context, Effect, Exit, Layer, Scope, Tracer } from "effect"

@@ -73,7 +73,7 @@ export const isSilent = (
   return isRegular && now - lastHour.getTime() > allowedHours * hourMillis
 }
 
-/** What the conditions are concluded from. */
+/** The facts from which the conditions follow. */
 export interface AlertFacts {
   readonly renderings: ReadonlyArray<VariantRendering>
   /** Rhythms of the sources that are enabled. */

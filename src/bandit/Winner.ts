@@ -5,7 +5,7 @@ import { foretellings, type Foretold } from "./Components.ts"
 import type { ModelSnapshot, VariantPosterior } from "./Model.ts"
 import { dayMillis } from "./Window.ts"
 
-/** What is known of one variant's rate, over the contexts of the report. Rates are clicks per send. */
+/** Estimates of one variant's rate, over the contexts of the report. Rates are clicks per send. */
 export interface VariantReport {
   readonly id: string
   /** Probability of having the highest rate of those that can win, 0 to 1; over these they sum to 1. */
@@ -14,7 +14,7 @@ export interface VariantReport {
   readonly rate: number
   /** Its 95 % credible interval. */
   readonly interval: readonly [number, number]
-  /** What is expected to be lost by choosing this variant for good, as a share of its rate; 0 or more. */
+  /** Expected loss if this variant is chosen for good, as a share of its rate; 0 or more. */
   readonly expectedLoss: number
 }
 

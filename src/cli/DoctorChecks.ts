@@ -3,7 +3,7 @@ import type { ConnectionResource } from "../api/deliveries/DeliveryApi.ts"
 import type { WebhookSource } from "../api/webhooks/WebhooksApi.ts"
 import type { Finding as RecordFinding } from "../delivery/receivers/Findings.ts"
 
-// What `parlance doctor` concludes from what it has seen.
+// The conclusions of `parlance doctor` from its observations. Pure.
 
 /** A conclusion of a check. */
 export interface Diagnosis {

@@ -19,7 +19,7 @@ export interface ListFilter<Row> {
   readonly matches: (row: Row, value: string) => boolean
 }
 
-/** What a list can be searched, filtered and sorted by. */
+/** How a list can be searched, filtered and sorted. */
 export interface ListShape<Row> {
   readonly idOf: (row: Row) => string
   /** The texts that a search looks in. */
@@ -30,7 +30,7 @@ export interface ListShape<Row> {
   readonly sort: string
 }
 
-/** What a query asks a list for. */
+/** The parameters of a list in a query. */
 export interface AskedList {
   /** Empty: everything. */
   readonly search: string
@@ -58,7 +58,7 @@ export interface ListPage<Row> {
 /** The most characters of a search. */
 const maxSearch = 200
 
-/** Reads what a query asks for. Unknown values are left out, as if they had not been asked for. */
+/** Reads the parameters of a list from a query. Unknown values are ignored. */
 export const askedIn = <Row>(shape: ListShape<Row>, query: URLSearchParams): AskedList => {
   const sort = query.get("sort") ?? ""
   const known = Object.hasOwn(shape.sorts, sort) ? sort : shape.sort

@@ -326,7 +326,7 @@ describe("The whole console, found by its links", () => {
       }
     }
 
-    // What was stored of it is shown as text, on pages that still answer.
+    // Pages show stored texts as text, and still answer.
     const afterwards = await crawl(by)
     failures.push(
       ...afterwards.faults.filter((fault) => !fault.endsWith(" bytes")).map((fault) => `afterwards ${fault}`),
@@ -391,7 +391,7 @@ describe("The whole console, found by its links", () => {
         const answer = await service.request(path, { redirect: "manual", ...init })
         const text = await answer.text()
         const what = `${init.method ?? "GET"} ${path.slice(0, 120)}: ${answer.status}`
-        // What the provider did wrong is said with 502: no fault of this service.
+        // 502 is a fault of the provider, not of this service.
         if (answer.status >= 500 && !(answer.status === 502 && path.startsWith("/console/openid"))) failures.push(what)
         if (text.includes("<script>alert(1)")) failures.push(`${what}: text that runs`)
         return { status: answer.status, text, headers: answer.headers }

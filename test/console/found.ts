@@ -126,7 +126,7 @@ const words = new Set(
     .split(" "),
 )
 
-/** What pages have in common that differ only in what they are about: the path without ids, and the names of its query. */
+/** The form of an address, equal for pages about different records: its path without ids, and the names of its query. */
 export const shapeOf = (to: string): string => {
   const { pathname, searchParams } = new URL(to, "http://parlance.invalid")
   const path = pathname.split("/").map((part) => part === "" || part === "-" || words.has(part) ? part : ":").join("/")

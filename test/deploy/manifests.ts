@@ -26,7 +26,7 @@ const byKind = (objects: ReadonlyArray<Manifest>): ReadonlyMap<string, Manifest>
 
 const kubernetes = "deploy/kubernetes"
 
-/** What `kubectl kustomize` makes of the manifests, without the digest in the name of the ConfigMap, and the examples. */
+/** The output of `kubectl kustomize`, without the digest in the name of the ConfigMap, and the examples. */
 export const kustomization = (): Rendered => {
   const { configMapGenerator, images, labels, resources } = yamlOf(`${kubernetes}/kustomization.yaml`)
   const files: ReadonlyArray<string> = [...resources, "ingress.example.yaml", "autoscaler.example.yaml"]
@@ -81,7 +81,7 @@ const objectsIn = (text: string): ReadonlyArray<Manifest> =>
     return document.toJS()
   }).filter((object) => object !== null)
 
-/** What `helm template` makes of the chart. */
+/** The output of `helm template`. */
 export const chart = (values: Manifest = {}, release = "parlance"): Rendered => {
   const files = [...chartFiles(values, release)].filter(([file]) => file.endsWith(".yaml"))
   return {

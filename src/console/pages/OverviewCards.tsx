@@ -186,7 +186,7 @@ export const Fact = ({ children, what }: { readonly what: string; readonly child
   </div>
 )
 
-/** What an organization has of what it needs. */
+/** Which of the first steps an organization has taken. */
 export interface StartSteps {
   /** A key that works. */
   readonly hasKey: boolean

@@ -54,7 +54,7 @@ const backTo = (
   return { to: query.size === 0 || `${query}`.length > mostUndone ? path : `${path}?${query}`, done }
 }
 
-/** What was changed a moment ago, with the button that undoes it. Nothing for other visits. */
+/** The change made a moment ago, with a button that undoes it. Empty for other visits. */
 export const UndoNote = ({ path, template, visit }: {
   readonly path: string
   readonly template: Pick<Template, "variants">
