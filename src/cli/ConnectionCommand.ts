@@ -2,7 +2,7 @@ import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import type { ConnectionChange } from "../delivery/Connections.ts"
 import type { PlatformName } from "../delivery/connections/Platforms.ts"
-import type { TestMessageAsk } from "../delivery/receivers/TestMessages.ts"
+import type { TestMessageRequest } from "../delivery/receivers/TestMessages.ts"
 import { CommandFailed, ManagementClient } from "./Connection.ts"
 import { dkimCommand } from "./DkimCommand.ts"
 import { bodyOf, readJson, readText } from "./Inputs.ts"
@@ -112,7 +112,7 @@ const tried = Effect.fnUntraced(function* (connection: string) {
   return result.ok
 })
 
-const triedWithMessage = Effect.fnUntraced(function* (connection: string, payload: TestMessageAsk) {
+const triedWithMessage = Effect.fnUntraced(function* (connection: string, payload: TestMessageRequest) {
   const client = yield* ManagementClient
   const params = { org: yield* organization, connection }
   const result = yield* client.deliverability.sendTestMessage({ params, payload })
@@ -147,7 +147,7 @@ const test = Command.make(
     }
     const works = Option.isNone(to) ? yield* tried(name) : yield* triedWithMessage(
       name,
-      bodyOf<TestMessageAsk>({
+      bodyOf<TestMessageRequest>({
         to: to.value,
         ...(Option.isSome(template) ? { template_id: template.value } : {}),
         ...(Option.isSome(variant) ? { copy_id: variant.value } : {}),

@@ -12,7 +12,7 @@ import { armOf } from "../bandit/Holdout.ts"
 import { NotRendered, targetingLimit } from "./Answer.ts"
 
 /** The content to preview: Liquid sources, a stored variant, or neither to check eligibility only. */
-export interface PreviewAsk {
+export interface PreviewRequest {
   readonly vars: Vars | undefined
   readonly formats: Formats | undefined
   readonly copyId: string | undefined
@@ -56,7 +56,7 @@ export class Previews extends Context.Service<Previews, {
   readonly preview: (
     org: OrgSlug,
     template: string,
-    ask: PreviewAsk,
+    ask: PreviewRequest,
   ) => Effect.Effect<Preview, TemplateNotFound | VariantNotFound | InvalidInput | NotRendered | ChecksBusy>
   /**
    * Renders variants as of now, each by itself. Together they have the time limit of one check. Fails with `ChecksBusy`
@@ -92,7 +92,7 @@ export class Previews extends Context.Service<Previews, {
         )
       })
 
-      const preview = Effect.fn("Previews.preview")(function* (org: OrgSlug, template: string, ask: PreviewAsk) {
+      const preview = Effect.fn("Previews.preview")(function* (org: OrgSlug, template: string, ask: PreviewRequest) {
         yield* templateCache.lookUp(org, template)
         const view = templateCache.template(org, template)
         if (view === undefined) return yield* new TemplateNotFound({ id: template })

@@ -13,7 +13,7 @@ import { DeliveryQueue } from "./DeliveryQueue.ts"
 import { report } from "./Outbox.ts"
 
 /** A request for a bulk action. */
-export interface BulkAsk {
+export interface BulkActionRequest {
   readonly kind: BulkKind
   readonly filter: BulkFilter
   /** The requester, for display. */
@@ -176,7 +176,7 @@ export class BulkActions extends Context.Service<BulkActions, {
    * Stores an action and carries it out. Returns after 5 seconds even if it is not done; it then continues in the
    * background. Fails with `BulkKeyReused` if the idempotency key belongs to another action.
    */
-  readonly start: (org: OrgSlug, ask: BulkAsk) => Effect.Effect<BulkStarted, BulkKeyReused>
+  readonly start: (org: OrgSlug, ask: BulkActionRequest) => Effect.Effect<BulkStarted, BulkKeyReused>
   /** Fails with `BulkActionNotFound` for an unknown action. */
   readonly get: (org: OrgSlug, id: string) => Effect.Effect<BulkAction, BulkActionNotFound>
   /** Actions of the last 90 days, the latest first. */
@@ -245,14 +245,15 @@ export class BulkActions extends Context.Service<BulkActions, {
       })
 
       /** Stores an action; returns the earlier one with the same idempotency key. */
-      const store = Effect.fnUntraced(function* (org: OrgSlug, { filter, idempotencyKey, kind, requestedBy }: BulkAsk) {
-        const earlier = idempotencyKey === undefined
-          ? undefined
-          : yield* find(org, sql`b.idempotency_key = ${idempotencyKey}`)
-        if (earlier !== undefined) return { row: earlier, isRepetition: true }
-        const known = yield* bounded(sql, filter)
-        const matched = yield* countMatched(sql, org, kind, known)
-        const [made] = yield* sql<Row>`
+      const store = Effect.fnUntraced(
+        function* (org: OrgSlug, { filter, idempotencyKey, kind, requestedBy }: BulkActionRequest) {
+          const earlier = idempotencyKey === undefined
+            ? undefined
+            : yield* find(org, sql`b.idempotency_key = ${idempotencyKey}`)
+          if (earlier !== undefined) return { row: earlier, isRepetition: true }
+          const known = yield* bounded(sql, filter)
+          const matched = yield* countMatched(sql, org, kind, known)
+          const [made] = yield* sql<Row>`
           INSERT INTO bulk_actions AS b (org_slug, id, kind, filter, requested_by, requested_at, idempotency_key, digest,
             state, matched, worked_at)
           VALUES (${org}, ${SecureRandom.uuidV7Unsafe()}, ${kind}, ${JSON.stringify(membersOf(known))}::text::json,
@@ -260,11 +261,12 @@ export class BulkActions extends Context.Service<BulkActions, {
             ${matched}::bigint, now())
           ON CONFLICT (org_slug, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
           RETURNING ${columns}`
-        if (made !== undefined) return { row: made, isRepetition: false }
-        return { row: (yield* find(org, sql`b.idempotency_key = ${idempotencyKey!}`))!, isRepetition: true }
-      })
+          if (made !== undefined) return { row: made, isRepetition: false }
+          return { row: (yield* find(org, sql`b.idempotency_key = ${idempotencyKey!}`))!, isRepetition: true }
+        },
+      )
 
-      const start = Effect.fn("BulkActions.start")(function* (org: OrgSlug, ask: BulkAsk) {
+      const start = Effect.fn("BulkActions.start")(function* (org: OrgSlug, ask: BulkActionRequest) {
         const { isRepetition, row } = yield* Effect.orDie(store(org, ask))
         if (ask.idempotencyKey !== undefined && row.digest !== digestOf(ask.kind, ask.filter)) {
           return yield* new BulkKeyReused({ key: ask.idempotencyKey })

@@ -17,7 +17,7 @@ import { digest } from "./Touch.ts"
 /** The narrowest level with data. */
 export type Basis = "user" | "variant" | "template" | "organization" | "default"
 
-export interface SendTimeAsk {
+export interface SendTimeRequest {
   readonly org: string
   /** The template, if several have a variant with this id. Undefined: the estimate combines all of them. */
   readonly templateId: string | undefined
@@ -106,7 +106,7 @@ const nobody: PersonHistory = { zone: undefined, codes: new Float64Array(0) }
  * Seed of exploration and of the second within the hour. It is constant for equal requests within an hour, so that a
  * retry gets the same result.
  */
-const drawsOf = (org: string, ask: SendTimeAsk, person: string, now: number): readonly [number, number, number] => {
+const drawsOf = (org: string, ask: SendTimeRequest, person: string, now: number): readonly [number, number, number] => {
   const question = `${org}\0${person}\0${ask.copyId}\0${Math.floor(now / hourMillis)}`
   const draw = (n: number) => digest(`${n}\0${question}`) / 2 ** 32
   return [draw(1), draw(2), draw(3)]
@@ -121,7 +121,7 @@ export class SendTime extends Context.Service<SendTime, {
    * Fails with `VariantNotFound` when the organization has no such variant. Records the recommendation without waiting,
    * except for a sandbox.
    */
-  readonly advise: (ask: SendTimeAsk) => Effect.Effect<Advice, VariantNotFound>
+  readonly advise: (ask: SendTimeRequest) => Effect.Effect<Advice, VariantNotFound>
   /** Name of the response member that holds the result. */
   readonly serviceWords: string
 }>()("parlance/delay/SendTime") {
@@ -135,7 +135,7 @@ export class SendTime extends Context.Service<SendTime, {
       const clock = yield* Clock.Clock
       const { serviceWords } = yield* Settings
 
-      const advise = Effect.fnUntraced(function* (ask: SendTimeAsk) {
+      const advise = Effect.fnUntraced(function* (ask: SendTimeRequest) {
         const { copyId, email, userId } = ask
         // A sandbox uses the data of the people of its organization.
         const org = liveOf(ask.org)

@@ -1,7 +1,7 @@
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { BulkActions, type BulkAsk } from "../../src/delivery/BulkActions.ts"
+import { type BulkActionRequest, BulkActions } from "../../src/delivery/BulkActions.ts"
 import { Deliveries } from "../../src/delivery/Deliveries.ts"
 import { Erasures } from "../../src/people/Erasures.ts"
 import { Suppressions } from "../../src/suppressions/Suppressions.ts"
@@ -19,7 +19,11 @@ import {
   untilDone,
 } from "./support.ts"
 
-const ask = (kind: BulkAsk["kind"], filter: BulkAsk["filter"] = {}, idempotencyKey?: string): BulkAsk => ({
+const ask = (
+  kind: BulkActionRequest["kind"],
+  filter: BulkActionRequest["filter"] = {},
+  idempotencyKey?: string,
+): BulkActionRequest => ({
   kind,
   filter,
   requestedBy: "Ada",
@@ -70,7 +74,7 @@ describe("BulkActions", () => {
           UPDATE deliveries d SET finished_at = '2026-01-02T03:04:05Z' WHERE d.org_slug = 'filters' AND d.id = ${ids[
             0
           ]!}`
-          const matched = (filter: BulkAsk["filter"]) =>
+          const matched = (filter: BulkActionRequest["filter"]) =>
             Effect.map(bulk.preview(acme, "retry", filter), ({ matched }) => matched)
           const at = (text: string) => new Date(text)
           assert.strictEqual(yield* matched({}), 5)

@@ -1,7 +1,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { Groups } from "../../src/sendtime/Groups.ts"
-import { SendTime, type SendTimeAsk } from "../../src/sendtime/SendTime.ts"
+import { SendTime, type SendTimeRequest } from "../../src/sendtime/SendTime.ts"
 import { Intake } from "../../src/intake/Intake.ts"
 import { decide, makeOrg, receive } from "../intake/support.ts"
 import { day, hour, makeTemplate } from "../learning/support.ts"
@@ -44,7 +44,7 @@ export const plantHabit = Effect.fnUntraced(function* (
 })
 
 /** The advice with its trace and its hour in UTC, from the data so far. */
-export const advise = Effect.fnUntraced(function* (ask: Partial<SendTimeAsk> & { readonly org: string }) {
+export const advise = Effect.fnUntraced(function* (ask: Partial<SendTimeRequest> & { readonly org: string }) {
   const { of } = yield* Groups
   yield* (yield* Groups).refresh(ask.org, "UTC")
   yield* of(ask.org, "UTC")
@@ -65,7 +65,7 @@ export const around = (advice: { readonly hour: number }, opens: number) =>
 
 /** Advice that was not drawn by chance: that goes by the hour of the question, so that another hour is asked in. */
 export const settled = Effect.fnUntraced(
-  function* (ask: Partial<SendTimeAsk> & { readonly org: string; readonly now: number }) {
+  function* (ask: Partial<SendTimeRequest> & { readonly org: string; readonly now: number }) {
     let advice = yield* advise(ask)
     for (let n = 1; advice.explored; n++) advice = yield* advise({ ...ask, now: ask.now - n * hour })
     return advice

@@ -9,7 +9,7 @@ import { withKey } from "../server/Security.ts"
 import { described } from "../../domain/described.ts"
 
 /** A question about a send time, decoded. */
-export interface DelayAsk {
+export interface DelayRequest {
   readonly copyId: CopyId
   readonly templateId: TemplateId | undefined
   readonly userId: UserId | undefined
@@ -31,7 +31,7 @@ const names = Object.keys(Query.fields)
 export const isDelayParameter = (name: string): boolean => names.includes(name)
 
 /** Decodes the query of Delay, or lists every fault by the name of the parameter. Other parameters are ignored. */
-export const delayQuery = (query: URLSearchParams): Result.Result<DelayAsk, ReadonlyArray<Fault>> => {
+export const delayQuery = (query: URLSearchParams): Result.Result<DelayRequest, ReadonlyArray<Fault>> => {
   const input: Record<string, string> = {}
   const faults: Array<Fault> = [...separatorFaults(query)]
   for (const name of names) {

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { DkimKeyChange, NewDkimKey } from "../../delivery/dkim/DkimKeys.ts"
-import { TestMessageAsk } from "../../delivery/receivers/TestMessages.ts"
+import { TestMessageRequest } from "../../delivery/receivers/TestMessages.ts"
 import { AdminRequired } from "../admission/AdminRequired.ts"
 import * as Problems from "../Problems.ts"
 
@@ -94,7 +94,7 @@ export class DeliverabilityGroup extends HttpApiGroup.make("deliverability")
     ),
     HttpApiEndpoint.post("sendTestMessage", "/organizations/:org/connections/:connection/test-message", {
       params: path,
-      payload: TestMessageAsk,
+      payload: TestMessageRequest,
       success: TestMessageReport,
       error: [
         ...Problems.ofBody,

@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { note } from "../../accounts/Audit.ts"
 import { DkimKeyChange, DkimKeys, type DkimKeyView, NewDkimKey } from "../../delivery/dkim/DkimKeys.ts"
-import { TestMessageAsk, TestMessages } from "../../delivery/receivers/TestMessages.ts"
+import { TestMessageRequest, TestMessages } from "../../delivery/receivers/TestMessages.ts"
 import { decoder } from "../../domain/Faults.ts"
 import { Organizations } from "../../organizations/Organizations.ts"
 import { ServedApi } from "../Api.ts"
@@ -13,7 +13,7 @@ import { retryLater } from "../admission/RetryAfter.ts"
 
 const decodeKey = decoder(NewDkimKey)
 const decodeChange = decoder(DkimKeyChange)
-const decodeAsk = decoder(TestMessageAsk)
+const decodeAsk = decoder(TestMessageRequest)
 
 /** A DKIM key as the API shows it. */
 const keyToWire = ({ bits, createdAt, domain, isSigning, record, selector }: DkimKeyView): Wire.DkimKeyResource => ({

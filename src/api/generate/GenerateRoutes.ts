@@ -4,8 +4,8 @@ import { type Grant, KeyAuth } from "../../auth/KeyAuth.ts"
 import { Decider } from "../../decide/Decider.ts"
 import * as Errors from "../../domain/Errors.ts"
 import {
-  type BatchAsk,
   batchBody,
+  type BatchGenerateRequest,
   generateBody,
   generateQuery,
   type GenerateRequest,
@@ -60,7 +60,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       },
     })
 
-  const many = (org: string, ask: BatchAsk) =>
+  const many = (org: string, ask: BatchGenerateRequest) =>
     Effect.matchEffect(step("decide", { items: ask.items.length })(decider.decideBatch(org, ask)), {
       onFailure: unavailable,
       onSuccess: (outcomes) => {

@@ -75,7 +75,7 @@ export interface GenerateRequest {
 }
 
 /** A request for variants of several templates, decoded, defaults filled in. */
-export interface BatchAsk extends Omit<GenerateRequest, "templateId" | "trackingId"> {
+export interface BatchGenerateRequest extends Omit<GenerateRequest, "templateId" | "trackingId"> {
   readonly items: ReadonlyArray<{
     readonly templateId: TemplateId
     readonly trackingId: TrackingId | undefined
@@ -152,8 +152,8 @@ export const generateBody: Decode<GenerateRequest> = Object.assign(
 
 const decodeBatch = decoder(BatchBody)
 
-const decodeBatchBody = (input: unknown): Decoded<BatchAsk> => {
-  const decoded = both(decodeBatch(input), attrsOf(input, "/attrs"), (body, attrs): BatchAsk => ({
+const decodeBatchBody = (input: unknown): Decoded<BatchGenerateRequest> => {
+  const decoded = both(decodeBatch(input), attrsOf(input, "/attrs"), (body, attrs): BatchGenerateRequest => ({
     items: body.requests.map((item) => ({
       templateId: item.template_id,
       trackingId: item.tracking_id ?? undefined,
@@ -185,7 +185,7 @@ const unknownInBatch = unknownMembersOf(BatchBody.fields)
 const unknownInItem = unknownMembersOf(BatchItem.fields)
 
 /** Decodes the body of Batch generate, or lists every fault. */
-export const batchBody: Decode<BatchAsk> = Object.assign(decodeBatchBody, {
+export const batchBody: Decode<BatchGenerateRequest> = Object.assign(decodeBatchBody, {
   unknownMembers: (input: unknown) => {
     const items: unknown = input !== null && typeof input === "object" && "requests" in input ? input.requests : []
     return [

@@ -27,7 +27,7 @@ import { DnsRecords, lookUpPolicy } from "./DnsRecords.ts"
 import { type Finding, findingsOf } from "./Findings.ts"
 
 /** A test message to send. */
-export const TestMessageAsk = Schema.Struct({
+export const TestMessageRequest = Schema.Struct({
   /** The address to send it to. */
   to: Schema.String,
   /** A template whose content to send. Default: a short text about the test. */
@@ -37,7 +37,7 @@ export const TestMessageAsk = Schema.Struct({
   /** Values for its placeholders. Default `{}`. */
   fields: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
 })
-export type TestMessageAsk = typeof TestMessageAsk.Type
+export type TestMessageRequest = typeof TestMessageRequest.Type
 
 /** The result of a test message. */
 export interface TestMessageResult extends TestResult {
@@ -156,7 +156,7 @@ export class TestMessages extends Context.Service<TestMessages, {
   readonly send: (
     org: OrgSlug,
     connection: string,
-    ask: TestMessageAsk,
+    ask: TestMessageRequest,
     draft?: Sources,
   ) => Effect.Effect<
     TestMessageResult,
@@ -211,7 +211,7 @@ export class TestMessages extends Context.Service<TestMessages, {
       const contentOf = Effect.fnUntraced(function* (
         org: OrgSlug,
         connection: string,
-        { copy_id, fields = {}, template_id }: TestMessageAsk,
+        { copy_id, fields = {}, template_id }: TestMessageRequest,
         unsubscribeUrl: string,
         draft: Sources | undefined,
       ): Effect.fn.Return<
@@ -243,7 +243,7 @@ export class TestMessages extends Context.Service<TestMessages, {
       const messageOf = Effect.fnUntraced(function* (
         org: OrgSlug,
         connection: string,
-        ask: TestMessageAsk,
+        ask: TestMessageRequest,
         draft: Sources | undefined,
       ) {
         const id = SecureRandom.uuidV7Unsafe()
@@ -278,7 +278,7 @@ export class TestMessages extends Context.Service<TestMessages, {
       const send = Effect.fn("TestMessages.send")(function* (
         org: OrgSlug,
         connection: string,
-        ask: TestMessageAsk,
+        ask: TestMessageRequest,
         draft?: Sources,
       ) {
         const setup = yield* connections.get(org, connection)

@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { Buffer } from "node:buffer"
 import { Connections } from "../../../src/delivery/Connections.ts"
 import { DkimKeys } from "../../../src/delivery/dkim/DkimKeys.ts"
-import { limits, type TestMessageAsk, TestMessages } from "../../../src/delivery/receivers/TestMessages.ts"
+import { limits, type TestMessageRequest, TestMessages } from "../../../src/delivery/receivers/TestMessages.ts"
 import { InvalidInput } from "../../../src/domain/Errors.ts"
 import type { CopyId, TemplateId } from "../../../src/domain/Ids.ts"
 import { Suppressions } from "../../../src/suppressions/Suppressions.ts"
@@ -29,7 +29,7 @@ const furnish = Effect.fnUntraced(function* (slug: string, options: SmtpOptions 
   return receiver
 })
 
-const send = (slug: string, ask: Partial<TestMessageAsk> = {}, connection = "main") =>
+const send = (slug: string, ask: Partial<TestMessageRequest> = {}, connection = "main") =>
   Effect.flatMap(
     TestMessages,
     (tests) => tests.send(org(slug), connection, { to: "ada@example.com", ...ask }),
@@ -160,7 +160,7 @@ describe("TestMessages", () => {
     it.effect("refuses invalid input with every fault, and other platforms", () =>
       Effect.gen(function* () {
         yield* furnish("strict")
-        const refused = (ask: Partial<TestMessageAsk>, connection?: string) =>
+        const refused = (ask: Partial<TestMessageRequest>, connection?: string) =>
           Effect.map(
             Effect.flip(send("strict", ask, connection)),
             (error) => error instanceof InvalidInput ? error.faults.map(({ pointer }) => pointer) : [error._tag],

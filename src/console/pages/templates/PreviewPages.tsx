@@ -1,7 +1,7 @@
 /** @jsxImportSource preact */
 import { Clock, Effect, Result } from "effect"
 import { HttpRouter } from "effect/http"
-import { type Preview, type PreviewAsk, Previews } from "../../../decide/Previews.ts"
+import { type Preview, type PreviewRequest, Previews } from "../../../decide/Previews.ts"
 import type { Attributes } from "../../../domain/Attributes.ts"
 import { Connections } from "../../../delivery/Connections.ts"
 import { MailPreviews } from "../../../delivery/MailPreviews.ts"
@@ -116,7 +116,7 @@ const rendered = Effect.fnUntraced(
     sample: { readonly fields: Readonly<Record<string, unknown>>; readonly attrs: Attributes },
   ) {
     const { formats, vars } = sourcesOf(draft)
-    const show = (ask: PreviewAsk) =>
+    const show = (ask: PreviewRequest) =>
       Effect.map(
         services.previews.preview(org.slug, template, ask),
         (preview): { readonly preview: Preview | undefined; readonly faults: ReadonlyArray<Fault> } => ({
@@ -136,7 +136,7 @@ const rendered = Effect.fnUntraced(
             }),
         }),
       )
-    const ask: PreviewAsk = { vars, formats, copyId: undefined, ...sample }
+    const ask: PreviewRequest = { vars, formats, copyId: undefined, ...sample }
     const first = yield* show(ask)
     if (first.faults.length === 0) return { vars: first.preview?.vars ?? {}, faults: [] }
     // The variables without a fault are shown.
