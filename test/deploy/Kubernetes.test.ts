@@ -4,10 +4,8 @@ import { readdirSync } from "node:fs"
 import { describeApi } from "../../src/api/operations/OperationsRoutes.ts"
 import {
   chart,
-  chartByHelm,
   chartFiles,
   chartValues,
-  hasHelm,
   kustomization,
   type Manifest,
   type Rendered,
@@ -259,10 +257,5 @@ describe("The chart", () => {
       if (["settings", "resources"].includes(name) || value === null || typeof value !== "object") continue
       for (const member of Object.keys(value)) assert.include(table, `.${member}`)
     }
-  })
-
-  it.runIf(hasHelm)("is rendered by Helm as by the renderer of these tests", () => {
-    const real = chartByHelm(["--set", "ingress.enabled=true,autoscaling.enabled=true"], "words")
-    assert.deepStrictEqual(real, chart(optional, "words").objects)
   })
 })

@@ -1,6 +1,4 @@
-import { execFileSync } from "node:child_process"
 import { readdirSync, readFileSync } from "node:fs"
-import { fileURLToPath } from "node:url"
 import { parse, parseAllDocuments } from "yaml"
 import { renderTemplates } from "../support/helmTemplate.ts"
 
@@ -81,29 +79,11 @@ const objectsIn = (text: string): ReadonlyArray<Manifest> =>
     return document.toJS()
   }).filter((object) => object !== null)
 
-/** The output of `helm template`. */
+/** The objects of the chart, made by the renderer of the tests (`test/support/helmTemplate.ts`). */
 export const chart = (values: Manifest = {}, release = "parlance"): Rendered => {
   const files = [...chartFiles(values, release)].filter(([file]) => file.endsWith(".yaml"))
   return {
     objects: byKind(files.flatMap(([, text]) => objectsIn(text))),
     secret: chartValues(values).existingSecret,
   }
-}
-
-/** Whether Helm is installed. Prints that it is not used where it is not. */
-export const hasHelm: boolean = (() => {
-  try {
-    execFileSync("helm", ["version"], { stdio: "pipe" })
-    return true
-  } catch {
-    console.warn("Skipped: the chart in Helm itself (helm is not installed); a renderer of the tests stands in for it")
-    return false
-  }
-})()
-
-/** The objects that the real Helm makes of the chart. */
-export const chartByHelm = (args: ReadonlyArray<string>, release = "parlance"): Rendered["objects"] => {
-  const folder = fileURLToPath(new URL(chartFolder, root))
-  const all = ["template", release, folder, "--namespace", "words", ...args]
-  return byKind(objectsIn(execFileSync("helm", all, { encoding: "utf8" })))
 }
