@@ -48,14 +48,14 @@ ${link}
 `
   if (key === undefined) return console === "" ? undefined : console
   return `
-A demo organization is ready, with the template "welcome". Ask for its words:
+A demo organization is ready, with the template "welcome". Request its content:
 
 curl -s ${url}/api/generate/demo -H 'X-Api-Key: ${key}' -H 'Content-Type: application/json' -d '{"template_id":"welcome","user_id":"ann","fields":{"name":"Ann"},"attrs":{"tier":"gold"}}'
 
-Say what became of it, with the tracking_id of that answer:
+Report a click, with the tracking_id of that response:
 
 curl -s ${url}/api/webhook/events/demo -H 'X-Api-Key: ${key}' -H 'Content-Type: application/json' -d '{"event":"click","tracking_id":"…"}'
 
-The key is shown this once. More: ${url}/docs/, and npx -y deno@2.9.6 task parlance --help
+The key is shown only now. More: ${url}/docs/, and npx -y deno@2.9.6 task parlance --help
 ${console}`
 })

@@ -15,7 +15,13 @@ export const organization = Effect.gen(function* () {
   if (organizations.length === 1) return organizations[0]!.slug
   return yield* new CommandFailed({
     message: organizations.length === 0
-      ? "There is no organization yet. Create one with `parlance org create SLUG --name NAME`."
+      ? `There is no organization in ${
+        Option.match(remote, {
+          onNone: () => "the database of DATABASE_URL or DATA_DIR",
+          onSome: ({ url }) => `the service at ${url}`,
+        })
+      }. Create one with \`parlance org create SLUG --name NAME\`, or set DATABASE_URL, DATA_DIR or PARLANCE_URL ` +
+        "if the service uses another database."
       : `There are several organizations. Choose one with --org: ${organizations.map(({ slug }) => slug).join(", ")}`,
   })
 })
