@@ -81,7 +81,8 @@ const mount = (area) => {
         drawSelection(),
         bracketMatching(),
         closeBrackets(),
-        autocompletion({ icons: false }),
+        // Suggestions come inside of Liquid alone, where Enter has no other use, so that it takes one at once.
+        autocompletion({ icons: false, interactionDelay: 0 }),
         highlightActiveLine(),
         highlightSelectionMatches(),
         search({ top: true }),
