@@ -42,7 +42,7 @@ const eventOf = (org: string, condition: AlertCondition, at: string): WebhookEve
       },
     }
 
-/** Conditions of organizations that need somebody. */
+/** Conditions of organizations that need attention. */
 export class Alerts extends Context.Service<Alerts, {
   /** The conditions that hold now. Fails with `SqlError` when the database does not respond. */
   readonly current: (org: OrgSlug) => Effect.Effect<ReadonlyArray<AlertCondition>, SqlError>

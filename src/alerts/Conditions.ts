@@ -3,7 +3,8 @@ import type { VariantRendering } from "../decide/RenderingCounts.ts"
 import { platforms } from "../domain/Source.ts"
 import type { SourceRhythm } from "../journal/inbox/SourceRhythms.ts"
 
-// The conditions of an organization that need somebody. The console lists them, and webhook endpoints are told when one begins.
+// The conditions of an organization that need attention. The console lists them, and webhook endpoints get an event when one
+// begins.
 
 /** When a variant fails: of its requests in this and the previous hour. */
 export const failingRule = {

@@ -12,9 +12,9 @@ export interface Diagnosis {
   readonly subject: string
   /** `fault`: something does not work. `warning`: something may not work as intended. */
   readonly status: "ok" | "warning" | "fault"
-  /** What was found, in sentences. */
+  /** The observation, in sentences. */
   readonly detail: string
-  /** What to do; null where there is nothing to do. */
+  /** The next step; null if none is needed. */
   readonly remedy: string | null
 }
 

@@ -23,7 +23,7 @@ const lookBack = 200
  */
 const rounds = 10
 
-/** What a follower knows between two rounds. */
+/** State of a follower between two rounds. */
 export interface Followed {
   /** Ends of the latest rounds, oldest first. The next round begins at the oldest. */
   readonly cursors: ReadonlyArray<string>

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer"
 import { createHmac } from "node:crypto"
-import type { EventName } from "../domain/Event.ts"
+import { EventName } from "../domain/Event.ts"
 import type { Platform } from "../domain/Source.ts"
 
 // Webhook bodies as the platforms send and sign them, for `parlance webhook trigger`.
@@ -198,22 +198,7 @@ const sfmc: Sender = {
 
 const ownCode: Sender = {
   startsWithSend: false,
-  names: Object.fromEntries(
-    [
-      "sent",
-      "delivered",
-      "open",
-      "click",
-      "other",
-      "conversion",
-      "bounce",
-      "soft_bounce",
-      "failed",
-      "unsubscribe",
-      "spam",
-    ]
-      .map((name) => [name, name]),
-  ),
+  names: Object.fromEntries(EventName.literals.map((name) => [name, name])),
   bodies: each,
   item: (event, name, { at, email, messageId, trackingId, user }) => ({
     event: name,

@@ -14,7 +14,7 @@ export const loserRule = {
   maturedSends: 100,
 } as const
 
-/** What the rule reads of a variant's results. */
+/** The results of a variant that the rule uses. */
 interface Judged {
   readonly copy_id: string
   readonly status: string

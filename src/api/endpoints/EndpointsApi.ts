@@ -152,4 +152,4 @@ export class EndpointsGroup extends HttpApiGroup.make("endpoints")
   )
   .middleware(AdminRequired)
   .prefix("/console/api")
-  .annotate(OpenApi.Description, "Servers that are told of events by webhooks") {}
+  .annotate(OpenApi.Description, "Servers that receive events by webhooks") {}

@@ -166,7 +166,7 @@ const Charts = ({ found, org, over, shown }: {
   </>
 )
 
-/** What can be done about the experiment. The first button is the advised one. */
+/** Buttons to end the experiment or to stop losers. The first one is advised. */
 const LeadActions = ({ losers, path, results, visit }: {
   readonly losers: number
   readonly path: string

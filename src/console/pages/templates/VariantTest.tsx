@@ -35,7 +35,7 @@ export const recipientsOf = (text: string): ReadonlyArray<string> => [
   ...new Set(text.split(/[\s,;]+/).filter((address) => address !== "")),
 ]
 
-/** What is wrong with the recipients. `members` are lowercase addresses; undefined: any address may be used. */
+/** Faults of the recipients. `members` are lowercase addresses; undefined: any address may be used. */
 export const recipientFaults = (
   recipients: ReadonlyArray<string>,
   members: ReadonlySet<string> | undefined,

@@ -18,7 +18,7 @@ import { Table } from "../../components/Table.tsx"
 import { Console, decoded, type Fields, type View, type Visit } from "../../Routes.tsx"
 import { EndpointBadge, SentEvents } from "./EndpointViews.tsx"
 
-// Servers of the organization that are told of events.
+// Servers that receive the events of an organization.
 
 const decodeInput = decoder(EndpointInput)
 
