@@ -36,6 +36,18 @@ describe("The first line of results", () => {
   })
 })
 
+describe("The outcomes gained", () => {
+  const gainOf = (gained: number, low: number, high: number) =>
+    leadOf(results(), [{ gain: { gained, interval: [low, high], even: 100 } }], undefined).figures
+      .find(({ label }) => label === "Additional clicks so far")
+
+  it("have their interval, unless it rounds to nothing", () => {
+    assert.deepInclude(gainOf(12, 4, 20), { value: "+12", detail: "95\u00a0% interval +4 to +20" })
+    assert.deepInclude(gainOf(1, -3, 5), { value: "+1", detail: "95\u00a0% interval −3 to +5, may be chance" })
+    assert.deepInclude(gainOf(0.1, -0.2, 0.3), { value: "+0", detail: "less than one so far" })
+  })
+})
+
 describe("The columns of the table of variants", () => {
   it("are the default ones without a choice, and the chosen ones in the order of the table", () => {
     assert.include(chosenColumns(undefined), "click")

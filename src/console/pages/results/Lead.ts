@@ -25,6 +25,10 @@ const range = (
   format: (value: number) => string,
 ): string => `95\u00a0% interval ${format(low)} to ${format(high)}${low <= 0 && high >= 0 ? ", may be chance" : ""}`
 
+/** The interval of a count; in words where its rounded bounds would say that the count is known to be 0. */
+const countRange = ([low, high]: readonly [number, number]): string =>
+  Math.max(Math.abs(low), Math.abs(high)) < 0.5 ? "less than one so far" : range([low, high], signedCount)
+
 const capital = (text: string) => text[0]!.toUpperCase() + text.slice(1)
 
 /** What to do about an experiment without a winner. `isWhole`: the results are of all decisions, as the verdict is. */
@@ -58,7 +62,7 @@ const figuresOf = (
     ...(gain === null ? [] : [{
       label: `Additional ${unitName(objective)} so far`,
       value: signedCount(gain.gained),
-      detail: range(gain.interval, signedCount),
+      detail: countRange(gain.interval),
     }]),
     ...(best === null ? [] : [{ label: "Chance to be best", value: percent(best), detail: "of all active variants" }]),
   ]
@@ -67,7 +71,7 @@ const figuresOf = (
 /** The first line of the results of a template. */
 export const leadOf = (
   results: TemplateResults,
-  points: TemplateSeries["points"],
+  points: ReadonlyArray<Pick<TemplateSeries["points"][number], "gain">>,
   outlook: Outlook | undefined,
 ): Lead => {
   const verdict = verdictOf(results)
