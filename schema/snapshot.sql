@@ -629,6 +629,34 @@ CREATE TABLE models (
 );
 CREATE INDEX models_by_publication ON public.models USING btree (publication);
 
+CREATE TABLE notification_preferences (
+  org_slug text NOT NULL,
+  account_id text NOT NULL,
+  mail json NOT NULL,
+  updated_at timestamp with time zone NOT NULL,
+  PRIMARY KEY (org_slug, account_id),
+  FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
+  FOREIGN KEY (org_slug) REFERENCES organizations(slug)
+);
+
+CREATE TABLE notifications (
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  org_slug text NOT NULL,
+  account_id text NOT NULL,
+  kind text NOT NULL,
+  data json NOT NULL,
+  created_at timestamp with time zone NOT NULL,
+  read_at timestamp with time zone,
+  mail text,
+  PRIMARY KEY (id),
+  FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
+  FOREIGN KEY (org_slug) REFERENCES organizations(slug)
+);
+CREATE INDEX notifications_by_account ON public.notifications USING btree (account_id, org_slug, id);
+CREATE INDEX notifications_by_time ON public.notifications USING btree (created_at);
+CREATE INDEX notifications_to_mail ON public.notifications USING btree (org_slug, account_id, mail) WHERE (mail IS NOT NULL);
+CREATE INDEX notifications_unread ON public.notifications USING btree (account_id, org_slug) WHERE (read_at IS NULL);
+
 CREATE TABLE one_time_links (
   digest text NOT NULL,
   purpose text NOT NULL,

@@ -51,6 +51,7 @@ import { Erasures } from "./people/Erasures.ts"
 import { EventHistory } from "./journal/events/EventHistory.ts"
 import { Judging } from "./intake/Judging.ts"
 import { KnownEvents } from "./journal/events/KnownEvents.ts"
+import { Notifications } from "./notifications/Notifications.ts"
 import { MappingTrials } from "./intake/mapping/MappingTrials.ts"
 import { Rebuild } from "./projections/Rebuild.ts"
 import { Timelines } from "./people/Timelines.ts"
@@ -203,7 +204,7 @@ const servicesOver = (layerActors: LayerActors) =>
     TemplateIndex.layer,
     Layer.mergeAll(Traffic.layer, Exports.layer, Endpoints.layer),
     Alerts.layer.pipe(Layer.provide(SourceRhythms.layer)),
-    ChangeHistory.layer,
+    Layer.mergeAll(ChangeHistory.layer, Notifications.layer),
     Layer.mergeAll(Results.layer, Series.layer).pipe(Layer.provide([Templates.layer, ResultsWorker.layer])),
     SendTimes.layer.pipe(Layer.provide(Layer.mergeAll(Templates.layer, Organizations.layer))),
     Keys.layer,
@@ -272,6 +273,7 @@ export const layerJobs = Layer.mergeAll(
   SinkMessages.layerRunning,
   OutgoingWebhooks.layerRunning,
   Alerts.layerRunning,
+  Notifications.layerRunning,
   BounceListener.layer,
 )
 

@@ -4,7 +4,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { isDeepStrictEqual } from "node:util"
 import { type NoSecretKey, SecretBox, type SecretFileFaulty } from "../auth/SecretBox.ts"
 import { ConnectionNotFound, type Fault, InvalidInput } from "../domain/Errors.ts"
-import { announce } from "../webhooks/Announce.ts"
+import { notify } from "../notifications/Notify.ts"
 import { lockOrganization } from "../organizations/Existing.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { comparedSettings, secretIs } from "../domain/Blanked.ts"
@@ -250,7 +250,8 @@ const makeBrake = ({ changes, clock, found, one, sql }: Surroundings) => {
         UPDATE connections c SET refusing = ${JSON.stringify(refusing)}::text::json
         WHERE c.org_slug = ${org} AND c.name = ${active.name}`
         const { name: connection, platform } = active
-        yield* announce(sql, [{ type: "connection.refusing", data: { org, connection, platform, reason, since } }])
+        const data = { org, connection, platform, reason, since }
+        yield* notify(sql, [{ kind: "connection.refusing", data, to: { role: "editor" } }])
         yield* changes.bump(org)
         yield* Effect.logWarning("A connection is paused because the platform refuses messages", {
           org,
@@ -456,7 +457,7 @@ export class Connections extends Context.Service<Connections, {
             if (before === undefined || trouble?.state !== "broken" || before.state === "broken") return
             const { reason, since } = trouble
             const data = { org, connection: name, platform: before.platform, reason, since }
-            yield* announce(sql, [{ type: "connection.broken", data }])
+            yield* notify(sql, [{ kind: "connection.broken", data, to: { role: "editor" } }])
           })).pipe(
             // During an outage of the database, so that webhook endpoints are told as soon as it is over.
             Effect.retry(noteRetries),

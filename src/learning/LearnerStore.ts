@@ -6,8 +6,8 @@ import type { ModelSnapshot } from "../bandit/Model.ts"
 import type { RevenueRule } from "../bandit/Revenue.ts"
 import type { VerdictState } from "../bandit/VerdictState.ts"
 import { hourMillis } from "../bandit/Window.ts"
-import { announce } from "../webhooks/Announce.ts"
-import type { WebhookEvent } from "../webhooks/EventTypes.ts"
+import type { NewNotification } from "../notifications/Kinds.ts"
+import { notify } from "../notifications/Notify.ts"
 import type { OpenRequest } from "./Engine.ts"
 import * as FoldAttempts from "./FoldAttempts.ts"
 import type { FittedModel } from "./LearnerState.ts"
@@ -114,19 +114,19 @@ const winnerOf = (verdict: VerdictState | undefined) =>
     ? { copy_id: verdict.winner!, verdict: verdict.verdict }
     : null
 
-/** The event about a winner that the model before did not have, or not as a firm one. */
+/** The notification of a winner that the model before did not have, or not as a firm one. */
 export const winnerFound = (
   org: string,
   template: string,
   before: VerdictState | undefined,
   after: VerdictState | undefined,
-): ReadonlyArray<WebhookEvent> => {
+): ReadonlyArray<NewNotification> => {
   const known = winnerOf(before)
   const found = winnerOf(after)
   if (found === null || (known?.copy_id === found.copy_id && known.verdict === found.verdict)) return []
   const { contenders, since } = after!
   const data = { org, template_id: template, ...found, compared: contenders, found_at: new Date(since).toISOString() }
-  return [{ type: "winner.found", data }]
+  return [{ kind: "winner.found", data, to: { role: "viewer" } }]
 }
 
 /** The store of one template's learner. With `isTraced`, folds report the traces that ledger rows came with. */
@@ -162,7 +162,7 @@ export const make = (
         SELECT m.snapshot->'verdict' AS verdict FROM models m
         WHERE m.org_slug = ${org} AND m.template_id = ${template} FOR UPDATE`
       if (!(yield* models.write(publication))) return false
-      yield* announce(sql, winnerFound(org, template, before?.verdict ?? undefined, verdict))
+      yield* notify(sql, winnerFound(org, template, before?.verdict ?? undefined, verdict))
       yield* sql`
         UPDATE bandit_states s SET fitted_revision = ${fit.revision},
           half_life = ${JSON.stringify(answer.halfLife)}::text::json,

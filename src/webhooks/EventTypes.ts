@@ -5,6 +5,19 @@ import { Schema } from "effect"
 const org = Schema.String.annotate({ description: "The organization" })
 const at = (description: string) => Schema.String.annotate({ description: `${description}, ISO 8601` })
 
+const template = {
+  org,
+  template_id: Schema.String,
+  copy_id: Schema.NullOr(Schema.String).annotate({ description: "The variant; null for the whole template" }),
+}
+
+const review = {
+  ...template,
+  review_id: Schema.String,
+  by: Schema.String.annotate({ description: "The person who did it, by e-mail address" }),
+  note: Schema.NullOr(Schema.String).annotate({ description: "What the person wrote" }),
+}
+
 const connection = {
   org,
   connection: Schema.String.annotate({ description: "Name of the connection" }),
@@ -71,6 +84,23 @@ export const eventData = {
     }),
     noticed_at: at("When it was noticed"),
   }),
+  "deliveries.failing": Schema.Struct({
+    org,
+    failed: Schema.Int.annotate({ description: "Deliveries that failed in this and the previous hour" }),
+    ended: Schema.Int.annotate({ description: "Deliveries that were sent or failed in that time" }),
+    threshold: Schema.Finite.annotate({ description: "Failure rate of the setting `failure_threshold`" }),
+    noticed_at: at("When it was noticed"),
+  }),
+  "review.requested": Schema.Struct({ ...review, requested_at: at("When the review was requested") }),
+  "review.approved": Schema.Struct({ ...review, approved_at: at("When the change was approved") }),
+  "review.rejected": Schema.Struct({ ...review, rejected_at: at("When the change was rejected") }),
+  "comment.added": Schema.Struct({
+    ...template,
+    comment_id: Schema.String,
+    by: Schema.String.annotate({ description: "The author, by e-mail address" }),
+    text: Schema.String,
+    added_at: at("When it was written"),
+  }),
   ping: Schema.Struct({ org, endpoint_id: Schema.String }),
 } as const
 
@@ -97,12 +127,28 @@ export const eventSummaries: { readonly [type in EventType]: string } = {
     "A variant could not be rendered for at least 10 % of its requests and 10 of them. Sent again only after it has recovered",
   "source.silent":
     "A source that sent regularly is silent for longer than usual. Sent again only after it has sent something",
+  "deliveries.failing":
+    "At least 10 deliveries of this and the previous hour failed, and their share reached the organization's threshold. Sent " +
+    "again only after the share has fallen below half of it",
+  "review.requested": "A member asked for a review of a change",
+  "review.approved": "A member approved a change",
+  "review.rejected": "A member rejected a change",
+  "comment.added": "A member wrote a comment on a template",
   ping: "An endpoint is tested",
 }
 
 const since = "2026-05-04T09:30:00.000Z"
 const id = "019a0b1c-2d3e-7f40-8a1b-2c3d4e5f6071"
 const failing = { org: "shop", connection: "mail", platform: "smtp", reason: "535 authentication failed", since }
+
+const reviewed = {
+  org: "shop",
+  template_id: "welcome",
+  copy_id: "welcome-b",
+  review_id: "12",
+  by: "ann@example.com",
+  note: "Shorter subject",
+}
 
 /** The data of an event as an example. */
 export const eventExamples: { readonly [type in EventType]: (typeof eventData)[type]["Type"] } = {
@@ -146,6 +192,19 @@ export const eventExamples: { readonly [type in EventType]: (typeof eventData)[t
     last_received_hour: "2026-05-03T21:00:00.000Z",
     longest_pause_hours: 7,
     noticed_at: since,
+  },
+  "deliveries.failing": { org: "shop", failed: 47, ended: 142, threshold: 0.1, noticed_at: since },
+  "review.requested": { ...reviewed, requested_at: since },
+  "review.approved": { ...reviewed, by: "ben@example.com", note: null, approved_at: since },
+  "review.rejected": { ...reviewed, by: "ben@example.com", note: "Too long", rejected_at: since },
+  "comment.added": {
+    org: "shop",
+    template_id: "welcome",
+    copy_id: null,
+    comment_id: "31",
+    by: "ann@example.com",
+    text: "Let us try an offer here.",
+    added_at: since,
   },
   ping: { org: "shop", endpoint_id: "5b8b1f0e" },
 }

@@ -1,0 +1,103 @@
+import { Schema } from "effect"
+import type { Role } from "../accounts/Account.ts"
+import { eventData, type EventType } from "../webhooks/EventTypes.ts"
+
+// What members are told of. Most kinds are events of webhook endpoints too, under the same name and with the same data.
+
+const {
+  "comment.added": comment,
+  "connection.broken": connectionBroken,
+  "connection.refusing": connectionRefusing,
+  "deliveries.failing": deliveriesFailing,
+  "review.approved": reviewApproved,
+  "review.rejected": reviewRejected,
+  "review.requested": reviewRequested,
+  "source.silent": sourceSilent,
+  "variant.failing": variantFailing,
+  "winner.found": winnerFound,
+} = eventData
+
+/** The data of each kind. */
+export const notificationData = {
+  "winner.found": winnerFound,
+  "variant.failing": variantFailing,
+  "deliveries.failing": deliveriesFailing,
+  "connection.broken": connectionBroken,
+  "connection.refusing": connectionRefusing,
+  "source.silent": sourceSilent,
+  "review.requested": reviewRequested,
+  "review.approved": reviewApproved,
+  "review.rejected": reviewRejected,
+  "comment.mention": comment,
+  "comment.added": comment,
+} as const
+
+export type NotificationKind = keyof typeof notificationData
+export const notificationKinds = Object.keys(notificationData) as ReadonlyArray<NotificationKind>
+export const NotificationKind = Schema.Literals(notificationKinds)
+
+/** When a kind is sent by mail: at once, with the others of a day, or never. */
+export const MailMode = Schema.Literals(["immediate", "digest", "off"])
+export type MailMode = typeof MailMode.Type
+
+/** A kind as people read it. `mail`: when it is sent by mail unless a member chooses otherwise. */
+export const kindWords: {
+  readonly [kind in NotificationKind]: { readonly label: string; readonly hint: string; readonly mail: MailMode }
+} = {
+  "winner.found": {
+    label: "Winner found",
+    hint: "A variant is better than the others of its template.",
+    mail: "immediate",
+  },
+  "variant.failing": { label: "Variant failing", hint: "A variant cannot be rendered.", mail: "immediate" },
+  "deliveries.failing": {
+    label: "Deliveries failing",
+    hint: "The failure rate is above the threshold in Settings.",
+    mail: "immediate",
+  },
+  "connection.broken": {
+    label: "Connection broken",
+    hint: "A platform no longer accepts messages.",
+    mail: "immediate",
+  },
+  "connection.refusing": {
+    label: "Connection refusing",
+    hint: "A connection is paused, because its platform refuses messages.",
+    mail: "immediate",
+  },
+  "source.silent": {
+    label: "Source silent",
+    hint: "A webhook source has sent nothing for longer than usual.",
+    mail: "immediate",
+  },
+  "review.requested": { label: "Review requested", hint: "A change waits for your review.", mail: "immediate" },
+  "review.approved": { label: "Review approved", hint: "Your change was approved.", mail: "immediate" },
+  "review.rejected": { label: "Review rejected", hint: "Your change was rejected.", mail: "immediate" },
+  "comment.mention": { label: "Mention", hint: "Somebody named you in a comment.", mail: "immediate" },
+  "comment.added": { label: "Comment", hint: "A comment on a template that you follow.", mail: "digest" },
+}
+
+/** What happened, by its kind. */
+export type NotificationEvent = {
+  readonly [kind in NotificationKind]: {
+    readonly kind: kind
+    readonly data: (typeof notificationData)[kind]["Type"]
+  }
+}[NotificationKind]
+
+/** The people who are told: everybody with a role, or some accounts. Accounts without access to the organization are left out. */
+export type Recipients = { readonly role: Role } | { readonly accounts: ReadonlyArray<string> }
+
+/** Something that people are to be told of. */
+export type NewNotification = NotificationEvent & {
+  readonly to: Recipients
+  /** Accounts that are not told, such as the author. */
+  readonly except?: ReadonlyArray<string>
+}
+
+/** Kinds that webhook endpoints get as well. */
+export type AnnouncedKind = NotificationKind & EventType
+
+/** Whether webhook endpoints get this kind as well. */
+export const isAnnounced = (event: NotificationEvent): event is NotificationEvent & { readonly kind: AnnouncedKind } =>
+  Object.hasOwn(eventData, event.kind)

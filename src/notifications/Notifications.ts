@@ -1,0 +1,164 @@
+import { Clock, Context, Effect, Layer, Schedule } from "effect"
+import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import { organizationPeople } from "../accounts/OrganizationPeople.ts"
+import type { OrgSlug } from "../domain/Ids.ts"
+import { asJob } from "../telemetry/LoopWork.ts"
+import { kindWords, type MailMode, type NotificationEvent, type NotificationKind, notificationKinds } from "./Kinds.ts"
+
+/** For how long notifications are kept. Unit: days. */
+export const keptDays = 90
+
+/** A notification of one person. */
+export type Notification = NotificationEvent & {
+  readonly id: number
+  readonly createdAt: Date
+  /** Null: unread. */
+  readonly readAt: Date | null
+}
+
+/** Selects notifications that match every member. */
+export interface NotificationFilter {
+  readonly kind?: NotificationKind | undefined
+  readonly unread?: boolean | undefined
+}
+
+/** A page of notifications: up to `limit`, those with an id below `cursor`. */
+export interface NotificationPage extends NotificationFilter {
+  readonly cursor?: number | undefined
+  readonly limit: number
+}
+
+/** Unread notifications are counted up to this number. */
+export const countedUnread = 100
+
+/** When each kind is sent by mail. */
+export type MailPreferences = { readonly [kind in NotificationKind]: MailMode }
+
+/** The preferences of a member who has chosen some. */
+const preferencesOf = (chosen: Partial<MailPreferences>): MailPreferences =>
+  Object.fromEntries(
+    notificationKinds.map((kind) => [kind, chosen[kind] ?? kindWords[kind].mail]),
+  ) as MailPreferences
+
+/** Notifications of people in an organization, by the id of their account. A broken store is a defect everywhere here. */
+export class Notifications extends Context.Service<Notifications, {
+  /** Newest first. */
+  readonly list: (
+    org: OrgSlug,
+    account: string,
+    page: NotificationPage,
+  ) => Effect.Effect<ReadonlyArray<Notification>>
+  readonly count: (org: OrgSlug, account: string, filter: NotificationFilter) => Effect.Effect<number>
+  /** Unread notifications, counted up to `countedUnread`. */
+  readonly unread: (org: OrgSlug, account: string) => Effect.Effect<number>
+  /** Marks some as read, or all with `ids` undefined. Returns how many were unread. */
+  readonly read: (org: OrgSlug, account: string, ids: ReadonlyArray<number> | undefined) => Effect.Effect<number>
+  readonly preferences: (org: OrgSlug, account: string) => Effect.Effect<MailPreferences>
+  /** Changes some preferences. */
+  readonly prefer: (
+    org: OrgSlug,
+    account: string,
+    chosen: Partial<MailPreferences>,
+  ) => Effect.Effect<MailPreferences>
+  /** Deletes notifications of more than 90 days ago, and those of people who may no longer see them. Fails with `SqlError` when the database does not respond. */
+  readonly prune: Effect.Effect<void, SqlError>
+}>()("parlance/notifications/Notifications") {
+  static readonly layer = Layer.effect(
+    Notifications,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+
+      const matching = (org: OrgSlug, account: string, { kind, unread }: NotificationFilter) =>
+        sql.and([
+          sql`n.account_id = ${account} AND n.org_slug = ${org}`,
+          ...(kind === undefined ? [] : [sql`n.kind = ${kind}`]),
+          ...(unread === true ? [sql`n.read_at IS NULL`] : []),
+        ])
+
+      const list = Effect.fn("Notifications.list")(
+        (org: OrgSlug, account: string, { cursor, limit, ...filter }: NotificationPage) =>
+          Effect.orDie(sql<Notification>`
+            SELECT n.id::float8 AS id, n.kind, n.data, n.created_at, n.read_at FROM notifications n
+            WHERE ${matching(org, account, filter)} AND n.id < ${cursor ?? Number.MAX_SAFE_INTEGER}::bigint
+            ORDER BY n.id DESC LIMIT ${limit}`),
+      )
+
+      const counting = (org: OrgSlug, account: string, filter: NotificationFilter, most: number) =>
+        Effect.map(
+          Effect.orDie(sql<{ count: number }>`
+            SELECT count(*)::int AS count FROM (
+              SELECT FROM notifications n WHERE ${matching(org, account, filter)} LIMIT ${most}) n`),
+          ([row]) => row!.count,
+        )
+
+      const read = Effect.fn("Notifications.read")(
+        function* (org: OrgSlug, account: string, ids: ReadonlyArray<number> | undefined) {
+          const now = new Date(yield* Clock.currentTimeMillis)
+          const some = ids === undefined ? sql`TRUE` : sql`n.id = ANY(${[...ids]}::bigint[])`
+          // Mail that is still to be queued has served its purpose.
+          const rows = yield* Effect.orDie(sql`
+            UPDATE notifications n SET read_at = ${now}::timestamptz, mail = NULL
+            WHERE ${matching(org, account, { unread: true })} AND ${some} RETURNING n.id`)
+          return rows.length
+        },
+      )
+
+      const preferences = Effect.fn("Notifications.preferences")((org: OrgSlug, account: string) =>
+        Effect.map(
+          Effect.orDie(sql<{ mail: Partial<MailPreferences> }>`
+            SELECT f.mail FROM notification_preferences f WHERE f.org_slug = ${org} AND f.account_id = ${account}`),
+          ([row]) => preferencesOf(row?.mail ?? {}),
+        )
+      )
+
+      const prefer = Effect.fn("Notifications.prefer")(
+        function* (org: OrgSlug, account: string, chosen: Partial<MailPreferences>) {
+          const now = new Date(yield* Clock.currentTimeMillis)
+          yield* Effect.orDie(sql`
+            INSERT INTO notification_preferences AS f (org_slug, account_id, mail, updated_at)
+            VALUES (${org}, ${account}, ${JSON.stringify(chosen)}::text::json, ${now}::timestamptz)
+            ON CONFLICT (org_slug, account_id) DO UPDATE SET mail = (f.mail::jsonb || EXCLUDED.mail::jsonb)::json,
+              updated_at = EXCLUDED.updated_at`)
+          return yield* preferences(org, account)
+        },
+      )
+
+      const prune = Effect.gen(function* () {
+        const now = yield* Clock.currentTimeMillis
+        yield* sql`DELETE FROM notifications n WHERE n.created_at < ${new Date(now - keptDays * 86_400_000)}`
+        yield* sql`
+          DELETE FROM notifications n WHERE NOT EXISTS (
+            SELECT 1 FROM ${
+          sql.literal(organizationPeople)
+        } WHERE p.org_slug = n.org_slug AND p.account_id = n.account_id)`
+        yield* sql`
+          DELETE FROM notification_preferences f WHERE NOT EXISTS (
+            SELECT 1 FROM ${
+          sql.literal(organizationPeople)
+        } WHERE p.org_slug = f.org_slug AND p.account_id = f.account_id)`
+      }).pipe(Effect.withSpan("Notifications.prune"))
+
+      return Notifications.of({
+        list,
+        count: (org, account, filter) => counting(org, account, filter, 1_000_000),
+        unread: (org, account) => counting(org, account, { unread: true }, countedUnread),
+        read,
+        preferences,
+        prefer,
+        prune,
+      })
+    }),
+  )
+
+  /** Deletes old notifications, on every node. */
+  static readonly layerRunning = Layer.effectDiscard(
+    Effect.flatMap(Notifications, ({ prune }) =>
+      prune.pipe(
+        asJob("old notifications"),
+        Effect.catchCause((cause) => Effect.logDebug("Old notifications could not be deleted", cause)),
+        Effect.repeat(Schedule.spaced("10 minutes")),
+        Effect.forkScoped,
+      )),
+  )
+}
