@@ -1,6 +1,6 @@
 /** @jsxImportSource preact */
 import type { ComponentChildren } from "preact"
-import { type AskedList, isNarrowed, type ListPage, type ListShape, nextQuery, queryOf } from "../List.ts"
+import { type AskedList, isNarrowed, type ListPage, type ListShape, nextQuery, queryOf } from "../../domain/List.ts"
 import { count } from "../Format.ts"
 import type { SortHeading } from "./Table.tsx"
 

@@ -20,7 +20,7 @@ import { ListForm, ListPages, sortHeading } from "../components/ListParts.tsx"
 import { Table } from "../components/Table.tsx"
 import { Time } from "../components/Time.tsx"
 import { count, counted } from "../Format.ts"
-import { askedIn, isNarrowed, type ListShape, pageOf } from "../List.ts"
+import { askedIn, isNarrowed, type ListShape, pageOf } from "../../domain/List.ts"
 import { Console, decoded, type Fields, type Visit } from "../Routes.tsx"
 
 const decodeKey = decoder(KeyBody)

@@ -24,11 +24,11 @@ import { RowMenu } from "../../components/RowMenu.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
 import { count, counted } from "../../Format.ts"
-import { askedIn, type AskedList, isNarrowed, pageOf } from "../../List.ts"
+import { askedIn, type AskedList, isNarrowed, pageOf } from "../../../domain/List.ts"
 import { Console, type Fields, type Visit } from "../../Routes.tsx"
 import { createPath, exportPath, importPath, listPath, templatePath } from "./Paths.ts"
 import { Sparkline } from "./Sparkline.tsx"
-import { type ListedTemplate, stateOf, templateShape } from "./TemplateListShape.ts"
+import { type ListedTemplate, stateOf, templateShape } from "../../../api/templates/TemplateListShape.ts"
 
 const pageSize = 25
 

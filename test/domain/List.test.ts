@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { askedIn, isNarrowed, type ListShape, nextQuery, pageOf, queryOf } from "../../src/console/List.ts"
+import { askedIn, isNarrowed, type ListShape, nextQuery, pageOf, queryOf } from "../../src/domain/List.ts"
 
 interface Row {
   readonly id: string

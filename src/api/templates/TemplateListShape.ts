@@ -1,6 +1,6 @@
-import { objectiveText } from "../../../results/ObjectiveText.ts"
-import type { IndexedTemplate } from "../../../templates/TemplateIndex.ts"
-import type { ListShape } from "../../List.ts"
+import { objectiveText } from "../../results/ObjectiveText.ts"
+import type { IndexedTemplate } from "../../templates/TemplateIndex.ts"
+import type { ListShape } from "../../domain/List.ts"
 
 /** A template of the list with what is known of it elsewhere. */
 export interface ListedTemplate extends IndexedTemplate {
