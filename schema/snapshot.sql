@@ -962,6 +962,8 @@ CREATE TABLE templates (
   conversion_events text[] NOT NULL DEFAULT '{}'::text[],
   tracking jsonb,
   list_unsubscribe boolean NOT NULL DEFAULT false,
+  tags text[] NOT NULL DEFAULT '{}'::text[],
+  owner text,
   PRIMARY KEY (org_slug, id),
   FOREIGN KEY (org_slug) REFERENCES organizations(slug)
 );

@@ -267,20 +267,23 @@ export class Audit extends Context.Service<Audit, {
         const own = apart === undefined ? changed[0] : undefined
         // An account is called by its address, as long as that does not disclose a private action of a person.
         const subject = own === undefined || rule?.isPrivate === true ? asCalled : own.subject
-        const entries: ReadonlyArray<NewEntry> = [
+        const ofRecords = (some: ReadonlyArray<Changed>, details: unknown) =>
+          some.map((one): NewEntry => ({
+            action: actionOf(policy[endpointOf[one.kind][one.what]]?.action ?? endpoint, one),
+            subject: one.subject,
+            details,
+            changes: one.difference,
+          }))
+        const entries: ReadonlyArray<NewEntry> = rule?.isMany === true ? ofRecords(changed, {}) : [
           {
             action: actionOf(action, own),
             subject,
             details,
             changes: rule?.isPrivate === true ? null : own?.difference ?? null,
           },
-          ...(apart === undefined ? changed.slice(1) : changed).map((one): NewEntry => ({
-            action: actionOf(policy[endpointOf[one.kind][one.what]]?.action ?? endpoint, one),
-            subject: one.subject,
-            details: apart ?? {},
-            changes: one.difference,
-          })),
+          ...ofRecords(apart === undefined ? changed.slice(1) : changed, apart ?? {}),
         ]
+        if (entries.length === 0) return
         const accountId = actor.kind === "session" ? actor.session.account.id : undefined
         yield* insert({ actor: nameOf(actor), accountId, org: slug === undefined ? undefined : liveOf(slug) }, entries)
       })

@@ -16,6 +16,8 @@ export interface Rule {
   readonly action?: string
   /** The audit log keeps nothing of the body: it names a person, or is a secret. */
   readonly isPrivate?: boolean
+  /** Each record that it changes has an entry in the audit log, and the request itself has none. */
+  readonly isMany?: boolean
   /** Why a session of any role is refused for these path parameters. */
   readonly refuses?: (params: Readonly<Record<string, string | undefined>>) => string | undefined
 }
@@ -25,7 +27,7 @@ const writes = (
   needs: Rule["needs"],
   action: string,
   scope?: Rule["scope"],
-  more: Pick<Rule, "isPrivate" | "refuses"> = {},
+  more: Pick<Rule, "isMany" | "isPrivate" | "refuses"> = {},
 ): Rule => ({ ...reads(needs, scope), action, ...more })
 
 /** `provider_e` is set up on purpose, on the command line, and not in the console. */
@@ -91,6 +93,7 @@ export const policy: Readonly<Record<string, Rule>> = {
   createTemplate: writes("editor", "template created", "templates:write"),
   listTemplates: reads("viewer", "templates:read"),
   importTemplates: writes("editor", "templates imported", "templates:write"),
+  changeTemplates: writes("editor", "template changed", "templates:write", { isMany: true }),
   getTemplate: reads("viewer", "templates:read"),
   updateTemplate: writes("editor", "template changed", "templates:write"),
   deleteTemplate: writes("editor", "template deleted", "templates:write"),

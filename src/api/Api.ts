@@ -4,6 +4,7 @@ import { UserId } from "../domain/Ids.ts"
 import {
   Formats,
   Template,
+  TemplateBatchInput,
   TemplateInput,
   TemplatePatch,
   Variant,
@@ -266,6 +267,16 @@ class TemplatesGroup extends HttpApiGroup.make("templates")
       "Imports all templates or none, and lists all faults at once. Variants that the import does not name stay unchanged. One import has at most 1,000 " +
         "templates and 2,000 variants, and a template at most 1,000 variants. Checking an import can take up to 5 seconds. " +
         "Responds with 503 when too many checks are waiting. A template or variant without an id gets a new one at each import.",
+    ),
+    HttpApiEndpoint.post("changeTemplates", "/organizations/:org/templates/batch", {
+      params: path,
+      payload: TemplateBatchInput,
+      success: Schema.Struct({ changed: Schema.Int }),
+      error: [...Problems.ofBody, Problems.OrganizationNotFound],
+    }).annotate(OpenApi.Summary, "Changes several templates at once").annotate(
+      OpenApi.Description,
+      "Activates, pauses, archives, restores or tags templates, or gives them an owner, all or none. `changed` counts the " +
+        "templates that were not so already.",
     ),
     HttpApiEndpoint.get("getTemplate", "/organizations/:org/templates/:template", {
       params: templatePath,

@@ -20,6 +20,7 @@ export const endpoints = {
     "createTemplate": "POST /console/api/organizations/:org/templates",
     "listTemplates": "GET /console/api/organizations/:org/templates",
     "importTemplates": "POST /console/api/organizations/:org/templates/import",
+    "changeTemplates": "POST /console/api/organizations/:org/templates/batch",
     "getTemplate": "GET /console/api/organizations/:org/templates/:template",
     "updateTemplate": "PATCH /console/api/organizations/:org/templates/:template",
     "deleteTemplate": "DELETE /console/api/organizations/:org/templates/:template",

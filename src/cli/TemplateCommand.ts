@@ -10,6 +10,7 @@ import { decodeInput } from "./Inputs.ts"
 import { organization, print } from "./Root.ts"
 import { table } from "./Table.ts"
 import { diff, exportFile, importFile } from "./TemplateFileCommands.ts"
+import { changeMany, ownerFlag, ownerInput } from "./TemplateBatchCommand.ts"
 import { archivedFlag, find, history } from "./TemplateIndexCommands.ts"
 
 const objectiveText = (objective: Objective) =>
@@ -40,6 +41,8 @@ const describe = (templates: ReadonlyArray<Template>) =>
       "goal",
       "conversions",
       "holdout",
+      "tags",
+      "owner",
       "unsubscribes",
       "tracking",
       "list unsubscribe",
@@ -56,6 +59,8 @@ const describe = (templates: ReadonlyArray<Template>) =>
       objectiveText(template.objective),
       template.conversion_events.join(),
       template.holdout === null ? "organization" : holdoutText(template.holdout),
+      template.tags.join(),
+      template.owner ?? "nobody",
       template.ignore_unsubscribes ? "ignored" : "respected",
       template.tracking === null ? "organization" : trackingText(template.tracking),
       template.list_unsubscribe,
@@ -115,6 +120,11 @@ const settings = {
     ),
     Flag.atLeast(0),
   ),
+  tags: Flag.String("tag").pipe(
+    Flag.withDescription('Tag, by which lists are filtered; may be repeated, replaces those set, "" for none'),
+    Flag.atLeast(0),
+  ),
+  owner: ownerFlag,
 }
 
 const settingsOf = (flags: {
@@ -127,6 +137,8 @@ const settingsOf = (flags: {
   readonly listUnsubscribe: Option.Option<string>
   readonly linkDomains: ReadonlyArray<string>
   readonly conversionEvents: ReadonlyArray<string>
+  readonly tags: ReadonlyArray<string>
+  readonly owner: Option.Option<string>
 }) => ({
   ...(Option.isSome(flags.strict) ? { strict: flags.strict.value } : {}),
   ...(Option.isSome(flags.stickyHours) ? { sticky_hours: flags.stickyHours.value } : {}),
@@ -143,6 +155,8 @@ const settingsOf = (flags: {
   ...(flags.conversionEvents.length === 0
     ? {}
     : { conversion_events: flags.conversionEvents.filter((name) => name !== "") }),
+  ...(flags.tags.length === 0 ? {} : { tags: flags.tags.filter((tag) => tag !== "") }),
+  ...ownerInput(flags.owner),
 })
 
 const create = Command.make(
@@ -246,6 +260,7 @@ export const templateCommand = Command.make("template").pipe(
     update,
     archive,
     restore,
+    changeMany,
     remove,
     importFile,
     diff,

@@ -1,4 +1,4 @@
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import type { AuditEntry } from "../accounts/Audit.ts"
 import type { FoundTemplate } from "../api/templates/TemplateIndexApi.ts"
@@ -13,14 +13,52 @@ export const archivedFlag = Flag.Boolean("archived").pipe(
   Flag.withDefault(false),
 )
 
-/** `parlance template find TEXT` */
+const filters = {
+  state: Flag.Literals("state", ["active", "inactive", "no-variants", "out-of-season"]).pipe(
+    Flag.withDescription("Only templates of this state"),
+    Flag.optional,
+  ),
+  goal: Flag.Literals("goal", ["click", "open", "conversion", "mix"]).pipe(
+    Flag.withDescription("Only templates with this goal"),
+    Flag.optional,
+  ),
+  tag: Flag.String("tag").pipe(Flag.withDescription("Only templates with this tag"), Flag.optional),
+  owner: Flag.String("owner").pipe(
+    Flag.withDescription("Only templates of this owner, by e-mail address; none: without one; left: of former members"),
+    Flag.optional,
+  ),
+  winner: Flag.Literals("winner", ["found", "none"]).pipe(
+    Flag.withDescription("Only templates with or without a winner"),
+    Flag.optional,
+  ),
+  failing: Flag.Literals("failing", ["variants", "deliveries"]).pipe(
+    Flag.withDescription("Only templates with variants that cannot be rendered, or with failed deliveries"),
+    Flag.optional,
+  ),
+  sort: Flag.String("sort").pipe(
+    Flag.withDescription("id (default), name, state, decisions, goal, winner, failing, tag, owner or changed"),
+    Flag.optional,
+  ),
+}
+
+/** The given values of optional flags. */
+const givenOf = (flags: Readonly<Record<string, Option.Option<string>>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(flags).flatMap(([name, value]) => Option.isSome(value) ? [[name, value.value]] : []),
+  )
+
+/** `parlance template find [TEXT]` */
 export const find = Command.make(
   "find",
   {
-    text: Argument.String("text").pipe(Argument.withDescription("Part of the name or id")),
+    text: Argument.String("text").pipe(
+      Argument.withDescription("Part of the name, the id or a tag"),
+      Argument.optional,
+    ),
     archived: archivedFlag,
+    ...filters,
   },
-  Effect.fnUntraced(function* ({ archived, text }) {
+  Effect.fnUntraced(function* ({ archived, text, ...narrowed }) {
     const client = yield* ManagementClient
     const org = yield* organization
     const found: Array<FoundTemplate> = []
@@ -29,7 +67,7 @@ export const find = Command.make(
       const page = yield* client.templateIndex.findTemplates({
         params: { org },
         query: {
-          search: text,
+          ...givenOf({ search: text, ...narrowed }),
           archived: String(archived),
           limit: "200",
           ...(cursor === undefined ? {} : { after: cursor }),
@@ -41,19 +79,36 @@ export const find = Command.make(
     yield* print(
       found,
       table(
-        ["id", "name", "variants", "active", "decisions in 14 days", "updated"],
-        found.map(({ active, decisions, id, name, updated_at, variants }) => [
+        [
+          "id",
+          "name",
+          "state",
+          "variants",
+          "active",
+          "winner",
+          "failing",
+          "tags",
+          "owner",
+          "decisions in 14 days",
+          "updated",
+        ],
+        found.map(({ active, decisions, failing, id, name, owner, state, tags, updated_at, variants, winner }) => [
           id,
           name,
+          state,
           variants,
           active,
+          winner?.copy_id ?? "none",
+          failing.join(),
+          tags.join(),
+          owner === null ? "nobody" : owner.name === null ? `${owner.email} (left)` : owner.email,
           decisions.reduce((sum, count) => sum + count, 0),
           updated_at,
         ]),
       ),
     )
   }),
-).pipe(Command.withDescription("Find templates by name or id"))
+).pipe(Command.withDescription("Find templates by name, id, state, goal, tag, owner, winner or problems"))
 
 /** The changed members of a variant. */
 export const changesFlag = Flag.Boolean("changes").pipe(

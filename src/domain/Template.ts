@@ -136,6 +136,40 @@ export const IgnoreUnsubscribes = Schema.Boolean.annotate({
     "suppressed for another reason. False unless said",
 })
 
+const Tag = Schema.String.check(
+  Schema.makeFilter<string>((text) =>
+    text.trim() !== text || /[,\p{Cc}]/u.test(text) || !isStorable(text)
+      ? "must be one line of text without a comma and without spaces at its ends"
+      : undefined
+  ),
+  Schema.isMinLength(1),
+  Schema.isMaxLength(50),
+)
+
+/** The most tags of a template. */
+export const maxTags = 20
+
+/** Tags of a template, by which lists are filtered: up to 20 of 1 to 50 characters, each once. */
+export const Tags = Schema.Array(Tag).check(
+  Schema.makeFilter<ReadonlyArray<string>>((tags) => {
+    const repeated = tags.findIndex((tag, at) => tags.indexOf(tag) < at)
+    return repeated < 0 ? undefined : { path: [repeated], issue: "is there twice" }
+  }),
+  Schema.isMaxLength(maxTags),
+)
+
+/** The e-mail address of the member who looks after a template; null for nobody. */
+export const TemplateOwner = Schema.NullOr(
+  Schema.String.check(
+    Schema.makeFilter<string>((text) =>
+      /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(text) && isStorable(text)
+        ? undefined
+        : "must be the e-mail address of a member"
+    ),
+    Schema.isMaxLength(254),
+  ),
+)
+
 const variantVars = described(Vars, "Liquid sources by variable name, such as `subject`: up to 100")
 
 const variantSettings = {
@@ -208,6 +242,15 @@ const templateSettings = {
   ),
   ignore_unsubscribes: Schema.optionalKey(IgnoreUnsubscribes),
   conversion_events: Schema.optionalKey(TemplateConversionEvents),
+  tags: Schema.optionalKey(
+    described(Tags, "Tags, by which lists are filtered: up to 20. Default: none; an import without them keeps them"),
+  ),
+  owner: Schema.optionalKey(
+    described(
+      TemplateOwner,
+      "E-mail address of the member who looks after the template. Default: nobody; an import without it keeps it",
+    ),
+  ),
   archived: Schema.optionalKey(Schema.Boolean).annotate({
     description: "true: the template is not served, but keeps its content and results. Default false",
   }),
@@ -243,6 +286,24 @@ export const VariantSwitch = Schema.Struct({
 }).annotate({ identifier: "VariantSwitch" })
 export type VariantSwitch = typeof VariantSwitch.Type
 
+const mostAtOnce = 1000
+
+/** A change of several templates at once, up to 1,000. Absent members stay unchanged. */
+export const TemplateBatchInput = Schema.Struct({
+  ids: described(
+    Schema.Array(TemplateId).check(Schema.isMaxLength(mostAtOnce)),
+    "Ids of the templates, up to 1,000. Unknown ids are left out",
+  ),
+  active: Schema.optionalKey(
+    described(Schema.Boolean, "true activates all variants of each template, false pauses them"),
+  ),
+  archived: Schema.optionalKey(described(Schema.Boolean, "true archives the templates, false restores them")),
+  add_tags: Schema.optionalKey(described(Tags, "Tags to add to those of each template")),
+  remove_tags: Schema.optionalKey(described(Tags, "Tags to remove")),
+  owner: Schema.optionalKey(described(TemplateOwner, "E-mail address of the new owner, a member; null for nobody")),
+}).annotate({ identifier: "TemplateBatchInput" })
+export type TemplateBatchInput = typeof TemplateBatchInput.Type
+
 /** A stored variant, all defaults filled in. */
 export const Variant = Schema.Struct({
   id: CopyId,
@@ -271,6 +332,10 @@ export const Template = Schema.Struct({
   link_domains: Schema.Array(Schema.String),
   ignore_unsubscribes: IgnoreUnsubscribes,
   conversion_events: Schema.Array(Schema.String),
+  tags: Schema.Array(Schema.String),
+  owner: Schema.NullOr(Schema.String).annotate({
+    description: "E-mail address of the owner, who may have left the organization since; null: nobody",
+  }),
   archived_at: Schema.NullOr(Schema.String).annotate({ description: "Since when it is archived; null: in use" }),
   revision: Schema.Int,
   created_at: Schema.String,

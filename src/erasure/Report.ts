@@ -15,6 +15,7 @@ export const erasedKinds = [
   "attribute_counts",
   "sink_messages",
   "webhook_events",
+  "template_owners",
 ] as const
 export type ErasedKind = typeof erasedKinds[number]
 
@@ -35,6 +36,7 @@ export const noCounts: ErasedCounts = {
   attribute_counts: 0,
   sink_messages: 0,
   webhook_events: 0,
+  template_owners: 0,
 }
 
 /** Description of each kind, for people. */
@@ -52,6 +54,7 @@ export const erasedLabels: { readonly [kind in ErasedKind]: string } = {
   attribute_counts: "Counts of attribute values deleted",
   sink_messages: "Messages in the sandbox deleted",
   webhook_events: "Events for webhook endpoints deleted",
+  template_owners: "Templates without their former owner now",
 }
 
 /** Why each kind of data stays. */

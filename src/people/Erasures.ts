@@ -18,6 +18,7 @@ import { Names, type PersonNames } from "../erasure/Names.ts"
 import { eraseDeliveries, learnDeliveryNames } from "../delivery/ErasedDeliveries.ts"
 import { eraseProfiles } from "../profiles/ErasedProfiles.ts"
 import { eraseStickyChoices } from "../decide/ErasedChoices.ts"
+import { eraseOwners } from "../templates/ErasedOwners.ts"
 import { eraseSendTimes, learnSendTimeNames } from "../sendtime/ErasedSendTimes.ts"
 import { eraseSinkMessages } from "../delivery/sandbox/ErasedSinkMessages.ts"
 import { eraseSuppressedAddresses } from "../suppressions/ErasedAddresses.ts"
@@ -134,6 +135,7 @@ const makePass = ({ addressKeys, clock, inflow, people, profiles, sql }: {
     yield* eraseSendTimes(work)
     yield* eraseAttributeCounts(work)
     yield* eraseBodies(work)
+    yield* eraseOwners(work)
     yield* eraseSuppressedAddresses(work, addressKeys)
     yield* findKept(work)
     for (const name of names.spellings()) profiles.forget(org, name)

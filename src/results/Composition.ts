@@ -269,7 +269,7 @@ const waitingFor = (evidence: {
   ]
 
 /** The verdict as it holds for the variants that can be chosen now: a former winner may be out of season. */
-const verdictNow = (state: VerdictState | undefined, running: ReadonlyArray<string>) => {
+export const verdictNow = (state: VerdictState | undefined, running: ReadonlyArray<string>) => {
   const isOver = state === undefined || state.verdict === "undecided" || running.length < 2 ||
     (state.winner !== null && !running.includes(state.winner))
   return isOver

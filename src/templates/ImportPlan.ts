@@ -6,6 +6,7 @@ import { CopyId, randomId, TemplateId } from "../domain/Ids.ts"
 import type { Template, TemplateInput, Variant, VariantInput } from "../domain/Template.ts"
 import { holdoutFault } from "../domain/Holdout.ts"
 import { maxVariantsOfOne } from "./TemplateRows.ts"
+import { normalOwner, notMember } from "./Owners.ts"
 import { fieldsOfTemplate } from "./TemplateFields.ts"
 
 /** The content of a variant, all defaults filled in. */
@@ -24,6 +25,8 @@ export interface TemplateContent extends
     | "ignore_unsubscribes"
     | "tracking"
     | "list_unsubscribe"
+    | "tags"
+    | "owner"
   > {
   readonly link_domains: ReadonlyArray<string>
   readonly conversion_events: ReadonlyArray<string>
@@ -45,6 +48,8 @@ export type TemplatePlan =
     readonly relearns: boolean
     /** Why the template cannot have its holdout. */
     readonly holdoutFault: string | undefined
+    /** The owner that the import sets, who must be a member; null if it sets none. */
+    readonly newOwner: string | null
     readonly difference: Difference
   }
 
@@ -62,9 +67,10 @@ export const changesOf = (plans: ReadonlyArray<TemplatePlan>): ReadonlyArray<Tem
     plan.outcome === "unchanged" ? [] : [{ template_id: plan.id, outcome: plan.outcome, ...plan.difference }]
   )
 
-/** Why plans cannot be carried out. `indexOf` is the index in the import of a plan. */
+/** Why plans cannot be carried out. `members` has the new owners that are members. `indexOf` is the index in the import of a plan. */
 export const planFaults = (
   plans: ReadonlyArray<TemplatePlan>,
+  members: ReadonlySet<string>,
   indexOf: (at: number) => number = (at) => at,
 ): ReadonlyArray<Fault> =>
   plans.flatMap((one, at): ReadonlyArray<Fault> => {
@@ -76,6 +82,9 @@ export const planFaults = (
         detail: `would give the template ${one.variantCount} variants. A template has at most ${maxVariantsOfOne}`,
       }]),
       ...(one.holdoutFault === undefined ? [] : [{ pointer: `${pointer}/holdout/copy_id`, detail: one.holdoutFault }]),
+      ...(one.newOwner === null || members.has(one.newOwner)
+        ? []
+        : [{ pointer: `${pointer}/owner`, detail: notMember(one.newOwner) }]),
     ]
   })
 
@@ -110,8 +119,15 @@ export const variantContent = (variant: Variant | VariantInput): VariantContent 
   }
 }
 
-/** The content that an input describes: members that it lacks have their defaults. */
-const inputContent = (input: TemplateInput, id: TemplateId): TemplateContent => ({
+/**
+ * The content that an input describes: members that it lacks have their defaults. Tags and owner stay as they are, since
+ * people set them in lists and not in files.
+ */
+const inputContent = (
+  input: TemplateInput,
+  id: TemplateId,
+  before?: Pick<Template, "owner" | "tags">,
+): TemplateContent => ({
   id,
   name: input.name,
   strict: input.strict ?? false,
@@ -123,6 +139,8 @@ const inputContent = (input: TemplateInput, id: TemplateId): TemplateContent => 
   link_domains: input.link_domains ?? [],
   ignore_unsubscribes: input.ignore_unsubscribes ?? false,
   conversion_events: input.conversion_events ?? [],
+  tags: input.tags ?? before?.tags ?? [],
+  owner: input.owner === undefined ? before?.owner ?? null : normalOwner(input.owner),
   archived: input.archived ?? false,
 })
 
@@ -138,6 +156,8 @@ const storedContent = (template: Template): TemplateContent => ({
   link_domains: template.link_domains,
   ignore_unsubscribes: template.ignore_unsubscribes,
   conversion_events: template.conversion_events,
+  tags: template.tags,
+  owner: template.owner,
   archived: template.archived_at !== null,
 })
 
@@ -157,12 +177,13 @@ export const planTemplate = (input: TemplateInput, before: Template | undefined,
       variantCount: given.length,
       relearns: false,
       holdoutFault: holdoutFault(template.holdout, given),
+      newOwner: template.owner,
       difference: room.of(undefined, fields(template, given)),
     }
   }
   const known = new Map(before.variants.map((variant) => [variant.id as string, variantContent(variant)]))
   const variants = given.filter((variant) => !isDeepStrictEqual(known.get(variant.id), variant))
-  const template = inputContent(input, before.id)
+  const template = inputContent(input, before.id, before)
   const stored = storedContent(before)
   if (variants.length === 0 && isDeepStrictEqual(stored, template)) return { outcome: "unchanged", id: before.id }
   const replaced = variants.flatMap(({ id }) => known.get(id) ?? [])
@@ -173,6 +194,7 @@ export const planTemplate = (input: TemplateInput, before: Template | undefined,
     variants,
     variantCount: before.variants.length + variants.length - replaced.length,
     holdoutFault: holdoutFault(template.holdout, [...before.variants, ...variants]),
+    newOwner: template.owner === stored.owner ? null : template.owner,
     relearns: !isDeepStrictEqual(stored.objective, template.objective),
     difference: room.of(fields(stored, replaced), fields(template, variants)),
   }

@@ -24,6 +24,8 @@ const templateColumns = {
   link_domains: "text[]",
   ignore_unsubscribes: "boolean",
   conversion_events: "text[]",
+  tags: "text[]",
+  owner: "text",
   archived: "boolean",
 } as const
 
@@ -37,9 +39,9 @@ export const insertTemplates = (
   sql<{ id: string }>`
     INSERT INTO templates AS t
       (org_slug, id, name, strict, sticky_hours, objective, holdout, tracking, list_unsubscribe,
-        link_domains, ignore_unsubscribes, conversion_events, archived_at, created_at, updated_at)
+        link_domains, ignore_unsubscribes, conversion_events, tags, owner, archived_at, created_at, updated_at)
     SELECT ${org}::text, r.id, r.name, r.strict, r.sticky_hours, r.objective, r.holdout, r.tracking, r.list_unsubscribe,
-      r.link_domains, r.ignore_unsubscribes, r.conversion_events,
+      r.link_domains, r.ignore_unsubscribes, r.conversion_events, r.tags, r.owner,
       CASE WHEN r.archived THEN ${now}::timestamptz END, ${now}::timestamptz, ${now}::timestamptz
     FROM ${recordset(templates, templateColumns)}
     ON CONFLICT DO NOTHING RETURNING t.id`
@@ -54,7 +56,7 @@ export const updateTemplates = (
   sql`
     UPDATE templates t SET name = r.name, strict = r.strict, sticky_hours = r.sticky_hours, objective = r.objective,
       holdout = r.holdout, tracking = r.tracking, list_unsubscribe = r.list_unsubscribe, link_domains = r.link_domains,
-      ignore_unsubscribes = r.ignore_unsubscribes, conversion_events = r.conversion_events,
+      ignore_unsubscribes = r.ignore_unsubscribes, conversion_events = r.conversion_events, tags = r.tags, owner = r.owner,
       archived_at = CASE WHEN r.archived THEN coalesce(t.archived_at, ${now}::timestamptz) END,
       revision = nextval('template_revisions'), updated_at = ${now}::timestamptz
     FROM ${recordset(templates, templateColumns)}

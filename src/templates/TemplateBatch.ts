@@ -1,29 +1,68 @@
 import { Context, DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
+import { type Fault, InvalidInput } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
-import type { Template } from "../domain/Template.ts"
+import { maxTags, type Template, type TemplateBatchInput } from "../domain/Template.ts"
 import { Changes } from "../organizations/Changes.ts"
 import { tell } from "../store/ChangeTrail.ts"
+import { recordset } from "../store/Recordset.ts"
 import { contentWriter } from "./ContentWrite.ts"
+import { normalOwner, ownerFaults } from "./Owners.ts"
 import { fieldsOfStored, fieldsOfVariant } from "./TemplateFields.ts"
 import { readTemplates } from "./TemplateRows.ts"
 
-/**
- * A change of several templates. `activate` and `pause` switch all variants of each template on or off; `archive` stops
- * serving templates and `restore` serves them again, with the variants as they were.
- */
-export type BatchChange = "activate" | "pause" | "archive" | "restore"
+/** Changes to make to several templates. */
+export type BatchChange = Omit<TemplateBatchInput, "ids">
 
-const archived = { archive: true, restore: false } as const
+/** The settings of a template that a batch changes. */
+type BatchSettings = Pick<Template, "archived_at" | "owner" | "tags">
 
-/** Reports what differs between templates before and after, as changes of templates or of variants. */
-const tellChanges = Effect.fnUntraced(function* (before: ReadonlyArray<Template>, after: ReadonlyArray<Template>) {
+/** The tags of a template after a change. */
+export const tagsAfter = (tags: ReadonlyArray<string>, { add_tags = [], remove_tags = [] }: BatchChange) => {
+  const removed = new Set(remove_tags)
+  return [...new Set([...tags, ...add_tags])].filter((tag) => !removed.has(tag))
+}
+
+/** Whether a change alters settings of a template. */
+const altersSettings = (template: BatchSettings, change: BatchChange): boolean =>
+  (change.archived !== undefined && (template.archived_at !== null) !== change.archived) ||
+  (change.owner !== undefined && normalOwner(change.owner) !== template.owner) ||
+  tagsAfter(template.tags, change).join() !== template.tags.join()
+
+/** Whether a change alters a template or one of its variants. */
+const alters = (template: Template, change: BatchChange): boolean =>
+  altersSettings(template, change) ||
+  (change.active !== undefined && template.variants.some(({ active }) => active !== change.active))
+
+/** Why the templates cannot have these tags. */
+const tagFaults = (templates: ReadonlyArray<Template>, change: BatchChange): ReadonlyArray<Fault> => {
+  const full = templates.filter(({ tags }) => tagsAfter(tags, change).length > maxTags)
+  return full.length === 0 ? [] : [{
+    pointer: "/add_tags",
+    detail: `would give ${
+      full.slice(0, 3).map(({ name }) => JSON.stringify(name)).join(", ")
+    } more than ${maxTags} tags: remove some first`,
+  }]
+}
+
+/** Reports what differs between templates before and after, as changes of templates and of variants. */
+const tellChanges = Effect.fnUntraced(function* (
+  before: ReadonlyArray<Template>,
+  after: ReadonlyArray<Template>,
+  change: BatchChange,
+) {
   const known = new Map(after.map((template) => [template.id, template]))
   for (const old of before) {
     const now = known.get(old.id)
     if (now === undefined) continue
-    if ((old.archived_at === null) !== (now.archived_at === null)) {
-      yield* tell("template", old.id, fieldsOfStored(old), fieldsOfStored(now))
+    if (altersSettings(old, change)) {
+      // Variants have entries of their own.
+      yield* tell(
+        "template",
+        old.id,
+        fieldsOfStored({ ...old, variants: [] }),
+        fieldsOfStored({ ...now, variants: [] }),
+      )
     }
     const variants = new Map(now.variants.map((variant) => [variant.id, variant]))
     for (const variant of old.variants) {
@@ -34,13 +73,20 @@ const tellChanges = Effect.fnUntraced(function* (before: ReadonlyArray<Template>
   }
 })
 
+const columns = { id: "text", tags: "text[]" } as const
+
 /** Changes several templates in one transaction. A broken store is a defect. */
 export class TemplateBatch extends Context.Service<TemplateBatch, {
   /**
-   * Changes templates of an organization by their ids, and answers how many it changed. Unknown ids and templates that
-   * are so already are left out.
+   * Changes templates of an organization by their ids, and answers how many it changed. Leaves out unknown ids and
+   * templates that are so already. Fails with `InvalidInput` for an owner who is not a member, and for more tags than a
+   * template can have.
    */
-  readonly change: (org: OrgSlug, ids: ReadonlyArray<string>, what: BatchChange) => Effect.Effect<number>
+  readonly change: (
+    org: OrgSlug,
+    ids: ReadonlyArray<string>,
+    what: BatchChange,
+  ) => Effect.Effect<number, InvalidInput>
 }>()("parlance/templates/TemplateBatch") {
   static readonly layer = Layer.effect(
     TemplateBatch,
@@ -48,10 +94,29 @@ export class TemplateBatch extends Context.Service<TemplateBatch, {
       const sql = yield* SqlClient.SqlClient
       const write = contentWriter(sql, yield* Changes)
 
-      const isDue = (template: Template, what: BatchChange): boolean =>
-        what === "archive" || what === "restore"
-          ? (template.archived_at !== null) !== archived[what]
-          : template.variants.some(({ active }) => active !== (what === "activate"))
+      const update = Effect.fnUntraced(function* (
+        org: OrgSlug,
+        templates: ReadonlyArray<Template>,
+        change: BatchChange,
+        now: Date,
+      ) {
+        const { active, archived, owner } = change
+        const due = templates.map(({ id }) => id)
+        if (active !== undefined) {
+          yield* sql`
+            UPDATE variants v SET active = ${active}, updated_at = ${now}
+            WHERE v.org_slug = ${org} AND v.template_id = ANY(${due}::text[]) AND v.active <> ${active}`
+        }
+        const rows = templates.map(({ id, tags }) => ({ id, tags: tagsAfter(tags, change) }))
+        yield* sql`
+          UPDATE templates t SET
+            archived_at = CASE ${archived ?? null}::boolean
+              WHEN true THEN coalesce(t.archived_at, ${now}::timestamptz) WHEN false THEN NULL ELSE t.archived_at END,
+            owner = ${owner === undefined ? sql`t.owner` : sql`${normalOwner(owner)}::text`},
+            tags = r.tags, revision = nextval('template_revisions'), updated_at = ${now}::timestamptz
+          FROM ${recordset(rows, columns)}
+          WHERE t.org_slug = ${org} AND t.id = r.id`
+      })
 
       const change = Effect.fn("TemplateBatch.change")(
         function* (org: OrgSlug, ids: ReadonlyArray<string>, what: BatchChange) {
@@ -63,23 +128,13 @@ export class TemplateBatch extends Context.Service<TemplateBatch, {
               yield* sql`
                 SELECT 1 FROM templates t WHERE t.org_slug = ${org} AND t.id = ANY(${[...ids]}::text[])
                 ORDER BY t.id FOR UPDATE`
-              const before = (yield* readTemplates(sql, org, ids)).filter((template) => isDue(template, what))
-              const due = before.map(({ id }) => id)
-              if (due.length === 0) return 0
-              if (what === "activate" || what === "pause") {
-                const active = what === "activate"
-                yield* sql`
-                  UPDATE variants v SET active = ${active}, updated_at = ${now}
-                  WHERE v.org_slug = ${org} AND v.template_id = ANY(${due}::text[]) AND v.active <> ${active}`
-              }
-              yield* sql`
-                UPDATE templates t SET
-                  archived_at = CASE ${what}::text WHEN 'archive' THEN ${now}::timestamptz WHEN 'restore' THEN NULL
-                    ELSE t.archived_at END,
-                  revision = nextval('template_revisions'), updated_at = ${now}
-                WHERE t.org_slug = ${org} AND t.id = ANY(${due}::text[])`
-              yield* tellChanges(before, yield* readTemplates(sql, org, due))
-              return due.length
+              const before = (yield* readTemplates(sql, org, ids)).filter((template) => alters(template, what))
+              const faults = [...tagFaults(before, what), ...yield* ownerFaults(sql, org, what.owner, null)]
+              if (faults.length > 0) return yield* new InvalidInput({ faults })
+              if (before.length === 0) return 0
+              yield* update(org, before, what, now)
+              yield* tellChanges(before, yield* readTemplates(sql, org, before.map(({ id }) => id)), what)
+              return before.length
             }),
           )
         },

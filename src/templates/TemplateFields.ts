@@ -21,6 +21,8 @@ type Settings = Pick<
   | "ignore_unsubscribes"
   | "tracking"
   | "list_unsubscribe"
+  | "tags"
+  | "owner"
 >
 
 /** The fields of a variant, below `at`. */
@@ -49,6 +51,8 @@ export const fieldsOfTemplate = (
   ...(template.ignore_unsubscribes ? { "/ignore_unsubscribes": true } : {}),
   ...(template.tracking === null ? {} : { "/tracking": template.tracking }),
   ...(template.list_unsubscribe ? { "/list_unsubscribe": true } : {}),
+  ...(template.tags.length === 0 ? {} : { "/tags": template.tags }),
+  ...(template.owner === null ? {} : { "/owner": template.owner }),
   ...Object.assign(
     {},
     ...template.variants.map((variant) => fieldsOfVariant(variant, `/variants/${JsonPointer.escapeToken(variant.id)}`)),

@@ -204,6 +204,8 @@ export const inOrder = (faults: ReadonlyArray<FileFault>): ReadonlyArray<FileFau
  * templates:
  *   - id: welcome            # without it every import makes a new template
  *     name: Welcome
+ *     tags: [onboarding]     # tags and owner stay as they are when absent
+ *     owner: ada@example.com # a member of the organization
  *     archived: false        # the default, as are the next three
  *     strict: false
  *     sticky_hours: 0
@@ -321,6 +323,8 @@ const variantInputOf = (variant: Template["variants"][number]): VariantInput => 
 export const inputOf = (template: Template): TemplateInput => ({
   id: template.id,
   name: template.name,
+  ...(template.tags.length === 0 ? {} : { tags: template.tags }),
+  ...(template.owner === null ? {} : { owner: template.owner }),
   ...(template.archived_at === null ? {} : { archived: true }),
   ...(template.strict ? { strict: true } : {}),
   ...(template.sticky_hours === 0 ? {} : { sticky_hours: template.sticky_hours }),

@@ -32,7 +32,9 @@ const variantOf = (variant: VariantInput, inline: Inline): Plain => ({
 })
 
 const templateOf = (template: TemplateInput, inline: Inline): Plain => ({
-  ...ordered(template, ["id", "name", "archived", "strict", "ignore_unsubscribes", "sticky_hours"]),
+  ...ordered(template, ["id", "name"]),
+  ...(template.tags === undefined ? {} : { tags: inline(template.tags) }),
+  ...ordered(template, ["owner", "archived", "strict", "ignore_unsubscribes", "sticky_hours"]),
   ...(template.objective === undefined ? {} : {
     objective: typeof template.objective === "string"
       ? template.objective

@@ -1,5 +1,6 @@
 import { Context, DateTime, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { memberEmails } from "../accounts/MemberEmails.ts"
 import { Checking, stoppedFault } from "../checking/Checking.ts"
 import type { Checks } from "../checking/Checks.ts"
 import { ChecksBusy, type Fault, InvalidInput, type OrganizationNotFound } from "../domain/Errors.ts"
@@ -81,6 +82,12 @@ const planner = (sql: SqlClient.SqlClient) =>
     return { plans: inputs.map((input) => plans.get(input)!), revisions }
   })
 
+/** The new owners of plans that are members. */
+const newMembers = (sql: SqlClient.SqlClient, org: OrgSlug, plans: ReadonlyArray<TemplatePlan>) => {
+  const owners = plans.flatMap((one) => one.outcome === "unchanged" ? [] : one.newOwner ?? [])
+  return owners.length === 0 ? Effect.succeed(new Set<string>()) : memberEmails(sql, org, [...new Set(owners)])
+}
+
 /**
  * Brings templates to the state that an import describes, all or none: missing ones are created, existing ones changed, and
  * variants that the import does not name stay as they are. One import takes at most 1,000 templates and 2,000 variants. It
@@ -134,7 +141,7 @@ export class TemplateImports extends Context.Service<TemplateImports, {
         dryRun: boolean,
       ) {
         const { plans, revisions } = yield* plan(org, inputs)
-        const faults = planFaults(plans)
+        const faults = planFaults(plans, yield* newMembers(sql, org, plans))
         if (faults.length > 0) return yield* new InvalidInput({ faults })
         const created = plans.flatMap((one) => one.outcome === "created" ? [one] : [])
         const updated = plans.flatMap((one) => one.outcome === "updated" ? [one] : [])
@@ -196,7 +203,7 @@ export class TemplateImports extends Context.Service<TemplateImports, {
         function* (org: OrgSlug, templates: ReadonlyArray<TemplateInput | null>) {
           const sound = templates.flatMap((input, index) => input === null ? [] : [{ input, index }])
           const { plans } = yield* plan(org, sound.map(({ input }) => input))
-          return planFaults(plans, (at) => sound[at]!.index)
+          return planFaults(plans, yield* newMembers(sql, org, plans), (at) => sound[at]!.index)
         },
         Effect.catchTag("SqlError", Effect.die),
       )

@@ -10,6 +10,8 @@ export interface IndexedTemplate {
   readonly id: TemplateId
   readonly name: string
   readonly objective: Objective
+  readonly tags: ReadonlyArray<string>
+  readonly owner: string | null
   readonly updatedAt: string
   readonly archivedAt: string | null
   readonly variants: number
@@ -66,9 +68,9 @@ export class TemplateIndex extends Context.Service<TemplateIndex, {
         },
       ) {
         const rows = yield* Effect.orDie(sql<Row>`
-          SELECT t.id, t.name, t.objective, t.updated_at, t.archived_at, v.variants, v.active
+          SELECT t.id, t.name, t.objective, t.tags, t.owner, t.updated_at, t.archived_at, v.variants, v.active
           FROM (
-            SELECT t.org_slug, t.id, t.name, t.objective, t.updated_at, t.archived_at FROM templates t
+            SELECT t.org_slug, t.id, t.name, t.objective, t.tags, t.owner, t.updated_at, t.archived_at FROM templates t
             WHERE t.org_slug = ${org} AND t.id > ${cursor} AND ${isOf(sql, which)} AND ${found(search)}
             ORDER BY t.id LIMIT ${limit}
           ) t
@@ -103,7 +105,7 @@ export class TemplateIndex extends Context.Service<TemplateIndex, {
 
       const all = Effect.fn("TemplateIndex.all")(function* (org: OrgSlug) {
         const rows = yield* Effect.orDie(sql<Row>`
-          SELECT t.id, t.name, t.objective, t.updated_at, t.archived_at, coalesce(v.variants, 0) AS variants,
+          SELECT t.id, t.name, t.objective, t.tags, t.owner, t.updated_at, t.archived_at, coalesce(v.variants, 0) AS variants,
             coalesce(v.active, 0) AS active
           FROM templates t LEFT JOIN (
             SELECT v.template_id, count(*)::int AS variants, (count(*) FILTER (WHERE v.active))::int AS active

@@ -17,6 +17,8 @@ export interface TemplateRow {
   readonly linkDomains: ReadonlyArray<string>
   readonly ignoreUnsubscribes: boolean
   readonly conversionEvents: ReadonlyArray<string>
+  readonly tags: ReadonlyArray<string>
+  readonly owner: string | null
   readonly archivedAt: Date | null
   readonly revision: number
   readonly createdAt: Date
@@ -64,6 +66,8 @@ const fromRows = (rows: ReadonlyArray<TemplateRow>, variants: ReadonlyArray<Vari
     link_domains: row.linkDomains,
     ignore_unsubscribes: row.ignoreUnsubscribes,
     conversion_events: row.conversionEvents,
+    tags: row.tags,
+    owner: row.owner,
     archived_at: row.archivedAt?.toISOString() ?? null,
     revision: row.revision,
     created_at: row.createdAt.toISOString(),
@@ -91,7 +95,7 @@ export const readTemplates = Effect.fnUntraced(function* (
   const rows = yield* sql<TemplateRow>`
     SELECT t.id, t.name, t.strict, t.sticky_hours, t.objective, t.holdout, t.tracking, t.list_unsubscribe,
       t.link_domains, t.ignore_unsubscribes,
-      t.conversion_events, t.archived_at,
+      t.conversion_events, t.tags, t.owner, t.archived_at,
       t.revision::float8 AS revision, t.created_at, t.updated_at
     FROM templates t WHERE t.org_slug = ${org} AND t.id = ANY(${[...ids]}::text[]) ORDER BY t.id`
   if (rows.length === 0) return []

@@ -28,6 +28,7 @@ import { contentWriter } from "./ContentWrite.ts"
 import { variantFaults, variantListFaults } from "./ImportInput.ts"
 import { variantContent } from "./ImportPlan.ts"
 import { putVariants } from "./ImportRows.ts"
+import { normalOwner, ownerFaults } from "./Owners.ts"
 import { fieldsOfStored, fieldsOfVariant } from "./TemplateFields.ts"
 import { insertVariant, isOf, maxVariantsOfOne, readTemplates, updateVariant, type Which } from "./TemplateRows.ts"
 
@@ -105,12 +106,13 @@ const makeContent = (sql: SqlClient.SqlClient, sources: SourceCheck["Service"]) 
     const rows = yield* sql`
       INSERT INTO templates AS t
         (org_slug, id, name, strict, sticky_hours, objective, holdout, tracking, list_unsubscribe,
-          link_domains, ignore_unsubscribes, conversion_events, archived_at, created_at, updated_at)
+          link_domains, ignore_unsubscribes, conversion_events, tags, owner, archived_at, created_at, updated_at)
       VALUES (${org}, ${id}, ${input.name}, ${input.strict ?? false}, ${input.sticky_hours ?? 0},
         ${JSON.stringify(input.objective ?? "click")}::text::jsonb,
         ${jsonOrNull(input.holdout)}::text::jsonb, ${jsonOrNull(input.tracking)}::text::jsonb,
         ${input.list_unsubscribe ?? false}, ${[...input.link_domains ?? []]}::text[],
         ${input.ignore_unsubscribes ?? false}, ${[...input.conversion_events ?? []]}::text[],
+        ${[...input.tags ?? []]}::text[], ${normalOwner(input.owner ?? null)},
         ${input.archived === true ? now : null}, ${now}, ${now})
       ON CONFLICT DO NOTHING RETURNING t.id`
     if (rows.length === 0) return yield* new AlreadyExists({ what: "template", id })
@@ -136,6 +138,8 @@ const makeContent = (sql: SqlClient.SqlClient, sources: SourceCheck["Service"]) 
         conversion_events = coalesce(${
       patch.conversion_events ? [...patch.conversion_events] : null
     }::text[], t.conversion_events),
+        tags = coalesce(${patch.tags ? [...patch.tags] : null}::text[], t.tags),
+        owner = ${patch.owner === undefined ? sql`t.owner` : sql`${normalOwner(patch.owner)}::text`},
         archived_at = CASE ${patch.archived ?? null}::boolean
           WHEN true THEN coalesce(t.archived_at, ${now}) WHEN false THEN NULL ELSE t.archived_at END,
         revision = nextval('template_revisions'),
@@ -307,7 +311,10 @@ export class Templates extends Context.Service<Templates, {
   ) => Effect.Effect<ReadonlyArray<Template>, OrganizationNotFound>
   /** Reads a template. Fails with `TemplateNotFound` for an unknown template. */
   readonly get: (org: OrgSlug, id: string) => Effect.Effect<Template, TemplateNotFound>
-  /** Fails with `InvalidInput` for a holdout whose fixed variant the template does not have. */
+  /**
+   * Fails with `TemplateNotFound` for an unknown template, and with `InvalidInput` for a holdout whose fixed variant the
+   * template does not have, and for a new owner who is not a member.
+   */
   readonly update: (
     org: OrgSlug,
     id: string,
@@ -380,7 +387,11 @@ export class Templates extends Context.Service<Templates, {
 
       const create = Effect.fn("Templates.create")(function* (org: OrgSlug, input: TemplateInput) {
         const variants = input.variants ?? []
-        yield* refuse([...holdoutFaults(input.holdout, variants), ...yield* faultsOf(org, variants)])
+        yield* refuse([
+          ...holdoutFaults(input.holdout, variants),
+          ...yield* Effect.orDie(ownerFaults(sql, org, input.owner, null)),
+          ...yield* faultsOf(org, variants),
+        ])
         const now = yield* DateTime.nowAsDate
         return yield* write(
           org,
@@ -419,7 +430,10 @@ export class Templates extends Context.Service<Templates, {
           org,
           Effect.gen(function* () {
             const before = yield* held(org, id)
-            yield* refuse(holdoutFaults(patch.holdout, before.variants))
+            yield* refuse([
+              ...holdoutFaults(patch.holdout, before.variants),
+              ...yield* ownerFaults(sql, org, patch.owner, before.owner),
+            ])
             yield* change(org, id, patch, now)
             const after = yield* read(org, id)
             yield* tellTemplate(before, after)

@@ -16,7 +16,14 @@ interface Operation {
 /** The scope that each group of operations needs; other operations are in none. */
 const needed: Readonly<Record<string, ReadonlyArray<string>>> = {
   "templates:read": ["listTemplates", "getTemplate", "getVariant", "preview", "findTemplates", "templateHistory"],
-  "templates:write": ["createTemplate", "importTemplates", "updateTemplate", "deleteTemplate", "updateVariant"],
+  "templates:write": [
+    "createTemplate",
+    "importTemplates",
+    "changeTemplates",
+    "updateTemplate",
+    "deleteTemplate",
+    "updateVariant",
+  ],
   "results:read": ["templateResults", "templateSeries", "templateSendTimes", "listDecisions"],
   "deliveries:read": ["listDeliveries", "getDelivery", "deliverySummary", "listSuppressions", "exportSuppressions"],
   "deliveries:write": ["cancelDelivery", "retryDelivery", "retryDeliveries", "cancelDeliveries", "addSuppression"],

@@ -113,8 +113,10 @@ describeShop("The list of templates in the console", (shop) => {
 
     await editor.post(`${base}/-/archive`, ids)
     assert.include((await editor.get(`${base}?archived=true&q=batch`)).text, "2 archived templates with “batch”")
-    const restored = await editor.post(`${base}/-/restore`, { id: "second" })
+    const restored = await editor.post(`${base}/-/restore`, { id: "second", back: `${base}?archived=true` })
     assert.strictEqual(restored.headers.get("location"), `${base}?archived=true&done=templates-restored`)
+    const elsewhere = await editor.post(`${base}/-/restore`, { id: "second", back: "https://example.com/" })
+    assert.strictEqual(elsewhere.headers.get("location"), `${base}?done=templates-unchanged`)
     assert.deepStrictEqual(await activeOf("second"), [true, true], "variants stay as they were")
 
     const { entries } = await shop.manage("GET", "/organizations/shop/audit?limit=7")
@@ -150,7 +152,10 @@ describeShop("The list of templates in the console", (shop) => {
       assert.strictEqual(code, 0, child.output())
       return child.output()
     }
-    assert.match(await parlance("template", "find", "ON THE line"), /\ntold +Told on the line +0 +0 +0 /)
+    assert.match(
+      await parlance("template", "find", "ON THE line"),
+      /\ntold +Told on the line +no-variants +0 +0 +none +nobody +0 /,
+    )
     const lines = (await parlance("template", "history", "told")).trim().split("\n").slice(2)
     assert.deepStrictEqual(lines.map((line) => line.split(/ {2,}/).slice(1).map((cell) => cell.trim())), [
       ["Admin token", "template changed", "told", "strict"],

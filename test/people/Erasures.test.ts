@@ -25,6 +25,7 @@ const personal = [
   "soft_bounces",
   "sink_messages",
   "outgoing_webhooks",
+  "templates",
 ]
 
 /** Every text that the store holds of an organization. */
@@ -123,6 +124,11 @@ const furnish = Effect.fnUntraced(function* (slug: string) {
   yield* insertDelivery(slug, "leaving", "ann@example.com", "sending")
   yield* insertDelivery(slug, "sent", "Ann@example.com", "sent")
   yield* insertDelivery(slug, "theirs", "bob@example.com", "queued")
+  for (const owner of ["ann@example.com", "bob@example.com"]) {
+    yield* sql`
+      INSERT INTO templates (org_slug, id, name, owner, created_at, updated_at)
+      VALUES (${slug}, ${`owned-${owner.slice(0, 3)}`}, 'Owned', ${owner}, now(), now())`
+  }
   yield* sql`
     INSERT INTO audit_entries (org_slug, at, actor, action, subject, details)
     VALUES (${slug}, now(), 'Ann@example.com', 'template changed', 't', '{}')`
@@ -169,6 +175,7 @@ describe("An erasure", () => {
             attribute_counts: 1,
             sink_messages: 1,
             webhook_events: 1,
+            template_owners: 1,
           },
         )
         assert.deepStrictEqual(

@@ -105,6 +105,8 @@ describe("planTemplate", () => {
     link_domains: [],
     ignore_unsubscribes: false,
     conversion_events: [],
+    tags: [],
+    owner: null,
     archived_at: null,
     revision: 1,
     created_at: "",

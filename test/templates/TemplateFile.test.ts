@@ -25,6 +25,8 @@ const full = `
 templates:
   - id: welcome-en
     name: Welcome
+    tags: [spring, "no"]
+    owner: ada@example.com
     archived: true
     strict: true
     sticky_hours: 12.5
@@ -145,7 +147,7 @@ ${"      - {vars: {a: x}, targeting: *gold}\n".repeat(900)}`
     const condition = "templates[0].variants[0].targeting"
     assert.deepStrictEqual(faults(text), [
       "2:5 templates[0].name: is missing",
-      "3:5 templates[0].nme: is unknown. Known members: id, name, strict, sticky_hours, objective, holdout, tracking, list_unsubscribe, link_domains, ignore_unsubscribes, conversion_events, archived and variants",
+      "3:5 templates[0].nme: is unknown. Known members: id, name, strict, sticky_hours, objective, holdout, tracking, list_unsubscribe, link_domains, ignore_unsubscribes, conversion_events, tags, owner, archived and variants",
       "4:13 templates[0].strict: must be true or false",
       "5:19 templates[0].sticky_hours: must be a value between 0 and 8760",
       '6:16 templates[0].objective: must be "click", "open" or "conversion"',

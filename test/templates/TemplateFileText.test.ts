@@ -114,6 +114,8 @@ const anyTemplate = fc.record({
   list_unsubscribe: fc.boolean(),
   link_domains: fc.array(fc.constantFrom("shop.example", "no", "1", "1e3", "0x1f", "null"), { maxLength: 12 }),
   conversion_events: fc.array(fc.constantFrom("trial_started", "no", "1", "1e3", "null"), { maxLength: 12 }),
+  tags: fc.subarray(["spring", "no", "1", "null", "# ä", "חגים 🎂"]),
+  owner: fc.constantFrom(null, "ada@example.com"),
   variants: fc.uniqueArray(anyVariant, { maxLength: 3, selector: ({ id }) => id ?? Symbol() }),
 }, { requiredKeys: ["name"] })
 
@@ -130,6 +132,8 @@ describe("TemplateFile.format", () => {
       `templates:
   - id: welcome-en
     name: Welcome
+    tags: [ spring, no ]
+    owner: ada@example.com
     archived: true
     strict: true
     ignore_unsubscribes: true
@@ -265,6 +269,8 @@ describe("TemplateFile.inputOf", () => {
     link_domains: [],
     ignore_unsubscribes: false,
     conversion_events: [],
+    tags: [],
+    owner: null,
     archived_at: null,
     revision: 3,
     created_at: "2026-01-01T00:00:00.000Z",
@@ -304,6 +310,8 @@ describe("TemplateFile.inputOf", () => {
       list_unsubscribe: true,
       link_domains: ["shop.example"],
       conversion_events: ["trial_started"],
+      tags: ["spring"],
+      owner: "ada@example.com",
       variants: [{
         ...stored.variants[0],
         name: "V",

@@ -9,6 +9,8 @@ export const fullContent = [
   {
     id: "welcome-en",
     name: "Welcome",
+    tags: ["spring", "no"],
+    owner: "ada@example.com",
     archived: true,
     strict: true,
     sticky_hours: 12.5,

@@ -1,53 +1,104 @@
-import { Effect } from "effect"
+import { Effect, Layer, Result } from "effect"
+import { Buffer } from "node:buffer"
 import { HttpApiBuilder } from "effect/http-api"
 import { ChangeHistory } from "../../accounts/ChangeHistory.ts"
 import { Organizations } from "../../organizations/Organizations.ts"
-import { Traffic } from "../../results/Traffic.ts"
-import { TemplateIndex } from "../../templates/TemplateIndex.ts"
 import { Templates } from "../../templates/Templates.ts"
 import { ServedApi } from "../Api.ts"
 import * as Parameters from "../server/Parameters.ts"
 import { existing, lookedUp, toProblems } from "../server/Requests.ts"
+import type { FoundTemplate } from "./TemplateIndexApi.ts"
+import { TemplateListing, type TemplatesPage } from "./TemplateListing.ts"
+import { type ListedTemplate, stateOf, templateStates } from "./TemplateListShape.ts"
 
 const most = 200
 const otherwise = 50
+
+const sorts = ["id", "name", "state", "decisions", "goal", "winner", "failing", "tag", "owner", "changed"] as const
+
+const short = Parameters.text(
+  "must be up to 200 characters of well-formed Unicode without NUL",
+  ({ length }) => length <= 200,
+)
+
+/** The cursor of a page: its last row, with its value in the sort. */
+const cursor: Parameters.Parameter<{ readonly id: string; readonly after: string | null } | undefined> = (given) => {
+  if (given === undefined) return Result.succeed(undefined)
+  try {
+    const [id, after] = JSON.parse(Buffer.from(given, "base64url").toString())
+    if (typeof id === "string" && (after === null || typeof after === "string")) return Result.succeed({ id, after })
+  } catch {
+    // Refused below.
+  }
+  return Result.fail("must be the `next` of a page")
+}
+
+const nextOf = ({ asked, hasMore, rows, shape }: TemplatesPage): string | null => {
+  const last = rows.at(-1)
+  if (!hasMore || last === undefined) return null
+  const value = shape.sorts[asked.sort]!.valueOf(last)
+  return Buffer.from(JSON.stringify([last.id, value === null ? null : `${value}`])).toString("base64url")
+}
+
+const foundOf = (template: ListedTemplate): FoundTemplate => ({
+  id: template.id,
+  name: template.name,
+  objective: template.objective,
+  tags: template.tags,
+  owner: template.owner === null ? null : { email: template.owner, name: template.ownerName },
+  updated_at: template.updatedAt,
+  archived_at: template.archivedAt,
+  variants: template.variants,
+  active: template.active,
+  state: stateOf(template),
+  winner: template.winner === null ? null : { copy_id: template.winner.copyId, since: template.winner.since },
+  failing: template.failing,
+  failed_deliveries: template.failed,
+  decisions: template.days,
+})
 
 export const layer = HttpApiBuilder.group(
   ServedApi,
   "templateIndex",
   Effect.fnUntraced(function* (handlers) {
     const history = yield* ChangeHistory
-    const index = yield* TemplateIndex
+    const listing = yield* TemplateListing
     const organizations = yield* Organizations
     const templates = yield* Templates
-    const traffic = yield* Traffic
 
     return handlers
       .handleRaw("findTemplates", ({ params, request }) =>
         Effect.gen(function* () {
           const org = yield* existing(organizations, params)
-          const { after: cursor = "", archived, limit, search = "" } = yield* Parameters.parameters(request, {
-            limit: Parameters.limit(most, otherwise),
-            archived: Parameters.archived,
-            search: Parameters.text(
-              "must be up to 200 characters of well-formed Unicode without NUL",
-              ({ length }) => length <= 200,
+          const { after, archived, limit, order, search = "", sort = "id", ...filters } = yield* Parameters.parameters(
+            request,
+            {
+              limit: Parameters.limit(most, otherwise),
+              archived: Parameters.archived,
+              search: short,
+              after: cursor,
+              state: Parameters.oneOf(templateStates),
+              goal: Parameters.oneOf(["click", "open", "conversion", "mix"]),
+              tag: short,
+              owner: short,
+              winner: Parameters.oneOf(["found", "none"]),
+              failing: Parameters.oneOf(["variants", "deliveries"]),
+              sort: Parameters.oneOf(sorts),
+              order: Parameters.oneOf(["asc", "desc"]),
+            },
+          )
+          const page = yield* listing.page(org, archived, limit, ({ sorts }) => ({
+            search,
+            filters: Object.fromEntries(
+              Object.entries(filters).flatMap(([name, value]) =>
+                value === undefined ? [] : [[name, name === "owner" ? value.toLowerCase() : value]]
+              ),
             ),
-            after: Parameters.cursor(),
-          })
-          // One more than asked for tells whether there is a next page.
-          const found = yield* index.list(org, { search, cursor, limit: limit + 1, which: archived })
-          const page = found.slice(0, limit)
-          const days = yield* traffic.daily(org, page.map(({ id }) => id))
-          return {
-            templates: page.map(({ archivedAt, updatedAt, ...template }) => ({
-              ...template,
-              updated_at: updatedAt,
-              archived_at: archivedAt,
-              decisions: days.get(template.id) ?? [],
-            })),
-            next: found.length > page.length ? page.at(-1)!.id : null,
-          }
+            sort,
+            descending: order === undefined ? sorts[sort]!.descending : order === "desc",
+            cursor: after,
+          }))
+          return { templates: page.rows.map(foundOf), next: nextOf(page) }
         }).pipe(toProblems))
       .handleRaw("templateHistory", ({ params, request }) =>
         Effect.gen(function* () {
@@ -61,4 +112,4 @@ export const layer = HttpApiBuilder.group(
           return { changes, next: changes.length < limit ? null : changes.at(-1)!.id }
         }).pipe(toProblems))
   }),
-)
+).pipe(Layer.provide(TemplateListing.layer))

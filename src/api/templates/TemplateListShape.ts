@@ -1,6 +1,13 @@
+import type { ListFilter, ListShape } from "../../domain/List.ts"
 import { objectiveText } from "../../results/ObjectiveText.ts"
 import type { IndexedTemplate } from "../../templates/TemplateIndex.ts"
-import type { ListShape } from "../../domain/List.ts"
+
+/** A variant that has won, with when the verdict was reached. */
+export interface ListedWinner {
+  readonly copyId: string
+  readonly name: string
+  readonly since: string
+}
 
 /** A template of the list with what is known of it elsewhere. */
 export interface ListedTemplate extends IndexedTemplate {
@@ -8,14 +15,23 @@ export interface ListedTemplate extends IndexedTemplate {
   readonly inSeason: number
   /** Deliveries that failed in the last 24 hours. */
   readonly failed: number
+  /** Ids of variants that cannot be rendered. */
+  readonly failing: ReadonlyArray<string>
+  /** The variant that has won among those in use; null while the verdict names none. */
+  readonly winner: ListedWinner | null
+  /** The owner's name if the owner is a member; null without an owner, and for one who has left. */
+  readonly ownerName: string | null
   /** Decisions of each of the last days, oldest first. */
   readonly days: ReadonlyArray<number>
 }
 
-/** How a template is served. */
-export type TemplateState = "archived" | "no-variants" | "inactive" | "out-of-season" | "active"
+/** The ways in which a template is served, in the order of their sort. */
+export const templateStates = ["active", "out-of-season", "inactive", "no-variants", "archived"] as const
+export type TemplateState = typeof templateStates[number]
 
-export const stateOf = ({ active, archivedAt, inSeason, variants }: ListedTemplate): TemplateState =>
+export const stateOf = (
+  { active, archivedAt, inSeason, variants }: Pick<ListedTemplate, "active" | "archivedAt" | "inSeason" | "variants">,
+): TemplateState =>
   archivedAt !== null
     ? "archived"
     : variants === 0
@@ -31,12 +47,40 @@ const goalNames: Readonly<Record<string, string>> = { click: "clicks", open: "op
 /** A goal by which templates are filtered: mixes are one. */
 const goalOf = ({ objective }: IndexedTemplate): string => typeof objective === "string" ? objective : "mix"
 
+/** Owners by which templates are filtered, beside addresses. */
+export const ownerWords = { nobody: "none", left: "left" } as const
+
+const ownerMatches = ({ owner, ownerName }: ListedTemplate, value: string): boolean =>
+  value === ownerWords.nobody
+    ? owner === null
+    : value === ownerWords.left
+    ? owner !== null && ownerName === null
+    : owner === value
+
 const sum = (days: ReadonlyArray<number>) => days.reduce((total, count) => total + count, 0)
 
-/** The list of templates. `dayCount`: the days that decisions are counted for. */
-export const templateShape = (dayCount: number): ListShape<ListedTemplate> => ({
+const byText = (a: readonly [string, string], b: readonly [string, string]) => a[1].localeCompare(b[1], "en")
+
+/** The owners to choose from: nobody, those who have left, and members by name. None if no template has an owner. */
+const ownerOptions = (rows: ReadonlyArray<ListedTemplate>): ListFilter<ListedTemplate>["options"] => {
+  const members = new Map(
+    rows.flatMap(({ owner, ownerName }) => owner !== null && ownerName !== null ? [[owner, ownerName]] : []),
+  )
+  const hasLeft = rows.some((row) => ownerMatches(row, ownerWords.left))
+  return members.size === 0 && !hasLeft ? [] : [
+    ...[...members].sort(byText),
+    [ownerWords.nobody, "nobody"],
+    ...hasLeft ? [[ownerWords.left, "has left"] as const] : [],
+  ]
+}
+
+/** The list of templates. `dayCount`: the days that decisions are counted for; `rows`: where its tags and owners are taken from. */
+export const templateShape = (
+  dayCount: number,
+  rows: ReadonlyArray<ListedTemplate>,
+): ListShape<ListedTemplate> => ({
   idOf: ({ id }) => id,
-  textsOf: ({ id, name }) => [name, id],
+  textsOf: ({ id, name, tags }) => [name, id, ...tags],
   filters: {
     state: {
       label: "State",
@@ -45,20 +89,49 @@ export const templateShape = (dayCount: number): ListShape<ListedTemplate> => ({
         ["inactive", "no active variant"],
         ["no-variants", "no variants"],
         ["out-of-season", "out of season"],
-        ["failing", "with failed deliveries"],
       ],
-      matches: (template, state) => state === "failing" ? template.failed > 0 : stateOf(template) === state,
+      matches: (template, state) => stateOf(template) === state,
     },
     goal: {
       label: "Goal",
       options: [...Object.entries(goalNames), ["mix", "a mix or revenue"]],
       matches: (template, goal) => goalOf(template) === goal,
     },
+    winner: {
+      label: "Winner",
+      options: [["found", "found"], ["none", "not yet"]],
+      matches: ({ winner }, value) => (winner !== null) === (value === "found"),
+    },
+    failing: {
+      label: "Problems",
+      options: [["variants", "variants that cannot be rendered"], ["deliveries", "failed messages"]],
+      matches: ({ failed, failing }, value) => value === "variants" ? failing.length > 0 : failed > 0,
+    },
+    tag: {
+      label: "Tag",
+      options: [...new Set(rows.flatMap(({ tags }) => tags))].map((tag) => [tag, tag] as const).sort(byText),
+      matches: ({ tags }, tag) => tags.includes(tag),
+    },
+    owner: { label: "Owner", options: ownerOptions(rows), matches: ownerMatches },
   },
   sorts: {
     name: { label: "Template", descending: false, valueOf: ({ name }) => name },
+    id: { label: "Id", descending: false, valueOf: ({ id }) => id },
+    state: { label: "State", descending: false, valueOf: (template) => templateStates.indexOf(stateOf(template)) },
     decisions: { label: `Decisions, ${dayCount} days`, descending: true, valueOf: ({ days }) => sum(days) },
     goal: { label: "Goal", descending: false, valueOf: ({ objective }) => objectiveText(objective) },
+    winner: {
+      label: "Winner",
+      descending: true,
+      valueOf: ({ winner }) => winner === null ? null : Date.parse(winner.since),
+    },
+    failing: {
+      label: "Problems",
+      descending: true,
+      valueOf: ({ failed, failing }) => failing.length * 1e9 + failed || null,
+    },
+    tag: { label: "Tags", descending: false, valueOf: ({ tags }) => tags[0] ?? null },
+    owner: { label: "Owner", descending: false, valueOf: ({ owner, ownerName }) => ownerName ?? owner },
     changed: { label: "Changed", descending: true, valueOf: ({ updatedAt }) => Date.parse(updatedAt) },
   },
   sort: "name",

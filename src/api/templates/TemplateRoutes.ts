@@ -1,26 +1,31 @@
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { note, noteNothing } from "../../accounts/Audit.ts"
 import { decoder } from "../../domain/Faults.ts"
-import { TemplateInput, TemplatePatch } from "../../domain/Template.ts"
+import { TemplateBatchInput, TemplateInput, TemplatePatch } from "../../domain/Template.ts"
 import { Learning } from "../../learning/Learning.ts"
+import { Organizations } from "../../organizations/Organizations.ts"
+import { TemplateBatch } from "../../templates/TemplateBatch.ts"
 import { TemplateImports } from "../../templates/TemplateImports.ts"
 import { Templates } from "../../templates/Templates.ts"
 import { ServedApi } from "../Api.ts"
 import * as Body from "../server/Body.ts"
 import * as Parameters from "../server/Parameters.ts"
-import { body, lookedUp, slugOf, toProblems } from "../server/Requests.ts"
+import { body, existing, lookedUp, slugOf, toProblems } from "../server/Requests.ts"
 
 const templateInput = decoder(TemplateInput)
+const templateBatch = decoder(TemplateBatchInput)
 const templatePatch = decoder(TemplatePatch)
 
 export const layer = HttpApiBuilder.group(
   ServedApi,
   "templates",
   Effect.fnUntraced(function* (handlers) {
+    const batch = yield* TemplateBatch
     const imports = yield* TemplateImports
     const templates = yield* Templates
     const learning = yield* Learning
+    const organizations = yield* Organizations
 
     /** Learning settings of the template may have changed: refresh its model without waiting for new events. */
     const relearn = (org: string, ids: ReadonlyArray<string>) =>
@@ -59,6 +64,14 @@ export const layer = HttpApiBuilder.group(
             return { created, updated, unchanged, ...(dryRun ? { changes } : {}) }
           }).pipe(toProblems),
       )
+      .handleRaw("changeTemplates", ({ params, request }) =>
+        Effect.gen(function* () {
+          const org = yield* existing(organizations, params)
+          const { ids, ...change } = yield* body(request, templateBatch)
+          const changed = yield* batch.change(org, ids, change)
+          if (changed === 0) yield* noteNothing
+          return { changed }
+        }).pipe(toProblems))
       .handle(
         "getTemplate",
         ({ params }) => templates.get(slugOf(params), lookedUp(params.template)).pipe(toProblems),
@@ -79,4 +92,4 @@ export const layer = HttpApiBuilder.group(
         ({ params }) => templates.remove(slugOf(params), lookedUp(params.template)).pipe(toProblems),
       )
   }),
-)
+).pipe(Layer.provide(TemplateBatch.layer))

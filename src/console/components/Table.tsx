@@ -5,7 +5,10 @@ import type { ComponentChildren } from "preact"
 /** A cell of a table; the first one of a row is its heading. */
 export interface Cell {
   readonly content: ComponentChildren
-  readonly kind?: "actions" | "nowrap"
+  /** Cells that are `wide` are hidden where rows are cards. */
+  readonly kind?: "actions" | "nowrap" | "wide" | "nowrap wide"
+  /** What the cell says, before its content where rows are cards. */
+  readonly label?: string
 }
 
 /** The heading of a column that sorts the table. */
@@ -35,14 +38,18 @@ const HeadingCell = ({ heading }: { readonly heading: string | SortHeading }) =>
       </th>
     )
 
-/** A table with a caption; on narrow screens it scrolls by itself, also with the keyboard. An empty heading is `[hidden text]`. */
-export const Table = ({ caption, headings, rows }: {
+/**
+ * A table with a caption; on narrow screens it scrolls by itself, also with the keyboard. An empty heading is `[hidden text]`.
+ * With `cards`, narrow screens show each row as a card, with its first cell as the title.
+ */
+export const Table = ({ caption, cards = false, headings, rows }: {
   readonly caption: string
+  readonly cards?: boolean
   readonly headings: ReadonlyArray<string | SortHeading>
   readonly rows: ReadonlyArray<ReadonlyArray<Cell | ComponentChildren>>
 }) => (
   <div class="table-scroll" tabIndex={0} role="region" aria-label={caption}>
-    <table>
+    <table {...(cards ? { class: "cards" } : {})}>
       <caption>{caption}</caption>
       <thead>
         <tr>
@@ -53,8 +60,13 @@ export const Table = ({ caption, headings, rows }: {
         {rows.map((row) => (
           <tr>
             {row.map((cell, index) => {
-              const { content, kind } = isCell(cell) ? cell : { content: cell, kind: undefined }
-              return index === 0 ? <th scope="row">{content}</th> : <td class={kind}>{content}</td>
+              const { content, kind, label } = isCell(cell) ? cell : { content: cell }
+              return index === 0 ? <th scope="row">{content}</th> : (
+                <td class={kind}>
+                  {label === undefined ? null : <span class="card-label" aria-hidden="true">{label}:</span>}
+                  {content}
+                </td>
+              )
             })}
           </tr>
         ))}

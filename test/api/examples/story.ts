@@ -83,6 +83,7 @@ const templates = async ({ call }: Stage) => {
   })
   await call("POST", `${org}/templates/cart/switch-variants`, { body: { deactivate: ["gold"] } })
   await call("DELETE", `${variants}/gold`)
+  await call("POST", `${org}/templates/batch`, { body: { ids: ["cart", "welcome"], add_tags: ["onboarding"] } })
   await call("GET", `${org}/template-index`, { query: { search: "cart" } })
   await call("GET", `${org}/templates/cart/history`, { query: { limit: "20" } })
   await call("DELETE", `${org}/templates/welcome`)

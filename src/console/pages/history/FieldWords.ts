@@ -28,6 +28,8 @@ const labels: Readonly<Record<string, string>> = {
   suppression: "Suppression list",
   soft_bounce_limit: "Soft bounces until suppressed",
   conversion_events: "Conversion events",
+  tags: "Tags",
+  owner: "Owner",
   currency: "Currency of revenue",
   targeting: "Audience",
   seasons: "Schedule",
@@ -93,6 +95,7 @@ const spoken: Readonly<Record<string, Words>> = {
   delay_horizon_hours: hours,
   link_domains: list(Schema.String, "none", (domain) => domain),
   conversion_events: list(Schema.String, "none", (name) => name),
+  tags: list(Schema.String, "none", (tag) => tag),
   targeting: list(Condition, "everyone", conditionText),
   seasons: list(Season, "always", seasonText),
   quiet_hours: decoding(

@@ -1,5 +1,6 @@
 /** @jsxImportSource preact */
 import type { ComponentChildren } from "preact"
+import type { Member } from "../../../accounts/Account.ts"
 import type { Fault } from "../../../domain/Errors.ts"
 import type { Template } from "../../../domain/Template.ts"
 import { Choices, Field, SelectField } from "../../components/Field.tsx"
@@ -28,6 +29,8 @@ export const settingsLabels = {
   ignore_unsubscribes: "Unsubscribes",
   link_domains: "Link domains",
   conversion_events: "Names of conversions",
+  tags: "Tags",
+  owner: "Owner",
 }
 
 const weights = ["click", "open", "conversion", "negative", "revenue", "revenue_cap"] as const
@@ -89,6 +92,10 @@ export const settingsInput = (fields: Fields) => ({
     list_unsubscribe: "list_unsubscribe" in fields,
   }),
   link_domains: (fields["link_domains"] ?? "").split(/[\s,]+/).filter((domain) => domain !== ""),
+  ...(fields["tags"] === undefined ? {} : {
+    tags: fields["tags"].split(/[,\r\n]/).map((tag) => tag.trim()).filter((tag) => tag !== ""),
+  }),
+  ...(fields["owner"] === undefined ? {} : { owner: fields["owner"] === "" ? null : fields["owner"] }),
   ...(fields["conversion_events"] === undefined ? {} : {
     conversion_events: fields["conversion_events"].split(/\r?\n/).map((line) => line.trim()).filter((line) =>
       line !== ""
@@ -101,8 +108,12 @@ export const settingsPointers = (faults: ReadonlyArray<Fault>): ReadonlyArray<Fa
   faults.map(({ detail, pointer }) => ({
     pointer: weights.some((weight) => pointer === `/objective/${weight}`) ? pointer.slice("/objective".length) : pointer
       .replace(/^\/holdout\/(share|copy_id)$/, "/holdout_$1").replace("/holdout/content", "/holdout")
-      .replace(/^\/conversion_events\/\d+$/, "/conversion_events"),
-    detail: pointer.startsWith("/conversion_events/") ? `line ${Number(pointer.split("/")[2]) + 1} ${detail}` : detail,
+      .replace(/^\/(conversion_events|tags)\/\d+$/, "/$1"),
+    detail: pointer.startsWith("/tags/")
+      ? `tag ${Number(pointer.split("/")[2]) + 1} ${detail}`
+      : pointer.startsWith("/conversion_events/")
+      ? `line ${Number(pointer.split("/")[2]) + 1} ${detail}`
+      : detail,
   }))
 
 /** The form of a stored template. */
@@ -115,8 +126,10 @@ export const settingsOf = (template: Template): Fields => {
     list_unsubscribe,
     name,
     objective,
+    owner,
     sticky_hours,
     strict,
+    tags,
     tracking,
   } = template
   return {
@@ -124,6 +137,8 @@ export const settingsOf = (template: Template): Fields => {
     sticky_hours: String(sticky_hours),
     ...(strict ? { strict: "strict" } : {}),
     ...(ignore_unsubscribes ? { ignore_unsubscribes: "ignore" } : {}),
+    tags: tags.join(", "),
+    owner: owner ?? "",
     link_domains: link_domains.join("\n"),
     conversion_events: conversion_events.join("\n"),
     tracking: trackingChoice(tracking),
@@ -270,14 +285,50 @@ const LinkDomains = ({ domains, fields }: {
   </div>
 )
 
+/** The tags and the owner of a template. */
+const Keeping = ({ faults, fields, members }: {
+  readonly faults: ReadonlyArray<Fault>
+  readonly fields: Fields
+  readonly members: ReadonlyArray<Member>
+}) => {
+  const owner = fields["owner"] ?? ""
+  const hasLeft = owner !== "" && !members.some(({ email }) => email === owner)
+  return (
+    <>
+      <Field
+        name="tags"
+        label={settingsLabels.tags}
+        required={false}
+        value={fields["tags"] ?? ""}
+        faults={faults}
+        hint="Words to filter the list of templates by, separated by commas, such as onboarding, spring."
+      />
+      <SelectField
+        name="owner"
+        label={settingsLabels.owner}
+        value={owner}
+        faults={faults}
+        hint="The member who looks after the template."
+        options={[
+          ["", "Nobody"],
+          ...members.map(({ email, name }) => [email, `${name} (${email})`] as const),
+          ...hasLeft ? [[owner, `${owner} (has left)`] as const] : [],
+        ]}
+      />
+    </>
+  )
+}
+
 /** Fields that stand before the advanced ones. */
-const basicFields = ["/name", "/objective", "", ...weights.map((name) => `/${name}`)]
+const basicFields = ["/tags", "/owner", "/name", "/objective", "", ...weights.map((name) => `/${name}`)]
 
 /** The settings of a template. Those that most templates leave as they are can be folded away. */
-export const SettingsFields = ({ children, faults, fields, isFolded = false }: {
+export const SettingsFields = ({ children, faults, fields, isFolded = false, members }: {
   readonly fields: Fields
   readonly faults: ReadonlyArray<Fault>
   readonly isFolded?: boolean
+  /** The members of the organization, to choose an owner from; without them, tags and owner are left out. */
+  readonly members?: ReadonlyArray<Member>
   /** Further advanced fields. */
   readonly children?: ComponentChildren
 }) => {
@@ -299,6 +350,7 @@ export const SettingsFields = ({ children, faults, fields, isFolded = false }: {
         ]}
       />
       <WeightFields faults={faults} fields={fields} />
+      {members === undefined ? null : <Keeping faults={faults} fields={fields} members={members} />}
       <Advanced isOpen={!isFolded || faults.some(({ pointer }) => !basicFields.includes(pointer))}>
         {children}
         <Field

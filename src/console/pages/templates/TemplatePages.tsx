@@ -190,6 +190,12 @@ const Facts = ({ days, org, template }: {
       <dd>{template.conversion_events.length === 0 ? "none" : template.conversion_events.join(", ")}</dd>
     </div>
     <div>
+      <dt>Tags</dt>
+      <dd dir="auto">{template.tags.length === 0 ? "none" : template.tags.join(", ")}</dd>
+      <dt>Owner</dt>
+      <dd dir="auto">{template.owner ?? "nobody"}</dd>
+    </div>
+    <div>
       <dt>Changed</dt>
       <dd>
         <Time at={template.updated_at} zone={org.time_zone} />

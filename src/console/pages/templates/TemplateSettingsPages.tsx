@@ -8,6 +8,7 @@ import {
   InvalidInput,
   type OrganizationNotFound,
 } from "../../../domain/Errors.ts"
+import { Memberships } from "../../../accounts/Memberships.ts"
 import { decoder } from "../../../domain/Faults.ts"
 import { TemplateId } from "../../../domain/Ids.ts"
 import { type Template, TemplatePatch } from "../../../domain/Template.ts"
@@ -34,6 +35,7 @@ const decodePatch = decoder(TemplatePatch)
 /** Services of these pages. */
 interface Services {
   readonly learning: Learning["Service"]
+  readonly members: Memberships["Service"]
   readonly templates: Templates["Service"]
 }
 
@@ -62,7 +64,11 @@ const settings = Effect.fnUntraced(
           <ErrorSummary faults={faults} labels={settingsLabels} />
           <Card>
             <Form action={`${home(visit)}/settings`} csrf={visit.session.csrfToken}>
-              <SettingsFields fields={fields ?? settingsOf(template)} faults={faults} />
+              <SettingsFields
+                fields={fields ?? settingsOf(template)}
+                faults={faults}
+                members={yield* services.members.list(visit.org.slug)}
+              />
               <div>
                 <Submit>Save settings</Submit>
               </div>
@@ -120,7 +126,8 @@ const save = Effect.fnUntraced(function* (services: Services, visit: Visit, fiel
 /** A template like this one under an id that is free. */
 const duplicate = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   const { org } = visit
-  const { archived: _, id, name, ...input } = TemplateFile.inputOf(yield* get(services, visit))
+  // The owner may have left, and a copy is made for somebody else to look after.
+  const { archived: _, id, name, owner: _owner, ...input } = TemplateFile.inputOf(yield* get(services, visit))
   const copy = (
     number: number,
   ): Effect.Effect<Template, OrganizationNotFound | AlreadyExists | InvalidInput | ChecksBusy> =>
@@ -213,6 +220,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { action, page } = yield* Console
   const services: Services = {
     learning: yield* Learning,
+    members: yield* Memberships,
     templates: yield* Templates,
   }
 

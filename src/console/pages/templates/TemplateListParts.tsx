@@ -1,0 +1,324 @@
+// deno-lint-ignore-file jsx-key -- rendered once, on the server
+/** @jsxImportSource preact */
+import type { ComponentChildren } from "preact"
+import type { Member } from "../../../accounts/Account.ts"
+import type { TemplatesPage } from "../../../api/templates/TemplateListing.ts"
+import { type ListedTemplate, stateOf } from "../../../api/templates/TemplateListShape.ts"
+import type { OrgSlug } from "../../../domain/Ids.ts"
+import { queryOf } from "../../../domain/List.ts"
+import { objectiveText } from "../../../results/ObjectiveText.ts"
+import { Badge } from "../../components/Badge.tsx"
+import { Empty } from "../../components/Empty.tsx"
+import { Form } from "../../components/Form.tsx"
+import { sortHeading } from "../../components/ListParts.tsx"
+import { RowMenu } from "../../components/RowMenu.tsx"
+import { Table } from "../../components/Table.tsx"
+import { Time } from "../../components/Time.tsx"
+import { count, counted } from "../../Format.ts"
+import type { Visit } from "../../Routes.tsx"
+import { importPath, listPath, templatePath } from "./Paths.ts"
+import { Sparkline } from "./Sparkline.tsx"
+
+// The parts of the list of templates.
+
+/** A change of the chosen templates. */
+export type BatchName = "activate" | "pause" | "archive" | "restore" | "tag" | "untag" | "owner"
+
+const batchWords = {
+  activate: "Activate all variants",
+  pause: "Pause all variants",
+  archive: "Archive",
+  restore: "Restore",
+} as const
+
+const batchPath = (org: OrgSlug, what: BatchName) => `${listPath(org)}/-/${what}`
+
+const State = ({ org, template }: { readonly org: OrgSlug; readonly template: ListedTemplate }) => {
+  const { active, failed, failing, id, variants } = template
+  const badges = {
+    archived: <Badge>archived</Badge>,
+    "no-variants": <Badge kind="warn">no variants</Badge>,
+    inactive: <Badge kind="warn">no active variant</Badge>,
+    "out-of-season": <Badge kind="warn">out of season</Badge>,
+    active: <Badge kind="good">{active === variants ? `${active} active` : `${active} of ${variants} active`}</Badge>,
+  }
+  return (
+    <>
+      {badges[stateOf(template)]}
+      {failing.length === 0
+        ? null
+        : (
+          <a class="sub failed" href={`${templatePath(org, id)}/variants/${encodeURIComponent(failing[0]!)}`}>
+            {failing.length === 1
+              ? "1 variant cannot be rendered"
+              : `${count(failing.length)} variants cannot be rendered`}
+          </a>
+        )}
+      {failed === 0 ? null : (
+        <a
+          class="sub failed"
+          href={`/console/o/${org}/deliveries?${new URLSearchParams({ state: "failed", template_id: id })}`}
+        >
+          {counted(failed, "failed message")} in 24 hours
+        </a>
+      )}
+    </>
+  )
+}
+
+const Owner = ({ template: { owner, ownerName } }: { readonly template: ListedTemplate }) =>
+  owner === null ? <span class="muted">nobody</span> : ownerName === null
+    ? (
+      <>
+        <span dir="auto">{owner}</span>
+        <span class="sub failed">has left</span>
+      </>
+    )
+    : <span dir="auto" title={owner}>{ownerName}</span>
+
+const Winner = ({ org, template: { id, winner } }: { readonly org: OrgSlug; readonly template: ListedTemplate }) =>
+  winner === null
+    ? <span class="muted">not yet</span>
+    : <a href={`${templatePath(org, id)}/results`} dir="auto">{winner.name}</a>
+
+const Tags = ({ at, tags }: { readonly at: string; readonly tags: ReadonlyArray<string> }) =>
+  tags.length === 0 ? null : (
+    <span class="tags">
+      {tags.map((tag) => <a class="tag" href={`${at}?${new URLSearchParams({ tag })}`} dir="auto">{tag}</a>)}
+    </span>
+  )
+
+const Menu = ({ back, template, visit: { can, org, session } }: {
+  readonly back: string
+  readonly template: ListedTemplate
+  readonly visit: Visit
+}) => {
+  const { active, archivedAt, id, name, variants } = template
+  const here = templatePath(org.slug, id)
+  const change = (what: BatchName, label: string) => (
+    <li>
+      <Form action={batchPath(org.slug, what)} csrf={session.csrfToken} inline>
+        <input type="hidden" name="id" value={id} />
+        <input type="hidden" name="back" value={back} />
+        <button type="submit">{label}</button>
+      </Form>
+    </li>
+  )
+  return (
+    <RowMenu label={`Actions for ${name}`}>
+      <li>
+        <a href={`${here}/results`}>Results</a>
+      </li>
+      <li>
+        <a href={`${here}/audience`}>Audience</a>
+      </li>
+      {can("updateTemplate")
+        ? (
+          <li>
+            <a href={`${here}/settings`}>Settings</a>
+          </li>
+        )
+        : null}
+      {can("changeTemplates") && archivedAt === null && active < variants
+        ? change("activate", "Activate all variants")
+        : null}
+      {can("changeTemplates") && archivedAt === null && active > 0 ? change("pause", "Pause all variants") : null}
+      {can("changeTemplates")
+        ? archivedAt === null ? change("archive", "Archive") : change("restore", "Restore")
+        : null}
+    </RowMenu>
+  )
+}
+
+/** The form of which the boxes in the rows are a part. */
+const batchForm = "batch"
+
+/** The controls that tag the chosen templates and give them an owner. */
+const TagsAndOwner = ({ members, org, tags }: {
+  readonly members: ReadonlyArray<Member>
+  readonly org: OrgSlug
+  readonly tags: ReadonlyArray<readonly [value: string, label: string]>
+}) => (
+  <details class="batch-more">
+    <summary class="button compact">Tags and owner</summary>
+    <div class="list-form">
+      <div class="field">
+        <label for="batch-tag">Tag</label>
+        <input type="text" id="batch-tag" name="tag" list="batch-tags" maxLength={50} autocomplete="off" />
+        <datalist id="batch-tags">{tags.map(([tag]) => <option value={tag} />)}</datalist>
+      </div>
+      <button type="submit" class="button compact" formAction={batchPath(org, "tag")}>Add tag</button>
+      <button type="submit" class="button compact" formAction={batchPath(org, "untag")}>Remove tag</button>
+      <div class="field">
+        <label for="batch-owner">Owner</label>
+        <select id="batch-owner" name="owner">
+          <option value="">nobody</option>
+          {members.map(({ email, name }) => <option value={email}>{name}</option>)}
+        </select>
+      </div>
+      <button type="submit" class="button compact" formAction={batchPath(org, "owner")}>Set owner</button>
+    </div>
+  </details>
+)
+
+export const BatchBar = ({ back, members, page, visit: { can, org, session }, which }: {
+  /** Where the list goes on after a change. */
+  readonly back: string
+  readonly members: ReadonlyArray<Member>
+  readonly page: TemplatesPage
+  readonly visit: Visit
+  readonly which: "archived" | "in-use"
+}) =>
+  !can("changeTemplates")
+    ? null
+    : (
+      <form method="post" action={batchPath(org.slug, "archive")} id={batchForm} class="bulk-actions">
+        <input type="hidden" name="_csrf" value={session.csrfToken} />
+        <input type="hidden" name="back" value={back} />
+        <label class="small" data-choose-all={batchForm} hidden>
+          <input type="checkbox" class="row-check" />All on this page
+        </label>
+        <span class="small muted">Chosen templates:</span>
+        {(which === "archived" ? ["restore"] as const : ["activate", "pause", "archive"] as const).map((what) => (
+          <button type="submit" class="button compact" formAction={batchPath(org.slug, what)}>
+            {batchWords[what]}
+          </button>
+        ))}
+        <TagsAndOwner members={members} org={org.slug} tags={page.shape.filters["tag"]!.options} />
+      </form>
+    )
+
+export const TemplateTable = ({ all, back, caption, more, page, visit }: {
+  readonly all: number
+  readonly back: string
+  readonly caption: string
+  readonly more: Readonly<Record<string, string>>
+  readonly page: TemplatesPage
+  readonly visit: Visit
+}) => {
+  const { can, org } = visit
+  const here = listPath(org.slug)
+  const sorted = (name: string) => sortHeading(page.shape, page.asked, { all, at: here, name, more })
+  return (
+    <Table
+      caption={caption}
+      cards
+      headings={[
+        sorted("name"),
+        sorted("state"),
+        sorted("winner"),
+        sorted("decisions"),
+        sorted("goal"),
+        sorted("owner"),
+        sorted("changed"),
+        "[Actions]",
+      ]}
+      rows={page.rows.map((template) => [
+        <>
+          {can("changeTemplates")
+            ? (
+              <input
+                type="checkbox"
+                class="row-check"
+                form={batchForm}
+                name="id"
+                value={template.id}
+                aria-label={`Choose ${template.name}`}
+              />
+            )
+            : null}
+          <span>
+            <a href={templatePath(org.slug, template.id)} dir="auto">{template.name}</a>
+            <span class="sub mono wide" dir="auto">{template.id}</span>
+            <Tags at={here} tags={template.tags} />
+          </span>
+        </>,
+        { kind: "nowrap", content: <State org={org.slug} template={template} /> },
+        { content: <Winner org={org.slug} template={template} />, label: "Winner" },
+        { kind: "nowrap wide", content: <Sparkline days={template.days} what="decision" /> },
+        { content: objectiveText(template.objective), label: "Goal", kind: "wide" },
+        { content: <Owner template={template} />, label: "Owner" },
+        { kind: "nowrap wide", content: <Time at={template.updatedAt} zone={org.time_zone} /> },
+        { kind: "actions", content: <Menu back={back} template={template} visit={visit} /> },
+      ])}
+    />
+  )
+}
+
+/** The address of the list as it is shown, from its start. */
+export const shownAt = (
+  org: OrgSlug,
+  { asked, shape }: TemplatesPage,
+  more: Readonly<Record<string, string>>,
+): string => `${listPath(org)}${queryOf(shape, asked, { more })}`
+
+export const Nothing = ({ action, all, here, search, start, visit, which }: {
+  readonly action: ComponentChildren
+  readonly all: number
+  readonly here: string
+  readonly search: string
+  readonly start: string
+  readonly visit: Visit
+  readonly which: "archived" | "in-use" | "none"
+}) => {
+  if (all === 0) {
+    return (
+      <Empty
+        title="No templates yet"
+        action={
+          <div class="buttons">
+            {action}
+            {visit.can("importTemplates")
+              ? <a class="button" href={importPath(visit.org.slug)}>Import a file</a>
+              : null}
+          </div>
+        }
+      >
+        {visit.can("createTemplate")
+          ? "Create one and add a few variants, or import a file with templates."
+          : "An editor of the organization can create one."}
+      </Empty>
+    )
+  }
+  if (which === "archived") {
+    return (
+      <Empty title="No archived templates" action={<a class="button" href={here}>Templates in use</a>}>
+        Archived templates are listed here with their results until they are restored or deleted.
+      </Empty>
+    )
+  }
+  if (which === "in-use") {
+    return (
+      <Empty title="Every template is archived" action={action}>
+        Restore an archived template, or create a new one.
+      </Empty>
+    )
+  }
+  return (
+    <Empty title="No matching templates" action={<a class="button" href={start}>Show all</a>}>
+      {search === ""
+        ? "Change or clear the filters."
+        : `No template that the filters find has “${search}” in its name or id.`}
+    </Empty>
+  )
+}
+
+/** Templates in use and archived ones, with their numbers. */
+export const Pills = ({ archived, here, inUse, which }: {
+  readonly here: string
+  readonly inUse: number
+  readonly archived: number
+  readonly which: "archived" | "in-use"
+}) => (
+  <nav aria-label="Which templates">
+    <ul class="pills">
+      {([["in-use", "In use", here, inUse], ["archived", "Archived", `${here}?archived=true`, archived]] as const).map((
+        [one, label, href, many],
+      ) => (
+        <li>
+          <a href={href} {...(one === which ? { "aria-current": "page" as const } : {})}>{label}: {many}</a>
+        </li>
+      ))}
+    </ul>
+  </nav>
+)
