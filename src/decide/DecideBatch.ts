@@ -1,18 +1,51 @@
-import { Effect } from "effect"
+import { Effect, Exit } from "effect"
 import type { Attributes } from "../domain/Attributes.ts"
 import type { TemplateId } from "../domain/Ids.ts"
 import { liveOf } from "../domain/Sandbox.ts"
+import type { BufferFull } from "../store/GroupCommit.ts"
 import type { BatchRequest, PreparedRequest } from "./DecideRequest.ts"
 import type { Recorded } from "../journal/decisions/DecisionLog.ts"
 import type { Answer } from "./Answer.ts"
-import { type DecisionPlan, settlePlan } from "./Plan.ts"
+import { type AnswerPlan, type DecisionPlan, settlePlan } from "./Plan.ts"
 import { makeBudget, planAt, type PlannerServices, type Planning, prepare } from "./Planner.ts"
 import { storePlan } from "./StorePlan.ts"
 import { Turn } from "./Turn.ts"
 
+/** The answers of a batch, in the order of its items. */
+export type BatchAnswers = ReadonlyArray<readonly [TemplateId, Answer]>
+
+export type BatchExit = Exit.Exit<BatchAnswers, BufferFull>
+
+/** A batch in work: the plans of its first items, in their order. */
+interface Progress {
+  readonly requests: ReadonlyArray<PreparedRequest>
+  readonly plans: Array<Planning>
+  readonly turn: Turn
+}
+
 /** Whether a plan shares the commit of its batch. A sticky choice is claimed in a transaction of its own. */
 const sharesCommit = (plan: Planning): plan is DecisionPlan =>
   !Effect.isEffect(plan) && plan._tag === "Decision" && plan.claim === undefined
+
+/** Whether a plan needs nothing but the commit of its batch. */
+const isReady = (plan: Planning): plan is DecisionPlan | AnswerPlan =>
+  sharesCommit(plan) || (!Effect.isEffect(plan) && plan._tag === "Answer")
+
+const requestsOf = (
+  services: PlannerServices,
+  batch: BatchRequest,
+  attrs: Attributes,
+): ReadonlyArray<PreparedRequest> => {
+  const { items, ...shared } = batch
+  return items.map(({ copyId, templateId, trackingId }) => ({
+    ...shared,
+    attrs,
+    copyId,
+    templateId,
+    trackingId,
+    budget: makeBudget(services, items.length),
+  }))
+}
 
 /** The requests of a batch with their policies ready. */
 const prepareItems = Effect.fnUntraced(function* (
@@ -21,50 +54,100 @@ const prepareItems = Effect.fnUntraced(function* (
   batch: BatchRequest,
   attrs: Attributes,
 ) {
-  const requests = batch.items.map((item): PreparedRequest => ({
-    ...batch,
-    ...item,
-    attrs,
-    budget: makeBudget(services, batch.items.length),
-  }))
+  const requests = requestsOf(services, batch, attrs)
   const prepared = requests.map((request) => prepare(services, org, request))
   if (prepared.every((one) => one === undefined)) return requests
   return yield* Effect.forEach(prepared, (one, i) => one ?? Effect.succeed(requests[i]!), { concurrency: "unbounded" })
 })
 
-/** Plans the items in their order. Other requests get a turn between items that take long. */
-const planItems = Effect.fnUntraced(function* (
-  services: PlannerServices,
-  org: string,
-  requests: ReadonlyArray<PreparedRequest>,
-  turn: Turn,
-) {
-  const plans: Array<Planning> = []
-  for (const request of requests) {
+/** Plans items in their order until the turn is over, or all are planned. */
+const planTurn = (services: PlannerServices, org: string, { plans, requests, turn }: Progress): void => {
+  while (plans.length < requests.length) {
     const now = services.clock.currentTimeMillisUnsafe()
-    plans.push(planAt(services, org, request, turn.isOver(now) ? yield* turn.next : now))
+    if (turn.isOver(now)) return
+    plans.push(planAt(services, org, requests[plans.length]!, now))
   }
-  return plans
+}
+
+const countAll = ({ renderings }: PlannerServices, org: string, answers: BatchAnswers): BatchAnswers => {
+  for (const [template, answer] of answers) renderings.count(org, template, answer)
+  return answers
+}
+
+const answersOf = (
+  requests: ReadonlyArray<PreparedRequest>,
+  plans: ReadonlyArray<DecisionPlan | AnswerPlan>,
+  recorded: ReadonlyArray<Recorded>,
+): BatchAnswers => {
+  let at = 0
+  return plans.map((plan, index) => [
+    requests[index]!.templateId,
+    plan._tag === "Decision" ? settlePlan(plan, recorded[at++]!) : plan.answer,
+  ])
+}
+
+/** Plans the rest of a batch and stores it. Other requests get a turn between items that take long. */
+const finishBatch = Effect.fnUntraced(function* (services: PlannerServices, org: string, progress: Progress) {
+  const { plans, requests, turn } = progress
+  for (;;) {
+    planTurn(services, org, progress)
+    if (plans.length === requests.length) break
+    yield* turn.next
+  }
+  const recorded: Iterator<Recorded> = (yield* services.log.recordAll(
+    plans.filter(sharesCommit).map(({ decision }) => decision),
+  )).values()
+  const answers: Array<readonly [TemplateId, Answer]> = []
+  for (const [index, plan] of plans.entries()) {
+    // Answers to retries are rendered here.
+    if (turn.isOver(services.clock.currentTimeMillisUnsafe())) yield* turn.next
+    const answer = sharesCommit(plan)
+      ? settlePlan(plan, recorded.next().value)
+      : yield* storePlan(services, Effect.isEffect(plan) ? yield* plan : plan)
+    answers.push([requests[index]!.templateId, answer])
+  }
+  return countAll(services, org, answers)
 })
 
 /** Decides for every item of a batch. Their decisions share one commit. */
 export const decideBatch = Effect.fnUntraced(function* (services: PlannerServices, org: string, batch: BatchRequest) {
   const known = services.profiles.attributes(liveOf(org), batch.userId, batch.attrs)
   const requests = yield* prepareItems(services, org, batch, known === undefined ? batch.attrs : yield* known)
-  const turn = new Turn(services.clock)
-  const plans = yield* planItems(services, org, requests, turn)
-  const recorded: Iterator<Recorded> = (yield* services.log.recordAll(
-    plans.filter(sharesCommit).map(({ decision }) => decision),
-  )).values()
-  const outcomes: Array<readonly [TemplateId, Answer]> = []
-  for (const [index, plan] of plans.entries()) {
-    // Answers to retries are rendered here.
-    if (turn.isOver(services.clock.currentTimeMillisUnsafe())) yield* turn.next
-    const outcome = sharesCommit(plan)
-      ? settlePlan(plan, recorded.next().value)
-      : yield* storePlan(services, Effect.isEffect(plan) ? yield* plan : plan)
-    outcomes.push([batch.items[index]!.templateId, outcome])
-  }
-  for (const [template, outcome] of outcomes) services.renderings.count(org, template, outcome)
-  return outcomes
+  return yield* finishBatch(services, org, { requests, plans: [], turn: new Turn(services.clock) })
 })
+
+/** The first turn of a batch. Undefined if something has to be awaited before its items can be planned. */
+const beginBatch = (services: PlannerServices, org: string, batch: BatchRequest): Progress | undefined => {
+  if (services.profiles.attributes(liveOf(org), batch.userId, batch.attrs) !== undefined) return undefined
+  const requests = requestsOf(services, batch, batch.attrs)
+  if (requests.some((request) => prepare(services, org, request) !== undefined)) return undefined
+  const progress: Progress = { requests, plans: [], turn: new Turn(services.clock) }
+  planTurn(services, org, progress)
+  return progress
+}
+
+/**
+ * As `decideBatch`, for callers without a fiber. Calls `done` once, which may be at once. Takes a fiber, by `run`, only where
+ * something but the shared commit has to be awaited.
+ */
+export const whenBatchDecided = (
+  services: PlannerServices,
+  run: (batch: Effect.Effect<BatchAnswers, BufferFull>, done: (answers: BatchExit) => void) => void,
+  org: string,
+  batch: BatchRequest,
+  done: (answers: BatchExit) => void,
+): void => {
+  let progress: Progress | undefined
+  try {
+    progress = beginBatch(services, org, batch)
+  } catch (error) {
+    return done(Exit.die(error))
+  }
+  if (progress === undefined) return run(decideBatch(services, org, batch), done)
+  const { plans, requests } = progress
+  if (plans.length < requests.length || !plans.every(isReady)) return run(finishBatch(services, org, progress), done)
+  services.log.whenAllRecorded(
+    plans.filter(sharesCommit).map(({ decision }) => decision),
+    (recorded) => done(Exit.map(recorded, (recorded) => countAll(services, org, answersOf(requests, plans, recorded)))),
+  )
+}

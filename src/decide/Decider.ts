@@ -1,10 +1,9 @@
 import { Clock, Context, Effect, Exit, Layer, Random } from "effect"
-import type { TemplateId } from "../domain/Ids.ts"
 import { Policies } from "../learning/Policies.ts"
 import { Profiles } from "../profiles/Profiles.ts"
 import type { BufferFull } from "../store/GroupCommit.ts"
 import { TemplateCache } from "../templates/TemplateCache.ts"
-import { decideBatch } from "./DecideBatch.ts"
+import { type BatchAnswers, decideBatch, whenBatchDecided } from "./DecideBatch.ts"
 import type { BatchRequest, DecideRequest } from "./DecideRequest.ts"
 import { DecisionLog } from "../journal/decisions/DecisionLog.ts"
 import type { Answer } from "./Answer.ts"
@@ -43,7 +42,16 @@ export class Decider extends Context.Service<Decider, {
   readonly decideBatch: (
     org: string,
     request: BatchRequest,
-  ) => Effect.Effect<ReadonlyArray<readonly [TemplateId, Answer]>, BufferFull>
+  ) => Effect.Effect<BatchAnswers, BufferFull>
+  /**
+   * As `decideBatch`, for callers without a fiber. Calls `done` once, which may be at once: with undefined where nothing is
+   * stored or counted, and `decideBatch` tells the reason.
+   */
+  readonly whenBatchDecided: (
+    org: string,
+    request: BatchRequest,
+    done: (answers: BatchAnswers | undefined) => void,
+  ) => void
 }>()("parlance/decisions/Decider") {
   static readonly layer = Layer.effect(
     Decider,
@@ -85,6 +93,15 @@ export class Decider extends Context.Service<Decider, {
         } else runFork(storePlan(services, plan)).addObserver(answered)
       }
 
+      const whenBatch: Decider["Service"]["whenBatchDecided"] = (org, request, done) =>
+        whenBatchDecided(
+          services,
+          (batch, done) => runFork(batch).addObserver(done),
+          org,
+          request,
+          (answers) => done(Exit.isSuccess(answers) ? answers.value : undefined),
+        )
+
       return Decider.of({
         plan: (org, request) =>
           Effect.suspend(() => {
@@ -105,6 +122,7 @@ export class Decider extends Context.Service<Decider, {
           }),
         whenDecided,
         decideBatch: (org, request) => decideBatch(services, org, request),
+        whenBatchDecided: whenBatch,
       })
     }),
   )

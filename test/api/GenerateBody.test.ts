@@ -1,6 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
-import { attrsOf, GenerateBody, generateBody, quickGenerateBody } from "../../src/api/generate/GenerateWire.ts"
+import {
+  attrsOf,
+  BatchBody,
+  batchBody,
+  GenerateBody,
+  generateBody,
+  quickBatchBody,
+  quickGenerateBody,
+} from "../../src/api/generate/GenerateWire.ts"
 import { decoder } from "../../src/domain/Faults.ts"
 
 const bySchema = decoder(GenerateBody)
@@ -54,5 +62,81 @@ describe("The body of Generate", () => {
       )
     }
     assert.isAbove(quickOnes, 50)
+  })
+})
+
+const numbers = [undefined, null, 0, 0.5, 1, 2, 365, 366, -1, "1", true]
+const booleans = [undefined, null, true, false, 0, "true"]
+const item = { template_id: "t" }
+
+const batches: ReadonlyArray<unknown> = [
+  undefined,
+  null,
+  [],
+  "text",
+  {},
+  ...[undefined, null, {}, [], "x", [null], ["t"], [item, { ...item, template_id: "u" }]].map((requests) =>
+    withMembers({ requests })
+  ),
+  { requests: Array.from({ length: 20 }, (_, at) => ({ template_id: `t${at}` })) },
+  { requests: Array.from({ length: 21 }, (_, at) => ({ template_id: `t${at}` })) },
+  ...ids.map((template_id) => ({ requests: [withMembers({ template_id })] })),
+  ...ids.flatMap((copy_id) =>
+    ids.map((tracking_id) => ({ requests: [item, withMembers({ template_id: "u", copy_id, tracking_id })] }))
+  ),
+  ...ids.map((user_id) => withMembers({ requests: [item], user_id })),
+  ...objects.flatMap((fields) => attrs.map((attrs) => withMembers({ requests: [item], fields, attrs }))),
+  ...numbers.flatMap((lookback_days) =>
+    numbers.map((offset_days) => withMembers({ requests: [item], lookback_days, offset_days }))
+  ),
+  ...numbers.map((epsilon) => withMembers({ requests: [item], epsilon })),
+  ...booleans.flatMap((use_cache) => booleans.map((trace) => withMembers({ requests: [item], use_cache, trace }))),
+  { requests: [item], other: 1 },
+]
+
+const batchBySchema = decoder(BatchBody)
+
+describe("The body of Batch generate", () => {
+  it("is decoded without its schema exactly where the schema and the attributes have no fault", () => {
+    let quickOnes = 0
+    for (const body of batches) {
+      const quick = quickBatchBody(body)
+      const schema = batchBySchema(body)
+      const isRight = Result.isSuccess(schema) && Result.isSuccess(attrsOf(body, ""))
+      const at = JSON.stringify(body) ?? "undefined"
+      assert.strictEqual(quick !== undefined, isRight, at)
+      assert.strictEqual(Result.isSuccess(batchBody(body)), isRight, at)
+      if (quick === undefined || !Result.isSuccess(schema)) continue
+      quickOnes++
+      const { epsilon, fields, lookback_days, offset_days, requests, trace, use_cache, user_id } = schema.success
+      assert.deepStrictEqual(
+        { ...quick, attrs: undefined, fields: { ...quick.fields } },
+        {
+          items: requests.map(({ copy_id, template_id, tracking_id }) => ({
+            templateId: template_id,
+            copyId: copy_id ?? undefined,
+            trackingId: tracking_id ?? undefined,
+          })),
+          userId: user_id ?? undefined,
+          fields: { ...fields },
+          attrs: undefined,
+          window: { lookbackDays: lookback_days ?? 14, offsetDays: offset_days ?? 3 },
+          useCache: use_cache ?? true,
+          epsilon: epsilon ?? undefined,
+          trace: trace ?? false,
+        },
+        at,
+      )
+    }
+    assert.isAbove(quickOnes, 50)
+  })
+
+  it("leaves a template that stands twice to the list of faults", () => {
+    const body = { requests: [item, { template_id: "u" }, item] }
+    assert.isUndefined(quickBatchBody(body))
+    const decoded = batchBody(body)
+    assert.deepStrictEqual(Result.isFailure(decoded) ? decoded.failure.map(({ pointer }) => pointer) : [], [
+      "/requests/2/template_id",
+    ])
   })
 })

@@ -4,11 +4,11 @@ import { parallel, read, suiteOnService, uuid, variants } from "./harness.ts"
 // A body without a declared length is answered by the router, any other one directly.
 
 suiteOnService("Generate by POST", (bench) => {
-  const calls = (slug: string, key: string) => {
+  const calls = (slug: string, key: string, route = "generate") => {
     const send = async (body: unknown, isChunked: boolean, headers: Record<string, string> = {}) => {
       const text = typeof body === "string" ? body : JSON.stringify(body)
       return await read(
-        await bench.service.request(`/api/generate/${slug}`, {
+        await bench.service.request(`/api/${route}/${slug}`, {
           method: "POST",
           headers: { "x-api-key": key, "content-type": "application/json", ...headers },
           body: isChunked ? new Blob([text]).stream() : text,
@@ -105,5 +105,80 @@ suiteOnService("Generate by POST", (bench) => {
     assert.deepStrictEqual(await left({ template_id: "t", unknown_member: 1 }), [200, "1"])
     assert.deepStrictEqual(await left({ template_id: "t" }), [200, "0"])
     assert.deepStrictEqual(await left({ template_id: "t" }), [429, "0"])
+  })
+
+  const comparableBatch = (answer: Awaited<ReturnType<typeof read>>) => {
+    const { headers, status } = comparable(answer)
+    const items = Object.entries(answer.json as Record<string, { tracking_id?: string }>).map(([template, item]) => [
+      template,
+      status === 200 && uuid.test(item.tracking_id!) ? { ...item, tracking_id: "new" } : item,
+    ])
+    return { status, headers, items }
+  }
+
+  it("answers batches the same with a declared length and without", async () => {
+    const org = await bench.organization("batches-both-ways")
+    await org.template({ id: "t", variants: [{ id: "a", vars: { subject: "Hi {{ name }} ü" } }] })
+    await org.template({ id: "sticky", sticky_hours: 24, variants: variants("a") })
+    await org.template({ id: "held", variants: variants("a"), holdout: { share: 0.5, content: "no_message" } })
+    await org.template({ id: "broken", strict: true, variants: [{ id: "b", vars: { s: "{{ missing }}" } }] })
+    const { direct, routed } = calls(org.slug, org.key, "batch-generate")
+    const items = (...ids: ReadonlyArray<string>) => ids.map((template_id) => ({ template_id }))
+    const bodies: ReadonlyArray<unknown> = [
+      ...Array.from({ length: 8 }, (_, user) => ({
+        requests: items("t", "held"),
+        user_id: `u${user}`,
+        fields: { name: "Ann" },
+      })),
+      { requests: items("t", "sticky", "broken", "unknown"), user_id: "u" },
+      { requests: [{ template_id: "t", tracking_id: "own-1" }, { template_id: "held", copy_id: "a" }] },
+      { requests: [{ template_id: "t", tracking_id: "own-1", copy_id: "none" }] },
+      { requests: items("t"), epsilon: 0.5, lookback_days: 7, use_cache: false },
+      { requests: items("t", "t") },
+      { requests: [] },
+      { requests: items("t"), unknown_member: 1 },
+      { requests: items("t"), attrs: { a: {} } },
+      "{",
+    ]
+    for (const [at, body] of bodies.entries()) {
+      const given: Record<string, string> = at % 2 === 0 ? {} : { "x-request-id": `request-${at}` }
+      const first = comparableBatch(await direct(body, given))
+      const second = comparableBatch(await routed(body, given))
+      assert.deepStrictEqual(first, second, JSON.stringify(body))
+    }
+  })
+
+  it("stores each decision of a batch once, and counts every item against the limit of a key", async () => {
+    const org = await bench.organization("batches-once")
+    await org.template({ id: "t", variants: variants("a", "b", "c", "d") })
+    await org.template({ id: "u", variants: variants("a", "b", "c", "d") })
+    const { direct } = calls(org.slug, org.key, "batch-generate")
+    const requests = (id: string) => [{ template_id: "t", tracking_id: id }, { template_id: "u", tracking_id: id }]
+    const answers = await parallel(40, (index) => direct({ requests: requests(`id-${index % 10}`) }))
+    const chosen = new Map<string, Set<string>>()
+    for (const { json } of answers) {
+      for (const template of ["t", "u"]) {
+        const at = `${json[template].tracking_id} ${template}`
+        chosen.set(at, (chosen.get(at) ?? new Set()).add(json[template].copy.id))
+      }
+    }
+    assert.strictEqual(chosen.size, 20)
+    for (const [at, copies] of chosen) assert.strictEqual(copies.size, 1, at)
+    assert.strictEqual((await org.decisions()).length, 20)
+
+    const { body: made } = await bench.service.manage("POST", `/organizations/${org.slug}/keys`, {
+      name: "limited",
+      scopes: ["generate"],
+      rate_limit: { requests: 5, per: "minute" },
+    })
+    const limited = calls(org.slug, made.key, "batch-generate").direct
+    const left = async (ids: ReadonlyArray<string>) => {
+      const { headers, status } = await limited({ requests: ids.map((template_id) => ({ template_id })) })
+      return [status, /r=(\d+)/.exec(headers.get("ratelimit") ?? "")?.[1]]
+    }
+    assert.deepStrictEqual(await left(["t", "u"]), [200, "3"])
+    assert.deepStrictEqual(await left(["t"]), [200, "2"])
+    assert.deepStrictEqual(await left(["t", "u"]), [200, "0"])
+    assert.deepStrictEqual(await left(["t"]), [429, "0"])
   })
 })

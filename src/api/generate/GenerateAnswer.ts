@@ -1,4 +1,5 @@
 import type { Answer } from "../../decide/Answer.ts"
+import type { BatchAnswers } from "../../decide/DecideBatch.ts"
 
 const messages = {
   "no-candidate": "No candidates found",
@@ -40,6 +41,13 @@ export const toWire = (outcome: Answer) => {
         }`,
       }
   }
+}
+
+/** The answers of a batch by template. */
+export const toWireBatch = (answers: BatchAnswers): Readonly<Record<string, unknown>> => {
+  const wire: Record<string, unknown> = Object.create(null)
+  for (const [templateId, answer] of answers) wire[templateId] = toWire(answer)
+  return wire
 }
 
 // Responses are for one user, and a second request can get a different variant.

@@ -12,8 +12,8 @@ import {
   isGenerateParameter,
   opaque,
 } from "./GenerateWire.ts"
-import { contentType, headersOf, toWire } from "./GenerateAnswer.ts"
-import { generateDirectly } from "./GenerateDirect.ts"
+import { contentType, headersOf, toWire, toWireBatch } from "./GenerateAnswer.ts"
+import { directPosts } from "./GenerateDirect.ts"
 import { AccessLog } from "../../telemetry/AccessLog.ts"
 import { step } from "../../telemetry/Tracing.ts"
 import { authorize } from "../admission/KeyRequired.ts"
@@ -63,16 +63,13 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const many = (org: string, ask: BatchGenerateRequest) =>
     Effect.matchEffect(step("decide", { items: ask.items.length })(decider.decideBatch(org, ask)), {
       onFailure: unavailable,
-      onSuccess: (outcomes) => {
-        const answer: Record<string, unknown> = Object.create(null)
-        for (const [templateId, outcome] of outcomes) answer[templateId] = toWire(outcome)
-        return Effect.succeed(
-          HttpServerResponse.jsonUnsafe(answer, {
+      onSuccess: (outcomes) =>
+        Effect.succeed(
+          HttpServerResponse.jsonUnsafe(toWireBatch(outcomes), {
             contentType,
             headers: headersOf(outcomes.map(([, outcome]) => outcome)),
           }),
-        )
-      },
+        ),
     })
 
   /** A route for those with a key for `generate` in the organization of the path. */
@@ -93,7 +90,9 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
           )),
     )
 
-  yield* direct.addPost("/api/generate/", generateDirectly(keys, decider, yield* Clock.Clock, yield* AccessLog))
+  for (const [prefix, route] of directPosts(keys, decider, yield* Clock.Clock, yield* AccessLog)) {
+    yield* direct.addPost(prefix, route)
+  }
   yield* router.add(
     "POST",
     "/api/generate/:org",

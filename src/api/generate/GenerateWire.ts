@@ -152,7 +152,56 @@ export const generateBody: Decode<GenerateRequest> = Object.assign(
 
 const decodeBatch = decoder(BatchBody)
 
+const isOptionalNumber = (value: unknown, minimum: number, maximum: number): value is number | null | undefined =>
+  value === undefined || value === null || (typeof value === "number" && value >= minimum && value <= maximum)
+
+const isOptionalBoolean = (value: unknown): value is boolean | null | undefined =>
+  value === undefined || value === null || typeof value === "boolean"
+
+/** The items of a batch without faults. Undefined for any other, also where one `template_id` stands twice. */
+const quickItems = (requests: unknown): BatchGenerateRequest["items"] | undefined => {
+  if (!Array.isArray(requests) || requests.length < 1 || requests.length > 20) return undefined
+  const items: Array<BatchGenerateRequest["items"][number]> = []
+  for (const request of requests) {
+    if (!isObject(request)) return undefined
+    const { copy_id, template_id, tracking_id } = request
+    if (!isIdText(template_id) || !isOptionalId(copy_id) || !isOptionalId(tracking_id)) return undefined
+    if (items.some(({ templateId }) => templateId === template_id)) return undefined
+    items.push({
+      templateId: template_id as TemplateId,
+      trackingId: (tracking_id ?? undefined) as TrackingId | undefined,
+      copyId: (copy_id ?? undefined) as CopyId | undefined,
+    })
+  }
+  return items
+}
+
+/** Decodes a body without faults as `decodeBatchBody` does, in a fraction of the time. Undefined for any other. */
+export const quickBatchBody = (input: unknown): BatchGenerateRequest | undefined => {
+  if (!isObject(input)) return undefined
+  const { epsilon, fields, lookback_days, offset_days, requests, trace, use_cache, user_id } = input
+  const items = quickItems(requests)
+  if (items === undefined || !isOptionalId(user_id)) return undefined
+  if (fields !== undefined && fields !== null && !isObject(fields)) return undefined
+  if (!isOptionalNumber(lookback_days, 1, 365) || !isOptionalNumber(offset_days, 0, 365)) return undefined
+  if (!isOptionalNumber(epsilon, 0, 1) || !isOptionalBoolean(use_cache) || !isOptionalBoolean(trace)) return undefined
+  const attrs = attrsOf(input, "")
+  if (Result.isFailure(attrs)) return undefined
+  return {
+    items,
+    userId: (user_id ?? undefined) as UserId | undefined,
+    fields: fields ?? noFields,
+    attrs: attrs.success,
+    window: learningWindow(lookback_days, offset_days),
+    useCache: use_cache ?? true,
+    epsilon: epsilon ?? undefined,
+    trace: trace ?? false,
+  }
+}
+
 const decodeBatchBody = (input: unknown): Decoded<BatchGenerateRequest> => {
+  const quick = quickBatchBody(input)
+  if (quick !== undefined) return Result.succeed(quick)
   const decoded = both(decodeBatch(input), attrsOf(input, "/attrs"), (body, attrs): BatchGenerateRequest => ({
     items: body.requests.map((item) => ({
       templateId: item.template_id,

@@ -304,6 +304,11 @@ export class DecisionLog extends Context.Service<DecisionLog, {
   readonly recordAll: (
     decisions: ReadonlyArray<Decision>,
   ) => Effect.Effect<ReadonlyArray<Recorded>, GroupCommit.BufferFull>
+  /** As `recordAll`, for callers without a fiber: calls `done` once, which may be at once. */
+  readonly whenAllRecorded: (
+    decisions: ReadonlyArray<Decision>,
+    done: (recorded: Exit.Exit<ReadonlyArray<Recorded>, GroupCommit.BufferFull>) => void,
+  ) => void
   /**
    * The variant recorded under a key, if there is one: in the store, or on its way there. Fails with `SqlError` when
    * the database does not respond.
@@ -393,6 +398,23 @@ export class DecisionLog extends Context.Service<DecisionLog, {
         return recorded
       })
 
+      const whenAllRecorded: DecisionLog["Service"]["whenAllRecorded"] = (decisions, done) => {
+        const recorded: Array<Recorded> = []
+        let waiting = decisions.length
+        let failure: Exit.Exit<never, GroupCommit.BufferFull> | undefined
+        const settleOne = () => {
+          if (--waiting === 0) done(failure ?? Exit.succeed(recorded))
+        }
+        if (decisions.length === 0) return done(Exit.succeed(recorded))
+        for (const [index, decision] of decisions.entries()) {
+          whenRecorded(decision, (answer) => {
+            if (Exit.isSuccess(answer)) recorded[index] = answer.value
+            else failure = Exit.failCause(answer.cause)
+            settleOne()
+          })
+        }
+      }
+
       const find = (org: OrgSlug, templateId: TemplateId, trackingId: string) => {
         const ticket = pending.get(keyOf({ org, templateId, trackingId }))
         if (ticket !== undefined) return Effect.succeed(ticket.entry.decision.copyId)
@@ -403,6 +425,7 @@ export class DecisionLog extends Context.Service<DecisionLog, {
         record,
         whenRecorded,
         recordAll,
+        whenAllRecorded,
         find,
         awaited,
         state: () => ({

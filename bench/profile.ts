@@ -1,0 +1,63 @@
+// Processor time of the main thread by function, in microseconds per request: deno task bench profile [--what batch].
+import { adminToken, freePort, makeOrganization, serviceAt } from "../test/support/service.ts"
+import { startPostgres } from "../test/support/throwawayPostgres.ts"
+import { runLoad, startServer } from "./support/Bench.ts"
+import { profileDuring } from "./support/Profile.ts"
+
+const flag = (name: string, otherwise: string) =>
+  new RegExp(`--${name}[ =](\\S+)`).exec(Deno.args.join(" "))?.[1] ?? otherwise
+const what = flag("what", "generate")
+const places = Number(flag("places", "45"))
+const fields = { name: "Ann", city: "Oslo", product: "boots" }
+const attrs = { tier: "gold", country: "NO" }
+const template = (id: string) => ({
+  id,
+  name: id,
+  variants: Array.from({ length: 5 }, (_, i) => ({
+    id: `v${i}`,
+    vars: {
+      subject: `Hi {{ name }}, offer ${i} for you`,
+      preheader: "Only in {{ city | upcase }} today",
+      body: "Dear {{ name | default: 'friend' }}, we picked {{ product }} for you.",
+    },
+    ...(i % 2 === 0 ? { targeting: [{ attribute: "tier", op: "in", values: ["gold", "silver"] }] } : {}),
+  })),
+})
+const postgres = await startPostgres()
+const inspector = await freePort()
+const server = await startServer([`--inspect=127.0.0.1:${inspector}`, "src/main.ts", "serve"], await freePort(), {
+  ADMIN_TOKEN: adminToken,
+  DATABASE_URL: postgres.url,
+})
+const service = serviceAt(server.url)
+const key = await makeOrganization(service, "bench")
+for (let i = 0; i < 20; i++) await service.manage("POST", "/organizations/bench/templates", template(`t${i}`))
+const requests = Array.from({ length: 20 }, (_, i) => ({ template_id: `t${i}` }))
+const load = (seconds: number) =>
+  runLoad<{ readonly requests: number; readonly perSecond: number }>("profile", "bench/support/load.ts", {
+    url: `${server.url}/api/${what === "batch" ? "batch-generate" : "generate"}/bench`,
+    headers: { "X-Api-Key": key },
+    body: JSON.stringify(
+      what === "batch"
+        ? { requests, user_id: "u1", fields, attrs }
+        : { template_id: "t0", user_id: "u1", fields, attrs },
+    ),
+    seconds,
+    connections: 64,
+    rate: 0,
+  })
+await load(4)
+let count = 0
+let perSecond = 0
+const { self, total } = await profileDuring(inspector, async () => {
+  ;({ requests: count, perSecond } = await load(4))
+})
+await server.stop()
+await postgres.stop()
+console.log(`${perSecond.toFixed(0)} requests a second`)
+for (const [title, times] of [["self", self], ["total", total]] as const) {
+  console.log(`\n${title}, µs per request`)
+  for (const [place, micros] of [...times].sort((a, b) => b[1] - a[1]).slice(0, places)) {
+    console.log(`${(micros / count).toFixed(2).padStart(8)} ${place}`)
+  }
+}
