@@ -42,6 +42,23 @@ export const rateLimitOf = (
 ): RateLimit | undefined =>
   row.rateLimit === null ? undefined : { requests: row.rateLimit, per: row.ratePer ?? "second" }
 
+/** The last key that came over a connection, and its digest. */
+export interface PresentedKey {
+  text?: string
+  digest?: Buffer
+}
+
+/** The digest of a key. A client whose key is compared with its own last one learns nothing from the time it takes. */
+const digestOf = (text: string, presented: PresentedKey | undefined): Buffer => {
+  if (presented?.digest !== undefined && presented.text === text) return presented.digest
+  const digest = Buffer.from(KeyText.digest(text))
+  if (presented !== undefined) {
+    presented.text = text
+    presented.digest = digest
+  }
+  return digest
+}
+
 const usedEvery = Duration.minutes(1)
 // Compared with when the id is unknown, so that this takes as long as a wrong secret.
 const nobody = Buffer.from(KeyText.digest("nobody"))
@@ -53,8 +70,11 @@ const nobody = Buffer.from(KeyText.digest("nobody"))
 export class KeyAuth extends Context.Service<KeyAuth, {
   /** Fails with `KeyRejected` for an empty, unknown, expired or revoked key. */
   readonly resolve: (key: Redacted.Redacted<string>) => Effect.Effect<Grant, KeyRejected>
-  /** As `resolve`, from memory alone: undefined for a key that is rejected, or not known yet. */
-  readonly known: (key: string) => Grant | undefined
+  /**
+   * As `resolve`, from memory alone: undefined for a key that is rejected, or not known yet. `presented`: what the client's
+   * connection remembers, so that the digest of a key that it sends again is not made again.
+   */
+  readonly known: (key: string, presented?: PresentedKey) => Grant | undefined
 }>()("parlance/auth/KeyAuth") {
   static readonly layer = Layer.effect(
     KeyAuth,
@@ -118,9 +138,9 @@ export class KeyAuth extends Context.Service<KeyAuth, {
       )
 
       /** The grant of a key whose id is `id`, or why it has none. Takes the same time for an unknown id and a wrong secret. */
-      const compare = (text: string, id: string | undefined): Grant | KeyRejected => {
+      const compare = (text: string, id: string | undefined, presented?: PresentedKey): Grant | KeyRejected => {
         const entry = id === undefined ? undefined : byId.get(id)
-        const same = timingSafeEqual(Buffer.from(KeyText.digest(text)), entry?.digest ?? nobody)
+        const same = timingSafeEqual(digestOf(text, presented), entry?.digest ?? nobody)
         if (entry === undefined || !same) return new KeyRejected({ reason: "unknown" })
         if (entry.revoked) return new KeyRejected({ reason: "revoked", keyId: entry.keyId })
         const now = clock.currentTimeMillisUnsafe()
@@ -143,11 +163,11 @@ export class KeyAuth extends Context.Service<KeyAuth, {
           : Effect.flatMap(lookUp(id), () => compared(text, id))
       }
 
-      const known = (text: string): Grant | undefined => {
+      const known = (text: string, presented?: PresentedKey): Grant | undefined => {
         const id = KeyText.idOf(text)
         if (id === undefined) return undefined
         // An unknown id is compared too, so that it takes as long as a wrong secret.
-        const grant = compare(text, id)
+        const grant = compare(text, id, presented)
         return grant instanceof KeyRejected ? undefined : grant
       }
 

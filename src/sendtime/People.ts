@@ -1,7 +1,8 @@
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Duration, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { LruMap } from "../domain/LruMap.ts"
 import { SeededMap } from "../domain/SeededMap.ts"
+import { bounded } from "../store/bounded.ts"
 import { type AskedPerson, type PersonHistory, readPeople } from "./Histories.ts"
 
 /** Most people kept in memory; the least recently used are dropped first. */
@@ -14,8 +15,8 @@ const freshMillis = 60_000
 const batch = 250
 const atOnce = 2
 
-/** Longest wait of a request for the database. */
-const patience = "1 second"
+/** Longest statement, and longest wait of a request for its statement; it has no timer of its own. */
+const patience = Duration.seconds(1)
 
 interface Remembered {
   readonly known: PersonHistory
@@ -27,6 +28,7 @@ interface Remembered {
 interface Waiting {
   readonly asked: AskedPerson
   readonly key: string
+  readonly askedAt: number
   readonly resumes: Array<(known: PersonHistory | undefined) => void>
 }
 
@@ -62,23 +64,36 @@ export class People extends Context.Service<People, {
         memory.set(key, { known, email, readAt: clock.currentTimeMillisUnsafe() })
       }
 
-      const readBatch = Effect.suspend(() => {
+      const answer = ({ resumes }: Waiting, known: PersonHistory | undefined) => {
+        for (const resume of resumes) resume(known)
+      }
+
+      /** The people of the next statement. Requests that have waited too long are answered without their history. */
+      const takeGroup = (): ReadonlyArray<Waiting> => {
+        const oldest = clock.currentTimeMillisUnsafe() - Duration.toMillis(patience)
         const group: Array<Waiting> = []
         for (const [key, one] of waiting) {
-          group.push(one)
           waiting.delete(key)
+          if (one.askedAt < oldest) answer(one, undefined)
+          else group.push(one)
           if (group.length === batch) break
         }
-        return readPeople(sql, group.map(({ asked }) => asked)).pipe(
+        return group
+      }
+
+      const readBatch = Effect.suspend(() => {
+        const group = takeGroup()
+        if (group.length === 0) return Effect.void
+        return bounded(patience)(readPeople(sql, group.map(({ asked }) => asked))).pipe(
           Effect.map((people) => {
-            group.forEach(({ asked, key, resumes }, place) => {
+            group.forEach((one, place) => {
               const known = people[place]!
-              remember(key, asked, known)
-              for (const resume of resumes) resume(known)
+              remember(one.key, one.asked, known)
+              answer(one, known)
             })
           }),
           Effect.catchCause((cause) => {
-            for (const { resumes } of group) for (const resume of resumes) resume(undefined)
+            for (const one of group) answer(one, undefined)
             return Effect.logDebug("Histories of people could not be read", cause)
           }),
         )
@@ -105,16 +120,15 @@ export class People extends Context.Service<People, {
           // A person who is requested under another address at the same time is read by both requests.
           const key = `${keyOf(asked)}\0${asked.email}`
           let one = waiting.get(key)
-          if (one === undefined) waiting.set(key, one = { asked, key: keyOf(asked), resumes: [] })
+          if (one === undefined) {
+            waiting.set(key, one = { asked, key: keyOf(asked), askedAt: clock.currentTimeMillisUnsafe(), resumes: [] })
+          }
           one.resumes.push((known) => resume(Effect.succeed(known)))
           if (running < atOnce) {
             running++
             run(Effect.forkIn(reader, scope))
           }
-        }).pipe(
-          Effect.timeoutOption(patience),
-          Effect.map((answer) => answer._tag === "Some" ? answer.value : undefined),
-        )
+        })
       }
 
       const forget = (org: string, names: Iterable<string>) => {

@@ -1,11 +1,22 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Exit, Layer, Scope } from "effect"
 import { HttpServer } from "effect/http"
+import { Buffer } from "node:buffer"
+import { request } from "node:http"
 import { layerRoutes, layerServices } from "../../src/App.ts"
 import * as Server from "../../src/api/server/Server.ts"
 import { adminToken, makeOrganization, serviceAt } from "../support/service.ts"
 import { layerSettings, temporaryEnvironment } from "../support/stores.ts"
-import { assertProblem, type Json, parallel, pointersOf, read, suiteOnService, variants } from "./harness.ts"
+import {
+  type Answer,
+  assertProblem,
+  type Json,
+  parallel,
+  pointersOf,
+  read,
+  suiteOnService,
+  variants,
+} from "./harness.ts"
 
 const hour = 3_600_000
 
@@ -37,6 +48,51 @@ suiteOnService("Delay", (bench) => {
     assert.match(delay_time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
     const at = Date.parse(delay_time)
     assert.isTrue(at >= before && at < Date.now() + 24 * hour, delay_time)
+  })
+
+  it("answers the same directly and by the router", async () => {
+    const org = await asking("delay-both-ways")
+    await org.template({ id: "t", variants: variants("a") })
+    const { origin } = new URL(bench.service.url)
+    /** A GET that declares an empty body is answered by the router. */
+    const routed = (query: string) =>
+      new Promise<Answer>((resolve, reject) => {
+        const headers = { "x-api-key": org.key, "content-length": "0" }
+        request(`${origin}/api/delay/delay-both-ways?${query}`, { headers }, async (response) => {
+          const names = Object.entries(response.headers).flatMap(([name, value]) =>
+            typeof value === "string" ? [[name, value] as [string, string]] : []
+          )
+          const chunks: Array<Uint8Array> = []
+          for await (const chunk of response) chunks.push(chunk)
+          const text = Buffer.concat(chunks).toString()
+          resolve({ status: response.statusCode!, headers: new Headers(names), text, json: JSON.parse(text) })
+        }).on("error", reject).end()
+      })
+    const comparable = ({ headers, json, status }: Answer) => ({
+      status,
+      json: json.service_words === undefined ? json : Object.keys(json.service_words),
+      headers: [...headers].filter(([name]) =>
+        !["date", "x-request-id", "content-length", "connection", "vary"].includes(name)
+      ),
+    })
+    const queries = [
+      "delay_id=a",
+      "delay_id=a&user_id=u1",
+      "delay_id=a&email=ann%40example.com&trace=true&template_id=t",
+      "delay_id=a&user_id=u1&unknown=1",
+      "delay_id=a&delay_id=b",
+      "delay_id=none",
+      "delay_id=&user_id=u1",
+      "delay_id=a&trace=maybe",
+      "delay_id=a&amp;user_id=u1",
+      "",
+    ]
+    for (const query of queries) {
+      assert.deepStrictEqual(comparable(await org.send(query)), comparable(await routed(query)), query)
+    }
+    const { json: once } = await org.send("delay_id=a&user_id=u2")
+    const { json: again } = await routed("delay_id=a&user_id=u2")
+    assert.strictEqual(once.service_words.delay_time, again.service_words.delay_time)
   })
 
   it("takes the key in either header, and refuses none, another organization's and one without the scope", async () => {

@@ -3,7 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import type { Fault } from "../../domain/Errors.ts"
 import { decoder } from "../../domain/Faults.ts"
 import { separatorFaults } from "../generate/GenerateWire.ts"
-import { CopyId, TemplateId, UserId } from "../../domain/Ids.ts"
+import { CopyId, isIdText, TemplateId, UserId } from "../../domain/Ids.ts"
 import * as Problems from "../Problems.ts"
 import { withKey } from "../server/Security.ts"
 import { described } from "../../domain/described.ts"
@@ -30,8 +30,28 @@ const names = Object.keys(Query.fields)
 /** Whether Delay reads a parameter of the name. */
 export const isDelayParameter = (name: string): boolean => names.includes(name)
 
+/** Decodes parameters without faults as the schema does, in a fraction of the time. Undefined for any others. */
+const quickDelayQuery = (query: URLSearchParams): DelayRequest | undefined => {
+  const found: Record<string, string> = {}
+  for (const [name, value] of query) {
+    if (!names.includes(name) || found[name] !== undefined || !isIdText(value)) return undefined
+    found[name] = value
+  }
+  const { delay_id, email, template_id, trace, user_id } = found
+  if (delay_id === undefined || (trace !== undefined && trace !== "true" && trace !== "false")) return undefined
+  return {
+    copyId: delay_id as CopyId,
+    templateId: template_id as TemplateId | undefined,
+    userId: user_id as UserId | undefined,
+    email,
+    trace: trace === "true",
+  }
+}
+
 /** Decodes the query of Delay, or lists every fault by the name of the parameter. Other parameters are ignored. */
 export const delayQuery = (query: URLSearchParams): Result.Result<DelayRequest, ReadonlyArray<Fault>> => {
+  const quick = quickDelayQuery(query)
+  if (quick !== undefined) return Result.succeed(quick)
   const input: Record<string, string> = {}
   const faults: Array<Fault> = [...separatorFaults(query)]
   for (const name of names) {

@@ -1,20 +1,41 @@
-import { Effect, Result } from "effect"
+import { Clock, Effect, Exit, Result } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { KeyAuth } from "../../auth/KeyAuth.ts"
-import { SendTime } from "../../sendtime/SendTime.ts"
-import { delayQuery, isDelayParameter } from "./DelayApi.ts"
+import { type Advice, SendTime } from "../../sendtime/SendTime.ts"
+import { AccessLog } from "../../telemetry/AccessLog.ts"
+import { delayQuery, type DelayRequest, isDelayParameter } from "./DelayApi.ts"
 import { authorize } from "../admission/KeyRequired.ts"
 import { type InvalidRequest, VariantNotFound } from "../Problems.ts"
+import { type CallOf, directGet } from "../server/DirectCalls.ts"
+import { DirectRoutes } from "../server/DirectRoutes.ts"
 import { invalid, query } from "../server/Requests.ts"
 import { ofParameters, warn } from "../server/Warnings.ts"
 
 // Responses are for one person at one moment and must not be cached.
-const options = { contentType: "application/json; charset=utf-8", headers: { "cache-control": "no-store" } }
+const fresh = { "cache-control": "no-store" }
+const contentType = "application/json; charset=utf-8"
 
-/** Delay, by a plain route, which saves part of the cost of a call. */
+/** A recommendation as the interface describes it, under the member `words`. */
+const toWire = (words: string, { copyId }: DelayRequest, { at, trace }: Advice) => ({
+  [words]: {
+    delay_id: copyId,
+    delay_time: `${new Date(at).toISOString().slice(0, 19)}Z`,
+    ...(trace === undefined ? {} : { trace }),
+  },
+})
+
+/** The request in parameters; undefined for those with faults, or that deserve a warning. */
+const decodeQuery = (given: URLSearchParams): DelayRequest | undefined => {
+  const asked = delayQuery(given)
+  return Result.isSuccess(asked) && ofParameters(given, isDelayParameter).length === 0 ? asked.success : undefined
+}
+
+/** Delay, by a plain route and a direct call, which save most of the cost of a call. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const keys = yield* KeyAuth
   const sendTime = yield* SendTime
+  const direct = yield* DirectRoutes
+  const run = Effect.runForkWith(yield* Effect.context())
 
   const answer = (
     org: string,
@@ -25,18 +46,36 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     if (Result.isFailure(asked)) return Effect.fail(invalid(asked.failure))
     const advice = Effect.matchEffect(sendTime.advise({ org, ...asked.success }), {
       onFailure: ({ message }) => new VariantNotFound({ detail: message }),
-      onSuccess: ({ at, trace }) =>
-        Effect.succeed(HttpServerResponse.jsonUnsafe({
-          [sendTime.serviceWords]: {
-            delay_id: asked.success.copyId,
-            delay_time: `${new Date(at).toISOString().slice(0, 19)}Z`,
-            ...(trace === undefined ? {} : { trace }),
-          },
-        }, options)),
+      onSuccess: (advice) =>
+        Effect.succeed(HttpServerResponse.jsonUnsafe(toWire(sendTime.serviceWords, asked.success, advice), {
+          contentType,
+          headers: fresh,
+        })),
     })
     return Effect.andThen(warn(request, ofParameters(given, isDelayParameter)), advice)
   }
 
+  const call: CallOf<DelayRequest> = {
+    method: "GET",
+    prefix: "/api/delay/",
+    scope: "generate",
+    answer: (org, asked, done) =>
+      void run(sendTime.advise({ org, ...asked })).addObserver((advice) =>
+        done(
+          Exit.isSuccess(advice)
+            ? {
+              headers: { ...fresh, "content-type": contentType },
+              json: toWire(sendTime.serviceWords, asked, advice.value),
+            }
+            : undefined,
+        )
+      ),
+  }
+  yield* direct.addCall(
+    call.method,
+    call.prefix,
+    directGet({ keys, clock: yield* Clock.Clock, logAccess: yield* AccessLog }, call, decodeQuery),
+  )
   yield* router.add(
     "GET",
     "/api/delay/:org",

@@ -1,10 +1,17 @@
-import { Clock, Effect, Result } from "effect"
+import { Clock, Effect, Exit, Result } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { hash } from "node:crypto"
+import type { IncomingHttpHeaders } from "node:http"
 import { KeyAuth } from "../../auth/KeyAuth.ts"
 import { DeliveryQueue } from "../../delivery/DeliveryQueue.ts"
+import type { DeliverRequest, Queued } from "../../delivery/DeliverRequest.ts"
+import type { EnqueueError } from "../../delivery/EnqueueErrors.ts"
+import type { OrgSlug } from "../../domain/Ids.ts"
+import { AccessLog } from "../../telemetry/AccessLog.ts"
 import { step } from "../../telemetry/Tracing.ts"
 import * as Body from "../server/Body.ts"
+import { type CallServices, directPost } from "../server/DirectCalls.ts"
+import { type DirectCall, DirectRoutes } from "../server/DirectRoutes.ts"
 import { deliverBody, unknownInDeliver } from "./DeliverWire.ts"
 import { authorize } from "../admission/KeyRequired.ts"
 import {
@@ -24,11 +31,69 @@ export const isKey = (text: string) => /^[\x20-\x7e]{1,255}$/.test(text)
 
 const ok = { status: "ok" }
 
+/** Headers of the response for a queued message. */
+const headersOf = ({ id, repeated }: Queued) => ({
+  "parlance-delivery-id": id,
+  "parlance-tracking-id": id,
+  ...(repeated ? { "idempotent-replayed": "true" } : {}),
+})
+
+/** The idempotency of a request with the body `bytes`. */
+const idempotencyOf = (key: string | undefined, bytes: Uint8Array) =>
+  key === undefined ? undefined : { key, digest: hash("sha256", bytes, "hex") }
+
+/** Failures of calls that were answered directly, for the router, which must not queue these messages again. */
+const failures = new WeakMap<object, Exit.Exit<Queued, EnqueueError>>()
+
+/** The request in a body; undefined for one with faults, or with members that are unknown. */
+const decode = (body: Uint8Array, headers: IncomingHttpHeaders, now: number): DeliverRequest | undefined => {
+  const key = headers["idempotency-key"] as string | undefined
+  if (key !== undefined && !isKey(key)) return undefined
+  let json: unknown
+  try {
+    json = Body.parse(body)
+  } catch {
+    return undefined
+  }
+  const decoded = deliverBody(json, now)
+  if (Result.isFailure(decoded) || unknownInDeliver(json).length > 0) return undefined
+  return { ...decoded.success, idempotency: idempotencyOf(key, body) }
+}
+
+/** Deliver without the layers of the router, for requests without faults whose message is queued. */
+const directly = Effect.fnUntraced(function* (services: CallServices, queue: DeliveryQueue["Service"]) {
+  const run = Effect.runForkWith(yield* Effect.context())
+  const call = directPost<DeliverRequest>(
+    services,
+    {
+      method: "POST",
+      prefix: "/api/deliver/",
+      scope: "deliver",
+      answer: (org, asked, done, request) =>
+        void run(queue.enqueue(org as OrgSlug, asked)).addObserver((queued) => {
+          if (Exit.isSuccess(queued)) {
+            return done({ headers: { ...headersOf(queued.value), "content-type": "application/json" }, json: ok })
+          }
+          failures.set(request, queued)
+          done(undefined)
+        }),
+    },
+    (body, { headers }) => decode(body, headers, services.clock.currentTimeMillisUnsafe()),
+  )
+  // The router refuses keys that are sent as a Bearer token.
+  const direct: DirectCall = (request, response, pass) =>
+    request.headers["authorization"] === undefined && call(request, response, pass)
+  return direct
+})
+
 /** Deliver: decides, renders, and answers once the message is safely queued. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const keys = yield* KeyAuth
   const queue = yield* DeliveryQueue
   const clock = yield* Clock.Clock
+  const services = { keys, clock, logAccess: yield* AccessLog }
+
+  yield* (yield* DirectRoutes).addCall("POST", "/api/deliver/", yield* directly(services, queue))
 
   yield* router.add(
     "POST",
@@ -55,10 +120,9 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       ]
       if (Result.isFailure(decoded) || faults.length > 0) return yield* invalid(faults)
       yield* warn(request, [...ofMembers(unknownInDeliver(json)), ...ofQuery(request)])
-      const queued = yield* queue.enqueue(dataOrg, {
-        ...decoded.success,
-        idempotency: key === undefined ? undefined : { key, digest: hash("sha256", bytes, "hex") },
-      }).pipe(
+      const queueing = failures.get(request.source) ??
+        queue.enqueue(dataOrg, { ...decoded.success, idempotency: idempotencyOf(key, bytes) })
+      const queued = yield* queueing.pipe(
         Effect.catchTags({
           NotEnabled: ({ message }) => new Unprocessable({ detail: message }),
           MessageExpired: ({ expiresAt, message }) =>
@@ -76,13 +140,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         toProblems,
         step("enqueue"),
       )
-      return HttpServerResponse.jsonUnsafe(ok, {
-        headers: {
-          "parlance-delivery-id": queued.id,
-          "parlance-tracking-id": queued.id,
-          ...(queued.repeated ? { "idempotent-replayed": "true" } : {}),
-        },
-      })
+      return HttpServerResponse.jsonUnsafe(ok, { headers: headersOf(queued) })
     }),
   )
 }))

@@ -13,7 +13,7 @@ import {
   opaque,
 } from "./GenerateWire.ts"
 import { contentType, headersOf, toWire, toWireBatch } from "./GenerateAnswer.ts"
-import { directPosts } from "./GenerateDirect.ts"
+import { directCalls } from "./GenerateDirect.ts"
 import { AccessLog } from "../../telemetry/AccessLog.ts"
 import { step } from "../../telemetry/Tracing.ts"
 import { authorize } from "../admission/KeyRequired.ts"
@@ -90,9 +90,8 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
           )),
     )
 
-  for (const [prefix, route] of directPosts(keys, decider, yield* Clock.Clock, yield* AccessLog)) {
-    yield* direct.addPost(prefix, route)
-  }
+  const services = { keys, clock: yield* Clock.Clock, logAccess: yield* AccessLog }
+  for (const [method, prefix, call] of directCalls(services, decider)) yield* direct.addCall(method, prefix, call)
   yield* router.add(
     "POST",
     "/api/generate/:org",

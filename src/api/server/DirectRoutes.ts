@@ -21,10 +21,10 @@ type Headers = Readonly<Record<string, string | undefined>>
 export type DirectRoute = (path: string, headers: Headers) => DirectResponse | undefined
 
 /**
- * Takes on a POST, or leaves it to the router with false. One that it has taken on it may still give back to the router with
+ * Takes on a request, or leaves it to the router with false. One that it has taken on it may still give back to the router with
  * `pass`, as long as it has written nothing; the body that it has read is kept for the router by `Body.keep`.
  */
-export type DirectPost = (request: IncomingMessage, response: ServerResponse, pass: Pass) => boolean
+export type DirectCall = (request: IncomingMessage, response: ServerResponse, pass: Pass) => boolean
 
 /** Gives a request to the router. */
 export type Pass = (request: IncomingMessage, response: ServerResponse) => void
@@ -38,8 +38,12 @@ export type Pass = (request: IncomingMessage, response: ServerResponse) => void
 export class DirectRoutes extends Context.Service<DirectRoutes, {
   /** Adds a route of GET without a body for addresses that begin with `prefix`, until the scope closes. */
   readonly add: (prefix: string, route: DirectRoute) => Effect.Effect<void, never, Scope.Scope>
-  /** Adds a route of POST for addresses that begin with `prefix`, until the scope closes. */
-  readonly addPost: (prefix: string, route: DirectPost) => Effect.Effect<void, never, Scope.Scope>
+  /** Adds a call of a method for addresses that begin with `prefix`, until the scope closes. */
+  readonly addCall: (
+    method: "GET" | "POST",
+    prefix: string,
+    call: DirectCall,
+  ) => Effect.Effect<void, never, Scope.Scope>
   /** Takes on a request; false if no direct route does. */
   readonly respond: (request: IncomingMessage, response: ServerResponse, pass: Pass) => boolean
 }>()("parlance/http/DirectRoutes") {
@@ -50,7 +54,10 @@ export class DirectRoutes extends Context.Service<DirectRoutes, {
       const logAccess = yield* AccessLog
       const random = yield* Random.Random
       const routes: Array<readonly [prefix: string, route: DirectRoute]> = []
-      const posts: Array<readonly [prefix: string, route: DirectPost]> = []
+      const calls = {
+        GET: new Array<readonly [prefix: string, call: DirectCall]>(),
+        POST: new Array<readonly [prefix: string, call: DirectCall]>(),
+      }
 
       const addTo = <R>(list: Array<readonly [string, R]>) => (prefix: string, route: R) =>
         Effect.acquireRelease(
@@ -62,12 +69,19 @@ export class DirectRoutes extends Context.Service<DirectRoutes, {
           (entry) => Effect.sync(() => void list.splice(list.indexOf(entry), 1)),
         ).pipe(Effect.asVoid)
 
-      const respondToGet = (request: IncomingMessage, response: ServerResponse, headers: Headers): boolean => {
+      const respondToGet = (
+        request: IncomingMessage,
+        response: ServerResponse,
+        headers: Headers,
+        pass: Pass,
+      ): boolean => {
         const { url = "" } = request
         const entry = routes.find(([prefix]) => url.startsWith(prefix))
-        if (entry === undefined) return false
+        const call = entry === undefined ? calls.GET.find(([prefix]) => url.startsWith(prefix)) : undefined
+        if (entry === undefined && call === undefined) return false
         if (headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined) return false
         if (share !== undefined && isTraced(request, headers, share, random)) return false
+        if (entry === undefined) return call![1](request, response, pass)
         const [prefix, route] = entry
         const ready = route(url, headers)
         if (ready === undefined) return false
@@ -85,14 +99,19 @@ export class DirectRoutes extends Context.Service<DirectRoutes, {
         const { method, url = "" } = request
         // Node makes a list of the values of Set-Cookie alone, which no request has.
         const headers = request.headers as Headers
-        if (method === "GET") return respondToGet(request, response, headers)
-        const entry = method === "POST" ? posts.find(([prefix]) => url.startsWith(prefix)) : undefined
+        if (method === "GET") return respondToGet(request, response, headers, pass)
+        if (method !== "POST") return false
+        const entry = calls.POST.find(([prefix]) => url.startsWith(prefix))
         if (entry === undefined) return false
         if (share !== undefined && isTraced(request, headers, share, random)) return false
         return entry[1](request, response, pass)
       }
 
-      return DirectRoutes.of({ add: addTo(routes), addPost: addTo(posts), respond })
+      return DirectRoutes.of({
+        add: addTo(routes),
+        addCall: (method, prefix, call) => addTo(calls[method])(prefix, call),
+        respond,
+      })
     }),
   )
 }

@@ -1,0 +1,144 @@
+import type { Clock } from "effect"
+import { Buffer } from "node:buffer"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Grant, KeyAuth, PresentedKey } from "../../auth/KeyAuth.ts"
+import type { Scope } from "../../domain/ApiKey.ts"
+import type { Access } from "../../telemetry/AccessLog.ts"
+import { keyOf } from "../admission/KeyRequired.ts"
+import { waitedMillis } from "../admission/LoadGate.ts"
+import { chargeEarly, headersOfWindow } from "../admission/RateLimits.ts"
+import { noteRequestId } from "../ApiPaths.ts"
+import * as Body from "./Body.ts"
+import type { DirectCall } from "./DirectRoutes.ts"
+import { requestIdOf } from "./Envelope.ts"
+import { kindOf, measure } from "./RequestMetrics.ts"
+
+// Calls of the API with a key, without the layers of the router, for two thirds of the processor time. The router takes every
+// call that is refused or unusual, so that this module knows no refusals.
+
+/** A response with status 200 before it is written. */
+export interface Ready {
+  /** By lowercase name. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly json: unknown
+}
+
+/** Answers a call: with undefined where the router has to. */
+type Done = (ready: Ready | undefined) => void
+
+/** A kind of call. `A`: what its requests ask for. */
+export interface CallOf<A> {
+  readonly method: "GET" | "POST"
+  /** The address, up to the organization. */
+  readonly prefix: string
+  readonly scope: Scope
+  /** Whether the key can be charged here; the router charges the others. Default: for one request. */
+  readonly isCharged?: (request: IncomingMessage, asked: A, window: Grant["window"]) => boolean
+  /** Calls `done` once, which may be at once. `org`: where decisions, events and messages of the key are kept. */
+  readonly answer: (org: string, asked: A, done: Done, request: IncomingMessage) => void
+}
+
+export interface CallServices {
+  readonly keys: KeyAuth["Service"]
+  readonly clock: Clock.Clock
+  readonly logAccess: ((access: Access) => void) | undefined
+}
+
+/** The last key of each connection. */
+const presented = new WeakMap<object, PresentedKey>()
+
+const presentedBy = ({ socket }: IncomingMessage): PresentedKey => {
+  let last = presented.get(socket)
+  if (last === undefined) presented.set(socket, last = {})
+  return last
+}
+
+/** The grant of the request's key for the organization; undefined where the router has to look closer. */
+const grantOf = <A>(
+  { keys }: CallServices,
+  { prefix, scope }: CallOf<A>,
+  request: IncomingMessage,
+  path: string,
+): Grant | undefined => {
+  const key = keyOf(request.headers as Body.RequestHeaders)
+  const grant = key === undefined ? undefined : keys.known(key, presentedBy(request))
+  return grant !== undefined && path.length === prefix.length + grant.org.length && path.endsWith(grant.org) &&
+      grant.scopes.has(scope)
+    ? grant
+    : undefined
+}
+
+/** Writes a response. Closes the connection where that fails: an exception would end the group commit. */
+const respond = (response: ServerResponse, ready: Ready, requestId: string, window: Grant["window"]): void => {
+  try {
+    const text = JSON.stringify(ready.json)
+    const headers = {
+      ...ready.headers,
+      "content-length": Buffer.byteLength(text),
+      "x-request-id": requestId,
+    }
+    response.writeHead(200, window?.isAnnounced === true ? { ...headers, ...headersOfWindow(window, 0) } : headers)
+    response.end(text)
+  } catch {
+    response.destroy()
+  }
+}
+
+/** Answers a call whose request is decoded, or passes it on. */
+const answerCall = <A>(
+  { clock, logAccess }: CallServices,
+  { answer, isCharged, method, prefix }: CallOf<A>,
+  grant: Grant,
+  request: IncomingMessage,
+  response: ServerResponse,
+  asked: A | undefined,
+  passOn: () => void,
+): void => {
+  if (asked === undefined) return passOn()
+  if (!(isCharged?.(request, asked, grant.window) ?? chargeEarly(request, grant.window))) return passOn()
+  const begun = clock.currentTimeMillisUnsafe() - waitedMillis(request)
+  const requestId = requestIdOf(request.headers["x-request-id"] as string | undefined)
+  noteRequestId(request, requestId)
+  answer(grant.dataOrg, asked, (ready) => {
+    if (ready === undefined) return passOn()
+    // The client has gone, or its connection was closed.
+    if (response.destroyed) return
+    respond(response, ready, requestId, grant.window)
+    const millis = clock.currentTimeMillisUnsafe() - begun
+    measure(kindOf(prefix), 200, millis)
+    logAccess?.({ method, route: `${prefix}:org`, status: 200, millis, org: grant.org, requestId })
+  }, request)
+}
+
+/** A call by POST. `decode`: undefined for a body with faults, or that deserves a warning. */
+export const directPost = <A>(
+  services: CallServices,
+  call: CallOf<A>,
+  decode: (body: Uint8Array, request: IncomingMessage) => A | undefined,
+): DirectCall =>
+(request, response, pass) => {
+  const grant = grantOf(services, call, request, request.url!)
+  if (grant === undefined || !Body.isPlain(request.headers as Body.RequestHeaders)) return false
+  Body.read(request, response, Body.maxBodyBytes, (body) => {
+    const passOn = () => {
+      Body.keep(request, body)
+      pass(request, response)
+    }
+    const asked = body instanceof Uint8Array ? decode(body, request) : undefined
+    answerCall(services, call, grant, request, response, asked, passOn)
+  })
+  return true
+}
+
+/** A call by GET. `decode`: undefined for parameters with faults, or that deserve a warning. */
+export const directGet =
+  <A>(services: CallServices, call: CallOf<A>, decode: (query: URLSearchParams) => A | undefined): DirectCall =>
+  (request, response, pass) => {
+    const url = request.url!
+    const at = url.indexOf("?")
+    const grant = grantOf(services, call, request, at === -1 ? url : url.slice(0, at))
+    const asked = grant === undefined ? undefined : decode(new URLSearchParams(at === -1 ? "" : url.slice(at + 1)))
+    if (grant === undefined || asked === undefined) return false
+    answerCall(services, call, grant, request, response, asked, () => pass(request, response))
+    return true
+  }
