@@ -1,13 +1,17 @@
-// Processor time of the main thread by function, in microseconds per request: deno task bench profile [--what batch].
+// Processor time of the main thread by function, in microseconds per request:
+// deno task bench profile [--what generate|batch|delay|deliver] [--places 45].
 import { adminToken, freePort, makeOrganization, serviceAt } from "../test/support/service.ts"
 import { startPostgres } from "../test/support/throwawayPostgres.ts"
 import { runLoad, startServer } from "./support/Bench.ts"
+import { org, setUp } from "./support/deliverStore.ts"
 import { profileDuring } from "./support/Profile.ts"
 
 const flag = (name: string, otherwise: string) =>
   new RegExp(`--${name}[ =](\\S+)`).exec(Deno.args.join(" "))?.[1] ?? otherwise
 const what = flag("what", "generate")
 const places = Number(flag("places", "45"))
+/** A platform that nothing is sent to. */
+const nowhere = { kind: "smtp", port: 9 } as const
 const fields = { name: "Ann", city: "Oslo", product: "boots" }
 const attrs = { tier: "gold", country: "NO" }
 const template = (id: string) => ({
@@ -33,18 +37,30 @@ const service = serviceAt(server.url)
 const key = await makeOrganization(service, "bench")
 for (let i = 0; i < 20; i++) await service.manage("POST", "/organizations/bench/templates", template(`t${i}`))
 const requests = Array.from({ length: 20 }, (_, i) => ({ template_id: `t${i}` }))
+const url = `${server.url}/api`
+const closed = { connections: 64, rate: 0 }
+const posted = (path: string, body: unknown) => ({
+  file: "load",
+  options: { ...closed, url: `${url}/${path}/bench`, headers: { "X-Api-Key": key }, body: JSON.stringify(body) },
+})
+const loads: Readonly<Record<string, () => Promise<{ readonly file: string; readonly options: object }>>> = {
+  generate: () => Promise.resolve(posted("generate", { template_id: "t0", user_id: "u1", fields, attrs })),
+  batch: () => Promise.resolve(posted("batch-generate", { requests, user_id: "u1", fields, attrs })),
+  delay: () =>
+    Promise.resolve({
+      file: "delayLoad",
+      options: { ...closed, url: `${url}/delay/bench?delay_id=v1`, headers: { "X-Api-Key": key }, people: 1_000_000 },
+    }),
+  deliver: async () => ({
+    file: "deliverLoad",
+    options: { ...closed, url: `${url}/deliver/${org}`, key: await setUp(server.url, nowhere), keyed: false },
+  }),
+}
+const { file, options } = await (loads[what] ?? loads["generate"]!)()
 const load = (seconds: number) =>
-  runLoad<{ readonly requests: number; readonly perSecond: number }>("profile", "bench/support/load.ts", {
-    url: `${server.url}/api/${what === "batch" ? "batch-generate" : "generate"}/bench`,
-    headers: { "X-Api-Key": key },
-    body: JSON.stringify(
-      what === "batch"
-        ? { requests, user_id: "u1", fields, attrs }
-        : { template_id: "t0", user_id: "u1", fields, attrs },
-    ),
+  runLoad<{ readonly requests: number; readonly perSecond: number }>("profile", `bench/support/${file}.ts`, {
+    ...options,
     seconds,
-    connections: 64,
-    rate: 0,
   })
 await load(4)
 let count = 0

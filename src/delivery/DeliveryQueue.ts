@@ -85,7 +85,8 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
 
       return DeliveryQueue.of({
         due,
-        enqueue: Effect.fn("DeliveryQueue.enqueue")(function* (org, request) {
+        // `Effect.fn` would record where it was called, which takes a tenth of a call.
+        enqueue: Effect.fnUntraced(function* (org, request) {
           const message = yield* enqueue(services, org, request)
           if (message.repeated) return message
           yield* Metric.update(queued, 1)

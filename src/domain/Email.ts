@@ -91,13 +91,19 @@ export const lineOf = (text: string): string =>
     .replace(new RegExp(`(?:${controls.source}|\\s)+`, "g"), " ")
     .trim()
 
+/** A domain that is its own ASCII form; those with `xn--` are checked when they are converted. */
+const isPlainDomain = /^(?!.*xn--)[a-z0-9.-]+$/
+
 const isDomain = (domain: string): boolean => {
   if (!/^[a-z0-9.\u0080-\u{10ffff}-]+$/iu.test(domain)) return false
-  const ascii = domainToASCII(domain)
+  const ascii = isPlainDomain.test(domain) ? domain : domainToASCII(domain)
   const labels = ascii.split(".")
   return ascii.length <= 253 && labels.length >= 2 && !/^\d+$/.test(labels.at(-1)!) &&
     labels.every((label) => /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i.test(label))
 }
+
+const encoder = new TextEncoder()
+const isWide = /[^\u0000-\u007f]/
 
 /**
  * Why a text is no address of one recipient, to stand after its name; undefined when it is. One bare address of 254
@@ -115,7 +121,9 @@ export const validateAddress = (email: string): string | undefined => {
   const at = email.lastIndexOf("@")
   const local = email.slice(0, at)
   if (at < 1 || local.includes("@")) return "must be an address with one @, such as ada@example.com"
-  if (new TextEncoder().encode(local).length > 64) return "must have 64 bytes at most before the @"
+  if (local.length > 64 || (isWide.test(local) && encoder.encode(local).length > 64)) {
+    return "must have 64 bytes at most before the @"
+  }
   if (local.startsWith(".") || local.endsWith(".") || local.includes("..")) {
     return "must not have full stops at the ends, or two in a row, before the @"
   }

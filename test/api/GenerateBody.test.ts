@@ -9,6 +9,7 @@ import {
   quickBatchBody,
   quickGenerateBody,
 } from "../../src/api/generate/GenerateWire.ts"
+import { DeliverBody, deliverBody, quickDeliverBody } from "../../src/api/deliveries/DeliverWire.ts"
 import { decoder } from "../../src/domain/Faults.ts"
 
 const bySchema = decoder(GenerateBody)
@@ -138,5 +139,94 @@ describe("The body of Batch generate", () => {
     assert.deepStrictEqual(Result.isFailure(decoded) ? decoded.failure.map(({ pointer }) => pointer) : [], [
       "/requests/2/template_id",
     ])
+  })
+})
+
+const mail = { template_id: "t", email: "ada@example.com" }
+const emails = [
+  undefined,
+  null,
+  "",
+  "ada",
+  "ada@example.com",
+  "a@b",
+  "ada@ex ample.com",
+  `${"a".repeat(65)}@b.com`,
+  1,
+  {},
+]
+
+const messages: ReadonlyArray<unknown> = [
+  undefined,
+  [],
+  {},
+  ...ids.flatMap((template_id) => ids.map((copy_id) => withMembers({ ...mail, template_id, copy_id }))),
+  ...emails.map((email) => withMembers({ ...mail, email })),
+  ...objects.flatMap((fields) => attrs.map((attrs) => withMembers({ ...mail, fields, attrs }))),
+  ...numbers.map((offset_days) => withMembers({ ...mail, offset_days, lookback_days: 3 })),
+  ...numbers.map((epsilon) => withMembers({ ...mail, epsilon })),
+  ...booleans.flatMap((use_cache) =>
+    booleans.map((optimize_send_time) => withMembers({ ...mail, use_cache, optimize_send_time }))
+  ),
+  { ...mail, send_at: null, expires_at: null, priority: null },
+  { ...mail, other: 1 },
+]
+
+const deliverBySchema = decoder(DeliverBody)
+
+describe("The body of Deliver", () => {
+  it("is decoded without its schema exactly where the schema and the attributes have no fault", () => {
+    let quickOnes = 0
+    for (const body of messages) {
+      const quick = quickDeliverBody(body)
+      const schema = deliverBySchema(body)
+      const isRight = Result.isSuccess(schema) && Result.isSuccess(attrsOf(body, ""))
+      const at = JSON.stringify(body) ?? "undefined"
+      assert.strictEqual(quick !== undefined, isRight, at)
+      assert.strictEqual(Result.isSuccess(deliverBody(body, 0)), isRight, at)
+      if (quick === undefined || !Result.isSuccess(schema)) continue
+      quickOnes++
+      const {
+        copy_id,
+        email,
+        epsilon,
+        fields,
+        lookback_days,
+        offset_days,
+        optimize_send_time,
+        template_id,
+        use_cache,
+      } = schema.success
+      assert.deepStrictEqual<object>(
+        { ...quick, attrs: undefined, fields: { ...quick.fields } },
+        {
+          templateId: template_id,
+          email,
+          copyId: copy_id ?? undefined,
+          fields: { ...fields },
+          attrs: undefined,
+          window: { lookbackDays: lookback_days ?? 14, offsetDays: offset_days ?? 3 },
+          useCache: use_cache ?? true,
+          epsilon: epsilon ?? undefined,
+          sendAt: undefined,
+          optimizeSendTime: optimize_send_time ?? false,
+          expiresAt: undefined,
+          priority: undefined,
+        },
+        at,
+      )
+    }
+    assert.isAbove(quickOnes, 30)
+  })
+
+  it("leaves times and the priority to the schema", () => {
+    for (const member of [{ send_at: "2026-11-24T10:00:00Z" }, { expires_at: "x" }, { priority: "bulk" }]) {
+      assert.isUndefined(quickDeliverBody({ ...mail, ...member }))
+    }
+    const decoded = deliverBody(
+      { ...mail, priority: "bulk", send_at: "2026-11-24T10:00:00Z" },
+      Date.parse("2026-11-24T00:00:00Z"),
+    )
+    assert.strictEqual(Result.isSuccess(decoded) && decoded.success.priority, "bulk")
   })
 })

@@ -2,11 +2,20 @@ import { Result, Schema } from "effect"
 import type { Attributes } from "../../domain/Attributes.ts"
 import type { Fault } from "../../domain/Errors.ts"
 import { decoder, unknownMembersOf } from "../../domain/Faults.ts"
-import { CopyId, TemplateId, UserId } from "../../domain/Ids.ts"
+import { CopyId, isIdText, TemplateId, UserId } from "../../domain/Ids.ts"
 import { type LearningWindow, learningWindow } from "../../domain/LearningWindow.ts"
 import { Priority } from "../../delivery/Delivery.ts"
 import { validateAddress } from "../../domain/Email.ts"
-import { attrsOf, both, policyMembers } from "../generate/GenerateWire.ts"
+import {
+  attrsOf,
+  both,
+  isObject,
+  isOptionalBoolean,
+  isOptionalId,
+  noFields,
+  policyMembers,
+  quickPolicyMembers,
+} from "../generate/GenerateWire.ts"
 
 // The body of Deliver. As in Generate, `null` counts as absent, and members that are not declared here are ignored.
 
@@ -109,9 +118,41 @@ const timesOf = (input: unknown, now: number): Decoded<Times> =>
 /** Finds members of the body of Deliver that have no effect. */
 export const unknownInDeliver = unknownMembersOf(DeliverBody.fields)
 
+/**
+ * Decodes a body without faults, and without times or a priority, as the schema does, in a fraction of the time. Undefined for
+ * any other.
+ */
+export const quickDeliverBody = (input: unknown): Deliver | undefined => {
+  if (!isObject(input)) return undefined
+  const { copy_id, email, expires_at, fields, optimize_send_time, priority, send_at, template_id } = input
+  if ((expires_at ?? send_at ?? priority ?? undefined) !== undefined) return undefined
+  if (!isIdText(template_id) || !isOptionalId(copy_id)) return undefined
+  if (typeof email !== "string" || validateAddress(email) !== undefined) return undefined
+  if ((fields !== undefined && fields !== null && !isObject(fields)) || !isOptionalBoolean(optimize_send_time)) {
+    return undefined
+  }
+  const policy = quickPolicyMembers(input)
+  const attrs = attrsOf(input, "/attrs")
+  if (policy === undefined || Result.isFailure(attrs)) return undefined
+  return {
+    templateId: template_id as TemplateId,
+    email: email as UserId,
+    copyId: (copy_id ?? undefined) as CopyId | undefined,
+    fields: fields ?? noFields,
+    attrs: attrs.success,
+    ...policy,
+    sendAt: undefined,
+    optimizeSendTime: optimize_send_time ?? false,
+    expiresAt: undefined,
+    priority: undefined,
+  }
+}
+
 /** Decodes the body of Deliver, received at `now` (Unix milliseconds), or lists every fault. */
-export const deliverBody = (input: unknown, now: number): Decoded<Deliver> =>
-  both(
+export const deliverBody = (input: unknown, now: number): Decoded<Deliver> => {
+  const quick = quickDeliverBody(input)
+  if (quick !== undefined) return Result.succeed(quick)
+  return both(
     both(decodeBody(input), attrsOf(input, "/attrs"), (body, attrs) => ({ body, attrs })),
     timesOf(input, now),
     ({ attrs, body }, { expiresAt, sendAt }): Deliver => ({
@@ -129,3 +170,4 @@ export const deliverBody = (input: unknown, now: number): Decoded<Deliver> =>
       priority: body.priority ?? undefined,
     }),
   )
+}

@@ -89,7 +89,7 @@ export interface BatchGenerateRequest extends Omit<GenerateRequest, "templateId"
 
 type Decoded<A> = Result.Result<A, ReadonlyArray<Fault>>
 
-const noFields = Object.freeze(Object.create(null)) as Readonly<Record<string, unknown>>
+export const noFields = Object.freeze(Object.create(null)) as Readonly<Record<string, unknown>>
 
 export const attrsOf = (input: unknown, at: string): Decoded<Attributes.Attributes> => {
   const attrs = input !== null && typeof input === "object" && "attrs" in input ? input.attrs : undefined
@@ -110,10 +110,10 @@ export const both = <A, B, C>(a: Decoded<A>, b: Decoded<B>, combine: (a: A, b: B
 
 const decodeGenerate = decoder(GenerateBody)
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-const isOptionalId = (value: unknown): value is string | null | undefined =>
+export const isOptionalId = (value: unknown): value is string | null | undefined =>
   value === undefined || value === null || isIdText(value)
 
 /** Decodes a body without faults as `GenerateBody` does, in a tenth of the time. Undefined for any other. */
@@ -152,11 +152,27 @@ export const generateBody: Decode<GenerateRequest> = Object.assign(
 
 const decodeBatch = decoder(BatchBody)
 
+/** How the policy decides, decoded. */
+export type PolicyMembers = Pick<BatchGenerateRequest, "epsilon" | "useCache" | "window">
+
 const isOptionalNumber = (value: unknown, minimum: number, maximum: number): value is number | null | undefined =>
   value === undefined || value === null || (typeof value === "number" && value >= minimum && value <= maximum)
 
-const isOptionalBoolean = (value: unknown): value is boolean | null | undefined =>
+export const isOptionalBoolean = (value: unknown): value is boolean | null | undefined =>
   value === undefined || value === null || typeof value === "boolean"
+
+/** Decodes `policyMembers` without faults. Undefined for any others. */
+export const quickPolicyMembers = (
+  { epsilon, lookback_days, offset_days, use_cache }: Readonly<Record<string, unknown>>,
+): PolicyMembers | undefined =>
+  isOptionalNumber(lookback_days, 1, 365) && isOptionalNumber(offset_days, 0, 365) &&
+    isOptionalNumber(epsilon, 0, 1) && isOptionalBoolean(use_cache)
+    ? {
+      window: learningWindow(lookback_days, offset_days),
+      useCache: use_cache ?? true,
+      epsilon: epsilon ?? undefined,
+    }
+    : undefined
 
 /** The items of a batch without faults. Undefined for any other, also where one `template_id` stands twice. */
 const quickItems = (requests: unknown): BatchGenerateRequest["items"] | undefined => {
@@ -179,12 +195,11 @@ const quickItems = (requests: unknown): BatchGenerateRequest["items"] | undefine
 /** Decodes a body without faults as `decodeBatchBody` does, in a fraction of the time. Undefined for any other. */
 export const quickBatchBody = (input: unknown): BatchGenerateRequest | undefined => {
   if (!isObject(input)) return undefined
-  const { epsilon, fields, lookback_days, offset_days, requests, trace, use_cache, user_id } = input
+  const { fields, requests, trace, user_id } = input
   const items = quickItems(requests)
-  if (items === undefined || !isOptionalId(user_id)) return undefined
-  if (fields !== undefined && fields !== null && !isObject(fields)) return undefined
-  if (!isOptionalNumber(lookback_days, 1, 365) || !isOptionalNumber(offset_days, 0, 365)) return undefined
-  if (!isOptionalNumber(epsilon, 0, 1) || !isOptionalBoolean(use_cache) || !isOptionalBoolean(trace)) return undefined
+  const policy = quickPolicyMembers(input)
+  if (items === undefined || policy === undefined || !isOptionalId(user_id)) return undefined
+  if ((fields !== undefined && fields !== null && !isObject(fields)) || !isOptionalBoolean(trace)) return undefined
   const attrs = attrsOf(input, "")
   if (Result.isFailure(attrs)) return undefined
   return {
@@ -192,9 +207,7 @@ export const quickBatchBody = (input: unknown): BatchGenerateRequest | undefined
     userId: (user_id ?? undefined) as UserId | undefined,
     fields: fields ?? noFields,
     attrs: attrs.success,
-    window: learningWindow(lookback_days, offset_days),
-    useCache: use_cache ?? true,
-    epsilon: epsilon ?? undefined,
+    ...policy,
     trace: trace ?? false,
   }
 }
