@@ -103,7 +103,7 @@ const isDomain = (domain: string): boolean => {
 }
 
 const encoder = new TextEncoder()
-const isWide = /[^\u0000-\u007f]/
+const isWide = /[\u0080-\uffff]/
 
 /**
  * Why a text is no address of one recipient, to stand after its name; undefined when it is. One bare address of 254
