@@ -1,5 +1,6 @@
 import type { Template } from "../../../domain/Template.ts"
-import type { Draft, Sample } from "./Draft.ts"
+import type { Draft } from "../../../templates/VariantForm.ts"
+import type { Sample } from "./Draft.ts"
 import { sampleFields } from "./SampleFields.ts"
 
 /** Samples that bring a template's variants to life: example values for what they use and whom they are for. */

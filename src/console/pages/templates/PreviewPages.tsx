@@ -16,20 +16,8 @@ import * as Targeting from "../../../templates/Targeting.ts"
 import { Templates } from "../../../templates/Templates.ts"
 import { TemplateCache } from "../../../templates/TemplateCache.ts"
 import { Badge } from "../../components/Badge.tsx"
-import {
-  conditionText,
-  type Draft,
-  lookOf,
-  ofFields,
-  ofVariant,
-  placed,
-  type PreviewLook,
-  read,
-  readSample,
-  type Sample,
-  sampleOf,
-  sourcesOf,
-} from "./Draft.ts"
+import { type Draft, ofVariant, placed, read, sourcesOf } from "../../../templates/VariantForm.ts"
+import { conditionText, lookOf, ofFields, type PreviewLook, readSample, type Sample, sampleOf } from "./Draft.ts"
 import { framed, message, RawRoutes } from "../../RawRoutes.tsx"
 import { MailCard, NoMailNote, VariableTexts } from "./PreviewMail.tsx"
 import { matchesOf, VariantMatches } from "./PreviewVariants.tsx"

@@ -3,7 +3,7 @@ import type { Connections } from "../../../delivery/Connections.ts"
 import { type NamedVariant, sendWarnings } from "../../../delivery/Sendable.ts"
 import type { Template } from "../../../domain/Template.ts"
 import { Note } from "../../components/Note.tsx"
-import { type Draft, sourcesOf } from "./Draft.ts"
+import { type Draft, sourcesOf } from "../../../templates/VariantForm.ts"
 
 /** Warnings for the connection in use. Without one the default names of the variables apply. */
 const warningsOf = (

@@ -21,20 +21,8 @@ import { Confirm } from "../../components/Confirm.tsx"
 import { Note } from "../../components/Note.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { Console, type Fields, type Visit } from "../../Routes.tsx"
-import {
-  changed,
-  conditionText,
-  type Draft,
-  lookOf,
-  ofFields,
-  ofVariant,
-  placed,
-  type PreviewLook,
-  read,
-  type Sample,
-  sampleOf,
-  sourcesOf,
-} from "./Draft.ts"
+import { type Draft, ofVariant, placed, read, sourcesOf } from "../../../templates/VariantForm.ts"
+import { changed, conditionText, lookOf, ofFields, type PreviewLook, type Sample, sampleOf } from "./Draft.ts"
 import { templatePath, variantPath } from "./Paths.ts"
 import { blankOf, samplesOf } from "./NewDraft.ts"
 import { sampleFields } from "./SampleFields.ts"

@@ -2,7 +2,8 @@
 /** @jsxImportSource preact */
 import type { ComponentChildren } from "preact"
 import type { Fault } from "../../../domain/Errors.ts"
-import { type ConditionDraft, operatorWords, type SeasonDraft, type VariableDraft } from "./Draft.ts"
+import type { ConditionDraft, SeasonDraft, VariableDraft } from "../../../templates/VariantForm.ts"
+import { operatorWords } from "./Draft.ts"
 import { isAtFault, Labelled, RowTitle, tied, Wrong } from "./EditorParts.tsx"
 import { dayNames } from "./Words.ts"
 

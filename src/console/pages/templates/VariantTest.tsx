@@ -8,7 +8,8 @@ import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import { validateAddress } from "../../../domain/Email.ts"
 import { Note } from "../../components/Note.tsx"
 import type { Visit } from "../../Routes.tsx"
-import { type Draft, readSample, type Sample, sourcesOf } from "./Draft.ts"
+import { type Draft, sourcesOf } from "../../../templates/VariantForm.ts"
+import { readSample, type Sample } from "./Draft.ts"
 import { Labelled, tied } from "./EditorParts.tsx"
 
 // A test message of the text in the editor, saved or not.

@@ -1,0 +1,221 @@
+import { JsonPointer, Result } from "effect"
+import type { Fault } from "../domain/Errors.ts"
+import { decoder } from "../domain/Faults.ts"
+import * as Json from "../domain/Json.ts"
+import type { Season } from "../domain/Season.ts"
+import { decimalOf, operands, type Operator } from "../domain/Targeting.ts"
+import { type Components, type Formats, type Variant, VariantPatch, type Vars } from "../domain/Template.ts"
+
+// A variant as it stands in the editor's form, which may be wrong in every way, and back.
+
+export interface VariableDraft {
+  readonly name: string
+  readonly format: string
+  readonly source: string
+}
+
+/** `values`: one a line; a line that is JSON text in quotes stands for that text. */
+export interface ConditionDraft {
+  readonly attribute: string
+  readonly op: string
+  readonly values: string
+}
+
+export interface SeasonDraft {
+  readonly starts_at: string
+  readonly ends_at: string
+  readonly annual_from: string
+  readonly annual_to: string
+  readonly days: ReadonlyArray<string>
+  readonly hours_from: string
+  readonly hours_to: string
+}
+
+export interface Draft {
+  readonly id: string
+  readonly name: string
+  readonly active: boolean
+  readonly variables: ReadonlyArray<VariableDraft>
+  readonly conditions: ReadonlyArray<ConditionDraft>
+  readonly seasons: ReadonlyArray<SeasonDraft>
+  /** One a line: its kind, a colon, its value. */
+  readonly components: string
+  /** `updated_at` of the variant when the form was opened, to detect a concurrent save. */
+  readonly base: string
+}
+
+/** A value as a line of the form. */
+export const line = (value: string | number | boolean): string => {
+  const text = String(value)
+  return text === "" || text.trim() !== text || /^"|[\r\n]/.test(text) ? JSON.stringify(text) : text
+}
+
+const seasonDraft = ({ annual, days, ends_at, hours, starts_at }: Season): SeasonDraft => ({
+  starts_at: starts_at ?? "",
+  ends_at: ends_at ?? "",
+  annual_from: annual?.from ?? "",
+  annual_to: annual?.to ?? "",
+  days: days ?? [],
+  hours_from: hours === undefined ? "" : String(hours.from),
+  hours_to: hours === undefined ? "" : String(hours.to),
+})
+
+export const emptySeason: SeasonDraft = seasonDraft({})
+export const emptyCondition: ConditionDraft = { attribute: "", op: "is", values: "" }
+
+/** The form of a stored variant. */
+export const ofVariant = (variant: Variant): Draft => ({
+  id: variant.id,
+  name: variant.name,
+  active: variant.active,
+  variables: Object.entries(variant.vars).map(([name, source]) => ({
+    name,
+    source,
+    format: Object.hasOwn(variant.formats, name) ? variant.formats[name]! : "text",
+  })),
+  conditions: variant.targeting.map(({ attribute, op, values }) => ({
+    attribute,
+    op,
+    values: values.map(line).join("\n"),
+  })),
+  seasons: variant.seasons.map(seasonDraft),
+  components: Object.entries(variant.components).map(([kind, value]) => `${kind}: ${value}`).join("\n"),
+  base: variant.updated_at,
+})
+
+/** The values that an operator takes; undefined for text of a form that is no operator. */
+const operandsOf = (op: string) => Object.hasOwn(operands, op) ? operands[op as Operator] : undefined
+
+/** Lines of values that are read: more of them, blank ones included, are refused as too many values. */
+const maxLines = 2_000
+
+/** A text in JSON. Anything else in quotation marks is a value as it stands. */
+// deno-lint-ignore no-control-regex
+const jsonText = /^"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4}))*"$/
+
+const valuesOf = ({ op, values }: ConditionDraft) => {
+  const lines = values.split("\n", maxLines + 1)
+  if (lines.length > maxLines) return lines
+  return lines.flatMap((text): ReadonlyArray<string | number> => {
+    const value = text.trim()
+    if (value === "") return []
+    if (jsonText.test(value)) return [Json.parse(value) as string]
+    return operandsOf(op) === "number" && String(decimalOf(value)) === value ? [Number(value)] : [value]
+  })
+}
+
+const isBlankCondition = ({ attribute, values }: ConditionDraft) => attribute === "" && values.trim() === ""
+const isBlankSeason = (season: SeasonDraft) => Object.values(season).every((value) => value.length === 0)
+const isBlankVariable = ({ name, source }: VariableDraft) => name.trim() === "" && source === ""
+
+const seasonOf = (season: SeasonDraft) => ({
+  ...(season.starts_at === "" ? {} : { starts_at: season.starts_at }),
+  ...(season.ends_at === "" ? {} : { ends_at: season.ends_at }),
+  ...(season.annual_from === "" && season.annual_to === ""
+    ? {}
+    : { annual: { from: season.annual_from, to: season.annual_to } }),
+  ...(season.days.length === 0 ? {} : { days: season.days }),
+  ...(season.hours_from === "" && season.hours_to === ""
+    ? {}
+    : { hours: { from: Number(season.hours_from || "0"), to: Number(season.hours_to || "24") } }),
+})
+
+/** The components that lines such as `subject: question` name, and what is wrong with lines that name none. */
+const componentsOf = (text: string): { readonly components: Components; readonly faults: ReadonlyArray<Fault> } => {
+  const components = new Map<string, string>()
+  const faults: Array<Fault> = []
+  const lines = text.split("\n").map((line) => line.trim())
+  lines.forEach((line, index) => {
+    if (line === "") return
+    const at = line.indexOf(":")
+    const kind = line.slice(0, Math.max(0, at)).trim()
+    const wrong = at < 0 ? "has no colon" : components.has(kind) ? `has the kind ${kind} again` : undefined
+    if (wrong === undefined) components.set(kind, line.slice(at + 1).trim())
+    else faults.push({ pointer: "/components", detail: `line ${index + 1} ${wrong}` })
+  })
+  return { components: Object.fromEntries(components), faults }
+}
+
+const decodePatch = decoder(VariantPatch)
+
+/** Where a fault of the variant is in the form, as a pointer to the control. */
+export const placed = (draft: Draft, faults: ReadonlyArray<Fault>): ReadonlyArray<Fault> => {
+  const conditions = draft.conditions.flatMap((row, index) => isBlankCondition(row) ? [] : [index])
+  const seasons = draft.seasons.flatMap((row, index) => isBlankSeason(row) ? [] : [index])
+  return faults.map((fault) => {
+    const [, head, key = "", member = "", part = ""] = fault.pointer.split("/")
+    const at = (pointer: string): Fault => ({ pointer, detail: fault.detail })
+    switch (head) {
+      case "vars":
+      case "formats": {
+        const name = JsonPointer.unescapeToken(key)
+        const index = draft.variables.findIndex((row) => row.name.trim() === name)
+        if (index < 0) return fault
+        if (fault.detail.startsWith("must be a name")) return at(`/var_${index}_name`)
+        return at(`/var_${index}_${head === "vars" ? "source" : "format"}`)
+      }
+      case "targeting":
+        return conditions[Number(key)] === undefined || key === ""
+          ? fault
+          : at(`/condition_${conditions[Number(key)]}_${member === "" ? "attribute" : member}`)
+      case "seasons":
+        return seasons[Number(key)] === undefined || key === ""
+          ? fault
+          : at(`/season_${seasons[Number(key)]}_${member}${part === "" || member === "days" ? "" : `_${part}`}`)
+      case "components":
+        return key === "" ? fault : { pointer: "/components", detail: `${key}: ${fault.detail}` }
+      default:
+        return fault
+    }
+  })
+}
+
+/** The sources and formats of a draft, each variable once, whatever else is wrong with it. */
+export const sourcesOf = (draft: Draft): { readonly vars: Vars; readonly formats: Formats } => {
+  const rows = new Map<string, VariableDraft>()
+  for (const row of draft.variables) {
+    const name = row.name.trim()
+    if (name !== "" && !rows.has(name)) rows.set(name, row)
+  }
+  return {
+    vars: Object.fromEntries([...rows].map(([name, { source }]) => [name, source])),
+    formats: Object.fromEntries([...rows].map(([name, { format }]) => [name, format === "html" ? "html" : "text"])),
+  }
+}
+
+/** The variant a draft means, or every fault at its control. Liquid is not looked at. */
+export const read = (draft: Draft): Result.Result<Required<VariantPatch>, ReadonlyArray<Fault>> => {
+  const vars: Record<string, string> = Object.create(null)
+  const formats: Record<string, string> = Object.create(null)
+  const faults: Array<Fault> = []
+  for (const [index, row] of draft.variables.entries()) {
+    const name = row.name.trim()
+    if (isBlankVariable(row)) continue
+    if (name === "") faults.push({ pointer: `/var_${index}_name`, detail: "is missing" })
+    else if (name in vars) {
+      faults.push({ pointer: `/var_${index}_name`, detail: "is the name of another variable of this variant" })
+    } else {
+      vars[name] = row.source
+      if (row.format !== "text") formats[name] = row.format
+    }
+  }
+  const { components, faults: misread } = componentsOf(draft.components)
+  faults.push(...misread)
+  const decoded = decodePatch({
+    name: draft.name.trim(),
+    active: draft.active,
+    vars: { ...vars },
+    formats: { ...formats },
+    targeting: draft.conditions.filter((row) => !isBlankCondition(row)).map((row) => ({
+      attribute: row.attribute,
+      op: row.op,
+      values: operandsOf(row.op) === "none" ? [] : valuesOf(row),
+    })),
+    seasons: draft.seasons.filter((row) => !isBlankSeason(row)).map(seasonOf),
+    components,
+  })
+  if (Result.isFailure(decoded)) faults.push(...placed(draft, decoded.failure))
+  return faults.length > 0 || Result.isFailure(decoded)
+    ? Result.fail(faults)
+    : Result.succeed(decoded.success as Required<VariantPatch>)
+}
