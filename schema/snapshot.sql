@@ -756,6 +756,19 @@ CREATE TABLE revenue_rules (
   PRIMARY KEY (org_slug, template_id)
 );
 
+CREATE TABLE sample_people (
+  org_slug text NOT NULL,
+  id text NOT NULL,
+  name text NOT NULL,
+  user_id text,
+  attrs json NOT NULL,
+  fields json NOT NULL,
+  created_at timestamp with time zone NOT NULL,
+  updated_at timestamp with time zone NOT NULL,
+  PRIMARY KEY (org_slug, id),
+  FOREIGN KEY (org_slug) REFERENCES organizations(slug)
+);
+
 CREATE TABLE schema_compatibility (
   one boolean NOT NULL DEFAULT true,
   works_from integer NOT NULL,
@@ -1021,6 +1034,36 @@ CREATE TABLE variant_delay_tallies (
   delay_class smallint NOT NULL,
   count integer NOT NULL,
   PRIMARY KEY (org_slug, template_id, copy_id, outcome, day, delay_class)
+);
+
+CREATE TABLE variant_drafts (
+  org_slug text NOT NULL,
+  template_id text NOT NULL,
+  variant_id text NOT NULL,
+  author text NOT NULL,
+  form json NOT NULL,
+  base timestamp with time zone,
+  saved_at timestamp with time zone NOT NULL,
+  PRIMARY KEY (org_slug, template_id, variant_id, author),
+  FOREIGN KEY (org_slug, template_id) REFERENCES templates(org_slug, id) ON DELETE CASCADE
+);
+
+CREATE TABLE variant_versions (
+  org_slug text NOT NULL,
+  template_id text NOT NULL,
+  variant_id text NOT NULL,
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  name text NOT NULL,
+  vars json NOT NULL,
+  formats json NOT NULL,
+  targeting json NOT NULL,
+  seasons json NOT NULL,
+  components json NOT NULL,
+  digest text NOT NULL,
+  author text,
+  saved_at timestamp with time zone NOT NULL,
+  PRIMARY KEY (org_slug, template_id, variant_id, id),
+  FOREIGN KEY (org_slug, template_id, variant_id) REFERENCES variants(org_slug, template_id, id) ON DELETE CASCADE
 );
 
 CREATE TABLE variants (

@@ -85,6 +85,7 @@ import * as SandboxRoutes from "./api/sandbox/SandboxRoutes.ts"
 import * as SecondFactorRoutes from "./api/accounts/SecondFactorRoutes.ts"
 import * as SuppressionsRoutes from "./api/suppressions/SuppressionsRoutes.ts"
 import * as TimelinesRoutes from "./api/timelines/TimelinesRoutes.ts"
+import * as DraftRoutes from "./api/templates/DraftRoutes.ts"
 import * as TemplateIndexRoutes from "./api/templates/TemplateIndexRoutes.ts"
 import * as TemplateRoutes from "./api/templates/TemplateRoutes.ts"
 import * as TrackingRoutes from "./api/tracking/TrackingRoutes.ts"
@@ -127,6 +128,8 @@ import * as LoopWatch from "./telemetry/LoopWatch.ts"
 import { Reactions } from "./tracking/Reactions.ts"
 import { Targets } from "./tracking/Targets.ts"
 import { Tracking } from "./tracking/Tracking.ts"
+import { Drafts } from "./templates/Drafts.ts"
+import { VariantVersions } from "./templates/VariantVersions.ts"
 import { TemplateIndex } from "./templates/TemplateIndex.ts"
 import { Templates } from "./templates/Templates.ts"
 import { TemplateCache } from "./templates/TemplateCache.ts"
@@ -202,6 +205,7 @@ const servicesOver = (layerActors: LayerActors) =>
     TemplateImports.layer,
     Templates.layer,
     TemplateIndex.layer,
+    Layer.mergeAll(Drafts.layer.pipe(Layer.provide(Templates.layer)), VariantVersions.layer),
     Layer.mergeAll(Traffic.layer, Exports.layer, Endpoints.layer),
     Alerts.layer.pipe(Layer.provide(SourceRhythms.layer)),
     Layer.mergeAll(ChangeHistory.layer, Notifications.layer),
@@ -285,6 +289,7 @@ export const layerRoutes = HttpApiBuilder.layer(ServedApi).pipe(
     TemplateRoutes.layer,
     VariantRoutes.layer,
     TemplateIndexRoutes.layer,
+    DraftRoutes.layer,
     ResultsRoutes.layer,
     EndpointsRoutes.layer,
     ExportsRoutes.layer,

@@ -38,6 +38,7 @@ import { SecondFactorGroup } from "./accounts/SecondFactorApi.ts"
 import { SandboxGroup } from "./sandbox/SandboxApi.ts"
 import { SuppressionsGroup } from "./suppressions/SuppressionsApi.ts"
 import { TimelinesGroup } from "./timelines/TimelinesApi.ts"
+import { DraftsGroup, ifMatch } from "./templates/DraftsApi.ts"
 import { archivedQuery, TemplateIndexGroup } from "./templates/TemplateIndexApi.ts"
 import { TrackingGroup } from "./tracking/TrackingApi.ts"
 import { WebhooksManagementGroup } from "./webhooks/WebhooksApi.ts"
@@ -337,9 +338,15 @@ class VariantsGroup extends HttpApiGroup.make("variants")
     }).annotate(OpenApi.Summary, "One variant"),
     HttpApiEndpoint.patch("updateVariant", "/organizations/:org/templates/:template/variants/:variant", {
       params: variantPath,
+      headers: ifMatch,
       payload: VariantPatch,
       success: Variant,
-      error: [...Problems.ofBody, Problems.TemplateNotFound, Problems.VariantNotFound],
+      error: [
+        ...Problems.ofBody,
+        Problems.TemplateNotFound,
+        Problems.VariantNotFound,
+        Problems.VersionConflict,
+      ],
     }).annotate(OpenApi.Summary, "Updates a variant; absent members stay unchanged"),
     HttpApiEndpoint.delete("deleteVariant", "/organizations/:org/templates/:template/variants/:variant", {
       params: variantPath,
@@ -416,6 +423,7 @@ const servedGroups = [
   TemplatesGroup,
   VariantsGroup,
   TemplateIndexGroup,
+  DraftsGroup,
   ResultsGroup,
   ExportsGroup,
   LearningGroup,

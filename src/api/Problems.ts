@@ -2,6 +2,7 @@ import { Schema } from "effect"
 import { HttpApiError } from "effect/http-api"
 import { Fault } from "../domain/Errors.ts"
 import { listOfSources } from "../domain/Source.ts"
+import { Variant } from "../domain/Template.ts"
 import { SuppressionReason } from "../suppressions/Suppression.ts"
 
 // RFC 9457 problems: the only errors this service answers with. Each `type` is a stable path, served as a page.
@@ -261,6 +262,52 @@ export class RequestTimeout extends HttpApiError.Problem<RequestTimeout>()(
 export class Conflict extends HttpApiError.Problem<Conflict>()(
   "Conflict",
   declare("conflict", 409, "The id is already taken", "Choose another id, or change the existing resource with PATCH."),
+) {}
+
+/** 409: the variant or the draft has changed since the version that the request was made from. */
+export class VersionConflict extends HttpApiError.Problem<VersionConflict>()(
+  "VersionConflict",
+  declare(
+    "version-conflict",
+    409,
+    "It has changed since",
+    "Somebody saved it after the version that the request was made from. Read it again, decide what to keep, and repeat " +
+      "the request with the new version. `current` is the variant as it is now. The request changed nothing.",
+  ),
+  { current: Schema.optionalKey(Variant) },
+) {}
+
+/** 404: the author has no such draft. */
+export class DraftNotFound extends HttpApiError.Problem<DraftNotFound>()(
+  "DraftNotFound",
+  declare(
+    "draft-not-found",
+    404,
+    "There is no such draft",
+    "`parlance draft list` lists the drafts of a template. Each author has a draft of their own.",
+  ),
+) {}
+
+/** 404: the variant has no such version. */
+export class VersionNotFound extends HttpApiError.Problem<VersionNotFound>()(
+  "VersionNotFound",
+  declare(
+    "version-not-found",
+    404,
+    "There is no such version",
+    "`parlance variant versions` lists the versions of a variant. The latest 200 are kept.",
+  ),
+) {}
+
+/** 404: the organization has no such sample person. */
+export class SamplePersonNotFound extends HttpApiError.Problem<SamplePersonNotFound>()(
+  "SamplePersonNotFound",
+  declare(
+    "sample-person-not-found",
+    404,
+    "There is no such sample person",
+    "`parlance sample-person list` lists the sample people of an organization.",
+  ),
 ) {}
 
 /** 409: the state of the delivery does not allow the change. */

@@ -30,6 +30,7 @@ const loaders = {
   key: async () => (await import("./KeyCommand.ts")).keyCommand.pipe(Command.provide(managed)),
   template: async () => (await import("./TemplateCommand.ts")).templateCommand.pipe(Command.provide(managed)),
   variant: async () => (await import("./VariantCommand.ts")).variantCommand.pipe(Command.provide(managed)),
+  draft: async () => (await import("./DraftCommand.ts")).draftCommand.pipe(Command.provide(managed)),
   results: async () => (await import("./ResultsCommand.ts")).resultsCommand.pipe(Command.provide(managed)),
   webhook: async () => (await import("./WebhookCommand.ts")).webhookCommand.pipe(Command.provide(managed)),
   "webhook-endpoint": async () =>

@@ -37,6 +37,17 @@ export const endpoints = {
     "findTemplates": "GET /console/api/organizations/:org/template-index",
     "templateHistory": "GET /console/api/organizations/:org/templates/:template/history",
   },
+  "drafts": {
+    "listDrafts": "GET /console/api/organizations/:org/templates/:template/drafts",
+    "getDraft": "GET /console/api/organizations/:org/templates/:template/draft",
+    "putDraft": "PUT /console/api/organizations/:org/templates/:template/draft",
+    "discardDraft": "DELETE /console/api/organizations/:org/templates/:template/draft",
+    "publishDraft": "POST /console/api/organizations/:org/templates/:template/draft/publish",
+    "listVersions": "GET /console/api/organizations/:org/templates/:template/variants/:variant/versions",
+    "getVersion": "GET /console/api/organizations/:org/templates/:template/variants/:variant/versions/:version",
+    "restoreVersion":
+      "POST /console/api/organizations/:org/templates/:template/variants/:variant/versions/:version/restore",
+  },
   "results": {
     "templateResults": "GET /console/api/organizations/:org/templates/:template/results",
     "templateSeries": "GET /console/api/organizations/:org/templates/:template/series",

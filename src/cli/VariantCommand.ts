@@ -3,6 +3,7 @@ import { Argument, Command, Flag } from "effect/cli"
 import { CopyId } from "../domain/Ids.ts"
 import { type Variant, VariantInput, VariantPatch, VariantSwitch } from "../domain/Template.ts"
 import type { PreviewBody } from "../api/Api.ts"
+import { differenceText } from "./DraftCommand.ts"
 import { ManagementClient } from "./Connection.ts"
 import { bodyOf, decodeInput, readJson, readText } from "./Inputs.ts"
 import { organization, print } from "./Root.ts"
@@ -118,14 +119,22 @@ const create = Command.make(
   Command.withExamples([{ command: 'parlance variant create welcome warm --var subject="Hi {{ name }}"' }]),
 )
 
+const base = Flag.String("base").pipe(
+  Flag.withDescription("updated_at of the version you have seen: refused if somebody has saved the variant since"),
+  Flag.optional,
+)
+
+const matching = (base: Option.Option<string>) => Option.isSome(base) ? { "if-match": `"${base.value}"` } : {}
+
 const update = Command.make(
   "update",
-  { template, variant, ...content },
-  Effect.fnUntraced(function* ({ template, variant, ...flags }) {
+  { template, variant, base, ...content },
+  Effect.fnUntraced(function* ({ base, template, variant, ...flags }) {
     const client = yield* ManagementClient
     const payload = yield* decodeInput(VariantPatch, yield* contentOf(flags))
     const changed = yield* client.variants.updateVariant({
       params: { org: yield* organization, template, variant },
+      headers: matching(base),
       payload,
     })
     yield* print(changed, describe([changed]))
@@ -256,8 +265,67 @@ const preview = Command.make(
   ),
 )
 
+const versions = Command.make(
+  "versions",
+  { template, variant },
+  Effect.fnUntraced(function* ({ template, variant }) {
+    const client = yield* ManagementClient
+    const { versions } = yield* client.drafts.listVersions({
+      params: { org: yield* organization, template, variant },
+      query: { limit: "200" },
+    })
+    yield* print(
+      versions,
+      table(
+        ["version", "saved", "author", "name"],
+        versions.map((one) => [one.id, one.saved_at, one.author ?? "", one.name]),
+      ),
+    )
+  }),
+).pipe(Command.withDescription("List the versions of a variant, newest first"))
+
+const version = Argument.String("version").pipe(Argument.withDescription("The version's number"))
+
+const showVersion = Command.make(
+  "version",
+  { template, variant, version },
+  Effect.fnUntraced(function* ({ template, variant, version }) {
+    const client = yield* ManagementClient
+    const found = yield* client.drafts.getVersion({
+      params: { org: yield* organization, template, variant, version },
+    })
+    yield* print(found, `Restoring this version changes:\n${differenceText(found.changes)}`)
+  }),
+).pipe(Command.withDescription("Show what restoring a version changes. --json prints its content"))
+
+const restore = Command.make(
+  "restore",
+  { template, variant, version, base },
+  Effect.fnUntraced(function* ({ base, template, variant, version }) {
+    const client = yield* ManagementClient
+    const restored = yield* client.drafts.restoreVersion({
+      params: { org: yield* organization, template, variant, version },
+      headers: matching(base),
+    })
+    yield* print(restored, `Restored version ${version} of variant ${restored.id}`)
+  }),
+).pipe(Command.withDescription("Give a variant the content of an earlier version"))
+
 /** `parlance variant …` */
 export const variantCommand = Command.make("variant").pipe(
   Command.withDescription("Variants of a template"),
-  Command.withSubcommands([list, show, create, update, ship, switchSeveral, stopLosers, remove, preview]),
+  Command.withSubcommands([
+    list,
+    show,
+    create,
+    update,
+    ship,
+    switchSeveral,
+    stopLosers,
+    remove,
+    preview,
+    versions,
+    showVersion,
+    restore,
+  ]),
 )

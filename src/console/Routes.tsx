@@ -2,7 +2,7 @@
 import { Context, Effect, Layer, Record, Result, Schema } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { VNode } from "preact"
-import { type Actor, may, roleIn } from "../accounts/Actor.ts"
+import { type Actor, may, nameOf, roleIn } from "../accounts/Actor.ts"
 import { Audit, AuditNote } from "../accounts/Audit.ts"
 import type { Role } from "../accounts/Account.ts"
 import { lacksSecondFactor, refusal } from "../accounts/Policy.ts"
@@ -314,7 +314,7 @@ export class Console extends Context.Service<Console, {
             )
           }
 
-          const trail = emptyTrail()
+          const trail = emptyTrail(nameOf(actor))
           const { _csrf: _, ...sent } = fields
           const asked: { body: unknown } = { body: sent }
           return yield* run(visit, fields).pipe(

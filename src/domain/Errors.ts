@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { Variant } from "./Template.ts"
 
 /**
  * A fault in a user's input: its place (a JSON pointer into the body, or the name of a parameter) and a description.
@@ -46,6 +47,48 @@ export class TemplateArchived
 export class VariantNotFound extends Schema.TaggedError<VariantNotFound>()("VariantNotFound", { id: Schema.String }) {
   override get message() {
     return `There is no variant ${JSON.stringify(this.id)} here.`
+  }
+}
+
+/** Somebody has saved the variant since the version that a change was made from. */
+export class VariantChanged extends Schema.TaggedError<VariantChanged>()("VariantChanged", {
+  id: Schema.String,
+  base: Schema.String,
+  current: Variant,
+}) {
+  override get message() {
+    return `Somebody has saved the variant ${
+      JSON.stringify(this.id)
+    } since the version of ${this.base} that this change was made from. The version is now that of ${this.current.updated_at}.`
+  }
+}
+
+/** The author has no draft there. */
+export class DraftNotFound extends Schema.TaggedError<DraftNotFound>()("DraftNotFound", {}) {
+  override get message() {
+    return "There is no draft of this author here."
+  }
+}
+
+/** The stored draft is not the one that a draft may replace. */
+export class DraftChanged extends Schema.TaggedError<DraftChanged>()("DraftChanged", {}) {
+  override get message() {
+    return "The stored draft is newer than the one to be replaced: another window of the author has stored it."
+  }
+}
+
+/** The variant has no version by that id. */
+export class VersionNotFound extends Schema.TaggedError<VersionNotFound>()("VersionNotFound", { id: Schema.String }) {
+  override get message() {
+    return `The variant has no version ${JSON.stringify(this.id)}. The latest 200 versions are kept.`
+  }
+}
+
+/** The organization has no sample person by that id. */
+export class SamplePersonNotFound
+  extends Schema.TaggedError<SamplePersonNotFound>()("SamplePersonNotFound", { id: Schema.String }) {
+  override get message() {
+    return `There is no sample person ${JSON.stringify(this.id)} here.`
   }
 }
 

@@ -1,4 +1,4 @@
-import { Context, Effect } from "effect"
+import { Context, Effect, Option } from "effect"
 import { type Difference, difference, type RecordFields } from "../domain/Difference.ts"
 
 /** The kind of a record. */
@@ -18,13 +18,15 @@ export interface Trail {
   readonly changed: Array<Changed>
   /** Set if each record is a change of its own, such as in an import: the details of each, by subject. */
   apart: Readonly<Record<string, string>> | undefined
+  /** Who makes the changes, as the audit log names them; undefined where that is not known. */
+  readonly author: string | undefined
 }
 
 /** Collects the changes of a request. */
 export class ChangeTrail extends Context.Service<ChangeTrail, Trail>()("parlance/store/ChangeTrail") {}
 
-/** An empty trail. */
-export const emptyTrail = (): Trail => ({ changed: [], apart: undefined })
+/** An empty trail of the changes that `author` makes. */
+export const emptyTrail = (author?: string): Trail => ({ changed: [], apart: undefined, author })
 
 const withTrail = (use: (trail: Trail) => void): Effect.Effect<void> =>
   Effect.contextWith((context) => {
@@ -32,6 +34,13 @@ const withTrail = (use: (trail: Trail) => void): Effect.Effect<void> =>
     if (trail._tag === "Some") use(trail.value)
     return Effect.void
   })
+
+/** Who makes the changes of this request, as the audit log names them; undefined outside a management request. */
+export const currentAuthor: Effect.Effect<string | undefined> = Effect.contextWith((context) =>
+  Effect.succeed(
+    Option.getOrUndefined(Context.getOption(context as Context.Context<ChangeTrail>, ChangeTrail))?.author,
+  )
+)
 
 /**
  * Reports a change of a record: its fields before and after, undefined if it did not exist. They must not contain

@@ -3,6 +3,7 @@ import type { SqlClient } from "effect/sql"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { TemplateContent, VariantContent } from "./ImportPlan.ts"
 import { recordset } from "../store/Recordset.ts"
+import { keepVersions } from "./VariantVersions.ts"
 
 // The statements of an import: a few for all templates, so that the transaction is short.
 
@@ -69,6 +70,7 @@ export const putVariants = Effect.fnUntraced(function* (
   variants: ReadonlyArray<VariantContent & { readonly template_id: string }>,
   now: Date,
 ) {
+  yield* keepVersions(sql, org, variants, "before")
   yield* sql`
     INSERT INTO variants AS v
       (org_slug, template_id, id, name, vars, formats, active, targeting, seasons, components, created_at,
@@ -82,4 +84,5 @@ export const putVariants = Effect.fnUntraced(function* (
     ON CONFLICT (org_slug, template_id, id) DO UPDATE SET name = excluded.name, vars = excluded.vars,
       formats = excluded.formats, active = excluded.active, targeting = excluded.targeting, seasons = excluded.seasons,
       components = excluded.components,      updated_at = excluded.updated_at`
+  yield* keepVersions(sql, org, variants, "after")
 })

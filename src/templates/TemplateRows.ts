@@ -187,7 +187,8 @@ export const updateVariant = Effect.fnUntraced(function* (
       targeting = coalesce(${json(patch.targeting)}::text::json, v.targeting),
       seasons = coalesce(${json(patch.seasons)}::text::json, v.seasons),
       components = coalesce(${json(patch.components)}::text::json, v.components),
-      updated_at = ${now}
+      -- Versions are told apart by their times.
+      updated_at = greatest(${now}::timestamptz, v.updated_at + interval '1 millisecond')
     WHERE v.org_slug = ${org} AND v.template_id = ${template} AND v.id = ${id} RETURNING v.id`
   return rows.length > 0
 })

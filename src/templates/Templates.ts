@@ -7,6 +7,7 @@ import {
   InvalidInput,
   type OrganizationNotFound,
   TemplateNotFound,
+  VariantChanged,
   VariantNotFound,
 } from "../domain/Errors.ts"
 import { holdoutFault } from "../domain/Holdout.ts"
@@ -30,6 +31,7 @@ import { variantContent } from "./ImportPlan.ts"
 import { putVariants } from "./ImportRows.ts"
 import { normalOwner, ownerFaults } from "./Owners.ts"
 import { fieldsOfStored, fieldsOfVariant } from "./TemplateFields.ts"
+import { keepVersions } from "./VariantVersions.ts"
 import { insertVariant, isOf, maxVariantsOfOne, readTemplates, updateVariant, type Which } from "./TemplateRows.ts"
 
 const jsonOrNull = (value: unknown): string | null => value == null ? null : JSON.stringify(value)
@@ -201,6 +203,7 @@ const makeVariants = (
           yield* change(org, template, {}, now)
           const id = yield* insertVariant(sql, org, template, input, now)
           if (id === undefined) return yield* new AlreadyExists({ what: "variant", id: input.id ?? "" })
+          yield* keepVersions(sql, org, [{ template_id: template, id }], "after")
           yield* roomFor(org, template)
           const made = yield* readVariant(org, template, id)
           yield* tellVariant(template, undefined, made)
@@ -216,7 +219,7 @@ const makeVariants = (
   )
 
   const patchVariant = Effect.fn("Templates.updateVariant")(
-    function* (org: OrgSlug, template: string, id: string, patch: VariantPatch) {
+    function* (org: OrgSlug, template: string, id: string, patch: VariantPatch, base?: string) {
       const standing = yield* getVariant(org, template, id)
       // Sources and formats are judged as they will stand together.
       yield* refuse(
@@ -231,7 +234,13 @@ const makeVariants = (
         Effect.gen(function* () {
           yield* change(org, template, {}, now)
           const before = yield* readVariant(org, template, id)
+          if (base !== undefined && base !== before.updated_at) {
+            return yield* new VariantChanged({ id, base, current: before })
+          }
+          const versions = [{ template_id: template, id }]
+          yield* keepVersions(sql, org, versions, "before")
           yield* updateVariant(sql, org, template, id, patch, now)
+          yield* keepVersions(sql, org, versions, "after")
           const after = yield* readVariant(org, template, id)
           yield* tellVariant(template, before, after)
           return after
@@ -248,6 +257,9 @@ const makeVariants = (
         Effect.gen(function* () {
           yield* change(org, template, {}, now)
           const before = yield* readVariant(org, template, id)
+          yield* sql`
+            DELETE FROM variant_drafts d
+            WHERE d.org_slug = ${org} AND d.template_id = ${template} AND d.variant_id = ${id}`
           yield* sql`
             DELETE FROM variants v WHERE v.org_slug = ${org} AND v.template_id = ${template} AND v.id = ${id}`
           yield* tellVariant(template, before, undefined)
@@ -344,7 +356,8 @@ export class Templates extends Context.Service<Templates, {
     id: string,
   ) => Effect.Effect<Variant, TemplateNotFound | VariantNotFound>
   /**
-   * Updates a variant. Fails with `TemplateNotFound` for an unknown template, `VariantNotFound` for an unknown variant,
+   * Updates a variant. With `base`, the `updated_at` of the version that the change was made from, fails with
+   * `VariantChanged` if somebody has saved the variant since. Fails with `TemplateNotFound` for an unknown template, `VariantNotFound` for an unknown variant,
    * `InvalidInput`, listing every fault, for invalid content, and with `ChecksBusy` when too many checks are waiting.
    */
   readonly updateVariant: (
@@ -352,7 +365,8 @@ export class Templates extends Context.Service<Templates, {
     template: string,
     id: string,
     patch: VariantPatch,
-  ) => Effect.Effect<Variant, TemplateNotFound | VariantNotFound | InvalidInput | ChecksBusy>
+    base?: string,
+  ) => Effect.Effect<Variant, TemplateNotFound | VariantNotFound | VariantChanged | InvalidInput | ChecksBusy>
   /**
    * Activates and deactivates variants at once; those that are not named stay as they are. Returns the template. Fails
    * with `TemplateNotFound` for an unknown template, and with `InvalidInput`, listing every fault, for a variant that the

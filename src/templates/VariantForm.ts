@@ -1,4 +1,5 @@
-import { JsonPointer, Result } from "effect"
+import { JsonPointer, Result, Schema } from "effect"
+import { isStorable } from "../domain/Attributes.ts"
 import type { Fault } from "../domain/Errors.ts"
 import { decoder } from "../domain/Faults.ts"
 import * as Json from "../domain/Json.ts"
@@ -8,39 +9,49 @@ import { type Components, type Formats, type Variant, VariantPatch, type Vars } 
 
 // A variant as it stands in the editor's form, which may be wrong in every way, and back.
 
-export interface VariableDraft {
-  readonly name: string
-  readonly format: string
-  readonly source: string
-}
+const storable = Schema.makeFilter<string>((value) =>
+  isStorable(value) ? undefined : "must be well-formed Unicode without NUL"
+)
+
+/** A text as it is written, which is judged when the variant is saved. */
+const written = (most: number) => Schema.String.check(storable, Schema.isMaxLength(most))
+
+const VariableDraft = Schema.Struct({ name: written(1_000), format: written(100), source: written(200_000) })
+export type VariableDraft = typeof VariableDraft.Type
 
 /** `values`: one a line; a line that is JSON text in quotes stands for that text. */
-export interface ConditionDraft {
-  readonly attribute: string
-  readonly op: string
-  readonly values: string
-}
+const ConditionDraft = Schema.Struct({ attribute: written(1_000), op: written(100), values: written(200_000) })
+export type ConditionDraft = typeof ConditionDraft.Type
 
-export interface SeasonDraft {
-  readonly starts_at: string
-  readonly ends_at: string
-  readonly annual_from: string
-  readonly annual_to: string
-  readonly days: ReadonlyArray<string>
-  readonly hours_from: string
-  readonly hours_to: string
-}
+const moment = written(100)
 
-export interface Draft {
-  readonly id: string
-  readonly name: string
-  readonly active: boolean
-  readonly variables: ReadonlyArray<VariableDraft>
-  readonly conditions: ReadonlyArray<ConditionDraft>
-  readonly seasons: ReadonlyArray<SeasonDraft>
-  /** One a line: its kind, a colon, its value. */
-  readonly components: string
-  /** `updated_at` of the variant when the form was opened, to detect a concurrent save. */
+const SeasonDraft = Schema.Struct({
+  starts_at: moment,
+  ends_at: moment,
+  annual_from: moment,
+  annual_to: moment,
+  days: Schema.Array(moment).check(Schema.isMaxLength(20)),
+  hours_from: moment,
+  hours_to: moment,
+})
+export type SeasonDraft = typeof SeasonDraft.Type
+
+/** A variant as its author has typed it so far, in the rows of the editor's form. It may be wrong in every way. */
+export const VariantForm = Schema.Struct({
+  id: written(1_000).annotate({ description: "Only for a new variant; empty: made from the name" }),
+  name: written(1_000),
+  active: Schema.Boolean,
+  variables: Schema.Array(VariableDraft).check(Schema.isMaxLength(101)),
+  conditions: Schema.Array(ConditionDraft).check(Schema.isMaxLength(51)).annotate({
+    description: "`values`: one a line",
+  }),
+  seasons: Schema.Array(SeasonDraft).check(Schema.isMaxLength(51)),
+  components: written(20_000).annotate({ description: "One a line: its kind, a colon, its value" }),
+}).annotate({ identifier: "VariantForm" })
+export type VariantForm = typeof VariantForm.Type
+
+/** The form with `updated_at` of the variant when it was opened, to detect a concurrent save; empty for a new variant. */
+export interface Draft extends VariantForm {
   readonly base: string
 }
 

@@ -1,6 +1,6 @@
 import { assert } from "@effect/vitest"
 import { describe, it } from "vitest"
-import { freeId, idOfName } from "../../src/console/pages/templates/SuggestedId.ts"
+import { freeId, idOfName } from "../../src/templates/SuggestedId.ts"
 
 describe("Ids made from names", () => {
   it("are lowercase Latin letters and digits with hyphens, at most 60", () => {

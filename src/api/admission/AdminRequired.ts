@@ -3,7 +3,7 @@ import { HttpRouter, HttpServerRequest, type HttpServerResponse } from "effect/h
 import { HttpApiMiddleware, HttpApiSecurity } from "effect/http-api"
 import { Buffer } from "node:buffer"
 import { timingSafeEqual } from "node:crypto"
-import { type Actor, CurrentActor } from "../../accounts/Actor.ts"
+import { type Actor, CurrentActor, nameOf } from "../../accounts/Actor.ts"
 import { Audit, AuditNote } from "../../accounts/Audit.ts"
 import { keyRefusal, refusal, sandboxRefusal } from "../../accounts/Policy.ts"
 import { SessionCookie } from "../../accounts/SessionCookie.ts"
@@ -86,7 +86,7 @@ export class AdminRequired extends HttpApiMiddleware.Service<AdminRequired, { pr
       ) =>
         Effect.flatMap(HttpRouter.params, (params) => {
           const asked: { body: unknown } = { body: undefined }
-          const trail = emptyTrail()
+          const trail = emptyTrail(nameOf(actor))
           const handled = next.pipe(
             Effect.provideService(CurrentActor, actor),
             Effect.provideService(AuditNote, asked),

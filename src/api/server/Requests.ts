@@ -130,6 +130,10 @@ type ProblemOf<E> = E extends Errors.OrganizationNotFound ? Problems.Organizatio
   : E extends Errors.TemplateNotFound ? Problems.TemplateNotFound
   : E extends Errors.TemplateArchived ? Problems.TemplateArchived
   : E extends Errors.VariantNotFound ? Problems.VariantNotFound
+  : E extends Errors.VariantChanged | Errors.DraftChanged ? Problems.VersionConflict
+  : E extends Errors.DraftNotFound ? Problems.DraftNotFound
+  : E extends Errors.VersionNotFound ? Problems.VersionNotFound
+  : E extends Errors.SamplePersonNotFound ? Problems.SamplePersonNotFound
   : E extends Errors.InboxEntryNotFound ? Problems.InboxEntryNotFound
   : E extends Errors.ErasureNotFound ? Problems.ErasureNotFound
   : E extends Errors.SourceNotFound ? Problems.SourceNotFound
@@ -153,6 +157,13 @@ const problemOf = (error: unknown): unknown => {
   if (error instanceof Errors.TemplateNotFound) return new Problems.TemplateNotFound({ detail: error.message })
   if (error instanceof Errors.TemplateArchived) return new Problems.TemplateArchived({ detail: error.message })
   if (error instanceof Errors.VariantNotFound) return new Problems.VariantNotFound({ detail: error.message })
+  if (error instanceof Errors.VariantChanged) {
+    return new Problems.VersionConflict({ detail: error.message, current: error.current })
+  }
+  if (error instanceof Errors.DraftChanged) return new Problems.VersionConflict({ detail: error.message })
+  if (error instanceof Errors.DraftNotFound) return new Problems.DraftNotFound({ detail: error.message })
+  if (error instanceof Errors.VersionNotFound) return new Problems.VersionNotFound({ detail: error.message })
+  if (error instanceof Errors.SamplePersonNotFound) return new Problems.SamplePersonNotFound({ detail: error.message })
   if (error instanceof Errors.InboxEntryNotFound) return new Problems.InboxEntryNotFound({ detail: error.message })
   if (error instanceof Errors.ErasureNotFound) return new Problems.ErasureNotFound({ detail: error.message })
   if (error instanceof Errors.SourceNotFound) return new Problems.SourceNotFound({ detail: error.message })

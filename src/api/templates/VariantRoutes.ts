@@ -6,6 +6,7 @@ import { Templates } from "../../templates/Templates.ts"
 import { PreviewBody, ServedApi } from "../Api.ts"
 import { decoder } from "../../domain/Faults.ts"
 import { attrsOf, both } from "../generate/GenerateWire.ts"
+import { baseOf } from "./DraftRoutes.ts"
 import { body, lookedUp, slugOf, toProblems } from "../server/Requests.ts"
 
 const variantInput = decoder(VariantInput)
@@ -41,7 +42,13 @@ export const layer = HttpApiBuilder.group(
           Effect.flatMap(
             body(request, variantPatch),
             (patch) =>
-              templates.updateVariant(slugOf(params), lookedUp(params.template), lookedUp(params.variant), patch),
+              templates.updateVariant(
+                slugOf(params),
+                lookedUp(params.template),
+                lookedUp(params.variant),
+                patch,
+                baseOf(request),
+              ),
           ).pipe(toProblems),
       )
       .handle(

@@ -78,6 +78,16 @@ const templates = async ({ call }: Stage) => {
   })
   await call("GET", `${variants}/gold`)
   await call("PATCH", `${variants}/gold`, { body: { vars: { subject: "Early access for you" } } })
+  const draft = `${org}/templates/cart/draft`
+  await call("PUT", draft, { query: { variant: "gold" }, body: { change: { vars: { subject: "Doors open early" } } } })
+  await call("GET", `${org}/templates/cart/drafts`)
+  await call("GET", draft, { query: { variant: "gold" } })
+  await call("POST", `${draft}/publish`, { query: { variant: "gold" } })
+  await call("DELETE", draft, { query: { variant: "gold" } })
+  const { versions } = await call("GET", `${variants}/gold/versions`)
+  const { id: version } = versions.at(-1)
+  await call("GET", `${variants}/gold/versions/${version}`)
+  await call("POST", `${variants}/gold/versions/${version}/restore`)
   await call("POST", `${org}/templates/cart/preview`, {
     body: { copy_id: "question", fields: { name: "Ann" }, attrs: { tier: "silver" } },
   })

@@ -2,6 +2,7 @@
 /** @jsxImportSource preact */
 import type { ComponentChildren } from "preact"
 import type { AddressedEntry, AuditEntry } from "../../../accounts/Audit.ts"
+import type { Difference } from "../../../domain/Difference.ts"
 import { Time } from "../../components/Time.tsx"
 import { counted } from "../../Format.ts"
 import { deedOf, namesOf, type Shown, type ShownField, type ShownLine, shownOf } from "./Shown.ts"
@@ -149,6 +150,10 @@ export const ChangeList = ({ caption, entries, pathOf, subjectOf, zone }: {
   )
 }
 
+/** The fields in which two states of a record differ, before and after. */
+export const DifferenceView = ({ changes }: { readonly changes: Difference }) =>
+  changes.fields.length === 0 ? <p class="muted">No differences.</p> : <Fields shown={shownOf(changes, mostAlone)} />
+
 /** All stored changes of one entry. */
 export const WholeChange = ({ entry: { changes, details } }: { readonly entry: AuditEntry }) => {
   if (changes === null) {
@@ -156,5 +161,5 @@ export const WholeChange = ({ entry: { changes, details } }: { readonly entry: A
       ? <p class="muted">No details were kept.</p>
       : <pre class="details" tabIndex={0}>{JSON.stringify(details, null, 2)}</pre>
   }
-  return changes.fields.length === 0 ? <p class="muted">No changes.</p> : <Fields shown={shownOf(changes, mostAlone)} />
+  return <DifferenceView changes={changes} />
 }

@@ -15,7 +15,7 @@ import { PageHead } from "../../components/PageHead.tsx"
 import { Console, decoded, type Fields, type Visit } from "../../Routes.tsx"
 import { createPath, listPath, templatePath } from "./Paths.ts"
 import { SettingsFields, settingsInput, settingsLabels, settingsPointers } from "./SettingsFields.tsx"
-import { freeId, idOfName } from "./SuggestedId.ts"
+import { freeId, idOfName } from "../../../templates/SuggestedId.ts"
 
 const decodeInput = decoder(TemplateInput)
 

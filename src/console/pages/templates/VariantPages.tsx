@@ -26,7 +26,7 @@ import { changed, conditionText, lookOf, ofFields, type PreviewLook, type Sample
 import { templatePath, variantPath } from "./Paths.ts"
 import { blankOf, samplesOf } from "./NewDraft.ts"
 import { sampleFields } from "./SampleFields.ts"
-import { freeId, idOfName } from "./SuggestedId.ts"
+import { newIdOf } from "../../../templates/Drafts.ts"
 import { DraftNote, draftWarning } from "./SendNote.tsx"
 import { VariantEditor } from "./VariantEditor.tsx"
 import { sendTest, TestNote, type TestSent, type TestServices } from "./VariantTest.tsx"
@@ -217,11 +217,7 @@ const allFaults = Effect.fnUntraced(
 const toCreate = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
   const draft = ofFields(fields)
   const active = draft.active || fields["do"] === "activate"
-  const id = draft.id === "" ? idOfName(draft.name) : ""
-  if (id === "") return { ...draft, active }
-  const { variants } = yield* template(services, visit)
-  const taken = new Set<string>(variants.map(({ id }) => id))
-  return { ...draft, active, id: freeId(id, (one) => taken.has(one)) }
+  return { ...draft, active, id: newIdOf(draft, yield* template(services, visit)) ?? "" }
 })
 
 const add = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {

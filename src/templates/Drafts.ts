@@ -1,0 +1,236 @@
+import { Context, DateTime, Effect, JsonPointer, Layer, Result } from "effect"
+import { SqlClient } from "effect/sql"
+import { type Difference, difference, type RecordFields } from "../domain/Difference.ts"
+import {
+  type AlreadyExists,
+  type ChecksBusy,
+  DraftChanged,
+  DraftNotFound,
+  InvalidInput,
+  TemplateNotFound,
+  type VariantChanged,
+  VariantNotFound,
+} from "../domain/Errors.ts"
+import { decoder } from "../domain/Faults.ts"
+import type { OrgSlug } from "../domain/Ids.ts"
+import { type Template, type Variant, VariantInput } from "../domain/Template.ts"
+import { freeId, idOfName } from "./SuggestedId.ts"
+import { Templates } from "./Templates.ts"
+import { ofVariant, placed, read, type VariantForm } from "./VariantForm.ts"
+import { fieldsOfVariant } from "./TemplateFields.ts"
+
+/** The place of a draft: a variant of a template, or undefined for a new one, and its author as in the audit log. */
+export interface DraftPlace {
+  readonly template: string
+  readonly variant: string | undefined
+  readonly author: string
+}
+
+/** A draft without its text. */
+export interface DraftHead {
+  readonly variant: string | undefined
+  readonly author: string
+  /** `updated_at` of the variant that the text began from; undefined for a new variant. */
+  readonly base: string | undefined
+  readonly savedAt: string
+}
+
+/** Text of the editor that is not saved yet. */
+export interface StoredDraft extends DraftHead {
+  readonly form: VariantForm
+}
+
+/** The fields of the editor's form in which a draft differs from the variant as it is now, or from an empty one. */
+export const draftChanges = (form: VariantForm, live: Variant | undefined): Difference => {
+  const content = read({ ...form, name: form.name.trim() === "" ? "-" : form.name, base: "" })
+  if (Result.isSuccess(content)) {
+    const { id: _, ...stored } = live ?? { id: "" }
+    return difference(
+      live === undefined ? undefined : fieldsOfVariant(stored as Variant),
+      fieldsOfVariant({ ...content.success, name: form.name.trim() } as Variant),
+    )
+  }
+  return difference(live === undefined ? undefined : fieldsOfForm(ofVariant(live)), fieldsOfForm(form))
+}
+
+/** The fields of a form as they are written, for one that cannot be read as a variant. */
+const fieldsOfForm = (form: VariantForm): RecordFields => ({
+  "/name": form.name,
+  "/active": form.active,
+  ...Object.fromEntries(form.variables.flatMap(({ format, name, source }, at) => {
+    const token = JsonPointer.escapeToken(name.trim() || `variable ${at + 1}`)
+    return [[`/vars/${token}`, source], ...(format === "html" ? [[`/formats/${token}`, format]] : [])]
+  })),
+  "/targeting": form.conditions,
+  "/seasons": form.seasons,
+  "/components": form.components,
+})
+
+const decodeInput = decoder(VariantInput)
+
+interface Row {
+  readonly variantId: string
+  readonly author: string
+  readonly base: Date | null
+  readonly savedAt: Date
+}
+
+const headOf = ({ author, base, savedAt, variantId }: Row): DraftHead => ({
+  variant: variantId === "" ? undefined : variantId,
+  author,
+  base: base?.toISOString(),
+  savedAt: savedAt.toISOString(),
+})
+
+/** Reads, stores and discards drafts. */
+const makeStore = (sql: SqlClient.SqlClient) => {
+  const at = (org: OrgSlug, { author, template, variant = "" }: DraftPlace) =>
+    sql`d.org_slug = ${org} AND d.template_id = ${template} AND d.variant_id = ${variant} AND d.author = ${author}`
+
+  const list = Effect.fn("Drafts.list")(
+    function* (org: OrgSlug, template: string) {
+      const rows = yield* sql<Row>`
+        SELECT d.variant_id, d.author, d.base, d.saved_at FROM variant_drafts d
+        WHERE d.org_slug = ${org} AND d.template_id = ${template} ORDER BY d.saved_at DESC LIMIT 1000`
+      return rows.map(headOf)
+    },
+    Effect.catchTag("SqlError", Effect.die),
+  )
+
+  const find = Effect.fn("Drafts.find")(
+    function* (org: OrgSlug, place: DraftPlace) {
+      const [row] = yield* sql<Row & { form: VariantForm }>`
+        SELECT d.variant_id, d.author, d.base, d.saved_at, d.form FROM variant_drafts d WHERE ${at(org, place)}`
+      return row === undefined ? undefined : { ...headOf(row), form: row.form } satisfies StoredDraft
+    },
+    Effect.catchTag("SqlError", Effect.die),
+  )
+
+  const put = Effect.fn("Drafts.put")(
+    function* (org: OrgSlug, place: DraftPlace, { base, form, replaces }: DraftText) {
+      const { author, template, variant } = place
+      const [known] = yield* sql<{ variant: boolean }>`
+        SELECT ${variant ?? null}::text IS NULL OR EXISTS (
+          SELECT 1 FROM variants v WHERE v.org_slug = ${org} AND v.template_id = ${template} AND v.id = ${variant ?? ""}
+        ) AS variant
+        FROM templates t WHERE t.org_slug = ${org} AND t.id = ${template}`
+      if (known === undefined) return yield* new TemplateNotFound({ id: template })
+      if (!known.variant) return yield* new VariantNotFound({ id: variant! })
+      const now = yield* DateTime.nowAsDate
+      const isFree = replaces === undefined
+        ? sql`true`
+        : replaces === null
+        ? sql`false`
+        : sql`d.saved_at = ${replaces}::timestamptz`
+      const [row] = yield* sql<Row>`
+        INSERT INTO variant_drafts AS d (org_slug, template_id, variant_id, author, form, base, saved_at)
+        VALUES (${org}, ${template}, ${variant ?? ""}, ${author}, ${JSON.stringify(form)}::text::json,
+          ${base ?? null}::timestamptz, ${now})
+        ON CONFLICT (org_slug, template_id, variant_id, author) DO UPDATE SET form = excluded.form, base = excluded.base,
+          -- A draft is told apart from the one before by its time.
+          saved_at = greatest(excluded.saved_at, d.saved_at + interval '1 millisecond')
+        WHERE ${isFree}
+        RETURNING d.variant_id, d.author, d.base, d.saved_at`
+      return row === undefined ? yield* new DraftChanged() : headOf(row)
+    },
+    Effect.catchTag("SqlError", Effect.die),
+  )
+
+  const discard = Effect.fn("Drafts.discard")(
+    (org: OrgSlug, place: DraftPlace) => Effect.asVoid(sql`DELETE FROM variant_drafts d WHERE ${at(org, place)}`),
+    Effect.catchTag("SqlError", Effect.die),
+  )
+  return { discard, find, list, put }
+}
+
+/** What is stored as a draft. */
+export interface DraftText {
+  readonly form: VariantForm
+  /** `updated_at` of the variant that the text began from. */
+  readonly base: string | undefined
+  /** `savedAt` of the draft that this one may replace; null: there must be none; undefined: any. */
+  readonly replaces?: string | null | undefined
+}
+
+/** The id of a new variant: as written, or made from the name; undefined where the service is to choose one. */
+export const newIdOf = ({ id, name }: Pick<VariantForm, "id" | "name">, { variants }: Template): string | undefined => {
+  if (id !== "") return id
+  const suggested = idOfName(name)
+  if (suggested === "") return undefined
+  const taken = new Set<string>(variants.map((one) => one.id))
+  return freeId(suggested, (one) => taken.has(one))
+}
+
+/**
+ * Drafts: what people have written in the editor and not saved, beside the variant that is served. Each author has one of
+ * their own for each variant, and one for a new variant of each template.
+ */
+export class Drafts extends Context.Service<Drafts, {
+  /** The drafts of a template, the latest first. */
+  readonly list: (org: OrgSlug, template: string) => Effect.Effect<ReadonlyArray<DraftHead>>
+  /** A draft; undefined if there is none. */
+  readonly find: (org: OrgSlug, place: DraftPlace) => Effect.Effect<StoredDraft | undefined>
+  /**
+   * Stores a draft in place of the author's last one. Fails with `TemplateNotFound` or `VariantNotFound`, and with
+   * `DraftChanged` if the stored draft is not the one that it may replace.
+   */
+  readonly put: (
+    org: OrgSlug,
+    place: DraftPlace,
+    draft: DraftText,
+  ) => Effect.Effect<DraftHead, TemplateNotFound | VariantNotFound | DraftChanged>
+  /** Removes a draft if there is one. */
+  readonly discard: (org: OrgSlug, place: DraftPlace) => Effect.Effect<void>
+  /**
+   * Saves a draft as the variant and removes the draft. Fails with `DraftNotFound` without a draft, `VariantChanged` if
+   * somebody has saved the variant since the draft was begun, `InvalidInput` with every fault of the text, and as
+   * `Templates` does.
+   */
+  readonly publish: (
+    org: OrgSlug,
+    place: DraftPlace,
+  ) => Effect.Effect<
+    Variant,
+    | AlreadyExists
+    | ChecksBusy
+    | DraftNotFound
+    | InvalidInput
+    | TemplateNotFound
+    | VariantChanged
+    | VariantNotFound
+  >
+}>()("parlance/templates/Drafts") {
+  static readonly layer = Layer.effect(
+    Drafts,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const templates = yield* Templates
+      const store = makeStore(sql)
+
+      const publish = Effect.fn("Drafts.publish")(function* (org: OrgSlug, place: DraftPlace) {
+        const draft = yield* store.find(org, place)
+        if (draft === undefined) return yield* new DraftNotFound()
+        const form = { ...draft.form, base: draft.base ?? "" }
+        const refused = (error: InvalidInput) => new InvalidInput({ faults: placed(form, error.faults) })
+        const content = read(form)
+        if (Result.isFailure(content)) return yield* new InvalidInput({ faults: content.failure })
+        if (place.variant !== undefined) {
+          const saved = yield* templates.updateVariant(org, place.template, place.variant, content.success, draft.base)
+            .pipe(Effect.catchTag("InvalidInput", refused))
+          yield* store.discard(org, place)
+          return saved
+        }
+        const id = newIdOf(form, yield* templates.get(org, place.template))
+        const input = decodeInput({ ...content.success, ...(id === undefined ? {} : { id }) })
+        if (Result.isFailure(input)) return yield* new InvalidInput({ faults: input.failure })
+        const made = yield* templates.createVariant(org, place.template, input.success).pipe(
+          Effect.catchTag("InvalidInput", refused),
+        )
+        yield* store.discard(org, place)
+        return made
+      })
+
+      return Drafts.of({ ...store, publish })
+    }),
+  )
+}
