@@ -690,6 +690,7 @@ CREATE TABLE organizations (
   unsubscribe_page jsonb,
   sandbox_of text,
   currency text,
+  template_approval text NOT NULL DEFAULT 'none'::text,
   PRIMARY KEY (slug),
   FOREIGN KEY (sandbox_of) REFERENCES organizations(slug)
 );
@@ -957,6 +958,44 @@ CREATE TABLE tally_ledger (
   traceparent text,
   PRIMARY KEY (org_slug, template_id, id)
 );
+
+CREATE TABLE template_comments (
+  org_slug text NOT NULL,
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  template_id text NOT NULL,
+  variant_id text,
+  author text NOT NULL,
+  text text NOT NULL,
+  mentions text[] NOT NULL DEFAULT '{}'::text[],
+  created_at timestamp with time zone NOT NULL,
+  edited_at timestamp with time zone,
+  resolved_at timestamp with time zone,
+  resolved_by text,
+  PRIMARY KEY (org_slug, id),
+  FOREIGN KEY (org_slug, template_id) REFERENCES templates(org_slug, id) ON DELETE CASCADE
+);
+CREATE INDEX template_comments_template_idx ON public.template_comments USING btree (org_slug, template_id, id DESC);
+
+CREATE TABLE template_proposals (
+  org_slug text NOT NULL,
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  template_id text NOT NULL,
+  author text NOT NULL,
+  state text NOT NULL,
+  base json,
+  proposed json,
+  version integer NOT NULL,
+  note text NOT NULL DEFAULT ''::text,
+  created_at timestamp with time zone NOT NULL,
+  updated_at timestamp with time zone NOT NULL,
+  decided_by text,
+  decided_at timestamp with time zone,
+  comment text,
+  PRIMARY KEY (org_slug, id),
+  FOREIGN KEY (org_slug) REFERENCES organizations(slug)
+);
+CREATE UNIQUE INDEX template_proposals_open_idx ON public.template_proposals USING btree (org_slug, template_id, author) WHERE (state = 'requested'::text);
+CREATE INDEX template_proposals_template_idx ON public.template_proposals USING btree (org_slug, template_id, id DESC);
 
 CREATE TABLE templates (
   org_slug text NOT NULL,

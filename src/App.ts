@@ -86,6 +86,8 @@ import * as SecondFactorRoutes from "./api/accounts/SecondFactorRoutes.ts"
 import * as SuppressionsRoutes from "./api/suppressions/SuppressionsRoutes.ts"
 import * as TimelinesRoutes from "./api/timelines/TimelinesRoutes.ts"
 import * as DraftRoutes from "./api/templates/DraftRoutes.ts"
+import * as CommentsRoutes from "./api/comments/CommentsRoutes.ts"
+import * as ReviewsRoutes from "./api/reviews/ReviewsRoutes.ts"
 import * as TemplateIndexRoutes from "./api/templates/TemplateIndexRoutes.ts"
 import * as TemplateRoutes from "./api/templates/TemplateRoutes.ts"
 import * as TrackingRoutes from "./api/tracking/TrackingRoutes.ts"
@@ -130,6 +132,8 @@ import { Targets } from "./tracking/Targets.ts"
 import { Tracking } from "./tracking/Tracking.ts"
 import { Drafts } from "./templates/Drafts.ts"
 import { VariantVersions } from "./templates/VariantVersions.ts"
+import { Comments } from "./team/Comments.ts"
+import { Proposals } from "./templates/Proposals.ts"
 import { TemplateIndex } from "./templates/TemplateIndex.ts"
 import { Templates } from "./templates/Templates.ts"
 import { TemplateCache } from "./templates/TemplateCache.ts"
@@ -206,6 +210,8 @@ const servicesOver = (layerActors: LayerActors) =>
     Templates.layer,
     TemplateIndex.layer,
     Layer.mergeAll(Drafts.layer.pipe(Layer.provide(Templates.layer)), VariantVersions.layer),
+    Proposals.layer,
+    Comments.layer.pipe(Layer.provide(Templates.layer)),
     Layer.mergeAll(Traffic.layer, Exports.layer, Endpoints.layer),
     Alerts.layer.pipe(Layer.provide(SourceRhythms.layer)),
     Layer.mergeAll(ChangeHistory.layer, Notifications.layer),
@@ -290,6 +296,8 @@ export const layerRoutes = HttpApiBuilder.layer(ServedApi).pipe(
     VariantRoutes.layer,
     TemplateIndexRoutes.layer,
     DraftRoutes.layer,
+    ReviewsRoutes.layer,
+    CommentsRoutes.layer,
     ResultsRoutes.layer,
     EndpointsRoutes.layer,
     ExportsRoutes.layer,

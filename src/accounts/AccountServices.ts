@@ -4,6 +4,7 @@ import { Audit } from "./Audit.ts"
 import { Devices } from "./Devices.ts"
 import { Expired } from "./Expired.ts"
 import { Invitations } from "./Invitations.ts"
+import { MemberNames } from "./MemberNames.ts"
 import { Memberships } from "./Memberships.ts"
 import { OneTimeLinks } from "./OneTimeLinks.ts"
 import { OpenId } from "./OpenId.ts"
@@ -25,6 +26,7 @@ export const layer = OwnSecondFactor.layer.pipe(
     Audit.layer,
     Expired.layer,
     Invitations.layer,
+    MemberNames.layer,
     Memberships.layer,
     OneTimeLinks.layer,
     OpenId.layer,

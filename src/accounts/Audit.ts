@@ -115,16 +115,21 @@ const endpointOf: Readonly<Record<RecordKind, Readonly<Record<Changed["what"], s
   account: { created: "createAccount", changed: "updateOwnAccount", removed: "removeAccount" },
   connection: { created: "putConnection", changed: "putConnection", removed: "deleteConnection" },
   organization: { created: "createOrganization", changed: "updateOrganization", removed: "updateOrganization" },
+  proposal: { created: "proposeChange", changed: "proposeChange", removed: "proposeChange" },
   source: { created: "putSource", changed: "putSource", removed: "deleteSource" },
   template: { created: "createTemplate", changed: "updateTemplate", removed: "deleteTemplate" },
   variant: { created: "createVariant", changed: "updateVariant", removed: "deleteVariant" },
 }
+
+/** The action of a change that waits for approval, whichever endpoint it was asked of. */
+export const proposeAction = "change proposed"
 
 /** The actions of archiving a template and of restoring it. */
 export const archiveActions = { archived: "template archived", restored: "template restored" } as const
 
 /** A change that says more than its endpoint: a template that is archived or restored by it, and nothing else. */
 const actionOf = (action: string, changed: Changed | undefined): string => {
+  if (changed?.kind === "proposal") return proposeAction
   const [first, second] = changed?.difference.fields ?? []
   if (changed?.what !== "changed" || first?.field !== "/archived" || second !== undefined) return action
   return first.after === true ? archiveActions.archived : archiveActions.restored
@@ -160,6 +165,7 @@ export const auditActions: ReadonlyArray<string> = [
     ...Object.values(policy).flatMap(({ action }) => action === undefined ? [] : [action]),
     archiveActions.archived,
     archiveActions.restored,
+    proposeAction,
   ]),
 ].sort()
 

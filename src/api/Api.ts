@@ -14,6 +14,7 @@ import {
   Vars,
 } from "../domain/Template.ts"
 import { described } from "../domain/described.ts"
+import { ProposedTemplate, ProposedVariant, WaitingChange } from "../domain/Proposal.ts"
 import { TemplateChange } from "../templates/ImportPlan.ts"
 import { Verdict } from "../intake/Verdicts.ts"
 import { AccountsGroup } from "./accounts/AccountsApi.ts"
@@ -39,6 +40,9 @@ import { SandboxGroup } from "./sandbox/SandboxApi.ts"
 import { SuppressionsGroup } from "./suppressions/SuppressionsApi.ts"
 import { TimelinesGroup } from "./timelines/TimelinesApi.ts"
 import { DraftsGroup, ifMatch } from "./templates/DraftsApi.ts"
+import { CommentsGroup } from "./comments/CommentsApi.ts"
+import { waiting } from "./reviews/Proposed.ts"
+import { ReviewsGroup } from "./reviews/ReviewsApi.ts"
 import { archivedQuery, TemplateIndexGroup } from "./templates/TemplateIndexApi.ts"
 import { TrackingGroup } from "./tracking/TrackingApi.ts"
 import { WebhooksManagementGroup } from "./webhooks/WebhooksApi.ts"
@@ -222,12 +226,30 @@ export class DeliverGroup extends HttpApiGroup.make("deliver")
 
 const ImportBody = Schema.Struct({ templates: Schema.Array(TemplateInput) })
 
+const importAnswer = {
+  created: Schema.Array(Schema.String),
+  updated: Schema.Array(Schema.String),
+  unchanged: Schema.Array(Schema.String),
+  changes: Schema.optionalKey(described(
+    Schema.Array(TemplateChange),
+    "Present with `dry_run=true`: the fields of created and updated templates that the import would change. A field " +
+      "without `before` is new, one without `after` is removed",
+  )),
+}
+const ProposedBatch = Schema.Struct({ changed: Schema.Int, ...WaitingChange.fields }).annotate({
+  identifier: "ProposedBatch",
+})
+const ImportAnswer = Schema.Struct(importAnswer)
+const ProposedImport = Schema.Struct({ ...importAnswer, ...WaitingChange.fields }).annotate({
+  identifier: "ProposedImport",
+})
+
 class TemplatesGroup extends HttpApiGroup.make("templates")
   .add(
     HttpApiEndpoint.post("createTemplate", "/organizations/:org/templates", {
       params: path,
       payload: TemplateInput,
-      success: Template.pipe(HttpApiSchema.status(201)),
+      success: [Template.pipe(HttpApiSchema.status(201)), waiting(ProposedTemplate)],
       error: [...Problems.ofBody, Problems.OrganizationNotFound, Problems.Conflict],
     }).annotate(OpenApi.Summary, "Creates a template, with variants if given"),
     HttpApiEndpoint.get("listTemplates", "/organizations/:org/templates", {
@@ -252,16 +274,7 @@ class TemplatesGroup extends HttpApiGroup.make("templates")
         )),
       },
       payload: ImportBody,
-      success: Schema.Struct({
-        created: Schema.Array(Schema.String),
-        updated: Schema.Array(Schema.String),
-        unchanged: Schema.Array(Schema.String),
-        changes: Schema.optionalKey(described(
-          Schema.Array(TemplateChange),
-          "Present with `dry_run=true`: the fields of created and updated templates that the import would change. A field " +
-            "without `before` is new, one without `after` is removed",
-        )),
-      }),
+      success: [ImportAnswer, waiting(ProposedImport)],
       error: [...Problems.ofBody, Problems.OrganizationNotFound],
     }).annotate(OpenApi.Summary, "Creates or updates many templates at once").annotate(
       OpenApi.Description,
@@ -272,7 +285,7 @@ class TemplatesGroup extends HttpApiGroup.make("templates")
     HttpApiEndpoint.post("changeTemplates", "/organizations/:org/templates/batch", {
       params: path,
       payload: TemplateBatchInput,
-      success: Schema.Struct({ changed: Schema.Int }),
+      success: [Schema.Struct({ changed: Schema.Int }), waiting(ProposedBatch)],
       error: [...Problems.ofBody, Problems.OrganizationNotFound],
     }).annotate(OpenApi.Summary, "Changes several templates at once").annotate(
       OpenApi.Description,
@@ -287,12 +300,12 @@ class TemplatesGroup extends HttpApiGroup.make("templates")
     HttpApiEndpoint.patch("updateTemplate", "/organizations/:org/templates/:template", {
       params: templatePath,
       payload: TemplatePatch,
-      success: Template,
+      success: [Template, waiting(ProposedTemplate)],
       error: [...Problems.ofBody, Problems.TemplateNotFound],
     }).annotate(OpenApi.Summary, "Updates a template; absent members stay unchanged"),
     HttpApiEndpoint.delete("deleteTemplate", "/organizations/:org/templates/:template", {
       params: templatePath,
-      success: HttpApiSchema.NoContent,
+      success: [HttpApiSchema.NoContent, waiting(WaitingChange)],
       error: Problems.TemplateNotFound,
     }).annotate(OpenApi.Summary, "Deletes a template with its variants"),
   )
@@ -328,7 +341,7 @@ class VariantsGroup extends HttpApiGroup.make("variants")
     HttpApiEndpoint.post("createVariant", "/organizations/:org/templates/:template/variants", {
       params: templatePath,
       payload: VariantInput,
-      success: Variant.pipe(HttpApiSchema.status(201)),
+      success: [Variant.pipe(HttpApiSchema.status(201)), waiting(ProposedVariant)],
       error: [...Problems.ofBody, Problems.TemplateNotFound, Problems.Conflict],
     }).annotate(OpenApi.Summary, "Adds a variant to a template"),
     HttpApiEndpoint.get("getVariant", "/organizations/:org/templates/:template/variants/:variant", {
@@ -340,7 +353,7 @@ class VariantsGroup extends HttpApiGroup.make("variants")
       params: variantPath,
       headers: ifMatch,
       payload: VariantPatch,
-      success: Variant,
+      success: [Variant, waiting(ProposedVariant)],
       error: [
         ...Problems.ofBody,
         Problems.TemplateNotFound,
@@ -350,13 +363,13 @@ class VariantsGroup extends HttpApiGroup.make("variants")
     }).annotate(OpenApi.Summary, "Updates a variant; absent members stay unchanged"),
     HttpApiEndpoint.delete("deleteVariant", "/organizations/:org/templates/:template/variants/:variant", {
       params: variantPath,
-      success: HttpApiSchema.NoContent,
+      success: [HttpApiSchema.NoContent, waiting(WaitingChange)],
       error: [Problems.TemplateNotFound, Problems.VariantNotFound],
     }).annotate(OpenApi.Summary, "Deletes a variant"),
     HttpApiEndpoint.post("switchVariants", "/organizations/:org/templates/:template/switch-variants", {
       params: templatePath,
       payload: VariantSwitch,
-      success: Template,
+      success: [Template, waiting(ProposedTemplate)],
       error: [...Problems.ofBody, Problems.TemplateNotFound],
     }).annotate(OpenApi.Summary, "Activates and deactivates variants at once").annotate(
       OpenApi.Description,
@@ -424,6 +437,8 @@ const servedGroups = [
   VariantsGroup,
   TemplateIndexGroup,
   DraftsGroup,
+  ReviewsGroup,
+  CommentsGroup,
   ResultsGroup,
   ExportsGroup,
   LearningGroup,

@@ -107,6 +107,41 @@ export class VariantNotFound extends HttpApiError.Problem<VariantNotFound>()(
   declare("variant-not-found", 404, "There is no such variant", "Check the id of the variant and its template."),
 ) {}
 
+/** 404: the organization has no such proposed change. */
+export class ProposalNotFound extends HttpApiError.Problem<ProposalNotFound>()(
+  "ProposalNotFound",
+  declare(
+    "proposal-not-found",
+    404,
+    "There is no such proposed change",
+    "The list of proposed changes has their ids: `parlance review list`.",
+  ),
+) {}
+
+/** 409: the proposed change is closed, has changed since it was read, or the live template has changed meanwhile. */
+export class ProposalConflict extends HttpApiError.Problem<ProposalConflict>()(
+  "ProposalConflict",
+  declare(
+    "proposal-conflict",
+    409,
+    "The proposed change cannot be approved or changed like this",
+    "Read the proposed change again. `version` names what you looked at. If `is_outdated` is true, the live template has " +
+      "changed since: `live_changes` shows how. Its author can bring it up to date with `update`, after which it can be " +
+      "approved. Closed changes stay as they are: make the change again.",
+  ),
+) {}
+
+/** 404: the template has no such comment. */
+export class CommentNotFound extends HttpApiError.Problem<CommentNotFound>()(
+  "CommentNotFound",
+  declare(
+    "comment-not-found",
+    404,
+    "There is no such comment",
+    "It may have been deleted. `parlance comment list` lists the comments of a template.",
+  ),
+) {}
+
 /** 404: the installation has no such organization (management only). */
 export class OrganizationNotFound extends HttpApiError.Problem<OrganizationNotFound>()(
   "OrganizationNotFound",

@@ -1,6 +1,6 @@
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import type { DraftBody, DraftSummary, DraftResource } from "../api/templates/DraftsApi.ts"
+import type { DraftBody, DraftResource, DraftSummary } from "../api/templates/DraftsApi.ts"
 import type { Difference } from "../domain/Difference.ts"
 import { fieldText } from "./ChangesText.ts"
 import { ManagementClient } from "./Connection.ts"

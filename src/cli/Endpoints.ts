@@ -48,6 +48,20 @@ export const endpoints = {
     "restoreVersion":
       "POST /console/api/organizations/:org/templates/:template/variants/:variant/versions/:version/restore",
   },
+  "reviews": {
+    "listProposals": "GET /console/api/organizations/:org/proposals",
+    "getProposal": "GET /console/api/organizations/:org/proposals/:proposal",
+    "reviseProposal": "PATCH /console/api/organizations/:org/proposals/:proposal",
+    "approveProposal": "POST /console/api/organizations/:org/proposals/:proposal/approve",
+    "rejectProposal": "POST /console/api/organizations/:org/proposals/:proposal/reject",
+    "withdrawProposal": "POST /console/api/organizations/:org/proposals/:proposal/withdraw",
+  },
+  "comments": {
+    "listComments": "GET /console/api/organizations/:org/templates/:template/comments",
+    "createComment": "POST /console/api/organizations/:org/templates/:template/comments",
+    "updateComment": "PATCH /console/api/organizations/:org/templates/:template/comments/:comment",
+    "deleteComment": "DELETE /console/api/organizations/:org/templates/:template/comments/:comment",
+  },
   "results": {
     "templateResults": "GET /console/api/organizations/:org/templates/:template/results",
     "templateSeries": "GET /console/api/organizations/:org/templates/:template/series",

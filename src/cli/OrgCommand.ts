@@ -21,6 +21,7 @@ const describe = (organizations: ReadonlyArray<Organization>) =>
       "holdout",
       "conversions",
       "currency",
+      "approval",
       "tracking",
       "horizon",
       "quiet",
@@ -38,6 +39,7 @@ const describe = (organizations: ReadonlyArray<Organization>) =>
       holdoutText(org.holdout),
       org.conversion_events.join(),
       org.currency ?? "any",
+      org.template_approval,
       [trackingText(org.tracking), ...(org.tracking.url ? [org.tracking.url] : [])].join(" "),
       `${org.delay_horizon_hours} h`,
       org.quiet_hours === null ? "never" : `${org.quiet_hours.from}-${org.quiet_hours.to}`,
@@ -130,6 +132,10 @@ const update = Command.make(
       ),
       Flag.atLeast(0),
     ),
+    templateApproval: Flag.Literals("template-approval", ["none", "editor", "admin"]).pipe(
+      Flag.withDescription("Who approves changes to live templates: another editor or admin, another admin, or nobody"),
+      Flag.optional,
+    ),
     currency: Flag.String("currency").pipe(
       Flag.withDescription("Currency of revenue, ISO 4217; none: values count whatever their currency"),
       Flag.optional,
@@ -199,6 +205,7 @@ const update = Command.make(
     slug,
     softBounces,
     suppression,
+    templateApproval,
     timeZone,
     tracking,
     trackingUrl,
@@ -224,6 +231,7 @@ const update = Command.make(
       ...(Option.isSome(retention) ? { retention_days: retention.value } : {}),
       ...(Option.isSome(inboxRetention) ? { inbox_retention_days: inboxRetention.value } : {}),
       ...(Option.isSome(secondFactor) ? { require_second_factor: secondFactor.value === "true" } : {}),
+      ...(Option.isSome(templateApproval) ? { template_approval: templateApproval.value } : {}),
       ...(Option.isSome(suppression) ? { suppression: suppression.value === "true" } : {}),
       ...(Option.isSome(softBounces)
         ? { soft_bounce_limit: softBounces.value === "none" ? null : Number(softBounces.value) }

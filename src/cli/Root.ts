@@ -1,5 +1,6 @@
 import { Console, Effect, Option } from "effect"
 import type { OrgSlug } from "../domain/Ids.ts"
+import type { WaitingChange } from "../domain/Proposal.ts"
 import { CommandFailed, ManagementClient } from "./Client.ts"
 import { remoteService } from "./Remote.ts"
 import { root } from "./RootCommand.ts"
@@ -31,3 +32,19 @@ export const print = Effect.fnUntraced(function* (value: unknown, text: string) 
   const { json } = yield* root
   yield* Console.log(json ? JSON.stringify(value, null, 2) : text)
 })
+
+/** Prints a change of content: with `text` where it is live, or that it waits for approval. */
+export const printChange = <A>(result: A | WaitingChange, text: (live: A) => string) =>
+  isProposed(result)
+    ? print(
+      result,
+      [
+        result.detail,
+        ...result.proposals.slice(0, 20).map(({ id, template_id }) => `  ${template_id}: parlance review show ${id}`),
+      ].join("\n"),
+    )
+    : print(result, text(result))
+
+/** Whether a change waits for approval instead of being live. */
+export const isProposed = (result: unknown): result is WaitingChange =>
+  typeof result === "object" && result !== null && "proposals" in result

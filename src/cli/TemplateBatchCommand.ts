@@ -3,7 +3,7 @@ import { Argument, Command, Flag } from "effect/cli"
 import { TemplateBatchInput } from "../domain/Template.ts"
 import { ManagementClient } from "./Connection.ts"
 import { decodeInput } from "./Inputs.ts"
-import { organization, print } from "./Root.ts"
+import { organization, printChange } from "./Root.ts"
 
 /** The owner of a template. */
 export const ownerFlag = Flag.String("owner").pipe(
@@ -52,6 +52,6 @@ export const changeMany = Command.make(
       ...ownerInput(owner),
     })
     const done = yield* client.templates.changeTemplates({ params: { org: yield* organization }, payload })
-    yield* print(done, `Changed templates: ${done.changed}`)
+    yield* printChange(done, ({ changed }) => `Changed templates: ${changed}`)
   }),
 ).pipe(Command.withDescription("Activate, pause, archive, restore or tag several templates, or give them an owner"))

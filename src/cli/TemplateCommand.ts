@@ -7,7 +7,7 @@ import * as TemplateFile from "../templates/TemplateFile.ts"
 import { allTemplates } from "./allTemplates.ts"
 import { ManagementClient } from "./Connection.ts"
 import { decodeInput } from "./Inputs.ts"
-import { organization, print } from "./Root.ts"
+import { organization, print, printChange } from "./Root.ts"
 import { table } from "./Table.ts"
 import { diff, exportFile, importFile } from "./TemplateFileCommands.ts"
 import { changeMany, ownerFlag, ownerInput } from "./TemplateBatchCommand.ts"
@@ -170,7 +170,7 @@ const create = Command.make(
       ...settingsOf(flags),
     })
     const template = yield* client.templates.createTemplate({ params: { org: yield* organization }, payload })
-    yield* print(template, `Created template ${template.id}`)
+    yield* printChange(template, ({ id }) => `Created template ${id}`)
   }),
 ).pipe(Command.withDescription("Create a template without variants"))
 
@@ -212,7 +212,7 @@ const update = Command.make(
       params: { org: yield* organization, template: id },
       payload,
     })
-    yield* print(template, describe([template]))
+    yield* printChange(template, (live) => describe([live]))
   }),
 ).pipe(Command.withDescription("Change a template's settings"))
 
@@ -226,7 +226,7 @@ const setArchived = (name: "archive" | "restore", archived: boolean, done: strin
         params: { org: yield* organization, template: id },
         payload: { archived },
       })
-      yield* print(template, `${done} ${template.id}`)
+      yield* printChange(template, ({ id }) => `${done} ${id}`)
     }),
   )
 
@@ -243,8 +243,8 @@ const remove = Command.make(
   { id },
   Effect.fnUntraced(function* ({ id }) {
     const client = yield* ManagementClient
-    yield* client.templates.deleteTemplate({ params: { org: yield* organization, template: id } })
-    yield* print({ id, deleted: true }, `Deleted template ${id} with its variants`)
+    const proposed = yield* client.templates.deleteTemplate({ params: { org: yield* organization, template: id } })
+    yield* printChange(proposed ?? { id, deleted: true }, () => `Deleted template ${id} with its variants`)
   }),
 ).pipe(Command.withDescription("Delete a template with its variants"))
 

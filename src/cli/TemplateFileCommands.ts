@@ -10,7 +10,7 @@ import { allTemplates } from "./allTemplates.ts"
 import { fieldText } from "./ChangesText.ts"
 import { CommandFailed, ManagementClient } from "./Connection.ts"
 import { readText } from "./Inputs.ts"
-import { organization, print } from "./Root.ts"
+import { organization, printChange } from "./Root.ts"
 
 type FileFault = TemplateFile.FileFault
 
@@ -109,14 +109,17 @@ export const importFile = Command.make(
     ),
   },
   Effect.fnUntraced(function* ({ dryRun, file }) {
-    const imported = yield* sendFile(file, dryRun)
+    const result = yield* sendFile(file, dryRun)
     const line = (word: string, ids: ReadonlyArray<string>) => ids.length === 0 ? [] : [`${word}: ${ids.join(", ")}`]
-    const done = [
-      ...line("Created", imported.created),
-      ...line("Updated", imported.updated),
-      ...line("Unchanged", imported.unchanged),
-    ].join("\n")
-    yield* print(imported, dryRun ? `${differenceText(imported)}\nNothing was imported: this is a dry run` : done)
+    yield* printChange(
+      result,
+      (imported) =>
+        dryRun ? `${differenceText(imported)}\nNothing was imported: this is a dry run` : [
+          ...line("Created", imported.created),
+          ...line("Updated", imported.updated),
+          ...line("Unchanged", imported.unchanged),
+        ].join("\n"),
+    )
   }),
 ).pipe(
   Command.withDescription(
@@ -137,8 +140,10 @@ export const diff = Command.make(
   { file: fileArgument },
   Effect.fnUntraced(function* ({ file }) {
     const compared = yield* sendFile(file, true)
-    yield* print(compared, differenceText(compared))
-    if ((compared.changes ?? []).length > 0) yield* Effect.sync(() => void (process.exitCode = statusOfDifferences))
+    yield* printChange(compared, differenceText)
+    if ("changes" in compared && compared.changes.length > 0) {
+      yield* Effect.sync(() => void (process.exitCode = statusOfDifferences))
+    }
   }),
 ).pipe(
   Command.withDescription(

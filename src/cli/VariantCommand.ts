@@ -6,7 +6,7 @@ import type { PreviewBody } from "../api/Api.ts"
 import { differenceText } from "./DraftCommand.ts"
 import { ManagementClient } from "./Connection.ts"
 import { bodyOf, decodeInput, readJson, readText } from "./Inputs.ts"
-import { organization, print } from "./Root.ts"
+import { isProposed, organization, print, printChange } from "./Root.ts"
 import { percent } from "./ResultsText.ts"
 import { table } from "./Table.ts"
 
@@ -112,7 +112,7 @@ const create = Command.make(
       ...(Option.isSome(id) ? { id: id.value } : {}),
     })
     const made = yield* client.variants.createVariant({ params: { org: yield* organization, template }, payload })
-    yield* print(made, `Created variant ${made.id}`)
+    yield* printChange(made, ({ id }) => `Created variant ${id}`)
   }),
 ).pipe(
   Command.withDescription("Add a variant"),
@@ -137,7 +137,7 @@ const update = Command.make(
       headers: matching(base),
       payload,
     })
-    yield* print(changed, describe([changed]))
+    yield* printChange(changed, (live) => describe([live]))
   }),
 ).pipe(Command.withDescription("Change a variant. Omitted options keep their values"))
 
@@ -154,11 +154,12 @@ const ship = Command.make(
       payload: { activate: [CopyId.make(variant)], deactivate: others },
     })
     const undo = others.map((id) => ` --activate ${JSON.stringify(id)}`).join("")
-    yield* print(
+    yield* printChange(
       changed,
-      others.length === 0
-        ? `${variant} is the only active variant`
-        : `${variant} gets all traffic. To undo it: parlance variant switch ${template}${undo}`,
+      () =>
+        others.length === 0
+          ? `${variant} is the only active variant`
+          : `${variant} gets all traffic. To undo it: parlance variant switch ${template}${undo}`,
     )
   }),
 ).pipe(
@@ -180,7 +181,7 @@ const switchSeveral = Command.make(
     const client = yield* ManagementClient
     const payload = yield* decodeInput(VariantSwitch, { activate, deactivate })
     const changed = yield* client.variants.switchVariants({ params: { org: yield* organization, template }, payload })
-    yield* print(changed, describe(changed.variants))
+    yield* printChange(changed, ({ variants }) => describe(variants))
   }),
 ).pipe(
   Command.withDescription("Activate and deactivate variants at once. Variants that are not named stay as they are"),
@@ -205,10 +206,11 @@ const stopLosers = Command.make(
       return yield* print({ losers: [] }, "No variant is surely worse than the leader. No changes.")
     }
     if (!dryRun) {
-      yield* client.variants.switchVariants({
+      const changed = yield* client.variants.switchVariants({
         params,
         payload: { deactivate: winner.losers.map((id) => CopyId.make(id)) },
       })
+      if (isProposed(changed)) return yield* printChange(changed, () => "")
     }
     const listed = table(
       ["variant", "chance to be best", "loss if shipped"],
@@ -226,8 +228,8 @@ const remove = Command.make(
   { template, variant },
   Effect.fnUntraced(function* ({ template, variant }) {
     const client = yield* ManagementClient
-    yield* client.variants.deleteVariant({ params: { org: yield* organization, template, variant } })
-    yield* print({ id: variant, deleted: true }, `Deleted variant ${variant}`)
+    const proposed = yield* client.variants.deleteVariant({ params: { org: yield* organization, template, variant } })
+    yield* printChange(proposed ?? { id: variant, deleted: true }, () => `Deleted variant ${variant}`)
   }),
 ).pipe(Command.withDescription("Delete a variant"))
 

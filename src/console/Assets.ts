@@ -20,10 +20,11 @@ const load = (type: keyof typeof types, ...names: readonly [string, ...Array<str
   }
 }
 
-const stylesheet = load("css", "console", "templates", "editor", "operations", "results", "history")
+const stylesheet = load("css", "console", "templates", "editor", "operations", "results", "history", "team")
 const script = load("js", "console")
 const templates = load("js", "templates")
 const editor = load("js", "editor")
+const comments = load("js", "comments")
 const live = load("js", "live")
 const charts = load("js", "uplot", "charts")
 const icon = load("svg", "icon")
@@ -34,6 +35,7 @@ export const assets = {
   script: script.path,
   templates: templates.path,
   editor: editor.path,
+  comments: comments.path,
   live: live.path,
   charts: charts.path,
   icon: icon.path,
@@ -41,7 +43,7 @@ export const assets = {
 
 /** Serves them. */
 export const layer = HttpRouter.addAll(
-  [stylesheet, script, templates, editor, live, charts, icon].map(({ path, text, type }) => {
+  [stylesheet, script, templates, editor, comments, live, charts, icon].map(({ path, text, type }) => {
     const respond = staticDocument(text, types[type], { "cache-control": "public, max-age=31536000, immutable" })
     return HttpRouter.route("GET", path, Effect.map(HttpServerRequest.HttpServerRequest, respond))
   }),

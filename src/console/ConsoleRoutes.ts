@@ -20,6 +20,8 @@ import * as SendTimePages from "./pages/results/SendTimePages.tsx"
 import * as SwitchPages from "./pages/results/SwitchPages.tsx"
 import * as SandboxPages from "./pages/sandbox/SandboxPages.tsx"
 import * as SourcePages from "./pages/sources/SourcePages.tsx"
+import * as CommentPages from "./pages/team/CommentPages.tsx"
+import * as ReviewPages from "./pages/team/ReviewPages.tsx"
 import * as TemplatesPages from "./pages/templates/TemplatesPages.ts"
 import * as EndpointPages from "./pages/webhooks/EndpointPages.tsx"
 import { RawRoutes } from "./RawRoutes.tsx"
@@ -40,6 +42,8 @@ export const layer = Layer.mergeAll(
   AccountPages.layer,
   AuditPages.layer,
   TemplatesPages.layer,
+  ReviewPages.layer,
+  CommentPages.layer,
   ResultsPages.layer,
   SendTimePages.layer,
   SwitchPages.layer,

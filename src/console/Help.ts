@@ -2,6 +2,8 @@
 const byPath: ReadonlyArray<readonly [path: RegExp, document: string]> = [
   [/^\/templates\/[^/]+\/results/, "guide/results"],
   [/^\/templates\/[^/]+\/send-times/, "guide/results#send-times"],
+  [/^\/templates\/[^/]+\/comments/, "guide/team#comments"],
+  [/^\/reviews/, "guide/team#approval"],
   [/^\/templates\/[^/]+\/audience/, "guide/marketers#audience-and-schedule"],
   [/^\/templates\/[^/]+\/variants/, "guide/templates#liquid"],
   [/^\/templates/, "guide/marketers#your-first-template"],

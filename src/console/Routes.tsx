@@ -2,13 +2,13 @@
 import { Context, Effect, Layer, Record, Result, Schema } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { VNode } from "preact"
-import { type Actor, may, nameOf, roleIn } from "../accounts/Actor.ts"
+import { type Actor, CurrentActor, may, nameOf, roleIn } from "../accounts/Actor.ts"
 import { Audit, AuditNote } from "../accounts/Audit.ts"
 import type { Role } from "../accounts/Account.ts"
 import { lacksSecondFactor, refusal } from "../accounts/Policy.ts"
 import { SessionCookie, withCookies } from "../accounts/SessionCookie.ts"
 import { Sessions, type SignedIn } from "../accounts/Sessions.ts"
-import { ChecksBusy, type Fault, InvalidInput } from "../domain/Errors.ts"
+import { ChangeProposed, ChecksBusy, type Fault, InvalidInput } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { Organization } from "../domain/Organization.ts"
 import { sameText } from "../api/admission/AdminRequired.ts"
@@ -170,6 +170,12 @@ export const problem = (status: number, title: string, detail: string): View => 
   ),
 })
 
+/** The page of a change that waits for approval, whichever form it was made with. */
+const toProposals = (org: OrgSlug, { proposals }: ChangeProposed): Goto => ({
+  to: `/console/o/${org}/reviews${proposals.length === 1 ? `/${proposals[0]!.id}` : ""}`,
+  done: "change-proposed",
+})
+
 /** Answers a page with the navigation of the organizations that the session may see. */
 const framed = Effect.fnUntraced(function* (
   organizations: Organizations["Service"],
@@ -214,12 +220,13 @@ export class Console extends Context.Service<Console, {
   ) => HttpRouter.Route<never, R>
   /**
    * A form that changes something: checked for its origin, its token and the role, and recorded in the audit log.
-   * Where `run` fails with `InvalidInput`, `again` shows the form with the faults.
+   * Where `run` fails with `InvalidInput`, `again` shows the form with the faults. Where it fails with `ChangeProposed`,
+   * the proposed change is shown.
    */
   readonly action: <E, R>(
     path: `/console${string}`,
     endpoint: string,
-    run: (visit: Visit, fields: Fields) => Effect.Effect<View | Goto, E | InvalidInput, R>,
+    run: (visit: Visit, fields: Fields) => Effect.Effect<View | Goto, E | InvalidInput | ChangeProposed, R>,
     again?: (visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) => Effect.Effect<View, E, R>,
   ) => HttpRouter.Route<never, R>
   /** The session of the request; undefined when signed out. */
@@ -318,6 +325,9 @@ export class Console extends Context.Service<Console, {
           const { _csrf: _, ...sent } = fields
           const asked: { body: unknown } = { body: sent }
           return yield* run(visit, fields).pipe(
+            Effect.catch((error): Effect.Effect<View | Goto, E> =>
+              error instanceof ChangeProposed ? Effect.succeed(toProposals(visit.org.slug, error)) : Effect.fail(error)
+            ),
             Effect.provideService(ChangeTrail, trail),
             Effect.provideService(AuditNote, asked),
             Effect.flatMap((outcome) =>
@@ -348,6 +358,7 @@ export class Console extends Context.Service<Console, {
                 ? Effect.die(error)
                 : show(org, problem(404, "Not found or not possible", message))
             }),
+            Effect.provideService(CurrentActor, actor),
           )
         })
 

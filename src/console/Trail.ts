@@ -51,6 +51,7 @@ const tabByPart: Readonly<Record<string, string>> = {
   audience: "Audience",
   results: "Results",
   "send-times": "Results",
+  comments: "Comments",
   history: "History",
   settings: "Settings",
   archive: "Settings",
@@ -66,6 +67,7 @@ export const templateTabs = (path: string, canEdit: boolean): ReadonlyArray<Tab>
     { label: "Content", href: base },
     { label: "Audience", href: `${base}/audience` },
     { label: "Results", href: `${base}/results` },
+    { label: "Comments", href: `${base}/comments` },
     { label: "History", href: `${base}/history` },
     ...(canEdit ? [{ label: "Settings", href: `${base}/settings` }] : []),
   ].map((tab) => ({ ...tab, isCurrent: tab.label === current }))

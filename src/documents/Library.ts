@@ -44,6 +44,7 @@ const order = [
   "guide/results",
   "guide/experiments",
   "guide/marketers",
+  "guide/team",
   "guide/",
   "integrations/README",
   "integrations/",

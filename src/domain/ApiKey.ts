@@ -5,6 +5,7 @@ import { KeyId } from "./Ids.ts"
 export const managementScopes = {
   "templates:read": "Read templates and variants",
   "templates:write": "Create, import, change and delete templates and variants",
+  "templates:publish": "As templates:write, and changes go live without approval",
   "results:read": "Read results and decisions",
   "deliveries:read": "Read deliveries and the suppression list",
   "deliveries:write": "Cancel and retry deliveries, and suppress addresses",
@@ -32,10 +33,15 @@ export const scopeNames: ReadonlyArray<Scope> = Scope.literals
 /** Whether a scope opens the management API. */
 export const isManagementScope = (scope: Scope): scope is ManagementScope => Object.hasOwn(managementScopes, scope)
 
-/** Scopes any of which grants `needed`: `admin` includes the other management scopes, and `write` includes `read`. */
+/** Scopes any of which grants `needed`: `admin` includes the other management scopes, `write` includes `read`, and
+ * `publish` includes `write`.
+ */
 export const grantedBy = (needed: ManagementScope): ReadonlyArray<ManagementScope> => {
   const writing = needed.replace(/:read$/, ":write")
-  return managementScopeNames.filter((scope) => scope === needed || scope === writing || scope === "admin")
+  const publishing = writing.replace(/:write$/, ":publish")
+  return managementScopeNames.filter((scope) =>
+    scope === needed || scope === writing || scope === publishing || scope === "admin"
+  )
 }
 
 /** Whether a key affects production data. Requests with a test key affect only the sandbox of its organization. */

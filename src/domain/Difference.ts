@@ -123,3 +123,17 @@ export const difference = (before: RecordFields | undefined, after: RecordFields
 /** The parts of a JSON pointer, as they were before they became one. */
 export const pointerParts = (pointer: string): ReadonlyArray<string> =>
   pointer.split("/").slice(1).map(JsonPointer.unescapeToken)
+
+/** Like `difference`, with every field and text whole, for one who has to judge the change. */
+export const wholeDifference = (before: RecordFields | undefined, after: RecordFields | undefined): Difference => {
+  const names = [...new Set([...Object.keys(after ?? {}), ...Object.keys(before ?? {})])]
+  const side = (name: "before" | "after", fields: RecordFields | undefined, field: string) =>
+    fields !== undefined && Object.hasOwn(fields, field) ? { [name]: fields[field] } : {}
+  return {
+    fields: names.flatMap((field) => {
+      const change = { ...side("before", before, field), ...side("after", after, field) }
+      return isDeepStrictEqual(before?.[field], after?.[field]) ? [] : [{ field, ...change }]
+    }),
+    omitted: 0,
+  }
+}

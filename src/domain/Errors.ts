@@ -187,3 +187,50 @@ export class ChecksBusy extends Schema.TaggedError<ChecksBusy>()("ChecksBusy", {
     return "Too many templates, previews and mappings are being checked at this time. Try again in a few seconds."
   }
 }
+
+/** The change affects what is served, so that it waits for approval. Nothing has changed yet. */
+export class ChangeProposed extends Schema.TaggedError<ChangeProposed>()("ChangeProposed", {
+  proposals: Schema.Array(Schema.Struct({ id: Schema.Int, template_id: Schema.String })),
+  /** The result that the change would have had. */
+  value: Schema.Unknown,
+}) {
+  override get message() {
+    return this.proposals.length === 1
+      ? `The change of the template ${JSON.stringify(this.proposals[0]!.template_id)} waits for approval as proposal ${
+        this.proposals[0]!.id
+      }.`
+      : `The changes of ${this.proposals.length} templates wait for approval.`
+  }
+}
+
+/** There is no proposed change by that id. */
+export class ProposalNotFound
+  extends Schema.TaggedError<ProposalNotFound>()("ProposalNotFound", { id: Schema.String }) {
+  override get message() {
+    return `There is no proposed change ${JSON.stringify(this.id)} here.`
+  }
+}
+
+/** The proposed change is in a state in which that cannot be done, or has changed since it was read. */
+export class ProposalConflict extends Schema.TaggedError<ProposalConflict>()("ProposalConflict", {
+  reason: Schema.Literals(["closed", "changed", "live_changed"]),
+  detail: Schema.String,
+}) {
+  override get message() {
+    return this.detail
+  }
+}
+
+/** The caller may not do that with this proposed change or comment, such as approve a change of their own. */
+export class NotAllowed extends Schema.TaggedError<NotAllowed>()("NotAllowed", { detail: Schema.String }) {
+  override get message() {
+    return this.detail
+  }
+}
+
+/** The template has no comment by that id. */
+export class CommentNotFound extends Schema.TaggedError<CommentNotFound>()("CommentNotFound", { id: Schema.String }) {
+  override get message() {
+    return `There is no comment ${JSON.stringify(this.id)} here.`
+  }
+}

@@ -73,6 +73,14 @@ export const SuppressionSetting = Schema.Boolean.annotate({
   description: "Whether nothing is sent to addresses on the suppression list. The list is kept in any case",
 })
 
+/** Who approves changes to live templates. `none` unless changed. */
+export const TemplateApproval = Schema.Literals(["none", "editor", "admin"]).annotate({
+  description:
+    "Who approves changes to live templates. `none`: changes go live at once. `editor`: an editor or admin " +
+    "other than the author. `admin`: an admin other than the author",
+})
+export type TemplateApproval = typeof TemplateApproval.Type
+
 /** Soft bounces in a row after which an address is suppressed: 1 to 100, 5 unless changed. */
 export const SoftBounceLimit = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 })).annotate({
   description: "Soft bounces in a row after which an address is suppressed; null: no number of them does",
@@ -114,6 +122,7 @@ export const OrganizationPatch = Schema.Struct({
   suppression: Schema.optionalKey(SuppressionSetting),
   soft_bounce_limit: Schema.optionalKey(Schema.NullOr(SoftBounceLimit)),
   currency: Schema.optionalKey(Schema.NullOr(Currency)),
+  template_approval: Schema.optionalKey(TemplateApproval),
 }).annotate({ identifier: "OrganizationPatch" })
 export type OrganizationPatch = typeof OrganizationPatch.Type
 
@@ -136,6 +145,7 @@ export const Organization = Schema.Struct({
   suppression: SuppressionSetting,
   soft_bounce_limit: Schema.NullOr(SoftBounceLimit),
   currency: Schema.NullOr(Currency),
+  template_approval: TemplateApproval,
   created_at: Schema.String,
   updated_at: Schema.String,
 }).annotate({ identifier: "Organization" })

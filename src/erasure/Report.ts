@@ -72,6 +72,7 @@ export const keptReasons = {
   suppressions:
     "Stay on the suppression list as a keyed digest without the address, so that nothing is sent to the person in future.",
   audit_entries: "The audit log shows the actions of console users. It is kept for its retention period.",
+  comments: "Comments on templates are written by members of the organization. Delete those that name the person.",
   accounts: "A console account has this address. Remove the member to remove it.",
   logs_and_backups:
     "Logs, traces and database dumps are outside the database. They go with their own retention period.",
@@ -90,6 +91,7 @@ export const keptLabels: { readonly [kind in KeptKind]: string } = {
   other_profiles: "Profiles of other users",
   suppressions: "Suppressions",
   audit_entries: "Audit entries",
+  comments: "Comments on templates",
   accounts: "Console accounts",
   logs_and_backups: "Logs and backups",
 }

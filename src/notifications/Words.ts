@@ -22,6 +22,8 @@ const sourceName = (source: string): string =>
 const templatePath = (template: string, copy: string | null = null): string =>
   `/templates/${encodeURIComponent(template)}${copy === null ? "" : `/variants/${encodeURIComponent(copy)}`}`
 
+const reviewPath = (id: string): string => `/reviews/${encodeURIComponent(id)}`
+
 const noteOf = (note: string | null, otherwise: string): string => note === null || note === "" ? otherwise : note
 
 /** A notification in words. `templateName` gives the name of a template by its id. */
@@ -78,32 +80,32 @@ export const describe = (event: NotificationEvent, templateName: (id: string) =>
       }
     }
     case "review.requested": {
-      const { by, copy_id, note, template_id } = event.data
+      const { by, note, review_id, template_id } = event.data
       return {
         title: `${by} asks for a review of ${templateName(template_id)}`,
         text: noteOf(note, "Compare the change with the live version, then approve or reject it."),
-        path: templatePath(template_id, copy_id),
+        path: reviewPath(review_id),
       }
     }
     case "review.approved":
     case "review.rejected": {
-      const { by, copy_id, note, template_id } = event.data
+      const { by, note, review_id, template_id } = event.data
       const isApproved = event.kind === "review.approved"
       return {
         title: `${by} ${isApproved ? "approved" : "rejected"} your change of ${templateName(template_id)}`,
         text: noteOf(note, isApproved ? "The change was approved." : "The change was rejected without a note."),
-        path: templatePath(template_id, copy_id),
+        path: reviewPath(review_id),
       }
     }
     case "comment.mention":
     case "comment.added": {
-      const { by, copy_id, template_id, text } = event.data
+      const { by, comment_id, template_id, text } = event.data
       return {
         title: `${by} ${event.kind === "comment.mention" ? "mentioned you" : "commented"} in ${
           templateName(template_id)
         }`,
         text,
-        path: templatePath(template_id, copy_id),
+        path: `${templatePath(template_id)}/comments?at=${encodeURIComponent(comment_id)}`,
       }
     }
   }

@@ -3,7 +3,7 @@ import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { OrganizationHoldout } from "../domain/Holdout.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
-import type { AllowedDays, QuietHours } from "../domain/Organization.ts"
+import type { AllowedDays, QuietHours, TemplateApproval } from "../domain/Organization.ts"
 import type { OrganizationTracking, UnsubscribePage } from "../domain/Tracking.ts"
 import { followSettings } from "./Sandboxes.ts"
 
@@ -88,3 +88,21 @@ export const writeWebhookQuota = (
     sql`UPDATE organizations o SET webhook_daily_bytes = ${bytes}::float8::bigint WHERE o.slug = ${org}`,
     followSettings(sql, org),
   )
+
+/** Reads who approves changes to live templates; `none` for an unknown organization. Fails with `SqlError` when the database does not respond. */
+export const readTemplateApproval = (
+  sql: SqlClient.SqlClient,
+  org: OrgSlug,
+): Effect.Effect<TemplateApproval, SqlError> =>
+  Effect.map(
+    sql<{ templateApproval: TemplateApproval }>`
+      SELECT o.template_approval FROM organizations o WHERE o.slug = ${org}`,
+    ([row]) => row?.templateApproval ?? "none",
+  )
+
+/**
+ * Locks an organization's content until the transaction ends: changes of content wait for each other. Fails with
+ * `SqlError` when the database does not respond.
+ */
+export const lockContent = (sql: SqlClient.SqlClient, org: OrgSlug): Effect.Effect<void, SqlError> =>
+  Effect.asVoid(sql`SELECT 1 FROM organizations o WHERE o.slug = ${org} FOR NO KEY UPDATE`)

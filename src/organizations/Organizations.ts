@@ -9,6 +9,7 @@ import type {
   OrganizationInput,
   OrganizationPatch,
   QuietHours,
+  TemplateApproval,
 } from "../domain/Organization.ts"
 import type { OrganizationTracking, UnsubscribePage } from "../domain/Tracking.ts"
 import type { RecordFields } from "../domain/Difference.ts"
@@ -34,6 +35,7 @@ interface Row {
   readonly suppression: boolean
   readonly softBounceLimit: number | null
   readonly currency: string | null
+  readonly templateApproval: TemplateApproval
   readonly createdAt: Date
   readonly updatedAt: Date
 }
@@ -56,6 +58,7 @@ const fromRow = (row: Row): Organization => ({
   suppression: row.suppression,
   soft_bounce_limit: row.softBounceLimit,
   currency: row.currency,
+  template_approval: row.templateApproval,
   created_at: row.createdAt.toISOString(),
   updated_at: row.updatedAt.toISOString(),
 })
@@ -142,6 +145,7 @@ export class Organizations extends Context.Service<Organizations, {
               : sql`${patch.soft_bounce_limit}::int`
           },
             currency = ${patch.currency === undefined ? sql.literal("o.currency") : sql`${patch.currency}::text`},
+            template_approval = coalesce(${patch.template_approval ?? null}::text, o.template_approval),
             revision = o.revision + 1,
             updated_at = ${now}
           WHERE o.slug = ${slug} AND o.sandbox_of IS NULL RETURNING o.*`

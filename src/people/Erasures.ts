@@ -21,6 +21,7 @@ import { eraseStickyChoices } from "../decide/ErasedChoices.ts"
 import { eraseOwners } from "../templates/ErasedOwners.ts"
 import { eraseSendTimes, learnSendTimeNames } from "../sendtime/ErasedSendTimes.ts"
 import { eraseSinkMessages } from "../delivery/sandbox/ErasedSinkMessages.ts"
+import { countComments } from "../team/KeptComments.ts"
 import { eraseSuppressedAddresses } from "../suppressions/ErasedAddresses.ts"
 import { type ErasedCounts, type Kept, type KeptKind, keptOf, noCounts } from "../erasure/Report.ts"
 import { chunks, stepSizes, type Work } from "../erasure/Work.ts"
@@ -137,6 +138,7 @@ const makePass = ({ addressKeys, clock, inflow, people, profiles, sql }: {
     yield* eraseBodies(work)
     yield* eraseOwners(work)
     yield* eraseSuppressedAddresses(work, addressKeys)
+    yield* countComments(work)
     yield* findKept(work)
     for (const name of names.spellings()) profiles.forget(org, name)
     people.forget(org, names.spellings())

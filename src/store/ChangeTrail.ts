@@ -2,12 +2,12 @@ import { Context, Effect, Option } from "effect"
 import { type Difference, difference, type RecordFields } from "../domain/Difference.ts"
 
 /** The kind of a record. */
-export type RecordKind = "account" | "connection" | "organization" | "source" | "template" | "variant"
+export type RecordKind = "account" | "connection" | "organization" | "proposal" | "source" | "template" | "variant"
 
 /** A record that was created, changed or removed. */
 export interface Changed {
   readonly kind: RecordKind
-  /** The id of the record. For a variant: `TEMPLATE / VARIANT`. */
+  /** The id of the record. For a variant: `TEMPLATE / VARIANT`. For a proposal: that of its template. */
   readonly subject: string
   readonly what: "created" | "changed" | "removed"
   readonly difference: Difference

@@ -3,6 +3,7 @@ import { SqlClient } from "effect/sql"
 import { type Difference, difference, type RecordFields } from "../domain/Difference.ts"
 import {
   type AlreadyExists,
+  type ChangeProposed,
   type ChecksBusy,
   DraftChanged,
   DraftNotFound,
@@ -192,6 +193,7 @@ export class Drafts extends Context.Service<Drafts, {
   ) => Effect.Effect<
     Variant,
     | AlreadyExists
+    | ChangeProposed
     | ChecksBusy
     | DraftNotFound
     | InvalidInput
@@ -212,12 +214,14 @@ export class Drafts extends Context.Service<Drafts, {
         if (draft === undefined) return yield* new DraftNotFound()
         const form = { ...draft.form, base: draft.base ?? "" }
         const refused = (error: InvalidInput) => new InvalidInput({ faults: placed(form, error.faults) })
+        // A text that waits for approval is saved as well.
+        const done = () => store.discard(org, place)
         const content = read(form)
         if (Result.isFailure(content)) return yield* new InvalidInput({ faults: content.failure })
         if (place.variant !== undefined) {
           const saved = yield* templates.updateVariant(org, place.template, place.variant, content.success, draft.base)
-            .pipe(Effect.catchTag("InvalidInput", refused))
-          yield* store.discard(org, place)
+            .pipe(Effect.catchTag("InvalidInput", refused), Effect.tapErrorTag("ChangeProposed", done))
+          yield* done()
           return saved
         }
         const id = newIdOf(form, yield* templates.get(org, place.template))
@@ -225,8 +229,9 @@ export class Drafts extends Context.Service<Drafts, {
         if (Result.isFailure(input)) return yield* new InvalidInput({ faults: input.failure })
         const made = yield* templates.createVariant(org, place.template, input.success).pipe(
           Effect.catchTag("InvalidInput", refused),
+          Effect.tapErrorTag("ChangeProposed", done),
         )
-        yield* store.discard(org, place)
+        yield* done()
         return made
       })
 

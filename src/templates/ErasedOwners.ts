@@ -13,5 +13,13 @@ export const eraseOwners = Effect.fnUntraced(function* (work: Work): Effect.fn.R
     const rows = yield* work.step(changed(sql`
       UPDATE templates t SET owner = NULL WHERE t.org_slug = ${org} AND t.owner = ANY(${left}::text[])`))
     work.count("template_owners", rows)
+    // A proposed change must not set the owner again.
+    for (const column of ["base", "proposed"]) {
+      const content = sql.literal(`p.${column}`)
+      yield* work.step(changed(sql`
+        UPDATE template_proposals p
+        SET ${sql.literal(column)} = jsonb_set(${content}::jsonb, '{owner}', 'null')::json
+        WHERE p.org_slug = ${org} AND ${content}->>'owner' = ANY(${left}::text[])`))
+    }
   }
 })

@@ -144,7 +144,8 @@ const inputContent = (
   archived: input.archived ?? false,
 })
 
-const storedContent = (template: Template): TemplateContent => ({
+/** The content of a stored template. */
+export const storedContent = (template: Template): TemplateContent => ({
   id: template.id,
   name: template.name,
   strict: template.strict,

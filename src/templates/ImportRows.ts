@@ -1,6 +1,8 @@
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
+import { isDeepStrictEqual } from "node:util"
 import type { OrgSlug } from "../domain/Ids.ts"
+import type { WholeContent } from "./Content.ts"
 import type { TemplateContent, VariantContent } from "./ImportPlan.ts"
 import { recordset } from "../store/Recordset.ts"
 import { keepVersions } from "./VariantVersions.ts"
@@ -85,4 +87,40 @@ export const putVariants = Effect.fnUntraced(function* (
       formats = excluded.formats, active = excluded.active, targeting = excluded.targeting, seasons = excluded.seasons,
       components = excluded.components,      updated_at = excluded.updated_at`
   yield* keepVersions(sql, org, variants, "after")
+})
+
+/**
+ * Brings a template to a whole content: it is created, changed or deleted, and variants that the content lacks are
+ * removed. `before` is its present content. Returns whether it was possible: an id may have been taken meanwhile.
+ */
+export const putContent = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  org: OrgSlug,
+  id: string,
+  before: WholeContent | undefined,
+  after: WholeContent | undefined,
+  now: Date,
+) {
+  if (after === undefined) {
+    yield* sql`DELETE FROM templates t WHERE t.org_slug = ${org} AND t.id = ${id}`
+    return true
+  }
+  if (before === undefined) {
+    if ((yield* insertTemplates(sql, org, [after], now)).length === 0) return false
+  } else yield* updateTemplates(sql, org, [after], now)
+  const known = new Map<string, VariantContent>(before?.variants.map((variant) => [variant.id, variant]))
+  const changed = after.variants.filter((variant) => !isDeepStrictEqual(known.get(variant.id), variant))
+  if (changed.length > 0) {
+    yield* putVariants(sql, org, changed.map((variant) => ({ ...variant, template_id: id })), now)
+  }
+  const kept = new Set<string>(after.variants.map((variant) => variant.id))
+  const gone = [...known.keys()].filter((variant) => !kept.has(variant))
+  if (gone.length > 0) {
+    yield* sql`
+      DELETE FROM variant_drafts d
+      WHERE d.org_slug = ${org} AND d.template_id = ${id} AND d.variant_id = ANY(${gone}::text[])`
+    yield* sql`
+      DELETE FROM variants v WHERE v.org_slug = ${org} AND v.template_id = ${id} AND v.id = ANY(${gone}::text[])`
+  }
+  return true
 })

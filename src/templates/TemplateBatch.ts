@@ -1,6 +1,6 @@
 import { Context, DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { type Fault, InvalidInput } from "../domain/Errors.ts"
+import { type ChangeProposed, type Fault, InvalidInput } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { maxTags, type Template, type TemplateBatchInput } from "../domain/Template.ts"
 import { Changes } from "../organizations/Changes.ts"
@@ -80,13 +80,13 @@ export class TemplateBatch extends Context.Service<TemplateBatch, {
   /**
    * Changes templates of an organization by their ids, and answers how many it changed. Leaves out unknown ids and
    * templates that are so already. Fails with `InvalidInput` for an owner who is not a member, and for more tags than a
-   * template can have.
+   * template can have, and with `ChangeProposed` if the changes wait for approval.
    */
   readonly change: (
     org: OrgSlug,
     ids: ReadonlyArray<string>,
     what: BatchChange,
-  ) => Effect.Effect<number, InvalidInput>
+  ) => Effect.Effect<number, InvalidInput | ChangeProposed>
 }>()("parlance/templates/TemplateBatch") {
   static readonly layer = Layer.effect(
     TemplateBatch,
@@ -123,6 +123,7 @@ export class TemplateBatch extends Context.Service<TemplateBatch, {
           const now = yield* DateTime.nowAsDate
           return yield* write(
             org,
+            ids,
             Effect.gen(function* () {
               // In the order of their ids, so that two batches do not wait for each other.
               yield* sql`

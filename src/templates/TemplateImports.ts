@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import { memberEmails } from "../accounts/MemberEmails.ts"
 import { Checking, stoppedFault } from "../checking/Checking.ts"
 import type { Checks } from "../checking/Checks.ts"
-import { ChecksBusy, type Fault, InvalidInput, type OrganizationNotFound } from "../domain/Errors.ts"
+import { ChangeProposed, ChecksBusy, type Fault, InvalidInput, type OrganizationNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { TemplateInput } from "../domain/Template.ts"
 import { SourceCheck } from "../rendering/SourceCheck.ts"
@@ -42,6 +42,9 @@ export class FileRefused extends Schema.TaggedError<FileRefused>()("FileRefused"
 
 /** A template was changed between reading and writing it. */
 class Moved extends Schema.TaggedError<Moved>()("Moved", {}) {}
+
+/** The failure of an import that waits for approval, with its result. */
+const waiting = (value: Imported) => ({ proposals }: ChangeProposed) => new ChangeProposed({ proposals, value })
 
 /** How often an import is planned again if its templates change concurrently. */
 const maxReplans = 5
@@ -93,7 +96,8 @@ const newMembers = (sql: SqlClient.SqlClient, org: OrgSlug, plans: ReadonlyArray
  * variants that the import does not name stay as they are. One import takes at most 1,000 templates and 2,000 variants. It
  * is decoded and checked in the checking process, and written by a few statements in one transaction.
  *
- * Fails with every fault, up to 1,000, and with `ChecksBusy`. A broken store is a defect.
+ * Fails with every fault, up to 1,000, with `ChecksBusy`, and with `ChangeProposed` where approval is on and an import
+ * affects what is served: each template that differs then waits as a proposal. A broken store is a defect.
  */
 export class TemplateImports extends Context.Service<TemplateImports, {
   /**
@@ -104,7 +108,7 @@ export class TemplateImports extends Context.Service<TemplateImports, {
     org: OrgSlug,
     json: unknown,
     options?: ImportOptions,
-  ) => Effect.Effect<Imported, OrganizationNotFound | InvalidInput | ChecksBusy>
+  ) => Effect.Effect<Imported, OrganizationNotFound | InvalidInput | ChecksBusy | ChangeProposed>
   /**
    * Imports a template file: see `TemplateFile.readFile`. Fails with `OrganizationNotFound` for an unknown
    * organization, `FileRefused`, listing every fault, for an invalid file, and with `ChecksBusy` when too many checks
@@ -113,7 +117,7 @@ export class TemplateImports extends Context.Service<TemplateImports, {
   readonly importFile: (
     org: OrgSlug,
     text: string,
-  ) => Effect.Effect<Imported, OrganizationNotFound | FileRefused | ChecksBusy>
+  ) => Effect.Effect<Imported, OrganizationNotFound | FileRefused | ChecksBusy | ChangeProposed>
   /**
    * Imports templates that are decoded already. Fails with `OrganizationNotFound` for an unknown organization,
    * `InvalidInput`, listing every fault, for invalid content, and with `ChecksBusy` when too many checks are waiting.
@@ -121,7 +125,7 @@ export class TemplateImports extends Context.Service<TemplateImports, {
   readonly importAll: (
     org: OrgSlug,
     inputs: ReadonlyArray<TemplateInput>,
-  ) => Effect.Effect<Imported, OrganizationNotFound | InvalidInput | ChecksBusy>
+  ) => Effect.Effect<Imported, OrganizationNotFound | InvalidInput | ChecksBusy | ChangeProposed>
 }>()("parlance/templates/TemplateImports") {
   static readonly layer = Layer.effect(
     TemplateImports,
@@ -160,6 +164,7 @@ export class TemplateImports extends Context.Service<TemplateImports, {
         const ids = [...new Set([...revisions.keys(), ...created.map(({ id }) => id)])]
         yield* write(
           org,
+          ids,
           Effect.gen(function* () {
             yield* existingOrganization(sql, org)
             const standing = yield* lockTemplates(sql, org, ids)
@@ -173,7 +178,8 @@ export class TemplateImports extends Context.Service<TemplateImports, {
             if (updated.length > 0) yield* updateTemplates(sql, org, updated.map(({ template }) => template), now)
             if (variants.length > 0) yield* putVariants(sql, org, variants, now)
           }),
-        )
+          { onLive: true }, // as it was planned
+        ).pipe(Effect.catchTag("ChangeProposed", waiting(imported)))
         yield* tellApart({ by: "import" })
         yield* tellAll(plans.flatMap((one) =>
           one.outcome === "unchanged" ? [] : [{

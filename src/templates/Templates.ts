@@ -2,6 +2,7 @@ import { Context, DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import {
   AlreadyExists,
+  type ChangeProposed,
   type ChecksBusy,
   type Fault,
   InvalidInput,
@@ -25,7 +26,7 @@ import { SourceCheck } from "../rendering/SourceCheck.ts"
 import { Changes } from "../organizations/Changes.ts"
 import { tell } from "../store/ChangeTrail.ts"
 import { existingOrganization } from "../organizations/Existing.ts"
-import { contentWriter } from "./ContentWrite.ts"
+import { contentWriter, readOwnProposal } from "./ContentWrite.ts"
 import { variantFaults, variantListFaults } from "./ImportInput.ts"
 import { variantContent } from "./ImportPlan.ts"
 import { putVariants } from "./ImportRows.ts"
@@ -199,6 +200,7 @@ const makeVariants = (
       const now = yield* DateTime.nowAsDate
       return yield* write(
         org,
+        [template],
         Effect.gen(function* () {
           yield* change(org, template, {}, now)
           const id = yield* insertVariant(sql, org, template, input, now)
@@ -218,9 +220,19 @@ const makeVariants = (
     Effect.catchTag("SqlError", Effect.die),
   )
 
+  /** The variant that a change goes on from: that of the caller's open proposal, or else the live one. */
+  const ownVariant = Effect.fnUntraced(
+    function* (org: OrgSlug, template: string, id: string) {
+      const proposal = yield* readOwnProposal(sql, org, template)
+      return proposal?.proposed?.variants.find((variant) => variant.id === id) ??
+        (yield* readVariant(org, template, id))
+    },
+    Effect.catchTag("SqlError", Effect.die),
+  )
+
   const patchVariant = Effect.fn("Templates.updateVariant")(
     function* (org: OrgSlug, template: string, id: string, patch: VariantPatch, base?: string) {
-      const standing = yield* getVariant(org, template, id)
+      const standing = yield* ownVariant(org, template, id)
       // Sources and formats are judged as they will stand together.
       yield* refuse(
         yield* liquidFaults(org, {
@@ -231,6 +243,7 @@ const makeVariants = (
       const now = yield* DateTime.nowAsDate
       return yield* write(
         org,
+        [template],
         Effect.gen(function* () {
           yield* change(org, template, {}, now)
           const before = yield* readVariant(org, template, id)
@@ -254,6 +267,7 @@ const makeVariants = (
       const now = yield* DateTime.nowAsDate
       yield* write(
         org,
+        [template],
         Effect.gen(function* () {
           yield* change(org, template, {}, now)
           const before = yield* readVariant(org, template, id)
@@ -273,6 +287,7 @@ const makeVariants = (
       const now = yield* DateTime.nowAsDate
       return yield* write(
         org,
+        [template],
         Effect.gen(function* () {
           const before = yield* held(org, template)
           yield* refuse(switchFaults(input, before.variants))
@@ -301,7 +316,8 @@ const makeVariants = (
 
 /**
  * Templates and their variants as their authors write them. A variant whose Liquid does not parse cannot be saved: that
- * is an `InvalidInput` with each fault at its place. A broken store is a defect everywhere here.
+ * is an `InvalidInput` with each fault at its place. Where approval is on, a change that affects what is served fails with
+ * `ChangeProposed`: it waits as a proposal. A broken store is a defect everywhere here.
  */
 export class Templates extends Context.Service<Templates, {
   /**
@@ -312,7 +328,7 @@ export class Templates extends Context.Service<Templates, {
   readonly create: (
     org: OrgSlug,
     input: TemplateInput,
-  ) => Effect.Effect<Template, OrganizationNotFound | AlreadyExists | InvalidInput | ChecksBusy>
+  ) => Effect.Effect<Template, OrganizationNotFound | AlreadyExists | InvalidInput | ChecksBusy | ChangeProposed>
   /**
    * Up to `limit` templates by id, those after the id `cursor`; those in use unless said. Fails with
    * `OrganizationNotFound` for an unknown organization.
@@ -331,12 +347,12 @@ export class Templates extends Context.Service<Templates, {
     org: OrgSlug,
     id: string,
     patch: TemplatePatch,
-  ) => Effect.Effect<Template, TemplateNotFound | InvalidInput>
+  ) => Effect.Effect<Template, TemplateNotFound | InvalidInput | ChangeProposed>
   /**
    * Removes the template with its variants. Decisions already made of it stay. Fails with `TemplateNotFound` for an
    * unknown template.
    */
-  readonly remove: (org: OrgSlug, id: string) => Effect.Effect<void, TemplateNotFound>
+  readonly remove: (org: OrgSlug, id: string) => Effect.Effect<void, TemplateNotFound | ChangeProposed>
   /**
    * Adds a variant. Fails with `TemplateNotFound` for an unknown template, `AlreadyExists` when the id is taken,
    * `InvalidInput`, listing every fault, for invalid content, and with `ChecksBusy` when too many checks are waiting.
@@ -345,7 +361,7 @@ export class Templates extends Context.Service<Templates, {
     org: OrgSlug,
     template: string,
     input: VariantInput,
-  ) => Effect.Effect<Variant, TemplateNotFound | AlreadyExists | InvalidInput | ChecksBusy>
+  ) => Effect.Effect<Variant, TemplateNotFound | AlreadyExists | InvalidInput | ChecksBusy | ChangeProposed>
   /**
    * Reads a variant. Fails with `TemplateNotFound` for an unknown template, and `VariantNotFound` for an unknown
    * variant.
@@ -366,7 +382,10 @@ export class Templates extends Context.Service<Templates, {
     id: string,
     patch: VariantPatch,
     base?: string,
-  ) => Effect.Effect<Variant, TemplateNotFound | VariantNotFound | VariantChanged | InvalidInput | ChecksBusy>
+  ) => Effect.Effect<
+    Variant,
+    TemplateNotFound | VariantNotFound | VariantChanged | InvalidInput | ChecksBusy | ChangeProposed
+  >
   /**
    * Activates and deactivates variants at once; those that are not named stay as they are. Returns the template. Fails
    * with `TemplateNotFound` for an unknown template, and with `InvalidInput`, listing every fault, for a variant that the
@@ -376,7 +395,7 @@ export class Templates extends Context.Service<Templates, {
     org: OrgSlug,
     template: string,
     input: VariantSwitch,
-  ) => Effect.Effect<Template, TemplateNotFound | InvalidInput>
+  ) => Effect.Effect<Template, TemplateNotFound | InvalidInput | ChangeProposed>
   /**
    * Removes a variant. Fails with `TemplateNotFound` for an unknown template, and `VariantNotFound` for an unknown
    * variant.
@@ -385,7 +404,7 @@ export class Templates extends Context.Service<Templates, {
     org: OrgSlug,
     template: string,
     id: string,
-  ) => Effect.Effect<void, TemplateNotFound | VariantNotFound>
+  ) => Effect.Effect<void, TemplateNotFound | VariantNotFound | ChangeProposed>
 }>()("parlance/templates/Templates") {
   static readonly layer = Layer.effect(
     Templates,
@@ -409,6 +428,7 @@ export class Templates extends Context.Service<Templates, {
         const now = yield* DateTime.nowAsDate
         return yield* write(
           org,
+          input.id === undefined ? [] : [input.id],
           Effect.gen(function* () {
             yield* existingOrganization(sql, org)
             const made = yield* read(org, yield* insert(org, input, now))
@@ -442,6 +462,7 @@ export class Templates extends Context.Service<Templates, {
         const now = yield* DateTime.nowAsDate
         return yield* write(
           org,
+          [id],
           Effect.gen(function* () {
             const before = yield* held(org, id)
             yield* refuse([
@@ -459,6 +480,7 @@ export class Templates extends Context.Service<Templates, {
       const remove = Effect.fn("Templates.remove")((org: OrgSlug, id: string) =>
         write(
           org,
+          [id],
           Effect.gen(function* () {
             const before = yield* held(org, id)
             yield* sql`DELETE FROM templates t WHERE t.org_slug = ${org} AND t.id = ${id}`

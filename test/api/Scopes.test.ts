@@ -116,8 +116,9 @@ suiteOnService("Scopes of API keys", (bench) => {
       for (const id of ids) {
         const { scopes } = all.find((one) => one.id === id)!
         const writing = scope.replace(/:read$/, ":write")
+        const publishing = writing.replace(/:write$/, ":publish")
         const expected = (managementScopeNames as ReadonlyArray<string>).includes(scope)
-          ? scopeNames.filter((one) => one === scope || one === writing || one === "admin")
+          ? scopeNames.filter((one) => [scope, writing, publishing, "admin"].includes(one))
           : [scope]
         assert.sameMembers([...scopes], [...expected], id)
       }

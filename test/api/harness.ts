@@ -57,6 +57,8 @@ export interface Bench {
     slug: string,
     options?: { readonly time_zone?: string; readonly scopes?: ReadonlyArray<string> },
   ) => Promise<Organization>
+  /** Notifications of members in the store, in the order of their ids. */
+  readonly notifications: (slug: string) => Promise<ReadonlyArray<{ accountId: string; kind: string }>>
 }
 
 const start = (environment: Effect.Effect<Environment, never, Scope.Scope>, more: Environment) =>
@@ -99,6 +101,9 @@ export const suiteOnService = (name: string, suite: (bench: Bench) => void, more
       get service() {
         return running.service
       },
+      notifications: (slug) =>
+        Effect.runPromise(running.sql<{ accountId: string; kind: string }>`
+          SELECT n.account_id, n.kind FROM notifications n WHERE n.org_slug = ${slug} ORDER BY n.id`),
       organization: async (slug, { scopes, time_zone } = {}) => {
         const { service, sql } = running
         const key = await makeOrganization(service, slug, scopes)

@@ -60,6 +60,6 @@ describe("The tabs of a template", () => {
       assert.deepStrictEqual(templateTabs(`${base}${path}`, true), [], path)
     }
     const labels = templateTabs(`${base}/templates/t`, false).map(({ label }) => label)
-    assert.deepStrictEqual(labels, ["Content", "Audience", "Results", "History"])
+    assert.deepStrictEqual(labels, ["Content", "Audience", "Results", "Comments", "History"])
   })
 })

@@ -51,6 +51,8 @@ const bounds: Readonly<Record<string, number>> = {
   message_key: units(400),
   // An e-mail address, or the words for a token or key: see `nameOf` of actors.
   "audit_entries.actor": units(254),
+  // `member:` and an account id, or `key:` and a key id.
+  "template_proposals.author": 60,
   // Names of the policy, of endpoints and of refusals.
   "audit_entries.action": 200,
   // `id:` and a name, or `digest:` and a digest.

@@ -149,6 +149,10 @@ type ProblemOf<E> = E extends Errors.OrganizationNotFound ? Problems.Organizatio
   : E extends Errors.InvalidInput ? Problems.InvalidRequest
   : E extends Errors.ChecksBusy ? Problems.Unavailable
   : E extends NotRendered ? Problems.Unprocessable
+  : E extends Errors.ProposalNotFound ? Problems.ProposalNotFound
+  : E extends Errors.ProposalConflict ? Problems.ProposalConflict
+  : E extends Errors.CommentNotFound ? Problems.CommentNotFound
+  : E extends Errors.NotAllowed ? Problems.Forbidden
   : E
 
 const problemOf = (error: unknown): unknown => {
@@ -181,6 +185,10 @@ const problemOf = (error: unknown): unknown => {
   if (error instanceof Errors.InvalidInput) return invalid(error.faults)
   if (error instanceof Errors.ChecksBusy) return new Problems.Unavailable({ detail: error.message })
   if (error instanceof NotRendered) return notRendered(error)
+  if (error instanceof Errors.ProposalNotFound) return new Problems.ProposalNotFound({ detail: error.message })
+  if (error instanceof Errors.ProposalConflict) return new Problems.ProposalConflict({ detail: error.message })
+  if (error instanceof Errors.CommentNotFound) return new Problems.CommentNotFound({ detail: error.message })
+  if (error instanceof Errors.NotAllowed) return new Problems.Forbidden({ detail: error.message })
   return error
 }
 

@@ -13,6 +13,7 @@ import { Templates } from "../../templates/Templates.ts"
 import { ofVariant, read } from "../../templates/VariantForm.ts"
 import { restoredBy, VariantVersions } from "../../templates/VariantVersions.ts"
 import { ServedApi } from "../Api.ts"
+import { asIs, orProposed } from "../reviews/Proposed.ts"
 import * as Parameters from "../server/Parameters.ts"
 import { body, lookedUp, slugOf, toProblems } from "../server/Requests.ts"
 import { DraftBody } from "./DraftsApi.ts"
@@ -130,8 +131,8 @@ export const layer = HttpApiBuilder.group(
         Effect.gen(function* () {
           const org = slugOf(params)
           const place = yield* ownPlace(params.template, request)
-          const given = yield* body(request, decodeBody)
           const live = yield* liveOf(org, place.template, place.variant)
+          const given = yield* body(request, decodeBody)
           const form = yield* formOf(given, live)
           const base = live === undefined ? undefined : given.base ?? live.updated_at
           return wireOf(yield* drafts.put(org, place, { form, base, replaces: given.replaces }))
@@ -146,6 +147,7 @@ export const layer = HttpApiBuilder.group(
         "publishDraft",
         ({ params, request }) =>
           Effect.flatMap(placeOf(params.template, request), (place) => drafts.publish(slugOf(params), place)).pipe(
+            orProposed(asIs),
             toProblems,
           ),
       )
@@ -180,6 +182,6 @@ export const layer = HttpApiBuilder.group(
             restoredBy(version),
             baseOf(request),
           )
-        }).pipe(toProblems))
+        }).pipe(orProposed(asIs), toProblems))
   }),
 )

@@ -5,8 +5,10 @@ import { Fault } from "../../domain/Errors.ts"
 import { Variant, VariantPatch } from "../../domain/Template.ts"
 import { VariantForm } from "../../templates/VariantForm.ts"
 import { VariantVersion, VariantVersionHead } from "../../templates/VariantVersions.ts"
+import { ProposedVariant } from "../../domain/Proposal.ts"
 import { AdminRequired } from "../admission/AdminRequired.ts"
 import * as Problems from "../Problems.ts"
+import { waiting } from "../reviews/Proposed.ts"
 
 // The part of the management API about texts that are not served: drafts and earlier versions of variants.
 
@@ -124,7 +126,7 @@ export class DraftsGroup extends HttpApiGroup.make("drafts")
     HttpApiEndpoint.post("publishDraft", "/organizations/:org/templates/:template/draft/publish", {
       params: templatePath,
       query: ofAuthor,
-      success: Variant,
+      success: [Variant, waiting(ProposedVariant)],
       error: [
         Problems.InvalidRequest,
         Problems.TemplateNotFound,
@@ -161,7 +163,7 @@ export class DraftsGroup extends HttpApiGroup.make("drafts")
       {
         params: versionPath,
         headers: ifMatch,
-        success: Variant,
+        success: [Variant, waiting(ProposedVariant)],
         error: [
           Problems.InvalidRequest,
           Problems.TemplateNotFound,

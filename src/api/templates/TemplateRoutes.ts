@@ -6,9 +6,10 @@ import { TemplateBatchInput, TemplateInput, TemplatePatch } from "../../domain/T
 import { Learning } from "../../learning/Learning.ts"
 import { Organizations } from "../../organizations/Organizations.ts"
 import { TemplateBatch } from "../../templates/TemplateBatch.ts"
-import { TemplateImports } from "../../templates/TemplateImports.ts"
+import { type Imported, TemplateImports } from "../../templates/TemplateImports.ts"
 import { Templates } from "../../templates/Templates.ts"
 import { ServedApi } from "../Api.ts"
+import { asIs, orProposed } from "../reviews/Proposed.ts"
 import * as Body from "../server/Body.ts"
 import * as Parameters from "../server/Parameters.ts"
 import { body, existing, lookedUp, slugOf, toProblems } from "../server/Requests.ts"
@@ -36,6 +37,7 @@ export const layer = HttpApiBuilder.group(
         "createTemplate",
         ({ params, request }) =>
           Effect.flatMap(body(request, templateInput), (input) => templates.create(slugOf(params), input)).pipe(
+            orProposed(asIs),
             toProblems,
           ),
       )
@@ -62,7 +64,10 @@ export const layer = HttpApiBuilder.group(
             const { changes, created, relearned, unchanged, updated } = done
             if (!dryRun) yield* relearn(params.org, relearned)
             return { created, updated, unchanged, ...(dryRun ? { changes } : {}) }
-          }).pipe(toProblems),
+          }).pipe(
+            orProposed(({ created, unchanged, updated }: Imported) => ({ created, updated, unchanged })),
+            toProblems,
+          ),
       )
       .handleRaw("changeTemplates", ({ params, request }) =>
         Effect.gen(function* () {
@@ -71,7 +76,7 @@ export const layer = HttpApiBuilder.group(
           const changed = yield* batch.change(org, ids, change)
           if (changed === 0) yield* noteNothing
           return { changed }
-        }).pipe(toProblems))
+        }).pipe(orProposed((changed: number) => ({ changed })), toProblems))
       .handle(
         "getTemplate",
         ({ params }) => templates.get(slugOf(params), lookedUp(params.template)).pipe(toProblems),
@@ -85,11 +90,11 @@ export const layer = HttpApiBuilder.group(
               templates.update(slugOf(params), lookedUp(params.template), patch).pipe(
                 Effect.tap(() => patch.objective === undefined ? Effect.void : relearn(params.org, [params.template])),
               ),
-          ).pipe(toProblems),
+          ).pipe(orProposed(asIs), toProblems),
       )
       .handle(
         "deleteTemplate",
-        ({ params }) => templates.remove(slugOf(params), lookedUp(params.template)).pipe(toProblems),
+        ({ params }) => templates.remove(slugOf(params), lookedUp(params.template)).pipe(orProposed(asIs), toProblems),
       )
   }),
 ).pipe(Layer.provide(TemplateBatch.layer))

@@ -5,6 +5,7 @@ import { Previews } from "../../decide/Previews.ts"
 import { Templates } from "../../templates/Templates.ts"
 import { PreviewBody, ServedApi } from "../Api.ts"
 import { decoder } from "../../domain/Faults.ts"
+import { asIs, orProposed } from "../reviews/Proposed.ts"
 import { attrsOf, both } from "../generate/GenerateWire.ts"
 import { baseOf } from "./DraftRoutes.ts"
 import { body, lookedUp, slugOf, toProblems } from "../server/Requests.ts"
@@ -29,7 +30,7 @@ export const layer = HttpApiBuilder.group(
           Effect.flatMap(
             body(request, variantInput),
             (input) => templates.createVariant(slugOf(params), lookedUp(params.template), input),
-          ).pipe(toProblems),
+          ).pipe(orProposed(asIs), toProblems),
       )
       .handle(
         "getVariant",
@@ -49,12 +50,15 @@ export const layer = HttpApiBuilder.group(
                 patch,
                 baseOf(request),
               ),
-          ).pipe(toProblems),
+          ).pipe(orProposed(asIs), toProblems),
       )
       .handle(
         "deleteVariant",
         ({ params }) =>
-          templates.removeVariant(slugOf(params), lookedUp(params.template), lookedUp(params.variant)).pipe(toProblems),
+          templates.removeVariant(slugOf(params), lookedUp(params.template), lookedUp(params.variant)).pipe(
+            orProposed(asIs),
+            toProblems,
+          ),
       )
       .handleRaw(
         "switchVariants",
@@ -62,7 +66,7 @@ export const layer = HttpApiBuilder.group(
           Effect.flatMap(
             body(request, variantSwitch),
             (input) => templates.switchVariants(slugOf(params), lookedUp(params.template), input),
-          ).pipe(toProblems),
+          ).pipe(orProposed(asIs), toProblems),
       )
       .handleRaw(
         "preview",

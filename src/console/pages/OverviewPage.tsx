@@ -12,6 +12,7 @@ import { WebhookSources } from "../../intake/WebhookSources.ts"
 import { Learning } from "../../learning/Learning.ts"
 import { Models } from "../../learning/Models.ts"
 import { Traffic } from "../../results/Traffic.ts"
+import { Proposals } from "../../templates/Proposals.ts"
 import { TemplateIndex } from "../../templates/TemplateIndex.ts"
 import { TemplateCache } from "../../templates/TemplateCache.ts"
 import { Live, LiveScript } from "../components/Live.tsx"
@@ -26,6 +27,7 @@ import {
   failureTroubles,
   longQueue,
   quotaTroubles,
+  reviewTroubles,
   shownAlone,
   stoppedTroubles,
   templateTroubles,
@@ -55,6 +57,7 @@ interface Services {
   readonly sources: WebhookSources["Service"]
   readonly traffic: Traffic["Service"]
   readonly templateCache: TemplateCache["Service"]
+  readonly proposals: Proposals["Service"]
   readonly quota: WebhookQuota["Service"]
 }
 
@@ -112,6 +115,7 @@ const show = Effect.fnUntraced(function* (services: Services, { can, org }: Visi
       }]
       : []),
     ...failureTroubles(ends, `${base}/deliveries`),
+    ...reviewTroubles(base, yield* services.proposals.countOpen(org.slug)),
     ...stoppedTroubles(actions, now, (id) => actionPath(org.slug, id)),
     ...stopped.map(({ reason, templateId }): Trouble => ({
       kind: "bad",
@@ -173,6 +177,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     sources: yield* WebhookSources,
     traffic: yield* Traffic,
     templateCache: yield* TemplateCache,
+    proposals: yield* Proposals,
     quota: yield* WebhookQuota,
   }
 

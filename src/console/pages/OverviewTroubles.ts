@@ -103,6 +103,16 @@ export const failureTroubles = (
   }]
 }
 
+/** A notice that changes wait for approval. */
+export const reviewTroubles = (base: string, waiting: number): ReadonlyArray<Trouble> =>
+  waiting === 0 ? [] : [{
+    kind: "warn",
+    what: "review",
+    href: `${base}/reviews`,
+    title: waiting === 1 ? "1 change waits for approval" : `${count(waiting)} changes wait for approval`,
+    detail: "They go live once somebody other than their author has approved them.",
+  }]
+
 /** A notice for each bulk action that has stopped in the last 24 hours. */
 export const stoppedTroubles = (actions: ReadonlyArray<BulkAction>, now: number, pathOf: (id: string) => string) =>
   actions

@@ -41,6 +41,7 @@ export const labels = {
   "quiet_hours-from": "Quiet from",
   "quiet_hours-to": "Quiet until",
   allowed_days: "Allowed sending days",
+  template_approval: "Changes to live templates",
   suppression: "Suppression list",
   soft_bounce_limit: "Consecutive soft bounces until suppressed",
   retention_days: "Keep decisions and events for (days)",
@@ -211,6 +212,27 @@ export const SendTimeFields = ({ faults, field, fields }: {
         options={days}
         values={chosenDays(fields["allowed_days"] ?? "")}
         faults={faults}
+      />
+    </div>
+  </Card>
+)
+
+export const ApprovalFields = ({ field }: {
+  readonly field: FieldOf
+}) => (
+  <Card
+    title="Approval"
+    lead="With approval, a change of what recipients get goes live once somebody other than its author has approved it."
+  >
+    <div class="fields">
+      <SelectField
+        {...field("template_approval")}
+        hint="Drafts, inactive variants and names can be changed without approval."
+        options={[
+          ["none", "Go live at once"],
+          ["editor", "Need the approval of another editor or admin"],
+          ["admin", "Need the approval of another admin"],
+        ]}
       />
     </div>
   </Card>

@@ -12,6 +12,7 @@ import { PageHead } from "../components/PageHead.tsx"
 import { Console, decoded, type Fields, type Visit } from "../Routes.tsx"
 import {
   About,
+  ApprovalFields,
   chosenDays,
   ConversionFields,
   days,
@@ -37,6 +38,7 @@ const fieldsOf = (org: Organization): Fields => ({
   holdout_content: org.holdout.content,
   conversion_events: org.conversion_events.join("\n"),
   currency: org.currency ?? "",
+  template_approval: org.template_approval,
   tracking: [...(org.tracking.opens ? ["opens"] : []), ...(org.tracking.clicks ? ["clicks"] : [])].join("\n"),
   tracking_url: org.tracking.url ?? "",
   ...Object.fromEntries(pageTexts.map((name) => [`unsubscribe_page_${name}`, org.unsubscribe_page?.[name] ?? ""])),
@@ -89,6 +91,7 @@ export const patchOf = (fields: Fields): Result.Result<OrganizationPatch, Readon
       }),
       ...(fields["conversion_events"] === undefined ? {} : { conversion_events: linesOf(fields["conversion_events"]) }),
       ...(fields["currency"] === undefined ? {} : { currency: fields["currency"].trim().toUpperCase() || null }),
+      ...(fields["template_approval"] === undefined ? {} : { template_approval: fields["template_approval"] }),
       ...(fields["tracking_url"] === undefined ? {} : trackingOf(fields)),
       delay_horizon_hours: numberOf(horizon),
       quiet_hours: from === "" && to === "" ? null : { from, to },
@@ -139,6 +142,7 @@ const settings = (visit: Visit, typed: Fields | undefined, faults: ReadonlyArray
           ? (
             <Form action={`/console/o/${org.slug}/settings`} csrf={session.csrfToken}>
               <OrganizationFields field={field} />
+              <ApprovalFields field={field} />
               <HoldoutFields field={field} />
               <ConversionFields field={field} />
               <TrackingFields faults={faults} field={field} fields={fields} />

@@ -99,6 +99,36 @@ const templates = async ({ call }: Stage) => {
   await call("DELETE", `${org}/templates/welcome`)
 }
 
+const reviews = async ({ call }: Stage) => {
+  const { key } = await call("POST", `${org}/keys`, {
+    body: { name: "Pipeline", scopes: ["templates:write"] },
+    unrecorded: true,
+  })
+  await call("PATCH", org, { body: { template_approval: "editor" }, unrecorded: true })
+  const auth = { "x-api-key": key as string }
+  const propose = async (subject: string) => {
+    const { proposals: [{ id }] } = await call("PATCH", `${org}/templates/cart/variants/offer`, {
+      auth,
+      body: { vars: { ...template.variants[1]!.vars, subject } },
+      unrecorded: true,
+    })
+    return `${org}/proposals/${id}`
+  }
+  const first = await propose("10% off, until Sunday")
+  await call("GET", `${org}/proposals`, { query: { state: "requested", limit: "20" } })
+  await call("GET", first)
+  await call("PATCH", first, { auth, body: { note: "The offer ends on Sunday" } })
+  await call("POST", `${first}/approve`, { body: { version: 1, comment: "Checked with legal" } })
+  await call("POST", `${await propose("20% off")}/reject`, { body: { comment: "Too much" } })
+  await call("POST", `${await propose("15% off")}/withdraw`, { auth })
+  await call("PATCH", org, { body: { template_approval: "none" }, unrecorded: true })
+  const comments = `${org}/templates/cart/comments`
+  const { id } = await call("POST", comments, { body: { text: "Is the offer still valid?", variant_id: "offer" } })
+  await call("GET", comments, { query: { state: "open" } })
+  await call("PATCH", `${comments}/${id}`, { body: { resolved: true } })
+  await call("DELETE", `${comments}/${id}`)
+}
+
 const decisionsAndEvents = async ({ call }: Stage, key: Auth) => {
   const generated = await call("POST", "/api/generate/acme", {
     auth: key,
@@ -387,6 +417,7 @@ export const story = async (stage: Stage) => {
   const { call } = stage
   const keys = await organizationAndKeys(stage)
   await templates(stage)
+  await reviews(stage)
   await sources(stage, await decisionsAndEvents(stage, keys.live))
   await learning(stage)
   await connections(stage)

@@ -3,7 +3,9 @@
 import { Clock, Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import type { AuditEntry } from "../../../accounts/Audit.ts"
+import { authorOf } from "../../../accounts/Author.ts"
 import { ChangeHistory } from "../../../accounts/ChangeHistory.ts"
+import { MemberNames, type NamedMember, nameOfAuthor } from "../../../accounts/MemberNames.ts"
 import { Previews } from "../../../decide/Previews.ts"
 import { Connections } from "../../../delivery/Connections.ts"
 import * as Json from "../../../domain/Json.ts"
@@ -12,6 +14,8 @@ import type { Template, Variant } from "../../../domain/Template.ts"
 import { lookedUp } from "../../../api/server/Requests.ts"
 import { Traffic, trafficDays } from "../../../results/Traffic.ts"
 import * as Seasonality from "../../../templates/Seasonality.ts"
+import type { ProposalHead } from "../../../templates/ProposalRows.ts"
+import { Proposals } from "../../../templates/Proposals.ts"
 import { Templates } from "../../../templates/Templates.ts"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
@@ -78,7 +82,9 @@ const given = (
 interface Services {
   readonly connections: Connections["Service"]
   readonly history: ChangeHistory["Service"]
+  readonly names: MemberNames["Service"]
   readonly previews: Previews["Service"]
+  readonly proposals: Proposals["Service"]
   readonly templates: Templates["Service"]
   readonly traffic: Traffic["Service"]
 }
@@ -266,6 +272,29 @@ const ArchivedNote = ({ can, here, org, template, visit }: {
   </Note>
 )
 
+/** Says which changes of the template wait for approval. */
+const WaitingNote = ({ members, visit, waiting }: {
+  readonly members: ReadonlyMap<string, NamedMember>
+  readonly visit: Visit
+  readonly waiting: ReadonlyArray<ProposalHead>
+}) =>
+  waiting.length === 0 ? null : (
+    <Note>
+      {waiting.map(({ author, id, kind }) => (
+        <p>
+          <a href={`/console/o/${visit.org.slug}/reviews/${id}`}>
+            {author === authorOf(visit.actor)
+              ? "Your change waits for approval"
+              : `${kind === "deleted" ? "Deletion" : "A change"} by ${
+                nameOfAuthor(author, members)
+              } waits for approval`}
+          </a>
+          . This page shows the live version.
+        </p>
+      ))}
+    </Note>
+  )
+
 const VariantPagination = ({ link, number, pages }: {
   readonly link: (page: number) => string
   readonly number: number
@@ -333,6 +362,8 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
       page: `${page}`,
     })}`
 
+  const waiting = yield* services.proposals.list(org.slug, { template: template.id, state: "requested", limit: 5 })
+  const members = waiting.length === 0 ? new Map<string, NamedMember>() : yield* services.names.of(org.slug)
   const warning = templateWarning(services.connections, org.slug, template)
   const create = can("createVariant") ? <a class="button primary" href={`${here}/new-variant`}>New variant</a> : null
   return {
@@ -358,6 +389,7 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
           ? null
           : <ArchivedNote can={can} here={here} org={org} template={template} visit={visit} />}
         {warning === "" ? null : <Note kind="warn">{warning}</Note>}
+        <WaitingNote members={members} visit={visit} waiting={waiting} />
         <Card>
           <Facts days={days} org={org} template={template} />
         </Card>
@@ -408,7 +440,9 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const services: Services = {
     connections: yield* Connections,
     history: yield* ChangeHistory,
+    names: yield* MemberNames,
     previews: yield* Previews,
+    proposals: yield* Proposals,
     templates: yield* Templates,
     traffic: yield* Traffic,
   }

@@ -3,6 +3,7 @@ import { Effect, Schema } from "effect"
 import { HttpRouter } from "effect/http"
 import {
   type AlreadyExists,
+  type ChangeProposed,
   type ChecksBusy,
   type Fault,
   InvalidInput,
@@ -16,11 +17,12 @@ import { lookedUp } from "../../../api/server/Requests.ts"
 import { Learning } from "../../../learning/Learning.ts"
 import { tellApart } from "../../../store/ChangeTrail.ts"
 import * as TemplateFile from "../../../templates/TemplateFile.ts"
+import { Proposals } from "../../../templates/Proposals.ts"
 import { Templates } from "../../../templates/Templates.ts"
 import { Card } from "../../components/Card.tsx"
 import { Confirm } from "../../components/Confirm.tsx"
 import { Form, Submit } from "../../components/Form.tsx"
-import { ErrorSummary } from "../../components/Note.tsx"
+import { ErrorSummary, Note } from "../../components/Note.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { Console, decoded, type Fields, type Visit } from "../../Routes.tsx"
 import { listPath, templatePath } from "./Paths.ts"
@@ -34,6 +36,7 @@ const decodePatch = decoder(TemplatePatch)
 
 /** Services of these pages. */
 interface Services {
+  readonly proposals: Proposals["Service"]
   readonly learning: Learning["Service"]
   readonly members: Memberships["Service"]
   readonly templates: Templates["Service"]
@@ -47,7 +50,7 @@ const home = (visit: Visit) => templatePath(visit.org.slug, idOf(visit))
 
 const settings = Effect.fnUntraced(
   function* (services: Services, visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []) {
-    const template = yield* get(services, visit)
+    const { proposal, template } = yield* services.proposals.working(visit.org.slug, idOf(visit))
     return {
       title: `${template.name} · Settings`,
       body: (
@@ -62,6 +65,12 @@ const settings = Effect.fnUntraced(
             }
           />
           <ErrorSummary faults={faults} labels={settingsLabels} />
+          {proposal === undefined ? null : (
+            <Note>
+              You edit{" "}
+              <a href={`/console/o/${visit.org.slug}/reviews/${proposal}`}>your change that waits for approval</a>.
+            </Note>
+          )}
           <Card>
             <Form action={`${home(visit)}/settings`} csrf={visit.session.csrfToken}>
               <SettingsFields
@@ -130,7 +139,7 @@ const duplicate = Effect.fnUntraced(function* (services: Services, visit: Visit)
   const { archived: _, id, name, owner: _owner, ...input } = TemplateFile.inputOf(yield* get(services, visit))
   const copy = (
     number: number,
-  ): Effect.Effect<Template, OrganizationNotFound | AlreadyExists | InvalidInput | ChecksBusy> =>
+  ): Effect.Effect<Template, OrganizationNotFound | AlreadyExists | InvalidInput | ChecksBusy | ChangeProposed> =>
     Effect.gen(function* () {
       const end = number === 1 ? "-copy" : `-copy-${number}`
       const wanted = yield* Schema.decodeEffect(TemplateId)(`${(id ?? "").slice(0, 200 - end.length)}${end}`)
@@ -219,6 +228,7 @@ const confirm = Effect.fnUntraced(function* (services: Services, visit: Visit) {
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { action, page } = yield* Console
   const services: Services = {
+    proposals: yield* Proposals,
     learning: yield* Learning,
     members: yield* Memberships,
     templates: yield* Templates,

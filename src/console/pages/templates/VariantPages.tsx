@@ -8,11 +8,12 @@ import { AttributeStatistics } from "../../../learning/AttributeStatistics.ts"
 import { Memberships } from "../../../accounts/Memberships.ts"
 import { TestMessages } from "../../../delivery/receivers/TestMessages.ts"
 import { Connections } from "../../../delivery/Connections.ts"
-import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
+import { type Fault, InvalidInput, VariantNotFound } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
 import { type Template, type Variant, VariantInput } from "../../../domain/Template.ts"
 import { lookedUp } from "../../../api/server/Requests.ts"
 import { SourceCheck } from "../../../rendering/SourceCheck.ts"
+import { Proposals } from "../../../templates/Proposals.ts"
 import { Templates } from "../../../templates/Templates.ts"
 import { assets } from "../../Assets.ts"
 import { Badge } from "../../components/Badge.tsx"
@@ -37,16 +38,24 @@ const decodeInput = decoder(VariantInput)
 /** Services of these pages. */
 interface Services extends TestServices {
   readonly attributes: AttributeStatistics["Service"]
+  readonly proposals: Proposals["Service"]
   readonly sources: SourceCheck["Service"]
   readonly templates: Templates["Service"]
 }
 
 const idOf = ({ params }: Visit, name: "template" | "variant") => lookedUp(params[name] ?? "")
 
-const template = (services: Services, visit: Visit) => services.templates.get(visit.org.slug, idOf(visit, "template"))
+/** The template as the visitor works on it: with the changes that wait for approval. */
+const working = (services: Services, visit: Visit) =>
+  services.proposals.working(visit.org.slug, idOf(visit, "template"))
 
-const variant = (services: Services, visit: Visit) =>
-  services.templates.getVariant(visit.org.slug, idOf(visit, "template"), idOf(visit, "variant"))
+const template = (services: Services, visit: Visit) => Effect.map(working(services, visit), ({ template }) => template)
+
+const variant = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+  const id = idOf(visit, "variant")
+  const { variants } = yield* template(services, visit)
+  return variants.find((one) => one.id === id) ?? (yield* new VariantNotFound({ id }))
+})
 
 const home = (visit: Visit) => templatePath(visit.org.slug, idOf(visit, "template"))
 
@@ -65,6 +74,21 @@ const hintsOf = Effect.fnUntraced(function* (services: Services, visit: Visit, o
     attributes: [...attributes].sort(),
   }
 })
+
+/** Says where changes go that need approval. */
+const ApprovalNote = ({ proposal, visit: { org } }: {
+  readonly proposal: number | undefined
+  readonly visit: Visit
+}) =>
+  proposal !== undefined
+    ? (
+      <Note>
+        You edit <a href={`/console/o/${org.slug}/reviews/${proposal}`}>your change that waits for approval</a>.
+      </Note>
+    )
+    : org.template_approval === "none"
+    ? null
+    : <Note>A change of an active variant goes live once it is approved.</Note>
 
 const editor = Effect.fnUntraced(function* (
   services: Services,
@@ -101,6 +125,7 @@ const editor = Effect.fnUntraced(function* (
           )}
         />
         {unsaved ? <Note kind="warn">Not saved yet.</Note> : null}
+        <ApprovalNote proposal={(yield* working(services, visit)).proposal} visit={visit} />
         {test === undefined ? null : <TestNote sent={test.sent} />}
         <DraftNote warning={draftWarning(services.connections, visit.org.slug, draft)} />
         <VariantEditor
@@ -370,6 +395,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     memberships: yield* Memberships,
     tests: yield* TestMessages,
     sources: yield* SourceCheck,
+    proposals: yield* Proposals,
     templates: yield* Templates,
   }
 

@@ -1,0 +1,375 @@
+// deno-lint-ignore-file jsx-key -- rendered once, on the server
+/** @jsxImportSource preact */
+import { Effect } from "effect"
+import { HttpRouter } from "effect/http"
+import { MemberNames, type NamedMember } from "../../../accounts/MemberNames.ts"
+import { idIn } from "../../../api/reviews/ReviewsRoutes.ts"
+import { lookedUp } from "../../../api/server/Requests.ts"
+import { CommentInput, CommentPatch } from "../../../domain/Comment.ts"
+import { CommentNotFound, type Fault } from "../../../domain/Errors.ts"
+import { decoder } from "../../../domain/Faults.ts"
+import type { Template } from "../../../domain/Template.ts"
+import { type CommentFilter, Comments, type ReadComment } from "../../../team/Comments.ts"
+import { handleOf } from "../../../team/Mentions.ts"
+import { Templates } from "../../../templates/Templates.ts"
+import { assets } from "../../Assets.ts"
+import { Badge } from "../../components/Badge.tsx"
+import { Card } from "../../components/Card.tsx"
+import { Confirm } from "../../components/Confirm.tsx"
+import { Empty } from "../../components/Empty.tsx"
+import { SelectField } from "../../components/Field.tsx"
+import { Form, Submit } from "../../components/Form.tsx"
+import { ErrorSummary } from "../../components/Note.tsx"
+import { PageHead } from "../../components/PageHead.tsx"
+import { Pagination } from "../../components/Pagination.tsx"
+import { TextAreaField } from "../../components/TextAreaField.tsx"
+import { Time } from "../../components/Time.tsx"
+import { Console, decoded, type Fields, type View, type Visit } from "../../Routes.tsx"
+import { templatePath, variantPath } from "../templates/Paths.ts"
+
+const decodeInput = decoder(CommentInput)
+const decodePatch = decoder(CommentPatch)
+
+const pageSize = 25
+
+const labels = { text: "Comment", variant_id: "About" }
+
+/** Services of these pages. */
+interface Services {
+  readonly comments: Comments["Service"]
+  readonly names: MemberNames["Service"]
+  readonly templates: Templates["Service"]
+}
+
+const template = (services: Services, { org, params }: Visit) =>
+  services.templates.get(org.slug, lookedUp(params["template"] ?? ""))
+
+const here = (visit: Visit) => `${templatePath(visit.org.slug, lookedUp(visit.params["template"] ?? ""))}/comments`
+
+const filters: { readonly [which in CommentFilter]: string } = { open: "Open", resolved: "Resolved", all: "All" }
+
+const isFilter = (text: string | null): text is CommentFilter => text !== null && Object.hasOwn(filters, text)
+
+/** The text of a form with the line breaks that people mean. */
+const textIn = (fields: Fields) => (fields["text"] ?? "").replaceAll("\r\n", "\n")
+
+/** The members to mention, for the script. */
+const MentionList = ({ members }: { readonly members: ReadonlyArray<NamedMember> }) => (
+  <>
+    <ul class="mention-list" id="mention-list" role="listbox" aria-label="Members" hidden>
+      {members.map((member, at) => (
+        <li role="option" id={`mention-${at}`} data-handle={handleOf(member, members)} aria-selected="false" hidden>
+          <bdi>{member.name}</bdi> <span class="muted small">{member.email}</span>
+        </li>
+      ))}
+    </ul>
+    <p class="visually-hidden" role="status" id="mention-status"></p>
+  </>
+)
+
+const Mentionable = ({ members }: { readonly members: ReadonlyArray<NamedMember> }) => (
+  <details class="small">
+    <summary>Members you can mention</summary>
+    <ul class="plain-list">
+      {members.map((member) => (
+        <li>
+          <bdi>@{handleOf(member, members)}</bdi>
+        </li>
+      ))}
+    </ul>
+  </details>
+)
+
+const CommentFields = ({ faults, members, of, text, variant }: {
+  readonly faults: ReadonlyArray<Fault>
+  readonly members: ReadonlyArray<NamedMember>
+  /** Absent where a comment is edited. */
+  readonly of?: Template
+  readonly text: string
+  readonly variant: string
+}) => (
+  <>
+    {of === undefined || of.variants.length === 0 ? null : (
+      <SelectField
+        name="variant_id"
+        label={labels.variant_id}
+        value={variant}
+        faults={faults}
+        options={[
+          ["", "The template"],
+          ...of.variants.slice(0, 200).map(({ id, name }) => [id as string, `Variant ${name}`] as const),
+        ]}
+      />
+    )}
+    <div data-mentions>
+      <TextAreaField
+        name="text"
+        label={labels.text}
+        rows={4}
+        value={text}
+        faults={faults}
+        hint="Plain text. @ and the name of a member mentions the member."
+      />
+      <MentionList members={members} />
+    </div>
+    <Mentionable members={members} />
+  </>
+)
+
+const Text = ({ parts }: { readonly parts: ReadComment["parts"] }) => (
+  <p class="prose" dir="auto">
+    {parts.map(({ mentioned, text }) => mentioned === undefined ? text : <b class="mention">{text}</b>)}
+  </p>
+)
+
+const CommentItem = ({ comment, of, visit }: {
+  readonly comment: ReadComment
+  readonly of: Template
+  readonly visit: Visit
+}) => {
+  const { can, org, role, session } = visit
+  const isOwn = comment.author_id === session.account.id
+  const one = `${here(visit)}/${comment.id}`
+  const variant = of.variants.find(({ id }) => id === comment.variant_id)
+  const about = `comment of ${comment.author}`
+  const isOpen = comment.resolved_at === null
+  return (
+    <li id={`comment-${comment.id}`}>
+      <div class="change-head">
+        <p>
+          <b>
+            <bdi>{comment.author}</bdi>
+          </b>
+          {comment.variant_id === null ? null : (
+            <span class="subject">
+              on {variant === undefined
+                ? <bdi>{comment.variant_id} (deleted)</bdi>
+                : (
+                  <a href={variantPath(org.slug, of.id, variant.id)}>
+                    <bdi>{variant.name}</bdi>
+                  </a>
+                )}
+            </span>
+          )} {isOpen ? null : <Badge kind="good">resolved by {comment.resolved_by}</Badge>}
+        </p>
+        <p class="small muted">
+          <Time at={comment.created_at} zone={org.time_zone} />
+          {comment.edited_at === null ? null : " · edited"}
+        </p>
+      </div>
+      <Text parts={comment.parts} />
+      <div class="buttons">
+        {can("updateComment")
+          ? (
+            <Form action={`${one}/${isOpen ? "resolve" : "reopen"}`} csrf={session.csrfToken} inline>
+              <Submit kind="compact" label={`${isOpen ? "Resolve" : "Reopen"} the ${about}`}>
+                {isOpen ? "Resolve" : "Reopen"}
+              </Submit>
+            </Form>
+          )
+          : null}
+        {isOwn ? <a class="button compact" href={one} aria-label={`Edit the ${about}`}>Edit</a> : null}
+        {isOwn || role === "admin"
+          ? <a class="button compact danger" href={`${one}/delete`} aria-label={`Delete the ${about}`}>Delete</a>
+          : null}
+      </div>
+    </li>
+  )
+}
+
+const mentionable = (members: ReadonlyMap<string, NamedMember>, visit: Visit) =>
+  [...members.values()].filter(({ id, isMember }) => isMember && id !== visit.session.account.id).slice(0, 500)
+
+const list = Effect.fnUntraced(
+  function* (services: Services, visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
+    const { can, org, query } = visit
+    const of = yield* template(services, visit)
+    const shownAt = idIn(query.get("at") ?? "")
+    const asked = query.get("state")
+    const which = isFilter(asked) ? asked : shownAt === undefined ? "open" : "all"
+    const cursor = shownAt === undefined ? idIn(query.get("cursor") ?? "") : shownAt + 1
+    const found = yield* services.comments.list(org.slug, of.id, { which, cursor, limit: pageSize + 1 })
+    const shown = found.slice(0, pageSize)
+    const members = mentionable(yield* services.names.of(org.slug), visit)
+    const of_ = (state: CommentFilter) => state === "open" ? here(visit) : `${here(visit)}?state=${state}`
+    const view: View = {
+      title: `${of.name} · Comments`,
+      body: (
+        <>
+          <PageHead
+            title={`${of.name} · Comments`}
+            back={{ href: templatePath(org.slug, of.id), label: of.name }}
+            lead="What members say about the template and its variants. Recipients never see it."
+          />
+          <ErrorSummary faults={faults} labels={labels} />
+          {can("createComment")
+            ? (
+              <Card title="New comment">
+                <Form action={here(visit)} csrf={visit.session.csrfToken}>
+                  <CommentFields
+                    faults={faults}
+                    members={members}
+                    of={of}
+                    text={fields["text"] ?? ""}
+                    variant={fields["variant_id"] ?? query.get("variant") ?? ""}
+                  />
+                  <div>
+                    <Submit>Add comment</Submit>
+                  </div>
+                </Form>
+              </Card>
+            )
+            : null}
+          <nav aria-label="Which comments">
+            <ul class="pills">
+              {(Object.keys(filters) as ReadonlyArray<CommentFilter>).map((one) => (
+                <li>
+                  <a href={of_(one)} {...(one === which ? { "aria-current": "page" as const } : {})}>{filters[one]}</a>
+                </li>
+              ))}
+            </ul>
+          </nav>
+          <Card kind="flush">
+            {shown.length === 0
+              ? <Empty title={which === "open" ? "No open comments" : "No comments"}>Comments are listed here.</Empty>
+              : (
+                <ol class="change-list comments" aria-label="Comments, newest first">
+                  {shown.map((comment) => <CommentItem comment={comment} of={of} visit={visit} />)}
+                </ol>
+              )}
+            <Pagination
+              label="Pages of comments"
+              first={cursor === undefined ? undefined : of_(which)}
+              next={found.length > shown.length
+                ? `${here(visit)}?${new URLSearchParams({ state: which, cursor: String(shown.at(-1)!.id) })}`
+                : undefined}
+            />
+          </Card>
+          <script type="module" src={assets.comments}></script>
+        </>
+      ),
+    }
+    return view
+  },
+)
+
+const comment = Effect.fnUntraced(function* (services: Services, { org, params }: Visit) {
+  const id = idIn(params["comment"] ?? "")
+  return id === undefined
+    ? yield* new CommentNotFound({ id: (params["comment"] ?? "").slice(0, 100) })
+    : yield* services.comments.get(org.slug, lookedUp(params["template"] ?? ""), id)
+})
+
+const edit = Effect.fnUntraced(
+  function* (services: Services, visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
+    const of = yield* template(services, visit)
+    const { id, text } = yield* comment(services, visit)
+    const members = mentionable(yield* services.names.of(visit.org.slug), visit)
+    const view: View = {
+      title: "Edit a comment",
+      body: (
+        <>
+          <PageHead title="Edit a comment" back={{ href: here(visit), label: `${of.name} · Comments` }} />
+          <ErrorSummary faults={faults} labels={labels} />
+          <Card>
+            <Form action={`${here(visit)}/${id}`} csrf={visit.session.csrfToken}>
+              <CommentFields faults={faults} members={members} text={fields["text"] ?? text} variant="" />
+              <div class="buttons">
+                <Submit>Save comment</Submit>
+                <a class="button" href={here(visit)}>Go back</a>
+              </div>
+            </Form>
+          </Card>
+          <script type="module" src={assets.comments}></script>
+        </>
+      ),
+    }
+    return view
+  },
+)
+
+const confirmDelete = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+  const of = yield* template(services, visit)
+  const { author, id, parts } = yield* comment(services, visit)
+  const view: View = {
+    title: "Delete a comment",
+    body: (
+      <>
+        <PageHead
+          title={`Delete the comment of ${author}?`}
+          back={{ href: here(visit), label: `${of.name} · Comments` }}
+        />
+        <Confirm
+          action={`${here(visit)}/${id}/delete`}
+          csrf={visit.session.csrfToken}
+          back={here(visit)}
+          button="Delete the comment"
+        >
+          <Text parts={parts} />
+          <p class="muted">It cannot be restored. To put it aside, resolve it instead.</p>
+        </Confirm>
+      </>
+    ),
+  }
+  return view
+})
+
+const add = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
+  const variant = fields["variant_id"] ?? ""
+  const input = yield* decoded(decodeInput({
+    text: textIn(fields),
+    ...(variant === "" ? {} : { variant_id: variant }),
+  }))
+  yield* services.comments.add(visit.org.slug, lookedUp(visit.params["template"] ?? ""), input, visit.actor)
+  return { to: here(visit), done: "comment-added" }
+})
+
+const change = (services: Services, done: string, patchOf: (fields: Fields) => object) =>
+  Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
+    yield* template(services, visit)
+    const { id, template_id } = yield* comment(services, visit)
+    const patch = yield* decoded(decodePatch(patchOf(fields)))
+    yield* services.comments.change(visit.org.slug, template_id, id, patch, visit.actor)
+    return { to: here(visit), done }
+  })
+
+/** Comments on a template. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { action, page } = yield* Console
+  const services: Services = {
+    comments: yield* Comments,
+    names: yield* MemberNames,
+    templates: yield* Templates,
+  }
+  const all = "/console/o/:org/templates/:template/comments" as const
+  const one = `${all}/:comment` as const
+
+  yield* router.addAll([
+    page(all, "listComments", (visit) => list(services, visit)),
+    action(
+      all,
+      "createComment",
+      (visit, fields) => add(services, visit, fields),
+      (visit, fields, faults) => list(services, visit, fields, faults),
+    ),
+    page(one, "updateComment", (visit) => edit(services, visit)),
+    action(
+      one,
+      "updateComment",
+      change(services, "comment-changed", (fields) => ({ text: textIn(fields) })),
+      (visit, fields, faults) => edit(services, visit, fields, faults),
+    ),
+    action(`${one}/resolve`, "updateComment", change(services, "comment-resolved", () => ({ resolved: true }))),
+    action(`${one}/reopen`, "updateComment", change(services, "comment-opened", () => ({ resolved: false }))),
+    page(`${one}/delete`, "deleteComment", (visit) => confirmDelete(services, visit)),
+    action(
+      `${one}/delete`,
+      "deleteComment",
+      Effect.fnUntraced(function* (visit) {
+        const { id, template_id } = yield* comment(services, visit)
+        yield* services.comments.remove(visit.org.slug, template_id, id, visit.actor)
+        return { to: here(visit), done: "comment-deleted" }
+      }),
+    ),
+  ])
+}))

@@ -1,0 +1,415 @@
+// deno-lint-ignore-file jsx-key -- rendered once, on the server
+/** @jsxImportSource preact */
+import { Effect } from "effect"
+import { HttpRouter } from "effect/http"
+import { MemberNames } from "../../../accounts/MemberNames.ts"
+import { idIn, proposalDetailOf, proposalOf } from "../../../api/reviews/ReviewsRoutes.ts"
+import { ReviewNote } from "../../../domain/Comment.ts"
+import { type Fault, InvalidInput, type ProposalConflict, ProposalNotFound } from "../../../domain/Errors.ts"
+import { decoder } from "../../../domain/Faults.ts"
+import type { Proposal, ProposalDetail } from "../../../domain/Proposal.ts"
+import { Learning } from "../../../learning/Learning.ts"
+import { Proposals, reviewRefusal } from "../../../templates/Proposals.ts"
+import type { ProposalState } from "../../../templates/ProposalRows.ts"
+import { Badge } from "../../components/Badge.tsx"
+import { Card } from "../../components/Card.tsx"
+import { Empty } from "../../components/Empty.tsx"
+import { Form, Submit } from "../../components/Form.tsx"
+import { ErrorSummary, Note } from "../../components/Note.tsx"
+import { PageHead } from "../../components/PageHead.tsx"
+import { Pagination } from "../../components/Pagination.tsx"
+import { Table } from "../../components/Table.tsx"
+import { TextAreaField } from "../../components/TextAreaField.tsx"
+import { Time } from "../../components/Time.tsx"
+import { Console, decoded, type Fields, type Goto, type View, type Visit } from "../../Routes.tsx"
+import { DifferenceView } from "../history/ChangeList.tsx"
+import { labelOf } from "../history/FieldWords.ts"
+import { templatePath } from "../templates/Paths.ts"
+
+const decodeNote = decoder(ReviewNote)
+
+const pageSize = 25
+
+/** Services of these pages. */
+interface Services {
+  readonly learning: Learning["Service"]
+  readonly names: MemberNames["Service"]
+  readonly proposals: Proposals["Service"]
+}
+
+const at = ({ org }: Visit) => `/console/o/${org.slug}/reviews`
+
+const stateWords: { readonly [state in ProposalState]: { readonly label: string; readonly list: string } } = {
+  requested: { label: "waits for approval", list: "Waiting" },
+  approved: { label: "approved", list: "Approved" },
+  rejected: { label: "rejected", list: "Rejected" },
+  withdrawn: { label: "withdrawn", list: "Withdrawn" },
+}
+const stateBadges = { requested: "accent", approved: "good", rejected: "bad", withdrawn: "plain" } as const
+
+const kindWords = { created: "new template", changed: "change", deleted: "deletion" } as const
+
+const State = ({ state }: { readonly state: ProposalState }) => (
+  <Badge kind={stateBadges[state]}>{stateWords[state].label}</Badge>
+)
+
+const isState = (text: string | null): text is ProposalState => text !== null && Object.hasOwn(stateWords, text)
+
+const Row = ({ proposal, visit }: { readonly proposal: Proposal; readonly visit: Visit }) => (
+  <span>
+    <a href={`${at(visit)}/${proposal.id}`} dir="auto">{proposal.template_name}</a>
+    <span class="sub mono">{proposal.template_id}</span>
+  </span>
+)
+
+const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+  const { org, query } = visit
+  const asked = query.get("state")
+  const state = isState(asked) ? asked : "requested"
+  const cursor = idIn(query.get("cursor") ?? "")
+  const rows = yield* services.proposals.list(org.slug, { state, cursor, limit: pageSize + 1 })
+  const members = yield* services.names.of(org.slug)
+  const waiting = yield* services.proposals.countOpen(org.slug)
+  const shown = rows.slice(0, pageSize).map((row) => proposalOf(row, members))
+  const here = (state: ProposalState) => state === "requested" ? at(visit) : `${at(visit)}?state=${state}`
+  const last = shown.at(-1)
+  const view: View = {
+    title: "Reviews",
+    body: (
+      <>
+        <PageHead
+          title="Reviews"
+          lead={org.template_approval === "none"
+            ? "Changes to templates go live at once in this organization."
+            : `Changes of what recipients get wait here until another ${
+              org.template_approval === "admin" ? "admin" : "editor or admin"
+            } approves them.`}
+          actions={visit.can("updateOrganization")
+            ? <a class="button" href={`/console/o/${org.slug}/settings#template_approval`}>Settings of approval</a>
+            : undefined}
+        />
+        <nav aria-label="Which changes">
+          <ul class="pills">
+            {(Object.keys(stateWords) as ReadonlyArray<ProposalState>).map((one) => (
+              <li>
+                <a href={here(one)} {...(one === state ? { "aria-current": "page" as const } : {})}>
+                  {stateWords[one].list}
+                  {one === "requested" ? `: ${waiting}` : ""}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </nav>
+        <Card kind="flush">
+          {shown.length === 0
+            ? (
+              <Empty title={state === "requested" ? "No change waits for approval" : "No such changes"}>
+                {state !== "requested"
+                  ? "Changes are listed here with their author and reviewer."
+                  : org.template_approval === "none"
+                  ? "An admin can require approval under Settings, General."
+                  : "Edit a template as usual. A change of what recipients get is then listed here."}
+              </Empty>
+            )
+            : (
+              <Table
+                caption={`${stateWords[state].list} changes, newest first`}
+                headings={["Template", "What", "Author", "Proposed", ...(state === "requested" ? [] : ["Decided by"])]}
+                rows={shown.map((proposal) => [
+                  <Row proposal={proposal} visit={visit} />,
+                  kindWords[proposal.kind],
+                  <bdi>{proposal.author}</bdi>,
+                  { kind: "nowrap" as const, content: <Time at={proposal.created_at} zone={org.time_zone} /> },
+                  ...(state === "requested" ? [] : [<bdi>{proposal.decided_by ?? ""}</bdi>]),
+                ])}
+              />
+            )}
+          <Pagination
+            label="Pages of changes"
+            first={cursor === undefined ? undefined : here(state)}
+            next={rows.length > shown.length && last !== undefined
+              ? `${at(visit)}?${new URLSearchParams({ state, cursor: String(last.id) })}`
+              : undefined}
+          />
+        </Card>
+      </>
+    ),
+  }
+  return view
+})
+
+const idOf = ({ params }: Visit) =>
+  Effect.suspend(() => {
+    const id = idIn(params["proposal"] ?? "")
+    return id === undefined
+      ? Effect.fail(new ProposalNotFound({ id: (params["proposal"] ?? "").slice(0, 100) }))
+      : Effect.succeed(id)
+  })
+
+/** What the author wrote, and for the author a form for it. */
+const Message = ({ here, isOwn, proposal, visit }: {
+  readonly here: string
+  readonly isOwn: boolean
+  readonly proposal: ProposalDetail
+  readonly visit: Visit
+}) => {
+  if (!isOwn || proposal.state !== "requested") {
+    return proposal.note === "" ? null : (
+      <Card title="Message to reviewers">
+        <p class="prose" dir="auto">{proposal.note}</p>
+      </Card>
+    )
+  }
+  return (
+    <Card title="Message to reviewers">
+      <Form action={`${here}/note`} csrf={visit.session.csrfToken}>
+        <TextAreaField
+          name="note"
+          label="Message"
+          rows={3}
+          required={false}
+          value={proposal.note}
+          hint="Why you make this change. Up to 2,000 characters."
+        />
+        <div>
+          <Submit kind="plain">Save message</Submit>
+        </div>
+      </Form>
+    </Card>
+  )
+}
+
+/** Says that the live template has changed, and shows how. */
+const Conflict = ({ here, isOwn, proposal, visit }: {
+  readonly here: string
+  readonly isOwn: boolean
+  readonly proposal: ProposalDetail
+  readonly visit: Visit
+}) =>
+  proposal.live_changes === null ? null : (
+    <>
+      <Note kind="warn">
+        <div class="note-row">
+          <p>
+            <b>The live template has changed since.</b> Both changes are shown below. {proposal.both.length === 0
+              ? "They affect different fields. "
+              : `Both changed: ${
+                proposal.both.map((field) => field === "/" ? "the whole template" : labelOf({ field })).join(", ")
+              }. `}
+            {isOwn
+              ? "Bring your change up to date: your fields are kept, all others are those of the live template."
+              : "Its author has to bring it up to date before it can be approved."}
+          </p>
+          {isOwn
+            ? (
+              <Form action={`${here}/update`} csrf={visit.session.csrfToken} inline>
+                <Submit kind="plain">Bring up to date</Submit>
+              </Form>
+            )
+            : null}
+        </div>
+      </Note>
+      <Card title="Changed in the live template">
+        <DifferenceView changes={proposal.live_changes} />
+      </Card>
+    </>
+  )
+
+/** The decision: a form for reviewers, or why there is none. */
+const Decision = ({ comment, here, proposal, refused, visit }: {
+  readonly comment: string
+  readonly here: string
+  readonly proposal: ProposalDetail
+  readonly refused: string | undefined
+  readonly visit: Visit
+}) => {
+  if (proposal.state !== "requested") {
+    return (
+      <Card title="Decision">
+        <p>
+          <State state={proposal.state} /> by <bdi>{proposal.decided_by}</bdi>,{" "}
+          <Time at={proposal.decided_at} zone={visit.org.time_zone} />
+        </p>
+        {proposal.comment === null ? null : <p class="prose" dir="auto">{proposal.comment}</p>}
+      </Card>
+    )
+  }
+  if (refused !== undefined) {
+    return (
+      <Card title="Decision">
+        <p>{refused}.</p>
+      </Card>
+    )
+  }
+  return (
+    <Card title="Decision">
+      <Form action={`${here}/approve`} csrf={visit.session.csrfToken}>
+        <input type="hidden" name="version" value={String(proposal.version)} />
+        <TextAreaField
+          name="comment"
+          label="Comment for the author"
+          rows={3}
+          required={false}
+          value={comment}
+          hint="Say what to change if you reject it."
+        />
+        <div class="buttons">
+          {proposal.is_outdated ? null : <Submit>Approve and make live</Submit>}
+          <button type="submit" class="button danger" formAction={`${here}/reject`}>Reject</button>
+        </div>
+      </Form>
+    </Card>
+  )
+}
+
+const show = Effect.fnUntraced(
+  function* (services: Services, visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
+    const { actor, org } = visit
+    const found = yield* services.proposals.get(org.slug, yield* idOf(visit))
+    const proposal = proposalDetailOf(found, yield* services.names.of(org.slug))
+    const here = `${at(visit)}/${proposal.id}`
+    const isOwn = proposal.author_id === actor.session.account.id
+    const refused = visit.can("approveProposal")
+      ? reviewRefusal(actor, org.slug, found.author, org.template_approval)
+      : `Your role is ${visit.role}: an editor or admin can approve this change`
+    const open = proposal.state === "requested"
+    const template = templatePath(org.slug, proposal.template_id)
+    const view: View = {
+      title: `Review of ${proposal.template_name}`,
+      body: (
+        <>
+          <PageHead
+            title={`Review of ${proposal.template_name}`}
+            lead={
+              <>
+                <State state={proposal.state} /> {kindWords[proposal.kind]} by <bdi>{proposal.author}</bdi>,{" "}
+                <Time at={proposal.updated_at} zone={org.time_zone} />
+              </>
+            }
+            actions={
+              <>
+                {proposal.live === null ? null : (
+                  <>
+                    <a class="button" href={template}>Live template</a>
+                    <a class="button" href={`${template}/comments`}>Comments</a>
+                  </>
+                )}
+                {open && visit.can("withdrawProposal") && (isOwn || visit.role === "admin")
+                  ? (
+                    <Form action={`${here}/withdraw`} csrf={visit.session.csrfToken} inline>
+                      <Submit kind="plain">Withdraw</Submit>
+                    </Form>
+                  )
+                  : null}
+              </>
+            }
+          />
+          <ErrorSummary faults={faults} />
+          <Message here={here} isOwn={isOwn} proposal={proposal} visit={visit} />
+          <Conflict here={here} isOwn={isOwn} proposal={proposal} visit={visit} />
+          <Card title="Proposed change">
+            {proposal.proposed === null ? <p>The template is deleted with its variants.</p> : null}
+            <DifferenceView changes={proposal.changes} />
+          </Card>
+          <Decision
+            comment={fields["comment"] ?? ""}
+            here={here}
+            proposal={proposal}
+            refused={refused}
+            visit={visit}
+          />
+        </>
+      ),
+    }
+    return view
+  },
+)
+
+/** A conflict as a fault of the form, so that the page is shown as it is now. */
+const asFault = ({ message }: ProposalConflict) =>
+  new InvalidInput({ faults: [{ pointer: "", detail: `${message}.` }] })
+
+const noteOf = (fields: Fields, name: string) =>
+  decoded(decodeNote((fields[name] ?? "").replaceAll("\r\n", "\n"))).pipe(
+    Effect.mapError(({ faults }) =>
+      new InvalidInput({ faults: faults.map((one) => ({ ...one, pointer: `/${name}` })) })
+    ),
+  )
+
+/** Runs an action on the proposal of the path, and shows the page again. */
+const acting = <E, R>(
+  services: Services,
+  done: string,
+  run: (visit: Visit, id: number, fields: Fields) => Effect.Effect<unknown, E | ProposalConflict, R>,
+) => ({
+  run: Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
+    const id = yield* idOf(visit)
+    yield* Effect.catchIf(
+      run(visit, id, fields),
+      (error): error is Extract<E | ProposalConflict, ProposalConflict> =>
+        typeof error === "object" && error !== null && "_tag" in error && error._tag === "ProposalConflict",
+      (error) => asFault(error),
+    )
+    const to: Goto = { to: `${at(visit)}/${id}`, done }
+    return to
+  }),
+  again: (visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) => show(services, visit, fields, faults),
+})
+
+const actionsOf = (services: Services) => {
+  const { learning, proposals } = services
+  return {
+    approve: acting(
+      services,
+      "change-approved",
+      Effect.fnUntraced(function* ({ actor, org }, id, fields) {
+        const comment = yield* noteOf(fields, "comment")
+        const version = Number(fields["version"] ?? "")
+        const { proposal, relearns } = yield* proposals.approve(org.slug, id, { version, comment }, actor)
+        if (relearns) yield* learning.relearn(org.slug, proposal.templateId)
+      }),
+    ),
+    reject: acting(
+      services,
+      "change-rejected",
+      Effect.fnUntraced(function* ({ actor, org }, id, fields) {
+        yield* proposals.reject(org.slug, id, yield* noteOf(fields, "comment"), actor)
+      }),
+    ),
+    withdraw: acting(services, "change-withdrawn", ({ actor, org }, id) => proposals.withdraw(org.slug, id, actor)),
+    update: acting(
+      services,
+      "change-updated",
+      ({ actor, org }, id) => proposals.revise(org.slug, id, { update: true }, actor),
+    ),
+    note: acting(
+      services,
+      "note-saved",
+      Effect.fnUntraced(function* ({ actor, org }, id, fields) {
+        yield* proposals.revise(org.slug, id, { note: yield* noteOf(fields, "note") }, actor)
+      }),
+    ),
+  }
+}
+
+/** Changes that wait for approval: who proposed what, and the decision on each. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { action, page } = yield* Console
+  const services: Services = {
+    learning: yield* Learning,
+    names: yield* MemberNames,
+    proposals: yield* Proposals,
+  }
+  const { approve, note, reject, update, withdraw } = actionsOf(services)
+  const one = "/console/o/:org/reviews/:proposal" as const
+
+  yield* router.addAll([
+    page("/console/o/:org/reviews", "listProposals", (visit) => list(services, visit)),
+    page(one, "getProposal", (visit) => show(services, visit)),
+    action(`${one}/approve`, "approveProposal", approve.run, approve.again),
+    action(`${one}/reject`, "rejectProposal", reject.run, reject.again),
+    action(`${one}/withdraw`, "withdrawProposal", withdraw.run, withdraw.again),
+    action(`${one}/update`, "reviseProposal", update.run, update.again),
+    action(`${one}/note`, "reviseProposal", note.run, note.again),
+  ])
+}))

@@ -1,0 +1,98 @@
+import type { NamedMember } from "../accounts/MemberNames.ts"
+import { formerMember } from "../accounts/MemberNames.ts"
+
+// Mentions in plain text. People write `@Ann Smith` or `@ann@example.com`; the text is stored with `<@ACCOUNT_ID>`, so that
+// the name of a person who leaves stays nowhere.
+
+/** A text as it is stored. */
+export interface StoredText {
+  readonly text: string
+  /** Accounts that the text mentions, each once. */
+  readonly mentions: ReadonlyArray<string>
+}
+
+/** A part of a text: plain, or the mention of a member. */
+export interface TextPart {
+  readonly text: string
+  /** The account that is mentioned; undefined for plain text. */
+  readonly mentioned?: string
+}
+
+const isWord = (char: string | undefined) => char !== undefined && /[\p{L}\p{N}_]/u.test(char)
+
+const same = (a: string, b: string) => a.toLowerCase() === b.toLowerCase()
+
+const canBeMentioned = (members: Iterable<NamedMember>) => [...members].filter(({ isMember }) => isMember)
+
+/** What members can be written as after the `@`, longest first: e-mail address and name. A name of several members is none. */
+const handlesOf = (members: Iterable<NamedMember>): ReadonlyArray<readonly [handle: string, id: string]> => {
+  const all = canBeMentioned(members)
+  return all
+    .flatMap(({ email, id, name }): Array<readonly [string, string]> => [
+      [email, id],
+      ...(name.trim() !== "" && all.every((other) => other.id === id || !same(other.name, name))
+        ? [[name, id] as const]
+        : []),
+    ])
+    .sort(([a], [b]) => b.length - a.length)
+}
+
+/** What a member is written as: the name, or the e-mail address where several members have the name. */
+export const handleOf = (member: NamedMember, members: Iterable<NamedMember>): string =>
+  canBeMentioned(members).some(({ id, name }) => id !== member.id && same(name, member.name))
+    ? member.email
+    : member.name
+
+const token = /<@([^\s<>@]{1,100})>/g
+
+/**
+ * Finds the members that a text mentions, ignoring case: `@` at the beginning of a word, then the e-mail address or the
+ * whole name, then the end of a word. The longest match counts.
+ */
+export const storeMentions = (written: string, members: Iterable<NamedMember>): StoredText => {
+  const handles = handlesOf(members)
+  const mentions = new Set<string>()
+  let text = ""
+  let at = 0
+  while (at < written.length) {
+    const found = written[at] === "@" && !isWord(written[at - 1])
+      ? handles.find(([handle]) => {
+        const end = at + 1 + handle.length
+        return same(written.slice(at + 1, end), handle) && !isWord(written[end])
+      })
+      : undefined
+    if (found === undefined) {
+      text += written[at++]
+      continue
+    }
+    const [handle, id] = found
+    mentions.add(id)
+    text += `<@${id}>`
+    at += 1 + handle.length
+  }
+  return { text, mentions: [...mentions] }
+}
+
+/** The parts of a stored text, mentions with the present names of members. Only ids in `mentions` are mentions. */
+export const partsOf = (
+  { mentions, text }: StoredText,
+  members: ReadonlyMap<string, NamedMember>,
+): ReadonlyArray<TextPart> => {
+  const known = new Set(mentions)
+  const parts: Array<TextPart> = []
+  let from = 0
+  for (const match of text.matchAll(token)) {
+    const id = match[1]!
+    if (!known.has(id)) continue
+    if (match.index > from) parts.push({ text: text.slice(from, match.index) })
+    const member = members.get(id)
+    parts.push({ text: `@${member === undefined ? formerMember : handleOf(member, members.values())}`, mentioned: id })
+    from = match.index + match[0].length
+  }
+  if (from < text.length) parts.push({ text: text.slice(from) })
+  return parts
+}
+
+/** A stored text as people write it. */
+export const readMentions = (stored: StoredText, members: ReadonlyMap<string, NamedMember>): string =>
+  partsOf(stored, members).map(({ text }) => text).join("")
