@@ -14,7 +14,7 @@ export class AdminTokenRejected extends Schema.TaggedError<AdminTokenRejected>()
 }) {
   override get message() {
     return this.retryAfterSeconds === undefined
-      ? "The Bearer token is not the admin token of this service"
+      ? "The Bearer token is neither the admin token of this service nor an API key"
       : `Too many wrong admin tokens were sent from this address or from everywhere. Send the right one in ` +
         `${this.retryAfterSeconds} seconds, or from another address`
   }

@@ -10,6 +10,8 @@ const base36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 const pattern = /^pl[kt]_([a-z0-9]{16})_([0-9A-Za-z]{46})$/
 
+const keyLength = 67
+
 const random = (alphabet: string, length: number): string =>
   Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join("")
 
@@ -36,8 +38,16 @@ export const make = (kind: KeyKind = "live"): { readonly id: KeyId; readonly key
 /** The id within a key's text; undefined for a text that cannot be a key of ours. */
 export const idOf = (key: string): string | undefined => {
   // Length first: a caller may send kilobytes.
-  if (key.length !== 67) return undefined
+  if (key.length !== keyLength) return undefined
   return pattern.exec(key)?.[1]
+}
+
+/** What is wrong with the form of a text that begins like a key; undefined for keys and all other texts. */
+export const formFault = (text: string): string | undefined => {
+  if (!/^pl[kt]_/.test(text) || idOf(text) !== undefined) return undefined
+  return text.length === keyLength
+    ? `The API key has characters that no key has. Copy it again`
+    : `The API key is incomplete or has something added: it has ${text.length} characters in place of ${keyLength}. Copy it again`
 }
 
 /** Whether the checksum fits, as a secret scanner would ask. */

@@ -74,8 +74,18 @@ const contentOf = (
   return response.headers["content-type"]?.startsWith("application/json") ? response.json : response.text
 }
 
+/** Says in a refusal of the token where the token came from: with two variables and profiles, it may be an unexpected place. */
+const namingToken = (failure: object, tokenFrom: string | undefined): object =>
+  "_tag" in failure && failure._tag === "Unauthorized" && "detail" in failure && tokenFrom !== undefined
+    ? { ...failure, detail: `${failure.detail}. The command read it from ${tokenFrom}` }
+    : failure
+
 /** A client of the management API at `baseUrl`. Each method fails with the problem of the response or `HttpClientError`. */
-export const clientFor = (baseUrl: string, token: Redacted.Redacted<string>, fetch?: typeof globalThis.fetch) =>
+export const clientFor = (
+  baseUrl: string,
+  token: Redacted.Redacted<string>,
+  { fetch, tokenFrom }: { readonly fetch?: typeof globalThis.fetch; readonly tokenFrom?: string } = {},
+) =>
   Effect.map(HttpClient.HttpClient, (http): ManagementClient["Service"] => {
     const { execute } = http.pipe(
       HttpClient.mapRequest(flow(HttpClientRequest.prependUrl(baseUrl), HttpClientRequest.bearerToken(token))),
@@ -84,7 +94,7 @@ export const clientFor = (baseUrl: string, token: Redacted.Redacted<string>, fet
       Effect.fnUntraced(function* (input: Input = {}): Effect.fn.Return<unknown, unknown> {
         const response = yield* execute(requestOf(endpoint, input))
         if (response.status < 300) return yield* contentOf(response)
-        return yield* Effect.fail(yield* failureOf(response))
+        return yield* Effect.fail(namingToken(yield* failureOf(response), tokenFrom))
       })
     const client = Object.entries(endpoints).map(([group, members]) => [
       group,

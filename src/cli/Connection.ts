@@ -14,8 +14,8 @@ export const layerOf = (profile: Option.Option<string>) =>
     Effect.gen(function* () {
       const remote = yield* remoteService(profile)
       if (Option.isSome(remote)) {
-        const { token, url } = remote.value
-        return Context.make(ManagementClient, yield* clientFor(url, token)).pipe(
+        const { token, tokenFrom, url } = remote.value
+        return Context.make(ManagementClient, yield* clientFor(url, token, { tokenFrom })).pipe(
           Context.add(ServiceFetch, (path, init) => fetch(`${url}${path}`, init)),
         )
       }

@@ -31,7 +31,9 @@ export const inProcess = Effect.gen(function* () {
     ),
     ({ dispose }) => Effect.promise(dispose),
   )
-  const client = yield* clientFor(inProcessUrl, token, (input, init) => handler(new Request(input, init), services))
+  const client = yield* clientFor(inProcessUrl, token, {
+    fetch: (input, init) => handler(new Request(input, init), services),
+  })
   return Context.make(ManagementClient, client).pipe(
     Context.add(ServiceFetch, (path, init) => handler(new Request(`${inProcessUrl}${path}`, init), services)),
   )

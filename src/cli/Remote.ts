@@ -7,6 +7,8 @@ export interface RemoteService {
   /** Without a slash at its end. */
   readonly url: string
   readonly token: Redacted.Redacted<string>
+  /** The variable or profile that the token was read from, for messages. */
+  readonly tokenFrom: string
   /** The organization of commands without `--org`. */
   readonly org: Option.Option<string>
 }
@@ -27,9 +29,12 @@ export const storedProfiles = Effect.suspend(() =>
 )
 
 const fromEnvironment = Effect.fnUntraced(function* (url: URL) {
-  const key = yield* secret("PARLANCE_KEY")
-  const token = Option.orElse(yield* secret("ADMIN_TOKEN"), () => key)
-  if (Option.isSome(token)) return { url: url.href.replace(/\/$/, ""), token: token.value, org: Option.none() }
+  for (const tokenFrom of ["ADMIN_TOKEN", "PARLANCE_KEY"]) {
+    const token = yield* secret(tokenFrom)
+    if (Option.isSome(token)) {
+      return { url: url.href.replace(/\/$/, ""), token: token.value, tokenFrom, org: Option.none() }
+    }
+  }
   return yield* new CommandFailed({
     message:
       "PARLANCE_URL is set, but neither ADMIN_TOKEN nor PARLANCE_KEY. Set ADMIN_TOKEN to the admin token of that " +
@@ -63,6 +68,7 @@ export const remoteService = Effect.fnUntraced(function* (flag: Option.Option<st
   return Option.some<RemoteService>({
     url: profile.url,
     token: Redacted.make(profile.token),
+    tokenFrom: `the profile ${name.value} (${profilesFile()})`,
     org: Option.fromUndefinedOr(profile.org),
   })
 })

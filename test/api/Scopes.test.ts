@@ -159,6 +159,13 @@ suiteOnService("Scopes of API keys", (bench) => {
     const refused = await call("GET", path, { authorization: `Bearer ${wrong}` })
     assertProblem(refused, 401, "unauthorized")
     assert.include(refused.json.detail, "API key is unknown")
+    for (
+      const [text, detail] of [[key.slice(0, -1), "66 characters in place of 67"], [`${key.slice(0, -1)}!`, "no key"]]
+    ) {
+      const incomplete = await call("GET", path, { authorization: `Bearer ${text}` })
+      assertProblem(incomplete, 401, "unauthorized")
+      assert.include(incomplete.json.detail, detail)
+    }
   })
 
   it("stops with its revocation, keeps to its limit, and is named in the audit log", async () => {

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process"
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
@@ -30,13 +30,17 @@ const serveOrganizations = async () => {
   return { paths, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
 }
 
-const commandsIn = (folder: string) => (args: ReadonlyArray<string>, input = "") =>
+const commandsIn = (folder: string, environment: Readonly<Record<string, string>> = {}) =>
+(
+  args: ReadonlyArray<string>,
+  input = "",
+) =>
   new Promise<{ readonly code: number | null; readonly output: string }>((resolve) => {
     const { DATABASE_URL: _, DATA_DIR: __, STORE: ___, ...inherited } = process.env
     const child = execFile(
       process.execPath,
       ["run", "-A", "--no-prompt", "--unstable-no-legacy-abort", join(root, "src/main.ts"), ...args],
-      { cwd: folder, env: { ...inherited, XDG_CONFIG_HOME: folder } },
+      { cwd: folder, env: { ...inherited, XDG_CONFIG_HOME: folder, ...environment } },
       (_error, stdout, stderr) => resolve({ code: child.exitCode, output: stdout + stderr }),
     )
     child.stdin!.end(input)
@@ -68,5 +72,26 @@ describe("parlance login", () => {
 
     assert.include((await run(["logout"])).output, "Removed profile staging")
     assert.notInclude(readFileSync(file, "utf8"), token)
+  }, 120_000)
+})
+
+describe("A refused token", () => {
+  it("is reported with the variable or profile that it was read from", async () => {
+    const { url } = await serveOrganizations()
+    const folder = mkdtempSync(join(tmpdir(), "parlance-refused-"))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    const outputWith = async (environment: Readonly<Record<string, string>>) =>
+      (await commandsIn(folder, { PARLANCE_URL: url, ADMIN_TOKEN: "", PARLANCE_KEY: "", ...environment })([
+        "org",
+        "list",
+      ]))
+        .output
+    assert.include(await outputWith({ PARLANCE_KEY: "wrong" }), "is not valid. The command read it from PARLANCE_KEY")
+    const both = await outputWith({ PARLANCE_KEY: token, ADMIN_TOKEN: "wrong" })
+    assert.include(both, "is not valid. The command read it from ADMIN_TOKEN", "the admin token comes first")
+    await commandsIn(folder)(["--profile", "staging", "login", url], token)
+    const file = join(folder, "parlance", "profiles.json")
+    writeFileSync(file, readFileSync(file, "utf8").replace(token, "stale"))
+    assert.include((await commandsIn(folder)(["org", "list"])).output, "read it from the profile staging")
   }, 120_000)
 })

@@ -10,7 +10,7 @@ import { SessionCookie } from "../../accounts/SessionCookie.ts"
 import { Sessions } from "../../accounts/Sessions.ts"
 import { AdminAuth, type AdminTokenRejected } from "../../auth/AdminAuth.ts"
 import { type Grant, KeyAuth } from "../../auth/KeyAuth.ts"
-import { idOf } from "../../auth/KeyText.ts"
+import { formFault, idOf } from "../../auth/KeyText.ts"
 import { ChangeTrail, emptyTrail } from "../../store/ChangeTrail.ts"
 import { Forbidden, RateLimited, TooManyAttempts, Unauthorized, Unavailable } from "../Problems.ts"
 import { forbidden, withGrant } from "./KeyRequired.ts"
@@ -67,11 +67,12 @@ export class AdminRequired extends HttpApiMiddleware.Service<AdminRequired, { pr
       const rejected = (
         request: HttpServerRequest.HttpServerRequest,
         error: AdminTokenRejected,
+        token: string,
       ): Unauthorized | TooManyAttempts => {
         const { message, retryAfterSeconds } = error
         if (retryAfterSeconds === undefined) {
           refusals.count(request, "bad_admin_token")
-          return new Unauthorized({ detail: message })
+          return new Unauthorized({ detail: formFault(token) ?? message })
         }
         refusals.count(request, "admin_token_limit")
         return retryLater(request, retryAfterSeconds, new TooManyAttempts({ detail: message }))
@@ -139,7 +140,7 @@ export class AdminRequired extends HttpApiMiddleware.Service<AdminRequired, { pr
             if (idOf(token) !== undefined) return yield* asKey(next, endpoint.identifier, endpoint.method)
             yield* Effect.catch(
               admin.check(credential, refusals.networkOf(request)),
-              (error) => refuse(request, rejected(request, error)),
+              (error) => refuse(request, rejected(request, error, token)),
             )
             const elsewhere = sandboxRefusal(endpoint.identifier, yield* HttpRouter.params)
             if (elsewhere !== undefined) return yield* refuse(request, new Forbidden({ detail: elsewhere }))
