@@ -42,7 +42,7 @@ export const idOf = (key: string): string | undefined => {
   return pattern.exec(key)?.[1]
 }
 
-/** What is wrong with the form of a text that begins like a key; undefined for keys and all other texts. */
+/** Describes the fault in the form of a text that begins like a key. Undefined for keys and for all other texts. */
 export const formFault = (text: string): string | undefined => {
   if (!/^pl[kt]_/.test(text) || idOf(text) !== undefined) return undefined
   return text.length === keyLength

@@ -1,17 +1,12 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { spawn, spawnSync } from "node:child_process"
+import { spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { describe } from "vitest"
+import { python } from "./python.ts"
 import { org, serviceForClients } from "./serviceForClients.ts"
 
 const folder = fileURLToPath(new URL("../../clients/python", import.meta.url))
-// The system's Python has Debian's packages, also where another one comes first on the path.
-const python = ["python3", "/usr/bin/python3"].find((name) => spawnSync(name, ["-c", "import httpx"]).status === 0)
-if (python === undefined) {
-  console.warn("Skipped: the Python client (Python 3 with httpx is not installed: apt-get install python3-httpx)")
-}
-
 describe.runIf(python !== undefined)("The Python client", () => {
   it.live("passes its own tests against the service", () =>
     Effect.scoped(Effect.gen(function* () {
@@ -29,6 +24,6 @@ describe.runIf(python !== undefined)("The Python client", () => {
         })
       )
       assert.strictEqual(code, 0, output)
-      assert.match(output, /Ran 6 tests/)
+      assert.match(output, /Ran 11 tests/)
     })))
 })

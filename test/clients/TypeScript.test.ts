@@ -5,6 +5,7 @@ import { createHmac } from "node:crypto"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import {
+  type GenerateOptions,
   isProblem,
   Parlance,
   ParlanceProblem,
@@ -195,6 +196,77 @@ describe("The TypeScript client", () => {
     60_000,
   )
 
+  it.live(
+    "treats answers of proxies as failures that pass, and does not follow redirects",
+    () =>
+      Effect.scoped(Effect.gen(function* () {
+        const { apiKey, service } = yield* prepared
+        const answers: Array<readonly [status: number, body: string, headers?: Record<string, string>]> = []
+        let requests = 0
+        const url = yield* front(service, (_, response) => {
+          requests++
+          const [status, body, headers] = answers.shift() ?? [200, "{}"]
+          response.writeHead(status, { "content-type": "text/html", ...headers }).end(body)
+          return true
+        })
+        yield* Effect.promise(async () => {
+          const client = new Parlance({ url, org, apiKey })
+          const fallback = { subject: "Hello" }
+          const generate = (options: GenerateOptions = {}) => client.generate({ template_id: "welcome" }, options)
+          const page = [200, "<html>Sign in to the network</html>"] as const
+          answers.push(page, page, page, page)
+          assert.instanceOf(await failed(generate()), ParlanceUnavailable)
+          assert.strictEqual(requests, 3)
+          assert.instanceOf((await generate({ fallback, retries: 0 })).fallback, ParlanceUnavailable)
+
+          answers.push([502, '{"errors": ["bad gateway", null], "detail": ["x"]}'])
+          const gateway = await failed(generate({ retries: 0 }))
+          assert.deepInclude(gateway, { status: 502, type: "unknown", title: "The service answered 502", errors: [] })
+          answers.push([408, ""])
+          assert.strictEqual((await generate({ fallback, retries: 0 })).vars, fallback)
+
+          requests = 0
+          answers.push([307, "", { location: "https://elsewhere.example/" }])
+          const redirect = await failed(generate({ fallback }))
+          assert.include((redirect as Error).message, "It redirected to https://elsewhere.example/")
+          assert.strictEqual(requests, 1, "the key was sent nowhere else")
+
+          requests = 0
+          answers.push([429, "", { "retry-after": "20" }])
+          assert.isTrue(isProblem((await generate({ fallback })).fallback), "a fallback does not wait for 20 seconds")
+          assert.strictEqual(requests, 1)
+          answers.push([503, "", { "retry-after": "31" }])
+          assert.isTrue(isProblem(await failed(generate())), "nor does any call for longer than 30")
+          assert.strictEqual(requests, 2)
+
+          requests = 0
+          const circular: Record<string, unknown> = {}
+          circular["self"] = circular
+          assert.instanceOf(
+            await failed(client.generate({ template_id: "welcome", fields: circular }, { fallback })),
+            TypeError,
+          )
+          const twice = client.generateBatch({ requests: [{ template_id: "a" }, { template_id: "a" }] })
+          assert.instanceOf(await failed(twice), TypeError)
+          answers.push([200, '{"our_words": {"delay_id": "a", "delay_time": "2026-05-04T09:30:00Z"}}'])
+          assert.strictEqual(
+            (await client.delay({ delay_id: "a" })).delay_time,
+            "2026-05-04T09:30:00Z",
+            "SERVICE_WORDS",
+          )
+          assert.strictEqual(requests, 1)
+        })
+      })),
+    60_000,
+  )
+
+  it("refuses options that no request can be made with, so that no fallback hides them", () => {
+    const options = { url: "http://127.0.0.1:9", org, apiKey: "plk_x" }
+    for (const fault of [{ url: "127.0.0.1:9" }, { apiKey: undefined as never }, { apiKey: "plk_x\n" }, { org: "" }]) {
+      assert.throws(() => new Parlance({ ...options, ...fault }), TypeError)
+    }
+  })
+
   it("tells signed webhooks from others", async () => {
     const bytes = Buffer.alloc(32, 9)
     const secret = `whsec_${bytes.toString("base64")}`
@@ -216,5 +288,11 @@ describe("The TypeScript client", () => {
     assert.isFalse(await verifyWebhook({ secrets: [secret], headers: { ...headers, "webhook-id": "m-2" }, body, now }))
     assert.isFalse(await verifyWebhook({ secrets: [secret], headers: {}, body, now }))
     assert.isFalse(await verifyWebhook({ secrets: ["whsec_!"], headers, body, now }))
+    const titled = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value]))
+    const bytesOfBody = new TextEncoder().encode(body)
+    assert.isTrue(
+      await verifyWebhook({ secrets: secret, headers: titled, body: bytesOfBody, now }),
+      "one secret, bytes",
+    )
   })
 })

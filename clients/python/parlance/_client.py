@@ -19,8 +19,8 @@ Attributes = Mapping[str, Any]
 class Parlance:
     """Calls of one organization with one API key.
 
-    `timeout` is the time for each attempt in seconds. `retries` is the number of further attempts, for calls that failed without
-    an answer or may succeed later; a repeated attempt has the same tracking id, event id or idempotency key, so that nothing is
+    `timeout` is the time to connect, and for each part of the answer, in seconds. `retries` is the number of further attempts,
+    for calls that failed without an answer or may succeed later; a repeated attempt has the same tracking id, event id or idempotency key, so that nothing is
     done twice. Methods raise `ParlanceProblem` when the service refuses a request, and `ParlanceUnavailable` when no answer came.
     """
 
@@ -34,7 +34,7 @@ class Parlance:
         retries: int = 2,
         client: httpx.Client | None = None,
     ) -> None:
-        self._url = url.rstrip("/")
+        self._url = r.base_url(url, org, api_key)
         self._retries = retries
         self._timeout = timeout
         self._headers = {"X-Api-Key": api_key}
@@ -66,11 +66,11 @@ class Parlance:
                     json=call.body,
                     headers={**self._headers, **(call.headers or {})},
                     timeout=self._timeout,
+                    follow_redirects=False,
                 )
-                r.raise_problem(response)
-                return response
-            except (httpx.TransportError, ParlanceProblem) as error:
-                pause = r.pause_after(error, attempt, attempts, self._url)
+                return r.checked(response)
+            except (httpx.RequestError, r.NotJson, ParlanceProblem) as error:
+                pause = r.pause_after(error, call, attempt, attempts, self._url)
             time.sleep(pause)
         raise AssertionError("the last attempt returns or raises")
 
@@ -87,10 +87,12 @@ class Parlance:
         """Selects and renders the variant that works best for this user. Needs the scope `generate`.
 
         With `fallback` it answers these variables when the service cannot be reached or has no candidate, and raises only for
-        requests that are refused as faulty or unauthorized.
+        requests that are refused as faulty or unauthorized. It does not wait longer than `timeout` for another attempt then,
+        whatever `Retry-After` says.
         """
         tracking_id = tracking_id or r.new_id()
         call = self._requests.generate(
+            r.LONGEST_PAUSE if fallback is None else self._timeout,
             template_id=template_id, user_id=user_id, tracking_id=tracking_id, fields=fields, attrs=attrs
         )
         try:
@@ -111,7 +113,7 @@ class Parlance:
         """Selects and renders variants of several templates for one user, by template, 20 at a time. Needs the scope `generate`.
 
         `requests` have `template_id` and, optionally, `copy_id` and `tracking_id`. `options` are those of the API, such as
-        `lookback_days`.
+        `lookback_days`. Raises `ValueError` for a template that is requested twice, because the result has one entry for each.
         """
         found: dict[str, Generated] = {}
         for call in self._requests.batches(requests, user_id=user_id, fields=fields, attrs=attrs, **options):
@@ -199,7 +201,7 @@ class AsyncParlance:
         retries: int = 2,
         client: httpx.AsyncClient | None = None,
     ) -> None:
-        self._url = url.rstrip("/")
+        self._url = r.base_url(url, org, api_key)
         self._retries = retries
         self._timeout = timeout
         self._headers = {"X-Api-Key": api_key}
@@ -224,18 +226,22 @@ class AsyncParlance:
         attempts = 1 + self._retries
         for attempt in range(1, attempts + 1):
             try:
-                response = await self._client.request(
-                    call.method,
-                    self._url + call.path,
-                    params=call.query,
-                    json=call.body,
-                    headers={**self._headers, **(call.headers or {})},
-                    timeout=self._timeout,
+                # `timeout` of httpx begins anew with each part of the answer.
+                response = await asyncio.wait_for(
+                    self._client.request(
+                        call.method,
+                        self._url + call.path,
+                        params=call.query,
+                        json=call.body,
+                        headers={**self._headers, **(call.headers or {})},
+                        timeout=self._timeout,
+                        follow_redirects=False,
+                    ),
+                    self._timeout,
                 )
-                r.raise_problem(response)
-                return response
-            except (httpx.TransportError, ParlanceProblem) as error:
-                pause = r.pause_after(error, attempt, attempts, self._url)
+                return r.checked(response)
+            except (httpx.RequestError, asyncio.TimeoutError, r.NotJson, ParlanceProblem) as error:
+                pause = r.pause_after(error, call, attempt, attempts, self._url)
             await asyncio.sleep(pause)
         raise AssertionError("the last attempt returns or raises")
 
@@ -252,10 +258,12 @@ class AsyncParlance:
         """Selects and renders the variant that works best for this user. Needs the scope `generate`.
 
         With `fallback` it answers these variables when the service cannot be reached or has no candidate, and raises only for
-        requests that are refused as faulty or unauthorized.
+        requests that are refused as faulty or unauthorized. It does not wait longer than `timeout` for another attempt then,
+        whatever `Retry-After` says.
         """
         tracking_id = tracking_id or r.new_id()
         call = self._requests.generate(
+            r.LONGEST_PAUSE if fallback is None else self._timeout,
             template_id=template_id, user_id=user_id, tracking_id=tracking_id, fields=fields, attrs=attrs
         )
         try:
@@ -276,7 +284,7 @@ class AsyncParlance:
         """Selects and renders variants of several templates for one user, by template, 20 at a time. Needs the scope `generate`.
 
         `requests` have `template_id` and, optionally, `copy_id` and `tracking_id`. `options` are those of the API, such as
-        `lookback_days`.
+        `lookback_days`. Raises `ValueError` for a template that is requested twice, because the result has one entry for each.
         """
         found: dict[str, Generated] = {}
         for call in self._requests.batches(requests, user_id=user_id, fields=fields, attrs=attrs, **options):

@@ -20,9 +20,14 @@ class ParlanceProblem(Exception):
         self.type = str(body.get("type", "unknown")).rsplit("/problems/", 1)[-1]
         """The kind of problem without the path, such as `recipient-suppressed`."""
         self.title = str(body.get("title") or f"The service answered {status}")
-        self.detail: str | None = body.get("detail")
+        # A proxy on the way may answer JSON of another form.
+        detail = body.get("detail")
+        self.detail: str | None = detail if isinstance(detail, str) else None
+        errors = body.get("errors")
         self.errors: Sequence[Fault] = [
-            Fault(fault["pointer"], fault["detail"]) for fault in body.get("errors") or []
+            Fault(str(fault["pointer"]), str(fault["detail"]))
+            for fault in (errors if isinstance(errors, list) else [])
+            if isinstance(fault, Mapping) and "pointer" in fault and "detail" in fault
         ]
         """Every fault of the request, where the problem is one of its content."""
         self.retry_after = retry_after

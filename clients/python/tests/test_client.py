@@ -105,7 +105,88 @@ class BlockingClient(unittest.TestCase):
             self.assertTrue(client.deliver("welcome", "ann@person.example").repeated)
 
 
+class Proxy(httpx.BaseTransport):
+    """Answers in place of the service."""
+
+    def __init__(self) -> None:
+        self.answers: list[httpx.Response] = []
+        self.requests = 0
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        self.requests += 1
+        return self.answers.pop(0)
+
+
+class AnswersOfProxies(unittest.TestCase):
+    def setUp(self) -> None:
+        self.proxy = Proxy()
+        self.client = Parlance(URL, ORG, KEY, client=httpx.Client(transport=self.proxy, follow_redirects=True))
+
+    def test_failures_that_pass(self) -> None:
+        self.proxy.answers = [httpx.Response(200, text="<html>") for _ in range(6)]
+        with self.assertRaises(ParlanceUnavailable):
+            self.client.generate("welcome")
+        fallback = {"subject": "Hello"}
+        self.assertIsInstance(self.client.generate("welcome", fallback=fallback).fallback, ParlanceUnavailable)
+        self.assertEqual(self.proxy.requests, 6)
+        self.proxy.answers = [httpx.Response(429, headers={"retry-after": "20"})]
+        waited = self.client.generate("welcome", fallback=fallback)
+        self.assertIsInstance(waited.fallback, ParlanceProblem, "a fallback does not wait for 20 seconds")
+        self.proxy.answers = [httpx.Response(503, headers={"retry-after": "31"})]
+        with self.assertRaises(ParlanceProblem):
+            self.client.delivery("d")
+
+    def test_failures_that_last(self) -> None:
+        self.proxy.answers = [httpx.Response(404, json={"errors": ["x", None], "detail": ["x"]})]
+        with self.assertRaises(ParlanceProblem) as caught:
+            self.client.delivery("d")
+        self.assertEqual((caught.exception.errors, caught.exception.detail), ([], None))
+        self.proxy.answers = [httpx.Response(307, headers={"location": "https://elsewhere.example/"})]
+        with self.assertRaisesRegex(ParlanceProblem, "not https://elsewhere.example/"):
+            self.client.generate("welcome", fallback={})
+        self.assertEqual(self.proxy.requests, 2, "the key was sent nowhere else")
+        with self.assertRaises(ValueError):
+            self.client.generate_batch([{"template_id": "a"}, {"template_id": "a"}])
+
+    def test_names_and_ids(self) -> None:
+        words = {"our_words": {"delay_id": "a", "delay_time": "2026-05-04T09:30:00Z"}}
+        self.proxy.answers = [httpx.Response(200, json=words)]
+        self.assertEqual(self.client.delay("a").delay_time, "2026-05-04T09:30:00Z", "SERVICE_WORDS")
+        for fault in [("127.0.0.1:9", ORG, KEY), (URL, "", KEY), (URL, ORG, KEY + "\n"), (URL, ORG, None)]:
+            with self.assertRaises(ValueError):
+                Parlance(*fault)
+
+    def test_absent_ids(self) -> None:
+        transport = Cut(1)
+        with Parlance(URL, ORG, KEY, timeout=20, client=httpx.Client(transport=transport)) as client:
+            content = client.generate("welcome")
+            transport.losses = 1
+            event = {"event": "click", "tracking_id": content.tracking_id, "event_id": None}
+            self.assertEqual(client.send_events([event]).items[0].status, "duplicate", "None is as no event id")
+
+
 class AsyncioClient(unittest.TestCase):
+    def test_time(self) -> None:
+        async def trickle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n")
+            try:
+                while not reader.at_eof():
+                    writer.write(b" ")
+                    await writer.drain()
+                    await asyncio.sleep(0.01)
+            except ConnectionError:
+                pass
+
+        async def run() -> None:
+            server = await asyncio.start_server(trickle, "127.0.0.1", 0)
+            port = server.sockets[0].getsockname()[1]
+            async with AsyncParlance(f"http://127.0.0.1:{port}", ORG, KEY, timeout=0.2, retries=0) as client:
+                with self.assertRaises(ParlanceUnavailable):
+                    await client.delivery("d")
+            server.close()
+
+        asyncio.run(run())
+
     def test_calls(self) -> None:
         async def run() -> None:
             async with AsyncParlance(URL, ORG, KEY, timeout=20) as client:
@@ -136,6 +217,9 @@ class Webhooks(unittest.TestCase):
         self.assertFalse(verify_webhook([secret], headers, body + b" ", now))
         self.assertFalse(verify_webhook([secret], {}, body, now))
         self.assertFalse(verify_webhook(["whsec_!"], headers, body, now))
+        self.assertFalse(verify_webhook(["whsec_ä"], headers, body, now))
+        self.assertTrue(verify_webhook(secret, headers, body.decode(), now), "a single secret, and text")
+        self.assertFalse(verify_webhook(secret, {**headers, "Webhook-Timestamp": "9" * 5000}, body, now))
 
 
 if __name__ == "__main__":

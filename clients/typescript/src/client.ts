@@ -1,5 +1,4 @@
-import { ParlanceProblem, ParlanceUnavailable } from "./errors.ts"
-import { type Answer, send, type Transport } from "./http.ts"
+import { type Answer, isPassing, send, type Transport } from "./http.ts"
 import type {
   BatchRequest,
   CallOptions,
@@ -32,6 +31,17 @@ export interface ParlanceOptions {
   readonly fetch?: typeof globalThis.fetch
 }
 
+/** Throws a `TypeError` for options that no request can be made with, before they hide behind a fallback. */
+const checkOptions = ({ apiKey, org, url }: ParlanceOptions): void => {
+  if (!URL.canParse(url) || !/^https?:/.test(url)) {
+    throw new TypeError(`url must be the address of the service, such as https://parlance.example.com, not ${url}`)
+  }
+  if (typeof org !== "string" || org === "") throw new TypeError("org must be the organization, as it stands in paths")
+  if (typeof apiKey !== "string" || !/^[\x21-\x7e]+$/.test(apiKey)) {
+    throw new TypeError("apiKey must be the text of an API key, without spaces or line breaks")
+  }
+}
+
 /** Requests in one batch. */
 const batchSize = 20
 
@@ -54,6 +64,9 @@ const generatedOf = ({ copy, held_out, message, tracking_id }: WireContent): Gen
   fallback: undefined,
 })
 
+const isDelayTime = (value: unknown): value is DelayTime =>
+  typeof value === "object" && value !== null && "delay_time" in value
+
 const queryOf = (parameters: Readonly<Record<string, string | undefined>>): string => {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(parameters)) if (value !== undefined) query.set(name, value)
@@ -65,7 +78,10 @@ export class Parlance {
   readonly #transport: Transport
   readonly #org: string
 
-  constructor({ apiKey, fetch = globalThis.fetch, org, retries = 2, timeout = 2_000, url }: ParlanceOptions) {
+  /** Throws a `TypeError` for a URL, an organization or a key that no request can be made with. */
+  constructor(options: ParlanceOptions) {
+    checkOptions(options)
+    const { apiKey, fetch = globalThis.fetch, org, retries = 2, timeout = 2_000, url } = options
     this.#transport = { url: url.replace(/\/+$/, ""), apiKey, timeout, retries, fetch: fetch.bind(globalThis) }
     this.#org = encodeURIComponent(org)
   }
@@ -74,19 +90,19 @@ export class Parlance {
     path: string,
     body: unknown,
     options?: CallOptions,
-    headers?: Readonly<Record<string, string>>,
+    call: { readonly headers?: Readonly<Record<string, string>>; readonly longestPause?: number } = {},
   ): Promise<Answer> {
-    const call = { method: "POST", path, body, repeatable: true } as const
-    return send(this.#transport, headers === undefined ? call : { ...call, headers }, options)
+    return send(this.#transport, { method: "POST", path, body, ...call }, options)
   }
 
   #get(path: string, options?: CallOptions): Promise<Answer> {
-    return send(this.#transport, { method: "GET", path, repeatable: true }, options)
+    return send(this.#transport, { method: "GET", path }, options)
   }
 
   /**
    * Selects and renders the variant that works best for this user. Needs the scope `generate`. Fails with `ParlanceProblem` or
-   * `ParlanceUnavailable`, or answers with `fallback` where one is given.
+   * `ParlanceUnavailable`, or answers with `fallback` where one is given. With a fallback, it does not wait longer than `timeout`
+   * for another attempt, whatever `Retry-After` says.
    */
   async generate(request: GenerateRequest, { fallback, ...options }: GenerateOptions = {}): Promise<Generated> {
     const tracking_id = request.tracking_id ?? crypto.randomUUID()
@@ -99,24 +115,29 @@ export class Parlance {
       fallback: reason,
     })
     try {
-      const { body } = await this.#post(`/api/generate/${this.#org}`, { ...request, tracking_id }, options)
+      const patience = fallback === undefined ? {} : { longestPause: options.timeout ?? this.#transport.timeout }
+      const { body } = await this.#post(`/api/generate/${this.#org}`, { ...request, tracking_id }, options, patience)
       const generated = generatedOf(body as unknown as WireContent)
       if (fallback === undefined || generated.copy_id !== undefined || generated.held_out) return generated
       return instead(new Error(generated.message), generated.message)
     } catch (error) {
-      const isPassing = error instanceof ParlanceUnavailable ||
-        (error instanceof ParlanceProblem && (error.status === 429 || error.status >= 500))
-      if (fallback === undefined || !isPassing) throw error
+      if (fallback === undefined || !isPassing(error)) throw error
       return instead(error)
     }
   }
 
-  /** Selects and renders variants of several templates for one user, by template. Needs the scope `generate`. */
+  /**
+   * Selects and renders variants of several templates for one user, by template. Needs the scope `generate`. Throws a
+   * `TypeError` for a template that is requested twice, because the result has one entry for each.
+   */
   async generateBatch(
     { requests, ...shared }: BatchRequest,
     options?: CallOptions,
   ): Promise<Readonly<Record<string, Generated>>> {
     const named = requests.map((item) => ({ ...item, tracking_id: item.tracking_id ?? crypto.randomUUID() }))
+    if (new Set(named.map((item) => item.template_id)).size < named.length) {
+      throw new TypeError("A batch must name each template once, because its result has one entry for each")
+    }
     const answers = await Promise.all(
       groupsOf(named, batchSize).map((group) =>
         this.#post(`/api/batch-generate/${this.#org}`, { ...shared, requests: group }, options)
@@ -132,7 +153,8 @@ export class Parlance {
   /** When to send a message to this person. Needs the scope `generate`. */
   async delay(request: DelayRequest, options?: CallOptions): Promise<DelayTime> {
     const { body } = await this.#get(`/api/delay/${this.#org}${queryOf({ ...request })}`, options)
-    return body["service_words"] as DelayTime
+    // The setting SERVICE_WORDS of the service names the member.
+    return Object.values(body).find(isDelayTime)!
   }
 
   /**
@@ -141,7 +163,7 @@ export class Parlance {
    */
   async deliver(request: DeliverRequest, { idempotencyKey, ...options }: DeliverOptions = {}): Promise<Queued> {
     const { headers } = await this.#post(`/api/deliver/${this.#org}`, request, options, {
-      "idempotency-key": idempotencyKey ?? crypto.randomUUID(),
+      headers: { "idempotency-key": idempotencyKey ?? crypto.randomUUID() },
     })
     return {
       delivery_id: headers.get("parlance-delivery-id") ?? "",

@@ -5,6 +5,10 @@ export interface Fault {
   readonly detail: string
 }
 
+const isFault = (value: unknown): value is Fault =>
+  typeof value === "object" && value !== null && "pointer" in value && typeof value.pointer === "string" &&
+  "detail" in value && typeof value.detail === "string"
+
 /** The kinds of problems that calls of this client meet. The service documents each at `/problems/<type>`. */
 export type ProblemType =
   | "invalid-request"
@@ -43,7 +47,8 @@ export class ParlanceProblem extends Error {
 
   constructor(status: number, body: Readonly<Record<string, unknown>>, retryAfter: number | undefined) {
     const { detail, errors, status: _, title, type, ...members } = body
-    const faults = Array.isArray(errors) ? errors as ReadonlyArray<Fault> : []
+    // A proxy on the way may answer JSON of another form.
+    const faults = Array.isArray(errors) ? errors.filter(isFault) : []
     const heading = typeof title === "string" ? title : `The service answered ${status}`
     const reasons = [
       ...(typeof detail === "string" ? [detail] : []),

@@ -7,6 +7,11 @@ const longestPause = 30_000
 /** Statuses after which another attempt may succeed. */
 const passing = new Set([408, 425, 429, 500, 502, 503, 504])
 
+/** Whether a call may succeed later, so that content to fall back on is of use. */
+export const isPassing = (error: unknown): error is ParlanceProblem | ParlanceUnavailable =>
+  error instanceof ParlanceUnavailable ||
+  (error instanceof ParlanceProblem && (passing.has(error.status) || error.status >= 500))
+
 export interface Transport {
   readonly url: string
   readonly apiKey: string
@@ -20,8 +25,8 @@ export interface Call {
   readonly path: string
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
-  /** False for a call that must not be repeated once it may have been carried out. */
-  readonly repeatable: boolean
+  /** The longest pause that this call waits before another attempt, in milliseconds. Default 30,000. */
+  readonly longestPause?: number
 }
 
 export interface Answer {
@@ -37,32 +42,56 @@ const retryAfterOf = (headers: Headers): number | undefined => {
   return Number.isNaN(millis) ? undefined : Math.max(0, millis)
 }
 
-const parsed = (text: string): Readonly<Record<string, unknown>> => {
+/** The object of a body; undefined for other content, such as the HTML of a proxy on the way. */
+const parsed = (text: string): Readonly<Record<string, unknown>> | undefined => {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === "object" && value !== null ? value as Record<string, unknown> : {}
+    return typeof value === "object" && value !== null ? value as Record<string, unknown> : undefined
   } catch {
-    // A proxy on the way may answer in HTML.
-    return {}
+    return undefined
   }
 }
 
-const attempt = async (transport: Transport, call: Call, options: CallOptions): Promise<Answer> => {
+/** The problem of a redirect. It is not followed, because the key would be sent wherever it leads. */
+const redirected = (location: string | null) => ({
+  title: "The service redirected the request",
+  detail: "`url` must be the address that answers itself" + (location === null ? "" : `. It redirected to ${location}`),
+})
+
+/** The failure of an answer that is not a success. */
+const problemOf = (response: Response, answer: Readonly<Record<string, unknown>> | undefined): ParlanceProblem => {
+  const { headers, status, type } = response
+  const isRedirect = type === "opaqueredirect" || (status >= 300 && status <= 399)
+  return new ParlanceProblem(
+    status,
+    isRedirect ? redirected(headers.get("location")) : answer ?? {},
+    retryAfterOf(headers),
+  )
+}
+
+const attempt = async (
+  transport: Transport,
+  call: Call,
+  body: string | undefined,
+  options: CallOptions,
+): Promise<Answer> => {
   const timeout = AbortSignal.timeout(options.timeout ?? transport.timeout)
   const signal = options.signal === undefined ? timeout : AbortSignal.any([options.signal, timeout])
-  const { body, headers, method, path } = call
+  const { headers, method, path } = call
   const response = await transport.fetch(`${transport.url}${path}`, {
     method,
     signal,
+    redirect: "manual",
     headers: {
       "x-api-key": transport.apiKey,
       ...(body === undefined ? {} : { "content-type": "application/json" }),
       ...headers,
     },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(body === undefined ? {} : { body }),
   })
   const answer = parsed(await response.text())
-  if (!response.ok) throw new ParlanceProblem(response.status, answer, retryAfterOf(response.headers))
+  if (!response.ok) throw problemOf(response, answer)
+  if (answer === undefined) throw new TypeError(`The answer with status ${response.status} is not JSON`)
   return { body: answer, headers: response.headers }
 }
 
@@ -87,18 +116,22 @@ const backoff = (next: number): number => Math.min(longestPause, 100 * 2 ** (nex
  * it, with `ParlanceUnavailable` if no answer came, and with the reason of an aborted `signal`.
  */
 export const send = async (transport: Transport, call: Call, options: CallOptions = {}): Promise<Answer> => {
-  const attempts = 1 + (call.repeatable ? options.retries ?? transport.retries : 0)
+  const attempts = 1 + (options.retries ?? transport.retries)
+  const longest = call.longestPause ?? longestPause
+  // Outside of the attempts: a value that cannot be written as JSON is a mistake of the caller.
+  const body = call.body === undefined ? undefined : JSON.stringify(call.body)
   for (let number = 1;; number++) {
     options.signal?.throwIfAborted()
     let wait = backoff(number + 1)
     try {
-      return await attempt(transport, call, options)
+      return await attempt(transport, call, body, options)
     } catch (error) {
       if (options.signal?.aborted) throw options.signal.reason
       const isLast = number >= attempts
       if (error instanceof ParlanceProblem) {
-        wait = Math.max(wait, error.retryAfter ?? 0)
-        if (isLast || !passing.has(error.status) || wait > longestPause) throw error
+        // Added, so that callers that were refused together do not come back together.
+        wait += error.retryAfter ?? 0
+        if (isLast || !passing.has(error.status) || wait > longest) throw error
       } else if (isLast) {
         const times = attempts === 1 ? "" : ` in ${attempts} attempts`
         throw new ParlanceUnavailable(`${transport.url} did not answer${times}`, { cause: error })

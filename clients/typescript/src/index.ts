@@ -1,6 +1,6 @@
 /**
  * Client for Parlance, the content personalization service. It has no dependencies and uses `fetch`, so that it runs on
- * Node 20 and later, Deno, Bun and edge runtimes. Requests and answers have the members of the HTTP API.
+ * Node 20.3 and later, Deno, Bun and edge runtimes. Requests and answers have the members of the HTTP API.
  */
 export { Parlance } from "./client.ts"
 export type { ParlanceOptions } from "./client.ts"

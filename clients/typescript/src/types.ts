@@ -91,6 +91,10 @@ export interface DeliverRequest {
   /** Not before then: ISO 8601 with an offset, at most 7 days ahead. */
   readonly send_at?: string
   readonly optimize_send_time?: boolean
+  /** Not after then: ISO 8601 with an offset. A message that was not sent by then fails. */
+  readonly expires_at?: string
+  /** `transactional` goes ahead of all `bulk` messages. */
+  readonly priority?: "transactional" | "bulk"
 }
 
 export interface DeliverOptions extends CallOptions {

@@ -9,31 +9,47 @@ const bytesOf = (base64: string): Uint8Array<ArrayBuffer> | undefined => {
   }
 }
 
+type HeadersLike = Headers | Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
+
+/** One header; empty if it is missing or repeated. */
+const headerOf = (headers: HeadersLike, name: string): string => {
+  // Not `instanceof`: frameworks bring classes of their own.
+  if (typeof headers["get"] === "function") return (headers as Headers).get(name) ?? ""
+  const [, value] = Object.entries(headers).find(([key]) => key.toLowerCase() === name) ?? []
+  return typeof value === "string" ? value : ""
+}
+
 /**
  * Whether a request was signed by Parlance, as Standard Webhooks 1.0.0 describes: by one of the secrets, and within 5 minutes.
  * `body` is the body as it came in, before it is parsed. Compare `webhook-id` with those that were handled before: a
  * message may arrive more than once.
  */
 export const verifyWebhook = async (request: {
-  /** `whsec_` and Base64; several while a secret is being replaced. */
-  readonly secrets: ReadonlyArray<string>
-  readonly headers: Headers | Readonly<Record<string, string | undefined>>
-  readonly body: string
+  /** `whsec_` and Base64. Several while a secret is being replaced. */
+  readonly secrets: string | ReadonlyArray<string>
+  /** As `Request` or `node:http` have them. Names are in any case. */
+  readonly headers: HeadersLike
+  readonly body: string | Uint8Array
   /** Unix milliseconds. Default: now. */
   readonly now?: number
 }): Promise<boolean> => {
   const { body, headers, now = Date.now(), secrets } = request
-  const header = (name: string) => (headers instanceof Headers ? headers.get(name) : headers[name]) ?? ""
+  const header = (name: string) => headerOf(headers, name)
   const id = header("webhook-id")
   const timestamp = header("webhook-timestamp")
   if (id === "" || !/^\d{1,12}$/.test(timestamp)) return false
   if (Math.abs(now / 1000 - Number(timestamp)) > toleranceSeconds) return false
-  const signed = new TextEncoder().encode(`${id}.${timestamp}.${body}`)
+  const encoder = new TextEncoder()
+  const head = encoder.encode(`${id}.${timestamp}.`)
+  const content = typeof body === "string" ? encoder.encode(body) : body
+  const signed = new Uint8Array(head.length + content.length)
+  signed.set(head)
+  signed.set(content, head.length)
   const signatures = header("webhook-signature").split(" ").slice(0, 10).flatMap((part) => {
     const bytes = part.startsWith("v1,") ? bytesOf(part.slice(3)) : undefined
     return bytes === undefined ? [] : [bytes]
   })
-  for (const secret of secrets) {
+  for (const secret of typeof secrets === "string" ? [secrets] : secrets) {
     const bytes = bytesOf(secret.replace(/^whsec_/, ""))
     if (bytes === undefined || bytes.length === 0) continue
     const key = await crypto.subtle.importKey("raw", bytes, { name: "HMAC", hash: "SHA-256" }, false, ["verify"])
