@@ -825,6 +825,20 @@ CREATE TABLE send_times (
 );
 CREATE INDEX send_times_by_spot ON public.send_times USING btree (org_slug, spot);
 
+CREATE TABLE service_mails (
+  id text NOT NULL,
+  kind text NOT NULL,
+  recipient text NOT NULL,
+  content text,
+  created_at timestamp with time zone NOT NULL,
+  state text NOT NULL,
+  attempts integer NOT NULL DEFAULT 0,
+  due_at timestamp with time zone NOT NULL,
+  reason text,
+  PRIMARY KEY (id)
+);
+CREATE INDEX service_mails_due ON public.service_mails USING btree (due_at) WHERE (state = 'pending'::text);
+
 CREATE TABLE sessions (
   id text NOT NULL,
   digest text NOT NULL,

@@ -51,6 +51,10 @@ import { Erasures } from "./people/Erasures.ts"
 import { EventHistory } from "./journal/events/EventHistory.ts"
 import { Judging } from "./intake/Judging.ts"
 import { KnownEvents } from "./journal/events/KnownEvents.ts"
+import { MailQueue } from "./mail/MailQueue.ts"
+import { NotificationMail } from "./mailing/NotificationMail.ts"
+import { NotificationTexts } from "./mailing/NotificationTexts.ts"
+import { ServiceMail } from "./mailing/ServiceMail.ts"
 import { Notifications } from "./notifications/Notifications.ts"
 import { MappingTrials } from "./intake/mapping/MappingTrials.ts"
 import { Rebuild } from "./projections/Rebuild.ts"
@@ -75,6 +79,7 @@ import * as DocumentsRoutes from "./api/server/DocumentsRoutes.ts"
 import * as GenerateRoutes from "./api/generate/GenerateRoutes.ts"
 import * as LearningRoutes from "./api/learning/LearningRoutes.ts"
 import { LoadGate } from "./api/admission/LoadGate.ts"
+import * as NotificationsRoutes from "./api/notifications/NotificationsRoutes.ts"
 import * as OperationsRoutes from "./api/operations/OperationsRoutes.ts"
 import * as OrganizationRoutes from "./api/organizations/OrganizationRoutes.ts"
 import { Refusals } from "./api/admission/Refusals.ts"
@@ -214,7 +219,11 @@ const servicesOver = (layerActors: LayerActors) =>
     Comments.layer.pipe(Layer.provide(Templates.layer)),
     Layer.mergeAll(Traffic.layer, Exports.layer, Endpoints.layer),
     Alerts.layer.pipe(Layer.provide(SourceRhythms.layer)),
-    Layer.mergeAll(ChangeHistory.layer, Notifications.layer),
+    Layer.mergeAll(ChangeHistory.layer, ServiceMail.layer),
+    NotificationMail.layer.pipe(
+      Layer.provideMerge(Layer.mergeAll(Notifications.layer, NotificationTexts.layer)),
+      Layer.provide([Organizations.layer, TemplateIndex.layer]),
+    ),
     Layer.mergeAll(Results.layer, Series.layer).pipe(Layer.provide([Templates.layer, ResultsWorker.layer])),
     SendTimes.layer.pipe(Layer.provide(Layer.mergeAll(Templates.layer, Organizations.layer))),
     Keys.layer,
@@ -256,6 +265,7 @@ const servicesOver = (layerActors: LayerActors) =>
       ),
     ),
     Layer.provideMerge(AccountServices.layer),
+    Layer.provideMerge(MailQueue.layer),
     Layer.provideMerge(SecretBox.layer),
     Layer.provideMerge(Changes.layer),
     Layer.provideMerge(StoreFromSettings.layerMigrated),
@@ -284,6 +294,8 @@ export const layerJobs = Layer.mergeAll(
   OutgoingWebhooks.layerRunning,
   Alerts.layerRunning,
   Notifications.layerRunning,
+  ServiceMail.layerRunning,
+  NotificationMail.layerRunning,
   BounceListener.layer,
 )
 
@@ -311,6 +323,7 @@ export const layerRoutes = HttpApiBuilder.layer(ServedApi).pipe(
     SandboxRoutes.layer,
     AccountsRoutes.layer,
     SecondFactorRoutes.layer,
+    NotificationsRoutes.layer,
     OperationsRoutes.layer,
   ]),
   Layer.provide(AdminRequired.layer),

@@ -18,6 +18,7 @@ import { parseBytes } from "./domain/Bytes.ts"
 import { type AddressRange, addressRangeOf } from "./domain/Addresses.ts"
 import { type DatabaseTarget, parse as parseDatabaseUrl } from "./domain/DatabaseUrl.ts"
 import { plainMessage } from "./domain/FaultMessages.ts"
+import { type MailServer, parseMailServer } from "./domain/MailServer.ts"
 import { trackingUrlFault } from "./domain/Tracking.ts"
 
 const atLeast = (minimum: number, name: string) =>
@@ -219,6 +220,15 @@ const config = {
   adminToken: secret("ADMIN_TOKEN"),
   /** `SECRET_KEY`: key under which secrets of platforms are stored, 64 hexadecimal digits, or several separated by commas. */
   secretKey: secret("SECRET_KEY"),
+  /**
+   * `MAIL_URL`: SMTP server for mail of the service itself: `smtps://user:password@host:465`, encrypted from the start, or
+   * `smtp://user:password@host:587` with STARTTLS. Unset: no mail is sent, and people pass links on.
+   */
+  mailUrl: secret("MAIL_URL"),
+  /** `MAIL_FROM`: sender of that mail, such as `Parlance <parlance@example.com>`. */
+  mailFrom: Config.String("MAIL_FROM").pipe(Config.withDefault("")),
+  /** `MAIL_CA`: certificate of the authority that signs the certificate of the server of `MAIL_URL`, as PEM or path of a file. */
+  mailCa: Config.String("MAIL_CA").pipe(Config.withDefault("")),
   /** `OIDC_ISSUER`: URL of an OpenID Connect provider to sign in to the console with. Unset: passwords alone. */
   oidcIssuer: Config.option(Config.URL("OIDC_ISSUER")),
   /** `OIDC_CLIENT_ID`: id of this installation at the provider. */
@@ -343,7 +353,9 @@ export const { dnsServers } = config
 type Values = { readonly [name in keyof typeof config]: Config.Success<(typeof config)[name]> }
 
 /** The values of all settings, checked. */
-type Checked = Omit<Values, "store" | "databaseUrl" | "databaseCa"> & {
+type Checked = Omit<Values, "store" | "databaseUrl" | "databaseCa" | "mailUrl" | "mailFrom" | "mailCa"> & {
+  /** The server for mail of the service itself. None: the service sends no mail. */
+  readonly mail: Option.Option<MailServer>
   /** The server of `DATABASE_URL`. None: a database in `DATA_DIR` takes its place. */
   readonly database: Option.Option<DatabaseTarget>
 }
@@ -416,6 +428,37 @@ const databaseOf = (
   return { database: Option.some(result.success), faults }
 }
 
+/** The server for mail of the service itself, and the faults of its settings. */
+const mailOf = (
+  { mailCa = "", mailFrom = "", mailUrl = Option.none(), publicUrl, secretKey }: Partial<Values>,
+  isExternal: boolean,
+): { readonly mail: Option.Option<MailServer>; readonly faults: ReadonlyArray<string> } => {
+  if (Option.isNone(mailUrl)) {
+    const lonely = [...(mailFrom === "" ? [] : ["MAIL_FROM"]), ...(mailCa === "" ? [] : ["MAIL_CA"])]
+    return {
+      mail: Option.none(),
+      faults: lonely.map((name) => `${name}: has no effect without MAIL_URL. Set that too, or unset ${name}`),
+    }
+  }
+  const faults: Array<string> = []
+  const server = parseMailServer(mailUrl.value, {
+    authorities: mailCa === "" ? undefined : mailCa,
+    from: mailFrom,
+    readFile: (path) => readFileSync(path, "utf8"),
+  })
+  if (Result.isFailure(server)) faults.push(...server.failure)
+  if (publicUrl !== undefined && Option.isNone(publicUrl)) {
+    faults.push("PUBLIC_URL: is not set, and links in mails begin with it. Set it to the address of this service")
+  }
+  if (isExternal && secretKey !== undefined && Option.isNone(secretKey)) {
+    faults.push(
+      "SECRET_KEY: is not set, and mails with links wait encrypted in the database. Set it to 64 hexadecimal digits, " +
+        "such as `openssl rand -hex 32` gives",
+    )
+  }
+  return { mail: Result.isSuccess(server) ? Option.some(server.success) : Option.none(), faults }
+}
+
 const leastSecret = 32
 
 /**
@@ -441,6 +484,8 @@ const read = Effect.gen(function* () {
   const settings: Partial<Values> = values
   const { database, faults: databaseFaults } = databaseOf(settings, yield* isSetToNothing("DATABASE_URL"))
   faults.push(...databaseFaults)
+  const { faults: mailFaults, mail } = mailOf(settings, Option.isSome(database))
+  faults.push(...mailFaults)
   // Not shown: how long it is says enough.
   const adminCharacters = Option.match(settings.adminToken ?? Option.none(), {
     onNone: () => leastSecret,
@@ -468,8 +513,9 @@ const read = Effect.gen(function* () {
     faults.push("OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET: set all three, or none")
   }
   if (faults.length > 0) return yield* new SettingsFaulty({ faults })
-  const { databaseCa: _, databaseUrl: __, store: ___, ...rest } = settings as Values
-  return { ...rest, database }
+  const { databaseCa: _, databaseUrl: __, mailCa: _ca, mailFrom: _from, mailUrl: _url, store: ___, ...rest } =
+    settings as Values
+  return { ...rest, database, mail }
 })
 
 /** The settings of this process; fails to build with every faulty value named. */

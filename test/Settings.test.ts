@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { ConfigProvider, Duration, Effect, Layer, Option } from "effect"
+import { ConfigProvider, Duration, Effect, Layer, Option, Redacted } from "effect"
 import { Settings } from "../src/Settings.ts"
 
 const read = (env: Record<string, string>) =>
@@ -167,5 +167,56 @@ describe("Settings", () => {
       assert.notInclude(error.message, "a-secret")
       assert.isTrue(Option.isSome((yield* read({ ADMIN_TOKEN: "x".repeat(32) })).adminToken))
       assert.isTrue(Option.isNone((yield* read({ ADMIN_TOKEN: "" })).adminToken))
+    }))
+
+  it.effect("take a mail server with its sender, and name every fault without the password", () =>
+    Effect.gen(function* () {
+      const more = { PUBLIC_URL: "https://parlance.example", MAIL_FROM: "Parlance <parlance@example.com>" }
+      const mailOf = (env: Record<string, string>) =>
+        Effect.map(read({ ...more, ...env }), ({ mail }) => Option.getOrUndefined(mail))
+      assert.isUndefined(yield* mailOf({ MAIL_URL: "", MAIL_FROM: "" }))
+      const server = (yield* mailOf({ MAIL_URL: "smtps://u%40x:p%2Fw@mail.example.com" }))!
+      assert.deepInclude(server, {
+        host: "mail.example.com",
+        port: 465,
+        tls: "tls",
+        authorities: undefined,
+        from: { email: "parlance@example.com", name: "Parlance" },
+      })
+      assert.strictEqual(server.login!.user, "u@x")
+      assert.strictEqual(Redacted.value(server.login!.password), "p/w")
+      assert.notInclude(String(JSON.stringify(server)), "p/w")
+      assert.deepInclude(yield* mailOf({ MAIL_URL: "smtp://[::1]:2525", MAIL_FROM: "a@example.com" }), {
+        host: "::1",
+        port: 2525,
+        tls: "starttls",
+        login: undefined,
+        from: { email: "a@example.com" },
+      })
+      assert.deepInclude(yield* mailOf({ MAIL_URL: "smtp://localhost?tls=none" }), { port: 25, tls: "none" })
+
+      const faultsOf = (env: Record<string, string>) =>
+        Effect.map(Effect.flip(read(env)), (error) => error._tag === "SettingsFaulty" ? error.faults : [])
+      const all = yield* faultsOf({
+        MAIL_URL: "smtp://user@mail.example.com/inbox?tls=none",
+        MAIL_FROM: "Parlance",
+        MAIL_CA: "/no/such/file.pem",
+        DATABASE_URL: "postgres://parlance:x@postgres/parlance",
+      })
+      assert.deepStrictEqual(all.map((fault) => fault.split(":")[0]), [
+        "MAIL_URL",
+        "MAIL_URL",
+        "MAIL_URL",
+        "MAIL_FROM",
+        "MAIL_CA",
+        "PUBLIC_URL",
+        "SECRET_KEY",
+      ])
+      for (const url of ["http://mail.example.com", "mail.example.com:465", "smtps://u:sesame%@mail.example.com"]) {
+        const faults = yield* faultsOf({ ...more, MAIL_URL: url })
+        assert.lengthOf(faults, 1, url)
+        assert.notInclude(faults[0], "sesame")
+      }
+      assert.lengthOf(yield* faultsOf({ ...more, MAIL_FROM: "a@example.com", MAIL_CA: "x" }), 2)
     }))
 })

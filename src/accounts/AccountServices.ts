@@ -3,6 +3,7 @@ import { Accounts } from "./Accounts.ts"
 import { Audit } from "./Audit.ts"
 import { Devices } from "./Devices.ts"
 import { Expired } from "./Expired.ts"
+import { ForgottenPasswords } from "./ForgottenPasswords.ts"
 import { Invitations } from "./Invitations.ts"
 import { MemberNames } from "./MemberNames.ts"
 import { Memberships } from "./Memberships.ts"
@@ -18,7 +19,7 @@ import { SignIn } from "./SignIn.ts"
 import { SignInLimits } from "./SignInLimits.ts"
 
 /** Everything about people who work in the console, over a migrated store. */
-export const layer = OwnSecondFactor.layer.pipe(
+export const layer = Layer.mergeAll(OwnSecondFactor.layer, ForgottenPasswords.layer).pipe(
   Layer.provideMerge(SignIn.layer),
   Layer.provideMerge(Devices.layer),
   Layer.provideMerge(Layer.mergeAll(

@@ -22,8 +22,8 @@ interface Row {
 }
 
 /**
- * Who chose a password. `own`: its owner, as the installation knows by the link of the first run or by a sign-in through the
- * identity provider. Any other password may have been chosen by a person who does not own the e-mail address: an administrator,
+ * Who chose a password. `own`: its owner, as the installation knows by the link of the first run, by a link that only the address
+ * of the account got, or by a sign-in through the identity provider. Any other password may have been chosen by a person who does not own the e-mail address: an administrator,
  * or the finder of an invitation or a link.
  */
 export type PasswordOrigin = "own" | "administrator" | "invitation" | "link"

@@ -2,6 +2,8 @@ import { Context, DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { OrganizationNotFound } from "../domain/Errors.ts"
 import { type OrgSlug, randomId } from "../domain/Ids.ts"
+import { invitationLetter } from "../mail/Letters.ts"
+import { MailQueue } from "../mail/MailQueue.ts"
 import { existingOrganization } from "../organizations/Existing.ts"
 import { type Account, type Invitation, normalizeEmail, type Role } from "./Account.ts"
 import { InvitationNotFound } from "./AccountErrors.ts"
@@ -9,6 +11,9 @@ import * as Tokens from "./Tokens.ts"
 
 /** For how long a link works. Unit: days. */
 export const validDays = 7
+
+/** The path of the page where an invitation is accepted. */
+export const invitationPath = (token: string): string => `/console/invitation?token=${token}`
 
 interface Row {
   readonly id: string
@@ -32,8 +37,8 @@ const fromRow = (row: Row): Invitation => ({
 /** Who has been asked to join an organization. A link works once, for 7 days; only a digest of it is kept. */
 export class Invitations extends Context.Service<Invitations, {
   /**
-   * The only moment at which `token` can be read. An earlier open invitation of the address is replaced. Fails with
-   * `OrganizationNotFound` for an unknown organization.
+   * The only moment at which `token` can be read. An earlier open invitation of the address is replaced. Mails the link, where a
+   * mail server is configured. Fails with `OrganizationNotFound` for an unknown organization.
    */
   readonly create: (
     org: OrgSlug,
@@ -59,6 +64,7 @@ export class Invitations extends Context.Service<Invitations, {
     Invitations,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const mail = yield* MailQueue
 
       const existing = (org: OrgSlug) => Effect.catchTag(existingOrganization(sql, org), "SqlError", Effect.die)
 
@@ -71,12 +77,15 @@ export class Invitations extends Context.Service<Invitations, {
         const email = normalizeEmail(input.email)
         const token = Tokens.make()
         const expiresAt = new Date(now.getTime() + validDays * 86_400_000)
+        const { invitedBy, role } = input
+        const url = mail.urlOf(invitationPath(token))
         const rows = yield* Effect.orDie(sql.withTransaction(Effect.gen(function* () {
           yield* sql`
             DELETE FROM invitations i WHERE i.org_slug = ${org} AND i.email = ${email} AND i.accepted_at IS NULL`
+          yield* mail.queue("invitation", email, invitationLetter({ org, role, invitedBy, url, days: validDays }))
           return yield* sql<Row>`
             INSERT INTO invitations AS i (id, org_slug, email, role, digest, invited_by, created_at, expires_at)
-            VALUES (${randomId("inv")}, ${org}, ${email}, ${input.role}, ${Tokens.digest(token)}, ${input.invitedBy},
+            VALUES (${randomId("inv")}, ${org}, ${email}, ${role}, ${Tokens.digest(token)}, ${invitedBy},
               ${now}, ${expiresAt}) RETURNING i.*`
         })))
         return { ...fromRow(rows[0]!), token }

@@ -213,6 +213,11 @@ export const policy: Readonly<Record<string, Rule>> = {
   createInvitation: writes("admin", "invitation sent", "admin"),
   listInvitations: reads("viewer", "admin"),
   revokeInvitation: writes("admin", "invitation withdrawn", "admin"),
+  listNotifications: reads("viewer", "admin"),
+  // Not in the audit log, which would be of what people read.
+  readNotifications: reads("viewer", "admin"),
+  getNotificationPreferences: reads("viewer", "admin"),
+  updateNotificationPreferences: writes("viewer", "notification preferences changed", "admin", { isPrivate: true }),
   listAudit: reads("admin", "admin"),
   listInstallationAudit: reads("administrator"),
 }

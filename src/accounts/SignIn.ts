@@ -304,8 +304,8 @@ export class SignIn extends Context.Service<SignIn, {
         if (fault !== undefined) {
           return yield* new InvalidInput({ faults: [{ pointer: "/password", detail: fault }] })
         }
-        yield* links.spend("password", link)
-        const passwordSetAt = yield* accounts.setPassword(accountId, password, "link")
+        const { isOwn } = yield* links.spend("password", link)
+        const passwordSetAt = yield* accounts.setPassword(accountId, password, isOwn ? "own" : "link")
         yield* sessions.revokeAll(accountId)
         yield* limits.forget(email)
         const account = yield* accounts.get(accountId)

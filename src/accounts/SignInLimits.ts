@@ -13,9 +13,19 @@ import { TooManyAttempts } from "./AccountErrors.ts"
  * - `network`: from one network at all accounts, behind which many people may be;
  * - `account`: at one account from everywhere, which bounds an attack from many addresses;
  * - `device`: at one account from a device that signed in to it before; no other limit holds for it;
+ * - `reset` and `resetNetwork`: requests for a mail with a link to choose a new password, for one address and from one network;
  * - `code` and `deviceCode`: codes of the second factor at one account, which takes its password first.
  */
-export const limits = { pair: 10, network: 60, account: 50, device: 10, code: 5, deviceCode: 5 }
+export const limits = {
+  pair: 10,
+  network: 60,
+  account: 50,
+  device: 10,
+  code: 5,
+  deviceCode: 5,
+  reset: 5,
+  resetNetwork: 20,
+}
 type Kind = keyof typeof limits
 
 /** Unit: milliseconds. */
@@ -62,6 +72,10 @@ export const codeSubjectsOf = ({ device, email }: Attempt): ReadonlyArray<Limite
   device === undefined ? subject("code", normalizeEmail(email)) : subject("deviceCode", normalizeEmail(email), device),
 ]
 
+/** The limits that a request for a new password counts towards, the second only where the first has room. */
+const resetSubjectsOf = ({ address, email }: Omit<Attempt, "device">) =>
+  [[subject("resetNetwork", networkOf(address))], [subject("reset", normalizeEmail(email))]] as const
+
 /** Subjects in the memory of a node. */
 const maxSubjects = 20_000
 
@@ -77,6 +91,11 @@ export class SignInLimits extends Context.Service<SignInLimits, {
   readonly attempt: (attempt: Attempt) => Effect.Effect<void, TooManyAttempts>
   /** Counts an attempt at a second factor. Fails with `TooManyAttempts` after too many attempts. */
   readonly attemptCode: (attempt: Attempt) => Effect.Effect<void, TooManyAttempts>
+  /**
+   * Counts a request for a new password, whether or not the address has an account. Fails with `TooManyAttempts` after too many
+   * requests.
+   */
+  readonly attemptReset: (attempt: Omit<Attempt, "device">) => Effect.Effect<void, TooManyAttempts>
   /** Takes back an attempt at a password that was right, and forgets the wrong ones of its network and device. */
   readonly succeeded: (attempt: Attempt) => Effect.Effect<void>
   /** Forgets the attempts at the second factor after a right one. */
@@ -168,6 +187,10 @@ export class SignInLimits extends Context.Service<SignInLimits, {
           return count(first, second)
         }),
         attemptCode: Effect.fn("SignInLimits.attemptCode")((attempt: Attempt) => count(codeSubjectsOf(attempt), [])),
+        attemptReset: Effect.fn("SignInLimits.attemptReset")((attempt: Omit<Attempt, "device">) => {
+          const [first, second] = resetSubjectsOf(attempt)
+          return count(first, second)
+        }),
         succeeded: Effect.fn("SignInLimits.succeeded")(function* (attempt: Attempt) {
           const { first: [own, ...first], second } = subjectsOf(attempt)
           yield* forgetSubjects([own!])

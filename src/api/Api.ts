@@ -35,6 +35,7 @@ import { LearningGroup } from "./learning/LearningApi.ts"
 import { KeysGroup, OrganizationsGroup } from "./organizations/OrganizationsApi.ts"
 import * as Problems from "./Problems.ts"
 import { ResultsGroup } from "./results/ResultsApi.ts"
+import { NotificationsGroup } from "./notifications/NotificationsApi.ts"
 import { SecondFactorGroup } from "./accounts/SecondFactorApi.ts"
 import { SandboxGroup } from "./sandbox/SandboxApi.ts"
 import { SuppressionsGroup } from "./suppressions/SuppressionsApi.ts"
@@ -452,6 +453,7 @@ const servedGroups = [
   SandboxGroup,
   AccountsGroup,
   SecondFactorGroup,
+  NotificationsGroup,
   OperationsGroup,
 ] as const
 

@@ -22,6 +22,9 @@ const linkTo = Effect.fnUntraced(function* (path: string) {
   return (running ?? `http://${host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host}:${port}`) + path
 })
 
+/** What follows a link that was mailed as well. */
+const mailedText = (mailed: boolean) => mailed ? "\n\nA mail with the link is on its way to the person." : ""
+
 const email = Argument.String("email").pipe(Argument.withDescription("E-mail address"))
 
 /** The account of an e-mail address, or of an id. */
@@ -58,7 +61,8 @@ const create = Command.make(
     const link = account.link === null ? "" : yield* linkTo(account.link.path)
     yield* print(
       { ...account, link },
-      `Created ${account.email}. With this link the person chooses a password, once, within one hour:\n\n${link}`,
+      `Created ${account.email}. With this link the person chooses a password, once, within one hour:\n\n${link}` +
+        mailedText(account.link?.mailed === true),
     )
   }),
 ).pipe(Command.withDescription("Create an account of the console; prints a link to choose its password"))
@@ -106,7 +110,8 @@ const invite = Command.make(
     const link = yield* linkTo(path)
     yield* print(
       { ...invitation, link },
-      `With this link ${invitation.email} joins as ${role}, once, until ${invitation.expires_at}:\n\n${link}`,
+      `With this link ${invitation.email} joins as ${role}, once, until ${invitation.expires_at}:\n\n${link}` +
+        mailedText(invitation.mailed),
     )
   }),
 ).pipe(Command.withDescription("Invite a person to an organization; prints the link to send"))
@@ -139,7 +144,8 @@ const reset = Command.make(
     const link = yield* linkTo(made.path)
     yield* print(
       { ...made, link },
-      `With this link ${email} chooses a new password, once, until ${made.expires_at}:\n\n${link}`,
+      `With this link ${email} chooses a new password, once, until ${made.expires_at}:\n\n${link}` +
+        mailedText(made.mailed),
     )
   }),
 ).pipe(Command.withDescription("Print a link to choose a new password"))

@@ -27,6 +27,8 @@ const loaders = {
   org: async () => (await import("./OrgCommand.ts")).orgCommand.pipe(Command.provide(managed)),
   account: async () => (await import("./AccountCommand.ts")).accountCommand.pipe(Command.provide(managed)),
   audit: async () => (await import("./AuditCommand.ts")).auditCommand.pipe(Command.provide(managed)),
+  notification: async () =>
+    (await import("./NotificationCommand.ts")).notificationCommand.pipe(Command.provide(managed)),
   key: async () => (await import("./KeyCommand.ts")).keyCommand.pipe(Command.provide(managed)),
   template: async () => (await import("./TemplateCommand.ts")).templateCommand.pipe(Command.provide(managed)),
   variant: async () => (await import("./VariantCommand.ts")).variantCommand.pipe(Command.provide(managed)),

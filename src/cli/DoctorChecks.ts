@@ -1,13 +1,15 @@
 import type { AuditEntry } from "../accounts/Audit.ts"
 import type { ConnectionResource } from "../api/deliveries/DeliveryApi.ts"
 import type { WebhookSource } from "../api/webhooks/WebhooksApi.ts"
+import type { TestResult } from "../delivery/Connection.ts"
 import type { Finding as RecordFinding } from "../delivery/receivers/Findings.ts"
+import type { MailBacklog } from "../mail/MailQueue.ts"
 
 // The conclusions of `parlance doctor` from its observations. Pure.
 
 /** A conclusion of a check. */
 export interface Diagnosis {
-  readonly check: "configuration" | "service" | "store" | "clock" | "source" | "connection" | "dns"
+  readonly check: "configuration" | "service" | "store" | "clock" | "source" | "connection" | "dns" | "mail"
   /** What it is about, such as `acme / braze`; empty for the installation. */
   readonly subject: string
   /** `fault`: something does not work. `warning`: something may not work as intended. */
@@ -69,6 +71,43 @@ export const schemaDiagnosis = (
       `The database at ${address} has schema version ${latest}, and this release knows versions up to ${known}.`,
       "Use the release that migrated the database.",
     )
+}
+
+/** Age of the oldest mail of the service from which on it is reported. Unit: seconds. */
+const longMailWait = 300
+
+/** Judges the server for mail of the service by a test of its settings. */
+export const mailServerDiagnosis = (test: TestResult): Diagnosis =>
+  test.ok ? ok("mail", "", `Mail of the service: ${test.detail}`) : fault(
+    "mail",
+    "",
+    `Mail of the service: ${test.detail}`,
+    "Correct MAIL_URL or MAIL_CA, then start the service again.",
+  )
+
+/** Judges mails of the service that wait or were given up. */
+export const mailBacklogDiagnoses = (
+  { failed, oldestSeconds, pending, reason }: MailBacklog,
+): ReadonlyArray<Diagnosis> => {
+  const why = reason === null ? "" : ` The oldest failed: ${reason}`
+  return [
+    ...(pending > 0 && oldestSeconds > longMailWait
+      ? [fault(
+        "mail",
+        "",
+        `${pending} mails of the service wait to be sent, the oldest for ${Math.round(oldestSeconds / 60)} min.${why}`,
+        "Check that a node with MAIL_URL runs, and its logs.",
+      )]
+      : []),
+    ...(failed > 0
+      ? [warning(
+        "mail",
+        "",
+        `${failed} mails of the service were given up in the last 7 days.${why}`,
+        "Send links of invitations and passwords by other means: the console shows them when they are made.",
+      )]
+      : []),
+  ]
 }
 
 /** Refused webhooks of each source in entries of the audit log. */

@@ -7,6 +7,8 @@ import type { ConnectionResource } from "../api/deliveries/DeliveryApi.ts"
 import { lookUpAt, lookUpPolicy, type LookUpTxt } from "../delivery/receivers/DnsRecords.ts"
 import { recordFindings } from "../delivery/receivers/Findings.ts"
 import { keyFindingOf } from "../delivery/receivers/KeyRecord.ts"
+import { mailBacklog } from "../mail/MailQueue.ts"
+import { testMailServer } from "../mailing/ServiceMail.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { dnsServers, Settings, SettingsFaulty } from "../Settings.ts"
 import { schemaVersion } from "../store/Migrations.ts"
@@ -19,6 +21,8 @@ import {
   connectionDiagnoses,
   type Diagnosis,
   fault,
+  mailBacklogDiagnoses,
+  mailServerDiagnosis,
   ok,
   recordDiagnosis,
   refusedBySource,
@@ -72,9 +76,11 @@ const checkStore = (settings: Settings["Service"]) =>
     const before = yield* Clock.currentTimeMillis
     const [row] = yield* sql<{ at: Date }>`SELECT clock_timestamp() AS at`
     const after = yield* Clock.currentTimeMillis
+    const schema = schemaDiagnosis(address, version)
     return [
-      schemaDiagnosis(address, version),
+      schema,
       clockDiagnosis("the database", row!.at.getTime() - (before + after) / 2),
+      ...(schema.status === "ok" ? mailBacklogDiagnoses(yield* mailBacklog(sql)) : []),
     ]
   }).pipe(
     Effect.provide(StoreFromSettings.layer.pipe(Layer.provide(Layer.succeed(Settings, settings)))),
@@ -83,6 +89,12 @@ const checkStore = (settings: Settings["Service"]) =>
       orFault(checks, (text) =>
         fault("store", "", text, "Check that the database of DATABASE_URL or DATA_DIR runs and accepts connections.")),
   )
+
+/** Checks the server for mail of the service, where one is configured. */
+const checkMail = ({ mail }: Settings["Service"]) =>
+  Option.isNone(mail)
+    ? Effect.succeed([])
+    : Effect.map(Effect.scoped(testMailServer(mail.value)), (test) => [mailServerDiagnosis(test)])
 
 /** Checks whether a service elsewhere is ready. */
 const checkService = ({ url }: RemoteService) =>
@@ -219,10 +231,14 @@ const diagnose: Effect.Effect<ReadonlyArray<Diagnosis>, unknown, Scope.Scope | C
       ? yield* checkService(remote.value)
       : here?.settings === undefined
       ? []
-      : yield* checkStore(here.settings)
+      : [...yield* checkStore(here.settings), ...yield* checkMail(here.settings)]
     const found = [...here?.found ?? [], ...below]
     // Commands in this process would migrate the database, and neither they nor a service can do without it.
-    if (found.some(({ check, status }) => status === "fault" || (check === "store" && status !== "ok"))) return found
+    if (
+      found.some(({ check, status }) =>
+        (check !== "mail" && status === "fault") || (check === "store" && status !== "ok")
+      )
+    ) return found
     // At a service elsewhere no other setting of this machine matters, and a database may be missing.
     const txt = lookUpAt(here?.settings?.dnsServers ?? (yield* dnsServers))
     const more = yield* checkOrganizations(txt, org).pipe(
@@ -261,7 +277,7 @@ export const doctorCommand = Command.make(
   }),
 ).pipe(
   Command.withDescription(
-    "Check settings, the database or service, clocks, sources, connections and DNS records, and say what to do. Exits with 1 " +
-      "if there are faults",
+    "Check settings, the database or service, clocks, mail, sources, connections and DNS records, and say what to do. Exits " +
+      "with 1 if there are faults",
   ),
 )

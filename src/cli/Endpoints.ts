@@ -169,4 +169,10 @@ export const endpoints = {
     "renewRecoveryCodes": "POST /console/api/account/second-factor/recovery-codes",
     "resetSecondFactor": "DELETE /console/api/accounts/:account/second-factor",
   },
+  "notifications": {
+    "listNotifications": "GET /console/api/organizations/:org/notifications",
+    "readNotifications": "POST /console/api/organizations/:org/notifications/read",
+    "getNotificationPreferences": "GET /console/api/organizations/:org/notification-preferences",
+    "updateNotificationPreferences": "PATCH /console/api/organizations/:org/notification-preferences",
+  },
 } as const

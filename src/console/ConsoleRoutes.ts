@@ -2,9 +2,11 @@ import { Layer } from "effect"
 import * as Assets from "./Assets.ts"
 import * as AccountPages from "./pages/AccountPages.tsx"
 import * as AuditPages from "./pages/AuditPages.tsx"
+import * as ForgotPages from "./pages/ForgotPages.tsx"
 import * as FindPages from "./pages/FindPages.tsx"
 import * as KeyPages from "./pages/KeyPages.tsx"
 import * as MemberPages from "./pages/MemberPages.tsx"
+import * as NotificationPages from "./pages/NotificationPages.tsx"
 import * as NotFoundPages from "./pages/NotFoundPages.tsx"
 import * as DeliveryPages from "./pages/delivery/DeliveryPages.tsx"
 import * as OrganizationPages from "./pages/OrganizationPages.tsx"
@@ -32,6 +34,7 @@ export const layer = Layer.mergeAll(
   Assets.layer,
   SignInPages.layer,
   SignInCodePages.layer,
+  ForgotPages.layer,
   SecondFactorPages.layer,
   OrganizationPages.layer,
   SettingsPages.layer,
@@ -41,6 +44,7 @@ export const layer = Layer.mergeAll(
   MemberPages.layer,
   AccountPages.layer,
   AuditPages.layer,
+  NotificationPages.layer,
   TemplatesPages.layer,
   ReviewPages.layer,
   CommentPages.layer,

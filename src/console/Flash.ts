@@ -43,11 +43,13 @@ export const flashes: Readonly<Record<string, string>> = {
   "member-changed": "The role has been changed.",
   "member-removed": "The member has been removed.",
   "note-saved": "The message to reviewers has been saved.",
+  "notifications-read": "Marked as read.",
   "organization-created": "The organization has been created.",
   "password-changed": "Your password has been changed. Every other session has been ended.",
   "password-removed":
     "This account had a password that you may not have chosen, so it was removed and its sessions were ended. To " +
     "sign in with a password again, choose one under Your account.",
+  "preferences-saved": "Your preferences have been saved.",
   "recovery-code-used":
     "You signed in with a recovery code, which no longer works. Your account shows how many are left.",
   "sandbox-cleared": "All messages of the sandbox have been removed.",

@@ -14,6 +14,7 @@ const byPath: ReadonlyArray<readonly [path: RegExp, document: string]> = [
   [/^\/sources/, "integrations/README"],
   [/^\/webhook-endpoints/, "integrations/outgoing-webhooks"],
   [/^\/connections/, "integrations/sending"],
+  [/^\/notifications/, "guide/marketers#notifications"],
   [/^\/settings\/keys/, "guide/api#before-you-start"],
   [/^\/settings\/members/, "guide/marketers#roles"],
 ]

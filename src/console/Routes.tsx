@@ -11,10 +11,12 @@ import { Sessions, type SignedIn } from "../accounts/Sessions.ts"
 import { ChangeProposed, ChecksBusy, type Fault, InvalidInput } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { Organization } from "../domain/Organization.ts"
+import { isSandbox } from "../domain/Sandbox.ts"
 import { sameText } from "../api/admission/AdminRequired.ts"
 import * as Body from "../api/server/Body.ts"
 import { Refusals } from "../api/admission/Refusals.ts"
 import { lookedUp } from "../api/server/Requests.ts"
+import { Notifications } from "../notifications/Notifications.ts"
 import { Organizations } from "../organizations/Organizations.ts"
 import { ChangeTrail, emptyTrail } from "../store/ChangeTrail.ts"
 import { Alone } from "./components/Alone.tsx"
@@ -178,7 +180,10 @@ const toProposals = (org: OrgSlug, { proposals }: ChangeProposed): Goto => ({
 
 /** Answers a page with the navigation of the organizations that the session may see. */
 const framed = Effect.fnUntraced(function* (
-  organizations: Organizations["Service"],
+  { notifications, organizations }: {
+    readonly notifications: Notifications["Service"]
+    readonly organizations: Organizations["Service"]
+  },
   request: Request,
   session: SignedIn,
   org: Organization | undefined,
@@ -188,6 +193,9 @@ const framed = Effect.fnUntraced(function* (
   const visible = (yield* organizations.list).filter(({ slug }) => may(actor, slug, "viewer"))
   const query = new URLSearchParams(request.url.split("?")[1] ?? "")
   const done = query.get("done") ?? ""
+  const unread = org === undefined || isSandbox(org.slug)
+    ? 0
+    : yield* notifications.unread(org.slug, session.account.id)
   return HttpServerResponse.text(
     toHtml(
       <Document title={org === undefined ? title : `${title} · ${org.name}`} theme={themeOf(request)}>
@@ -196,6 +204,7 @@ const framed = Effect.fnUntraced(function* (
           org={org}
           role={org === undefined ? undefined : roleIn(actor, org.slug)}
           organizations={visible}
+          unread={unread}
           path={pathOf(request)}
           query={query}
           can={(endpoint) => refusal(actor, endpoint, { org: org?.slug }) === undefined}
@@ -216,7 +225,7 @@ export class Console extends Context.Service<Console, {
   readonly page: <E, R>(
     path: `/console${string}`,
     endpoint: string,
-    render: (visit: Visit) => Effect.Effect<View, E, R>,
+    render: (visit: Visit) => Effect.Effect<View | Goto, E, R>,
   ) => HttpRouter.Route<never, R>
   /**
    * A form that changes something: checked for its origin, its token and the role, and recorded in the audit log.
@@ -237,6 +246,7 @@ export class Console extends Context.Service<Console, {
     Effect.gen(function* () {
       const audit = yield* Audit
       const cookie = yield* SessionCookie
+      const notifications = yield* Notifications
       const organizations = yield* Organizations
       const refusals = yield* Refusals
       const sessions = yield* Sessions
@@ -261,7 +271,8 @@ export class Console extends Context.Service<Console, {
           }
           const params = Record.map(yield* HttpRouter.params, (value) => lookedUp(value ?? ""))
           const actor = { kind: "session" as const, session }
-          const show = (org: Organization | undefined, view: View) => framed(organizations, request, session, org, view)
+          const show = (org: Organization | undefined, view: View) =>
+            framed({ notifications, organizations }, request, session, org, view)
 
           if (lacksSecondFactor(actor, endpoint, params)) {
             const next = isWrite ? "" : `&next=${encodeURIComponent(request.url)}`

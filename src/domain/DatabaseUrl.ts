@@ -1,5 +1,5 @@
 import { Duration, Redacted, Result } from "effect"
-import { createPrivateKey, X509Certificate } from "node:crypto"
+import { authoritiesOf, faultOfCertificates, faultOfKey, makeFiles, type ReadPem } from "./PemFiles.ts"
 
 /** The values of `sslmode`, from the weakest to the strictest. */
 const modes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"] as const
@@ -46,7 +46,7 @@ export interface DatabaseUrlOptions {
   /** `DATABASE_CA`: PEM, or the path of a file. */
   readonly authorities: string | undefined
   /** Reads a file; throws when it cannot. */
-  readonly readFile: (path: string) => string
+  readonly readFile: ReadPem
 }
 
 const defaultConnectTimeout = Duration.seconds(3)
@@ -131,74 +131,20 @@ const decode = (text: string): string | undefined => {
   }
 }
 
-const reasonOf = (error: unknown): string => {
-  if (error instanceof Error && error.name === "NotCapable") {
-    return "the service has no permission to read it. In the container image, mount it below /run/secrets or set " +
-      "DATABASE_CA to its content"
-  }
-  const code = error instanceof Error && "code" in error ? error.code : undefined
-  if (code === "ENOENT") return "there is no such file"
-  if (code === "EACCES") return "this user may not read it"
-  return error instanceof Error ? error.message : String(error)
-}
-
-const certificates = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g
-
-/** The fault of the certificates in `pem`; undefined for valid ones. */
-const faultOfCertificates = (pem: string): string | undefined => {
-  const found = pem.match(certificates) ?? []
-  if (found.length === 0) return "holds no certificate. A certificate begins with -----BEGIN CERTIFICATE-----"
-  try {
-    for (const one of found) new X509Certificate(one)
-  } catch {
-    return "holds a certificate that cannot be read"
-  }
-}
-
-const faultOfKey = (pem: string): string | undefined => {
-  try {
-    createPrivateKey(pem)
-  } catch {
-    return "holds no private key that can be read without a password"
-  }
-}
-
-/** Reads files and collects their faults in `faults`. */
-const makeFiles = (readFile: DatabaseUrlOptions["readFile"], faults: Array<string>) => ({
-  read: (setting: string, path: string, check: (pem: string) => string | undefined): string => {
-    try {
-      const pem = readFile(path)
-      const fault = check(pem)
-      if (fault !== undefined) faults.push(`${setting}: the file ${path} ${fault}`)
-      return pem
-    } catch (error) {
-      faults.push(`${setting}: the file ${path} cannot be read: ${reasonOf(error)}`)
-      return ""
-    }
-  },
-})
-
-const isPem = (text: string): boolean => text.includes("-----BEGIN")
-
 /** The authorities' certificates, from `DATABASE_CA` or `sslrootcert`. */
-const authoritiesOf = (
+const trustedOf = (
   parameters: Parameters,
   { authorities, readFile }: DatabaseUrlOptions,
   faults: Array<string>,
 ): Encryption["authorities"] => {
   const file = parameters.get("sslrootcert")
-  const { read } = makeFiles(readFile, faults)
+  const { read } = makeFiles(readFile, faults, "DATABASE_CA")
   if (authorities === undefined) {
     if (file === undefined || file === "system") return file
     return read("DATABASE_URL: sslrootcert", file, faultOfCertificates)
   }
   if (file !== undefined) faults.push("DATABASE_CA: is set, and sslrootcert in DATABASE_URL too. Set one of them")
-  if (!isPem(authorities)) return read("DATABASE_CA", authorities, faultOfCertificates)
-  // Files of environment variables have one line for each.
-  const pem = authorities.replaceAll("\\n", "\n")
-  const fault = faultOfCertificates(pem)
-  if (fault !== undefined) faults.push(`DATABASE_CA: ${fault}`)
-  return pem
+  return authoritiesOf("DATABASE_CA", authorities, readFile, faults)
 }
 
 /** Faults of an sslmode that contradicts other settings, which would then have no effect. */
@@ -250,7 +196,7 @@ const clientOf = (
     faults.push("DATABASE_URL: set both sslcert and sslkey, or neither")
     return undefined
   }
-  const { read } = makeFiles(readFile, faults)
+  const { read } = makeFiles(readFile, faults, "DATABASE_CA")
   return {
     cert: read("DATABASE_URL: sslcert", cert, faultOfCertificates),
     key: Redacted.make(read("DATABASE_URL: sslkey", key, faultOfKey)),
@@ -269,7 +215,7 @@ const encryptionOf = (
     faults.push(`DATABASE_URL: sslmode=${given} is not supported. Use one of ${modes.join(", ")}`)
   }
   const mode = given !== undefined && isMode(given) ? given : defaultMode(parameters, hasOwnSetting)
-  const authorities = authoritiesOf(parameters, options, faults)
+  const authorities = trustedOf(parameters, options, faults)
   const client = clientOf(parameters, options.readFile, faults)
   if (given === undefined || isMode(given)) faults.push(...modeFaults(mode, parameters, hasOwnSetting))
   if (isSocketFolder(host) && modes.indexOf(mode) > modes.indexOf("prefer")) {

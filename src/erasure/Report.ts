@@ -15,6 +15,7 @@ export const erasedKinds = [
   "attribute_counts",
   "sink_messages",
   "webhook_events",
+  "notifications",
   "template_owners",
 ] as const
 export type ErasedKind = typeof erasedKinds[number]
@@ -36,6 +37,7 @@ export const noCounts: ErasedCounts = {
   attribute_counts: 0,
   sink_messages: 0,
   webhook_events: 0,
+  notifications: 0,
   template_owners: 0,
 }
 
@@ -54,6 +56,7 @@ export const erasedLabels: { readonly [kind in ErasedKind]: string } = {
   attribute_counts: "Counts of attribute values deleted",
   sink_messages: "Messages in the sandbox deleted",
   webhook_events: "Events for webhook endpoints deleted",
+  notifications: "Notifications of members deleted",
   template_owners: "Templates without their former owner now",
 }
 

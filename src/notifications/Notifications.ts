@@ -29,8 +29,20 @@ export interface NotificationPage extends NotificationFilter {
   readonly limit: number
 }
 
+/** Notifications of one person in one organization that are still to be mailed. */
+export interface MailGroup {
+  readonly orgSlug: OrgSlug
+  readonly accountId: string
+  readonly mail: Exclude<MailMode, "off">
+  /** When the first of them was stored. */
+  readonly since: Date
+}
+
 /** Unread notifications are counted up to this number. */
 export const countedUnread = 100
+
+/** Groups of notifications to mail that are looked at together. */
+const groupsAtOnce = 200
 
 /** When each kind is sent by mail. */
 export type MailPreferences = { readonly [kind in NotificationKind]: MailMode }
@@ -61,6 +73,16 @@ export class Notifications extends Context.Service<Notifications, {
     account: string,
     chosen: Partial<MailPreferences>,
   ) => Effect.Effect<MailPreferences>
+  /** People with notifications that are still to be mailed, up to 200. Fails with `SqlError` when the database does not respond. */
+  readonly toMail: Effect.Effect<ReadonlyArray<MailGroup>, SqlError>
+  /**
+   * Takes the notifications of a group that are still to be mailed, newest first, so that one of several nodes has them. Call it
+   * in the transaction that queues the mail. Empty where the person may no longer see the organization. Fails with `SqlError` when
+   * the database does not respond.
+   */
+  readonly takeToMail: (group: MailGroup) => Effect.Effect<ReadonlyArray<Notification>, SqlError>
+  /** Whether the account may see the organization. */
+  readonly mayBeNotified: (org: string, account: string) => Effect.Effect<boolean>
   /** Deletes notifications of more than 90 days ago, and those of people who may no longer see them. Fails with `SqlError` when the database does not respond. */
   readonly prune: Effect.Effect<void, SqlError>
 }>()("parlance/notifications/Notifications") {
@@ -124,6 +146,31 @@ export class Notifications extends Context.Service<Notifications, {
         },
       )
 
+      const toMail = sql<MailGroup>`
+        SELECT n.org_slug, n.account_id, n.mail, min(n.created_at) AS since FROM notifications n WHERE n.mail IS NOT NULL
+        GROUP BY n.org_slug, n.account_id, n.mail ORDER BY since LIMIT ${groupsAtOnce}`
+
+      const maySee = (org: unknown, account: unknown) =>
+        sql`EXISTS (
+          SELECT 1 FROM ${sql.literal(organizationPeople)} WHERE p.org_slug = ${org} AND p.account_id = ${account})`
+
+      const takeToMail = Effect.fn("Notifications.takeToMail")(function* ({ accountId, mail, orgSlug }: MailGroup) {
+        const rows = yield* sql<Notification & { readonly isSeen: boolean }>`
+          UPDATE notifications n SET mail = NULL
+          WHERE n.org_slug = ${orgSlug} AND n.account_id = ${accountId} AND n.mail = ${mail}
+          RETURNING n.id::float8 AS id, n.kind, n.data, n.created_at, n.read_at, ${
+          maySee(orgSlug, accountId)
+        } AS is_seen`
+        return rows.filter(({ isSeen }) => isSeen).sort((a, b) => b.id - a.id)
+      })
+
+      const mayBeNotified = Effect.fn("Notifications.mayBeNotified")((org: string, account: string) =>
+        Effect.map(
+          Effect.orDie(sql<{ may: boolean }>`SELECT ${maySee(org, account)} AS may`),
+          ([row]) => row!.may,
+        )
+      )
+
       const prune = Effect.gen(function* () {
         const now = yield* Clock.currentTimeMillis
         yield* sql`DELETE FROM notifications n WHERE n.created_at < ${new Date(now - keptDays * 86_400_000)}`
@@ -146,6 +193,9 @@ export class Notifications extends Context.Service<Notifications, {
         read,
         preferences,
         prefer,
+        toMail,
+        takeToMail,
+        mayBeNotified,
         prune,
       })
     }),

@@ -16,6 +16,7 @@ import { findKept } from "../accounts/ErasedMembers.ts"
 import { eraseDecisions, eraseEvents, learnDecisionNames } from "../journal/erasure/Messages.ts"
 import { Names, type PersonNames } from "../erasure/Names.ts"
 import { eraseDeliveries, learnDeliveryNames } from "../delivery/ErasedDeliveries.ts"
+import { eraseNotifications } from "../notifications/ErasedNotifications.ts"
 import { eraseProfiles } from "../profiles/ErasedProfiles.ts"
 import { eraseStickyChoices } from "../decide/ErasedChoices.ts"
 import { eraseOwners } from "../templates/ErasedOwners.ts"
@@ -139,6 +140,7 @@ const makePass = ({ addressKeys, clock, inflow, people, profiles, sql }: {
     yield* eraseOwners(work)
     yield* eraseSuppressedAddresses(work, addressKeys)
     yield* countComments(work)
+    yield* eraseNotifications(work)
     yield* findKept(work)
     for (const name of names.spellings()) profiles.forget(org, name)
     people.forget(org, names.spellings())

@@ -25,7 +25,7 @@ const password = "four unrelated words here"
 const roles = ["viewer", "editor", "admin"] as const
 
 it("has a rule for every management endpoint, and an action for every one that changes what is in use", () => {
-  const unrecorded = ["preview", "dryRun", "putDraft", "discardDraft"]
+  const unrecorded = ["preview", "dryRun", "putDraft", "discardDraft", "readNotifications"]
   for (const { method, name } of endpoints) {
     const rule = policy[name]
     assert.isDefined(rule, `${name} has no rule in src/accounts/Policy.ts`)

@@ -15,6 +15,7 @@ import { Signatures } from "../../src/accounts/Signatures.ts"
 import { SignIn } from "../../src/accounts/SignIn.ts"
 import { SignInLimits } from "../../src/accounts/SignInLimits.ts"
 import { SecretBox } from "../../src/auth/SecretBox.ts"
+import { MailQueue } from "../../src/mail/MailQueue.ts"
 import { Organizations } from "../../src/organizations/Organizations.ts"
 import { Changes } from "../../src/organizations/Changes.ts"
 
@@ -38,6 +39,7 @@ export const layerAccounts = Layer.mergeAll(OwnSecondFactor.layer, OrganizationC
     SignInLimits.layer,
     Organizations.layer,
   )),
+  Layer.provideMerge(MailQueue.layer),
   Layer.provideMerge(SecretBox.layer),
   Layer.provideMerge(Changes.layer),
   Layer.provideMerge(Layer.succeed(PasswordCost, cheap)),

@@ -175,6 +175,7 @@ describe("An erasure", () => {
             attribute_counts: 1,
             sink_messages: 1,
             webhook_events: 1,
+            notifications: 0,
             template_owners: 1,
           },
         )

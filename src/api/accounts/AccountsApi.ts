@@ -14,6 +14,7 @@ const memberPath = { ...path, account: Schema.String }
 export const Link = Schema.Struct({
   path: Schema.String.annotate({ description: "Path with the secret token. Only this response contains it" }),
   expires_at: Schema.String,
+  mailed: Schema.Boolean.annotate({ description: "Whether the link is also mailed to the person, as with `MAIL_URL`" }),
 }).annotate({ identifier: "OneTimeLink" })
 
 export const MemberBody = Schema.Struct({ role: Role })
@@ -129,7 +130,13 @@ export class AccountsGroup extends HttpApiGroup.make("accounts")
     HttpApiEndpoint.post("createInvitation", "/organizations/:org/invitations", {
       params: path,
       payload: InvitationBody,
-      success: Schema.Struct({ ...Invitation.fields, path: Schema.String }).pipe(HttpApiSchema.status(201)),
+      success: Schema.Struct({
+        ...Invitation.fields,
+        path: Schema.String,
+        mailed: Schema.Boolean.annotate({
+          description: "Whether the link is also mailed to the person, as with `MAIL_URL`",
+        }),
+      }).pipe(HttpApiSchema.status(201)),
       error: [...Problems.ofBody, Problems.OrganizationNotFound],
     }).annotate(OpenApi.Summary, "Invites a person to an organization").annotate(
       OpenApi.Description,

@@ -5,13 +5,14 @@ import { AccountInput } from "../../accounts/Account.ts"
 import { Accounts } from "../../accounts/Accounts.ts"
 import { CurrentActor, nameOf, roleIn } from "../../accounts/Actor.ts"
 import { Audit, type AuditScope, installation } from "../../accounts/Audit.ts"
-import { Invitations } from "../../accounts/Invitations.ts"
+import { invitationPath, Invitations } from "../../accounts/Invitations.ts"
 import { Memberships } from "../../accounts/Memberships.ts"
-import { OneTimeLinks } from "../../accounts/OneTimeLinks.ts"
+import { linkPath, OneTimeLinks } from "../../accounts/OneTimeLinks.ts"
 import { SessionCookie, withCookies } from "../../accounts/SessionCookie.ts"
 import { Sessions } from "../../accounts/Sessions.ts"
 import { SignIn } from "../../accounts/SignIn.ts"
 import { decoder } from "../../domain/Faults.ts"
+import { MailQueue } from "../../mail/MailQueue.ts"
 import { Organizations } from "../../organizations/Organizations.ts"
 import { accountProblems, ownSession } from "./AccountProblems.ts"
 import { InvitationBody, MemberBody, OwnAccountBody } from "./AccountsApi.ts"
@@ -35,6 +36,7 @@ export const layer = HttpApiBuilder.group(
     const audit = yield* Audit
     const invitations = yield* Invitations
     const links = yield* OneTimeLinks
+    const mail = yield* MailQueue
     const memberships = yield* Memberships
     const organizations = yield* Organizations
     const sessions = yield* Sessions
@@ -43,8 +45,9 @@ export const layer = HttpApiBuilder.group(
 
     const passwordLink = (id: string) =>
       Effect.map(Effect.all([links.create("password", id), DateTime.now]), ([token, now]) => ({
-        path: `/console/password?token=${token}`,
+        path: linkPath("password", token),
         expires_at: new Date(DateTime.toEpochMillis(now) + linkMillis).toISOString(),
+        mailed: mail.isOn,
       }))
 
     const auditPage = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, scope: AuditScope) {
@@ -154,7 +157,7 @@ export const layer = HttpApiBuilder.group(
           const input = yield* body(request, invitationBody)
           const invitedBy = nameOf(yield* CurrentActor)
           const { token, ...invitation } = yield* invitations.create(slugOf(params), { ...input, invitedBy })
-          return { ...invitation, path: `/console/invitation?token=${token}` }
+          return { ...invitation, path: invitationPath(token), mailed: mail.isOn }
         }).pipe(toProblems))
       .handle(
         "listInvitations",

@@ -94,6 +94,7 @@ export const ErasureReport = Schema.Struct({
     description: "Deleted sandbox messages",
   }),
   webhook_events: Schema.Int.annotate({ description: "Deleted events for webhook endpoints" }),
+  notifications: Schema.Int.annotate({ description: "Deleted notifications of members" }),
   template_owners: Schema.Int.annotate({ description: "Templates that lost their owner, a former member" }),
   kept: Schema.Array(Schema.Struct({
     kind: Schema.String,

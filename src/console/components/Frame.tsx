@@ -4,6 +4,7 @@ import { reaches, type Role } from "../../accounts/Account.ts"
 import type { SignedIn } from "../../accounts/Sessions.ts"
 import type { Organization } from "../../domain/Organization.ts"
 import { isSandbox, liveOf } from "../../domain/Sandbox.ts"
+import { countedUnread } from "../../notifications/Notifications.ts"
 import { helpFor } from "../Help.ts"
 import { navigation, sandboxNavigation } from "../Navigation.ts"
 import { sectionOf } from "../Trail.ts"
@@ -48,6 +49,28 @@ const Switcher = ({ current, organizations, role, session }: {
   </details>
 )
 
+/** The way to notifications, with the number that is unread. */
+const Bell = ({ base, path, unread }: {
+  readonly base: string
+  readonly path: string
+  readonly unread: number
+}) => (
+  <a
+    class="bell"
+    href={`${base}/notifications`}
+    {...(path === `${base}/notifications` ? { "aria-current": "page" } : {})}
+  >
+    <Icon name="bell" />
+    <span>Notifications</span>
+    {unread === 0 ? null : (
+      <span class="bell-count">
+        {unread >= countedUnread ? `${countedUnread - 1}+` : unread}
+        <span class="visually-hidden">unread</span>
+      </span>
+    )}
+  </a>
+)
+
 /** The address of a page without the message after an action. */
 const withoutFlash = (path: string, query: URLSearchParams): string => {
   const rest = new URLSearchParams(query)
@@ -57,13 +80,15 @@ const withoutFlash = (path: string, query: URLSearchParams): string => {
 
 /** The page of a signed-in person: sidebar with organization and navigation, then the content. */
 export const Frame = (
-  { can, children, flash, org, organizations, path, query, role, session, theme }: PagePlace & {
+  { can, children, flash, org, organizations, path, query, role, session, theme, unread }: PagePlace & {
     readonly session: SignedIn
     readonly org: Organization | undefined
     readonly role: Role | undefined
     readonly organizations: ReadonlyArray<Organization>
     readonly query: URLSearchParams
     readonly theme: Theme
+    /** Unread notifications of the person in the organization. */
+    readonly unread: number
     readonly flash: string | undefined
     readonly children: ComponentChildren
   },
@@ -152,6 +177,7 @@ export const Frame = (
         <div class="content">
           <nav class="top-bar" aria-label="Search and help">
             {org === undefined || inSandbox ? null : <CommandLink base={base} />}
+            {org === undefined || inSandbox ? null : <Bell base={base} path={path} unread={unread} />}
             <a href={helpFor(path)}>Help with this page</a>
           </nav>
           {org === undefined || inSandbox ? null : <CommandBar base={base} commands={commandsFor(base, role, can)} />}

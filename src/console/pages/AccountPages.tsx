@@ -4,13 +4,14 @@ import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { type Account, AccountInput } from "../../accounts/Account.ts"
 import { Accounts } from "../../accounts/Accounts.ts"
-import { OneTimeLinks } from "../../accounts/OneTimeLinks.ts"
+import { linkPath, OneTimeLinks } from "../../accounts/OneTimeLinks.ts"
 import * as Passwords from "../../accounts/Passwords.ts"
 import { SessionCookie } from "../../accounts/SessionCookie.ts"
 import { Sessions } from "../../accounts/Sessions.ts"
 import { SignIn } from "../../accounts/SignIn.ts"
 import { type Fault, InvalidInput } from "../../domain/Errors.ts"
 import { decoder } from "../../domain/Faults.ts"
+import { MailQueue } from "../../mail/MailQueue.ts"
 import { OwnAccountBody } from "../../api/accounts/AccountsApi.ts"
 import { Badge } from "../components/Badge.tsx"
 import { Card } from "../components/Card.tsx"
@@ -47,6 +48,7 @@ interface Services {
   readonly accounts: Accounts["Service"]
   readonly cookie: SessionCookie["Service"]
   readonly links: OneTimeLinks["Service"]
+  readonly mail: MailQueue["Service"]
   readonly sessions: Sessions["Service"]
   readonly signIn: SignIn["Service"]
 }
@@ -217,7 +219,12 @@ const list = Effect.fnUntraced(
               ])}
             />
           </Card>
-          <Card title="Create an account" lead="You get a link to send to the person, who then chooses a password.">
+          <Card
+            title="Create an account"
+            lead={services.mail.isOn
+              ? "The person gets a mail with a link, and then chooses a password."
+              : "You get a link to send to the person, who then chooses a password."}
+          >
             <Form action="/console/accounts" csrf={visit.session.csrfToken}>
               <Field name="email" label={labels.email} type="email" value={fields["email"] ?? ""} faults={faults} />
               <Field name="name" label="Name" value={fields["name"] ?? ""} faults={faults} />
@@ -248,7 +255,13 @@ const linkView = (services: Services, visit: Visit, email: string, token: string
   body: (
     <>
       <PageHead title="Link to choose a password" back={{ href: "/console/accounts", label: "All accounts" }} />
-      <Note kind="warn">Copy it now and send it to {email}: it is shown this once.</Note>
+      {services.mail.isOn
+        ? (
+          <Note>
+            A mail with the link is on its way to {email}. The link is shown this once, in case the mail is lost.
+          </Note>
+        )
+        : <Note kind="warn">Copy it now and send it to {email}: it is shown this once.</Note>}
       <Card>
         <div class="field">
           <label for="new-link">Link for {email}</label>
@@ -257,7 +270,7 @@ const linkView = (services: Services, visit: Visit, email: string, token: string
               type="text"
               id="new-link"
               readonly
-              value={`${services.cookie.originOf(visit.request)}/console/password?token=${token}`}
+              value={`${services.cookie.originOf(visit.request)}${linkPath("password", token)}`}
               spellcheck={false}
               aria-describedby="new-link-hint"
             />
@@ -343,6 +356,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     accounts: yield* Accounts,
     cookie: yield* SessionCookie,
     links: yield* OneTimeLinks,
+    mail: yield* MailQueue,
     sessions: yield* Sessions,
     signIn: yield* SignIn,
   }

@@ -5,12 +5,13 @@ import { HttpRouter } from "effect/http"
 import type { Member } from "../../accounts/Account.ts"
 import { nameOf } from "../../accounts/Actor.ts"
 import { AccountNotFound } from "../../accounts/AccountErrors.ts"
-import { Invitations, validDays } from "../../accounts/Invitations.ts"
+import { invitationPath, Invitations, validDays } from "../../accounts/Invitations.ts"
 import { Memberships } from "../../accounts/Memberships.ts"
 import { SessionCookie } from "../../accounts/SessionCookie.ts"
 import { OrganizationChanges } from "../../accounts/OrganizationChanges.ts"
 import { type Fault, InvalidInput } from "../../domain/Errors.ts"
 import { decoder } from "../../domain/Faults.ts"
+import { MailQueue } from "../../mail/MailQueue.ts"
 import { InvitationBody, MemberBody } from "../../api/accounts/AccountsApi.ts"
 import { Badge } from "../components/Badge.tsx"
 import { Card } from "../components/Card.tsx"
@@ -49,6 +50,7 @@ const roles: ReadonlyArray<readonly [string, string, string]> = [
 interface Services {
   readonly cookie: SessionCookie["Service"]
   readonly invitations: Invitations["Service"]
+  readonly mail: MailQueue["Service"]
   readonly memberships: Memberships["Service"]
   readonly requirements: OrganizationChanges["Service"]
 }
@@ -136,7 +138,8 @@ const list = Effect.fnUntraced(
             {members.length === 0
               ? (
                 <Empty title="No members yet" action={invite}>
-                  Invite people to this organization. Each person gets a link.
+                  Invite people to this organization. Each person gets{" "}
+                  {services.mail.isOn ? "a mail with a link" : "a link"}.
                 </Empty>
               )
               : shown.found === 0
@@ -293,7 +296,13 @@ const inviteAction = Effect.fnUntraced(function* (services: Services, visit: Vis
     body: (
       <>
         <PageHead title="The invitation is ready" back={{ href: at(visit), label: "Members" }} />
-        <Note kind="warn">Copy the link now and send it to {made.email}: it is shown this once.</Note>
+        {services.mail.isOn
+          ? (
+            <Note>
+              A mail with the link is on its way to {made.email}. The link is shown this once, in case the mail is lost.
+            </Note>
+          )
+          : <Note kind="warn">Copy the link now and send it to {made.email}: it is shown this once.</Note>}
         <Card>
           <div class="field">
             <label for="new-link">Link for {made.email}</label>
@@ -302,7 +311,7 @@ const inviteAction = Effect.fnUntraced(function* (services: Services, visit: Vis
                 type="text"
                 id="new-link"
                 readonly
-                value={`${services.cookie.originOf(visit.request)}/console/invitation?token=${made.token}`}
+                value={`${services.cookie.originOf(visit.request)}${invitationPath(made.token)}`}
                 spellcheck={false}
                 aria-describedby="new-link-hint"
               />
@@ -351,6 +360,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const services: Services = {
     cookie: yield* SessionCookie,
     invitations: yield* Invitations,
+    mail: yield* MailQueue,
     memberships: yield* Memberships,
     requirements: yield* OrganizationChanges,
   }

@@ -11,6 +11,7 @@ import { AccountInput } from "../../accounts/Account.ts"
 import * as Passwords from "../../accounts/Passwords.ts"
 import type { Fault } from "../../domain/Errors.ts"
 import { decoder } from "../../domain/Faults.ts"
+import { MailQueue } from "../../mail/MailQueue.ts"
 import { sameText } from "../../api/admission/AdminRequired.ts"
 import { Card } from "../components/Card.tsx"
 import { Field } from "../components/Field.tsx"
@@ -24,9 +25,11 @@ const decodeAccount = decoder(AccountInput)
 const labels = { email: "E-mail address", name: "Your name", password: "Password" }
 const passwordHint = `At least ${Passwords.minLength} characters. Several unrelated words make a good one.`
 
-const signInView = ({ email = "", error, next, openId, status }: {
+const signInView = ({ email = "", error, hasMail, next, openId, status }: {
   readonly email?: string
   readonly error?: string
+  /** Whether links to choose a new password can be mailed. */
+  readonly hasMail: boolean
   readonly next?: string | undefined
   readonly openId: string | undefined
   readonly status?: number
@@ -52,9 +55,17 @@ const signInView = ({ email = "", error, next, openId, status }: {
             Sign in with {openId}
           </a>
         )}
+        {hasMail
+          ? (
+            <p>
+              <a href="/console/forgot-password">Forgot password?</a>
+            </p>
+          )
+          : null}
         <p class="muted small">
-          No account, or the password forgotten? An administrator can invite you, or make a link to choose a new
-          password.
+          {hasMail
+            ? "No account? An administrator can invite you."
+            : "No account, or the password forgotten? An administrator can invite you, or make a link to choose a new password."}
         </p>
       </div>
     </Card>
@@ -145,6 +156,7 @@ interface Services extends Effect.Success<typeof signedOutPages> {
   readonly audit: Audit["Service"]
   readonly invitations: Invitations["Service"]
   readonly links: OneTimeLinks["Service"]
+  readonly mail: MailQueue["Service"]
   readonly signIn: SignIn["Service"]
   readonly openId: OpenId["Service"]
 }
@@ -227,6 +239,7 @@ const signInRoutes = Effect.fnUntraced(function* (services: Services) {
       const view = signInView({
         next,
         openId: services.openId.label,
+        hasMail: services.mail.isOn,
         ...(failed
           ? {
             error:
@@ -244,7 +257,10 @@ const signInRoutes = Effect.fnUntraced(function* (services: Services) {
     const email = (fields["email"] ?? "").slice(0, 254)
     const next = ownPath(fields["next"])
     const again = (status: number, error: string) =>
-      alone(request, signInView({ email, error, next, openId: services.openId.label, status }))
+      alone(
+        request,
+        signInView({ email, error, next, openId: services.openId.label, hasMail: services.mail.isOn, status }),
+      )
     return services.signIn.withPassword(email, fields["password"] ?? "", cookie.clientOf(request)).pipe(
       Effect.flatMap((result) => proceed(request, result, { to: next })),
       Effect.catchTags({
@@ -462,6 +478,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     audit: yield* Audit,
     invitations: yield* Invitations,
     links: yield* OneTimeLinks,
+    mail: yield* MailQueue,
     signIn: yield* SignIn,
     openId: yield* OpenId,
   }

@@ -363,6 +363,12 @@ const accounts = async (stage: Stage) => {
   await call("GET", `${root}/accounts`)
   await call("POST", `${root}/accounts/${ben.id}/reset`)
   await call("PUT", `${org}/members/${ben.id}`, { body: { role: "editor" } })
+  const member = "ben@acme.example"
+  await call("GET", `${org}/notifications`, { query: { member, unread: "true", limit: "20" } })
+  await call("POST", `${org}/notifications/read`, { body: { member } })
+  const preferences = `${org}/notification-preferences`
+  await call("PATCH", preferences, { body: { member, mail: { "winner.found": "digest", "comment.added": "off" } } })
+  await call("GET", preferences, { query: { member } })
   await call("GET", `${org}/members`)
   await call("DELETE", `${org}/members/${ben.id}`)
   const invited = await call("POST", `${org}/invitations`, { body: { email: "cleo@acme.example", role: "viewer" } })

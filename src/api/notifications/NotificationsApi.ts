@@ -1,0 +1,103 @@
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { MailMode, NotificationKind, notificationKinds } from "../../notifications/Kinds.ts"
+import { AdminRequired } from "../admission/AdminRequired.ts"
+import * as Problems from "../Problems.ts"
+
+// The part of the management API for notifications of members.
+
+const path = { org: Schema.String }
+
+const Member = Schema.optionalKey(
+  Schema.String.annotate({
+    description:
+      "E-mail address or account id of the member. Required with the admin token or an API key; a session is about its own account",
+  }),
+)
+
+/** A notification as people read it. */
+const NotificationResource = Schema.Struct({
+  id: Schema.Int,
+  kind: NotificationKind,
+  title: Schema.String,
+  text: Schema.String,
+  path: Schema.String.annotate({ description: "Path of the page about it in the console" }),
+  data: Schema.Record(Schema.String, Schema.Unknown).annotate({
+    description: "The data of the webhook event of this kind. `comment.mention` has the data of `comment.added`",
+  }),
+  created_at: Schema.String,
+  read_at: Schema.NullOr(Schema.String).annotate({ description: "null: unread" }),
+}).annotate({ identifier: "Notification" })
+
+/** Marks notifications as read. */
+export const ReadBody = Schema.Struct({
+  member: Member,
+  ids: Schema.optionalKey(
+    Schema.Array(Schema.Int).check(Schema.isMinLength(1), Schema.isMaxLength(1000)).annotate({
+      description: "Ids of notifications. Absent: all",
+    }),
+  ),
+})
+
+const modes = Object.fromEntries(notificationKinds.map((kind) => [kind, Schema.optionalKey(MailMode)])) as {
+  readonly [kind in NotificationKind]: Schema.optionalKey<typeof MailMode>
+}
+
+/** A change of preferences. Absent kinds stay as they are. */
+export const PreferencesBody = Schema.Struct({ member: Member, mail: Schema.Struct(modes) })
+
+const Preferences = Schema.Struct({
+  mail: Schema.Record(NotificationKind, MailMode).annotate({
+    description: "When each kind is sent by mail: `immediate`, in a daily `digest` at 08:00, or `off`",
+  }),
+  mail_server: Schema.Boolean.annotate({ description: "Whether mail is sent at all: `MAIL_URL` is set" }),
+}).annotate({ identifier: "NotificationPreferences" })
+
+const ofMember = [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.AccountNotFound, Problems.Forbidden]
+
+export class NotificationsGroup extends HttpApiGroup.make("notifications")
+  .add(
+    HttpApiEndpoint.get("listNotifications", "/organizations/:org/notifications", {
+      params: path,
+      query: {
+        member: Member,
+        kind: Schema.optionalKey(Schema.String).annotate({ description: `One of ${notificationKinds.join(", ")}` }),
+        unread: Schema.optionalKey(Schema.String).annotate({ description: "true: unread ones only" }),
+        before: Schema.optionalKey(Schema.String).annotate({ description: "Cursor: `next` of the previous page" }),
+        limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 200, default 50" }),
+      },
+      success: Schema.Struct({
+        notifications: Schema.Array(NotificationResource),
+        unread: Schema.Int.annotate({ description: "Unread notifications, counted up to 100" }),
+        next: Schema.NullOr(Schema.Int),
+      }),
+      error: ofMember,
+    }).annotate(OpenApi.Summary, "Notifications of a member").annotate(
+      OpenApi.Description,
+      "Newest first. Notifications are kept for 90 days.",
+    ),
+    HttpApiEndpoint.post("readNotifications", "/organizations/:org/notifications/read", {
+      params: path,
+      payload: ReadBody,
+      success: Schema.Struct({
+        read: Schema.Int.annotate({ description: "Notifications that were unread" }),
+        unread: Schema.Int.annotate({ description: "Unread notifications, counted up to 100" }),
+      }),
+      error: [...Problems.ofBody, ...ofMember],
+    }).annotate(OpenApi.Summary, "Marks notifications as read"),
+    HttpApiEndpoint.get("getNotificationPreferences", "/organizations/:org/notification-preferences", {
+      params: path,
+      query: { member: Member },
+      success: Preferences,
+      error: ofMember,
+    }).annotate(OpenApi.Summary, "The notifications that a member gets by mail"),
+    HttpApiEndpoint.patch("updateNotificationPreferences", "/organizations/:org/notification-preferences", {
+      params: path,
+      payload: PreferencesBody,
+      success: Preferences,
+      error: [...Problems.ofBody, ...ofMember],
+    }).annotate(OpenApi.Summary, "Changes the notifications that a member gets by mail"),
+  )
+  .middleware(AdminRequired)
+  .prefix("/console/api")
+  .annotate(OpenApi.Description, "Notifications of members") {}

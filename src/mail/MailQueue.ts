@@ -1,0 +1,156 @@
+import { Context, Effect, Layer, Option, Redacted, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
+import { randomUUID } from "node:crypto"
+import { SecretBox, type SecretFileFaulty, type SecretUnreadable } from "../auth/SecretBox.ts"
+import { Settings } from "../Settings.ts"
+import type { Letter } from "./Letters.ts"
+
+/** The occasion of a mail. `forgotten`: its link is made when it is sent. */
+export type MailKind = "invitation" | "password" | "forgotten" | "notification"
+export const mailKinds: ReadonlyArray<MailKind> = ["invitation", "password", "forgotten", "notification"]
+
+/** How long a node has for a mail that it took. Unit: seconds. */
+const leaseSeconds = 120
+
+/** For how long the count of mails that were given up is kept. Unit: days. */
+const failedDays = 7
+
+/** A mail to send. */
+export interface DueMail {
+  readonly id: string
+  readonly kind: MailKind
+  readonly recipient: string
+  readonly content: string | null
+  readonly createdAt: Date
+  /** Attempts before this one. */
+  readonly attempts: number
+  /** Since it was queued. */
+  readonly ageMillis: number
+}
+
+/** The mails that wait, and those that were given up in the last seven days. */
+export interface MailBacklog {
+  readonly pending: number
+  readonly failed: number
+  /** Unit: seconds; 0 without pending mails. */
+  readonly oldestSeconds: number
+  /** Why an attempt of the oldest mail failed. */
+  readonly reason: string | null
+}
+
+const StoredLetter = Schema.fromJsonString(Schema.Struct({
+  subject: Schema.String,
+  text: Schema.String,
+  html: Schema.String,
+  unsubscribe: Schema.optionalKey(Schema.String),
+}))
+
+/** Counts mails. Fails with `SqlError` when the database does not respond. */
+export const mailBacklog = (sql: SqlClient.SqlClient): Effect.Effect<MailBacklog, SqlError> =>
+  Effect.map(
+    sql<MailBacklog>`
+      SELECT count(*) FILTER (WHERE m.state = 'pending')::int AS pending,
+        count(*) FILTER (WHERE m.state = 'failed')::int AS failed,
+        coalesce(extract(epoch FROM now() - min(m.created_at) FILTER (WHERE m.state = 'pending')), 0)::float8
+          AS oldest_seconds,
+        (array_agg(m.reason ORDER BY m.created_at) FILTER (WHERE m.reason IS NOT NULL))[1] AS reason
+      FROM service_mails m`,
+    ([row]) => row!,
+  )
+
+const purposeOf = (id: string) => `service mail ${id}`
+
+/**
+ * Mails of the service itself that wait to be sent. They are stored encrypted, because they contain links with tokens. A node
+ * that takes a mail moves its time ahead: if the node dies, another one takes the mail then, with the same Message-ID.
+ */
+export class MailQueue extends Context.Service<MailQueue, {
+  /** Whether a mail server is configured. */
+  readonly isOn: boolean
+  /** A URL of the console, below `PUBLIC_URL`. */
+  readonly urlOf: (path: string) => string
+  /**
+   * Stores a mail, in the transaction that causes it. Without a mail server, or where it cannot be encrypted, nothing is stored.
+   * Fails with `SqlError` when the database does not respond.
+   */
+  readonly queue: (kind: MailKind, to: string, letter: Letter) => Effect.Effect<void, SqlError>
+  /**
+   * Stores a request for a new password, whether or not the address has an account. Fails with `SqlError` when the database does
+   * not respond.
+   */
+  readonly queueForgotten: (to: string) => Effect.Effect<void, SqlError>
+  /** Takes up to `limit` due mails. Fails with `SqlError` when the database does not respond. */
+  readonly take: (limit: number) => Effect.Effect<ReadonlyArray<DueMail>, SqlError>
+  /** Decrypts a mail. Fails with `SecretUnreadable` or `SecretFileFaulty` without its key. */
+  readonly open: (id: string, content: string) => Effect.Effect<Letter, SecretUnreadable | SecretFileFaulty>
+  /** Deletes a mail that was sent. Fails with `SqlError` when the database does not respond. */
+  readonly sent: (id: string) => Effect.Effect<void, SqlError>
+  /** Queues a mail for a further attempt. Fails with `SqlError` when the database does not respond. */
+  readonly again: (id: string, delayMillis: number, reason: string) => Effect.Effect<void, SqlError>
+  /** Gives a mail up and forgets its recipient and content. Fails with `SqlError` when the database does not respond. */
+  readonly giveUp: (id: string, reason: string) => Effect.Effect<void, SqlError>
+  /** Fails with `SqlError` when the database does not respond. */
+  readonly backlog: Effect.Effect<MailBacklog, SqlError>
+  /** Deletes mails that were given up a week ago. Fails with `SqlError` when the database does not respond. */
+  readonly prune: Effect.Effect<void, SqlError>
+}>()("parlance/mail/MailQueue") {
+  static readonly layer = Layer.effect(
+    MailQueue,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const box = yield* SecretBox
+      const { mail, publicUrl } = yield* Settings
+      const isOn = Option.isSome(mail)
+      const base = Option.match(publicUrl, { onNone: () => "", onSome: ({ href }) => href.replace(/\/$/, "") })
+
+      const insert = (id: string, kind: MailKind, to: string, content: string | null) =>
+        sql`
+          INSERT INTO service_mails (id, kind, recipient, content, created_at, state, due_at)
+          VALUES (${id}, ${kind}, ${to}, ${content}, now(), 'pending', now())`
+
+      const queue = Effect.fn("MailQueue.queue")(function* (kind: MailKind, to: string, letter: Letter) {
+        if (!isOn) return
+        const id = randomUUID()
+        const content = yield* box.seal(purposeOf(id), Redacted.make(JSON.stringify(letter))).pipe(
+          Effect.catch((error) => Effect.as(Effect.logError("A mail was not queued", { kind }, error.message), null)),
+        )
+        if (content !== null) yield* insert(id, kind, to, content)
+      })
+
+      const take = (limit: number) =>
+        sql<DueMail>`
+          UPDATE service_mails m SET due_at = now() + ${leaseSeconds} * interval '1 second' FROM (
+            SELECT d.id FROM service_mails d WHERE d.state = 'pending' AND d.due_at <= now()
+            ORDER BY d.due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED) d
+          WHERE m.id = d.id
+          RETURNING m.id, m.kind, m.recipient, m.content, m.created_at, m.attempts,
+            (extract(epoch FROM now() - m.created_at) * 1000)::float8 AS age_millis`
+
+      return MailQueue.of({
+        isOn,
+        urlOf: (path) => `${base}${path}`,
+        queue,
+        queueForgotten: (to) => Effect.asVoid(insert(randomUUID(), "forgotten", to, null)),
+        take,
+        open: (id, content) =>
+          Effect.map(
+            box.open(purposeOf(id), content),
+            (letter) => Schema.decodeSync(StoredLetter)(Redacted.value(letter)),
+          ),
+        sent: (id) => Effect.asVoid(sql`DELETE FROM service_mails m WHERE m.id = ${id}`),
+        again: (id, delayMillis, reason) =>
+          Effect.asVoid(sql`
+            UPDATE service_mails m SET attempts = m.attempts + 1, reason = ${reason},
+              due_at = now() + ${delayMillis} * interval '1 millisecond' WHERE m.id = ${id} AND m.state = 'pending'`),
+        giveUp: (id, reason) =>
+          Effect.asVoid(sql`
+            UPDATE service_mails m SET state = 'failed', attempts = m.attempts + 1, reason = ${reason}, recipient = '',
+              content = NULL WHERE m.id = ${id} AND m.state = 'pending'`),
+        backlog: mailBacklog(sql),
+        prune: Effect.asVoid(sql`
+          DELETE FROM service_mails m WHERE m.state = 'failed' AND m.created_at < now() - ${failedDays} * interval '1 day'`),
+      })
+    }),
+  )
+}

@@ -1,0 +1,33 @@
+import { Context, Effect, Layer } from "effect"
+import type { OrgSlug } from "../domain/Ids.ts"
+import type { Notification } from "../notifications/Notifications.ts"
+import { describe, type NotificationWords } from "../notifications/Words.ts"
+import { TemplateIndex } from "../templates/TemplateIndex.ts"
+
+/** A notification with its words. */
+export type WordedNotification = Notification & NotificationWords
+
+/** Puts notifications into words, with the names of templates. */
+export class NotificationTexts extends Context.Service<NotificationTexts, {
+  /** `path` is the whole path of the page in the console. */
+  readonly of: (
+    org: OrgSlug,
+    notifications: ReadonlyArray<Notification>,
+  ) => Effect.Effect<ReadonlyArray<WordedNotification>>
+}>()("parlance/mailing/NotificationTexts") {
+  static readonly layer = Layer.effect(
+    NotificationTexts,
+    Effect.gen(function* () {
+      const index = yield* TemplateIndex
+      const of = Effect.fn("NotificationTexts.of")(function* (org: OrgSlug, some: ReadonlyArray<Notification>) {
+        const ids = some.flatMap(({ data }) => "template_id" in data ? [data.template_id] : [])
+        const names = ids.length === 0 ? new Map<string, string>() : yield* index.names(org, [...new Set(ids)])
+        return some.map((one) => {
+          const { path, text, title } = describe(one, (id) => names.get(id) ?? id)
+          return { ...one, title, text, path: `/console/o/${org}${path}` }
+        })
+      })
+      return NotificationTexts.of({ of })
+    }),
+  )
+}
