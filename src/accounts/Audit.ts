@@ -261,10 +261,12 @@ export class Audit extends Context.Service<Audit, {
           ? body as Readonly<Record<string, unknown>>
           : {}
         const { org, ...rest } = params
-        const details = rule?.isPrivate === true
-          ? {}
-          : { ...fit(asked) as Readonly<Record<string, unknown>>, ...(isSandbox(org ?? "") ? { sandbox: true } : {}) }
         const named = Object.values(rest).filter((value) => value !== undefined).join(" / ")
+        const details = rule?.isPrivate === true ? {} : {
+          ...fit(asked) as Readonly<Record<string, unknown>>,
+          ...(isSandbox(org ?? "") ? { sandbox: true } : {}),
+          ...(trail?.subject === undefined ? {} : { id: named }),
+        }
         const asCalled = named !== "" || rule?.isPrivate === true
           ? named
           : String(asked["slug"] ?? asked["id"] ?? asked["email"] ?? asked["name"] ?? "")
@@ -272,7 +274,7 @@ export class Audit extends Context.Service<Audit, {
         const { apart, changed = [] } = trail ?? {}
         const own = apart === undefined ? changed[0] : undefined
         // An account is called by its address, as long as that does not disclose a private action of a person.
-        const subject = own === undefined || rule?.isPrivate === true ? asCalled : own.subject
+        const subject = trail?.subject ?? (own === undefined || rule?.isPrivate === true ? asCalled : own.subject)
         const ofRecords = (some: ReadonlyArray<Changed>, details: unknown) =>
           some.map((one): NewEntry => ({
             action: actionOf(policy[endpointOf[one.kind][one.what]]?.action ?? endpoint, one),

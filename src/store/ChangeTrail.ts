@@ -18,6 +18,8 @@ export interface Trail {
   readonly changed: Array<Changed>
   /** Set if each record is a change of its own, such as in an import: the details of each, by subject. */
   apart: Readonly<Record<string, string>> | undefined
+  /** What the request is about, where its path does not say it. */
+  subject: string | undefined
   /** Who makes the changes, as the audit log names them; undefined where that is not known. */
   readonly author: string | undefined
 }
@@ -26,7 +28,12 @@ export interface Trail {
 export class ChangeTrail extends Context.Service<ChangeTrail, Trail>()("parlance/store/ChangeTrail") {}
 
 /** An empty trail of the changes that `author` makes. */
-export const emptyTrail = (author?: string): Trail => ({ changed: [], apart: undefined, author })
+export const emptyTrail = (author?: string): Trail => ({
+  changed: [],
+  apart: undefined,
+  subject: undefined,
+  author,
+})
 
 const withTrail = (use: (trail: Trail) => void): Effect.Effect<void> =>
   Effect.contextWith((context) => {
@@ -67,4 +74,10 @@ export const tellAll = (all: ReadonlyArray<Changed>): Effect.Effect<void> =>
 export const tellApart = (details: Readonly<Record<string, string>>): Effect.Effect<void> =>
   withTrail((trail) => {
     trail.apart = details
+  })
+
+/** Reports what this request is about, such as the template of a proposed change that its path names by a number. */
+export const tellSubject = (subject: string): Effect.Effect<void> =>
+  withTrail((trail) => {
+    trail.subject = subject
   })

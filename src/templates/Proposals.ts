@@ -12,7 +12,7 @@ import type { Template } from "../domain/Template.ts"
 import { notify } from "../notifications/Notify.ts"
 import { Changes } from "../organizations/Changes.ts"
 import { readTemplateApproval } from "../organizations/OrganizationRows.ts"
-import { tell, tellApart } from "../store/ChangeTrail.ts"
+import { tell, tellApart, tellSubject } from "../store/ChangeTrail.ts"
 import { combineContent, contentOf, type WholeContent } from "./Content.ts"
 import { approvedWriter, readOwnProposal } from "./ContentWrite.ts"
 import { variantContent } from "./ImportPlan.ts"
@@ -116,6 +116,7 @@ const makeRows = (sql: SqlClient.SqlClient) => {
   /** An open proposal that is about to change, held until the transaction ends. */
   const held = Effect.fnUntraced(function* (org: OrgSlug, id: number) {
     const row = yield* found(id, yield* readProposal(sql, org, id, true))
+    yield* tellSubject(row.templateId)
     return row.state === "requested" ? row : yield* closed(row)
   })
 

@@ -337,6 +337,14 @@ suiteOnService("Approval of changes to live templates", (bench) => {
       assertProblem(await send("GET", `/organizations/closes/proposals/${id}`, ed.headers), 404, "proposal-not-found")
     }
     assert.strictEqual((await live("closes")).variants.length, 3)
+    const { entries } = await manage("GET", "/organizations/closes/audit")
+    const told = entries.filter(({ action }: Json) => /^change (rejected|withdrawn)/.test(action))
+    assert.deepStrictEqual(told.map(({ action, actor }: Json) => [action, actor]), [
+      ["change withdrawn", admin.email],
+      ["change withdrawn", ed.email],
+      ["change rejected", admin.email],
+    ])
+    assert.deepInclude(told[2], { subject: "welcome", details: { comment: "Keep it", id: first.split("/").at(-1) } })
   })
 
   it("withdraws a change of which nothing is left, and keeps proposals of different authors apart", async () => {

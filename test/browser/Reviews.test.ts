@@ -62,7 +62,7 @@ describeInBrowser("Reviews and comments in a browser", startWith(), (tried) => {
       assert.strictEqual(await served(), "Welcome aboard")
       const review = page.url().split("?")[0]!
       // The author goes on from the own version.
-      await page.goto(`${home}/templates/welcome/variants/warm`)
+      await page.getByRole("link", { name: "Edit Warm" }).click()
       await page.getByRole("link", { name: "your change that waits for approval" }).waitFor()
       assert.include(await source.inputValue(), "Come aboard, friend")
 

@@ -5,6 +5,7 @@ import { HttpRouter } from "effect/http"
 import { MemberNames } from "../../../accounts/MemberNames.ts"
 import { idIn, proposalDetailOf, proposalOf } from "../../../api/reviews/ReviewsRoutes.ts"
 import { ReviewNote } from "../../../domain/Comment.ts"
+import { pointerParts } from "../../../domain/Difference.ts"
 import { type Fault, InvalidInput, type ProposalConflict, ProposalNotFound } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
 import type { Proposal, ProposalDetail } from "../../../domain/Proposal.ts"
@@ -24,7 +25,7 @@ import { Time } from "../../components/Time.tsx"
 import { Console, decoded, type Fields, type Goto, type View, type Visit } from "../../Routes.tsx"
 import { DifferenceView } from "../history/ChangeList.tsx"
 import { labelOf } from "../history/FieldWords.ts"
-import { templatePath } from "../templates/Paths.ts"
+import { templatePath, variantPath } from "../templates/Paths.ts"
 
 const decodeNote = decoder(ReviewNote)
 
@@ -179,6 +180,28 @@ const Message = ({ here, isOwn, proposal, visit }: {
   )
 }
 
+/** Variants of an own proposal that are linked. */
+const mostEdited = 10
+
+/** Links to the editor for the variants that the own proposal changes; new ones are found here alone. */
+const EditLinks = ({ proposal, visit }: { readonly proposal: ProposalDetail; readonly visit: Visit }) => {
+  const ids = new Set(
+    proposal.changes.fields.map(({ field }) => pointerParts(field)).flatMap(([first, id]) =>
+      first === "variants" && id !== undefined ? [id] : []
+    ),
+  )
+  const variants = (proposal.proposed?.variants ?? []).filter(({ id }) => id !== undefined && ids.has(id))
+  return variants.length === 0 || proposal.live === null ? null : (
+    <p class="buttons">
+      {variants.slice(0, mostEdited).map(({ id = "", name }) => (
+        <a class="button compact" href={variantPath(visit.org.slug, proposal.template_id, id)}>
+          Edit <bdi>{name ?? id}</bdi>
+        </a>
+      ))}
+    </p>
+  )
+}
+
 /** Says that the live template has changed, and shows how. */
 const Conflict = ({ here, isOwn, proposal, visit }: {
   readonly here: string
@@ -310,6 +333,7 @@ const show = Effect.fnUntraced(
           <Card title="Proposed change">
             {proposal.proposed === null ? <p>The template is deleted with its variants.</p> : null}
             <DifferenceView changes={proposal.changes} />
+            {isOwn && open ? <EditLinks proposal={proposal} visit={visit} /> : null}
           </Card>
           <Decision
             comment={fields["comment"] ?? ""}
