@@ -53,6 +53,14 @@ const bounds: Readonly<Record<string, number>> = {
   "audit_entries.actor": units(254),
   // `member:` and an account id, or `key:` and a key id.
   "template_proposals.author": 60,
+  // `member:` and an account id, `key:` and a key id, or an e-mail address: see `nameOf` of actors.
+  "variant_drafts.author": units(254),
+  "variant_drafts.variant_id": id,
+  "variant_versions.variant_id": id,
+  "sample_people.id": id,
+  // `immediate` or `digest`.
+  "notifications.mail": 20,
+  "service_mails.id": 40,
   // Names of the policy, of endpoints and of refusals.
   "audit_entries.action": 200,
   // `id:` and a name, or `digest:` and a digest.
