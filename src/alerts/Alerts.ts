@@ -7,19 +7,37 @@ import { WebhookSources } from "../intake/WebhookSources.ts"
 import { SourceRhythms } from "../journal/inbox/SourceRhythms.ts"
 import { recordset } from "../store/Recordset.ts"
 import { asJob } from "../telemetry/LoopWork.ts"
-import { announce, endpointOrganizations } from "../webhooks/Announce.ts"
-import type { WebhookEvent } from "../webhooks/EventTypes.ts"
-import { type AlertCondition, conditionsOf, keyOf, subjectOf } from "./Conditions.ts"
+import { endedDeliveries } from "../delivery/EndedDeliveries.ts"
+import type { NewNotification } from "../notifications/Kinds.ts"
+import { notify } from "../notifications/Notify.ts"
+import { organizationRows } from "../organizations/OrganizationRows.ts"
+import { type AlertCondition, conditionsOf, deliveriesRule, keyOf, subjectOf } from "./Conditions.ts"
 
 /** Time between two writes of counts, and between two looks. */
 const flushEvery = "10 seconds"
 const looksEvery = "1 minute"
 
-/** The event about a condition that begins. */
-const eventOf = (org: string, condition: AlertCondition, at: string): WebhookEvent =>
-  condition.type === "source.silent"
+/** Who is told of conditions: those who can do something about them. */
+const to = { role: "editor" } as const
+
+/** The notification of a condition that begins. */
+const notificationOf = (org: string, condition: AlertCondition, at: string): NewNotification =>
+  condition.type === "deliveries.failing"
     ? {
-      type: "source.silent",
+      kind: "deliveries.failing",
+      to,
+      data: {
+        org,
+        failed: condition.failed,
+        ended: condition.ended,
+        threshold: deliveriesRule.share,
+        noticed_at: at,
+      },
+    }
+    : condition.type === "source.silent"
+    ? {
+      kind: "source.silent",
+      to,
       data: {
         org,
         source: condition.source,
@@ -30,7 +48,8 @@ const eventOf = (org: string, condition: AlertCondition, at: string): WebhookEve
       },
     }
     : {
-      type: "variant.failing",
+      kind: "variant.failing",
+      to,
       data: {
         org,
         template_id: condition.templateId,
@@ -47,11 +66,11 @@ export class Alerts extends Context.Service<Alerts, {
   /** The conditions that hold now. Fails with `SqlError` when the database does not respond. */
   readonly current: (org: OrgSlug) => Effect.Effect<ReadonlyArray<AlertCondition>, SqlError>
   /**
-   * Tells webhook endpoints of conditions that have begun since the last look of any node, and forgets those that have ended.
+   * Tells members and webhook endpoints of conditions that have begun since the last look of any node, and forgets those that have ended.
    * Fails with `SqlError` when the database does not respond.
    */
   readonly look: (org: OrgSlug) => Effect.Effect<void, SqlError>
-  /** Looks at every organization with webhook endpoints. Fails with `SqlError` when the database does not respond. */
+  /** Looks at every organization. Fails with `SqlError` when the database does not respond. */
   readonly lookAtAll: Effect.Effect<void, SqlError>
 }>()("parlance/alerts/Alerts") {
   static readonly layer = Layer.effect(
@@ -77,6 +96,7 @@ export class Alerts extends Context.Service<Alerts, {
         return conditionsOf({
           renderings: yield* renderings.recent(org),
           rhythms: (yield* rhythms.of(org)).filter(({ source }) => !disabled.has(source)),
+          deliveries: (yield* endedDeliveries(sql, org)).get(org) ?? { failed: 0, ended: 0 },
           open: yield* openOf(org),
           now: clock.currentTimeMillisUnsafe(),
         })
@@ -99,9 +119,10 @@ export class Alerts extends Context.Service<Alerts, {
             ON CONFLICT (org_slug, type, subject) DO NOTHING RETURNING type, subject`
           const keys = new Set(begun.map(({ subject, type }) => keyOf(type, subject)))
           const at = new Date(clock.currentTimeMillisUnsafe()).toISOString()
-          yield* announce(
+          yield* notify(
             sql,
-            conditions.filter((one) => keys.has(keyOf(one.type, subjectOf(one)))).map((one) => eventOf(org, one, at)),
+            conditions.filter((one) => keys.has(keyOf(one.type, subjectOf(one))))
+              .map((one) => notificationOf(org, one, at)),
           )
         }))
       })
@@ -110,7 +131,9 @@ export class Alerts extends Context.Service<Alerts, {
         yield* rhythms.note
         yield* rhythms.prune
         yield* renderings.prune
-        for (const org of yield* endpointOrganizations(sql)) yield* look(org)
+        const live = yield* sql<{ slug: OrgSlug }>`
+          SELECT o.slug FROM ${sql.literal(organizationRows("sandbox_of"))} WHERE o.sandbox_of IS NULL ORDER BY o.slug`
+        for (const { slug } of live) yield* look(slug)
       })
 
       return Alerts.of({ current, look, lookAtAll })

@@ -3,8 +3,8 @@ import type { VariantRendering } from "../decide/RenderingCounts.ts"
 import { platforms } from "../domain/Source.ts"
 import type { SourceRhythm } from "../journal/inbox/SourceRhythms.ts"
 
-// The conditions of an organization that need attention. The console lists them, and webhook endpoints get an event when one
-// begins.
+// The conditions of an organization that need attention. The console lists them, and members and webhook endpoints are told when
+// one begins.
 
 /** When a variant fails: of its requests in this and the previous hour. */
 export const failingRule = {
@@ -28,8 +28,26 @@ export const silenceRule = {
   leastHours: 2,
 } as const
 
+/** When deliveries fail: of those that ended in this and the previous hour. */
+export const deliveriesRule = {
+  /** Failed deliveries, at least. */
+  failed: 10,
+  /** Their share, at least. */
+  share: 0.1,
+  /** Deliveries that fail do so until their share is below this one. */
+  endShare: 0.05,
+} as const
+
+/** Deliveries that ended in this and the previous hour. */
+export interface EndedDeliveries {
+  readonly failed: number
+  /** Those that were sent or failed. */
+  readonly ended: number
+}
+
 /** A condition that holds. */
 export type AlertCondition =
+  | ({ readonly type: "deliveries.failing" } & EndedDeliveries)
   | {
     readonly type: "variant.failing"
     readonly templateId: string
@@ -50,7 +68,11 @@ export type AlertCondition =
 
 /** Names a condition among those of its organization and type. */
 export const subjectOf = (condition: AlertCondition): string =>
-  condition.type === "source.silent" ? condition.source : JSON.stringify([condition.templateId, condition.copyId])
+  condition.type === "source.silent"
+    ? condition.source
+    : condition.type === "variant.failing"
+    ? JSON.stringify([condition.templateId, condition.copyId])
+    : ""
 
 /** A condition as a key. */
 export const keyOf = (type: AlertCondition["type"], subject: string): string => `${type} ${subject}`
@@ -61,6 +83,10 @@ export const isFailing = (
   wasFailing: boolean,
 ): boolean =>
   failed >= failingRule.requests && failed >= requests * (wasFailing ? failingRule.endShare : failingRule.share)
+
+/** Whether deliveries fail. `wereFailing`: they did at the last look. */
+export const areFailing = ({ ended, failed }: EndedDeliveries, wereFailing: boolean): boolean =>
+  failed >= deliveriesRule.failed && failed >= ended * (wereFailing ? deliveriesRule.endShare : deliveriesRule.share)
 
 /** Whether a source that had a rhythm is silent at `now`, Unix milliseconds. */
 export const isSilent = (
@@ -79,6 +105,7 @@ export interface AlertFacts {
   readonly renderings: ReadonlyArray<VariantRendering>
   /** Rhythms of the sources that are enabled. */
   readonly rhythms: ReadonlyArray<SourceRhythm>
+  readonly deliveries: EndedDeliveries
   /** Keys of the conditions that held at the last look. */
   readonly open: ReadonlySet<string>
   /** Unix milliseconds. */
@@ -86,7 +113,12 @@ export interface AlertFacts {
 }
 
 /** The conditions that hold. */
-export const conditionsOf = ({ now, open, renderings, rhythms }: AlertFacts): ReadonlyArray<AlertCondition> => [
+export const conditionsOf = (
+  { deliveries, now, open, renderings, rhythms }: AlertFacts,
+): ReadonlyArray<AlertCondition> => [
+  ...(areFailing(deliveries, open.has(keyOf("deliveries.failing", "")))
+    ? [{ type: "deliveries.failing", ...deliveries } as const]
+    : []),
   ...renderings.flatMap((rendering): ReadonlyArray<AlertCondition> => {
     const condition = { type: "variant.failing", ...rendering } as const
     return isFailing(rendering, open.has(keyOf(condition.type, subjectOf(condition)))) ? [condition] : []

@@ -52,7 +52,7 @@ export const kindWords: {
   "variant.failing": { label: "Variant failing", hint: "A variant cannot be rendered.", mail: "immediate" },
   "deliveries.failing": {
     label: "Deliveries failing",
-    hint: "The failure rate is above the threshold in Settings.",
+    hint: "10 % or more of the deliveries of two hours failed.",
     mail: "immediate",
   },
   "connection.broken": {

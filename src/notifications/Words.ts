@@ -51,7 +51,7 @@ export const describe = (event: NotificationEvent, templateName: (id: string) =>
       const { ended, failed, threshold } = event.data
       return {
         title: `${failed} of ${ended} deliveries failed`,
-        text: `The failure rate of this and the previous hour is ${percent(failed / Math.max(1, ended))}. Your ` +
+        text: `The failure rate of this and the previous hour is ${percent(failed / Math.max(1, ended))}, and the ` +
           `threshold is ${percent(threshold)}. The list of deliveries shows the reasons.`,
         path: "/deliveries?state=failed",
       }

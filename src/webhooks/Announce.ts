@@ -2,7 +2,6 @@ import { Clock, Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { randomUUID } from "node:crypto"
-import type { OrgSlug } from "../domain/Ids.ts"
 import { recordset } from "../store/Recordset.ts"
 import type { WebhookEvent } from "./EventTypes.ts"
 
@@ -46,13 +45,6 @@ export const hasEndpoints = (sql: SqlClient.SqlClient, org: string): Effect.Effe
   Effect.map(
     sql`SELECT 1 FROM webhook_endpoints e WHERE e.org_slug = ${org} AND e.enabled LIMIT 1`,
     ({ length }) => length > 0,
-  )
-
-/** Organizations with an endpoint that is enabled. */
-export const endpointOrganizations = (sql: SqlClient.SqlClient): Effect.Effect<ReadonlyArray<OrgSlug>, SqlError> =>
-  Effect.map(
-    sql<{ orgSlug: OrgSlug }>`SELECT DISTINCT e.org_slug FROM webhook_endpoints e WHERE e.enabled ORDER BY 1`,
-    (rows) => rows.map(({ orgSlug }) => orgSlug),
   )
 
 /** Deletes events with one of these addresses. Returns how many. */

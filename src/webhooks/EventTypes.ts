@@ -88,7 +88,7 @@ export const eventData = {
     org,
     failed: Schema.Int.annotate({ description: "Deliveries that failed in this and the previous hour" }),
     ended: Schema.Int.annotate({ description: "Deliveries that were sent or failed in that time" }),
-    threshold: Schema.Finite.annotate({ description: "Failure rate of the setting `failure_threshold`" }),
+    threshold: Schema.Finite.annotate({ description: "Failure rate from which on the event is sent" }),
     noticed_at: at("When it was noticed"),
   }),
   "review.requested": Schema.Struct({ ...review, requested_at: at("When the review was requested") }),
@@ -128,8 +128,8 @@ export const eventSummaries: { readonly [type in EventType]: string } = {
   "source.silent":
     "A source that sent regularly is silent for longer than usual. Sent again only after it has sent something",
   "deliveries.failing":
-    "At least 10 deliveries of this and the previous hour failed, and their share reached the organization's threshold. Sent " +
-    "again only after the share has fallen below half of it",
+    "At least 10 % of the deliveries of this and the previous hour failed, and 10 of them. Sent again only after the share has " +
+    "fallen below 5 %",
   "review.requested": "A member asked for a review of a change",
   "review.approved": "A member approved a change",
   "review.rejected": "A member rejected a change",

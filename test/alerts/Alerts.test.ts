@@ -1,11 +1,14 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
+import { Accounts } from "../../src/accounts/Accounts.ts"
+import { Memberships } from "../../src/accounts/Memberships.ts"
 import { Alerts } from "../../src/alerts/Alerts.ts"
 import { layerNodeServices } from "../../src/App.ts"
 import { Decider } from "../../src/decide/Decider.ts"
 import { RenderingCounts } from "../../src/decide/RenderingCounts.ts"
 import type { CopyId, TemplateId } from "../../src/domain/Ids.ts"
+import { Notifications } from "../../src/notifications/Notifications.ts"
 import { Templates } from "../../src/templates/Templates.ts"
 import { Endpoints } from "../../src/webhooks/Endpoints.ts"
 import { makeOrg, org, receive } from "../intake/support.ts"
@@ -107,6 +110,39 @@ describe("Alerts of two nodes", () => {
         yield* generate(12)
         yield* look
         assert.lengthOf(yield* announced("failing", endpoint), 2)
+      }))
+
+    it.effect("tell editors and endpoints of 47 failed deliveries of 142 once, until few fail", () =>
+      Effect.gen(function* () {
+        const endpoint = yield* furnish("refused")
+        const editor = yield* onFirst(Effect.gen(function* () {
+          const { id } = yield* (yield* Accounts).create({ email: "ed@example.com", name: "Ed" })
+          yield* (yield* Memberships).put(org("refused"), id, "editor", { kind: "token" })
+          return id
+        }))
+        const count = (state: string, n: number) =>
+          onFirst(Effect.flatMap(SqlClient.SqlClient, (sql) =>
+            sql`
+            INSERT INTO delivery_counts AS c (org_slug, hour, state, count)
+            VALUES ('refused', date_bin('1 hour', now(), 'epoch'), ${state}, ${n})
+            ON CONFLICT (org_slug, hour, state) DO UPDATE SET count = c.count + ${n}`))
+        const unread = onFirst(Effect.flatMap(Notifications, ({ unread }) => unread(org("refused"), editor)))
+        yield* count("sent", 95)
+        yield* count("failed", 9)
+        yield* look
+        assert.strictEqual(yield* unread, 0)
+        yield* count("failed", 38)
+        yield* look
+        yield* look
+        assert.strictEqual(yield* unread, 1)
+        const [event, ...more] = yield* announced("refused", endpoint)
+        assert.deepStrictEqual(more, [])
+        assert.deepInclude(event.data, { org: "refused", failed: 47, ended: 142, threshold: 0.1 })
+        yield* count("sent", 900)
+        yield* look
+        yield* count("failed", 100)
+        yield* look
+        assert.strictEqual(yield* unread, 2)
       }))
 
     it.effect("tell of a source that is silent once, until it sends again", () =>

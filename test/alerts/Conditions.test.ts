@@ -1,5 +1,13 @@
 import { assert, describe, it } from "vitest"
-import { type AlertFacts, conditionsOf, isFailing, isSilent, keyOf, subjectOf } from "../../src/alerts/Conditions.ts"
+import {
+  type AlertFacts,
+  areFailing,
+  conditionsOf,
+  isFailing,
+  isSilent,
+  keyOf,
+  subjectOf,
+} from "../../src/alerts/Conditions.ts"
 
 const hour = 3_600_000
 const now = Date.parse("2026-05-20T12:00:00Z")
@@ -14,6 +22,16 @@ describe("a variant", () => {
     assert.isTrue(isFailing({ failed: 10, requests: 200 }, true))
     assert.isFalse(isFailing({ failed: 10, requests: 201 }, true))
     assert.isFalse(isFailing({ failed: 9, requests: 9 }, true))
+  })
+})
+
+describe("deliveries", () => {
+  it("fail from 10 failures and 10 % of them on, until less than 5 % fail", () => {
+    assert.isTrue(areFailing({ failed: 47, ended: 142 }, false))
+    assert.isFalse(areFailing({ failed: 9, ended: 9 }, false))
+    assert.isFalse(areFailing({ failed: 10, ended: 101 }, false))
+    assert.isTrue(areFailing({ failed: 10, ended: 200 }, true))
+    assert.isFalse(areFailing({ failed: 10, ended: 201 }, true))
   })
 })
 
@@ -39,6 +57,7 @@ describe("conditions", () => {
   it("name what they are about, and depend on those of the last look", () => {
     const rendering = { templateId: "welcome", copyId: "a", requests: 150, failed: 10, variable: "subject" }
     const facts: AlertFacts = {
+      deliveries: { failed: 0, ended: 0 },
       renderings: [rendering],
       rhythms: [{
         source: "provider_a",

@@ -93,7 +93,7 @@ const show = Effect.fnUntraced(function* (services: Services, { can, org }: Visi
       ...unserved.inactive.slice(0, shownAlone),
       ...unserved.idle.slice(0, shownAlone).map(({ template }) => template),
       ...stopped.map(({ templateId }) => templateId),
-      ...conditions.flatMap((one) => one.type === "source.silent" ? [] : [one.templateId as string]),
+      ...conditions.flatMap((one) => one.type === "variant.failing" ? [one.templateId as string] : []),
     ]),
   ])
   const templateName = (id: string) => names.get(id) ?? id

@@ -180,10 +180,12 @@ export const conditionTroubles = (
   now: number,
   templateName: (id: string) => string,
 ): ReadonlyArray<Trouble> =>
-  conditions.map((condition): Trouble => {
+  conditions.flatMap((condition): ReadonlyArray<Trouble> => {
+    // The share of the last 24 hours has a notice of its own: `failureTroubles`.
+    if (condition.type === "deliveries.failing") return []
     if (condition.type === "source.silent") {
       const { lastHour, longestPauseHours, source } = condition
-      return {
+      return [{
         kind: "bad",
         what: "events",
         href: `${base}/sources/${source}`,
@@ -193,17 +195,17 @@ export const conditionTroubles = (
             duration((now - lastHour.getTime()) / 1000)
           }. The longest pause of the last 14 days ` +
           `was ${duration(longestPauseHours * 3600)}. Check the webhook on the platform and its secret.`,
-      }
+      }]
     }
     const { copyId, failed, requests, templateId, variable } = condition
-    return {
+    return [{
       kind: "bad",
       what: "template",
       href: `${base}/templates/${encodeURIComponent(templateId)}`,
       title: `${templateName(templateId)} / ${copyId} cannot be rendered`,
       detail: `${count(failed)} of ${count(requests)} recent requests failed, the latest in "${variable}". ` +
         "Check the fields that your systems send, or correct the Liquid.",
-    }
+    }]
   })
 
 /** Templates that nobody receives, and active variants that get nothing although their template is used. */
