@@ -587,6 +587,17 @@ CREATE TABLE invitations (
 CREATE INDEX invitations_email_idx ON public.invitations USING btree (email);
 CREATE INDEX invitations_org_slug_idx ON public.invitations USING btree (org_slug);
 
+CREATE TABLE kept_results (
+  org_slug text NOT NULL,
+  template_id text NOT NULL,
+  revision bigint NOT NULL,
+  release text NOT NULL,
+  made_at timestamp with time zone NOT NULL,
+  answer json NOT NULL,
+  PRIMARY KEY (org_slug, template_id),
+  FOREIGN KEY (org_slug, template_id) REFERENCES templates(org_slug, id) ON DELETE CASCADE
+);
+
 CREATE TABLE key_uses (
   key_id text NOT NULL,
   node_id text NOT NULL,

@@ -117,6 +117,7 @@ import { Retention } from "./journal/retention/Retention.ts"
 import { Endpoints } from "./webhooks/Endpoints.ts"
 import * as OutgoingWebhooks from "./delivery/OutgoingWebhooks.ts"
 import { Exports } from "./exports/Exports.ts"
+import { KeptResults } from "./results/KeptResults.ts"
 import { Results } from "./results/Results.ts"
 import { ResultsWorker } from "./results/ResultsWorker.ts"
 import { SendTimes } from "./results/SendTimes.ts"
@@ -224,7 +225,11 @@ const servicesOver = (layerActors: LayerActors) =>
       Layer.provideMerge(Layer.mergeAll(Notifications.layer, NotificationTexts.layer)),
       Layer.provide([Organizations.layer, TemplateIndex.layer]),
     ),
-    Layer.mergeAll(Results.layer, Series.layer).pipe(Layer.provide([Templates.layer, ResultsWorker.layer])),
+    KeptResults.layer.pipe(
+      Layer.provideMerge(
+        Layer.mergeAll(Results.layer, Series.layer).pipe(Layer.provide([Templates.layer, ResultsWorker.layer])),
+      ),
+    ),
     SendTimes.layer.pipe(Layer.provide(Layer.mergeAll(Templates.layer, Organizations.layer))),
     Keys.layer,
     LoadGate.layer,

@@ -10,6 +10,7 @@ import { isByCircumstance, isSpent, maxAttempts, reasonOf, unfinishedReason } fr
 import { recordset } from "../store/Recordset.ts"
 import { bounded } from "../store/bounded.ts"
 import { AddressKeys } from "../suppressions/AddressKeys.ts"
+import { eraseKeptResults } from "../results/ErasedResults.ts"
 import { eraseAttributeCounts } from "../learning/ErasedAttributes.ts"
 import { eraseBodies } from "../journal/erasure/Bodies.ts"
 import { findKept } from "../accounts/ErasedMembers.ts"
@@ -136,6 +137,7 @@ const makePass = ({ addressKeys, clock, inflow, people, profiles, sql }: {
     yield* eraseStickyChoices(work)
     yield* eraseSendTimes(work)
     yield* eraseAttributeCounts(work)
+    yield* eraseKeptResults(work)
     yield* eraseBodies(work)
     yield* eraseOwners(work)
     yield* eraseSuppressedAddresses(work, addressKeys)

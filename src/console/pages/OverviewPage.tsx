@@ -11,6 +11,7 @@ import { WebhookQuota } from "../../intake/WebhookQuota.ts"
 import { WebhookSources } from "../../intake/WebhookSources.ts"
 import { Learning } from "../../learning/Learning.ts"
 import { Models } from "../../learning/Models.ts"
+import { KeptResults } from "../../results/KeptResults.ts"
 import { Traffic } from "../../results/Traffic.ts"
 import { Proposals } from "../../templates/Proposals.ts"
 import { TemplateIndex } from "../../templates/TemplateIndex.ts"
@@ -52,6 +53,7 @@ interface Services {
   readonly deliveries: Deliveries["Service"]
   readonly index: TemplateIndex["Service"]
   readonly keys: Keys["Service"]
+  readonly kept: KeptResults["Service"]
   readonly learning: Learning["Service"]
   readonly models: Models["Service"]
   readonly sources: WebhookSources["Service"]
@@ -64,6 +66,7 @@ interface Services {
 const show = Effect.fnUntraced(function* (services: Services, { can, org }: Visit) {
   const base = `/console/o/${org.slug}`
   const now = yield* Clock.currentTimeMillis
+  yield* services.kept.prepare(org.slug)
   const templates = [...services.templateCache.templates(org.slug).values()].filter(({ archived }) => !archived)
   const live = (yield* services.keys.list(org.slug)).filter(({ expires_at, revoked_at }) =>
     revoked_at === null && (expires_at === null || Date.parse(expires_at) > now)
@@ -166,6 +169,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { page } = yield* Console
   const services: Services = {
     alerts: yield* Alerts,
+    kept: yield* KeptResults,
     arrivals: yield* Arrivals,
     connections: yield* Connections,
     bulk: yield* BulkActions,

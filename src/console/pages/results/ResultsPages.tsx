@@ -1,15 +1,13 @@
 /** @jsxImportSource preact */
-import { Cache, Clock, Duration, Effect, Exit, Result } from "effect"
+import { Clock, Effect, Result } from "effect"
 import { HttpRouter } from "effect/http"
 import type { Fault } from "../../../domain/Errors.ts"
-import type { OrgSlug } from "../../../domain/Ids.ts"
 import { lookedUp } from "../../../api/server/Requests.ts"
 import { resultsQuery } from "../../../api/results/ResultsQuery.ts"
 import { SessionCookie } from "../../../accounts/SessionCookie.ts"
 import { Learning } from "../../../learning/Learning.ts"
+import { KeptResults, type PageResults } from "../../../results/KeptResults.ts"
 import { outlookOf } from "../../../results/Outlook.ts"
-import { Results } from "../../../results/Results.ts"
-import { Series } from "../../../results/Series.ts"
 import type { TimedTemplateResults } from "../../../results/TemplateResults.ts"
 import type { TemplateSeries } from "../../../results/TemplateSeries.ts"
 import { Templates } from "../../../templates/Templates.ts"
@@ -45,17 +43,8 @@ import { segmentText } from "./Words.ts"
 /** Variants with a colour of their own. */
 const mostDrawn = 5
 
-/** Answers that are kept for a moment. */
-const keptAnswers = 100
-
-interface Asked {
-  readonly org: OrgSlug
-  readonly template: string
-  readonly lookbackDays: number | undefined
-  readonly offsetDays: number | undefined
-  /** JSON of pairs of attribute and value. */
-  readonly segment: string
-}
+/** Results are told to be older only once they are as old. Unit: milliseconds. */
+const newFor = 60_000
 
 const labels = { lookback_days: "Days", offset_days: "Ended days ago", segment: "Segment" }
 
@@ -87,29 +76,10 @@ const Incomplete = ({ points, zone }: {
   )
 }
 
-/** Results of the last few seconds: viewers whose pages renew at once share one query. */
-const keepResults = (results: Results["Service"], series: Series["Service"]) =>
-  Cache.makeWith(
-    ({ org, segment, template, ...days }: Asked) => {
-      const options = { ...days, segment: new Map<string, string>(JSON.parse(segment)) }
-      return Effect.all({
-        found: results.results(org, template, options),
-        over: series.series(org, template, options),
-      }, { concurrency: 2 })
-    },
-    {
-      capacity: keptAnswers,
-      timeToLive: (exit) => Exit.isSuccess(exit) ? Duration.seconds(4) : Duration.zero,
-    },
-  )
-
-type ResultsAnswer = Effect.Success<ReturnType<typeof keepResults>> extends
-  Cache.Cache<infer _K, infer A, infer _E, infer _R> ? A : never
-
 /** Services of these pages. */
 interface Services {
   readonly learning: Learning["Service"]
-  readonly kept: Effect.Success<ReturnType<typeof keepResults>>
+  readonly kept: KeptResults["Service"]
   readonly templates: Templates["Service"]
 }
 
@@ -137,11 +107,21 @@ const StoppedNote = ({ org, path, stop, visit }: {
   </Note>
 )
 
+/** Says from when results are that are shown while newer ones are made. */
+const OlderNote = ({ madeAt, zone }: { readonly madeAt: number; readonly zone: string }) => (
+  <>
+    {" "}
+    <b>
+      As of <Time at={new Date(madeAt).toISOString()} zone={zone} />; newer results are being computed.
+    </b>
+  </>
+)
+
 /** Charts over time, by segment and by hour. */
 const Charts = ({ found, org, over, shown }: {
-  readonly found: ResultsAnswer["found"]
+  readonly found: PageResults["found"]
   readonly org: Visit["org"]
-  readonly over: ResultsAnswer["over"]
+  readonly over: PageResults["over"]
   readonly shown: ShownResults
 }) => (
   <>
@@ -170,7 +150,7 @@ const Charts = ({ found, org, over, shown }: {
 const LeadActions = ({ losers, path, results, visit }: {
   readonly losers: number
   readonly path: string
-  readonly results: ResultsAnswer["found"]
+  readonly results: PageResults["found"]
   readonly visit: Visit
 }) => {
   const active = results.variants.filter(({ status }) => status === "active").length
@@ -207,13 +187,7 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   const chosen = Result.isSuccess(options)
     ? options.success
     : { lookbackDays: undefined, offsetDays: undefined, segment: new Map<string, string>() }
-  const { found, over } = yield* Cache.get(services.kept, {
-    org: org.slug,
-    template: template.id,
-    lookbackDays: chosen.lookbackDays,
-    offsetDays: chosen.offsetDays,
-    segment: JSON.stringify([...chosen.segment ?? []]),
-  })
+  const { found, madeAt, over } = yield* services.kept.of(org.slug, template, chosen)
   const isWhole = found.window.mode === "adaptive" && Object.keys(found.segment).length === 0
   const now = yield* Clock.currentTimeMillis
   const outlook = isWhole ? outlookOf({ ...found, points: over.points, now }) : undefined
@@ -246,6 +220,7 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
               {found.window.half_life_days === null
                 ? "."
                 : `; older results count less (half after ${Math.round(found.window.half_life_days)} days).`}
+              {now - madeAt < newFor ? null : <OlderNote madeAt={madeAt} zone={org.time_zone} />}
             </span>
           }
           actions={<Live />}
@@ -330,7 +305,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const cookie = yield* SessionCookie
   const services: Services = {
     learning: yield* Learning,
-    kept: yield* keepResults(yield* Results, yield* Series),
+    kept: yield* KeptResults,
     templates: yield* Templates,
   }
 

@@ -10,6 +10,7 @@ import { decoder } from "../../../domain/Faults.ts"
 import { askedIn, isNarrowed } from "../../../domain/List.ts"
 import { TemplateBatchInput } from "../../../domain/Template.ts"
 import { TemplateBatch } from "../../../templates/TemplateBatch.ts"
+import { KeptResults } from "../../../results/KeptResults.ts"
 import { Card } from "../../components/Card.tsx"
 import { ListForm, ListPages } from "../../components/ListParts.tsx"
 import { ErrorSummary } from "../../components/Note.tsx"
@@ -26,6 +27,7 @@ interface Services {
   readonly batch: TemplateBatch["Service"]
   readonly listing: TemplateListing["Service"]
   readonly members: Memberships["Service"]
+  readonly kept: KeptResults["Service"]
 }
 
 const captionOf = ({ all, asked, found }: TemplatesPage, kind: string): string =>
@@ -36,6 +38,7 @@ const captionOf = ({ all, asked, found }: TemplatesPage, kind: string): string =
 const list = Effect.fnUntraced(
   function* (services: Services, visit: Visit, _: Fields = {}, faults: ReadonlyArray<Fault> = []) {
     const { can, org, query } = visit
+    yield* services.kept.prepare(org.slug)
     const which = query.get("archived") === "true" ? "archived" as const : "in-use" as const
     const page = yield* services.listing.page(org.slug, which, pageSize, (shape) => askedIn(shape, query))
     const { all, archived, asked, inUse, shape } = page
@@ -161,6 +164,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     batch: yield* TemplateBatch,
     listing: yield* TemplateListing,
     members: yield* Memberships,
+    kept: yield* KeptResults,
   }
 
   yield* router.addAll([

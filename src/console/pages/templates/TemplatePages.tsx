@@ -16,6 +16,7 @@ import { Traffic, trafficDays } from "../../../results/Traffic.ts"
 import * as Seasonality from "../../../templates/Seasonality.ts"
 import type { ProposalHead } from "../../../templates/ProposalRows.ts"
 import { Proposals } from "../../../templates/Proposals.ts"
+import { KeptResults } from "../../../results/KeptResults.ts"
 import { Templates } from "../../../templates/Templates.ts"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
@@ -83,6 +84,7 @@ interface Services {
   readonly connections: Connections["Service"]
   readonly history: ChangeHistory["Service"]
   readonly names: MemberNames["Service"]
+  readonly kept: KeptResults["Service"]
   readonly previews: Previews["Service"]
   readonly proposals: Proposals["Service"]
   readonly templates: Templates["Service"]
@@ -336,6 +338,7 @@ const RecentChanges = ({ entries, here, org, template }: {
 const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   const { can, org, query } = visit
   const template = yield* get(services, visit)
+  yield* services.kept.prepare(org.slug)
   const here = templatePath(org.slug, template.id)
   const now = yield* Clock.currentTimeMillis
   const entries = yield* services.history.ofTemplate(org.slug, template.id, { limit: changesShown + 1 })
@@ -441,6 +444,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     connections: yield* Connections,
     history: yield* ChangeHistory,
     names: yield* MemberNames,
+    kept: yield* KeptResults,
     previews: yield* Previews,
     proposals: yield* Proposals,
     templates: yield* Templates,
