@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { report } from "../../src/bandit/Report.ts"
 import { choiceOf, chosenColumns } from "../../src/console/pages/results/Columns.ts"
 import { leadOf } from "../../src/console/pages/results/Lead.ts"
+import { shipLabel } from "../../src/console/pages/results/Words.ts"
 import { prepare } from "../../src/results/Composition.ts"
 import { input, won } from "../results/Samples.ts"
 
@@ -33,6 +34,24 @@ describe("The first line of results", () => {
     assert.strictEqual(segment.advice, "")
     const alone = leadOf(results({ eligible: new Set(["a"]) }), [], undefined)
     assert.deepStrictEqual([alone.advice, alone.figures], ["", []])
+  })
+
+  it("says why a verdict stands that the chance of today alone would not give", () => {
+    const found = results({ verdict: won("a") })
+    const lead = (best: number) => leadOf({ ...found, winner: { ...found.winner, p_best: best } }, [], undefined)
+    assert.match(
+      lead(0.93).reason,
+      /^The verdict was reached on .*, when the chance to be best was at least 97\.5\u00a0%\./,
+    )
+    assert.include(lead(0.93).reason, "kept until the evidence turns")
+    assert.notInclude(lead(0.99).reason, "when the chance")
+    assert.strictEqual(leadOf(results(), [], undefined).reason, "")
+  })
+
+  it("calls the action on all traffic shipping a winner only once there is one", () => {
+    assert.strictEqual(shipLabel({ verdict: "undecided" }), "Give one variant all traffic")
+    assert.strictEqual(shipLabel({ verdict: "no_difference" }), "Ship one variant")
+    assert.strictEqual(shipLabel({ verdict: "firm_winner" }), "Ship winner")
   })
 })
 

@@ -1,10 +1,29 @@
 /** @jsxImportSource preact */
 import type { TemplateResults } from "../../../results/TemplateResults.ts"
-import { count, percent } from "../../Format.ts"
+import { count, counted, percent } from "../../Format.ts"
 import { Card } from "../../components/Card.tsx"
 import { Table } from "../../components/Table.tsx"
 
 const signed = (share: number) => `${share < 0 ? "−" : "+"}${percent(Math.abs(share))}`
+
+/** Components that are shown at once; the page stays short. */
+const shownAtOnce = 12
+
+const ComponentTable = (
+  { caption, components }: Pick<TemplateResults, "components"> & { readonly caption: string },
+) => (
+  <Table
+    caption={caption}
+    headings={["Kind", "Component", "Decisions", "Effect", "95 % interval"]}
+    rows={components.map(({ decisions, interval, kind, lift, value }) => [
+      kind,
+      value ?? "none",
+      count(decisions),
+      signed(lift),
+      `${signed(interval[0])} to ${signed(interval[1])}`,
+    ])}
+  />
+)
 
 /** The effect of each component of the variants; nothing where no variants have any in common. */
 export const Components = ({ components }: Pick<TemplateResults, "components">) =>
@@ -15,16 +34,12 @@ export const Components = ({ components }: Pick<TemplateResults, "components">) 
         held the true effect in 95 % or more of the cases while components changed the rate by up to about 30 %, and in
         81 % of the cases with effects twice as strong.
       </p>
-      <Table
-        caption="Effects of the components"
-        headings={["Kind", "Component", "Decisions", "Effect", "95 % interval"]}
-        rows={components.map(({ decisions, interval, kind, lift, value }) => [
-          kind,
-          value ?? "none",
-          count(decisions),
-          signed(lift),
-          `${signed(interval[0])} to ${signed(interval[1])}`,
-        ])}
-      />
+      <ComponentTable caption="Effects of the components" components={components.slice(0, shownAtOnce)} />
+      {components.length <= shownAtOnce ? null : (
+        <details class="more-rows">
+          <summary>{counted(components.length - shownAtOnce, "more component")}</summary>
+          <ComponentTable caption="Effects of the other components" components={components.slice(shownAtOnce)} />
+        </details>
+      )}
     </Card>
   )

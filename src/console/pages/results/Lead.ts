@@ -1,8 +1,9 @@
+import { stoppingRule } from "../../../bandit/Verdict.ts"
 import { type Outlook, outlookRule } from "../../../results/Outlook.ts"
 import { unitName } from "../../../results/ObjectiveText.ts"
 import type { TemplateResults } from "../../../results/TemplateResults.ts"
 import type { TemplateSeries } from "../../../results/TemplateSeries.ts"
-import { counted, percent, signedCount, signedPercent } from "../../Format.ts"
+import { counted, date, percent, signedCount, signedPercent } from "../../Format.ts"
 import { verdictOf, type VerdictWords } from "./Words.ts"
 
 // The first line of the results: who leads, by how much, and what to do. Pure.
@@ -17,6 +18,8 @@ export interface LeadFigure {
 export interface Lead extends VerdictWords {
   /** What to do, such as `Keep running about 6 days`. Empty where there is nothing to advise. */
   readonly advice: string
+  /** Since when a verdict stands, and until when. Empty without a verdict. */
+  readonly reason: string
   readonly figures: ReadonlyArray<LeadFigure>
 }
 
@@ -39,6 +42,22 @@ const undecidedAdvice = (results: Pick<TemplateResults, "winner">, outlook: Outl
   return outlook.kind === "days"
     ? `Keep running about ${counted(outlook.days, "day")}`
     : `Keep running: at this traffic, a winner takes more than ${outlookRule.mostDays} days`
+}
+
+/**
+ * Why a verdict stands that the chance to be best of today alone would not give: a verdict is reached once and kept until the
+ * evidence turns.
+ */
+const reasonOf = ({ p_best: best, since, verdict }: TemplateResults["winner"]): string => {
+  if (since === null || verdict === "undecided") return ""
+  const reached = `The verdict was reached on ${date(new Date(since), "UTC")}`
+  if (verdict === "no_difference") {
+    return `${reached}. It is kept until ${percent(stoppingRule.lossAgain)} of the rate could be lost.`
+  }
+  const below = best !== null && best < stoppingRule.probability.later
+    ? `, when the chance to be best was at least ${100 * stoppingRule.probability.later}\u00a0%`
+    : ""
+  return `${reached}${below}. It is kept until the evidence turns: another variant becomes more probably the best.`
 }
 
 /** Lifts of the leader, the gain so far, and the leader's chance to be best. */
@@ -86,5 +105,5 @@ export const leadOf = (
     : winner.verdict === "no_difference"
     ? "Ship the variant you like"
     : "Ship it"
-  return { ...verdict, advice: capital(advice || " ").trim(), figures }
+  return { ...verdict, advice: capital(advice || " ").trim(), reason: active < 2 ? "" : reasonOf(winner), figures }
 }

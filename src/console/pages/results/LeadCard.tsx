@@ -14,6 +14,7 @@ export const LeadCard = ({ actions, lead }: { readonly lead: Lead; readonly acti
         <bdi>{lead.headline}</bdi>
         {lead.advice === "" ? null : <span class="advice">{lead.advice}</span>}
       </p>
+      {lead.reason === "" ? null : <p class="small muted">{lead.reason}</p>}
       {lead.figures.length === 0 ? null : (
         <dl class="figures">
           {lead.figures.map(({ detail, label, value }) => (

@@ -251,6 +251,9 @@ export const GainOverTime = (shown: ShownResults) => {
   )
 }
 
+/** Segments in the table, so that the page stays short. */
+const shownSegments = 8
+
 /** Segments against variants. */
 export const Segments = (
   { names, results: { objective, segments, variants } }: Pick<ShownResults, "names" | "results">,
@@ -258,7 +261,7 @@ export const Segments = (
   const running = variants.filter(({ status }) => status === "active").toSorted((a, b) =>
     (b.rate ?? -1) - (a.rate ?? -1)
   ).slice(0, 12)
-  const shown = segments.slice(0, 40)
+  const shown = segments.slice(0, shownSegments)
   const rates = shown.flatMap((part) => part.variants.flatMap(({ rate }) => rate === null ? [] : [rate]))
   const [low, high] = rates.length === 0 ? [0, 0] : [Math.min(...rates), Math.max(...rates)]
   const rate = rateFormat(typeof objective === "string", high)

@@ -38,7 +38,7 @@ import { leadOf } from "./Lead.ts"
 import { LeadCard } from "./LeadCard.tsx"
 import { UndoNote } from "./SwitchPages.tsx"
 import { ColumnChoice, Variants } from "./Variants.tsx"
-import { segmentText } from "./Words.ts"
+import { segmentText, shipLabel } from "./Words.ts"
 
 /** Variants with a colour of their own. */
 const mostDrawn = 5
@@ -158,7 +158,9 @@ const LeadActions = ({ losers, path, results, visit }: {
   const isDone = results.winner.verdict !== "undecided"
   return (
     <>
-      <a class={isDone ? "button primary" : "button"} href={`${path}/ship`}>Ship winner</a>
+      <a class={isDone ? "button primary" : "button"} href={`${path}/ship`}>
+        {shipLabel(results.winner)}
+      </a>
       {losers === 0 ? null : <a class="button" href={`${path}/stop`}>Stop {counted(losers, "loser")}</a>}
     </>
   )
@@ -249,7 +251,12 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
           : (
             <div class="card flush">
               <div class="standings" data-live="variants">
-                <Variants columns={columns} results={found} series={shown.places} />
+                <Variants
+                  columns={columns}
+                  results={found}
+                  series={shown.places}
+                  place={{ path, query: asked }}
+                />
               </div>
               <ColumnChoice
                 action={`${path}/columns`}

@@ -21,9 +21,9 @@ import { PageHead } from "../../components/PageHead.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Console, decoded, type Fields, type Goto, type View, type Visit } from "../../Routes.tsx"
 import { sortedVariants } from "./Variants.tsx"
-import { list } from "./Words.ts"
+import { list, shipLabel } from "./Words.ts"
 
-// Ship winner and Stop losers: each asks once, says what will happen, and can be undone on the results page.
+// Giving all traffic to one variant and stopping losers: each asks once, says what will happen, and can be undone on the results page.
 
 interface Services {
   readonly results: Results["Service"]
@@ -148,12 +148,13 @@ const shipView = Effect.fnUntraced(function* (services: Services, visit: Visit) 
   const candidates = sortedVariants(results.variants).filter(({ status }) => status !== "removed")
   const asked = visit.query.get("variant") ?? results.winner.copy_id ?? results.winner.leader ?? ""
   const chosen = candidates.find(({ copy_id }) => copy_id === asked) ?? candidates[0]
+  const title = `${template.name} · ${shipLabel(results.winner)}`
   const view: View = {
-    title: `${template.name} · Ship winner`,
+    title,
     body: (
       <>
         <PageHead
-          title={`${template.name} · Ship winner`}
+          title={title}
           back={{ href: base, label: template.name }}
           lead="Give all traffic to one variant."
         />

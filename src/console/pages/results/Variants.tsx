@@ -7,7 +7,9 @@ import { IntervalBar } from "../../charts/IntervalBar.tsx"
 import { count, percent, rateFormat } from "../../Format.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Form, Submit } from "../../components/Form.tsx"
+import { ListForm, ListPages, sortHeading } from "../../components/ListParts.tsx"
 import { type Cell, Table } from "../../components/Table.tsx"
+import { askedIn, type ListShape, pageOf, queryOf } from "../../../domain/List.ts"
 import { allColumns, type Column, columnNames } from "./Columns.ts"
 import { list } from "./Words.ts"
 import { coverageText, objectiveText, otherCurrencyText, rateName } from "../../../results/ObjectiveText.ts"
@@ -35,6 +37,43 @@ const withRate = (outcomes: number, { decisions, voided }: VariantResults) => ({
   ),
   kind: "nowrap" as const,
 })
+
+/** Variants on one page of the table. */
+const pageSize = 10
+
+/** The table as a list that can be searched, sorted and paged. */
+const shape: ListShape<VariantResults> = {
+  idOf: ({ copy_id }) => copy_id,
+  textsOf: ({ copy_id, name }) => [name, copy_id],
+  filters: {
+    status: {
+      label: "State",
+      options: [["active", "Active"], ["stopped", "Stopped"], ["out_of_season", "Out of season"]],
+      matches: ({ status }, value) => status === value,
+    },
+  },
+  sorts: {
+    // Active variants first, by rate. Rates of a goal with costs can be below 0.
+    rank: {
+      label: "Rank",
+      descending: true,
+      valueOf: ({ rate, status }) => status === "active" ? rate ?? -1e6 : (rate ?? -1e6) - 1e9,
+    },
+    name: { label: "Variant", descending: false, valueOf: ({ name }) => name },
+    rate: { label: "Rate", descending: true, valueOf: ({ rate }) => rate },
+    best: { label: columnNames.best, descending: true, valueOf: ({ p_best }) => p_best },
+    risk: { label: columnNames.risk, descending: false, valueOf: ({ expected_loss }) => expected_loss },
+    traffic: { label: columnNames.traffic, descending: true, valueOf: ({ share }) => share },
+    decisions: { label: columnNames.decisions, descending: true, valueOf: ({ decisions }) => decisions },
+    open: { label: columnNames.open, descending: true, valueOf: ({ outcomes }) => outcomes.open },
+    click: { label: columnNames.click, descending: true, valueOf: ({ outcomes }) => outcomes.click },
+    conversion: { label: columnNames.conversion, descending: true, valueOf: ({ outcomes }) => outcomes.conversion },
+    negative: { label: columnNames.negative, descending: true, valueOf: ({ outcomes }) => outcomes.negative },
+    revenue: { label: columnNames.revenue, descending: true, valueOf: ({ revenue }) => revenue?.value ?? null },
+    raw: { label: columnNames.raw, descending: true, valueOf: ({ raw_rate }) => raw_rate },
+  },
+  sort: "rank",
+}
 
 /** Active variants first, by rate. */
 export const sortedVariants = (variants: ReadonlyArray<VariantResults>): ReadonlyArray<VariantResults> =>
@@ -103,16 +142,32 @@ const cellsOf = (results: TimedTemplateResults, sorted: ReadonlyArray<VariantRes
 }
 
 /** How each variant does, in the chosen columns. */
-export const Variants = ({ columns, results, series }: {
+export const Variants = ({ columns, place, results, series }: {
   readonly columns: ReadonlyArray<Column>
   readonly results: TimedTemplateResults
   /** Colour and dash of each variant in the charts. */
   readonly series: ReadonlyMap<string, number>
+  /** The path of the page, and its query. */
+  readonly place: { readonly path: string; readonly query: URLSearchParams }
 }) => {
   const { objective, winner } = results
   const sorted = sortedVariants(results.variants)
   const shown = columns.filter((column) => column !== "revenue" || results.revenue !== null)
   const cell = cellsOf(results, sorted)
+  const asked = askedIn(shape, place.query)
+  const page = pageOf(shape, results.variants, asked, pageSize)
+  // The window and the segment stay as they are.
+  const more = Object.fromEntries(
+    ["lookback_days", "offset_days", "segment"].flatMap((key) => {
+      const value = place.query.getAll(key).join("&")
+      return value === "" ? [] : [[key, value]]
+    }),
+  )
+  const heading = (column: Column | "name", label: string) => {
+    if (!Object.hasOwn(shape.sorts, column)) return label
+    const sort = sortHeading(shape, asked, { all: results.variants.length, at: place.path, more, name: column })
+    return typeof sort === "string" ? label : { ...sort, label }
+  }
   const losers = new Set(winner.losers)
   const name = rateName(objective)
   const machines = (["open", "click", "other"] as const).flatMap((name) =>
@@ -122,13 +177,26 @@ export const Variants = ({ columns, results, series }: {
   )
   return (
     <>
+      <ListForm
+        all={results.variants.length}
+        asked={asked}
+        at={place.path}
+        start={`${place.path}${queryOf(shape, { ...asked, search: "", filters: {} }, { more })}`}
+        label="Search variants"
+        placeholder="Name or id"
+        shape={shape}
+      >
+        {Object.entries(more).map(([key, value]) => <input type="hidden" name={key} value={value} />)}
+      </ListForm>
       <Table
         caption="Variants"
         headings={[
-          "Variant",
-          ...shown.map((column) => column === "rate" ? name[0]!.toUpperCase() + name.slice(1) : columnNames[column]),
+          heading("name", "Variant"),
+          ...shown.map((column) =>
+            heading(column, column === "rate" ? name[0]!.toUpperCase() + name.slice(1) : columnNames[column])
+          ),
         ]}
-        rows={sorted.map((one) => [
+        rows={page.rows.map((one) => [
           <NameCell
             one={one}
             series={series.get(one.copy_id)}
@@ -139,6 +207,7 @@ export const Variants = ({ columns, results, series }: {
           ...shown.map((column) => cell(column, one, series.get(one.copy_id) ?? 5)),
         ])}
       />
+      <ListPages asked={asked} at={place.path} label="Pages of variants" more={more} page={page} shape={shape} />
       <div class="small muted notes">
         <p>
           Rates are {objectiveText(objective)}{" "}

@@ -12,6 +12,14 @@ export const list = (parts: ReadonlyArray<string>): string =>
 export const segmentText = (segment: Readonly<Record<string, string>>): string =>
   list(Object.entries(segment).map(([name, value]) => `${name} is ${value}`))
 
+/** The action that gives all traffic to one variant. It is called shipping a winner only once there is one. */
+export const shipLabel = ({ verdict }: Pick<TemplateResults["winner"], "verdict">): string =>
+  verdict === "undecided"
+    ? "Give one variant all traffic"
+    : verdict === "no_difference"
+    ? "Ship one variant"
+    : "Ship winner"
+
 /** A segment as the query names it. */
 export const segmentQuery = (segment: Readonly<Record<string, string>>): string =>
   Object.entries(segment).map((pair) => pair.map(encodeURIComponent).join("=")).join("&")
