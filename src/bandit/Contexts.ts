@@ -71,6 +71,9 @@ export const groupNames = (cuts: ReadonlyArray<number>): ReadonlyArray<string> =
 
 const encode = (text: string) => encodeURIComponent(text.toWellFormed())
 
+// Most texts are not encoded, and decoding takes far longer than looking.
+const decode = (text: string) => text.includes("%") ? decodeURIComponent(text) : text
+
 const byCodeUnits = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0
 
 /** The key of a combination of attribute values (name and value), whatever their order. */
@@ -82,7 +85,7 @@ export const decodeContext = (key: ContextKey): ReadonlyMap<string, string> =>
   new Map(
     key === "" ? [] : key.split("&").map((part) => {
       const at = part.indexOf("=")
-      return [decodeURIComponent(part.slice(0, at)), decodeURIComponent(part.slice(at + 1))]
+      return [decode(part.slice(0, at)), decode(part.slice(at + 1))]
     }),
   )
 
@@ -212,19 +215,24 @@ export class Contexts {
   parse(key: ContextKey): Context {
     const known = this.#parsed.get(key)
     if (known !== undefined) return known
-    const given = decodeContext(key)
-    const coefficients = Int32Array.from(this.#attributes, ({ cuts, index, name, offset }) => {
-      const value = given.get(name)
-      const at = value === undefined
-        ? undefined
-        // A number was recorded as it is before the model had groups of it.
-        : index.get(value) ?? valueIndex({ cuts, index }, value) ?? index.get(otherValue)
-      return at === undefined ? -1 : offset + at
-    })
-    const context = this.#context(coefficients)
+    const context = this.#context(this.coefficientsIn(decodeContext(key)))
     if (this.#parsed.size >= parsedContexts) this.#parsed.clear()
     this.#parsed.set(key, context)
     return context
+  }
+
+  /** Per attribute the number of its coefficient in a context with these values, or -1 where nothing is known of it. */
+  coefficientsIn(given: ReadonlyMap<string, string>): Int32Array {
+    const coefficients = new Int32Array(this.#attributes.length).fill(-1)
+    for (let j = 0; j < coefficients.length; j++) {
+      const attribute = this.#attributes[j]!
+      const value = given.get(attribute.name)
+      if (value === undefined) continue
+      // A number was recorded as it is before the model had groups of it.
+      const at = attribute.index.get(value) ?? valueIndex(attribute, value) ?? attribute.index.get(otherValue)
+      if (at !== undefined) coefficients[j] = attribute.offset + at
+    }
+    return coefficients
   }
 
   /** Pairs of attributes that are not built in, with at most so many combinations of values. */
