@@ -60,6 +60,16 @@ CREATE TABLE attribute_counts (
   PRIMARY KEY (org_slug, template_id, id)
 );
 
+CREATE TABLE attribute_outcomes (
+  org_slug text NOT NULL,
+  template_id text NOT NULL,
+  period timestamp with time zone NOT NULL,
+  name text NOT NULL,
+  is_rounded boolean NOT NULL,
+  counts json,
+  PRIMARY KEY (org_slug, template_id, period, name)
+);
+
 CREATE TABLE attribution_links (
   org_slug text NOT NULL,
   source text NOT NULL,
@@ -186,7 +196,8 @@ CREATE TABLE decisions (
   lookback_days double precision,
   offset_days double precision,
   decided_at timestamp with time zone NOT NULL,
-  holdout text
+  holdout text,
+  further text
 );
 CREATE INDEX decisions_by_time ON ONLY public.decisions USING brin (decided_at);
 CREATE INDEX decisions_by_user ON ONLY public.decisions USING btree (org_slug, user_id, decided_at) WHERE (user_id IS NOT NULL);
@@ -206,6 +217,7 @@ CREATE TABLE decisions_first (
   offset_days double precision,
   decided_at timestamp with time zone NOT NULL,
   holdout text,
+  further text,
   PRIMARY KEY (org_slug, tracking_id, template_id)
 );
 CREATE INDEX decisions_first_by_time ON public.decisions_first USING brin (decided_at);
@@ -226,6 +238,7 @@ CREATE TABLE decisions_other (
   offset_days double precision,
   decided_at timestamp with time zone NOT NULL,
   holdout text,
+  further text,
   PRIMARY KEY (org_slug, tracking_id, template_id)
 );
 CREATE INDEX decisions_other_decided_at_idx ON public.decisions_other USING brin (decided_at);

@@ -1,9 +1,12 @@
 import type { Attributes } from "../domain/Attributes.ts"
+import { type AttributeEvidence, attributeEvidence } from "./AttributeEvidence.ts"
+import type { AttributeOutcomesRow } from "./AttributeOutcomes.ts"
 import {
   type AttributeScheme,
   builtIns,
   type ContextKey,
   Contexts,
+  decodeContext,
   groupNames,
   groupOf,
   missingValue,
@@ -14,7 +17,8 @@ import { dayMillis } from "./Window.ts"
 
 const countedDays = 14
 const maximumKeys = 6
-const listedValues = 12
+/** Most values of an attribute that the scheme lists. */
+export const listedValues = 12
 const distinctValues = 200
 
 /** An attribute with more values than this is used only if its listed values have at least `listedShare` of its requests. */
@@ -34,6 +38,13 @@ const maximumContexts = 512
 /** Groups of a number, and how far the share of one may be from that of a new group before they are formed anew. */
 const numberGroups = 4
 const shareTolerance = 0.1
+
+/**
+ * Evidence from which an attribute takes the place of one with none, and a value is preferred, in addition to the logarithm of the
+ * number of those that wait or of the values. A value is preferred until its evidence falls below `tooLittle`.
+ */
+const enough = 3
+const tooLittle = 0
 
 /** Most attributes counted per day, so that callers that invent names cannot fill the memory. */
 const countedKeys = 200
@@ -230,11 +241,32 @@ const groupsOf = (distribution: Distribution, known: ReadonlyArray<number> | und
   return isClose ? known : cuts
 }
 
+/** Counted outcomes of decisions by attribute, with their value. */
+export interface KnownOutcomes {
+  readonly rows: ReadonlyArray<AttributeOutcomesRow>
+  /** The value of counted outcomes, in units of one outcome. */
+  readonly valueOf: (amounts: ReadonlyArray<number>) => number
+}
+
+const noOutcomes: KnownOutcomes = { rows: [], valueOf: () => 0 }
+
+/** The evidence for an attribute by its values, which may be grouped. */
+type EvidenceBy = (groupOf: (value: string) => string) => AttributeEvidence
+
+const isEnough = (logOdds: number, isUsed: boolean, candidates: number): boolean =>
+  logOdds > (isUsed ? tooLittle : enough + Math.log(candidates))
+
 /**
- * An attribute as the scheme lists it: groups of a number with more than 12 values, otherwise the 12 most frequent values.
- * Returns undefined if the values are too many and too evenly frequent, as are names of people.
+ * An attribute as the scheme lists it, with its evidence: groups of a number with more than 12 values, otherwise 12 values,
+ * those with enough evidence first, then the most frequent ones. Returns undefined if the values are too many and too evenly
+ * frequent, as are names of people.
  */
-const keyOf = (name: string, values: ReadonlyMap<string, number>, known: Key | undefined): Key | undefined => {
+const keyOf = (
+  name: string,
+  values: ReadonlyMap<string, number>,
+  known: Key | undefined,
+  evidenceBy: EvidenceBy,
+): { readonly key: Key; readonly logOdds: number } | undefined => {
   if (values.size > listedValues) {
     const numbers = [...values].flatMap(([value, count]) => {
       const number = numberOf(value)
@@ -242,25 +274,70 @@ const keyOf = (name: string, values: ReadonlyMap<string, number>, known: Key | u
     })
     if (numbers.length === values.size) {
       const cuts = groupsOf(numbers.sort(([a], [b]) => a - b), known?.cuts)
-      return { name, values: groupNames(cuts), cuts }
+      const names = groupNames(cuts)
+      const { logOdds } = evidenceBy((value) => {
+        const number = numberOf(value)
+        return number === undefined ? value : names[groupOf(cuts, number)]!
+      })
+      return { key: { name, values: names, cuts }, logOdds }
     }
   }
+  const { logOdds, ofValue } = evidenceBy((value) => value)
+  const tells = (value: string) =>
+    Number(isEnough(ofValue.get(value) ?? 0, known?.values.includes(value) ?? false, values.size))
   const listed = [...values]
     .filter(([value]) => value !== otherValue && value !== missingValue)
-    .sort(([a, m], [b, n]) => n - m || byCodeUnits(a, b)).slice(0, listedValues)
+    .sort(([a, m], [b, n]) => tells(b) - tells(a) || n - m || byCodeUnits(a, b)).slice(0, listedValues)
   if (values.size > fewValues) {
     const sum = (counts: Iterable<number>) => Array.from(counts).reduce((total, count) => total + count, 0)
     if (sum(listed.map(([, count]) => count)) < listedShare * sum(values.values())) return undefined
   }
   // Sorted by name, so that the scheme stays the same when two values change places in frequency.
-  return { name, values: listed.map(([value]) => value).sort(byCodeUnits) }
+  return { key: { name, values: listed.map(([value]) => value).sort(byCodeUnits) }, logOdds }
+}
+
+interface Candidate {
+  readonly key: Key
+  readonly present: number
+  readonly distinct: number
+  readonly logOdds: number
+}
+
+const byPresence = (a: Candidate, b: Candidate): number =>
+  b.present - a.present || a.distinct - b.distinct || byCodeUnits(a.key.name, b.key.name)
+
+/** Candidates in the order in which they get a place: by evidence, where there is none by presence. */
+const inOrderOfUse = (usable: ReadonlyArray<Candidate>, current: AttributeScheme | undefined) => {
+  // The more attributes wait for a place, the more evidence the luckiest of them has by chance.
+  const margin = enough + Math.log(Math.max(1, usable.length - maximumKeys))
+  const ranked = usable.map((candidate) => {
+    const { key: { name }, logOdds } = candidate
+    const isUsed = current?.keys.some((key) => key.name === name) ?? false
+    const isPaired = current?.pairs?.some((pair) => pair.includes(name)) ?? false
+    return { candidate, isPaired: Number(isPaired), score: logOdds + (isUsed ? margin : 0) }
+  })
+  return ranked
+    .sort((a, b) => b.isPaired - a.isPaired || b.score - a.score || byPresence(a.candidate, b.candidate))
+    .map(({ candidate }) => candidate)
+}
+
+/** Whether the values of these contexts make more than 512 combinations. */
+const areMany = (compiled: Contexts, used: ReadonlyArray<ReadonlyMap<string, string>>): boolean => {
+  const combinations = new Set<string>()
+  for (const values of used) {
+    combinations.add(compiled.coefficientsIn(values).join())
+    if (combinations.size > maximumContexts) return true
+  }
+  return false
 }
 
 /**
- * The learning attributes (docs/model.md, "Learning attributes"): keys present in at least a twentieth of the sends, with at
- * most 200 distinct values that are not mostly unique (at least two sends per value on average), the most present
- * first (of equals the one with fewer values, then the smaller name), at most 6; of each the 12 most frequent values, or
- * four groups of a number. A key with a value that contains an `@` names people and is left out.
+ * The learning attributes (docs/model.md, "Learning attributes"): at most 6 keys that are present in at least a twentieth of
+ * the sends, with at most 200 distinct values that are not mostly unique (at least two sends per value on average). Those
+ * of a pair come first, then those with the most evidence in `outcomes`, of equals the most present, then the one with fewer
+ * values, then the smaller name. One in use is replaced by one with so much more that chance hardly explains it. Of each the 12
+ * values with enough evidence, then the most frequent ones, or four groups of a number. A key with a value that contains an
+ * `@` names people and is left out.
  *
  * `contexts` are the keys of the contexts in use. While they make more than 512 combinations under the scheme, an attribute is
  * left out: first the built-in ones, `daypart` before `weekend`, because what callers say about their users tells more
@@ -271,27 +348,36 @@ export const schemeOf = (
   totals: AttributeTotals,
   contexts: Iterable<ContextKey> = [],
   current?: AttributeScheme,
+  outcomes: KnownOutcomes = noOutcomes,
 ): AttributeScheme => {
   const free = builtIns.map(({ name }) => name)
-  const usable: Array<{ readonly key: Key; readonly present: number; readonly distinct: number }> = []
+  const rows = Map.groupBy(outcomes.rows, ({ name }) => name)
+  const usable: Array<Candidate> = []
   for (const [name, { present, values }] of totals.keys) {
     if (free.includes(name) || values === undefined || values.size > distinctValues) continue
     if (present < leastShare * totals.sends || 2 * values.size > present) continue
     if (values.keys().some((value) => value.includes("@"))) continue
-    const key = keyOf(name, values, current?.keys.find((key) => key.name === name))
-    if (key !== undefined) usable.push({ key, present, distinct: values.size })
+    const found = keyOf(
+      name,
+      values,
+      current?.keys.find((key) => key.name === name),
+      (groupOf) => attributeEvidence(rows.get(name) ?? [], groupOf, outcomes.valueOf),
+    )
+    if (found !== undefined) usable.push({ ...found, present, distinct: values.size })
   }
-  usable.sort((a, b) => b.present - a.present || a.distinct - b.distinct || byCodeUnits(a.key.name, b.key.name))
-  const keys = usable.slice(0, maximumKeys).map(({ key }) => key)
-  const used = [...contexts]
-  while (keys.length > 0) {
-    const compiled = new Contexts({ keys, builtIns: free })
-    if (new Set(used.map((key) => compiled.parse(key).key)).size <= maximumContexts) break
-    if (free.pop() === undefined) keys.pop()
+  const chosen = inOrderOfUse(usable, current).slice(0, maximumKeys)
+  // By presence, so that the scheme stays the same when the evidence of two attributes changes places.
+  const keysOf = () => chosen.toSorted(byPresence).map(({ key }) => key)
+  const used = Array.from(contexts, decodeContext)
+  while (chosen.length > 0) {
+    const compiled = new Contexts({ keys: keysOf(), builtIns: free })
+    if (!areMany(compiled, used)) break
+    if (free.pop() === undefined) chosen.pop()
   }
-  const chosen = free.length === builtIns.length ? { keys } : { keys, builtIns: free }
+  const keys = keysOf()
+  const bare = free.length === builtIns.length ? { keys } : { keys, builtIns: free }
   // The model decides which pairs matter.
   const pairs = (current?.pairs ?? []).filter((pair) => pair.every((name) => keys.some((key) => key.name === name)))
-  const scheme = pairs.length === 0 ? chosen : { ...chosen, pairs }
+  const scheme = pairs.length === 0 ? bare : { ...bare, pairs }
   return current !== undefined && JSON.stringify(scheme) === JSON.stringify(current) ? current : scheme
 }

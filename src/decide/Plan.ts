@@ -1,3 +1,4 @@
+import type { RecordedContext } from "../learning/ContextRecorder.ts"
 import { hourMillis } from "../bandit/Window.ts"
 import { holdoutText } from "../domain/Holdout.ts"
 import type { CopyId } from "../domain/Ids.ts"
@@ -74,7 +75,8 @@ export const renderChoice = (
 export const planDecision = (
   input: PlanInput,
   answer: Decided,
-  choice: Pick<Decision, "copyId" | "mode" | "propensity" | "weights" | "context" | "policy"> & {
+  choice: Pick<Decision, "copyId" | "mode" | "propensity" | "weights" | "policy"> & {
+    readonly recorded: RecordedContext
     readonly hasHoldout: boolean
     /** The choice that the new one takes the place of; only for sticky templates. */
     readonly replaces: StickyChoice | undefined
@@ -87,7 +89,8 @@ export const planDecision = (
     trackingId,
     trackingIdGiven: request.trackingId !== undefined && request.isNewId !== true,
     userId: request.userId,
-    context: choice.context,
+    context: choice.recorded.context,
+    further: choice.recorded.further,
     policy: choice.policy,
     window: request.window,
     decidedAtMillis: nowMillis,

@@ -1,3 +1,4 @@
+import type { RecordedContext } from "../learning/ContextRecorder.ts"
 import { type Clock, Effect, type Random } from "effect"
 import type { Context } from "../bandit/Contexts.ts"
 import type { EligibleSet, Policy } from "../bandit/Policy.ts"
@@ -96,11 +97,11 @@ const withinBudget = <A>({ request, trackingId, view }: PlanInput, run: () => A)
   }
 }
 
-const contextTextOf = (
+const recordContext = (
   { policies }: PlannerServices,
   { nowMillis, request, view }: PlanInput,
   { context, hourOfWeek, policy }: Basis,
-): string => policies.recordedContext(view, policy, context, request, hourOfWeek, nowMillis)
+): RecordedContext => policies.record(view, policy, context, request, hourOfWeek, nowMillis)
 
 /** Plans the variant that the caller names. */
 const planForced = (services: PlannerServices, input: PlanInput, copyId: CopyId): Plan => {
@@ -112,7 +113,7 @@ const planForced = (services: PlannerServices, input: PlanInput, copyId: CopyId)
   if (!isDecided(answer)) return answerPlan(answer)
   return planDecision(input, answer, {
     ...choice,
-    context: contextTextOf(services, input, basis),
+    recorded: recordContext(services, input, basis),
     policy: basis.policy.model.version,
     hasHoldout: false,
     replaces: undefined,
@@ -140,7 +141,7 @@ const planSelected = (services: PlannerServices, input: PlanInput, standing: Sti
   services.policies.observe(view, request.attrs, nowMillis)
   return planDecision(input, answer, {
     ...choice,
-    context: contextTextOf(services, input, basis),
+    recorded: recordContext(services, input, basis),
     policy: basis.policy.model.version,
     hasHoldout: arm !== undefined,
     replaces: standing,

@@ -1,4 +1,7 @@
 import type { Attributes } from "../domain/Attributes.ts"
+import { listedValues } from "../bandit/AttributeCounts.ts"
+import { roundNumber } from "../bandit/AttributeOutcomes.ts"
+import { hourMillis } from "../bandit/Window.ts"
 import {
   builtIns,
   type Context,
@@ -7,6 +10,7 @@ import {
   decodeContext,
   encodeContext,
   missingValue,
+  numberOf,
   otherValue,
   schemeText,
 } from "../bandit/Contexts.ts"
@@ -22,6 +26,15 @@ export const provenValues = 12
 
 /** Most contexts of a template beyond those of the model's scheme, while the scheme stays the same. */
 export const furtherContexts = 512
+
+/** Most attributes recorded beside the context. */
+export const namesBeside = 20
+
+/** Most values of such an attribute. A number with more is recorded in two digits. */
+const valuesBeside = 200
+
+/** Most requests of an hour whose attributes are recorded beside the context. More would tell little. */
+export const requestsBeside = 2000
 
 /** Longest name and value. Unit: UTF-16 code units. */
 const longestText = 100
@@ -52,25 +65,55 @@ interface Further {
   code: number
 }
 
+/** An attribute recorded beside the context, or only those of its values that the scheme does not list. */
+interface Beside {
+  readonly name: string
+  readonly listed: ReadonlySet<string> | undefined
+  /** The encoded pairs of name and value, by value. */
+  readonly pairs: Map<string, string>
+  requests: number
+  /** Number of the last request with a pair of this attribute, and the pair. */
+  request: number
+  pair: string
+}
+
+/** The recorded attributes of a request. */
+export interface RecordedContext {
+  /** The context, which becomes a key of tallies. */
+  readonly context: ContextKey
+  /** Attributes that the context lacks, or has as `other`, in the same form; undefined without any. */
+  readonly further: ContextKey | undefined
+}
+
 const isShort = (text: string): boolean =>
   text.length <= longestText && encodeURIComponent(text.toWellFormed()).length <= longestEncoded
+
+const isPersonal = (value: string, userId: string | undefined): boolean =>
+  value.includes("@") || value === userId?.toLowerCase()
 
 const byName = (a: Further, b: Further): number => a.name < b.name ? -1 : a.name > b.name ? 1 : 0
 
 /**
  * Makes the contexts that are recorded with the decisions on one template: the attributes that the model uses, and, first
  * come, first served, further attributes that a model may use later. `Contexts.parse` reads the attributes of its scheme from
- * the recorded key.
+ * the recorded key. Attributes that have no place in the context are recorded beside it, from which `AttributeOutcomes` counts
+ * them.
  *
  * Bounds: a recorded context has at most 12 attributes, a further attribute at most 50 values, and a scheme fewer than 512
  * contexts beyond its own. An attribute that seems to name people (a value with an `@`, or the request's user id) is not
- * recorded, nor is an attribute with more than 12 values and fewer than two requests a value.
+ * recorded, nor is an attribute with more than 12 values and fewer than two requests a value. Beside the context at most 20
+ * attributes of at most 200 values are recorded, in at most 2,000 requests an hour.
  */
 export class ContextRecorder {
   #contexts: Contexts | undefined
   #scheme: string | undefined
-  /** Null for attributes of the scheme and for dropped ones. */
-  #names = new Map<string, Further | null>()
+  /** Null for attributes that the context has as the scheme lists them, and for those that are not recorded. */
+  #names = new Map<string, Further | Beside | null>()
+  readonly #beside = new Map<string, Beside>()
+  #hour = 0
+  #requestsOfHour = 0
+  /** Names of attributes that are not recorded at all. */
+  readonly #omitted = new Set<string>()
   /** The further attributes, sorted by name. */
   #further: Array<Further> = []
   readonly #dropped = new Set<string>()
@@ -84,24 +127,47 @@ export class ContextRecorder {
   readonly #known = new Map<ContextKey, Map<string, ContextKey>>()
 
   /**
-   * The key of the context to record with a request. `contexts` are those of the adaptive model, `context` is the
+   * The context to record with a request, and further attributes. `contexts` are those of the adaptive model, `context` is the
    * request's context among them. Takes 0.1 to 3 µs, or 4 to 10 µs for a new context.
    */
-  recordedContextOf(contexts: Contexts, context: Context, attrs: Attributes, userId: string | undefined): ContextKey {
+  record(
+    contexts: Contexts,
+    context: Context,
+    { attrs, userId }: { readonly attrs: Attributes; readonly userId: string | undefined },
+    now: number,
+  ): RecordedContext {
     if (contexts !== this.#contexts) this.#follow(contexts)
     const request = ++this.#requests
     for (const [name, [value]] of attrs) {
       const known = this.#names.get(name)
       if (known === null || value === undefined) continue
-      const further = known ?? this.#takeUp(name)
-      if (further !== undefined) this.#note(further, value, userId, request)
+      const found = known ?? this.#takeUp(name)
+      if (found === undefined) continue
+      if ("pairs" in found) this.#noteBeside(found, value, userId, request)
+      else this.#note(found, value, userId, request)
     }
-    if (this.#further.length === 0) return context.key
+    const further = this.#beside.size === 0 ? undefined : this.#furtherOf(request, now)
+    if (this.#further.length === 0) return { context: context.key, further }
     let codes = ""
     for (const further of this.#further) {
       codes += String.fromCharCode(further.request === request ? further.code : missing)
     }
-    return this.#known.get(context.key)?.get(codes) ?? this.#make(context, codes)
+    return { context: this.#known.get(context.key)?.get(codes) ?? this.#make(context, codes), further }
+  }
+
+  #furtherOf(request: number, now: number): ContextKey | undefined {
+    const hour = Math.floor(now / hourMillis)
+    if (hour !== this.#hour) [this.#hour, this.#requestsOfHour] = [hour, 0]
+    if (this.#requestsOfHour >= requestsBeside) return undefined
+    let text = ""
+    for (const { listed, pair, pairs, request: last } of this.#beside.values()) {
+      // Only an attribute that the context lacks altogether can be missing.
+      const own = last === request ? pair : listed === undefined ? pairs.get(missingValue)! : ""
+      if (own !== "") text += text === "" ? own : `&${own}`
+    }
+    if (text === "") return undefined
+    this.#requestsOfHour++
+    return text
   }
 
   #follow(contexts: Contexts): void {
@@ -118,13 +184,47 @@ export class ContextRecorder {
       ...Array.from(notFurther, (name) => [name, null] as const),
       ...this.#further.map((further) => [further.name, further] as const),
     ])
+    this.#followBeside(contexts)
     this.#known.clear()
     this.#recorded.clear()
     this.#allowed = furtherContexts / 2
   }
 
-  #takeUp(name: string): Further | undefined {
-    if (this.#further.length >= this.#room || this.#dropped.size >= rememberedNames || !isShort(name)) return undefined
+  /** Finds the attributes that have no place in contexts, or whose values the scheme does not all list. */
+  #followBeside({ scheme }: Contexts): void {
+    const unlisted = [...this.#beside.values()].filter(({ listed }) => listed === undefined)
+    const earlier = [...unlisted.map(({ name }) => name), ...this.#dropped]
+    this.#beside.clear()
+    for (const { cuts, name, values } of scheme.keys) {
+      if (cuts === undefined && values.length >= listedValues && !this.#omitted.has(name)) {
+        this.#addBeside(name, new Set(values))
+      }
+    }
+    for (const name of earlier) if (!scheme.keys.some((key) => key.name === name)) this.#addBeside(name)
+  }
+
+  #addBeside(name: string, listed?: ReadonlySet<string>): Beside | undefined {
+    if (this.#omitted.has(name) || this.#beside.size >= namesBeside || builtIns.some((own) => own.name === name)) {
+      return undefined
+    }
+    const pairs = new Map([missingValue, otherValue].map((value) => [value, encodeContext([[name, value]])] as const))
+    const beside: Beside = { name, listed, pairs, requests: 0, request: 0, pair: "" }
+    this.#beside.set(name, beside)
+    this.#names.set(name, beside)
+    return beside
+  }
+
+  #omit(name: string): void {
+    if (this.#omitted.size < rememberedNames) this.#omitted.add(name)
+    this.#beside.delete(name)
+    this.#names.set(name, null)
+  }
+
+  #takeUp(name: string): Further | Beside | undefined {
+    if (this.#dropped.size >= rememberedNames || this.#omitted.size >= rememberedNames || !isShort(name)) {
+      return undefined
+    }
+    if (this.#further.length >= this.#room) return this.#addBeside(name)
     const further: Further = { name, values: new Map(), texts: [], requests: 0, request: 0, code: notRecorded }
     this.#names.set(name, further)
     this.#further = [...this.#further, further].sort(byName)
@@ -132,26 +232,50 @@ export class ContextRecorder {
     return further
   }
 
+  /** Leaves an attribute out of contexts. */
   #drop({ name }: Further): void {
     this.#dropped.add(name)
     this.#names.set(name, null)
     this.#further = this.#further.filter((further) => further.name !== name)
     this.#known.clear()
+    this.#addBeside(name)
   }
 
   #note(further: Further, value: string, userId: string | undefined, request: number): void {
     const { texts, values } = further
     let code = values.get(value)
     if (code === undefined) {
-      if (value.includes("@") || value === userId?.toLowerCase() || values.size >= distinctValues) {
-        return this.#drop(further)
-      }
+      if (isPersonal(value, userId)) this.#omitted.add(further.name)
+      if (values.size >= distinctValues || this.#omitted.has(further.name)) return this.#drop(further)
       if (value === otherValue || value === missingValue || !isShort(value)) code = other
       else values.set(value, code = firstValue + texts.push(value) - 1)
     }
     further.requests++
     further.request = request
     further.code = values.size > provenValues && further.requests < 2 * values.size ? notRecorded : code
+  }
+
+  #noteBeside(beside: Beside, value: string, userId: string | undefined, request: number): void {
+    const { listed, name, pairs } = beside
+    if (listed?.has(value) === true) return
+    let known = pairs.get(value)
+    if (known === undefined) {
+      if (isPersonal(value, userId)) return this.#omit(name)
+      if (pairs.size >= valuesBeside) {
+        if (numberOf(value) === undefined) return this.#omit(name)
+        known = encodeContext([[name, roundNumber(value)]])
+      } else {
+        known = encodeContext([[name, isShort(value) ? value : otherValue]])
+        pairs.set(value, known)
+      }
+    }
+    beside.requests++
+    beside.request = request
+    beside.pair = pairs.size > provenValues && beside.requests < 2 * pairs.size
+      ? ""
+      : value === missingValue
+      ? pairs.get(otherValue)!
+      : known
   }
 
   #make(context: Context, codes: string): ContextKey {

@@ -1,5 +1,6 @@
 import type { AttributeDay } from "../bandit/AttributeCounts.ts"
-import { AttributeCounts, schemeOf } from "../bandit/AttributeCounts.ts"
+import { AttributeCounts, type KnownOutcomes, schemeOf } from "../bandit/AttributeCounts.ts"
+import type { AttributeOutcomesRow } from "../bandit/AttributeOutcomes.ts"
 import { emptyScheme } from "../bandit/Contexts.ts"
 import { type Composition, interceptVariance } from "../bandit/Components.ts"
 import { Counts, type Valuation } from "../bandit/Counts.ts"
@@ -91,6 +92,8 @@ export interface FitRequest {
   readonly composition: Composition
   /** Attributes of recent requests; present if the learning attributes are to be chosen again. */
   readonly attributeCounts: ReadonlyArray<AttributeDay> | undefined
+  /** Settled decisions by attribute; present with `attributeCounts`. Amounts are decisions, then the outcomes of `valuedOutcomes`. */
+  readonly attributeOutcomes?: ReadonlyArray<AttributeOutcomesRow>
   /** Absent from templates without decisions about known people. */
   readonly fatigue?: StoredFatigue
 }
@@ -225,7 +228,7 @@ class Template {
   }
 
   fit(request: FitRequest): FitAnswer {
-    const { active, attributeCounts, composition, now, organization, version, window } = request
+    const { active, attributeCounts, attributeOutcomes, composition, now, organization, version, window } = request
     const began = performance.now()
     const hour = Math.floor(now / hourMillis)
     if (hour !== this.#hour) {
@@ -250,7 +253,8 @@ class Template {
     if (attributeCounts !== undefined) {
       const counted = new AttributeCounts()
       counted.merge(attributeCounts)
-      scheme = schemeOf(counted.totals(now), this.counts.contexts(), scheme)
+      const known = knownOutcomes(this.#weights, attributeOutcomes ?? [])
+      scheme = schemeOf(counted.totals(now), this.counts.contexts(), scheme, known)
     }
     if (window === undefined) scheme = withPairs(scheme, this.#model?.pairEvidence ?? [])
     const common = {
@@ -283,6 +287,29 @@ class Template {
       contribution: contributionOf(model) ?? null,
       millis: performance.now() - began,
     }
+  }
+}
+
+/** Counts by attribute with the value of their outcomes. Revenue is not counted by attribute. */
+export const knownOutcomes = (weights: ObjectiveWeights, rows: ReadonlyArray<AttributeOutcomesRow>): KnownOutcomes => {
+  const totals = new Map(valuedOutcomes.map((outcome) => [outcome, 0]))
+  for (const { counts } of rows) {
+    for (const values of Object.values(counts ?? {})) {
+      for (const amounts of Object.values(values)) {
+        valuedOutcomes.forEach((outcome, i) => totals.set(outcome, totals.get(outcome)! + (amounts[i + 1] ?? 0)))
+      }
+    }
+  }
+  const sum = (worth: (weight: number) => number) =>
+    valuedOutcomes.reduce((total, outcome) => total + worth(weights[outcome]) * totals.get(outcome)!, 0)
+  // As the worth of tallies: the variance of values in this unit is about that of a count.
+  const value = sum((weight) => weight)
+  const square = sum((weight) => weight ** 2)
+  const unit = value > Math.sqrt(square) ? square / value : Math.sqrt(square)
+  return {
+    rows: unit > 0 ? rows : [],
+    valueOf: (amounts) =>
+      valuedOutcomes.reduce((total, outcome, i) => total + weights[outcome] * amounts[i + 1]!, 0) / unit,
   }
 }
 

@@ -7,6 +7,8 @@ import type { FitRequest, HourDelays, StoredFatigue } from "./Engine.ts"
 import type { Command } from "./LearnerState.ts"
 import { type Priors, type Taught, without } from "./Priors.ts"
 import { hourMillis } from "../bandit/Window.ts"
+import type { AttributeOutcomesRow } from "../bandit/AttributeOutcomes.ts"
+import { readAttributeOutcomes } from "./OutcomesByAttribute.ts"
 import { readFatigue } from "./FatigueTallies.ts"
 import * as Tallies from "./Tallies.ts"
 
@@ -58,10 +60,18 @@ export const make = (
     return settled
   })
 
+  let attributed: { readonly hour: number; readonly rows: ReadonlyArray<AttributeOutcomesRow> } | undefined
+  const readAttributed = Effect.fnUntraced(function* (now: number) {
+    const hour = Math.floor(now / hourMillis)
+    if (attributed?.hour !== hour) attributed = { hour, rows: yield* readAttributeOutcomes(sql, org, template, now) }
+    return attributed.rows
+  })
+
   return Effect.fnUntraced(function* (command: Extract<Command, { readonly _tag: "Gather" }>) {
     const attributeCounts = command.choosesAttributes ? yield* statistics.read(org, template) : undefined
     const { contributions, delays } = yield* readOthers
     const now = clock.currentTimeMillisUnsafe()
+    const attributeOutcomes = command.choosesAttributes ? yield* readAttributed(now) : undefined
     const fatigue = yield* readSettled(now)
     const request: FitRequest = {
       version: versionOf(template, command),
@@ -72,6 +82,7 @@ export const make = (
       active: view()?.variants.filter(({ active }) => active).map(({ id }) => id) ?? [],
       composition: view()?.variants.map(({ components, id }) => [id, Object.entries(components)] as const) ?? [],
       attributeCounts,
+      ...(attributeOutcomes === undefined ? {} : { attributeOutcomes }),
       ...(fatigue.cells.length === 0 ? {} : { fatigue }),
     }
     return request

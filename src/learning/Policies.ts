@@ -1,5 +1,5 @@
 import { Context, Effect, Fiber, FiberSet, Layer } from "effect"
-import { type Context as DecisionContext, type ContextKey, schemeText } from "../bandit/Contexts.ts"
+import { type Context as DecisionContext, schemeText } from "../bandit/Contexts.ts"
 import type { ModelSnapshot } from "../bandit/Model.ts"
 import { Policy } from "../bandit/Policy.ts"
 import type { Attributes } from "../domain/Attributes.ts"
@@ -8,7 +8,7 @@ import { AttributeStatistics } from "./AttributeStatistics.ts"
 import type { LearningWindow } from "../domain/LearningWindow.ts"
 import { Learning, unlearned } from "./Learning.ts"
 import { Models } from "./Models.ts"
-import { ContextRecorder } from "./ContextRecorder.ts"
+import { ContextRecorder, type RecordedContext } from "./ContextRecorder.ts"
 
 /** The properties of a template that its policy needs. One object stands for one state of the template. */
 export interface Subject {
@@ -38,7 +38,7 @@ const freshPresentMillis = 5_000
 /** How long an expired model is used while a new one is fitted, so that traffic does not wait. */
 const usableMillis = 120_000
 
-/** Most recorders of contexts kept for templates that have changed since; a recorder holds up to 100 kB. */
+/** Most recorders of contexts kept for templates that have changed since; a recorder holds up to 500 kB. */
 const keptRecorders = 1_000
 
 /** The attributes and the user of a request. */
@@ -75,17 +75,17 @@ export class Policies extends Context.Service<Policies, {
   /** Counts the attributes of a request, for the choice of learning attributes. */
   readonly observe: (template: Subject, attrs: Attributes, now: number) => void
   /**
-   * The key of the context to record with a decision: the attributes of the adaptive model, whatever the window, and more
-   * that a later model may use. `context` is the context of `policy` for the request; `hourOfWeek` as in `Contexts.contextOf`.
+   * The context to record with a decision: the attributes of the adaptive model, whatever the window, and more that a later
+   * model may use. `context` is the context of `policy` for the request; `hourOfWeek` as in `Contexts.contextOf`.
    */
-  readonly recordedContext: (
+  readonly record: (
     template: Subject,
     policy: Policy,
     context: DecisionContext,
     request: RequestAttributes,
     hourOfWeek: number,
     now: number,
-  ) => ContextKey
+  ) => RecordedContext
 }>()("parlance/learning/Policies") {
   static readonly layer = Layer.effect(
     Policies,
@@ -200,21 +200,21 @@ export class Policies extends Context.Service<Policies, {
         return recorder
       }
 
-      const recordedContext = (
+      const record = (
         template: Subject,
         policy: Policy,
         context: DecisionContext,
-        { attrs, userId }: RequestAttributes,
+        request: RequestAttributes,
         hourOfWeek: number,
         now: number,
-      ): ContextKey => {
+      ): RecordedContext => {
         const { contexts } = adaptive(template, template.org.explorationFloor, now)
-        const adaptiveContext = policy.contexts === contexts ? context : contexts.contextOf(attrs, hourOfWeek)
-        return recorderOf(template).recordedContextOf(contexts, adaptiveContext, attrs, userId)
+        const adaptiveContext = policy.contexts === contexts ? context : contexts.contextOf(request.attrs, hourOfWeek)
+        return recorderOf(template).record(contexts, adaptiveContext, request, now)
       }
 
       return Policies.of({
-        recordedContext,
+        record,
         policy,
         isReady,
         prepare,

@@ -5,12 +5,13 @@ import type { Tally } from "../bandit/Tally.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import * as Ledger from "../journal/Ledger.ts"
 import type { HourDelays, VariantDelays } from "./Engine.ts"
+import { stopCounting } from "./OutcomesByAttribute.ts"
 import * as Tallies from "./Tallies.ts"
 
 // Replaces tallies by counts recomputed from decisions and events.
 
 /**
- * Stops folding and publishing in all organizations until the transaction ends. Call it first: running folds finish
+ * Stops folding, publishing and the counting of attributes in all organizations until the transaction ends. Call it first: running folds finish
  * before the transaction takes its snapshot of the data, and later ones are retried.
  */
 export const stopFolding = Effect.fnUntraced(function* (
@@ -19,6 +20,7 @@ export const stopFolding = Effect.fnUntraced(function* (
   yield* sql`LOCK TABLE tallies IN SHARE ROW EXCLUSIVE MODE`
   // A model's state that changed after the snapshot could not be written.
   yield* sql`LOCK TABLE bandit_states IN SHARE ROW EXCLUSIVE MODE`
+  yield* stopCounting(sql)
 })
 
 /** The ids of the templates that have tallies: all of an organization, or `template` if it has any. */

@@ -17,6 +17,8 @@ import { type DecisionRef, refOf } from "../journal/events/DecisionRef.ts"
 import { rulesIn } from "../journal/events/RevenueRules.ts"
 import { countDecisions, decisionsAfter, type PagedDecision } from "../journal/decisions/DecisionPages.ts"
 import * as TallyRebuild from "../learning/TallyRebuild.ts"
+import { firstPeriod } from "../bandit/AttributeOutcomes.ts"
+import { AttributeOutcomesSum, replaceAttributeOutcomes } from "../learning/OutcomesByAttribute.ts"
 import { FatigueSum, firstFatigueDay, replaceFatigue } from "../learning/FatigueTallies.ts"
 import { type Days, EvenSplitSum, rebuildEvenSplits } from "../learning/EvenSplitTallies.ts"
 import { settledDays } from "../sendtime/SettledDays.ts"
@@ -81,7 +83,7 @@ const differencesOf = (
   })
 }
 
-/** The true tallies by template. Those of fatigue are not counted for a check. */
+/** The true tallies by template. Those of fatigue and of attributes are not counted for a check. */
 const recount = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: OrgSlug,
@@ -89,7 +91,7 @@ const recount = Effect.fnUntraced(function* (
     readonly template: string | undefined
     readonly now: number
     readonly since: Date
-    readonly settled: Days
+    readonly settled: Days & { readonly until: number }
     readonly check: boolean
   },
   report: Report,
@@ -99,6 +101,7 @@ const recount = Effect.fnUntraced(function* (
   const rules = yield* rulesIn(sql, org)
   const evenSplits = new EvenSplitSum(org)
   const fatigue = new FatigueSum(sql, org)
+  const byAttribute = new AttributeOutcomesSum()
   const fatigueSince = Math.max(settled.from, firstFatigueDay(now))
   let decisions = 0
   let after = { trackingId: "", templateId: "" }
@@ -121,6 +124,9 @@ const recount = Effect.fnUntraced(function* (
       )
       sum.add({ ...at, track: ref.forced ? "forced" : "learned" }, { decisions: 1, ...learned }, timed, now)
       if (Object.keys(automated).length > 0) sum.add({ ...at, track: "automated" }, automated, undefined, now)
+      if (!check && ref.decidedAt >= firstPeriod(now) && ref.decidedAt < settled.until) {
+        byAttribute.add(rows[place]!, events[place]!)
+      }
       if (ref.decidedAt >= settled.from && ref.decidedAt < settled.to) {
         evenSplits.add(rows[place]!, events[place]!)
       }
@@ -140,6 +146,7 @@ const recount = Effect.fnUntraced(function* (
         sums,
         evenSplits,
         decisions,
+        byAttribute,
         fatigue: fatigue.rows(),
         fatigueDays: { ...settled, from: fatigueSince },
       }
@@ -186,7 +193,7 @@ export class Rebuild extends Context.Service<Rebuild, {
             const since = new Date(now - countedDays * dayMillis)
             // Later days are still being counted.
             const days = yield* settledDays(sql, org, since)
-            const { decisions, evenSplits, fatigue, fatigueDays, sums } = yield* recount(sql, org, {
+            const { byAttribute, decisions, evenSplits, fatigue, fatigueDays, sums } = yield* recount(sql, org, {
               check,
               now,
               settled: days,
@@ -220,6 +227,7 @@ export class Rebuild extends Context.Service<Rebuild, {
               evenSplitDifferences += yield* sql.withTransaction(
                 TallyRebuild.replaceTallies(sql, org, id, truth, now).pipe(
                   Effect.andThen(replaceFatigue(sql, org, id, fatigueOf.get(id) ?? [], fatigueDays)),
+                  Effect.andThen(replaceAttributeOutcomes(sql, org, id, byAttribute.of(id))),
                   Effect.andThen(rebuildEven),
                 ),
               ).pipe(

@@ -4,14 +4,18 @@ import type { SqlError } from "effect/sql/SqlError"
 import { dayMillis } from "../bandit/Window.ts"
 import type { Days } from "../learning/EvenSplitTallies.ts"
 
-/** The whole days from `since` on whose decisions have all been settled: nothing is added to their tallies any more. */
+/**
+ * The whole days from `since` on whose decisions have all been settled, so that nothing is added to their tallies any more.
+ * `until` is the time, Unix milliseconds, up to which decisions have been settled.
+ */
 export const settledDays = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: string,
   since: Date,
-): Effect.fn.Return<Days, SqlError> {
+): Effect.fn.Return<Days & { readonly until: number }, SqlError> {
   const [mark] = yield* sql<{ readonly settledUntil: Date }>`
     SELECT m.settled_until FROM send_time_marks m WHERE m.org_slug = ${org}`
   const from = Math.ceil(since.getTime() / dayMillis) * dayMillis
-  return { from, to: Math.max(from, Math.floor((mark?.settledUntil.getTime() ?? 0) / dayMillis) * dayMillis) }
+  const until = mark?.settledUntil.getTime() ?? 0
+  return { from, to: Math.max(from, Math.floor(until / dayMillis) * dayMillis), until }
 })

@@ -7,6 +7,7 @@ import { dayMillis, hourMillis } from "../bandit/Window.ts"
 import { noMessage } from "../journal/decisions/Decision.ts"
 import { decidingOrganizations, decisionsBetween, firstDecisionBefore } from "../journal/decisions/DecisionPages.ts"
 import { countEvenSplits } from "../learning/EvenSplitTallies.ts"
+import { countAttributeOutcomes, whileCounting } from "../learning/OutcomesByAttribute.ts"
 import { countFatigue } from "../learning/FatigueTallies.ts"
 import { lockEvents } from "../journal/events/EventLock.ts"
 import { countHoldouts } from "../learning/HoldoutTallies.ts"
@@ -194,6 +195,8 @@ export class Settling extends Context.Service<Settling, {
       /** Processes one span of an organization's decisions. Returns their number, and whether more remain. */
       const passSpan = (org: string, mark: Mark, horizon: number) =>
         sql.withTransaction(Effect.gen(function* () {
+          // Before the lock on events, which nothing may hold for long.
+          if (mark === "settled_until") yield* whileCounting(sql)
           yield* lockEvents(sql, [org])
           const { from, isNew } = yield* startOf(org, mark, horizon)
           if (from >= horizon && !isNew) return { count: 0, more: false }
@@ -216,6 +219,7 @@ export class Settling extends Context.Service<Settling, {
             yield* countHoldouts(sql, org, found, foundEvents)
             yield* countEvenSplits(sql, org, found, foundEvents, clock.currentTimeMillisUnsafe())
             yield* countFatigue(sql, org, found, foundEvents, clock.currentTimeMillisUnsafe())
+            yield* countAttributeOutcomes(sql, org, found, foundEvents, clock.currentTimeMillisUnsafe())
             yield* sql`
               INSERT INTO send_time_marks (org_slug, settled_until) VALUES (${org}, ${new Date(until)})
               ON CONFLICT (org_slug) DO UPDATE SET settled_until = EXCLUDED.settled_until`

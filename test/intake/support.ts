@@ -31,6 +31,7 @@ export const decide = Effect.fnUntraced(function* (
     readonly template?: string
     readonly copy?: string
     readonly segment?: string
+    readonly further?: string
     readonly user?: string
     readonly mode?: Mode
     readonly propensity?: number | null
@@ -54,6 +55,7 @@ export const decide = Effect.fnUntraced(function* (
     propensity: options.propensity === undefined ? 0.5 : options.propensity,
     weights: options.weights ?? null,
     context: options.segment ?? "plan=pro",
+    further: options.further,
     policy: "t:0",
     window: undefined,
     holdout: options.holdout,

@@ -7,6 +7,7 @@ import {
   provenValues,
   recordedNames,
 } from "../../src/learning/ContextRecorder.ts"
+import { seeded } from "../support/load.ts"
 
 const attrsOf = (values: Readonly<Record<string, string>>) =>
   new Map(Object.entries(values).map(([name, value]) => [name, [value]]))
@@ -17,7 +18,7 @@ const recording = (initial: AttributeScheme = emptyScheme) => {
   let contexts = new Contexts(initial)
   const record = (values: Readonly<Record<string, string>>, userId?: string, hourOfWeek = 9) => {
     const attrs = attrsOf(values)
-    return recorder.recordedContextOf(contexts, contexts.contextOf(attrs, hourOfWeek), attrs, userId)
+    return recorder.record(contexts, contexts.contextOf(attrs, hourOfWeek), { attrs, userId }, 0).context
   }
   return {
     record,
@@ -155,5 +156,92 @@ describe("ContextRecorder", () => {
     const { record } = recording()
     const long = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`${n}${"é".repeat(48)}`, "ü".repeat(50)]))
     assert.isBelow(record(long).length, 7_300)
+  })
+})
+
+describe("attributes beside the context", () => {
+  const now = 1_800_000_000_000
+  const beside = (initial: AttributeScheme = emptyScheme) => {
+    const recorder = new ContextRecorder()
+    let contexts = new Contexts(initial)
+    const record = (values: Readonly<Record<string, string>>, userId?: string, at = now) => {
+      const attrs = attrsOf(values)
+      return recorder.record(contexts, contexts.contextOf(attrs, 9), { attrs, userId }, at)
+    }
+    return {
+      record,
+      further: (values: Readonly<Record<string, string>>, userId?: string) => {
+        const { further } = record(values, userId)
+        return further === undefined ? undefined : Object.fromEntries(decodeContext(further))
+      },
+      follow: (scheme: AttributeScheme) => contexts = new Contexts(scheme),
+    }
+  }
+  const twelve = Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`a${i}`, "x"]))
+  const listed = Array.from({ length: 12 }, (_, i) => `c${i}`)
+
+  it("are those without a place in it, present or missing", () => {
+    const { further } = beside()
+    assert.isUndefined(further({ ...twelve }))
+    assert.deepStrictEqual(further({ ...twelve, more: "A&b=c" }), { more: "A&b=c" })
+    assert.deepStrictEqual(further({ ...twelve, other: "missing" }), { more: "missing", other: "other" })
+    assert.deepStrictEqual(further({ more: "x".repeat(101) }), { more: "other", other: "missing" })
+  })
+
+  it("are, with the context, all attributes of every request, however many combinations there are", () => {
+    const { record } = beside()
+    const random = seeded(3)
+    for (let i = 0; i < 3000; i++) {
+      const values = Object.fromEntries(Array.from({ length: 12 }, (_, j) => [`k${j}`, `v${Math.floor(random() * 5)}`]))
+      const { context, further } = record(values, undefined, now + i * 2000)
+      const known = new Map([...decodeContext(context), ...decodeContext(further ?? "")])
+      // Requests at which attributes lose their place in contexts may be recorded without them.
+      if (i > 2000) { for (const [name, value] of Object.entries(values)) assert.strictEqual(known.get(name), value) }
+    }
+  })
+
+  it("include values that the model does not list, where it lists as many as it can", () => {
+    const { further } = beside({ keys: [{ name: "country", values: listed }, { name: "plan", values: ["pro"] }] })
+    assert.isUndefined(further({ country: "c3", plan: "pro" }))
+    assert.deepStrictEqual(further({ country: "no", plan: "free" }), { country: "no" })
+    assert.isUndefined(further({ plan: "free" }))
+  })
+
+  it("leave out those that name people", () => {
+    const { further } = beside()
+    const more = (value: string, user?: string) => further({ ...twelve, more: value, tier: "gold" }, user)
+    assert.deepStrictEqual(more("x"), { more: "x", tier: "gold" })
+    assert.deepStrictEqual(more("ann@example.com"), { tier: "gold" })
+    assert.deepStrictEqual(more("x"), { tier: "gold" })
+    const { further: ofUser } = beside()
+    assert.isUndefined(ofUser({ ...twelve, more: "ann-1" }, "Ann-1"))
+  })
+
+  it("leave out one with more than 200 values, and round numbers", () => {
+    const { further } = beside()
+    const all = (i: number) => further({ ...twelve, city: `c${i}`, spent: `${1000 + i}` })
+    for (let round = 0; round < 3; round++) for (let i = 0; i < 150; i++) all(i)
+    assert.deepStrictEqual(all(149), { city: "c149", spent: "1149" })
+    for (let i = 150; i < 220; i++) all(i)
+    assert.deepStrictEqual(all(230), { spent: "1200" })
+  })
+
+  it("are 20 at most, in at most 2,000 requests an hour", () => {
+    const { further, record } = beside()
+    const many = Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`k${i}`, "x"]))
+    assert.lengthOf(Object.keys(further(many)!), 20)
+    for (let i = 1; i < 2000; i++) record(many)
+    assert.isUndefined(record(many).further)
+    assert.isDefined(record(many, undefined, now + 3_600_000).further)
+  })
+
+  it("follow the scheme", () => {
+    const { follow, further } = beside()
+    further({ ...twelve, more: "x" })
+    follow({ keys: [{ name: "more", values: ["x"] }] })
+    // The scheme takes the place of one of the twelve.
+    assert.deepStrictEqual(further({ ...twelve, more: "x" }), { a9: "x" })
+    follow({ keys: [{ name: "a0", values: ["x"] }] })
+    assert.deepStrictEqual(further({ ...twelve, more: "x" }), { a9: "x" })
   })
 })

@@ -1,3 +1,4 @@
+import type { AttributeOutcomesRow } from "../../src/bandit/AttributeOutcomes.ts"
 import { assert, describe, it } from "@effect/vitest"
 import { encodeContext } from "../../src/bandit/Contexts.ts"
 import { delayClass } from "../../src/bandit/Maturity.ts"
@@ -262,5 +263,56 @@ describe("fatigue", () => {
 
   it("is not learned where the objective values revenue", () => {
     assert.isUndefined(learned({ click: 1, revenue: 1, revenue_cap: 100 }, [tired(1, 0.3)])[0])
+  })
+})
+
+describe("the learning attributes", () => {
+  // Seven attributes in every decision; presence leaves out the last.
+  const names = ["a", "b", "c", "d", "e", "f", "tier"]
+  const census = {
+    start: now - day,
+    sends: 100,
+    keys: names.map((name) => [name, 100, [["x", 50], ["y", 50]]] as const),
+  }
+  const outcomes = (click: number, open: number) => ({
+    start: 0,
+    name: "tier",
+    isRounded: false,
+    counts: {
+      v: { x: [1000, click, open, 0, 0], y: [1000, 50, 50, 0, 0] },
+      w: { x: [1000, 50, 50, 0, 0], y: [1000, click, open, 0, 0] },
+    },
+  })
+
+  const chosen = (objective: Objective, rows: ReadonlyArray<AttributeOutcomesRow> | undefined) => {
+    const engine = new Engine()
+    engine.open("t", { objective, tallies, delays: [], halfLife: null, model: null }, now)
+    const { model } = engine.fit("t", {
+      version: "t:1",
+      now,
+      window: undefined,
+      organization: defaultPriors,
+      organizationDelays: [],
+      active: ["a", "b"],
+      composition: [],
+      attributeCounts: [census],
+      ...(rows === undefined ? {} : { attributeOutcomes: rows }),
+    })
+    return model.scheme.keys.map(({ name }) => name).join()
+  }
+
+  it("are those that tell about the outcomes of the objective, in any unit", () => {
+    const byPresence = "a,b,c,d,e,f"
+    assert.strictEqual(chosen("click", undefined), byPresence)
+    assert.strictEqual(chosen("click", []), byPresence)
+    for (const objective of ["click", { click: 0.001 }, { click: 1000 }] satisfies ReadonlyArray<Objective>) {
+      assert.strictEqual(chosen(objective, [outcomes(150, 50)]), "a,b,c,d,e,tier")
+      assert.strictEqual(chosen(objective, [outcomes(50, 150)]), byPresence)
+    }
+    assert.strictEqual(chosen("open", [outcomes(50, 150)]), "a,b,c,d,e,tier")
+  })
+
+  it("are those of presence where the objective values revenue alone", () => {
+    assert.strictEqual(chosen({ revenue: 1, revenue_cap: 100 }, [outcomes(150, 150)]), "a,b,c,d,e,f")
   })
 })

@@ -20,6 +20,7 @@ const personal = [
   "deliveries",
   "attribution_links",
   "attribute_counts",
+  "attribute_outcomes",
   "erasures",
   "suppressions",
   "soft_bounces",
@@ -104,6 +105,12 @@ const furnish = Effect.fnUntraced(function* (slug: string) {
     JSON.stringify({ sends: 1, keys: [["mail", 1, [["ann@example.com", 1]]]] })
   }::text::json),
       (${slug}, 't', now(), '{"sends":1,"keys":[]}')`
+  yield* sql`
+    INSERT INTO attribute_outcomes (org_slug, template_id, period, name, is_rounded, counts)
+    VALUES (${slug}, 't', now(), 'mail', false, ${
+    JSON.stringify({ a: { "ann@example.com": [1, 1, 0, 0, 0] } })
+  }::text::json),
+      (${slug}, 't', now(), 'plan', false, '{"a":{"pro":[1,1,0,0,0]}}')`
   for (const email of ["Ann@EXAMPLE.com", "bob@example.com"]) {
     yield* sql`
       INSERT INTO sink_messages (org_slug, id, template_id, copy_id, email, sender, headers, links, vars, received_at)
@@ -172,7 +179,7 @@ describe("An erasure", () => {
             send_times: 2,
             send_advice: 2,
             message_links: 1,
-            attribute_counts: 1,
+            attribute_counts: 2,
             sink_messages: 1,
             webhook_events: 1,
             notifications: 0,

@@ -31,9 +31,11 @@ export interface Decision {
   readonly weights: string | null
   /**
    * The key of the context of the request: its values of the attributes that the adaptive model learns from, and of further
-   * ones that a model may use later (see `Policies.recordedContext`).
+   * ones that a model may use later (see `Policies.record`).
    */
   readonly context: ContextKey
+  /** Attributes of the request that the context lacks, or has as `other`, in the same form; absent without any. */
+  readonly further?: ContextKey | undefined
   /** Version of the model that decided. */
   readonly policy: string
   readonly window: LearningWindow | undefined

@@ -70,6 +70,7 @@ const toRow = (decision: Decision) => ({
   propensity: decision.propensity,
   weights: decision.weights,
   segment: decision.context,
+  further: decision.further,
   policy: decision.policy,
   lookback_days: decision.window?.lookbackDays,
   offset_days: decision.window?.offsetDays,
@@ -100,11 +101,11 @@ const unkeyed = "decisions without keys"
 /** A key whose decision is gone is this old at least: no organization keeps decisions for less. Unit: days. */
 const staleDays = leastRetentionDays - 1
 
-const columns = `org_slug, tracking_id, template_id, copy_id, user_id, mode, propensity, weights, segment, policy,
-  lookback_days, offset_days, holdout, decided_at`
+const columns = `org_slug, tracking_id, template_id, copy_id, user_id, mode, propensity, weights, segment, further,
+  policy, lookback_days, offset_days, holdout, decided_at`
 
 const values = `g.org_slug, g.tracking_id, g.template_id, g.copy_id, g.user_id, g.mode, g.propensity, g.weights::json,
-  g.segment, g.policy, g.lookback_days, g.offset_days, g.holdout, to_timestamp(g.decided_at / 1000.0)`
+  g.segment, g.further, g.policy, g.lookback_days, g.offset_days, g.holdout, to_timestamp(g.decided_at / 1000.0)`
 
 const decisionColumns = {
   org_slug: "text",
@@ -116,6 +117,7 @@ const decisionColumns = {
   propensity: "float8",
   weights: "text",
   segment: "text",
+  further: "text",
   policy: "text",
   lookback_days: "float8",
   offset_days: "float8",

@@ -7,6 +7,8 @@ import { noMessage } from "./Decision.ts"
 export interface PagedDecision extends DecisionRow {
   /** Probabilities of all variants it was chosen among. */
   readonly weights: Readonly<Record<string, number>> | null
+  /** Attributes that the segment lacks. */
+  readonly further: string | null
 }
 
 /** Which decisions of an organization to read. */
@@ -28,8 +30,8 @@ export const decisionsAfter = (
   { limit, since, template }: DecisionFilter,
 ) =>
   sql<PagedDecision>`
-    SELECT d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.propensity, d.weights, d.user_id,
-      d.decided_at FROM decisions d
+    SELECT d.tracking_id, d.template_id, d.copy_id, d.segment, d.further, d.mode, d.propensity, d.weights,
+      d.user_id, d.decided_at FROM decisions d
     WHERE d.org_slug = ${org} AND (d.tracking_id, d.template_id) > (${after.trackingId}, ${after.templateId})
       AND d.decided_at >= ${since} AND d.copy_id <> ${noMessage}
       AND ${template === undefined ? sql`TRUE` : sql`d.template_id = ${template}`}
@@ -56,6 +58,7 @@ export interface SettlingDecision {
   readonly copyId: string
   readonly userId: string | null
   readonly segment: string
+  readonly further: string | null
   readonly mode: string
   readonly holdout: "treated" | "control" | null
   readonly propensity: number | null
@@ -70,8 +73,8 @@ export const decisionsBetween = (
   { from, limit, until }: { readonly from: Date; readonly until: Date; readonly limit?: number },
 ) =>
   sql<SettlingDecision>`
-    SELECT d.tracking_id, d.template_id, d.copy_id, d.user_id, d.segment, d.mode, d.holdout, d.propensity, d.weights,
-      d.decided_at
+    SELECT d.tracking_id, d.template_id, d.copy_id, d.user_id, d.segment, d.further, d.mode, d.holdout, d.propensity,
+      d.weights, d.decided_at
     FROM decisions d
     WHERE d.org_slug = ${org} AND d.decided_at >= ${from} AND d.decided_at < ${until}
     ORDER BY d.decided_at LIMIT ${limit ?? null}`

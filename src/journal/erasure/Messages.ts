@@ -91,7 +91,7 @@ export const eraseDecisions = Effect.fnUntraced(function* (work: Work): Effect.f
         const keys = rows.map(({ templateId, trackingId }) => ({ tracking_id: trackingId, template_id: templateId }))
         const times = rows.map(({ decidedAt }) => decidedAt.getTime())
         const freed = yield* work.step(changed(sql`
-          UPDATE decisions d SET user_id = NULL
+          UPDATE decisions d SET user_id = NULL, further = NULL
           FROM ${recordset(keys, { tracking_id: "text", template_id: "text" })}
           WHERE d.org_slug = ${org} AND d.tracking_id = r.tracking_id AND d.template_id = r.template_id
             AND d.decided_at >= ${new Date(times.reduce((a, b) => Math.min(a, b)))}

@@ -186,6 +186,7 @@ suiteOnSandbox("Numbers of an organization", (bench) => {
       "send_times",
       "send_advice",
       "attribute_counts",
+      "attribute_outcomes",
       "daily_decisions",
       "delay_tallies",
       "fatigue_tallies",

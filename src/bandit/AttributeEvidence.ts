@@ -1,0 +1,82 @@
+import type { AttributeOutcomesRow } from "./AttributeOutcomes.ts"
+
+// How much an attribute tells about the outcomes of variants. More attributes than the model can use take part, and values
+// that it does not tell apart.
+
+/** Candidates for the standard deviation of the effects of values. */
+const spreads: ReadonlyArray<number> = [0.1, 0.2, 0.4, 0.8]
+
+/** The logarithm of the odds that the data give to effects: of an attribute, and of each of its values. */
+export interface AttributeEvidence {
+  readonly logOdds: number
+  readonly ofValue: ReadonlyMap<string, number>
+}
+
+/** Outcomes by value, and the number of them that was due without effects, for each variant in turn. */
+type Cells = ReadonlyMap<string, { readonly had: Float64Array; readonly due: Float64Array }>
+
+/** Twice the logarithm of a ratio of marginal likelihoods, summed over variants, if effects have this standard deviation. */
+const logOddsOf = (
+  { due, had }: { readonly had: Float64Array; readonly due: Float64Array },
+  spread: number,
+): number => {
+  let sum = 0
+  for (let v = 0; v < had.length; v++) {
+    const known = due[v]! * spread ** 2
+    sum += ((had[v]! - due[v]!) ** 2 * spread ** 2 / (1 + known) - Math.log1p(known)) / 2
+  }
+  return sum
+}
+
+/**
+ * The evidence for effects of an attribute, from the counts of its periods: by the outcomes of each variant with each value,
+ * beyond those due at the variant's rate over all values in the same period. `groupOf` is the value that stands for a counted
+ * one. `valueOf` is the value of outcomes by their counts, in units of one outcome.
+ *
+ * Values that move all variants alike count too. They cannot be told from others where nearly all of the traffic goes to
+ * one variant.
+ */
+export const attributeEvidence = (
+  rows: ReadonlyArray<AttributeOutcomesRow>,
+  groupOf: (value: string) => string,
+  valueOf: (amounts: ReadonlyArray<number>) => number,
+): AttributeEvidence => {
+  const variants = new Map<string, number>()
+  for (const { counts } of rows) {
+    for (const variant of Object.keys(counts ?? {})) {
+      if (!variants.has(variant)) variants.set(variant, variants.size)
+    }
+  }
+  const cells = new Map<string, { readonly had: Float64Array; readonly due: Float64Array }>()
+  for (const { counts } of rows) {
+    for (const [variant, values] of Object.entries(counts ?? {})) {
+      const v = variants.get(variant)!
+      let decisions = 0
+      let outcomes = 0
+      for (const amounts of Object.values(values)) {
+        decisions += amounts[0]!
+        outcomes += valueOf(amounts)
+      }
+      const rate = Math.max(0, outcomes / decisions)
+      for (const [value, amounts] of Object.entries(values)) {
+        const group = groupOf(value)
+        let cell = cells.get(group)
+        if (cell === undefined) {
+          cells.set(group, cell = { had: new Float64Array(variants.size), due: new Float64Array(variants.size) })
+        }
+        cell.had[v] = cell.had[v]! + valueOf(amounts)
+        cell.due[v] = cell.due[v]! + amounts[0]! * rate
+      }
+    }
+  }
+  // A single variant leaves nothing to choose.
+  if (variants.size < 2) return { logOdds: 0, ofValue: new Map() }
+  return {
+    logOdds: Math.max(
+      ...spreads.map((spread) => cells.values().reduce((sum, cell) => sum + logOddsOf(cell, spread), 0)),
+    ),
+    ofValue: new Map(
+      Array.from(cells, ([value, cell]) => [value, Math.max(...spreads.map((spread) => logOddsOf(cell, spread)))]),
+    ),
+  }
+}
