@@ -17,13 +17,14 @@ import { bucketAt, dayMillis, hourMillis } from "../bandit/Window.ts"
 import { judgeDays, windowOf, withVerdict } from "../learning/Engine.ts"
 import type { Learner, LearnerKind, Setting } from "./Learners.ts"
 import { SimulatedExposures } from "./SimulatedExposures.ts"
+import { SimulatedOutcomes } from "./SimulatedOutcomes.ts"
 import type { Eligible, SimulatedRequest } from "./World.ts"
 
 /** Number of days with an hourly search for learning attributes; afterwards it runs once a day. */
 const schemeDays = 3
 
 /** Parts of the model that a simulation can leave out. */
-export const features = ["components", "pairs", "delays", "fatigue"] as const
+export const features = ["components", "pairs", "delays", "fatigue", "attributes"] as const
 export type Feature = typeof features[number]
 
 /** Options of the product in a simulation. */
@@ -65,6 +66,7 @@ interface Learned {
   day: number
   readonly firstDay: number
   readonly exposures: SimulatedExposures
+  readonly outcomes: SimulatedOutcomes
   fatigue: Fatigue | undefined
   /** Delay curve of the other templates, and the day it was made. */
   prior: OrganizationDelays
@@ -92,6 +94,7 @@ export class Product implements Learner {
   readonly #pairs: boolean
   readonly #variantDelays: boolean
   readonly #fatigue: boolean
+  readonly #attributes: boolean
   readonly #templates: Array<Learned | undefined> = []
   readonly #contributions = new Map<string, PriorContribution>()
 
@@ -101,6 +104,7 @@ export class Product implements Learner {
     this.#pairs = has("pairs")
     this.#variantDelays = has("delays")
     this.#fatigue = has("fatigue")
+    this.#attributes = has("attributes")
     this.#verdicts = options.verdicts ?? true
     this.#arms = arms
     this.#floor = options.floor ?? defaultFloor
@@ -132,6 +136,7 @@ export class Product implements Learner {
     const template = this.#template(request.template, now)
     template.attributeCounts.add(request.attrs, now)
     this.#count(template, request, arm, now, now, 1, 0)
+    if (this.#attributes) template.outcomes.sent(request, this.#arms[arm]!, now)
     if (this.#fatigue && request.person !== undefined) {
       const { key } = template.choices.contextOf(request.attrs, hourOfWeek(now))
       template.exposures.sent(request.person, this.#arms[arm]!, key, now)
@@ -148,6 +153,7 @@ export class Product implements Learner {
     own.add(Math.floor(sentAt / dayMillis) * dayMillis + dayMillis - hourMillis, delay)
     this.#count(template, request, arm, sentAt, now, 0, outcome)
     if (this.#fatigue && request.person !== undefined) template.exposures.observe(request.person, sentAt)
+    if (this.#attributes) template.outcomes.observe(request, sentAt, now)
   }
 
   #count(
@@ -198,6 +204,7 @@ export class Product implements Learner {
       day: Math.floor(now / dayMillis),
       firstDay: Math.floor(now / dayMillis),
       exposures: new SimulatedExposures(),
+      outcomes: new SimulatedOutcomes(),
       fatigue: undefined,
       prior: organizationDelays(new Delays(), now),
       priorDay: NaN,
@@ -210,7 +217,9 @@ export class Product implements Learner {
     const hour = Math.floor(now / hourMillis)
     // The service searches every hour. Here users do not change, so the attributes of the first days remain valid.
     if (day !== template.day || (hour !== template.hour && day <= template.firstDay + schemeDays)) {
-      template.scheme = schemeOf(template.attributeCounts.totals(now), template.counts.contexts(), template.scheme)
+      const totals = template.attributeCounts.totals(now)
+      const outcomes = this.#attributes ? template.outcomes.known(now) : undefined
+      template.scheme = schemeOf(totals, template.counts.contexts(), template.scheme, outcomes)
     }
     if (this.#pairs) template.scheme = withPairs(template.scheme, template.model.pairEvidence ?? [])
     const isNewHour = hour !== template.hour
