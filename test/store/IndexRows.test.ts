@@ -66,6 +66,8 @@ const bounds: Readonly<Record<string, number>> = {
   // `id:` and a name, or `digest:` and a digest.
   event_key: id + 10,
   "tallies.segment": longestKey,
+  // See `AttributeCounts` and `ContextRecorder`.
+  "attribute_outcomes.name": units(100),
   // A share, the content, and for `fixed` the id of a variant: see `holdoutText`.
   "holdout_tallies.holdout": 40 + id,
   // 12 bytes in base64url, see `Targets`.
