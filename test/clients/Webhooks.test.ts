@@ -6,6 +6,7 @@ import { createServer, type IncomingHttpHeaders } from "node:http"
 import type { AddressInfo } from "node:net"
 import { fileURLToPath } from "node:url"
 import { verifyWebhook } from "../../clients/typescript/src/index.ts"
+import { waitUntil } from "../support/service.ts"
 import { python } from "./python.ts"
 import { org, serviceForClients } from "./serviceForClients.ts"
 
@@ -95,6 +96,11 @@ describe("The clients", () => {
         await service.manage("POST", `/organizations/${org}/suppressions`, { address: "zoë@example.com" })
         const added = await next()
         assert.include(added.body.toString(), "zoë@example.com")
+        // An event whose attempt has not been recorded yet is not sent again.
+        await waitUntil("the attempt is recorded", async () => {
+          const { events } = (await service.manage("GET", `${at}/events`)).body
+          return events[0].state === "delivered"
+        })
         await service.manage("POST", `${at}/replay`, { event_id: added.headers["webhook-id"] })
         const replayed = await next()
         assert.strictEqual(replayed.headers["webhook-id"], added.headers["webhook-id"])
