@@ -119,10 +119,14 @@ export const encoded = (fields: Iterable<readonly [name: string, value: string]>
   [...fields].map(([name, value]) => `${encodeURIComponent(name)}=${value}`).join("&")
 
 const words = new Set(
-  ("console o organizations account accounts sessions templates variants results send-times history settings keys new members " +
-    "invitations audit people erase deliveries connections sources inbox events dry-run preview message import export " +
-    "archive restore remove revoke delete sign-in sign-out theme duplicate off state draft new-variant switch test replay cancel retry " +
-    "enable disable end reset password withdraw audience find suppressions webhook-endpoints rotate edit ping")
+  ("console o organizations account accounts sessions templates variants results send-times history " +
+    "settings keys new members invitations audit people erase deliveries connections sources inbox events " +
+    "dry-run preview message import export archive restore remove revoke delete sign-in sign-out theme " +
+    "duplicate off state draft new-variant switch test replay cancel retry enable disable end reset " +
+    "password withdraw audience find suppressions webhook-endpoints rotate edit ping actions api " +
+    "callback clear columns comments dkim failed first-run forgot-password html invitation invite " +
+    "notification-mail notifications openid preferences read receivers reset-second-factor " +
+    "resume-learning reviews sandbox second-factor test-message")
     .split(" "),
 )
 
