@@ -53,6 +53,8 @@ const ofSandbox: ReadonlySet<string> = new Set([
   "addSuppression",
   "removeSuppression",
   "findSuppression",
+  "removeSuppressionByPath",
+  "findSuppressionByPath",
   "findStory",
   "listEvents",
   "recentEvents",
@@ -188,10 +190,12 @@ export const policy: Readonly<Record<string, Rule>> = {
   // Suppressions
   listSuppressions: reads("viewer", "deliveries:read"),
   findSuppression: reads("viewer", "deliveries:read"),
+  findSuppressionByPath: reads("viewer", "deliveries:read"),
   exportSuppressions: reads("viewer", "deliveries:read"),
   addSuppression: writes("editor", "address suppressed", "deliveries:write"),
   importSuppressions: writes("editor", "suppressions imported", "deliveries:write"),
   removeSuppression: writes("admin", "suppression removed", "admin"),
+  removeSuppressionByPath: writes("admin", "suppression removed", "admin"),
   // Accounts
   listAccounts: reads("administrator"),
   createAccount: writes("administrator", "account created"),

@@ -445,12 +445,22 @@ export class RecipientSuppressed extends HttpApiError.Problem<RecipientSuppresse
     422,
     "The recipient is on the suppression list",
     "`reason` is `complaint`, `hard_bounce`, `soft_bounce`, `unsubscribe`, or `manual` for an entry added by a user. " +
-      "`suppressed_at` is the time of the entry. No message was queued; do not send the " +
+      "`since` is the time of the entry, as is `suppressed_at`, its earlier name. No message was queued; do not send the " +
       "request again. The list is in the console under Suppressions, and in `parlance suppression`. A transactional template " +
       "can ignore unsubscribes.",
   ),
-  { reason: SuppressionReason, suppressed_at: Schema.String },
-) {}
+  { reason: SuppressionReason, since: Schema.String, suppressed_at: Schema.String },
+) {
+  /** The refusal of a message to an address that has been on the list since a time. */
+  static of({ message, reason, suppressedAt }: {
+    readonly message: string
+    readonly reason: SuppressionReason
+    readonly suppressedAt: Date
+  }): RecipientSuppressed {
+    const since = suppressedAt.toISOString()
+    return new RecipientSuppressed({ detail: message, reason, since, suppressed_at: since })
+  }
+}
 
 /** 422: the message expired before it was queued. */
 export class MessageExpired extends HttpApiError.Problem<MessageExpired>()(

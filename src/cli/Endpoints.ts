@@ -135,8 +135,10 @@ export const endpoints = {
     "addSuppression": "POST /console/api/organizations/:org/suppressions",
     "exportSuppressions": "GET /console/api/organizations/:org/suppressions/export",
     "importSuppressions": "POST /console/api/organizations/:org/suppressions/import text/csv",
-    "findSuppression": "GET /console/api/organizations/:org/suppressions/:address",
-    "removeSuppression": "DELETE /console/api/organizations/:org/suppressions/:address",
+    "findSuppression": "GET /console/api/organizations/:org/suppressions/lookup",
+    "removeSuppression": "DELETE /console/api/organizations/:org/suppressions",
+    "findSuppressionByPath": "GET /console/api/organizations/:org/suppressions/:address",
+    "removeSuppressionByPath": "DELETE /console/api/organizations/:org/suppressions/:address",
   },
   "sandbox": {
     "listSinkMessages": "GET /console/api/organizations/:org/sandbox/messages",

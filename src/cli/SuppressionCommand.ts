@@ -13,7 +13,7 @@ import { table } from "./Table.ts"
 const describe = (suppressions: ReadonlyArray<SuppressionResource>) =>
   table(
     ["address", "reason", "since", "source"],
-    suppressions.map((one) => [one.address ?? "(erased)", one.reason, one.suppressed_at, one.source]),
+    suppressions.map((one) => [one.email ?? "(erased)", one.reason, one.suppressed_at, one.source]),
   )
 
 const address = Argument.String("address").pipe(Argument.withDescription("An e-mail address; case does not matter"))
@@ -41,7 +41,10 @@ const show = Command.make(
   { address },
   Effect.fnUntraced(function* ({ address }) {
     const client = yield* ManagementClient
-    const found = yield* client.suppressions.findSuppression({ params: { org: yield* organization, address } })
+    const found = yield* client.suppressions.findSuppression({
+      params: { org: yield* organization },
+      query: { email: address },
+    })
     yield* print(found, found.suppressed ? describe(found.suppressions) : `${address} is not suppressed`)
   }),
 ).pipe(Command.withDescription("Show whether an address is suppressed, and why"))
@@ -52,7 +55,7 @@ const add = Command.make(
   Effect.fnUntraced(function* ({ address, reason }) {
     const client = yield* ManagementClient
     const payload = bodyOf<typeof SuppressionInput.Type>({
-      address,
+      email: address,
       ...(Option.isSome(reason) ? { reason: reason.value } : {}),
     })
     const { suppressions } = yield* client.suppressions.addSuppression({
@@ -69,8 +72,8 @@ const remove = Command.make(
   Effect.fnUntraced(function* ({ address, reason }) {
     const client = yield* ManagementClient
     yield* client.suppressions.removeSuppression({
-      params: { org: yield* organization, address },
-      query: Option.isSome(reason) ? { reason: reason.value } : {},
+      params: { org: yield* organization },
+      query: { email: address, ...(Option.isSome(reason) ? { reason: reason.value } : {}) },
     })
     yield* print({ removed: address }, `Removed ${address} from the suppression list`)
   }),

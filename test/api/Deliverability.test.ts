@@ -101,7 +101,7 @@ describe("DKIM keys and test messages", () => {
 
   it("refuses test messages to suppressed addresses, and more than 10 in an hour", async () => {
     const call = await furnish("limits")
-    await managed(world.service)("POST", "/organizations/limits/suppressions", { address: "eve@example.com" })
+    await managed(world.service)("POST", "/organizations/limits/suppressions", { email: "eve@example.com" })
     const suppressed = await call("POST", "/main/test-message", { to: "eve@example.com" })
     assertProblem(suppressed, 422, "recipient-suppressed")
     assert.strictEqual(suppressed.json.reason, "manual")

@@ -26,6 +26,8 @@ suiteOnSending("The suppression list over HTTP", (bench) => {
       }),
     )
 
+  const lookup = (email: string) => `/suppressions/lookup?email=${encodeURIComponent(email)}`
+
   it("answers Deliver to an address that unsubscribed, bounced or complained with reason and date", async () => {
     const org = await bench.sender("refused", { scopes: ["deliver", "events"] })
     const reasons = { unsubscribe: "unsubscribe", bounce: "hard_bounce", spam: "complaint" }
@@ -37,11 +39,11 @@ suiteOnSending("The suppression list over HTTP", (bench) => {
       await event("refused", org.key, { event: name, tracking_id: delivery.id, timestamp })
       await waitUntil(
         "it is on the list",
-        async () => (await org.manage("GET", `/suppressions/${encodeURIComponent(email)}`)).json.suppressed,
+        async () => (await org.manage("GET", lookup(email))).json.suppressed,
       )
       const refused = await org.deliver({ ...message, email: email.toUpperCase() })
       assertProblem(refused, 422, "recipient-suppressed")
-      assert.deepInclude(refused.json, { reason, suppressed_at: timestamp })
+      assert.deepInclude(refused.json, { reason, since: timestamp, suppressed_at: timestamp })
       const after = (await org.deliveries(`?email=${email}`))[0]
       assert.strictEqual(after.state, "cancelled")
       assert.include(after.reason, `(${reason})`)
@@ -51,11 +53,11 @@ suiteOnSending("The suppression list over HTTP", (bench) => {
 
   it("is added to, looked up, listed page by page and removed from, which the audit log shows", async () => {
     const org = await bench.sender("managed")
-    const added = await org.manage("POST", "/suppressions", { address: " Ada@Example.com " })
+    const added = await org.manage("POST", "/suppressions", { email: " Ada@Example.com " })
     assert.strictEqual(added.status, 201, added.text)
-    assert.deepInclude(added.json.suppressions[0], { address: "ada@example.com", reason: "manual", source: "api" })
+    assert.deepInclude(added.json.suppressions[0], { email: "ada@example.com", reason: "manual", source: "api" })
     for (const reason of ["complaint", "unsubscribe"]) {
-      await org.manage("POST", "/suppressions", { address: "ada@example.com", reason })
+      await org.manage("POST", "/suppressions", { email: "ada@example.com", reason })
     }
     const seen: Array<Json> = []
     let next: string | null = ""
@@ -68,28 +70,63 @@ suiteOnSending("The suppression list over HTTP", (bench) => {
     const complaints = await org.manage("GET", "/suppressions?reason=complaint")
     assert.lengthOf(complaints.json.suppressions, 1)
 
-    const at = "/suppressions/ADA%40example.com"
-    assert.strictEqual((await org.manage("GET", at)).json.suppressions.length, 3)
-    assert.strictEqual((await org.manage("DELETE", `${at}?reason=manual`)).status, 204)
-    assertProblem(await org.manage("DELETE", `${at}?reason=manual`), 404, "suppression-not-found")
+    const at = "/suppressions?email=ADA%40example.com"
+    const looked = lookup("ADA@example.com")
+    assert.strictEqual((await org.manage("GET", looked)).json.suppressions.length, 3)
+    assert.strictEqual((await org.manage("DELETE", `${at}&reason=manual`)).status, 204)
+    assertProblem(await org.manage("DELETE", `${at}&reason=manual`), 404, "suppression-not-found")
     assert.strictEqual((await org.manage("DELETE", at)).status, 204)
-    assert.deepStrictEqual((await org.manage("GET", at)).json, { suppressed: false, suppressions: [] })
+    assert.deepStrictEqual((await org.manage("GET", looked)).json, { suppressed: false, suppressions: [] })
     assert.strictEqual((await org.deliver(message)).status, 200)
 
     const { json: { entries } } = await org.manage("GET", "/audit")
     const actions = entries.map(({ action, subject }: Json) => `${action}: ${subject}`)
     assert.include(actions, "suppression removed: ADA@example.com")
-    assert.lengthOf(actions.filter((text: string) => text.startsWith("address suppressed")), 3)
+    assert.lengthOf(actions.filter((text: string) => text === "address suppressed: ada@example.com"), 2)
 
-    const faulty = await org.manage("POST", "/suppressions", { address: "no address", reason: "because" })
+    const faulty = await org.manage("POST", "/suppressions", { email: "no address", reason: "because" })
     assertProblem(faulty, 400, "invalid-request")
-    assert.sameMembers(pointersOf(faulty) as Array<string>, ["/address", "/reason"])
+    assert.sameMembers(pointersOf(faulty) as Array<string>, ["/email", "/reason"])
     assertProblem(await org.manage("GET", "/suppressions?reason=x&limit=0&cursor=y"), 400, "invalid-request")
+  })
+
+  it("looks up and removes only what is an address, and says how to write a +", async () => {
+    const org = await bench.sender("lookup")
+    await org.manage("POST", "/suppressions", { email: "ada+news@example.com" })
+    assert.isTrue((await org.manage("GET", lookup("ada+news@example.com"))).json.suppressed)
+    for (const query of ["", "?email=", "?email=ada", "?email=%00@example.com", "?email=ada+news@example.com"]) {
+      for (const [method, path] of [["GET", "/suppressions/lookup"], ["DELETE", "/suppressions"]] as const) {
+        const refused = await org.manage(method, `${path}${query}`)
+        assertProblem(refused, 400, "invalid-request")
+        assert.deepStrictEqual(pointersOf(refused), ["email"])
+        assert.strictEqual(refused.text.includes("%2B"), query.includes("+"))
+      }
+    }
+    const warned = await org.manage("GET", `${lookup("ada+news@example.com")}&adress=x`)
+    assert.include(warned.headers.get("parlance-warnings"), '"adress"')
+    assert.isTrue(warned.json.suppressed)
+  })
+
+  it("takes the earlier member and paths of an address", async () => {
+    const org = await bench.sender("earlier")
+    const added = await org.manage("POST", "/suppressions", { address: "Ada@Example.com", reason: "complaint" })
+    assert.strictEqual(added.status, 201, added.text)
+    assert.isNull(added.headers.get("parlance-warnings"))
+    const both = { email: "ada@example.com", address: "ada@example.com" }
+    assert.deepInclude(added.json.suppressions[0], both)
+    const named = await org.manage("POST", "/suppressions", { address: "bob@example.com", email: "cy@example.com" })
+    assert.deepStrictEqual(named.json.suppressions.map(({ email }: Json) => email), ["cy@example.com"])
+    assert.include(named.headers.get("parlance-warnings"), "/address")
+    const at = "/suppressions/ADA%40example.com"
+    assert.deepInclude((await org.manage("GET", at)).json.suppressions[0], { reason: "complaint", ...both })
+    assert.strictEqual((await org.manage("DELETE", `${at}?reason=complaint`)).status, 204)
+    assertProblem(await org.manage("DELETE", at), 404, "suppression-not-found")
+    assert.deepStrictEqual((await org.manage("GET", at)).json, { suppressed: false, suppressions: [] })
   })
 
   it("is part of all there is about a person", async () => {
     const org = await bench.sender("told", { scopes: ["events"] })
-    await org.manage("POST", "/suppressions", { address: "ada@example.com", reason: "complaint" })
+    await org.manage("POST", "/suppressions", { email: "ada@example.com", reason: "complaint" })
     const { json } = await org.manage("GET", "/stories?email=Ada@Example.com")
     assert.deepStrictEqual(json.suppressions.map(({ address, reason }: Json) => [address, reason]), [
       ["ada@example.com", "complaint"],
@@ -116,7 +153,7 @@ suiteOnSending("The suppression list over HTTP", (bench) => {
     const faulty = await csv("csv", "address,reason\nnew@example.com,\nno address,\nx@example.com,because\n")
     assertProblem(faulty, 400, "invalid-request")
     assert.deepStrictEqual(pointersOf(faulty), ["/line/3", "/line/4"])
-    assert.isFalse((await org.manage("GET", "/suppressions/new%40example.com")).json.suppressed)
+    assert.isFalse((await org.manage("GET", lookup("new@example.com"))).json.suppressed)
 
     const answer = await bench.service.request("/console/api/organizations/csv/suppressions/export", {
       headers: { authorization: `Bearer ${adminToken}` },

@@ -60,7 +60,7 @@ suiteOnSending("Webhook endpoints", (bench) => {
     assert.match(all.secret, /^whsec_[A-Za-z0-9+/]{43}=$/)
     assert.notProperty((await manage("GET", all.at)).json, "secret")
     for (const reason of ["manual", "unsubscribe"]) {
-      await manage("POST", "chosen/suppressions", { address: "Ann@example.com", reason })
+      await manage("POST", "chosen/suppressions", { email: "Ann@example.com", reason })
     }
     await waitUntil("all events have come in", () => Promise.resolve(server.received.length === 4), 20)
     const types = server.received.map(({ json }) => json.type).sort()
@@ -149,7 +149,7 @@ suiteOnSending("Webhook endpoints", (bench) => {
     await using server = await receiver(() => status)
     await bench.sender("failing")
     const { at } = await create("failing", server.url)
-    await manage("POST", "failing/suppressions", { address: "bob@example.com" })
+    await manage("POST", "failing/suppressions", { email: "bob@example.com" })
     await waitUntil("it has failed", async () => (await manage("GET", at)).json.failing_since !== null)
     const [waiting] = (await manage("GET", `${at}/events`)).json.events
     assert.deepInclude(waiting, { state: "pending", type: "suppression.added" })
@@ -180,7 +180,7 @@ suiteOnSending("Webhook endpoints", (bench) => {
     await manage("POST", `${at}/ping`)
     await waitUntil("it is disabled", async () => !(await manage("GET", at)).json.enabled)
     assert.include((await manage("GET", at)).json.disabled_reason, "410")
-    await manage("POST", "gone/suppressions", { address: "bob@example.com" })
+    await manage("POST", "gone/suppressions", { email: "bob@example.com" })
     assert.lengthOf((await manage("GET", `${at}/events`)).json.events, 1, "nothing is stored for a disabled endpoint")
     const enabled = await manage("PATCH", at, { enabled: true, description: "Ours" })
     assert.deepInclude(enabled.json, { enabled: true, disabled_reason: null, failing_since: null, description: "Ours" })

@@ -7,10 +7,10 @@ describeShop("Suppressions in the console", (shop) => {
   it("are added by an editor, found, filtered, imported and exported, and removed by an admin", async () => {
     const editor = await shop.signIn("editor@example.com")
     assert.include((await editor.get(path)).text, "No suppressed addresses")
-    const faulty = await editor.post(path, { address: "nobody", reason: "manual" })
+    const faulty = await editor.post(path, { email: "nobody", reason: "manual" })
     assert.strictEqual(faulty.status, 400)
-    assert.include(faulty.text, 'id="address-error"')
-    const added = await editor.post(path, { address: "Ada@example.com", reason: "complaint" })
+    assert.include(faulty.text, 'id="email-error"')
+    const added = await editor.post(path, { email: "Ada@example.com", reason: "complaint" })
     assert.strictEqual(added.status, 303)
     const imported = await editor.post(`${path}/import`, { text: "email,reason\r\nbob@example.com,unsubscribe\r\n" })
     assert.strictEqual(imported.status, 303, imported.text)
@@ -32,19 +32,19 @@ describeShop("Suppressions in the console", (shop) => {
     assert.match(file.headers.get("content-disposition") ?? "", /shop-suppressions\.csv/)
     assert.lengthOf(file.text.trim().split("\r\n"), 3)
     assert.strictEqual(
-      (await editor.post(`${path}/remove`, { address: "ada@example.com", reason: "complaint" })).status,
+      (await editor.post(`${path}/remove`, { email: "ada@example.com", reason: "complaint" })).status,
       403,
     )
 
     const admin = await shop.signIn("admin@example.com")
     assert.include((await admin.get(path)).text, "Remove ada@example.com")
-    await admin.post(`${path}/remove`, { address: "ada@example.com", reason: "complaint" })
+    await admin.post(`${path}/remove`, { email: "ada@example.com", reason: "complaint" })
     assert.notInclude((await admin.get(path)).text, "ada@example.com")
     assert.include((await admin.get("/console/o/shop/settings/audit")).text, "suppression removed")
 
     const viewer = await shop.signIn("viewer@example.com")
     assert.notInclude((await viewer.get(path)).text, "Add an address")
-    assert.strictEqual((await viewer.post(path, { address: "x@example.com", reason: "manual" })).status, 403)
+    assert.strictEqual((await viewer.post(path, { email: "x@example.com", reason: "manual" })).status, 403)
     assert.strictEqual((await (await shop.signIn("stranger@example.com")).get(`${path}/export`)).status, 403)
   })
 })

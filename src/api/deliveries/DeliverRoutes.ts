@@ -129,8 +129,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
             new MessageExpired({ detail: message, expires_at: expiresAt.toISOString() }),
           NoCandidate: ({ message }) => new Unprocessable({ detail: message }),
           HeldOut: ({ message }) => new HeldOut({ detail: message }),
-          RecipientSuppressed: ({ message, reason, suppressedAt }) =>
-            new RecipientSuppressed({ detail: message, reason, suppressed_at: suppressedAt.toISOString() }),
+          RecipientSuppressed: RecipientSuppressed.of,
           KeyReused: ({ message }) => new IdempotencyKeyReused({ detail: message }),
           BufferFull: () =>
             new Unavailable({

@@ -70,10 +70,7 @@ export const layer = HttpApiBuilder.group(
           return { ...result, message_id: messageId } satisfies Wire.TestMessageReport
         }).pipe(
           Effect.catchTags({
-            TestRecipientSuppressed: ({ message, reason, suppressedAt }) =>
-              Effect.fail(
-                new RecipientSuppressed({ detail: message, reason, suppressed_at: suppressedAt.toISOString() }),
-              ),
+            TestRecipientSuppressed: (refused) => Effect.fail(RecipientSuppressed.of(refused)),
             TooManyTestMessages: ({ message, retryAfterSeconds }) =>
               Effect.fail(retryLater(request, retryAfterSeconds, new TooManyTestMessages({ detail: message }))),
           }),

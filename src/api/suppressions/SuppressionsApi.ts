@@ -12,14 +12,19 @@ const addressPath = {
   ...path,
   address: Schema.String.annotate({ description: "In upper or lower case, percent-encoded" }),
 }
+const emailQuery = Schema.String.annotate({
+  description: "In upper or lower case. A `+` in it is written `%2B`, as in any query",
+})
+const reasonQuery = Schema.optionalKey(Schema.String).annotate({ description: "Only for this reason. Default all" })
 
 /** One reason why nothing is sent to an address. */
 export const SuppressionResource = Schema.Struct({
   id: Schema.Int,
-  address: Schema.NullOr(Schema.String).annotate({
+  email: Schema.NullOr(Schema.String).annotate({
     description:
       "In lowercase; null once the person has been erased: the list then has only a keyed digest of the address",
   }),
+  address: Schema.NullOr(Schema.String).annotate({ description: "Earlier name of `email`, with the same value" }),
   reason: SuppressionReason,
   source: Schema.String.annotate({ description: "Origin of the entry, such as a webhook source, `api` or `import`" }),
   suppressed_at: Schema.String.annotate({
@@ -28,11 +33,13 @@ export const SuppressionResource = Schema.Struct({
 }).annotate({ identifier: "Suppression" })
 export type SuppressionResource = typeof SuppressionResource.Type
 
-/** An address to suppress. */
+/** An address to suppress. The route also takes `address`, the earlier name of `email`. */
 export const SuppressionInput = Schema.Struct({
-  address: Schema.String.check(Schema.makeFilter<string>((address) => validateAddress(address.trim()))),
+  email: Schema.String.check(Schema.makeFilter<string>((email) => validateAddress(email.trim()))),
   reason: Schema.optionalKey(SuppressionReason).annotate({ description: "Default `manual`" }),
 }).annotate({ identifier: "SuppressionInput" })
+
+const Looked = Schema.Struct({ suppressed: Schema.Boolean, suppressions: Schema.Array(SuppressionResource) })
 
 const Csv = Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/csv" }))
 
@@ -61,7 +68,7 @@ export class SuppressionsGroup extends HttpApiGroup.make("suppressions")
     }).annotate(OpenApi.Summary, "Adds an address to the suppression list").annotate(
       OpenApi.Description,
       "Cancels queued messages to the address. No attempt to send to the address begins after the response. Returns all " +
-        "entries of the address; an existing entry for this reason stays unchanged.",
+        "entries of the address; an existing entry for this reason stays unchanged. `address` is an earlier name of `email`.",
     ),
     HttpApiEndpoint.get("exportSuppressions", "/organizations/:org/suppressions/export", {
       params: path,
@@ -87,16 +94,15 @@ export class SuppressionsGroup extends HttpApiGroup.make("suppressions")
         "(default `manual`), `source` and `suppressed_at`; without a header the first column holds addresses. A fault's " +
         "pointer is `/line/` and the number of the line.",
     ),
-    HttpApiEndpoint.get("findSuppression", "/organizations/:org/suppressions/:address", {
-      params: addressPath,
-      success: Schema.Struct({ suppressed: Schema.Boolean, suppressions: Schema.Array(SuppressionResource) }),
-      error: Problems.OrganizationNotFound,
+    HttpApiEndpoint.get("findSuppression", "/organizations/:org/suppressions/lookup", {
+      params: path,
+      query: { email: emailQuery },
+      success: Looked,
+      error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
     }).annotate(OpenApi.Summary, "Whether an address is suppressed, and why"),
-    HttpApiEndpoint.delete("removeSuppression", "/organizations/:org/suppressions/:address", {
-      params: addressPath,
-      query: {
-        reason: Schema.optionalKey(Schema.String).annotate({ description: "Only for this reason. Default all" }),
-      },
+    HttpApiEndpoint.delete("removeSuppression", "/organizations/:org/suppressions", {
+      params: path,
+      query: { email: emailQuery, reason: reasonQuery },
       success: HttpApiSchema.NoContent,
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.SuppressionNotFound],
     }).annotate(OpenApi.Summary, "Removes an address from the suppression list").annotate(
@@ -104,6 +110,23 @@ export class SuppressionsGroup extends HttpApiGroup.make("suppressions")
       "New messages to the address are sent. Cancelled messages stay cancelled. An event that was received before and " +
         "arrives again does not put the address back.",
     ),
+    HttpApiEndpoint.get("findSuppressionByPath", "/organizations/:org/suppressions/:address", {
+      params: addressPath,
+      success: Looked,
+      error: Problems.OrganizationNotFound,
+    }).annotate(OpenApi.Summary, "Whether an address in the path is suppressed").annotate(
+      OpenApi.Description,
+      "Use `findSuppression`: paths are kept by proxies and their logs.",
+    ).annotate(OpenApi.Deprecated, true),
+    HttpApiEndpoint.delete("removeSuppressionByPath", "/organizations/:org/suppressions/:address", {
+      params: addressPath,
+      query: { reason: reasonQuery },
+      success: HttpApiSchema.NoContent,
+      error: [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.SuppressionNotFound],
+    }).annotate(OpenApi.Summary, "Removes an address in the path from the suppression list").annotate(
+      OpenApi.Description,
+      "Use `removeSuppression`.",
+    ).annotate(OpenApi.Deprecated, true),
   )
   .middleware(AdminRequired)
   .prefix("/console/api")

@@ -1,22 +1,37 @@
-import { Clock, Effect, Option, Stream } from "effect"
+import { Clock, Effect, Option, Result, Stream } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { note } from "../../accounts/Audit.ts"
+import { isStorable } from "../../domain/Attributes.ts"
 import { decoder } from "../../domain/Faults.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
 import { Organizations } from "../../organizations/Organizations.ts"
+import { addressKey } from "../../suppressions/AddressKey.ts"
 import { type SuppressionEntry, SuppressionReason } from "../../suppressions/Suppression.ts"
 import { csvHeader, csvLine } from "../../suppressions/SuppressionCsv.ts"
 import { SuppressionImports } from "../../suppressions/SuppressionImports.ts"
 import { Suppressions } from "../../suppressions/Suppressions.ts"
 import { ServedApi } from "../Api.ts"
+import { isObject } from "../generate/GenerateWire.ts"
 import * as Body from "../server/Body.ts"
 import { SuppressionNotFound } from "../Problems.ts"
 import * as Parameters from "../server/Parameters.ts"
 import { body, existing, lookedUp, toProblems } from "../server/Requests.ts"
 import { SuppressionInput, type SuppressionResource } from "./SuppressionsApi.ts"
 
-const decodeInput = decoder(SuppressionInput)
+const decodeEmail = decoder(SuppressionInput)
+
+/** Decodes an address to suppress, by its member `email` or by the earlier name `address`. */
+const decodeInput: typeof decodeEmail = Object.assign(
+  (input: unknown) => decodeEmail(withEmail(input)),
+  { unknownMembers: (input: unknown) => decodeEmail.unknownMembers?.(withEmail(input)) ?? [] },
+)
+
+const withEmail = (input: unknown): unknown => {
+  if (!isObject(input) || input["email"] !== undefined || input["address"] === undefined) return input
+  const { address, ...others } = input
+  return { ...others, email: address }
+}
 
 const utf8 = new TextDecoder()
 
@@ -24,12 +39,28 @@ const utf8 = new TextDecoder()
 const exportedAtOnce = 1_000
 
 /** An entry as the API shows it. */
-export const suppressionToWire = ({ suppressedAt, ...entry }: SuppressionEntry): SuppressionResource => ({
-  ...entry,
+export const suppressionToWire = (
+  { address, id, reason, source, suppressedAt }: SuppressionEntry,
+): SuppressionResource => ({
+  id,
+  email: address,
+  address,
+  reason,
+  source,
   suppressed_at: suppressedAt.toISOString(),
 })
 
 const reason = Parameters.oneOf(SuppressionReason.literals)
+
+/** The parameter `email`. A space in it is a `+` that the caller has not escaped: that is another address. */
+const email: Parameters.Parameter<string> = (text) => {
+  if (text === undefined) return Result.fail("is required")
+  if (/\s/.test(text)) return Result.fail("must not contain spaces: write a + in the address as %2B")
+  const key = isStorable(text) ? addressKey(text) : undefined
+  return key === undefined
+    ? Result.fail("must be an address with one @, such as ada@example.com")
+    : Result.succeed(text)
+}
 
 /** The list as CSV, read in pages. */
 export const exported = (list: Suppressions["Service"], org: OrgSlug): Stream.Stream<Uint8Array> =>
@@ -51,6 +82,22 @@ export const layer = HttpApiBuilder.group(
     const list = yield* Suppressions
     const imports = yield* SuppressionImports
 
+    const find = (org: OrgSlug, address: string) =>
+      Effect.map(list.find(org, address), (found) => ({
+        suppressed: found.length > 0,
+        suppressions: found.map(suppressionToWire),
+      }))
+
+    const remove = Effect.fnUntraced(function* (org: OrgSlug, address: string, reason: SuppressionReason | undefined) {
+      const removed = yield* list.remove(org, address, reason)
+      if (removed > 0) return
+      return yield* new SuppressionNotFound({
+        detail: `The address ${JSON.stringify(address.slice(0, 300))} is not on the list${
+          reason === undefined ? "" : ` for the reason ${reason}`
+        }.`,
+      })
+    })
+
     return handlers
       .handleRaw("listSuppressions", ({ params, request }) =>
         Effect.gen(function* () {
@@ -67,33 +114,39 @@ export const layer = HttpApiBuilder.group(
             next: found.length > page.length ? String(page.at(-1)!.id) : null,
           }
         }).pipe(toProblems))
-      .handle("findSuppression", ({ params }) =>
+      .handleRaw("findSuppression", ({ params, request }) =>
         Effect.gen(function* () {
           const org = yield* existing(organizations, params)
-          const found = yield* list.find(org, lookedUp(params.address))
-          return { suppressed: found.length > 0, suppressions: found.map(suppressionToWire) }
+          return yield* find(org, (yield* Parameters.parameters(request, { email })).email)
         }).pipe(toProblems))
+      .handle(
+        "findSuppressionByPath",
+        ({ params }) =>
+          Effect.flatMap(existing(organizations, params), (org) => find(org, lookedUp(params.address))).pipe(
+            toProblems,
+          ),
+      )
       .handleRaw("addSuppression", ({ params, request }) =>
         Effect.gen(function* () {
           const org = yield* existing(organizations, params)
-          const { address, reason = "manual" } = yield* body(request, decodeInput)
+          const { email, reason = "manual" } = yield* body(request, decodeInput)
           const at = yield* Clock.currentTimeMillis
-          yield* Effect.orDie(list.add([{ org, address, reason, source: "api", at }]))
-          return { suppressions: (yield* list.find(org, address)).map(suppressionToWire) }
+          yield* Effect.orDie(list.add([{ org, address: email, reason, source: "api", at }]))
+          return { suppressions: (yield* list.find(org, email)).map(suppressionToWire) }
         }).pipe(toProblems))
       .handleRaw("removeSuppression", ({ params, request }) =>
         Effect.gen(function* () {
           const org = yield* existing(organizations, params)
+          const asked = yield* Parameters.parameters(request, { email, reason })
+          yield* note({ email: asked.email, ...(asked.reason === undefined ? {} : { reason: asked.reason }) })
+          yield* remove(org, asked.email, asked.reason)
+        }).pipe(toProblems))
+      .handleRaw("removeSuppressionByPath", ({ params, request }) =>
+        Effect.gen(function* () {
+          const org = yield* existing(organizations, params)
           const asked = yield* Parameters.parameters(request, { reason })
           yield* note(asked.reason === undefined ? {} : { reason: asked.reason })
-          const removed = yield* list.remove(org, lookedUp(params.address), asked.reason)
-          if (removed === 0) {
-            return yield* new SuppressionNotFound({
-              detail: `The address ${JSON.stringify(params.address.slice(0, 300))} is not on the list${
-                asked.reason === undefined ? "" : ` for the reason ${asked.reason}`
-              }.`,
-            })
-          }
+          yield* remove(org, lookedUp(params.address), asked.reason)
         }).pipe(toProblems))
       .handleRaw("importSuppressions", ({ params, request }) =>
         Effect.gen(function* () {

@@ -297,12 +297,14 @@ const deliveries = async (stage: Stage, key: Auth) => {
 
 const suppressions = async ({ call }: Stage) => {
   const path = `${org}/suppressions`
-  await call("POST", path, { body: { address: "gus@example.com" } })
+  await call("POST", path, { body: { email: "gus@example.com" } })
   await call("GET", path)
+  await call("GET", `${path}/lookup`, { query: { email: "gus@example.com" } })
   await call("GET", `${path}/gus@example.com`)
   await call("GET", `${path}/export`)
   await call("POST", `${path}/import`, { body: "address\nhal@example.com\n", contentType: "text/csv" })
-  await call("DELETE", `${path}/gus@example.com`)
+  await call("DELETE", path, { query: { email: "gus@example.com" } })
+  await call("DELETE", `${path}/hal@example.com`)
 }
 
 const sandbox = async (stage: Stage, key: Auth) => {

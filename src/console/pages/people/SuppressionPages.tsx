@@ -37,7 +37,7 @@ const reasonNames: { readonly [reason in SuppressionReason]: string } = {
 
 const example = "address,reason\nann@example.com,unsubscribe"
 
-const labels = { address: "E-mail address", reason: "Reason", text: "Content of the file" }
+const labels = { email: "E-mail address", reason: "Reason", text: "Content of the file" }
 
 const pathOf = ({ org }: Visit) => `/console/o/${org.slug}/suppressions`
 
@@ -59,7 +59,7 @@ const Entries = ({ entries, visit }: {
           ? null
           : (
             <Form action={`${pathOf(visit)}/remove`} csrf={visit.session.csrfToken}>
-              <input type="hidden" name="address" value={address} />
+              <input type="hidden" name="email" value={address} />
               <input type="hidden" name="reason" value={reason} />
               <button type="submit" class="button compact danger" aria-label={`Remove ${address}`}>Remove</button>
             </Form>
@@ -76,7 +76,7 @@ const AddCard = ({ faults, fields, visit }: {
 }) => (
   <Card title="Add an address" lead="Queued messages to the address are cancelled.">
     <Form action={pathOf(visit)} csrf={visit.session.csrfToken}>
-      <Field name="address" label={labels.address} type="email" value={fields["address"] ?? ""} faults={faults} />
+      <Field name="email" label={labels.email} type="email" value={fields["email"] ?? ""} faults={faults} />
       <SelectField
         name="reason"
         label={labels.reason}
@@ -238,18 +238,18 @@ const importForm = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fau
   })
 
 const suppressionsAction = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
-  const { address, reason = "manual" } = yield* decoded(decodeInput({
-    address: fields["address"] ?? "",
+  const { email, reason = "manual" } = yield* decoded(decodeInput({
+    email: fields["email"] ?? "",
     ...(fields["reason"] === undefined ? {} : { reason: fields["reason"] }),
   }))
   const at = yield* Clock.currentTimeMillis
-  yield* Effect.orDie(services.list.add([{ org: visit.org.slug, address, reason, source: "console", at }]))
+  yield* Effect.orDie(services.list.add([{ org: visit.org.slug, address: email, reason, source: "console", at }]))
   return { to: pathOf(visit), done: "suppression-added" }
 })
 
 const removeAction = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
   const reason = SuppressionReason.literals.find((one) => one === fields["reason"])
-  const address = fields["address"] ?? ""
+  const address = fields["email"] ?? ""
   if (reason === undefined || !isStorable(address)) {
     return yield* new InvalidInput({ faults: [{ pointer: "/reason", detail: "is not one of the reasons" }] })
   }
