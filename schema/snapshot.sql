@@ -96,6 +96,7 @@ CREATE TABLE audit_entries (
 CREATE INDEX audit_entries_of_installation_idx ON public.audit_entries USING btree (id DESC) WHERE ((org_slug IS NULL) OR (action = 'organization created'::text));
 CREATE INDEX audit_entries_org_slug_action_idx ON public.audit_entries USING btree (org_slug, action, id DESC);
 CREATE INDEX audit_entries_org_slug_actor_idx ON public.audit_entries USING btree (org_slug, actor, id DESC);
+CREATE INDEX audit_entries_org_slug_at_idx ON public.audit_entries USING btree (org_slug, at);
 CREATE INDEX audit_entries_org_slug_id_idx ON public.audit_entries USING btree (org_slug, id DESC);
 CREATE INDEX audit_entries_org_slug_subject_idx ON public.audit_entries USING btree (org_slug, split_part(subject, ' / '::text, 1), id DESC);
 CREATE INDEX audit_entries_refusals_idx ON public.audit_entries USING btree (at) WHERE (refusal IS NOT NULL);

@@ -8,6 +8,7 @@ import type { Changed, RecordKind, Trail } from "../store/ChangeTrail.ts"
 import { recordset } from "../store/Recordset.ts"
 import { type Actor, nameOf } from "./Actor.ts"
 import { policy } from "./Policy.ts"
+import { actionOf as refusalOf, signedInAction } from "./SecurityTally.ts"
 
 /** An entry of the audit log. */
 export const AuditEntry = Schema.Struct({
@@ -148,6 +149,9 @@ export interface AuditFilter {
   readonly action?: string | undefined
   /** The subject. Of a template: also its variants. */
   readonly subject?: string | undefined
+  /** Bounds of the time: from `since`, before `until`. */
+  readonly since?: Date | undefined
+  readonly until?: Date | undefined
 }
 
 /** A page of entries: up to `limit`, those with an id below `cursor`. */
@@ -156,13 +160,35 @@ export interface Page extends AuditFilter {
   readonly limit: number
 }
 
+/**
+ * By how much entries may be out of the order of their times: entries of refusals have the start of their minute and wait up
+ * to ten minutes for a store that is away, and the clocks of nodes differ. Bounds of time become bounds of ids with this
+ * margin, because the indexes by actor, action and subject are in the order of ids. Unit: milliseconds.
+ */
+const disorderMillis = 3_600_000
+
 /** The most entries that are counted: larger numbers take long to count. */
 export const countedEntries = 10_000
+
+/** Actions by a link or an identity provider during sign-in. */
+const signInActions = [
+  "account created by OpenID Connect",
+  "account created by an invitation",
+  "first administrator created",
+  "invitation accepted",
+  "link for a new password mailed",
+  "password chosen by a link",
+  "password of unproven origin removed",
+] as const
+export type SignInAction = typeof signInActions[number]
 
 /** The names of all actions that the log records, sorted. */
 export const auditActions: ReadonlyArray<string> = [
   ...new Set([
     ...Object.values(policy).flatMap(({ action }) => action === undefined ? [] : [action]),
+    ...Object.values(refusalOf),
+    ...signInActions,
+    signedInAction,
     archiveActions.archived,
     archiveActions.restored,
     proposeAction,
@@ -197,7 +223,7 @@ export class Audit extends Context.Service<Audit, {
   /** Records an action by a link or an identity provider during sign-in, for its organization if it has one. Never fails. */
   readonly recordEntry: (
     account: { readonly id: string; readonly email: string },
-    action: string,
+    action: SignInAction,
     org?: string,
   ) => Effect.Effect<void>
   /** Records an action of the holder of an API key in its organization. Never fails. */
@@ -241,7 +267,7 @@ export class Audit extends Context.Service<Audit, {
       })
 
       const recordEntry = Effect.fn("Audit.recordEntry")(
-        ({ email, id }: { readonly id: string; readonly email: string }, action: string, org?: string) =>
+        ({ email, id }: { readonly id: string; readonly email: string }, action: SignInAction, org?: string) =>
           insert({ actor: email, accountId: id, org }, [{ action, subject: email, details: {}, changes: null }]),
       )
 
@@ -296,7 +322,15 @@ export class Audit extends Context.Service<Audit, {
         yield* insert({ actor: nameOf(actor), accountId, org: slug === undefined ? undefined : liveOf(slug) }, entries)
       })
 
-      const matching = (scope: AuditScope, { action, actor, subject }: AuditFilter) =>
+      /** The id of the first entry at a time or later, and one above all ids where there is none. */
+      const firstId = (scope: AuditScope, at: Date, shiftMillis: number) =>
+        sql`coalesce((
+          SELECT f.id FROM audit_entries f
+          WHERE ${scope === installation ? sql`f.org_slug IS NULL` : sql`f.org_slug = ${scope}`}
+            AND f.at >= ${new Date(at.getTime() + shiftMillis)}::timestamptz
+          ORDER BY f.at LIMIT 1), ${Number.MAX_SAFE_INTEGER}::bigint)`
+
+      const matching = (scope: AuditScope, { action, actor, since, subject, until }: AuditFilter) =>
         sql.and([
           scope === installation
             ? sql`(e.org_slug IS NULL OR e.action = 'organization created')`
@@ -304,6 +338,14 @@ export class Audit extends Context.Service<Audit, {
           ...(actor === undefined ? [] : [sql`e.actor = ${actor}`]),
           ...(action === undefined ? [] : [sql`e.action = ${action}`]),
           ...(subject === undefined ? [] : [sql`split_part(e.subject, ' / ', 1) = ${subject}`]),
+          ...(since === undefined ? [] : [sql`e.at >= ${since}::timestamptz`]),
+          // The first entry of an organization may be older than all of the installation's.
+          ...(since === undefined || scope === installation
+            ? []
+            : [sql`e.id >= ${firstId(scope, since, -disorderMillis)}`]),
+          ...(until === undefined
+            ? []
+            : [sql`e.at < ${until}::timestamptz AND e.id < ${firstId(scope, until, disorderMillis)}`]),
         ])
 
       const list = Effect.fn("Audit.list")(function* (scope: AuditScope, { cursor, limit, ...filter }: Page) {

@@ -2,7 +2,15 @@ import { Clock, Context, Effect, Layer, Metric, Semaphore } from "effect"
 import { SqlClient } from "effect/sql"
 import { organizationRows } from "../organizations/OrganizationRows.ts"
 import { normalizeEmail } from "./Account.ts"
-import { actionOf, type Occurrence, type Reason, reasons, SecurityTally, type Tallied } from "./SecurityTally.ts"
+import {
+  actionOf,
+  type Occurrence,
+  type Reason,
+  reasons,
+  SecurityTally,
+  signedInAction,
+  type Tallied,
+} from "./SecurityTally.ts"
 
 /** Requests refused for a reason that an attack would also give. */
 const refusedTotal = Metric.counter("parlance_refused_total", { incremental: true })
@@ -150,7 +158,7 @@ export class SecurityLog extends Context.Service<SecurityLog, {
         signedIn: ({ email, id }, details, address) =>
           count(
             {
-              action: "signed in",
+              action: signedInAction,
               reason: undefined,
               org: undefined,
               subject: email,

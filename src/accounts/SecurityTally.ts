@@ -36,6 +36,9 @@ export const actionOf: Readonly<Record<Exclude<Reason, "no_key">, string>> = {
   admin_token_limit: "admin token locked out",
 }
 
+/** The name of a sign-in in the audit log. */
+export const signedInAction = "signed in"
+
 /** The subject of refusals beyond `maxSubjects`. */
 export const otherSubjects = "others"
 

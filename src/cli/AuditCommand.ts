@@ -6,6 +6,12 @@ import { ManagementClient } from "./Connection.ts"
 import { organization, print } from "./Root.ts"
 import { changesFlag } from "./TemplateIndexCommands.ts"
 
+const text = <const Name extends string>(name: Name, description: string) =>
+  Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
+
+/** The most entries of a request. */
+const atOnce = 200
+
 const list = Command.make(
   "list",
   {
@@ -14,16 +20,31 @@ const list = Command.make(
       Flag.withDefault(false),
     ),
     changes: changesFlag,
+    actor: text(
+      "actor",
+      "Only entries of this actor: an e-mail address, or the admin token or API key as entries name it",
+    ),
+    action: text("action", 'Only entries of this action, such as "variant changed"'),
+    subject: text("subject", "Only entries about this id. Of a template: also those about its variants"),
+    since: text("since", "Only entries of this time or later, such as 2026-05-04 or 2026-05-04T09:30:00Z"),
+    until: text("until", "Only entries before this time"),
     limit: Flag.Int("limit").pipe(Flag.withDescription("Maximum number of entries. Default: all"), Flag.optional),
   },
-  Effect.fnUntraced(function* ({ changes, installation, limit }) {
+  Effect.fnUntraced(function* ({ changes, installation, limit, ...filters }) {
     const client = yield* ManagementClient
     const org = installation ? undefined : yield* organization
     const most = Option.getOrElse(limit, () => Infinity)
+    const filter = Object.fromEntries(
+      Object.entries(filters).flatMap(([name, value]) => Option.isSome(value) ? [[name, value.value]] : []),
+    )
     const entries: Array<AuditEntry> = []
     let cursor: number | undefined
     do {
-      const query = { limit: "200", ...(cursor === undefined ? {} : { before: String(cursor) }) }
+      const query = {
+        ...filter,
+        limit: String(Math.max(1, Math.min(atOnce, most - entries.length))),
+        ...(cursor === undefined ? {} : { before: String(cursor) }),
+      }
       const page = yield* org === undefined
         ? client.accounts.listInstallationAudit({ query })
         : client.accounts.listAudit({ params: { org }, query })
@@ -31,7 +52,7 @@ const list = Command.make(
       cursor = page.next ?? undefined
     } while (cursor !== undefined && entries.length < most)
     const shown = entries.slice(0, most)
-    yield* print(shown, changesText(shown, changes))
+    yield* print(shown, shown.length === 0 ? "No matching entries" : changesText(shown, changes))
   }),
 ).pipe(Command.withDescription("List changes and their authors, newest first"))
 

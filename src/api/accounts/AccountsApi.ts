@@ -51,6 +51,20 @@ export const SessionState = Schema.Struct({
 }).annotate({ identifier: "SessionState" })
 
 const auditQuery = {
+  actor: Schema.optionalKey(Schema.String).annotate({
+    description:
+      "Only entries of this actor, as `actor` of an entry has it: an e-mail address, `Admin token`, or an API key",
+  }),
+  action: Schema.optionalKey(Schema.String).annotate({
+    description: "Only entries of this action, such as `variant changed`",
+  }),
+  subject: Schema.optionalKey(Schema.String).annotate({
+    description: "Only entries about this id. Of a template: also those about its variants",
+  }),
+  since: Schema.optionalKey(Schema.String).annotate({
+    description: "Only entries of this time or later: a day (UTC) or an ISO 8601 time with an offset",
+  }),
+  until: Schema.optionalKey(Schema.String).annotate({ description: "Only entries before this time, in the same form" }),
   before: Schema.optionalKey(Schema.String).annotate({ description: "Cursor: `next` of the previous page" }),
   limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 200, default 50" }),
 }
@@ -168,8 +182,8 @@ export class AccountsGroup extends HttpApiGroup.make("accounts")
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
     }).annotate(OpenApi.Summary, "The audit log of an organization").annotate(
       OpenApi.Description,
-      "Changes with their authors, and refused API keys (counted per minute), newest first. `next` is the value of " +
-        "`before` for the next page.",
+      "Changes with their authors, and refused API keys (counted per minute), newest first. Filters are combined. `next` " +
+        "is the value of `before` for the next page.",
     ),
   )
   .middleware(AdminRequired)

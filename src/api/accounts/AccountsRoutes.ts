@@ -1,10 +1,10 @@
-import { DateTime, Effect } from "effect"
+import { DateTime, Effect, Result } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { AccountInput } from "../../accounts/Account.ts"
 import { Accounts } from "../../accounts/Accounts.ts"
 import { CurrentActor, nameOf, roleIn } from "../../accounts/Actor.ts"
-import { Audit, type AuditScope, installation } from "../../accounts/Audit.ts"
+import { Audit, auditActions, type AuditScope, installation } from "../../accounts/Audit.ts"
 import { invitationPath, Invitations } from "../../accounts/Invitations.ts"
 import { Memberships } from "../../accounts/Memberships.ts"
 import { linkPath, OneTimeLinks } from "../../accounts/OneTimeLinks.ts"
@@ -25,6 +25,12 @@ const accountInput = decoder(AccountInput)
 const invitationBody = decoder(InvitationBody)
 const memberBody = decoder(MemberBody)
 const ownAccountBody = decoder(OwnAccountBody)
+
+/** An action of the log. A filter by a misspelled one would find nothing. */
+const knownAction: Parameters.Parameter<string | undefined> = (given) =>
+  given === undefined || auditActions.includes(given)
+    ? Result.succeed(given)
+    : Result.fail('must be the `action` of entries, such as "template created", "variant changed" or "API key refused"')
 
 const linkMillis = 3_600_000
 
@@ -51,12 +57,18 @@ export const layer = HttpApiBuilder.group(
       }))
 
     const auditPage = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, scope: AuditScope) {
-      const { before: cursor, limit } = yield* Parameters.parameters(request, {
+      const { before: cursor, limit, ...filter } = yield* Parameters.parameters(request, {
         limit: Parameters.limit(200, 50),
         before: Parameters.numericCursor(),
+        actor: Parameters.text("must be an actor of an entry"),
+        action: knownAction,
+        subject: Parameters.text("must be an id"),
+        since: Parameters.time,
+        until: Parameters.time,
       })
-      const entries = yield* audit.list(scope, { cursor, limit })
-      return { entries, next: entries.length < limit ? null : entries.at(-1)!.id }
+      const found = yield* audit.list(scope, { ...filter, cursor, limit: limit + 1 })
+      const entries = found.slice(0, limit)
+      return { entries, next: found.length > limit ? entries.at(-1)!.id : null }
     })
 
     return handlers

@@ -16,15 +16,6 @@ import { invalid, slugOf, toProblems } from "../server/Requests.ts"
 /** Rows that are written at once. Other requests get a turn after them. */
 const rowsAtOnce = 500
 
-const time: Parameters.Parameter<Date | undefined> = (text) => {
-  if (text === undefined) return Result.succeed(undefined)
-  const isComplete = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text)
-  const at = new Date(isComplete ? text : NaN)
-  return Number.isNaN(at.getTime())
-    ? Result.fail("must be a day or an ISO 8601 time with an offset, such as 2026-05-04 or 2026-05-04T09:30:00Z")
-    : Result.succeed(at)
-}
-
 const parametersOf = (stream: StreamName) => ({
   after: ((text) => {
     const cursor = text === undefined ? undefined : decode(text, stream)
@@ -32,7 +23,7 @@ const parametersOf = (stream: StreamName) => ({
       ? Result.succeed(cursor)
       : Result.fail(`must be the Parlance-Cursor of a page of ${stream}`)
   }) satisfies Parameters.Parameter<ReturnType<typeof decode>>,
-  since: time,
+  since: Parameters.time,
   limit: Parameters.limit(5_000, 1_000),
   format: Parameters.oneOf(["ndjson", "csv"]),
 })

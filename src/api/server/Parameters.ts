@@ -59,6 +59,16 @@ export const flag: Parameter<boolean> = (given) =>
     ? Result.succeed(given === "true")
     : Result.fail("must be true or false")
 
+/** A day, which begins at 00:00 UTC, or a time with an offset. */
+export const time: Parameter<Date | undefined> = (given) => {
+  if (given === undefined) return Result.succeed(undefined)
+  const isComplete = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2}))?$/.test(given)
+  const at = new Date(isComplete ? given : NaN)
+  return Number.isNaN(at.getTime())
+    ? Result.fail("must be a day or an ISO 8601 time with an offset, such as 2026-05-04 or 2026-05-04T09:30:00Z")
+    : Result.succeed(at)
+}
+
 /** Which templates a list has: `false` those in use, `true` the archived ones, `all` both. Default `false`. */
 export const archived: Parameter<Which> = (given) => {
   switch (given) {

@@ -13,6 +13,7 @@ import {
   installation,
 } from "../../accounts/Audit.ts"
 import { isStorable } from "../../domain/Attributes.ts"
+import { inField, instantOf } from "../FieldTime.ts"
 import { count } from "../Format.ts"
 import { Card } from "../components/Card.tsx"
 import { Empty } from "../components/Empty.tsx"
@@ -80,46 +81,61 @@ const ofInstallation = (services: Services) =>
 
 const maxText = 400
 
-/** The filter that a query asks for. Actions that do not exist are left out. */
-const filterIn = (query: URLSearchParams): AuditFilter => {
+/** The filter that a query asks for. Actions that do not exist and texts that are no time are left out. */
+const filterIn = (query: URLSearchParams, zone: string): AuditFilter => {
   const text = (name: string) => {
     const value = (query.get(name) ?? "").trim().slice(0, maxText)
     return value === "" || !isStorable(value) ? undefined : value
+  }
+  const time = (name: string) => {
+    const at = new Date(instantOf(text(name) ?? "", zone))
+    return Number.isNaN(at.getTime()) ? undefined : at
   }
   const action = text("action")
   return {
     actor: text("actor"),
     action: action !== undefined && auditActions.includes(action) ? action : undefined,
     subject: text("subject"),
+    since: time("since"),
+    until: time("until"),
   }
 }
 
-const Filter = ({ actors, at, filter: { action, actor, subject } }: {
+const Filter = ({ actors, at, filter, zone }: {
   /** Offered by the field. */
   readonly actors: ReadonlyArray<string>
   readonly at: string
   readonly filter: AuditFilter
+  readonly zone: string
 }) => (
   <form method="get" action={at} class="list-form" role="search" aria-label="Filter the audit log">
     <div class="field grow">
       <label for="actor">Who</label>
-      <input type="text" id="actor" name="actor" value={actor ?? ""} list="actor-list" autocomplete="off" />
+      <input type="text" id="actor" name="actor" value={filter.actor ?? ""} list="actor-list" autocomplete="off" />
       <datalist id="actor-list">{actors.map((one) => <option value={one} />)}</datalist>
     </div>
     <div class="field">
       <label for="action">Action</label>
       <select id="action" name="action">
         <option value="">All</option>
-        {auditActions.map((one) => <option value={one} selected={one === action}>{one}</option>)}
+        {auditActions.map((one) => <option value={one} selected={one === filter.action}>{one}</option>)}
       </select>
     </div>
     <div class="field grow">
       <label for="subject">Id of a template, key, connection…</label>
-      <input type="text" id="subject" name="subject" value={subject ?? ""} autocomplete="off" />
+      <input type="text" id="subject" name="subject" value={filter.subject ?? ""} autocomplete="off" />
+    </div>
+    <div class="field">
+      <label for="since">From</label>
+      <input type="datetime-local" id="since" name="since" value={inField(filter.since, zone)} />
+    </div>
+    <div class="field">
+      <label for="until">Until</label>
+      <input type="datetime-local" id="until" name="until" value={inField(filter.until, zone)} />
     </div>
     <div class="buttons">
       <button type="submit" class="button">Filter</button>
-      {(action ?? actor ?? subject) === undefined ? null : <a class="button" href={at}>Show all</a>}
+      {Object.values(filter).every((value) => value === undefined) ? null : <a class="button" href={at}>Show all</a>}
     </div>
   </form>
 )
@@ -127,12 +143,14 @@ const Filter = ({ actors, at, filter: { action, actor, subject } }: {
 const list = Effect.fnUntraced(
   function* (services: Services, { query }: Visit, { back, lead, path, scope, subjectOf, title, zone }: Log) {
     const cursor = entryId(query.get("cursor"))
-    const filter = filterIn(query)
+    const filter = filterIn(query, zone)
     const found = yield* services.audit.list(scope, { ...filter, cursor, limit: pageSize + 1 })
     const total = yield* services.audit.count(scope, filter)
     const entries = found.slice(0, pageSize)
     const accounts = yield* services.accounts.list
-    const asked = Object.entries(filter).flatMap(([name, value]) => value === undefined ? [] : [[name, value]])
+    const asked = Object.entries(filter).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, value instanceof Date ? value.toISOString() : value]]
+    )
     const isFiltered = asked.length > 0
     const here = (more: ReadonlyArray<ReadonlyArray<string>>) => {
       const next = new URLSearchParams([...asked, ...more] as Array<[string, string]>)
@@ -150,6 +168,7 @@ const list = Effect.fnUntraced(
                   actors={["Admin token", ...accounts.slice(0, offeredActors).map(({ email }) => email)]}
                   at={path}
                   filter={filter}
+                  zone={zone}
                 />
               )
               : null}
