@@ -1,11 +1,11 @@
 // The bandit against its peers in simulated worlds: deno task bench regret [--seeds 20] [--worlds stat5,full] [--quick]
 // [--from 1] [--refit-hours 3] [--windows] [--worth 1] (the value of a click to the learners) [--without components] (beside
-// the whole model one without these parts of it) [--ours] (no peers). The share of the way from choosing evenly to the oracle,
-// in percent, each policy in the same worlds with the same users. Worlds: those of src/simulation/Worlds.ts unless given, and
-// those of src/simulation/Forms.ts.
+// the whole model one without these parts of it) [--ours] (no peers) [--in-steps] (each peer a second time, with knowledge as
+// old as the model's). The share of the way from choosing evenly to the oracle, in percent, each policy in the same worlds with
+// the same users. Worlds: those of src/simulation/Worlds.ts unless given, and those of src/simulation/Forms.ts.
 import { parseArgs } from "node:util"
 import { linThompson, linUcb, segmentBeta } from "../src/simulation/ContextualLearners.ts"
-import { epsilonGreedy, type LearnerKind, peers } from "../src/simulation/Learners.ts"
+import { epsilonGreedy, inSteps, type LearnerKind, peers } from "../src/simulation/Learners.ts"
 import { form, formNames } from "../src/simulation/Forms.ts"
 import { type Feature, features, product } from "../src/simulation/Product.ts"
 import { run } from "../src/simulation/Run.ts"
@@ -24,6 +24,7 @@ const { values: flags } = parseArgs({
     quick: { type: "boolean", default: false },
     without: { type: "string", default: "" },
     ours: { type: "boolean", default: false },
+    "in-steps": { type: "boolean", default: false },
   },
 })
 
@@ -75,11 +76,13 @@ const lesser = left.map((part) =>
   product({ refitHours, name: `without ${part}`, verdicts: false, without: [part as Feature] })
 )
 const rivals = flags.ours ? [] : [...peers.slice(1), epsilonGreedy(0.1), linUcb, linThompson, segmentBeta]
+const rivalsInSteps = flags["in-steps"] ? rivals.map((rival) => inSteps(rival, refitHours)) : []
 const policies: ReadonlyArray<LearnerKind> = [
   ours,
   ...lesser,
   ...(flags.windows ? [window(0), window(3)] : []),
   ...rivals,
+  ...rivalsInSteps,
 ]
 
 /** Shares in percent by policy and world, in the order of the seeds. */
@@ -124,14 +127,15 @@ for (const { name } of lesser) {
   )
 }
 
-if (rivals.length > 0) {
+for (const [kind, group] of [["best peer", rivals], ["best peer in steps", rivalsInSteps]] as const) {
+  if (group.length === 0) continue
   const bestBy = (value: (policy: string) => number) =>
-    rivals.map(({ name }) => name).reduce((a, b) => value(b) > value(a) ? b : a)
+    group.map(({ name }) => name).reduce((a, b) => value(b) > value(a) ? b : a)
   const best = worlds.map((at) => bestBy((policy) => spread(shares.get(policy)!.get(at)!).mean))
   const bestOfAll = bestBy((policy) => spread(means(policy)).mean)
-  console.log(row(["best peer", ...best, bestOfAll]))
+  console.log(row([kind, ...best, bestOfAll]))
   compare(
-    "adaptive − best peer",
+    `adaptive − ${kind}`,
     (at) => minus(shares.get(ours.name)!.get(at)!, shares.get(best[worlds.indexOf(at)]!)!.get(at)!),
     minus(means(ours.name), means(bestOfAll)),
   )

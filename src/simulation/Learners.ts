@@ -1,4 +1,5 @@
 import type { Composition } from "../bandit/Components.ts"
+import { hourMillis } from "../bandit/Window.ts"
 import { chance } from "./Chance.ts"
 import type { Eligible, SimulatedRequest } from "./World.ts"
 
@@ -177,3 +178,37 @@ export const ucb1: LearnerKind = {
 
 /** The policies with which the product is compared. */
 export const peers: ReadonlyArray<LearnerKind> = [uniform, epsilonGreedy(), betaThompson(), ucb1]
+
+/**
+ * The policy with knowledge that is as old as that of a model which is fitted every `hours`: the messages and outcomes of a
+ * template are held back until a decision comes so long after the ones before were passed on. Compared with this, the
+ * product's model gains nothing and loses nothing by how rarely a simulation fits it.
+ */
+export const inSteps = (kind: LearnerKind, hours: number): LearnerKind => ({
+  name: `${kind.name} in steps`,
+  make: (setting) => {
+    const inner = kind.make(setting)
+    const templates = new Map<number, { since: number; readonly held: Array<() => void> }>()
+    const of = (template: number, now: number) => {
+      let known = templates.get(template)
+      if (known === undefined) templates.set(template, known = { since: now, held: [] })
+      return known
+    }
+    return {
+      weights: (request, eligible, now) => {
+        const template = of(request.template, now)
+        if (template.held.length > 0 && now - template.since >= hours * hourMillis) {
+          for (const pass of template.held.splice(0)) pass()
+          template.since = now
+        }
+        return inner.weights(request, eligible, now)
+      },
+      sent: (request, arm, now) => {
+        of(request.template, now).held.push(() => inner.sent(request, arm, now))
+      },
+      observe: (request, arm, sentAt, now, outcome) => {
+        of(request.template, now).held.push(() => inner.observe(request, arm, sentAt, now, outcome))
+      },
+    }
+  },
+})

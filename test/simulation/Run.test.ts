@@ -1,5 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
-import { betaThompson, epsilonGreedy, type LearnerKind, peers, ucb1, uniform } from "../../src/simulation/Learners.ts"
+import {
+  betaThompson,
+  epsilonGreedy,
+  inSteps,
+  type LearnerKind,
+  peers,
+  ucb1,
+  uniform,
+} from "../../src/simulation/Learners.ts"
 import { product } from "../../src/simulation/Product.ts"
 import { run } from "../../src/simulation/Run.ts"
 import { spread } from "../../src/simulation/Spread.ts"
@@ -130,6 +138,55 @@ describe("a run", () => {
     }
     run(world, watcher, 1)
     assert.isTrue(clicks > 700 && clicks < 1_000, String(clicks))
+  })
+
+  it("in steps tells learners of messages and outcomes only so many hours after the last time, all and in order", () => {
+    const world = shortWorld("small", 3, 28, 3_000)
+    /** Passes of knowledge to a learner, as the number of calls by the decision before which they came. */
+    const record = (wrap: (kind: LearnerKind) => LearnerKind) => {
+      const calls: Array<{ readonly text: string; readonly template: number; readonly toldAt: number }> = []
+      let clock = 0
+      const kind: LearnerKind = {
+        name: "recorder",
+        make: (setting) => {
+          const inner = uniform.make(setting)
+          const note = (template: number, text: string) => calls.push({ text, template, toldAt: clock })
+          return {
+            weights: inner.weights,
+            sent: ({ template }, arm, now) => note(template, `${template} sent ${arm} ${now}`),
+            observe: ({ template }, arm, sentAt, now, outcome) =>
+              note(template, `${template} observed ${arm} ${sentAt} ${now} ${outcome}`),
+          }
+        },
+      }
+      const wrapped = wrap(kind)
+      run(world, {
+        name: kind.name,
+        make: (setting) => {
+          const inner = wrapped.make(setting)
+          return {
+            ...inner,
+            weights: (request, eligible, now) => {
+              clock = now
+              return inner.weights(request, eligible, now)
+            },
+          }
+        },
+      }, 1)
+      return calls
+    }
+    const atOnce = record((kind) => kind)
+    const held = record((kind) => inSteps(kind, 12))
+    const templates = [...new Set(held.map(({ template }) => template))]
+    assert.isAbove(templates.length, 10)
+    for (const template of templates) {
+      const texts = (calls: typeof held) => calls.filter((call) => call.template === template).map(({ text }) => text)
+      const passed = texts(held)
+      assert.deepStrictEqual(passed, texts(atOnce).slice(0, passed.length))
+      const times = [...new Set(held.filter((call) => call.template === template).map(({ toldAt }) => toldAt))]
+      for (let i = 1; i < times.length; i++) assert.isAtLeast(times[i]! - times[i - 1]!, 12 * 3_600_000)
+    }
+    assert.isAbove(held.length, 0.6 * atOnce.length)
   })
 
   it("gives weights that sum to 1, over what is eligible only", () => {
