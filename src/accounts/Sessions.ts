@@ -1,10 +1,10 @@
 import { Context, DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { hash } from "node:crypto"
 import { organizationRows } from "../organizations/OrganizationRows.ts"
 import { type OrgSlug, randomId } from "../domain/Ids.ts"
 import type { Account, Role, SessionInfo, SignInMethod } from "./Account.ts"
 import { SessionNotFound } from "./AccountErrors.ts"
+import { csrfTokenOf } from "./CsrfToken.ts"
 import * as Tokens from "./Tokens.ts"
 
 /** A session that is not used for so long ends. Unit: milliseconds. */
@@ -19,7 +19,7 @@ const seenEveryMillis = 60_000
 /** The signed-in account with its roles, as stored now. */
 export interface SignedIn {
   readonly sessionId: string
-  /** The value for forms and `X-CSRF-Token`; derived from the session's token without disclosing it. */
+  /** The value for forms and `X-CSRF-Token`, in another form each time: compare by `sameCsrfToken`. */
   readonly csrfToken: string
   readonly account: Pick<Account, "id" | "email" | "name" | "administrator">
   readonly roles: ReadonlyMap<OrgSlug, Role>
@@ -68,8 +68,6 @@ interface SignedInRow extends Row {
   readonly secondFactor: boolean
   readonly requiring: ReadonlyArray<string>
 }
-
-const csrfOf = (token: string) => hash("sha256", `csrf ${token}`, "base64url")
 
 /** Console sessions: a random token in a cookie, its digest in the store. */
 export class Sessions extends Context.Service<Sessions, {
@@ -138,7 +136,7 @@ export class Sessions extends Context.Service<Sessions, {
         const hasSecondFactor = secondFactor || method === "openid"
         return {
           sessionId: id,
-          csrfToken: csrfOf(token),
+          csrfToken: csrfTokenOf(token),
           account: { id: accountId, email, name, administrator },
           roles: new Map(orgs.map((org, index) => [org, roles[index]!] as const)),
           method,

@@ -2,12 +2,13 @@
 import { Context, Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { ComponentChildren } from "preact"
+import { sameCsrfToken } from "../accounts/CsrfToken.ts"
 import { refusal } from "../accounts/Policy.ts"
 import { SessionCookie } from "../accounts/SessionCookie.ts"
 import { ChecksBusy } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { Organization } from "../domain/Organization.ts"
-import { sameText } from "../api/admission/AdminRequired.ts"
+import { compressed } from "../api/server/Compression.ts"
 import { lookedUp } from "../api/server/Requests.ts"
 import { Organizations } from "../organizations/Organizations.ts"
 import { assets } from "./Assets.ts"
@@ -148,7 +149,7 @@ export class RawRoutes extends Context.Service<RawRoutes, {
           }
           if (
             method === "POST" &&
-            !(cookie.isSameOrigin(request) && sameText(fields["_csrf"] ?? "", session.csrfToken))
+            !(cookie.isSameOrigin(request) && sameCsrfToken(fields["_csrf"], session.csrfToken))
           ) {
             return refused(request, 403, "The form is out of date. Open the page again.")
           }
@@ -159,6 +160,7 @@ export class RawRoutes extends Context.Service<RawRoutes, {
                 ? Effect.succeed(refused(request, error instanceof ChecksBusy ? 503 : 404, error.message))
                 : Effect.die(error)
             ),
+            Effect.flatMap((response) => compressed(request, response)),
           )
         })
 

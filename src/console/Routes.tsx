@@ -5,6 +5,7 @@ import type { VNode } from "preact"
 import { type Actor, CurrentActor, may, nameOf, roleIn } from "../accounts/Actor.ts"
 import { Audit, AuditNote } from "../accounts/Audit.ts"
 import type { Role } from "../accounts/Account.ts"
+import { sameCsrfToken } from "../accounts/CsrfToken.ts"
 import { lacksSecondFactor, refusal } from "../accounts/Policy.ts"
 import { SessionCookie, withCookies } from "../accounts/SessionCookie.ts"
 import { Sessions, type SignedIn } from "../accounts/Sessions.ts"
@@ -12,8 +13,8 @@ import { ChangeProposed, ChecksBusy, type Fault, InvalidInput } from "../domain/
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { Organization } from "../domain/Organization.ts"
 import { isSandbox } from "../domain/Sandbox.ts"
-import { sameText } from "../api/admission/AdminRequired.ts"
 import * as Body from "../api/server/Body.ts"
+import { compressed } from "../api/server/Compression.ts"
 import { Refusals } from "../api/admission/Refusals.ts"
 import { lookedUp } from "../api/server/Requests.ts"
 import { Notifications } from "../notifications/Notifications.ts"
@@ -196,7 +197,7 @@ const framed = Effect.fnUntraced(function* (
   const unread = org === undefined || isSandbox(org.slug)
     ? 0
     : yield* notifications.unread(org.slug, session.account.id)
-  return HttpServerResponse.text(
+  const page = HttpServerResponse.text(
     toHtml(
       <Document title={org === undefined ? title : `${title} · ${org.name}`} theme={themeOf(request)}>
         <Frame
@@ -217,6 +218,7 @@ const framed = Effect.fnUntraced(function* (
     ),
     { status, contentType: "text/html; charset=utf-8", headers: headersOf(needs) },
   )
+  return yield* compressed(request, page)
 })
 
 /** Builds the routes of console pages. */
@@ -319,7 +321,7 @@ export class Console extends Context.Service<Console, {
             )
           }
           if (
-            isWrite && !(cookie.isSameOrigin(request) && sameText(fields["_csrf"] ?? "", session.csrfToken))
+            isWrite && !(cookie.isSameOrigin(request) && sameCsrfToken(fields["_csrf"], session.csrfToken))
           ) {
             refusals.count(request, "csrf", { subject: session.account.email })
             return yield* show(

@@ -3,7 +3,7 @@ import { HttpRouter, HttpServerRequest } from "effect/http"
 import { Accounts } from "../accounts/Accounts.ts"
 import { SessionCookie } from "../accounts/SessionCookie.ts"
 import { SignIn } from "../accounts/SignIn.ts"
-import { sameText } from "../api/admission/AdminRequired.ts"
+import { sameText } from "../intake/signatures/Verdict.ts"
 import { alone, problem, redirect } from "../console/Routes.tsx"
 
 // A link that signs in to the console of the demo. No other process serves it.

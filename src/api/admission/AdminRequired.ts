@@ -1,10 +1,9 @@
 import { Effect, Layer, Redacted } from "effect"
 import { HttpRouter, HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { HttpApiMiddleware, HttpApiSecurity } from "effect/http-api"
-import { Buffer } from "node:buffer"
-import { timingSafeEqual } from "node:crypto"
 import { type Actor, CurrentActor, nameOf } from "../../accounts/Actor.ts"
 import { Audit, AuditNote } from "../../accounts/Audit.ts"
+import { sameCsrfToken } from "../../accounts/CsrfToken.ts"
 import { keyRefusal, refusal, sandboxRefusal } from "../../accounts/Policy.ts"
 import { SessionCookie } from "../../accounts/SessionCookie.ts"
 import { Sessions } from "../../accounts/Sessions.ts"
@@ -13,6 +12,7 @@ import { type Grant, KeyAuth } from "../../auth/KeyAuth.ts"
 import { formFault, idOf } from "../../auth/KeyText.ts"
 import { ChangeTrail, emptyTrail } from "../../store/ChangeTrail.ts"
 import { Forbidden, RateLimited, TooManyAttempts, Unauthorized, Unavailable } from "../Problems.ts"
+import { compressed } from "../server/Compression.ts"
 import { forbidden, withGrant } from "./KeyRequired.ts"
 import { charge } from "./RateLimits.ts"
 import { retryLater } from "./RetryAfter.ts"
@@ -28,12 +28,6 @@ type Rejection = Unauthorized | TooManyAttempts | Forbidden | RateLimited
  * it.
  */
 const rejections = new WeakMap<object, Rejection>()
-
-/** Compares two texts in constant time for texts of equal length. */
-export const sameText = (one: string, other: string): boolean => {
-  const [a, b] = [Buffer.from(one), Buffer.from(other)]
-  return a.length === b.length && timingSafeEqual(a, b)
-}
 
 /**
  * Accepts management requests with the admin token as a Bearer token, with an API key whose scopes allow the request, or
@@ -93,7 +87,11 @@ export class AdminRequired extends HttpApiMiddleware.Service<AdminRequired, { pr
             Effect.provideService(AuditNote, asked),
             Effect.provideService(ChangeTrail, trail),
           )
-          if (method === "GET") return handled
+          if (method === "GET") {
+            return Effect.flatMap(handled, (response) =>
+              Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
+                compressed(request, response)))
+          }
           return Effect.tap(handled, ({ status }) =>
             status >= 400 ? Effect.void : audit.record({ actor, endpoint, params, body: asked.body, trail }))
         })
@@ -170,7 +168,7 @@ export class AdminRequired extends HttpApiMiddleware.Service<AdminRequired, { pr
             const isWrite = endpoint.method !== "GET"
             if (
               isWrite && !(cookie.isSameOrigin(request) &&
-                sameText(request.headers["x-csrf-token"] ?? "", session.csrfToken))
+                sameCsrfToken(request.headers["x-csrf-token"], session.csrfToken))
             ) {
               refusals.count(request, "csrf", { subject: session.account.email })
               return yield* new Forbidden({

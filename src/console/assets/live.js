@@ -26,6 +26,9 @@ const show = () => {
   say(on ? "Live" : "Paused")
 }
 
+/** The content of a part, without the tokens of its forms, which are new in each response. */
+const contentOf = (part) => part.innerHTML.replace(/(name="_csrf" value=)"[^"]*"/g, "$1")
+
 /** Puts what has changed into its place; what has the focus, or is being scrolled, stays. */
 const renew = (text) => {
   const next = new DOMParser().parseFromString(text, "text/html")
@@ -37,7 +40,7 @@ const renew = (text) => {
   ) return location.reload()
   for (const part of document.querySelectorAll("[data-live]")) {
     const fresh = next.querySelector(`[data-live="${part.dataset.live}"]`)
-    if (fresh === null || fresh.innerHTML === part.innerHTML || part.contains(document.activeElement)) continue
+    if (fresh === null || contentOf(fresh) === contentOf(part) || part.contains(document.activeElement)) continue
     const selection = getSelection()
     if (selection !== null && !selection.isCollapsed && part.contains(selection.anchorNode)) continue
     const scrolled = [...part.querySelectorAll(".table-scroll")].map((one) => one.scrollLeft)

@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { Accounts } from "../../accounts/Accounts.ts"
 import { Audit } from "../../accounts/Audit.ts"
+import { sameCsrfToken } from "../../accounts/CsrfToken.ts"
 import { Invitations } from "../../accounts/Invitations.ts"
 import { OneTimeLinks } from "../../accounts/OneTimeLinks.ts"
 import { OpenId } from "../../accounts/OpenId.ts"
@@ -12,7 +13,6 @@ import * as Passwords from "../../accounts/Passwords.ts"
 import type { Fault } from "../../domain/Errors.ts"
 import { decoder } from "../../domain/Faults.ts"
 import { MailQueue } from "../../mail/MailQueue.ts"
-import { sameText } from "../../api/admission/AdminRequired.ts"
 import { Card } from "../components/Card.tsx"
 import { Field } from "../components/Field.tsx"
 import { Form, Submit } from "../components/Form.tsx"
@@ -279,7 +279,7 @@ const signOutRoutes = Effect.fnUntraced(function* (services: Services) {
   yield* post("/console/sign-out", (request, fields) =>
     Effect.gen(function* () {
       const session = yield* signedIn(request)
-      if (session !== undefined && !sameText(fields["_csrf"] ?? "", session.csrfToken)) {
+      if (session !== undefined && !sameCsrfToken(fields["_csrf"], session.csrfToken)) {
         refusals.count(request, "csrf", { subject: session.account.email })
         return alone(request, problem(403, "The form is out of date", "Open the console again and sign out there."))
       }
@@ -355,7 +355,7 @@ const invitationRoutes = Effect.fnUntraced(function* (services: Services) {
       const known = yield* services.accounts.findByEmail(invitation.email)
       if (known !== undefined) {
         const session = yield* signedIn(request)
-        if (session?.account.id !== known.id || !sameText(fields["_csrf"] ?? "", session.csrfToken)) {
+        if (session?.account.id !== known.id || !sameCsrfToken(fields["_csrf"], session.csrfToken)) {
           return redirect({ to: `/console/invitation?token=${encodeURIComponent(token)}` })
         }
       }
