@@ -20,11 +20,14 @@ HttpApi.reflect(Api, {
 
 const pathOf = (url: string): string => url.split("?", 1)[0]!
 
-/** Methods that the path takes; empty for a path that does not exist. */
+/**
+ * Methods that the path takes; empty for a path that does not exist. HEAD goes with GET, except for Generate, which would
+ * count a variant that nobody received.
+ */
 export const methodsOf = (url: string): ReadonlyArray<string> => {
   const path = pathOf(url)
   const methods = new Set(routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))
-  if (methods.has("GET")) methods.add("HEAD")
+  if (methods.has("GET") && !path.startsWith("/api/generate/")) methods.add("HEAD")
   return [...methods].sort()
 }
 

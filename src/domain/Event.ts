@@ -121,6 +121,8 @@ export interface Normalized {
   readonly skipped: ReadonlyArray<SkippedItem>
   /** The place of each skipped item among all items, in ascending order. Absent if the source needs no verdicts. */
   readonly skippedAt?: ReadonlyArray<number>
+  /** JSON pointers of members that are not read, one for each name, up to 10. Absent if there are none, and without verdicts. */
+  readonly unknown?: ReadonlyArray<string>
   readonly profiles?: ReadonlyArray<ProfileUpdate>
   readonly erasures?: ReadonlyArray<ErasureRequest>
 }

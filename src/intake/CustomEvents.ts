@@ -1,10 +1,12 @@
+import { JsonPointer } from "effect"
 import { anyName } from "../domain/ConversionEvents.ts"
 import type { EventName, Normalized, NormalizedEvent } from "../domain/Event.ts"
 import type { Skipped } from "../domain/DryRun.ts"
-import { collect, faulty, ignored, itemsOf } from "./Items.ts"
+import { collect, faulty, ignored, type Items, itemsOf } from "./Items.ts"
 import { channelOf } from "../domain/Recipient.ts"
 import { keyOf, nameOf, textOf } from "../domain/EventKeys.ts"
 import {
+  automatedKeys,
   emailOf,
   find,
   instantOf,
@@ -144,6 +146,48 @@ export const readItem = (item: unknown, options: CustomEventsOptions): Normalize
   }
 }
 
+/** Members of an item that are read, under all of their names. */
+const knownKeys: ReadonlySet<string> = new Set([
+  ...eventKeys,
+  ...trackingKeys,
+  ...templateKeys,
+  ...userKeys,
+  ...emailKeys,
+  ...idKeys,
+  ...messageKeys,
+  ...timeKeys,
+  ...linkKeys,
+  ...valueKeys,
+  "currency",
+  ...zoneKeys,
+  ...channelKeys,
+  ...bounceKeys,
+  ...automatedKeys,
+  "data",
+  "properties",
+])
+
+/** Items whose members are compared with `knownKeys`, and names that are reported, of one body. */
+const checkedItems = 100
+const maxUnknown = 10
+
+/** JSON pointers of members that are not read: the first of each name. Members of `data` and `properties` are free. */
+const unknownIn = (body: unknown, { items, list }: Items): ReadonlyArray<string> => {
+  const found = new Map<string, string>()
+  const look = (value: unknown, at: string, isKnown: (name: string) => boolean) => {
+    if (!isItem(value)) return
+    for (const name of Object.keys(value)) {
+      if (found.size === maxUnknown) return
+      if (!isKnown(name) && !found.has(name)) found.set(name, `${at}/${JsonPointer.escapeToken(name)}`)
+    }
+  }
+  if (list !== undefined && list !== "") look(body, "", (name) => `/${name}` === list)
+  for (const [i, item] of items.slice(0, checkedItems).entries()) {
+    look(item, list === undefined ? "" : `${list}/${i}`, (name) => knownKeys.has(name))
+  }
+  return [...found.values()]
+}
+
 /** How many items a body holds, as `normalize` counts them, without reading any. A body that is no list is one. */
 export const countItems = (body: unknown): number => itemsOf(body, wrapperKeys).items.length
 
@@ -154,11 +198,14 @@ export const countItems = (body: unknown): number => itemsOf(body, wrapperKeys).
  * skipped item.
  *
  * Texts over 200 characters, with control characters or lone surrogates, are absent; so are blank ones. An item without
- * an event id (or with one that cannot be kept) is known by its content, whatever the order of its members.
+ * an event id (or with one that cannot be kept) is known by its content, whatever the order of its members. With `strict`,
+ * the result names members that are not read.
  * Source: `providers.md` 7.1 and rules N1 to N8. Measured: 1 to 2 microseconds an item, 4 with a digest.
  */
 export const normalize = (body: unknown, options: CustomEventsOptions): Normalized => {
   const items = itemsOf(body, wrapperKeys)
   const each = items.items.length === 1 ? options : { ...options, webhookId: undefined }
-  return collect(items, (item) => readItem(item, each), options.strict === true)
+  const normalized = collect(items, (item) => readItem(item, each), options.strict === true)
+  const unknown = options.strict === true ? unknownIn(body, items) : []
+  return unknown.length === 0 ? normalized : { ...normalized, unknown }
 }

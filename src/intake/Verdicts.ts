@@ -19,7 +19,13 @@ export type JudgedItem =
   }
 
 /** The items of a body in their order, or why it has none that can be read. */
-export type Judged = { readonly items: ReadonlyArray<JudgedItem> } | NotUnderstood
+export type Judged =
+  | {
+    readonly items: ReadonlyArray<JudgedItem>
+    /** JSON pointers of members that are not read, one for each name. */
+    readonly unknown?: ReadonlyArray<string>
+  }
+  | NotUnderstood
 
 /** Reads a body of a source that judges names, and judges each of its items. */
 export const judge = (
@@ -30,7 +36,7 @@ export const judge = (
 ): Judged => {
   const normalized = normalize(body, headers, receivedAt)
   if ("reason" in normalized) return normalized
-  const { events, skipped, skippedAt = [] } = normalized
+  const { events, skipped, skippedAt = [], unknown } = normalized
   let nextSkipped = 0
   let nextEvent = 0
   const items = Array.from({ length: events.length + skipped.length }, (_, place): JudgedItem => {
@@ -41,7 +47,7 @@ export const judge = (
     const { expected, member = "", pointer, reason } = skipped[nextSkipped++]!
     return expected ? { status: "ignored", pointer, reason } : { status: "rejected", pointer: pointer + member, reason }
   })
-  return { items }
+  return { items, ...(unknown === undefined ? {} : { unknown }) }
 }
 
 export const Verdict = Schema.Struct({

@@ -85,11 +85,16 @@ suiteOnService("Delay", (bench) => {
       "delay_id=&user_id=u1",
       "delay_id=a&trace=maybe",
       "delay_id=a&amp;user_id=u1",
+      "delay_id=a&email=ann%2Bx@example.com",
+      "delay_id=a&email=ann+x@example.com",
       "",
     ]
     for (const query of queries) {
       assert.deepStrictEqual(comparable(await org.send(query)), comparable(await routed(query)), query)
     }
+    const unescaped = await org.send("delay_id=a&email=ann+x@example.com")
+    assertProblem(unescaped, 400, "invalid-request")
+    assert.include(unescaped.json.errors[0].detail, "%2B")
     const { json: once } = await org.send("delay_id=a&user_id=u2")
     const { json: again } = await routed("delay_id=a&user_id=u2")
     assert.strictEqual(once.service_words.delay_time, again.service_words.delay_time)

@@ -92,6 +92,49 @@ suiteOnServer("Verdicts on custom events", (server) => {
     assert.strictEqual((await org.inbox()).length, 1)
   })
 
+  it("names members that are not read, and parameters without effect, in Parlance-Warnings", async () => {
+    const org = await organization("unread")
+    const warnings = async (body: unknown, query = "", headers = {}) => {
+      const answer = await org.post(body, query, headers)
+      assert.strictEqual(answer.status, 200, answer.text)
+      return answer.headers.get("parlance-warnings")
+    }
+    const click = { event: "click", tracking_id: "t", event_id: "1", is_bot: false, currency: "EUR" }
+    assert.isNull(await warnings({ ...click, properties: { any: 1 }, data: { any: 1 } }))
+    const member = (pointer: string) => `the member "${pointer}" is unknown and has no effect`
+    assert.strictEqual(
+      await warnings({ ...click, trackingID: "u", "a/b": 1 }),
+      `${member("/trackingID")}; ${member("/a~1b")}`,
+    )
+    const first = [click, { ...click, occurredAt: 1 }, { ...click, occurredAt: 2, user: "u" }]
+    assert.strictEqual(await warnings(first), `${member("/1/occurredAt")}; ${member("/2/user")}`)
+    assert.strictEqual(
+      await warnings({ events: first.slice(1), validate: true }, "?validate=true&dry=1"),
+      `the parameter "dry" is unknown and has no effect; ${member("/validate")}; ${member("/events/0/occurredAt")}; ${
+        member("/events/1/user")
+      }`,
+    )
+    const event = { specversion: "1.0", id: "1", source: "/s", type: "click", data: { tracking_id: "t" }, more: 1 }
+    assert.isNull(await warnings(event, "", { "content-type": "application/cloudevents+json" }))
+    const wide = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`m${n}`, n]))
+    assert.lengthOf((await warnings({ ...click, ...wide }))!.split("; "), 10)
+    const large = Array.from({ length: 1_500 }, (_, n) => ({ ...click, event_id: `l${n}`, note: "x".repeat(40) }))
+    assert.strictEqual(await warnings(large, "?validate=true"), member("/0/note"))
+  })
+
+  it("stores nothing if a parameter may have asked for verdicts alone", async () => {
+    const org = await organization("separators")
+    const click = { event: "click", tracking_id: "t", event_id: "1" }
+    for (const query of ["?source=a&amp;validate=true", "?validate=true&validate=false", "?validate="]) {
+      const refused = await org.post(click, query)
+      assertProblem(refused, 400, "invalid-request", query)
+      assert.deepStrictEqual(pointersOf(refused), [query.includes("amp") ? "amp;validate" : "validate"])
+    }
+    assert.deepStrictEqual(await org.inbox(), [])
+    const noJson = await org.post("{")
+    assert.isTrue(noJson.json.detail.startsWith("The body is not valid JSON"), noJson.text)
+  })
+
   it("calls an event a duplicate whether its first arrival has been taken in, waits, or comes at the same time", async () => {
     const org = await organization("duplicates")
     const event = (id: string) => ({ event: "click", tracking_id: "t", event_id: id })

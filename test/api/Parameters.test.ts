@@ -18,6 +18,15 @@ describe("Parameters of a query", () => {
     assert.isTrue(isRefused(Parameters.cursor(), "\0"))
   })
 
+  it("that are addresses refuse a space, which is a + that was not escaped", () => {
+    const address = Parameters.ofAddress(Parameters.text("must be an address"))
+    assert.deepStrictEqual(address("ann+x@example.com"), Result.succeed("ann+x@example.com"))
+    assert.deepStrictEqual(address(undefined), Result.succeed(undefined))
+    for (const text of ["ann x@example.com", " ann@example.com", "ann@example.com\n", "\0"]) {
+      assert.isTrue(isRefused(address, text), text)
+    }
+  })
+
   it("are named in warnings when they have no effect, in characters that a header may have", () => {
     const asked = new URLSearchParams([["limit", "1"], ["limit", "2"], ['colour\n;"', "red"], ["ä", "1"]])
     assert.deepStrictEqual(Warnings.ofParameters(asked, (name) => name === "limit"), [

@@ -262,7 +262,8 @@ suiteOnService("Problems", (bench) => {
   it("answer 405 with the methods that the path takes", async () => {
     const org = await bench.organization("methods")
     const cases: ReadonlyArray<readonly [path: string, refused: ReadonlyArray<string>, allow: string]> = [
-      [`/api/generate/${org.slug}`, ["PUT", "PATCH", "DELETE", "OPTIONS"], "GET, HEAD, POST"],
+      [`/api/generate/${org.slug}`, ["HEAD", "PUT", "PATCH", "DELETE", "OPTIONS"], "GET, POST"],
+      [`/api/delay/${org.slug}`, ["POST", "PUT"], "GET, HEAD"],
       [`/api/batch-generate/${org.slug}`, ["GET", "HEAD", "PUT", "DELETE"], "POST"],
       ["/console/api/organizations", ["PUT", "DELETE"], "GET, HEAD, POST"],
       [`/console/api/organizations/${org.slug}/templates/t`, ["POST", "PUT"], "DELETE, GET, HEAD, PATCH"],

@@ -2,9 +2,9 @@ import { Result, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import type { Fault } from "../../domain/Errors.ts"
 import { decoder } from "../../domain/Faults.ts"
-import { separatorFaults } from "../generate/GenerateWire.ts"
 import { CopyId, isIdText, TemplateId, UserId } from "../../domain/Ids.ts"
 import * as Problems from "../Problems.ts"
+import { plusFault, separatorFaults } from "../server/QueryFaults.ts"
 import { withKey } from "../server/Security.ts"
 import { described } from "../../domain/described.ts"
 
@@ -38,6 +38,7 @@ const quickDelayQuery = (query: URLSearchParams): DelayRequest | undefined => {
     found[name] = value
   }
   const { delay_id, email, template_id, trace, user_id } = found
+  if (email !== undefined && plusFault(email) !== undefined) return undefined
   if (delay_id === undefined || (trace !== undefined && trace !== "true" && trace !== "false")) return undefined
   return {
     copyId: delay_id as CopyId,
@@ -58,6 +59,10 @@ export const delayQuery = (query: URLSearchParams): Result.Result<DelayRequest, 
     const values = query.getAll(name)
     if (values.length > 1) faults.push({ pointer: name, detail: "is given more than once" })
     if (values[0] !== undefined) input[name] = values[0]
+  }
+  const plus = plusFault(input["email"] ?? "")
+  if (plus !== undefined && faults.every(({ pointer }) => pointer !== "email")) {
+    faults.push({ pointer: "email", detail: plus })
   }
   const decoded = decode(input)
   if (Result.isSuccess(decoded) && faults.length === 0) {
@@ -125,7 +130,10 @@ export class DelayGroup extends HttpApiGroup.make("delay")
         ),
         user_id: Schema.optionalKey(described(Schema.String, "Your id of the recipient")),
         email: Schema.optionalKey(
-          described(Schema.String, "Alternative to `user_id`, which takes precedence if both are given"),
+          described(
+            Schema.String,
+            "Alternative to `user_id`, which takes precedence if both are given. A `+` in it is written `%2B`",
+          ),
         ),
         trace: Schema.optionalKey(described(Schema.String, "true: adds `trace`, the data behind the result")),
       },

@@ -65,7 +65,7 @@ export const listDeliveries = Effect.fnUntraced(function* (
   const { cursor, email, limit, state } = yield* Parameters.parameters(request, {
     limit: Parameters.limit(500, 50),
     state: Parameters.oneOf(DeliveryState.literals),
-    email: Parameters.text("must be an address"),
+    email: Parameters.ofAddress(Parameters.text("must be an address")),
     cursor: Parameters.cursor(),
     ...Object.fromEntries(filterNames.map((name) => [name, filterText])),
   }, Result.isFailure(members) ? members.failure : [])

@@ -20,6 +20,7 @@ import { authorize } from "../admission/KeyRequired.ts"
 import { charge } from "../admission/RateLimits.ts"
 import { TemplateArchived, TemplateNotFound, Unavailable, type Unprocessable } from "../Problems.ts"
 import { DirectRoutes } from "../server/DirectRoutes.ts"
+import { unmatched } from "../server/Envelope.ts"
 import { body, invalid, notRendered, query } from "../server/Requests.ts"
 import { ofParameters, ofQuery, warn } from "../server/Warnings.ts"
 
@@ -99,22 +100,27 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       warned(request, Effect.flatMap(body(request, generateBody, opaque), (ask) => one(org, ask)))
     ),
   )
+  const byQuery = keyed((org, request) => {
+    const given = query(request)
+    const asked = generateQuery(given)
+    // Several values of one key make an array, so they all count.
+    const unknown = ofParameters(
+      new URLSearchParams([...new Set(given.keys())].map((name) => [name, ""])),
+      isGenerateParameter,
+    )
+    return Effect.flatMap(
+      Result.isSuccess(asked) ? Effect.succeed(asked.success) : Effect.fail(invalid(asked.failure)),
+      (ask) => Effect.andThen(warn(request, unknown), one(org, ask)),
+    )
+  })
   yield* router.add(
     "GET",
     "/api/generate/:org",
-    keyed((org, request) => {
-      const given = query(request)
-      const asked = generateQuery(given)
-      // Several values of one key make an array, so they all count.
-      const unknown = ofParameters(
-        new URLSearchParams([...new Set(given.keys())].map((name) => [name, ""])),
-        isGenerateParameter,
-      )
-      return Effect.flatMap(
-        Result.isSuccess(asked) ? Effect.succeed(asked.success) : Effect.fail(invalid(asked.failure)),
-        (ask) => Effect.andThen(warn(request, unknown), one(org, ask)),
-      )
-    }),
+    // The router takes HEAD as GET.
+    Effect.flatMap(
+      HttpServerRequest.HttpServerRequest,
+      (request) => request.method === "HEAD" ? unmatched(request) : byQuery,
+    ),
   )
   yield* router.add(
     "POST",

@@ -6,6 +6,7 @@ import { type LearningWindow, learningWindow } from "../../domain/LearningWindow
 import { CopyId, isIdText, TemplateId, TrackingId, UserId } from "../../domain/Ids.ts"
 import { type Decode, decoder, unknownMembersOf } from "../../domain/Faults.ts"
 import { NameCost } from "../../domain/NameCost.ts"
+import { separatorFaults } from "../server/QueryFaults.ts"
 
 // Bodies and parameters of Generate and Batch generate. `null` counts as absent, because platforms send it for unknown
 // values. Members that are not declared here are ignored, with a warning.
@@ -259,16 +260,6 @@ export const batchBody: Decode<BatchGenerateRequest> = Object.assign(decodeBatch
 
 /** `attrs[tier]` and `attrs.tier`: the key `tier`. `attrs[tier][]` is an array, also with one value. */
 const keyed = /^(fields|attrs)(?:\[(.*)\]|\.(.+))$/s
-
-/**
- * Faults of parameters whose names begin with `amp;`: an address that was copied out of HTML separates its parameters with
- * `&amp;`, so that all but the first have another name.
- */
-export const separatorFaults = (query: URLSearchParams): ReadonlyArray<Fault> =>
-  [...new Set(query.keys())].filter((name) => name.startsWith("amp;")).slice(0, 20).map((name) => ({
-    pointer: name,
-    detail: "follows `&amp;`, which is the separator `&` as HTML writes it: use `&` alone",
-  }))
 
 const parameters = ["template_id", "user_id", "tracking_id", "fields", "attrs"]
 

@@ -81,7 +81,8 @@ const forBrowsers = (response: HttpServerResponse.HttpServerResponse, isHttps: b
 export const requestIdOf = (given: string | undefined): string =>
   given !== undefined && /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID()
 
-const unmatched = (request: HttpServerRequest.HttpServerRequest) => {
+/** The answer to a path that does not exist, or does not take the method. */
+export const unmatched = (request: HttpServerRequest.HttpServerRequest) => {
   const methods = methodsOf(request.url)
   const path = request.url.split("?", 1)[0]!.slice(0, 200)
   // A path can also have the form of a route and still be none, such as one with an overlong segment.

@@ -5,6 +5,7 @@ import type { Fault } from "../../domain/Errors.ts"
 import type { Which } from "../../templates/TemplateRows.ts"
 import type { InvalidRequest } from "../Problems.ts"
 import { invalid, query } from "./Requests.ts"
+import { plusFault, separatorFaults } from "./QueryFaults.ts"
 import { ofParameters, warn } from "./Warnings.ts"
 
 /** Reads one parameter of a query, undefined if absent. Fails with the requirement that the parameter violates. */
@@ -37,6 +38,12 @@ export const text = (
   isValid: (text: string) => boolean = () => true,
 ): Parameter<string | undefined> =>
 (given) => given === undefined || (isStorable(given) && isValid(given)) ? Result.succeed(given) : Result.fail(detail)
+
+/** A parameter that is an e-mail address. A space in it is a `+` that the caller has not escaped. */
+export const ofAddress = <A>(parameter: Parameter<A>): Parameter<A> => (given) => {
+  const fault = given === undefined ? undefined : plusFault(given)
+  return fault === undefined ? parameter(given) : Result.fail(fault)
+}
 
 /** The cursor of a list: `next` of the previous page. */
 export const cursor = (
@@ -101,7 +108,7 @@ export const parameters = <P extends { readonly [name: string]: Parameter<unknow
     if (Result.isFailure(value)) faults.push({ pointer: name, detail: value.failure })
     else values[name] = value.success
   }
-  faults.push(...others)
+  faults.push(...others, ...separatorFaults(asked))
   return faults.length > 0
     ? Effect.fail(invalid(faults))
     : Effect.as(warn(request, ofParameters(asked, (name) => Object.hasOwn(wanted, name))), values as ValuesOf<P>)

@@ -20,7 +20,9 @@ import { ofMembers, warn } from "./Warnings.ts"
 export const invalid = (faults: ReadonlyArray<Errors.Fault>): Problems.InvalidRequest =>
   new Problems.InvalidRequest({
     detail: faults.length === 1
-      ? `${faults[0]!.pointer === "" ? "The body" : faults[0]!.pointer}: ${faults[0]!.detail}`
+      ? faults[0]!.pointer === "" && faults[0]!.detail.startsWith("The body ")
+        ? faults[0]!.detail
+        : `${faults[0]!.pointer === "" ? "The body" : faults[0]!.pointer}: ${faults[0]!.detail}`
       : `${faults.length} faults, listed in errors`,
     errors: faults,
   })

@@ -52,15 +52,13 @@ export const suppressionToWire = (
 
 const reason = Parameters.oneOf(SuppressionReason.literals)
 
-/** The parameter `email`. A space in it is a `+` that the caller has not escaped: that is another address. */
-const email: Parameters.Parameter<string> = (text) => {
-  if (text === undefined) return Result.fail("is required")
-  if (/\s/.test(text)) return Result.fail("must not contain spaces: write a + in the address as %2B")
-  const key = isStorable(text) ? addressKey(text) : undefined
-  return key === undefined
-    ? Result.fail("must be an address with one @, such as ada@example.com")
-    : Result.succeed(text)
-}
+const email = Parameters.ofAddress((text): Result.Result<string, string> =>
+  text === undefined
+    ? Result.fail("is required")
+    : isStorable(text) && addressKey(text) !== undefined
+    ? Result.succeed(text)
+    : Result.fail("must be an address with one @, such as ada@example.com")
+)
 
 /** The list as CSV, read in pages. */
 export const exported = (list: Suppressions["Service"], org: OrgSlug): Stream.Stream<Uint8Array> =>

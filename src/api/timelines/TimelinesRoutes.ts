@@ -104,7 +104,7 @@ export const layer = HttpApiBuilder.group(
             after: Parameters.cursor(undefined, (text) => parseTimelineCursor(text) !== undefined),
             tracking_id: name,
             user_id: name,
-            email: name,
+            email: Parameters.ofAddress(name),
             q: name,
           })
           const given = asks.flatMap((name) => names[name] === undefined ? [] : [{ name, text: names[name] }])

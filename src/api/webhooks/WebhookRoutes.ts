@@ -18,7 +18,9 @@ import * as Body from "../server/Body.ts"
 import { authorize } from "../admission/KeyRequired.ts"
 import { PathNotFound, QuotaExceeded, Unauthorized, Unavailable } from "../Problems.ts"
 import { Refusals } from "../admission/Refusals.ts"
+import { separatorFaults } from "../server/QueryFaults.ts"
 import { invalid, lookedUp, query } from "../server/Requests.ts"
+import { ofMembers, ofParameters, warn } from "../server/Warnings.ts"
 
 /** Items of one body of custom events at most; more are several requests. */
 export const maxItems = 10_000
@@ -65,13 +67,25 @@ const storeIsDown = () =>
     detail: "The database cannot store events now. Send the request again; an event that arrives twice counts once",
   })
 
-/** Whether a request only asks for the verdicts on its events. A value that is no answer is refused, lest they be stored. */
-const asksForVerdicts = (request: HttpServerRequest.HttpServerRequest) => {
-  const asked = query(request).get("validate")
-  return asked === null || asked === "true" || asked === "false"
-    ? Effect.succeed(asked === "true")
-    : Effect.fail(invalid([{ pointer: "validate", detail: "must be true or false" }]))
-}
+/**
+ * Whether a request only asks for the verdicts on its events. A parameter that may have meant so is refused, lest they be
+ * stored.
+ */
+const asksForVerdicts = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
+  const given = query(request)
+  const asked = given.getAll("validate")
+  const faults = [
+    ...separatorFaults(given),
+    ...(asked.length > 1
+      ? [{ pointer: "validate", detail: "is given more than once" }]
+      : asked.every((value) => value === "true" || value === "false")
+      ? []
+      : [{ pointer: "validate", detail: "must be true or false" }]),
+  ]
+  if (faults.length > 0) return yield* invalid(faults)
+  yield* warn(request, ofParameters(given, (name) => name === "validate"))
+  return asked[0] === "true"
+})
 
 /** A handshake of an organization is kept this often at most: anybody can send one. Unit: milliseconds. */
 const handshakeEvery = 60_000
@@ -165,10 +179,11 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       step("judge"),
     )
     if ("reason" in judged) return yield* invalid([{ pointer: "", detail: judged.reason }])
-    const { items } = judged
+    const { items, unknown = [] } = judged
     if (items.length > 0 && items.every((item) => "status" in item && item.status === "rejected")) {
       return yield* invalid(faultsOf(items))
     }
+    yield* warn(request, ofMembers(unknown))
     const receivedAt = clock.currentTimeMillisUnsafe()
     const events = eventsOf(items).map((event) => ({ ...event, org, source: "events", receivedAt }))
     const { forget, keys } = yield* Effect.mapError(known.find(events, { enter: !isTrial }), storeIsDown)
