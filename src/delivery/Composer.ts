@@ -1,4 +1,4 @@
-import { Context, Duration, Effect, Layer, Schema, Semaphore } from "effect"
+import { Context, Deferred, Duration, Effect, Exit, Layer, Schema, Semaphore } from "effect"
 import { type WorkerProcess, workerProcess, WorkFailed } from "../store/WorkerProcess.ts"
 import type { ComposeResult } from "./Composition.ts"
 import type { Composed, Email } from "../domain/Email.ts"
@@ -43,8 +43,8 @@ const lengthOf = ({ html = "", preheader = "", subject, text = "" }: Email): num
  */
 export class Composer extends Context.Service<Composer, {
   /**
-   * A function that composes the e-mails of one connection. It composes one ordinary and one large e-mail at a time, so that
-   * connections take turns and the expensive messages of one hold up the others for one message only.
+   * A function that composes the e-mails of one connection. Those that wait go to a process together, as long as they are no
+   * larger than one ordinary e-mail may be; then it is the turn of the next connection.
    */
   readonly forConnection: Effect.Effect<(email: Email) => Effect.Effect<Composed, NotComposed>>
 }>()("parlance/delivery/Composer") {
@@ -55,7 +55,12 @@ export class Composer extends Context.Service<Composer, {
         const program = options.program ?? new URL("./compose.process.ts", import.meta.url)
         const largeDeadline = Duration.fromInputUnsafe(options.largeDeadline ?? "5 seconds")
         const processWith = (deadline: Duration.Input) =>
-          workerProcess<Email, ComposeResult>({ program, purpose: "composes e-mails", deadline, maxHeapMiB })
+          workerProcess<ReadonlyArray<Email>, ReadonlyArray<ComposeResult>>({
+            program,
+            purpose: "composes e-mails",
+            deadline,
+            maxHeapMiB,
+          })
         const ordinary = yield* processWith(options.deadline ?? "2 seconds")
         const large = yield* processWith(largeDeadline)
 
@@ -81,9 +86,60 @@ export class Composer extends Context.Service<Composer, {
   static readonly layer = this.layerWith({})
 }
 
-/** Asks a process for one answer at a time. */
-const takingTurns = <Request, Answer>({ ask }: WorkerProcess<Request, Answer>) =>
-  Effect.map(Semaphore.make(1), (turn) => (request: Request) => turn.withPermits(1)(ask(request)))
+/** An e-mail that waits for its turn, and its answer. */
+interface Waiting {
+  readonly email: Email
+  readonly result: Deferred.Deferred<ComposeResult, WorkFailed>
+}
+
+/** The first e-mails, which are together no larger than an ordinary one may be: one at least. */
+const groupOf = (waiting: ReadonlyArray<Waiting>): ReadonlyArray<Waiting> => {
+  let length = 0
+  const end = waiting.findIndex(({ email }, place) => (length += lengthOf(email)) > largeLength && place > 0)
+  return end === -1 ? waiting : waiting.slice(0, end)
+}
+
+/**
+ * Composes e-mails in a process: in one turn all that wait, if they are short enough. If a group fails, each of its e-mails is
+ * asked for again alone, because the fault may be another's.
+ */
+const takingTurns = ({ ask }: WorkerProcess<ReadonlyArray<Email>, ReadonlyArray<ComposeResult>>) =>
+  Effect.map(Semaphore.make(1), (turn) => {
+    let waiting: ReadonlyArray<Waiting> = []
+    const leave = (group: ReadonlyArray<Waiting>) => waiting = waiting.filter((one) => !group.includes(one))
+    const alone = (email: Email) => turn.withPermits(1)(Effect.map(ask([email]), ([result]) => result!))
+    const answerOf = (group: ReadonlyArray<Waiting>, exit: Exit.Exit<ReadonlyArray<ComposeResult>, WorkFailed>) =>
+      group.forEach(({ email, result }, place) =>
+        Deferred.doneUnsafe(
+          result,
+          Exit.isSuccess(exit)
+            ? Effect.succeed(exit.value[place]!)
+            : group.length > 1
+            ? alone(email)
+            : Effect.failCause(exit.cause),
+        )
+      )
+    const takeTurn = (own: Waiting) =>
+      Effect.suspend(() => {
+        // Composed in the turn of another one.
+        if (!waiting.includes(own)) return Effect.void
+        const group = groupOf([own, ...waiting.filter((one) => one !== own)])
+        leave(group)
+        return ask(group.map(({ email }) => email)).pipe(
+          Effect.onExit((exit) => Effect.sync(() => answerOf(group, exit))),
+          Effect.ignore,
+        )
+      })
+    return (email: Email) =>
+      Effect.suspend(() => {
+        const own: Waiting = { email, result: Deferred.makeUnsafe() }
+        waiting = [...waiting, own]
+        return turn.withPermits(1)(takeTurn(own)).pipe(
+          Effect.andThen(Deferred.await(own.result)),
+          Effect.onInterrupt(() => Effect.sync(() => leave([own]))),
+        )
+      })
+  })
 
 const isWorthAnotherTry = ({ reason }: WorkFailed): boolean => reason === "deadline" || reason === "ended"
 

@@ -1,6 +1,7 @@
 // The process behind `Composer`.
 import "../runtime/leakGuard.ts"
 import { answerAsProcess } from "../store/WorkerProtocol.ts"
+import type { Email } from "../domain/Email.ts"
 import { compose } from "./Composition.ts"
 
-await answerAsProcess(compose)
+await answerAsProcess((emails: ReadonlyArray<Email>) => Promise.all(emails.map(compose)))

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber } from "effect"
+import { Effect, Exit, Fiber } from "effect"
 import { Buffer } from "node:buffer"
 import { Composer } from "../../src/delivery/Composer.ts"
 import type { Email } from "../../src/domain/Email.ts"
@@ -84,6 +84,30 @@ describe("Composer with e-mails that its process does not survive", () => {
         assert.strictEqual(subjectOf((yield* compose(emailWith({ subject: "Next" }))).bytes), "Next")
       }).pipe(Effect.provide(layer)))
   }
+
+  it.live("composes the others of a group in which one fails, and of one that is interrupted", () =>
+    Effect.gen(function* () {
+      const compose = yield* opened
+      const exits = yield* Effect.forEach(
+        ["a", "b", "throw", "c", "exit", "d"],
+        (subject) => Effect.exit(compose(emailWith({ subject }))),
+        { concurrency: "unbounded" },
+      )
+      assert.deepStrictEqual(
+        exits.map((exit) => Exit.isSuccess(exit) ? subjectOf(exit.value.bytes) : "failed"),
+        ["a", "b", "failed", "c", "failed", "d"],
+      )
+      // The first has a turn of its own; the second has that of all others.
+      const fibers = yield* Effect.forEach(
+        ["first", "hang", "e", "f"],
+        (subject) => Effect.forkChild(compose(emailWith({ subject })), { startImmediately: true }),
+      )
+      yield* Fiber.join(fibers[0]!)
+      yield* Fiber.interrupt(fibers[1]!)
+      for (const [at, subject] of [[2, "e"], [3, "f"]] as const) {
+        assert.strictEqual(subjectOf((yield* Fiber.join(fibers[at]!)).bytes), subject)
+      }
+    }).pipe(Effect.provide(layer)))
 
   it.live("lets connections take turns, however many e-mails of one are stuck", () =>
     Effect.gen(function* () {

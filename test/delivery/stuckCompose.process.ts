@@ -4,9 +4,11 @@ import { compose } from "../../src/delivery/Composition.ts"
 import type { Email } from "../../src/domain/Email.ts"
 import { answerAsProcess } from "../../src/store/WorkerProtocol.ts"
 
-await answerAsProcess((email: Email) => {
+const composeUnless = (email: Email) => {
   if (email.subject.includes("hang")) { for (;;); }
   if (email.subject.includes("exit")) Deno.exit(1)
   if (email.subject.includes("throw")) throw new Error("no luck")
   return compose(email)
-})
+}
+
+await answerAsProcess((emails: ReadonlyArray<Email>) => Promise.all(emails.map(composeUnless)))
