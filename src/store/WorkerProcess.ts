@@ -1,8 +1,7 @@
 import { Duration, Effect, Schema, Semaphore } from "effect"
-import { Buffer } from "node:buffer"
 import { fileURLToPath } from "node:url"
-import { deserialize, serialize } from "node:v8"
-import { Frames, type ProcessAnswer } from "./WorkerProtocol.ts"
+import { deserialize } from "node:v8"
+import { frameOf, Frames, type ProcessAnswer } from "./WorkerProtocol.ts"
 
 /** Work that a worker process did not complete. */
 export class WorkFailed extends Schema.TaggedError<WorkFailed>()("WorkFailed", {
@@ -183,7 +182,7 @@ class Child {
             return fail("ended", "ends the process that works on it, most likely for lack of memory")
         }
       }
-      let frame: Frame
+      let frame: ReadonlyArray<Uint8Array>
       try {
         frame = frameOf(request)
       } catch (cause) {
@@ -218,14 +217,4 @@ class Child {
       this.#complaint = `${this.#complaint}${chunk}`.slice(-2_000)
     }
   }
-}
-
-/** The length of a value's bytes, and the bytes. Two writes, because a request can be as large as a body. */
-type Frame = readonly [length: Uint8Array, bytes: Uint8Array]
-
-const frameOf = (value: unknown): Frame => {
-  const bytes = serialize(value)
-  const length = Buffer.allocUnsafe(4)
-  length.writeUInt32LE(bytes.length)
-  return [length, bytes]
 }

@@ -50,13 +50,20 @@ const writeAll = (bytes: Uint8Array): void => {
   for (let at = 0; at < bytes.length;) at += Deno.stdout.writeSync(bytes.subarray(at))
 }
 
-/** Sends one value. Synchronous: a buffered note would be lost if the work that follows does not end. */
-const send = (answer: ProcessAnswer): void => {
-  const bytes = serialize(answer)
+/** Larger values are not copied behind their length. Unit: bytes. */
+const copied = 65_536
+
+/** The frame of a value, in the parts to write: one write for small values. */
+export const frameOf = (value: unknown): ReadonlyArray<Uint8Array> => {
+  const bytes = serialize(value)
   const length = Buffer.allocUnsafe(4)
   length.writeUInt32LE(bytes.length)
-  writeAll(length)
-  writeAll(bytes)
+  return bytes.length < copied ? [Buffer.concat([length, bytes])] : [length, bytes]
+}
+
+/** Sends one value. Synchronous: a buffered note would be lost if the work that follows does not end. */
+const send = (answer: ProcessAnswer): void => {
+  for (const part of frameOf(answer)) writeAll(part)
 }
 
 /**
