@@ -38,12 +38,22 @@ describe("A database that only reads, as one that follows another does", () => {
           name: "offer",
           variants: [{ id: "only", vars: { subject: "Hello" } }],
         })
+        await service.manage("POST", "/organizations/acme/templates", {
+          id: "either",
+          name: "either",
+          variants: ["a", "b"].map((id) => ({ id, vars: { subject: id } })),
+        })
         return key
       })
       const decide = async (tracking: string) => {
         const { headers, status } = await service.generate("acme", key, { template_id: "offer", tracking_id: tracking })
         return status === 200 ? headers.get("decision-durable") ?? "true" : String(status)
       }
+      const choose = async (tracking?: string) => {
+        const { body } = await service.generate("acme", key, { template_id: "either", tracking_id: tracking })
+        return { trackingId: body.tracking_id as string, copyId: body.copy.id as string }
+      }
+      const chosen: Array<{ readonly trackingId: string; readonly copyId: string }> = []
       yield* Effect.promise(() => waitUntil("decisions are durable", async () => await decide("first") === "true"))
 
       yield* setReadOnly(true)
@@ -60,6 +70,9 @@ describe("A database that only reads, as one that follows another does", () => {
           assert.strictEqual((await refused.json()).type, "/problems/unavailable")
         }
         assert.strictEqual(await decide("second"), "false")
+        for (let i = 0; i < 8; i++) chosen.push(await choose())
+        // An id of the service's own that comes back names the decision in memory.
+        for (const one of chosen) assert.deepStrictEqual(await choose(one.trackingId), one)
         assert.strictEqual((await service.request("/readyz?accept=memory")).status, 200)
       })
       // The status is documented, so a generated client can tell it from a fault of the service.
@@ -86,5 +99,10 @@ describe("A database that only reads, as one that follows another does", () => {
           Effect.provideContext(admin),
         )
       assert.deepStrictEqual(rows, [{ n: 2 }])
+      const stored = yield* Effect.flatMap(SqlClient.SqlClient, (sql) =>
+        sql<{ trackingId: string; copyId: string }>`
+          SELECT d.tracking_id AS "trackingId", d.copy_id AS "copyId" FROM decisions d WHERE d.template_id = 'either'`)
+        .pipe(Effect.provideContext(admin))
+      assert.sameDeepMembers([...stored], chosen)
     })))
 })

@@ -34,9 +34,9 @@ export const countStored = (decisions: number): Effect.Effect<void> =>
 const keyOf = (decision: Pick<Decision, "org" | "templateId" | "trackingId">): string =>
   `${decision.org}\0${decision.trackingId}\0${decision.templateId}`
 
-/** A decision with its key, which is used more than once. */
+/** A decision, with its key if another request may already ask for it. */
 interface Keyed {
-  readonly key: string
+  key: string | undefined
   readonly decision: Decision
 }
 
@@ -348,7 +348,7 @@ export class DecisionLog extends Context.Service<DecisionLog, {
               return inserted.copyIds
             }),
           ),
-        onSettled: ({ key }) => pending.delete(key),
+        onSettled: ({ key }) => key !== undefined && pending.delete(key),
         maxGroup: 1000,
         maxWaiting: settings.storeQueueSize,
         bufferSize: settings.decisionBufferSize,
@@ -360,13 +360,20 @@ export class DecisionLog extends Context.Service<DecisionLog, {
       const recordedAs = (
         ticket: GroupCommit.Ticket<Keyed, CopyId>,
         committed: GroupCommit.Committed<CopyId>,
-      ): Recorded =>
-        committed.durable
-          ? { copyId: committed.value, durable: true }
-          : { copyId: ticket.entry.decision.copyId, durable: false }
+      ): Recorded => {
+        if (committed.durable) return { copyId: committed.value, durable: true }
+        const { entry } = ticket
+        // The caller learns an id of our own while its decision is in memory, and may send it again.
+        if (entry.key === undefined && ticket.answer === undefined) {
+          pending.set(entry.key = keyOf(entry.decision), ticket)
+        }
+        return { copyId: entry.decision.copyId, durable: false }
+      }
 
       /** The decision's ticket, or the ticket of an equal decision that is being recorded. */
       const ticketOf = (decision: Decision): GroupCommit.Ticket<Keyed, CopyId> | undefined => {
+        // Nobody else knows a new id of our own.
+        if (!decision.trackingIdGiven) return commit.submit({ key: undefined, decision })
         const key = keyOf(decision)
         const earlier = pending.get(key)
         if (earlier !== undefined) return earlier
