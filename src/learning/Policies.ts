@@ -101,16 +101,32 @@ export class Policies extends Context.Service<Policies, {
       const fork = yield* FiberSet.runtime(background)<never>()
       const preparing = new Map<string, Fiber.Fiber<Policy>>()
 
+      const windowsOfSubject = new WeakMap<Subject, Map<string, Windowed>>()
+      // All items of a request ask for the same window.
+      let named: { readonly window: LearningWindow; readonly name: string } | undefined
+
       const keyOf = ({ id, org }: Subject) => `${liveOf(org.slug)}/${id}`
-      const nameOf = ({ lookbackDays, offsetDays }: LearningWindow) => `${lookbackDays}/${offsetDays}`
+      const nameOf = (window: LearningWindow): string => {
+        if (named?.window !== window) named = { window, name: `${window.lookbackDays}/${window.offsetDays}` }
+        return named.name
+      }
+
+      const windowsOf = (template: Subject): Map<string, Windowed> => {
+        const known = windowsOfSubject.get(template)
+        if (known !== undefined) return known
+        // A changed template is another subject and keeps its windows.
+        const key = keyOf(template)
+        const windows = windowed.get(key) ?? new Map<string, Windowed>()
+        windowed.set(key, windows)
+        windowsOfSubject.set(template, windows)
+        return windows
+      }
 
       const nameIn = (template: Subject, window: LearningWindow) => `${keyOf(template)} ${nameOf(window)}`
 
       const keep = (template: Subject, window: LearningWindow, model: ModelSnapshot, now: number): Policy => {
-        const key = keyOf(template)
         const name = nameOf(window)
-        let windows = windowed.get(key)
-        if (windows === undefined) windowed.set(key, windows = new Map())
+        const windows = windowsOf(template)
         windows.delete(name)
         // The oldest is dropped first: a Map keeps insertion order.
         if (windows.size >= windowsPerTemplate) windows.delete(windows.keys().next().value!)
@@ -152,7 +168,7 @@ export class Policies extends Context.Service<Policies, {
         return made
       }
 
-      const find = (template: Subject, window: LearningWindow) => windowed.get(keyOf(template))?.get(nameOf(window))
+      const find = (template: Subject, window: LearningWindow) => windowsOf(template).get(nameOf(window))
 
       const policy = (template: Subject, window: LearningWindow | undefined, now: number): Policy => {
         const floor = template.org.explorationFloor
@@ -168,6 +184,7 @@ export class Policies extends Context.Service<Policies, {
         if (known === undefined || known.policy.floor !== template.org.explorationFloor) return false
         const age = now - known.fittedAt
         if (age > usableMillis) return false
+        if (age <= freshPresentMillis) return true
         const { scheme } = adaptive(template, template.org.explorationFloor, now).model
         const fresh = window.offsetDays === 0 || schemeText(known.policy.model.scheme) !== schemeText(scheme)
           ? freshPresentMillis
