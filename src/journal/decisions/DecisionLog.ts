@@ -372,7 +372,7 @@ export class DecisionLog extends Context.Service<DecisionLog, {
 
       /** The decision's ticket, or the ticket of an equal decision that is being recorded. */
       const ticketOf = (decision: Decision): GroupCommit.Ticket<Keyed, CopyId> | undefined => {
-        // Nobody else knows a new id of our own.
+        // No other request can have an id that the service has just made.
         if (!decision.trackingIdGiven) return commit.submit({ key: undefined, decision })
         const key = keyOf(decision)
         const earlier = pending.get(key)
