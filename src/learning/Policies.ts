@@ -52,6 +52,32 @@ interface Windowed {
   readonly fittedAt: number
 }
 
+const keyOf = ({ id, org }: Subject) => `${liveOf(org.slug)}/${id}`
+
+/** The policies of windows by template and by the name of the window, found without making a text for each request. */
+const makeWindows = () => {
+  const byTemplate = new Map<string, Map<string, Windowed>>()
+  const bySubject = new WeakMap<Subject, Map<string, Windowed>>()
+  // All items of a request ask for the same window.
+  let named: { readonly window: LearningWindow; readonly name: string } | undefined
+  return {
+    nameOf: (window: LearningWindow): string => {
+      if (named?.window !== window) named = { window, name: `${window.lookbackDays}/${window.offsetDays}` }
+      return named.name
+    },
+    windowsOf: (template: Subject): Map<string, Windowed> => {
+      const known = bySubject.get(template)
+      if (known !== undefined) return known
+      // A changed template is another subject and keeps its windows.
+      const key = keyOf(template)
+      const windows = byTemplate.get(key) ?? new Map<string, Windowed>()
+      byTemplate.set(key, windows)
+      bySubject.set(template, windows)
+      return windows
+    },
+  }
+}
+
 /**
  * The deciding policy of a template, by window, all in memory. A sandbox uses the policies of its organization and does
  * not affect them.
@@ -94,34 +120,13 @@ export class Policies extends Context.Service<Policies, {
       const learning = yield* Learning
       const statistics = yield* AttributeStatistics
       const priors = new WeakMap<object, Policy>()
-      const windowed = new Map<string, Map<string, Windowed>>()
       const recorders = new Map<string, ContextRecorder>()
       const recorderOfSubject = new WeakMap<Subject, ContextRecorder>()
       const background = yield* FiberSet.make<Policy>()
       const fork = yield* FiberSet.runtime(background)<never>()
       const preparing = new Map<string, Fiber.Fiber<Policy>>()
 
-      const windowsOfSubject = new WeakMap<Subject, Map<string, Windowed>>()
-      // All items of a request ask for the same window.
-      let named: { readonly window: LearningWindow; readonly name: string } | undefined
-
-      const keyOf = ({ id, org }: Subject) => `${liveOf(org.slug)}/${id}`
-      const nameOf = (window: LearningWindow): string => {
-        if (named?.window !== window) named = { window, name: `${window.lookbackDays}/${window.offsetDays}` }
-        return named.name
-      }
-
-      const windowsOf = (template: Subject): Map<string, Windowed> => {
-        const known = windowsOfSubject.get(template)
-        if (known !== undefined) return known
-        // A changed template is another subject and keeps its windows.
-        const key = keyOf(template)
-        const windows = windowed.get(key) ?? new Map<string, Windowed>()
-        windowed.set(key, windows)
-        windowsOfSubject.set(template, windows)
-        return windows
-      }
-
+      const { nameOf, windowsOf } = makeWindows()
       const nameIn = (template: Subject, window: LearningWindow) => `${keyOf(template)} ${nameOf(window)}`
 
       const keep = (template: Subject, window: LearningWindow, model: ModelSnapshot, now: number): Policy => {
