@@ -24,6 +24,7 @@ const stylesheet = load("css", "console", "templates", "editor", "operations", "
 const script = load("js", "console")
 const templates = load("js", "templates")
 const editor = load("js", "editor")
+const drafts = load("js", "drafts")
 const comments = load("js", "comments")
 const live = load("js", "live")
 const charts = load("js", "uplot", "charts")
@@ -35,6 +36,7 @@ export const assets = {
   script: script.path,
   templates: templates.path,
   editor: editor.path,
+  drafts: drafts.path,
   comments: comments.path,
   live: live.path,
   charts: charts.path,
@@ -43,7 +45,7 @@ export const assets = {
 
 /** Serves them. */
 export const layer = HttpRouter.addAll(
-  [stylesheet, script, templates, editor, comments, live, charts, icon].map(({ path, text, type }) => {
+  [stylesheet, script, templates, editor, drafts, comments, live, charts, icon].map(({ path, text, type }) => {
     const respond = staticDocument(text, types[type], { "cache-control": "public, max-age=31536000, immutable" })
     return HttpRouter.route("GET", path, Effect.map(HttpServerRequest.HttpServerRequest, respond))
   }),

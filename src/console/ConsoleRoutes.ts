@@ -13,6 +13,7 @@ import * as OrganizationPages from "./pages/OrganizationPages.tsx"
 import * as OverviewPage from "./pages/OverviewPage.tsx"
 import * as SecondFactorPages from "./pages/SecondFactorPages.tsx"
 import * as SettingsPages from "./pages/SettingsPages.tsx"
+import * as SignedInPages from "./pages/SignedInPages.tsx"
 import * as SignInCodePages from "./pages/SignInCodePages.tsx"
 import * as SignInPages from "./pages/SignInPages.tsx"
 import * as PeoplePages from "./pages/people/PeoplePages.tsx"
@@ -34,6 +35,7 @@ export const layer = Layer.mergeAll(
   Assets.layer,
   SignInPages.layer,
   SignInCodePages.layer,
+  SignedInPages.layer,
   ForgotPages.layer,
   SecondFactorPages.layer,
   OrganizationPages.layer,

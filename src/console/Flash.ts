@@ -29,6 +29,8 @@ export const flashes: Readonly<Record<string, string>> = {
   "dkim-key-removed": "The key has been removed.",
   "dkim-key-signing": "Messages are signed with this key from now on.",
   "dkim-key-stopped": "Messages are sent unsigned from now on.",
+  "draft-discarded": "Your draft has been discarded.",
+  "draft-saved": "The draft has been saved. It is not live.",
   "endpoint-disabled": "The endpoint has been disabled. No events are sent there.",
   "endpoint-enabled": "The endpoint has been enabled.",
   "endpoint-removed": "The endpoint has been removed.",

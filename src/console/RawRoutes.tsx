@@ -2,6 +2,7 @@
 import { Context, Effect, Layer } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { ComponentChildren } from "preact"
+import { type Actor, CurrentActor } from "../accounts/Actor.ts"
 import { sameCsrfToken } from "../accounts/CsrfToken.ts"
 import { refusal } from "../accounts/Policy.ts"
 import { SessionCookie } from "../accounts/SessionCookie.ts"
@@ -22,6 +23,7 @@ type Response = HttpServerResponse.HttpServerResponse
 /** The request with its session and organization. */
 export interface PageRequest {
   readonly request: HttpServerRequest.HttpServerRequest
+  readonly actor: Actor
   readonly org: Organization
   readonly params: Readonly<Record<string, string | undefined>>
   readonly query: URLSearchParams
@@ -107,7 +109,7 @@ export const download = (text: string, name: string, contentType: string): Respo
 export const refused = (request: HttpServerRequest.HttpServerRequest, status: number, detail: string): Response =>
   framed(request, "Not shown", <p class="note warn">{detail}</p>, status)
 
-/** Makes such routes; who may ask is said by `policy`, as for pages. They change nothing. */
+/** Makes such routes; who may ask is said by `policy`, as for pages. The audit log records nothing of them. */
 export class RawRoutes extends Context.Service<RawRoutes, {
   readonly route: <E, R>(
     method: "GET" | "POST",
@@ -135,7 +137,8 @@ export class RawRoutes extends Context.Service<RawRoutes, {
             return method === "GET" ? redirect({ to: "/console/sign-in" }) : refused(request, 403, "Sign in again.")
           }
           const params = yield* HttpRouter.params
-          const reason = refusal({ kind: "session", session }, endpoint, params)
+          const actor = { kind: "session" as const, session }
+          const reason = refusal(actor, endpoint, params)
           if (reason !== undefined) return refused(request, 403, `${reason}.`)
           const org = yield* organizations.get(lookedUp(params["org"] ?? "") as OrgSlug).pipe(
             Effect.catchTag("OrganizationNotFound", () => Effect.succeed(undefined)),
@@ -154,7 +157,8 @@ export class RawRoutes extends Context.Service<RawRoutes, {
             return refused(request, 403, "The form is out of date. Open the page again.")
           }
           const query = new URLSearchParams(request.url.split("?")[1] ?? "")
-          return yield* run({ request, org, params, query, fields }).pipe(
+          return yield* run({ request, actor, org, params, query, fields }).pipe(
+            Effect.provideService(CurrentActor, actor),
             Effect.catch((error: unknown) =>
               error instanceof Error && "_tag" in error && error.message !== ""
                 ? Effect.succeed(refused(request, error instanceof ChecksBusy ? 503 : 404, error.message))

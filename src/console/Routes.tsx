@@ -23,6 +23,7 @@ import { ChangeTrail, emptyTrail } from "../store/ChangeTrail.ts"
 import { Alone } from "./components/Alone.tsx"
 import { Document, type Theme, toHtml } from "./components/Document.tsx"
 import { Frame } from "./components/Frame.tsx"
+import { accountField, KeptForm } from "./components/KeptForm.tsx"
 import { flashes } from "./Flash.ts"
 
 // How a page of the console comes about: session, permission, content and frame.
@@ -107,6 +108,20 @@ export const alone = (request: Request, { body, status = 200, title }: View) =>
     ),
     { status, contentType: "text/html; charset=utf-8", headers },
   )
+
+/** Answers with a page that keeps the fields of a form until the account that wrote them has signed in. */
+const kept = (request: Request, fields: Fields, signedInAs?: string) =>
+  alone(request, {
+    title: "Sign in again",
+    status: signedInAs === undefined ? 401 : 403,
+    body: (
+      <KeptForm
+        action={pathOf(request)}
+        fields={fields}
+        {...(signedInAs === undefined ? {} : { signedInAs })}
+      />
+    ),
+  })
 
 /** Answers with a redirect that a browser follows with GET. */
 export const redirect = ({ cookies = [], done, to }: Goto) =>
@@ -232,13 +247,15 @@ export class Console extends Context.Service<Console, {
   /**
    * A form that changes something: checked for its origin, its token and the role, and recorded in the audit log.
    * Where `run` fails with `InvalidInput`, `again` shows the form with the faults. Where it fails with `ChangeProposed`,
-   * the proposed change is shown.
+   * the proposed change is shown. With `resume`, a form that was sent after the session had ended is kept by the browser
+   * until the same account has signed in again; `resume` then shows it, and nothing is changed.
    */
   readonly action: <E, R>(
     path: `/console${string}`,
     endpoint: string,
     run: (visit: Visit, fields: Fields) => Effect.Effect<View | Goto, E | InvalidInput | ChangeProposed, R>,
     again?: (visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) => Effect.Effect<View, E, R>,
+    resume?: (visit: Visit, fields: Fields) => Effect.Effect<View, E, R>,
   ) => HttpRouter.Route<never, R>
   /** The session of the request; undefined when signed out. */
   readonly signedIn: (request: Request) => Effect.Effect<SignedIn | undefined>
@@ -262,12 +279,17 @@ export class Console extends Context.Service<Console, {
         endpoint: string,
         isWrite: boolean,
         run: (visit: Visit, fields: Fields) => Effect.Effect<View | Goto, E, R>,
-        again: ((visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) => Effect.Effect<View, E, R>) | undefined,
+        again?: (visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) => Effect.Effect<View, E, R>,
+        resume?: (visit: Visit, fields: Fields) => Effect.Effect<View, E, R>,
       ) =>
         Effect.gen(function* () {
           const request = yield* HttpServerRequest.HttpServerRequest
           const session = yield* signedIn(request)
           if (session === undefined) {
+            if (resume !== undefined && cookie.isSameOrigin(request)) {
+              const fields = yield* Effect.catch(fieldsOf(request), () => Effect.succeed(undefined))
+              if (fields !== undefined) return kept(request, fields)
+            }
             const next = isWrite ? "" : `?next=${encodeURIComponent(request.url)}`
             return redirect({ to: `/console/sign-in${next}` })
           }
@@ -281,6 +303,16 @@ export class Console extends Context.Service<Console, {
             return redirect({
               to: `/console/account/second-factor?required=${encodeURIComponent(params["org"] ?? "")}${next}`,
             })
+          }
+          const fields = isWrite
+            ? yield* Effect.catch(fieldsOf(request), () => Effect.succeed(undefined))
+            : Object.create(null) as Fields
+          const isOwn = cookie.isSameOrigin(request) && sameCsrfToken(fields?.["_csrf"], session.csrfToken)
+          const writer = fields?.[accountField]
+          const resumes = isWrite && !isOwn && writer !== undefined && cookie.isSameOrigin(request) ? resume : undefined
+          // Before the role is looked at, which the other account may lack.
+          if (fields !== undefined && resumes !== undefined && writer !== session.account.email) {
+            return kept(request, fields, session.account.email)
           }
           const refused = refusal(actor, endpoint, params)
           if (refused !== undefined) {
@@ -311,18 +343,13 @@ export class Console extends Context.Service<Console, {
             query: new URLSearchParams(request.url.split("?")[1] ?? ""),
             can: (name) => refusal(actor, name, params) === undefined,
           }
-          const fields = isWrite
-            ? yield* Effect.catch(fieldsOf(request), () => Effect.succeed(undefined))
-            : Object.create(null) as Fields
           if (fields === undefined) {
             return yield* show(
               org,
               problem(413, "The form is too large", "The form holds more than 1 MiB or 2,000 fields. Shorten it."),
             )
           }
-          if (
-            isWrite && !(cookie.isSameOrigin(request) && sameCsrfToken(fields["_csrf"], session.csrfToken))
-          ) {
+          if (isWrite && !isOwn && resumes === undefined) {
             refusals.count(request, "csrf", { subject: session.account.email })
             return yield* show(
               org,
@@ -335,9 +362,9 @@ export class Console extends Context.Service<Console, {
           }
 
           const trail = emptyTrail(nameOf(actor))
-          const { _csrf: _, ...sent } = fields
+          const { _csrf: _, [accountField]: __, ...sent } = fields
           const asked: { body: unknown } = { body: sent }
-          return yield* run(visit, fields).pipe(
+          return yield* (resumes ?? run)(visit, fields).pipe(
             Effect.catch((error): Effect.Effect<View | Goto, E> =>
               error instanceof ChangeProposed ? Effect.succeed(toProposals(visit.org.slug, error)) : Effect.fail(error)
             ),
@@ -345,7 +372,9 @@ export class Console extends Context.Service<Console, {
             Effect.provideService(AuditNote, asked),
             Effect.flatMap((outcome) =>
               Effect.gen(function* () {
-                if (isWrite) yield* audit.record({ actor, endpoint, params, body: asked.body, trail })
+                if (isWrite && resumes === undefined) {
+                  yield* audit.record({ actor, endpoint, params, body: asked.body, trail })
+                }
                 return isView(outcome) ? yield* show(org, outcome) : redirect(outcome)
               })
             ),
@@ -376,8 +405,9 @@ export class Console extends Context.Service<Console, {
         })
 
       return Console.of({
-        page: (path, endpoint, render) => HttpRouter.route("GET", path, handle(endpoint, false, render, undefined)),
-        action: (path, endpoint, run, again) => HttpRouter.route("POST", path, handle(endpoint, true, run, again)),
+        page: (path, endpoint, render) => HttpRouter.route("GET", path, handle(endpoint, false, render)),
+        action: (path, endpoint, run, again, resume) =>
+          HttpRouter.route("POST", path, handle(endpoint, true, run, again, resume)),
         signedIn,
       })
     }),

@@ -15,6 +15,7 @@ import {
 import { decoder } from "../domain/Faults.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { type Template, type Variant, VariantInput } from "../domain/Template.ts"
+import { readOwnProposal } from "./ContentWrite.ts"
 import { freeId, idOfName } from "./SuggestedId.ts"
 import { Templates } from "./Templates.ts"
 import { ofVariant, placed, read, type VariantForm } from "./VariantForm.ts"
@@ -40,6 +41,10 @@ export interface DraftHead {
 export interface StoredDraft extends DraftHead {
   readonly form: VariantForm
 }
+
+/** Whether a text is a time as the service writes it, such as `updated_at` of a variant or the time of a draft. */
+export const isStoredTime = (text: string): boolean =>
+  /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z$/.test(text) && !Number.isNaN(new Date(text).getTime())
 
 /** The fields of the editor's form in which a draft differs from the variant as it is now, or from an empty one. */
 export const draftChanges = (form: VariantForm, live: Variant | undefined): Difference => {
@@ -116,7 +121,12 @@ const makeStore = (sql: SqlClient.SqlClient) => {
         ) AS variant
         FROM templates t WHERE t.org_slug = ${org} AND t.id = ${template}`
       if (known === undefined) return yield* new TemplateNotFound({ id: template })
-      if (!known.variant) return yield* new VariantNotFound({ id: variant! })
+      if (!known.variant) {
+        // A variant that waits for approval is known to the author of the proposal.
+        const proposal = yield* readOwnProposal(sql, org, template)
+        const isProposed = proposal?.proposed?.variants.some(({ id }) => id === variant) === true
+        if (!isProposed) return yield* new VariantNotFound({ id: variant! })
+      }
       const now = yield* DateTime.nowAsDate
       const isFree = replaces === undefined
         ? sql`true`
@@ -138,7 +148,10 @@ const makeStore = (sql: SqlClient.SqlClient) => {
   )
 
   const discard = Effect.fn("Drafts.discard")(
-    (org: OrgSlug, place: DraftPlace) => Effect.asVoid(sql`DELETE FROM variant_drafts d WHERE ${at(org, place)}`),
+    (org: OrgSlug, place: DraftPlace, savedAt?: string) =>
+      Effect.asVoid(sql`
+        DELETE FROM variant_drafts d
+        WHERE ${at(org, place)} AND ${savedAt === undefined ? sql`true` : sql`d.saved_at = ${savedAt}::timestamptz`}`),
     Effect.catchTag("SqlError", Effect.die),
   )
   return { discard, find, list, put }
@@ -180,8 +193,8 @@ export class Drafts extends Context.Service<Drafts, {
     place: DraftPlace,
     draft: DraftText,
   ) => Effect.Effect<DraftHead, TemplateNotFound | VariantNotFound | DraftChanged>
-  /** Removes a draft if there is one. */
-  readonly discard: (org: OrgSlug, place: DraftPlace) => Effect.Effect<void>
+  /** Removes a draft if there is one; with `savedAt` only the draft of that time. */
+  readonly discard: (org: OrgSlug, place: DraftPlace, savedAt?: string) => Effect.Effect<void>
   /**
    * Saves a draft as the variant and removes the draft. Fails with `DraftNotFound` without a draft, `VariantChanged` if
    * somebody has saved the variant since the draft was begun, `InvalidInput` with every fault of the text, and as

@@ -1,5 +1,5 @@
 import { Context, Effect, Layer, Schema } from "effect"
-import { SqlClient } from "effect/sql"
+import { SqlClient, type Statement } from "effect/sql"
 import { VariantNotFound, VersionNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { Variant, type VariantPatch } from "../domain/Template.ts"
@@ -102,6 +102,13 @@ export class VariantVersions extends Context.Service<VariantVersions, {
     variant: string,
     id: number,
   ) => Effect.Effect<VariantVersion, VersionNotFound>
+  /** The version that stood at a time (ISO 8601); undefined if it is not kept. */
+  readonly findAt: (
+    org: OrgSlug,
+    template: string,
+    variant: string,
+    at: string,
+  ) => Effect.Effect<VariantVersion | undefined>
 }>()("parlance/templates/VariantVersions") {
   static readonly layer = Layer.effect(
     VariantVersions,
@@ -128,22 +135,37 @@ export class VariantVersions extends Context.Service<VariantVersions, {
         Effect.catchTag("SqlError", Effect.die),
       )
 
-      const get = Effect.fn("VariantVersions.get")(
-        function* (org: OrgSlug, template: string, variant: string, id: number) {
+      /** The latest version that a condition holds for. */
+      const latest = Effect.fnUntraced(
+        function* (org: OrgSlug, template: string, variant: string, condition: Statement.Fragment) {
           const [row] = yield* sql<Row<VariantVersion>>`
             SELECT w.id::float8 AS id, w.name, w.saved_at, w.author, w.vars, w.formats, w.targeting, w.seasons,
               w.components
             FROM variant_versions w
-            WHERE w.org_slug = ${org} AND w.template_id = ${template} AND w.variant_id = ${variant}
-              AND w.id = ${id}::bigint`
-          if (row === undefined) return yield* new VersionNotFound({ id: String(id) })
+            WHERE w.org_slug = ${org} AND w.template_id = ${template} AND w.variant_id = ${variant} AND ${condition}
+            ORDER BY w.id DESC LIMIT 1`
+          if (row === undefined) return undefined
           const { components, formats, seasons, targeting, vars } = row
           return { ...toHead(row), vars, formats, targeting, seasons, components }
         },
         Effect.catchTag("SqlError", Effect.die),
       )
 
-      return VariantVersions.of({ list, get })
+      const get = Effect.fn("VariantVersions.get")(
+        function* (org: OrgSlug, template: string, variant: string, id: number) {
+          return (yield* latest(org, template, variant, sql`w.id = ${id}::bigint`)) ??
+            (yield* new VersionNotFound({ id: String(id) }))
+        },
+      )
+
+      const findAt = Effect.fn("VariantVersions.findAt")((
+        org: OrgSlug,
+        template: string,
+        variant: string,
+        at: string,
+      ) => latest(org, template, variant, sql`w.saved_at <= ${at}::timestamptz`))
+
+      return VariantVersions.of({ list, get, findAt })
     }),
   )
 }

@@ -51,7 +51,7 @@ describeInBrowser("Reviews and comments in a browser", startWith(), (tried) => {
         await page.keyboard.press("Control+a")
         await page.keyboard.type("Come aboard, friend")
       } else await source.fill("Come aboard, friend")
-      await submit(page, /^Save/)
+      await submit(page, "Save variant")
       await page.getByText("The change waits for approval. It is not live yet.").waitFor()
       await page.getByRole("heading", { name: "Review of Welcome" }).waitFor()
       await page.getByText("You proposed this change. Somebody else has to approve it.").waitFor()
@@ -92,7 +92,7 @@ describeInBrowser("Reviews and comments in a browser", startWith(), (tried) => {
     const page = await signIn(own, ed)
     await page.goto(`${home}/templates/welcome/variants/warm`)
     await page.locator("textarea[name=var_0_source]").fill("Mine")
-    await submit(page, /^Save/)
+    await submit(page, "Save variant")
     await page.getByText("It is not live yet.").waitFor()
     const review = page.url().split("?")[0]!
     const other = await tried.browser().newContext({ javaScriptEnabled: false })

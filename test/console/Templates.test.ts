@@ -97,10 +97,10 @@ describeShop("Templates in the console", (shop) => {
     // Opened before the change above: saving would undo it unseen.
     const stale = variantForm({ name: "Mine", base: stored.updated_at })
     const conflict = await editor.post(`${base}/cart/variants/warm`, stale)
-    assert.strictEqual(conflict.status, 400)
-    assert.include(conflict.text, "Someone else saved this variant after you opened it")
-    const newer = /name="base" value="([^"]+)"/.exec(conflict.text)![1]!
-    assert.strictEqual((await editor.post(`${base}/cart/variants/warm`, { ...stale, base: newer })).status, 303)
+    assert.strictEqual(conflict.status, 409)
+    assert.include(conflict.text, "Saved by somebody else meanwhile")
+    const newer = /name="over" value="([^"]+)"/.exec(conflict.text)![1]!
+    assert.strictEqual((await editor.post(`${base}/cart/variants/warm`, { ...stale, over: newer })).status, 303)
 
     for (const [active, word] of [["false", "off"], ["true", "on"]] as const) {
       const switched = await editor.post(`${base}/cart/variants/warm/state`, { active })

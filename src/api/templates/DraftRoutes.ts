@@ -7,7 +7,7 @@ import { DraftNotFound, InvalidInput, VersionNotFound } from "../../domain/Error
 import { decoder } from "../../domain/Faults.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
 import type { Variant } from "../../domain/Template.ts"
-import { draftChanges, type DraftHead, Drafts } from "../../templates/Drafts.ts"
+import { draftChanges, type DraftHead, Drafts, isStoredTime } from "../../templates/Drafts.ts"
 import { fieldsOfVariant } from "../../templates/TemplateFields.ts"
 import { Templates } from "../../templates/Templates.ts"
 import { ofVariant, read } from "../../templates/VariantForm.ts"
@@ -21,8 +21,6 @@ import { DraftBody } from "./DraftsApi.ts"
 const decodeBody = decoder(DraftBody)
 
 type Request = HttpServerRequest.HttpServerRequest
-
-const isTime = (text: string) => !Number.isNaN(new Date(text).getTime())
 
 /** The version that a change is made from; undefined for any. */
 export const baseOf = (request: Request): string | undefined => {
@@ -48,7 +46,7 @@ const formOf = (given: DraftBody, live: Variant | undefined) => {
   }
   for (const member of ["base", "replaces"] as const) {
     const time = given[member]
-    if (typeof time === "string" && !isTime(time)) return Effect.fail(fault(`/${member}`, "must be a time"))
+    if (typeof time === "string" && !isStoredTime(time)) return Effect.fail(fault(`/${member}`, "must be a time"))
   }
   if (form !== undefined) return Effect.succeed(form)
   const { base: _, ...written } = ofVariant({

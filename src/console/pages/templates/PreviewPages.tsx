@@ -13,12 +13,14 @@ import { lookedUp } from "../../../api/server/Requests.ts"
 import * as LocalTime from "../../../templates/LocalTime.ts"
 import * as Seasonality from "../../../templates/Seasonality.ts"
 import * as Targeting from "../../../templates/Targeting.ts"
+import { Proposals } from "../../../templates/Proposals.ts"
 import { Templates } from "../../../templates/Templates.ts"
 import { TemplateCache } from "../../../templates/TemplateCache.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { type Draft, ofVariant, placed, read, sourcesOf } from "../../../templates/VariantForm.ts"
 import { conditionText, lookOf, ofFields, type PreviewLook, readSample, type Sample, sampleOf } from "./Draft.ts"
 import { framed, message, RawRoutes } from "../../RawRoutes.tsx"
+import { opened } from "./EditorPage.tsx"
 import { MailCard, NoMailNote, VariableTexts } from "./PreviewMail.tsx"
 import { matchesOf, VariantMatches } from "./PreviewVariants.tsx"
 import { draftWarning } from "./SendNote.tsx"
@@ -90,6 +92,7 @@ interface Services {
   readonly connections: Connections["Service"]
   readonly mails: MailPreviews["Service"]
   readonly previews: Previews["Service"]
+  readonly proposals: Proposals["Service"]
   readonly templates: Templates["Service"]
   readonly templateCache: TemplateCache["Service"]
 }
@@ -213,6 +216,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     connections: yield* Connections,
     mails: yield* MailPreviews,
     previews: yield* Previews,
+    proposals: yield* Proposals,
     templates: yield* Templates,
     templateCache: yield* TemplateCache,
   }
@@ -225,7 +229,9 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       (ask) =>
         Effect.gen(function* () {
           const { org, params, query, request } = ask
-          const draft = ofVariant(yield* stored(services, org, params))
+          const { stored: shown } = yield* opened(services, ask)
+          if (shown === undefined) return yield* new VariantNotFound({ id: "" })
+          const draft = ofVariant(shown)
           const sample = sampleOf((name) => query.get(name), noSample)
           return framed(
             request,

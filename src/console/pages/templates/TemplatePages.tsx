@@ -13,6 +13,7 @@ import type { Organization } from "../../../domain/Organization.ts"
 import type { Template, Variant } from "../../../domain/Template.ts"
 import { lookedUp } from "../../../api/server/Requests.ts"
 import { Traffic, trafficDays } from "../../../results/Traffic.ts"
+import { Drafts } from "../../../templates/Drafts.ts"
 import * as Seasonality from "../../../templates/Seasonality.ts"
 import type { ProposalHead } from "../../../templates/ProposalRows.ts"
 import { Proposals } from "../../../templates/Proposals.ts"
@@ -27,6 +28,7 @@ import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
 import { Console, type Visit } from "../../Routes.tsx"
 import { deedOf, namesOf } from "../history/Shown.ts"
+import { TemplateDraftsNote } from "./DraftNotes.tsx"
 import { listPath, templatePath, variantPath } from "./Paths.ts"
 import { sampleFields } from "./SampleFields.ts"
 import { templateWarning } from "./SendNote.tsx"
@@ -82,6 +84,7 @@ const given = (
 /** Services of these pages. */
 interface Services {
   readonly connections: Connections["Service"]
+  readonly drafts: Drafts["Service"]
   readonly history: ChangeHistory["Service"]
   readonly names: MemberNames["Service"]
   readonly kept: KeptResults["Service"]
@@ -393,6 +396,11 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
           : <ArchivedNote can={can} here={here} org={org} template={template} visit={visit} />}
         {warning === "" ? null : <Note kind="warn">{warning}</Note>}
         <WaitingNote members={members} visit={visit} waiting={waiting} />
+        <TemplateDraftsNote
+          drafts={can("getDraft") ? yield* services.drafts.list(org.slug, template.id) : []}
+          template={template}
+          visit={visit}
+        />
         <Card>
           <Facts days={days} org={org} template={template} />
         </Card>
@@ -442,6 +450,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { page } = yield* Console
   const services: Services = {
     connections: yield* Connections,
+    drafts: yield* Drafts,
     history: yield* ChangeHistory,
     names: yield* MemberNames,
     kept: yield* KeptResults,

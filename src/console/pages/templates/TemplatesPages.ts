@@ -1,5 +1,6 @@
 import { Layer } from "effect"
 import * as AudiencePages from "./AudiencePages.tsx"
+import * as DraftPages from "./DraftPages.tsx"
 import * as PreviewPages from "./PreviewPages.tsx"
 import * as TemplateCreatePages from "./TemplateCreatePages.tsx"
 import * as TemplateFilePages from "./TemplateFilePages.tsx"
@@ -19,5 +20,6 @@ export const layer = Layer.mergeAll(
   TemplateHistoryPages.layer,
   TemplateSettingsPages.layer,
   VariantPages.layer,
+  DraftPages.layer,
   PreviewPages.layer,
 )

@@ -4,9 +4,11 @@ import type { Fault } from "../../../domain/Errors.ts"
 import { Card } from "../../components/Card.tsx"
 import { Field } from "../../components/Field.tsx"
 import { Submit } from "../../components/Form.tsx"
+import { accountField } from "../../components/KeptForm.tsx"
 import { ErrorSummary } from "../../components/Note.tsx"
 import type { Draft } from "../../../templates/VariantForm.ts"
 import { type PreviewLook, type Sample } from "./Draft.ts"
+import { editorFormId } from "./ConflictCard.tsx"
 import { Advanced, EditorKeys, Labelled, tied } from "./EditorParts.tsx"
 import { EditorSettings, type Hints } from "./EditorSettings.tsx"
 import { TestForm } from "./VariantTest.tsx"
@@ -44,6 +46,10 @@ export const labelsOf = (draft: Draft): Record<string, string> => {
 }
 
 export interface EditorProps {
+  /** The e-mail address of the visitor. */
+  readonly account: string
+  /** Whether drafts may be stored. */
+  readonly canKeep: boolean
   readonly draft: Draft
   readonly faults: ReadonlyArray<Fault>
   readonly sample: Sample
@@ -51,6 +57,12 @@ export interface EditorProps {
   readonly hints: Hints
   readonly csrf: string
   readonly isNew: boolean
+  /** Whether the form has text that is stored nowhere. */
+  readonly isUnsaved: boolean
+  /** Time of the visitor's stored draft; empty for none. */
+  readonly known: string
+  /** `updated_at` of the stored variant, which a save replaces; empty for a new one. */
+  readonly over: string
   /** Where the form is sent to be saved, shown again with a row more or less, and previewed. */
   readonly save: string
   readonly again: string
@@ -271,10 +283,24 @@ const ScheduleCard = ({ button, draft, faults, remove, timeZone }: {
   </Card>
 )
 
+/** The buttons of the form, and what has become of the draft. */
+const SaveBar = ({ back, canKeep, faults, isNew, save, testTo }: EditorProps) => (
+  <div class="save-bar">
+    <div class="note bad" role="alert" data-draft-problem hidden></div>
+    <Submit>{isNew ? "Create variant" : "Save variant"}</Submit>
+    {isNew ? <button type="submit" class="button" name="do" value="activate">Create and activate</button> : null}
+    {canKeep
+      ? <button type="submit" class="button" formaction={`${save}/save-draft`} data-save-draft>Save as draft</button>
+      : null}
+    {testTo === undefined ? null : <TestForm action={`${save}/test`} faults={faults} to={testTo} />}
+    <a class="button" href={back}>Cancel</a>
+    <p class="small muted draft-status" role="status" data-draft-status></p>
+  </div>
+)
+
 /** The editor of a variant: content, audience, schedule and a preview. */
 export const VariantEditor = (props: EditorProps) => {
-  const { again, back, csrf, draft, faults, hints, isNew, look, preview, sample, save, stored, testTo, timeZone } =
-    props
+  const { again, csrf, draft, faults, hints, isNew, look, preview, sample, save, stored, timeZone } = props
   const button = (value: string, at: string, word: string, label: string, kind: string) => (
     <button
       type="submit"
@@ -292,9 +318,21 @@ export const VariantEditor = (props: EditorProps) => {
   return (
     <>
       <ErrorSummary faults={faults} labels={labelsOf(draft)} />
-      <form method="post" action={save} class="editor" noValidate data-live>
+      <form
+        method="post"
+        action={save}
+        class="editor"
+        id={editorFormId}
+        noValidate
+        data-live
+        {...(props.canKeep ? { "data-autosave": `${save}/autosave` } : {})}
+        {...(props.isUnsaved ? { "data-unsaved": "" } : {})}
+      >
         <input type="hidden" name="_csrf" value={csrf} />
+        <input type="hidden" name={accountField} value={props.account} />
         <input type="hidden" name="base" value={draft.base} />
+        <input type="hidden" name="over" value={props.over} />
+        <input type="hidden" name="draft" value={props.known} />
         {/* The button that Enter presses: without it that would be the first of the rows' own. */}
         <button type="submit" hidden tabIndex={-1}>Save</button>
         <div class="editor-form stack">
@@ -337,12 +375,7 @@ export const VariantEditor = (props: EditorProps) => {
           <PreviewCard preview={preview} stored={stored} look={look} />
           <SampleCard faults={faults} sample={sample} />
         </div>
-        <div class="save-bar">
-          <Submit>{isNew ? "Create variant" : "Save variant"}</Submit>
-          {isNew ? <button type="submit" class="button" name="do" value="activate">Create and activate</button> : null}
-          {testTo === undefined ? null : <TestForm action={`${save}/test`} faults={faults} to={testTo} />}
-          <a class="button" href={back}>Cancel</a>
-        </div>
+        <SaveBar {...props} />
       </form>
     </>
   )

@@ -1,156 +1,45 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
 import { Effect, Result } from "effect"
-import { SecureRandom } from "effect/crypto"
-import { isDeepStrictEqual } from "node:util"
 import { HttpRouter } from "effect/http"
-import { AttributeStatistics } from "../../../learning/AttributeStatistics.ts"
-import { Memberships } from "../../../accounts/Memberships.ts"
-import { TestMessages } from "../../../delivery/receivers/TestMessages.ts"
-import { Connections } from "../../../delivery/Connections.ts"
+import { isDeepStrictEqual } from "node:util"
 import { type Fault, InvalidInput, VariantNotFound } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
 import { type Template, type Variant, VariantInput } from "../../../domain/Template.ts"
-import { lookedUp } from "../../../api/server/Requests.ts"
-import { SourceCheck } from "../../../rendering/SourceCheck.ts"
-import { Proposals } from "../../../templates/Proposals.ts"
-import { Templates } from "../../../templates/Templates.ts"
-import { assets } from "../../Assets.ts"
+import { newIdOf } from "../../../templates/Drafts.ts"
+import { type Draft, ofVariant, placed, read, sourcesOf } from "../../../templates/VariantForm.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { Confirm } from "../../components/Confirm.tsx"
-import { Note } from "../../components/Note.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
-import { Console, type Fields, type Visit } from "../../Routes.tsx"
-import { type Draft, ofVariant, placed, read, sourcesOf } from "../../../templates/VariantForm.ts"
-import { changed, conditionText, lookOf, ofFields, type PreviewLook, type Sample, sampleOf } from "./Draft.ts"
-import { templatePath, variantPath } from "./Paths.ts"
-import { blankOf, samplesOf } from "./NewDraft.ts"
-import { sampleFields } from "./SampleFields.ts"
-import { newIdOf } from "../../../templates/Drafts.ts"
-import { DraftNote, draftWarning } from "./SendNote.tsx"
-import { VariantEditor } from "./VariantEditor.tsx"
-import { sendTest, TestNote, type TestSent, type TestServices } from "./VariantTest.tsx"
+import { Console, type Fields, type Goto, type View, type Visit } from "../../Routes.tsx"
+import { changed, conditionText, ofFields, sampleOf } from "./Draft.ts"
+import { combined, withDrafts } from "./DraftPages.tsx"
+import {
+  editorPaths,
+  type EditorServices,
+  editorServices,
+  faulty,
+  here,
+  home,
+  idOf,
+  keepDraft,
+  opened,
+  placeOf,
+  resent,
+  resumed,
+  timeOf,
+} from "./EditorPage.tsx"
+import { samplesOf } from "./NewDraft.ts"
+import { variantPath } from "./Paths.ts"
+import { sendTest } from "./VariantTest.tsx"
 import { seasonText } from "./Words.ts"
 
 const decodeInput = decoder(VariantInput)
 
-/** Services of these pages. */
-interface Services extends TestServices {
-  readonly attributes: AttributeStatistics["Service"]
-  readonly proposals: Proposals["Service"]
-  readonly sources: SourceCheck["Service"]
-  readonly templates: Templates["Service"]
-}
-
-const idOf = ({ params }: Visit, name: "template" | "variant") => lookedUp(params[name] ?? "")
-
-/** The template as the visitor works on it: with the changes that wait for approval. */
-const working = (services: Services, visit: Visit) =>
-  services.proposals.working(visit.org.slug, idOf(visit, "template"))
-
-const template = (services: Services, visit: Visit) => Effect.map(working(services, visit), ({ template }) => template)
-
-const variant = Effect.fnUntraced(function* (services: Services, visit: Visit) {
-  const id = idOf(visit, "variant")
-  const { variants } = yield* template(services, visit)
-  return variants.find((one) => one.id === id) ?? (yield* new VariantNotFound({ id }))
-})
-
-const home = (visit: Visit) => templatePath(visit.org.slug, idOf(visit, "template"))
-
-const here = (visit: Visit) => variantPath(visit.org.slug, idOf(visit, "template"), idOf(visit, "variant"))
-
-/** Names that the editor suggests. */
-const hintsOf = Effect.fnUntraced(function* (services: Services, visit: Visit, of: Template) {
-  const days = yield* Effect.orDie(services.attributes.read(visit.org.slug, of.id))
-  const attributes = new Set([
-    ...days.flatMap(({ keys }) => keys.map(([name]) => name)),
-    ...of.variants.flatMap(({ targeting }) => targeting.map(({ attribute }) => attribute)),
-  ])
-  return {
-    nonce: SecureRandom.uuidV7Unsafe(),
-    fields: { unsubscribe_url: "", ...sampleFields(of.variants.map(({ vars }) => vars)) },
-    attributes: [...attributes].sort(),
-  }
-})
-
-/** Says where changes go that need approval. */
-const ApprovalNote = ({ proposal, visit: { org } }: {
-  readonly proposal: number | undefined
-  readonly visit: Visit
-}) =>
-  proposal !== undefined
-    ? (
-      <Note>
-        You edit <a href={`/console/o/${org.slug}/reviews/${proposal}`}>your change that waits for approval</a>.
-      </Note>
-    )
-    : org.template_approval === "none"
-    ? null
-    : <Note>A change of an active variant goes live once it is approved.</Note>
-
-const editor = Effect.fnUntraced(function* (
-  services: Services,
-  visit: Visit,
-  of: Template,
-  stored: Variant | undefined,
-  { draft, faults = [], look = lookOf(() => undefined), sample, test, unsaved = false }: {
-    readonly draft: Draft
-    /** The recipients of a test message, and its results once it was sent. */
-    readonly test?: { readonly to: string; readonly sent: ReadonlyArray<TestSent> }
-    readonly sample?: Sample
-    readonly look?: PreviewLook
-    readonly faults?: ReadonlyArray<Fault>
-    readonly unsaved?: boolean
-  },
-) {
-  const hints = yield* hintsOf(services, visit, of)
-  const used = sample ?? samplesOf(of)
-  const path = stored === undefined ? `${home(visit)}/new-variant` : here(visit)
-  const title = stored === undefined ? "New variant" : stored.name
-  const query = new URLSearchParams({ ...used })
-  return {
-    title,
-    styleNonce: hints.nonce,
-    body: (
-      <>
-        <PageHead
-          title={title}
-          back={{ href: home(visit), label: of.name }}
-          lead={stored === undefined ? `A variant of ${of.name}.` : (
-            <>
-              Variant <code>{stored.id}</code> of {of.name}.
-            </>
-          )}
-        />
-        {unsaved ? <Note kind="warn">Not saved yet.</Note> : null}
-        <ApprovalNote proposal={(yield* working(services, visit)).proposal} visit={visit} />
-        {test === undefined ? null : <TestNote sent={test.sent} />}
-        <DraftNote warning={draftWarning(services.connections, visit.org.slug, draft)} />
-        <VariantEditor
-          draft={draft}
-          faults={faults}
-          sample={used}
-          look={look}
-          hints={hints}
-          csrf={visit.session.csrfToken}
-          isNew={stored === undefined}
-          save={path}
-          again={`${path}/draft`}
-          preview={`${home(visit)}/preview`}
-          back={home(visit)}
-          testTo={visit.can("sendVariantTest") ? test?.to ?? visit.session.account.email : undefined}
-          timeZone={visit.org.time_zone}
-          {...(stored !== undefined && !unsaved && faults.length === 0
-            ? { stored: `${here(visit)}/preview?${query}` }
-            : {})}
-        />
-        <script type="module" src={assets.editor}></script>
-        <script type="module" src={assets.templates}></script>
-      </>
-    ),
-  }
+/** The variant of a path. Fails with `VariantNotFound`. */
+const storedOf = Effect.fnUntraced(function* (services: EditorServices, visit: Visit) {
+  return (yield* opened(services, visit)).stored ?? (yield* new VariantNotFound({ id: idOf(visit, "variant") }))
 })
 
 /** The variant as it is, for those who may not change it. */
@@ -199,29 +88,9 @@ const shown = (visit: Visit, of: Template, stored: Variant) => ({
   ),
 })
 
-const sent = (
-  services: Services,
-  visit: Visit,
-  of: Template,
-  stored: Variant | undefined,
-  fields: Fields,
-  faults: ReadonlyArray<Fault>,
-) =>
-  editor(services, visit, of, stored, {
-    // After the warning about a concurrent save, the next save overwrites.
-    draft: faults.some(({ pointer }) => pointer === "")
-      ? { ...ofFields(fields), base: stored?.updated_at ?? "" }
-      : ofFields(fields),
-    sample: sampleOf((name) => fields[name], samplesOf(of)),
-    look: lookOf((name) => fields[name]),
-    ...(fields["test_to"] === undefined ? {} : { test: { to: fields["test_to"], sent: [] } }),
-    faults,
-    unsaved: true,
-  })
-
 /** Faults of the form's shape with those of its Liquid, so that all are seen at once. */
 const allFaults = Effect.fnUntraced(
-  function* (services: Services, org: string, draft: Draft, faults: ReadonlyArray<Fault>) {
+  function* (services: EditorServices, org: string, draft: Draft, faults: ReadonlyArray<Fault>) {
     const { formats, vars } = sourcesOf(draft)
     const liquid = yield* services.sources.check(org, { vars, formats }).pipe(
       Effect.as([]),
@@ -239,13 +108,19 @@ const allFaults = Effect.fnUntraced(
 )
 
 /** The draft to create: with an id made from its name where none is written, and active if the button says so. */
-const toCreate = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
+const toCreate = Effect.fnUntraced(function* (services: EditorServices, visit: Visit, fields: Fields) {
   const draft = ofFields(fields)
   const active = draft.active || fields["do"] === "activate"
-  return { ...draft, active, id: newIdOf(draft, yield* template(services, visit)) ?? "" }
+  return { ...draft, active, id: newIdOf(draft, (yield* opened(services, visit)).of) ?? "" }
 })
 
-const add = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
+/** Removes the draft that a saved form was stored as. */
+const dropDraft = (services: EditorServices, visit: Visit, fields: Fields) => {
+  const known = timeOf(fields["draft"])
+  return known === undefined ? Effect.void : services.drafts.discard(visit.org.slug, placeOf(visit), known)
+}
+
+const add = Effect.fnUntraced(function* (services: EditorServices, visit: Visit, fields: Fields) {
   const draft = yield* toCreate(services, visit, fields)
   const shaped = read(draft)
   const input = Result.flatMap(
@@ -258,80 +133,78 @@ const add = Effect.fnUntraced(function* (services: Services, visit: Visit, field
       AlreadyExists: () => new InvalidInput({ faults: [{ pointer: "/id", detail: "is taken: choose another" }] }),
       InvalidInput: ({ faults }) => new InvalidInput({ faults: placed(draft, faults) }),
     }),
+    // A change that waits for approval is stored as well.
+    Effect.tapErrorTag("ChangeProposed", () => dropDraft(services, visit, fields)),
   )
+  yield* dropDraft(services, visit, fields)
   return { to: `${home(visit)}?at=${encodeURIComponent(made.id)}`, done: "variant-created" }
 })
 
-const save = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
+/** The editor with both texts. The own one is stored as a draft, so that it stays if the page is left. */
+const overtaken = Effect.fnUntraced(function* (services: EditorServices, visit: Visit, fields: Fields) {
+  const kept = visit.can("putDraft")
+    ? yield* keepDraft(services, visit, fields).pipe(
+      Effect.catchTags({
+        DraftChanged: () => Effect.succeed(undefined),
+        InvalidInput: () => Effect.succeed(undefined),
+      }),
+    )
+    : undefined
+  const view = yield* resent(services, visit, fields, kept === undefined ? {} : { known: kept.savedAt, unsaved: false })
+  return { ...view, status: 409 }
+})
+
+const save = Effect.fnUntraced(function* (services: EditorServices, visit: Visit, fields: Fields) {
   const draft = ofFields(fields)
   const patch = read(draft)
   if (Result.isFailure(patch)) return yield* yield* allFaults(services, visit.org.slug, draft, patch.failure)
-  const before = yield* variant(services, visit)
-  if (draft.base !== before.updated_at) {
-    return yield* new InvalidInput({
-      faults: [{
-        pointer: "",
-        detail:
-          "Someone else saved this variant after you opened it. This form shows your version: save again to overwrite " +
-          "theirs, or reopen the variant to see theirs.",
-      }],
-    })
-  }
-  yield* services.templates.updateVariant(visit.org.slug, idOf(visit, "template"), before.id, patch.success).pipe(
-    Effect.catchTag("InvalidInput", ({ faults }) => new InvalidInput({ faults: placed(draft, faults) })),
+  const done: Goto = { to: here(visit), done: "variant-saved" }
+  return yield* services.templates.updateVariant(
+    visit.org.slug,
+    idOf(visit, "template"),
+    idOf(visit, "variant"),
+    patch.success,
+    // The version that the page showed, so that one saved since then is not overwritten unseen.
+    fields["over"] ?? draft.base,
+  ).pipe(
+    Effect.tapErrorTag("ChangeProposed", () => dropDraft(services, visit, fields)),
+    Effect.andThen(dropDraft(services, visit, fields)),
+    Effect.as<View | Goto>(done),
+    Effect.catchTags({
+      InvalidInput: ({ faults }) => new InvalidInput({ faults: placed(draft, faults) }),
+      VariantChanged: () => overtaken(services, visit, fields),
+    }),
   )
-  return { to: here(visit), done: "variant-saved" }
 })
 
-const change = Effect.fnUntraced(function* (services: Services, visit: Visit) {
-  const of = yield* template(services, visit)
-  const stored = yield* variant(services, visit)
-  return visit.can("updateVariant")
-    ? yield* editor(services, visit, of, stored, { draft: ofVariant(stored) })
-    : shown(visit, of, stored)
+const change = Effect.fnUntraced(function* (services: EditorServices, visit: Visit) {
+  const at = yield* opened(services, visit)
+  if (at.stored !== undefined && !visit.can("updateVariant")) return shown(visit, at.of, at.stored)
+  return yield* withDrafts(services, visit, at)
 })
 
-const draftAction = (services: Services, visit: Visit, fields: Fields) =>
-  Effect.flatMap(template(services, visit), (of) =>
-    editor(services, visit, of, undefined, {
-      draft: changed(ofFields(fields), fields["do"] ?? ""),
-      look: lookOf((name) => fields[name]),
-      sample: sampleOf((name) => fields[name], samplesOf(of)),
-      unsaved: true,
-    }))
-
-const variantsDraftAction = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
+/** Shows the form again with a row more or less, or with both texts combined. */
+const rowAction = Effect.fnUntraced(function* (services: EditorServices, visit: Visit, fields: Fields) {
   const draft = ofFields(fields)
-  return yield* editor(services, visit, yield* template(services, visit), yield* variant(services, visit), {
-    draft: changed(draft, fields["do"] ?? ""),
-    look: lookOf((name) => fields[name]),
-    sample: sampleOf((name) => fields[name], { fields: "{}", attrs: "{}", at: "" }),
-    unsaved: true,
-  })
+  return fields["do"] === "combine"
+    ? yield* combined(services, visit, fields)
+    : yield* resent(services, visit, fields, { draft: changed(draft, fields["do"] ?? "") })
 })
 
 /** Sends the text of the form as a test, and shows the form again as it is. */
-const testAction = Effect.fnUntraced(function* (
-  services: Services,
-  visit: Visit,
-  stored: Variant | undefined,
-  fields: Fields,
-) {
-  const of = yield* template(services, visit)
+const testAction = Effect.fnUntraced(function* (services: EditorServices, visit: Visit, fields: Fields) {
+  const { of, stored } = yield* opened(services, visit)
   const draft = ofFields(fields)
   const sample = sampleOf((name) => fields[name], samplesOf(of))
   const to = fields["test_to"] ?? ""
   const sent = yield* sendTest(services, visit, of.id, { ...draft, id: stored?.id ?? "" }, sample, to)
-  return yield* editor(services, visit, of, stored, {
-    draft,
-    sample,
-    look: lookOf((name) => fields[name]),
+  return yield* resent(services, visit, fields, {
     test: { to, sent },
     unsaved: stored === undefined || !isDeepStrictEqual({ ...ofVariant(stored), id: "" }, { ...draft, id: "" }),
   })
 })
 
-const stateAction = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
+const stateAction = Effect.fnUntraced(function* (services: EditorServices, visit: Visit, fields: Fields) {
   const active = fields["active"] === "true"
   const { id } = yield* services.templates.updateVariant(
     visit.org.slug,
@@ -347,8 +220,8 @@ const stateAction = Effect.fnUntraced(function* (services: Services, visit: Visi
   }
 })
 
-const duplicateAction = Effect.fnUntraced(function* (services: Services, visit: Visit) {
-  const { components, formats, name, seasons, targeting, vars } = yield* variant(services, visit)
+const duplicateAction = Effect.fnUntraced(function* (services: EditorServices, visit: Visit) {
+  const { components, formats, name, seasons, targeting, vars } = yield* storedOf(services, visit)
   const made = yield* services.templates.createVariant(visit.org.slug, idOf(visit, "template"), {
     name: `Copy of ${name}`.slice(0, 200),
     vars,
@@ -361,9 +234,9 @@ const duplicateAction = Effect.fnUntraced(function* (services: Services, visit: 
   return { to: variantPath(visit.org.slug, idOf(visit, "template"), made.id), done: "variant-duplicated" }
 })
 
-const deletePage = Effect.fnUntraced(function* (services: Services, visit: Visit) {
-  const of = yield* template(services, visit)
-  const { active, name } = yield* variant(services, visit)
+const deletePage = Effect.fnUntraced(function* (services: EditorServices, visit: Visit) {
+  const { of } = yield* opened(services, visit)
+  const { active, name } = yield* storedOf(services, visit)
   return {
     title: "Delete a variant",
     body: (
@@ -389,79 +262,26 @@ const deletePage = Effect.fnUntraced(function* (services: Services, visit: Visit
 /** Writing, copying, switching and removing variants. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { action, page } = yield* Console
-  const services: Services = {
-    attributes: yield* AttributeStatistics,
-    connections: yield* Connections,
-    memberships: yield* Memberships,
-    tests: yield* TestMessages,
-    sources: yield* SourceCheck,
-    proposals: yield* Proposals,
-    templates: yield* Templates,
-  }
+  const services = yield* editorServices
+  const again = faulty(services)
+  const resume = resumed(services)
+  const editorRoutes = (path: typeof editorPaths[number], write: "createVariant" | "updateVariant") => [
+    page(path, write === "createVariant" ? write : "getVariant", (visit) => change(services, visit)),
+    action(
+      path,
+      write,
+      (visit, fields) => write === "createVariant" ? add(services, visit, fields) : save(services, visit, fields),
+      again,
+      resume,
+    ),
+    // Shows the form again and changes nothing, hence the rule of the preview.
+    action(`${path}/draft`, "preview", (visit, fields) => rowAction(services, visit, fields), undefined, resume),
+    action(`${path}/test`, "sendVariantTest", (visit, fields) => testAction(services, visit, fields), again, resume),
+  ]
 
   yield* router.addAll([
-    page(
-      "/console/o/:org/templates/:template/new-variant",
-      "createVariant",
-      (visit) =>
-        Effect.flatMap(
-          template(services, visit),
-          (of) => editor(services, visit, of, undefined, { draft: blankOf(of) }),
-        ),
-    ),
-    action(
-      "/console/o/:org/templates/:template/new-variant",
-      "createVariant",
-      (visit, fields) => add(services, visit, fields),
-      (visit, fields, faults) =>
-        Effect.flatMap(template(services, visit), (of) => sent(services, visit, of, undefined, fields, faults)),
-    ),
-    // Shows the form again with a row more or less; nothing is changed, hence the rule of the preview.
-    action(
-      "/console/o/:org/templates/:template/new-variant/draft",
-      "preview",
-      (visit, fields) => draftAction(services, visit, fields),
-    ),
-    page("/console/o/:org/templates/:template/variants/:variant", "getVariant", (visit) => change(services, visit)),
-    action(
-      "/console/o/:org/templates/:template/variants/:variant",
-      "updateVariant",
-      (visit, fields) => save(services, visit, fields),
-      (visit, fields, faults) =>
-        Effect.gen(function* () {
-          return yield* sent(
-            services,
-            visit,
-            yield* template(services, visit),
-            yield* variant(services, visit),
-            fields,
-            faults,
-          )
-        }),
-    ),
-    action(
-      "/console/o/:org/templates/:template/variants/:variant/draft",
-      "preview",
-      (visit, fields) => variantsDraftAction(services, visit, fields),
-    ),
-    action(
-      "/console/o/:org/templates/:template/new-variant/test",
-      "sendVariantTest",
-      (visit, fields) => testAction(services, visit, undefined, fields),
-      (visit, fields, faults) =>
-        Effect.flatMap(template(services, visit), (of) => sent(services, visit, of, undefined, fields, faults)),
-    ),
-    action(
-      "/console/o/:org/templates/:template/variants/:variant/test",
-      "sendVariantTest",
-      (visit, fields) =>
-        Effect.flatMap(variant(services, visit), (stored) => testAction(services, visit, stored, fields)),
-      (visit, fields, faults) =>
-        Effect.flatMap(
-          Effect.all([template(services, visit), variant(services, visit)]),
-          ([of, stored]) => sent(services, visit, of, stored, fields, faults),
-        ),
-    ),
+    ...editorRoutes(editorPaths[0], "createVariant"),
+    ...editorRoutes(editorPaths[1], "updateVariant"),
     action(
       "/console/o/:org/templates/:template/variants/:variant/state",
       "updateVariant",

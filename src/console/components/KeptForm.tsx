@@ -1,0 +1,51 @@
+/** @jsxImportSource preact */
+import { Card } from "./Card.tsx"
+import { Form, Submit } from "./Form.tsx"
+
+/** The field of a form with the e-mail address of the account that its page was made for. */
+export const accountField = "_account"
+
+/** The page that a sign-in in another tab leads to. */
+export const signedInPath = "/console/signed-in"
+
+/**
+ * A form that was sent without a session, with its fields kept in the page, so that it can be sent again after signing in.
+ * The service stores nothing of it.
+ */
+export const KeptForm = ({ action, fields, signedInAs }: {
+  readonly action: string
+  readonly fields: Readonly<Record<string, string>>
+  /** The account of the session, if it is another one than that of the form. */
+  readonly signedInAs?: string
+}) => {
+  const writer = fields[accountField] ?? ""
+  return (
+    <Card>
+      <header>
+        <h1>{signedInAs === undefined ? "Sign in again" : "Another account is signed in"}</h1>
+      </header>
+      <div class="stack">
+        <p>
+          {signedInAs === undefined
+            ? "Your session has ended. Nothing has been saved. Your text is kept in this page."
+            : `You are signed in as ${signedInAs}, and this text was written as ${writer}. It is kept in this page.`}
+        </p>
+        <ol class="steps">
+          <li>
+            {signedInAs === undefined ? null : "Sign out there first. "}
+            <a href={`/console/sign-in?next=${encodeURIComponent(signedInPath)}`} target="_blank" rel="noopener">
+              Sign in{writer === "" ? "" : ` as ${writer}`} in a new tab
+            </a>
+          </li>
+          <li>Come back to this tab and continue. You see your text before anything is saved.</li>
+        </ol>
+        <Form action={action}>
+          {Object.entries(fields).filter(([name]) => name !== "_csrf").map(([name, value]) => (
+            <input key={name} type="hidden" name={name} value={value} />
+          ))}
+          <Submit wide>Continue with your text</Submit>
+        </Form>
+      </div>
+    </Card>
+  )
+}

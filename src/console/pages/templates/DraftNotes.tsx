@@ -1,0 +1,103 @@
+/** @jsxImportSource preact */
+import { nameOf } from "../../../accounts/Actor.ts"
+import type { Template } from "../../../domain/Template.ts"
+import type { DraftHead } from "../../../templates/Drafts.ts"
+import { Form, Submit } from "../../components/Form.tsx"
+import { Note } from "../../components/Note.tsx"
+import { Time } from "../../components/Time.tsx"
+import { counted } from "../../Format.ts"
+import type { Visit } from "../../Routes.tsx"
+import { templatePath, variantPath } from "./Paths.ts"
+
+/** Drafts that the page of a template names. */
+const shownDrafts = 5
+
+/** The path of the editor of a variant, or of a new one. */
+const editorPath = ({ org }: Visit, template: string, variant: string | undefined) =>
+  variant === undefined ? `${templatePath(org.slug, template)}/new-variant` : variantPath(org.slug, template, variant)
+
+/** The page of a draft below the path of its editor. */
+export const draftPath = (path: string, author: string): string => `${path}/draft?${new URLSearchParams({ author })}`
+
+/** The button that removes the visitor's draft. */
+export const DiscardDraft = ({ path, savedAt, visit }: {
+  readonly path: string
+  /** The draft that the visitor has seen; a newer one stays. */
+  readonly savedAt: string
+  readonly visit: Visit
+}) => (
+  <Form action={`${path}/discard-draft`} csrf={visit.session.csrfToken} inline>
+    <input type="hidden" name="draft" value={savedAt} />
+    <Submit kind="compact danger">Discard draft</Submit>
+  </Form>
+)
+
+/** Says that the editor shows a draft and not what is live. */
+export const OwnDraftNote = ({ draft, isNew, path, visit }: {
+  readonly draft: DraftHead
+  readonly isNew: boolean
+  /** The path of the editor. */
+  readonly path: string
+  readonly visit: Visit
+}) => (
+  <Note>
+    <div class="note-row">
+      <p>
+        <b>Your draft</b> of <Time at={draft.savedAt} zone={visit.org.time_zone} />.{" "}
+        {isNew
+          ? "It is not served: create the variant to publish it."
+          : "It is not live: save the variant to publish it."}
+      </p>
+      <div class="buttons">
+        <a class="button compact" href={draftPath(path, draft.author)}>Show changes</a>
+        <DiscardDraft path={path} savedAt={draft.savedAt} visit={visit} />
+      </div>
+    </div>
+  </Note>
+)
+
+/** Names the drafts of a template. */
+export const TemplateDraftsNote = ({ drafts, template, visit }: {
+  readonly drafts: ReadonlyArray<DraftHead>
+  readonly template: Template
+  readonly visit: Visit
+}) => {
+  const names = new Map<string, string>(template.variants.map(({ id, name }) => [id, name]))
+  const own = nameOf(visit.actor)
+  return drafts.length === 0 ? null : (
+    <Note>
+      <p>
+        <b>Drafts</b> that are not live:
+      </p>
+      <ul class="plain-list">
+        {drafts.slice(0, shownDrafts).map(({ author, savedAt, variant }) => (
+          <li key={`${variant} ${author}`}>
+            <a href={draftPath(editorPath(visit, template.id, variant), author)}>
+              {variant === undefined ? "New variant" : names.get(variant) ?? variant}
+            </a>{" "}
+            by {author === own ? "you" : author}, <Time at={savedAt} zone={visit.org.time_zone} />
+          </li>
+        ))}
+      </ul>
+      {drafts.length > shownDrafts ? <p>And {counted(drafts.length - shownDrafts, "more draft")}.</p> : null}
+    </Note>
+  )
+}
+
+/** Names the drafts of colleagues. */
+export const OtherDraftsNote = ({ drafts, path, visit }: {
+  readonly drafts: ReadonlyArray<DraftHead>
+  readonly path: string
+  readonly visit: Visit
+}) =>
+  drafts.length === 0 ? null : (
+    <Note>
+      <ul class="plain-list">
+        {drafts.map(({ author, savedAt }) => (
+          <li key={author}>
+            <a href={draftPath(path, author)}>Draft by {author}</a>, <Time at={savedAt} zone={visit.org.time_zone} />
+          </li>
+        ))}
+      </ul>
+    </Note>
+  )

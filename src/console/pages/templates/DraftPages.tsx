@@ -1,0 +1,258 @@
+/** @jsxImportSource preact */
+import { Effect, Result } from "effect"
+import { HttpRouter, HttpServerResponse } from "effect/http"
+import { isDeepStrictEqual } from "node:util"
+import { DraftNotFound, type Fault, InvalidInput } from "../../../domain/Errors.ts"
+import type { Template, Variant } from "../../../domain/Template.ts"
+import { lookedUp } from "../../../api/server/Requests.ts"
+import { combineForms } from "../../../templates/CombinedForm.ts"
+import { draftChanges } from "../../../templates/Drafts.ts"
+import { type Draft, ofVariant, read } from "../../../templates/VariantForm.ts"
+import { restoredBy } from "../../../templates/VariantVersions.ts"
+import { Card } from "../../components/Card.tsx"
+import { Form, Submit } from "../../components/Form.tsx"
+import { ErrorSummary, Note } from "../../components/Note.tsx"
+import { PageHead } from "../../components/PageHead.tsx"
+import { Time } from "../../components/Time.tsx"
+import { dateTime } from "../../Format.ts"
+import { type PageRequest, RawRoutes } from "../../RawRoutes.tsx"
+import { Console, type Fields, type Visit } from "../../Routes.tsx"
+import { DifferenceView } from "../history/ChangeList.tsx"
+import { ofFields } from "./Draft.ts"
+import { DiscardDraft, OtherDraftsNote, OwnDraftNote } from "./DraftNotes.tsx"
+import {
+  editor,
+  editorPaths,
+  type EditorServices,
+  editorServices,
+  faulty,
+  here,
+  home,
+  isOvertaken,
+  keepDraft,
+  opened,
+  type OpenedVariant,
+  placeOf,
+  resent,
+  resumed,
+  timeOf,
+} from "./EditorPage.tsx"
+import { blankOf } from "./NewDraft.ts"
+
+/** The text that the editor begins with where there is no draft. */
+const begunWith = ({ of, stored }: OpenedVariant): Draft => stored === undefined ? blankOf(of) : ofVariant(stored)
+
+/** The editor with the draft that the query names, or else with that of the visitor, or else with what is stored. */
+export const withDrafts = Effect.fnUntraced(function* (services: EditorServices, visit: Visit, at: OpenedVariant) {
+  const { org: { slug }, query } = visit
+  const [path, place] = [here(visit), placeOf(visit)]
+  const all = (yield* services.drafts.list(slug, place.template)).filter(({ variant }) => variant === place.variant)
+  const own = all.find(({ author }) => author === place.author)
+  const author = lookedUp(query.get("draft") ?? place.author)
+  const shown = yield* services.drafts.find(slug, { ...place, author })
+  const begun = begunWith(at)
+  const isOther = shown !== undefined && author !== place.author
+  return yield* editor(services, visit, at, {
+    draft: shown === undefined ? begun : { ...shown.form, base: shown.base ?? begun.base },
+    known: own?.savedAt ?? "",
+    notes: (
+      <>
+        {own === undefined || isOther
+          ? null
+          : <OwnDraftNote draft={own} isNew={at.stored === undefined} path={path} visit={visit} />}
+        {isOther
+          ? (
+            <Note kind="warn">
+              The text of the draft by {author}. A draft that you save is your own{own === undefined ? "" : (
+                <>
+                  {" "}and replaces yours of <Time at={own.savedAt} zone={visit.org.time_zone} />
+                </>
+              )}.
+            </Note>
+          )
+          : null}
+        <OtherDraftsNote drafts={all.filter((one) => one !== own)} path={path} visit={visit} />
+      </>
+    ),
+    unsaved: isOther,
+  })
+})
+
+/** The editor with the visitor's text and that which somebody else has saved meanwhile in one. */
+export const combined = Effect.fnUntraced(function* (services: EditorServices, visit: Visit, fields: Fields) {
+  const at = yield* opened(services, visit)
+  const own = ofFields(fields)
+  const [{ stored }, base] = [at, timeOf(own.base)]
+  const version = stored === undefined || base === undefined
+    ? undefined
+    : yield* services.versions.findAt(visit.org.slug, at.of.id, stored.id, base)
+  if (stored === undefined || version === undefined) return yield* resent(services, visit, fields)
+  const { both, form } = combineForms(ofVariant({ ...stored, ...restoredBy(version) }), own, ofVariant(stored))
+  return yield* resent(services, visit, fields, {
+    draft: { ...form, base: stored.updated_at },
+    notes: (
+      <Note kind={both.length === 0 ? "good" : "warn"}>
+        The form has the changes of both texts.{" "}
+        {both.length === 0 ? null : `Both changed ${both.join(", ")}: your text is kept there.`}
+      </Note>
+    ),
+  })
+})
+
+const json = (body: unknown, status = 200) =>
+  HttpServerResponse.jsonUnsafe(body, { status, headers: { "cache-control": "no-store" } })
+
+/** Whether a form says what is stored, or for a new variant nothing yet. */
+const isUnchanged = (draft: Draft, of: Template, stored: Variant | undefined): boolean => {
+  if (stored === undefined) return isDeepStrictEqual({ ...draft, base: "" }, blankOf(of))
+  const content = read(draft)
+  const { created_at: _, id: __, updated_at: ___, ...fields } = stored
+  return Result.isSuccess(content) && isDeepStrictEqual({ ...content.success }, { ...fields })
+}
+
+/** Stores the text of the form while somebody types. Text as it is stored needs no draft. */
+const autosave = Effect.fnUntraced(function* (services: EditorServices, ask: PageRequest) {
+  const { fields, org } = ask
+  const { of, stored } = yield* opened(services, ask)
+  const draft = ofFields(fields)
+  if (isUnchanged(draft, of, stored)) {
+    yield* services.drafts.discard(org.slug, placeOf(ask), timeOf(fields["draft"]))
+    return json({ saved_at: "", text: "No changes" })
+  }
+  return yield* keepDraft(services, ask, fields).pipe(
+    Effect.map(({ savedAt }) =>
+      json({
+        saved_at: savedAt,
+        text: `Draft saved ${dateTime(new Date(savedAt), org.time_zone)}`,
+        is_overtaken: isOvertaken(draft, stored),
+      })
+    ),
+    Effect.catchTags({
+      DraftChanged: ({ message }) => Effect.succeed(json({ text: message }, 409)),
+      InvalidInput: ({ faults }) => Effect.succeed(json({ text: faults.map(({ detail }) => detail).join("; ") }, 400)),
+    }),
+  )
+})
+
+/** The draft that a page of it is about, named by its author. */
+const found = Effect.fnUntraced(function* (services: EditorServices, visit: Visit, author: string) {
+  const at = yield* opened(services, visit)
+  const draft = yield* services.drafts.find(visit.org.slug, { ...placeOf(visit), author: lookedUp(author) })
+  return { at, draft: draft ?? (yield* new DraftNotFound()) }
+})
+
+/** A draft and what it changes. */
+const draftPage = Effect.fnUntraced(
+  function* (services: EditorServices, visit: Visit, author: string, faults: ReadonlyArray<Fault> = []) {
+    const { at: { of, stored }, draft } = yield* found(services, visit, author)
+    const path = here(visit)
+    const isOwn = draft.author === placeOf(visit).author
+    const title = `${isOwn ? "Your draft" : `Draft by ${draft.author}`}: ${stored?.name ?? "new variant"}`
+    const canEdit = visit.can(stored === undefined ? "createVariant" : "updateVariant")
+    return {
+      title,
+      body: (
+        <>
+          <PageHead
+            title={title}
+            back={{ href: home(visit), label: of.name }}
+            lead={
+              <>
+                Saved <Time at={draft.savedAt} zone={visit.org.time_zone} />. It is not live.
+              </>
+            }
+            actions={canEdit
+              ? (
+                <>
+                  <Form action={`${path}/publish-draft`} csrf={visit.session.csrfToken} inline>
+                    <input type="hidden" name="author" value={draft.author} />
+                    <Submit>Publish draft</Submit>
+                  </Form>
+                  <a
+                    class="button"
+                    href={isOwn ? path : `${path}?${new URLSearchParams({ draft: draft.author })}`}
+                  >
+                    Edit
+                  </a>
+                  {isOwn ? <DiscardDraft path={path} savedAt={draft.savedAt} visit={visit} /> : null}
+                </>
+              )
+              : null}
+          />
+          <ErrorSummary faults={faults} />
+          {isOvertaken({ ...draft.form, base: draft.base ?? "" }, stored)
+            ? (
+              <Note kind="warn">
+                Somebody has saved the variant since this draft was begun. Edit the draft to see both texts and to
+                combine them.
+              </Note>
+            )
+            : null}
+          <Card title={stored === undefined ? "Content" : "Changes"} lead="Publishing the draft makes these changes.">
+            <DifferenceView changes={draftChanges(draft.form, stored)} />
+          </Card>
+        </>
+      ),
+    }
+  },
+)
+
+const publish = Effect.fnUntraced(function* (services: EditorServices, visit: Visit, fields: Fields) {
+  const { draft } = yield* found(services, visit, fields["author"] ?? "")
+  const { id } = yield* services.drafts.publish(visit.org.slug, { ...placeOf(visit), author: draft.author }).pipe(
+    Effect.catchTags({
+      AlreadyExists: ({ message }) => new InvalidInput({ faults: [{ pointer: "", detail: message }] }),
+      VariantChanged: () =>
+        new InvalidInput({
+          faults: [{ pointer: "", detail: "Somebody has saved the variant since this draft was begun" }],
+        }),
+      // The fields of the form are not on this page.
+      InvalidInput: ({ faults }) =>
+        new InvalidInput({
+          faults: faults.map(({ detail, pointer }) => ({ pointer: "", detail: `${pointer.slice(1)}: ${detail}` })),
+        }),
+    }),
+  )
+  return { to: `${home(visit)}?at=${encodeURIComponent(id)}`, done: "variant-saved" }
+})
+
+const discard = Effect.fnUntraced(function* (services: EditorServices, visit: Visit, fields: Fields) {
+  yield* services.drafts.discard(visit.org.slug, placeOf(visit), timeOf(fields["draft"]))
+  return { to: here(visit), done: "draft-discarded" }
+})
+
+/** Drafts of the editor: stored while somebody types, shown, published and discarded. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { action, page } = yield* Console
+  const { route } = yield* RawRoutes
+  const services = yield* editorServices
+
+  yield* router.addAll(editorPaths.flatMap((path) => [
+    page(
+      `${path}/draft`,
+      "getDraft",
+      (visit) => draftPage(services, visit, visit.query.get("author") ?? placeOf(visit).author),
+    ),
+    route("POST", `${path}/autosave`, "putDraft", (ask) => autosave(services, ask)),
+    action(
+      `${path}/save-draft`,
+      "putDraft",
+      (visit, fields) =>
+        Effect.as(keepDraft(services, visit, fields), { to: here(visit), done: "draft-saved" }).pipe(
+          Effect.catchTag(
+            "DraftChanged",
+            ({ message }) => new InvalidInput({ faults: [{ pointer: "", detail: message }] }),
+          ),
+        ),
+      faulty(services),
+      resumed(services),
+    ),
+    action(`${path}/discard-draft`, "discardDraft", (visit, fields) => discard(services, visit, fields)),
+    action(
+      `${path}/publish-draft`,
+      "publishDraft",
+      (visit, fields) => publish(services, visit, fields),
+      (visit, fields, faults) => draftPage(services, visit, fields["author"] ?? "", faults),
+    ),
+  ]))
+}))

@@ -1,0 +1,281 @@
+/** @jsxImportSource preact */
+import { Effect, Result } from "effect"
+import { SecureRandom } from "effect/crypto"
+import type { ComponentChildren } from "preact"
+import { type Actor, nameOf } from "../../../accounts/Actor.ts"
+import { Memberships } from "../../../accounts/Memberships.ts"
+import { Connections } from "../../../delivery/Connections.ts"
+import { TestMessages } from "../../../delivery/receivers/TestMessages.ts"
+import { AttributeStatistics } from "../../../learning/AttributeStatistics.ts"
+import { type Fault, InvalidInput, VariantNotFound } from "../../../domain/Errors.ts"
+import { decoder } from "../../../domain/Faults.ts"
+import type { Template, Variant } from "../../../domain/Template.ts"
+import { lookedUp } from "../../../api/server/Requests.ts"
+import { SourceCheck } from "../../../rendering/SourceCheck.ts"
+import { type DraftPlace, Drafts, isStoredTime } from "../../../templates/Drafts.ts"
+import { Proposals } from "../../../templates/Proposals.ts"
+import { Templates } from "../../../templates/Templates.ts"
+import { type Draft, VariantForm } from "../../../templates/VariantForm.ts"
+import { VariantVersions } from "../../../templates/VariantVersions.ts"
+import { assets } from "../../Assets.ts"
+import { Note } from "../../components/Note.tsx"
+import { PageHead } from "../../components/PageHead.tsx"
+import type { Fields, Visit } from "../../Routes.tsx"
+import { ConflictCard } from "./ConflictCard.tsx"
+import { lookOf, ofFields, type PreviewLook, type Sample, sampleOf } from "./Draft.ts"
+import { samplesOf } from "./NewDraft.ts"
+import { templatePath, variantPath } from "./Paths.ts"
+import { sampleFields } from "./SampleFields.ts"
+import { DraftNote, draftWarning } from "./SendNote.tsx"
+import { VariantEditor } from "./VariantEditor.tsx"
+import { TestNote, type TestSent, type TestServices } from "./VariantTest.tsx"
+
+// The page of the editor, for a variant and for a new one.
+
+/** Services of the editor's pages. */
+export interface EditorServices extends TestServices {
+  readonly attributes: AttributeStatistics["Service"]
+  readonly drafts: Drafts["Service"]
+  readonly proposals: Proposals["Service"]
+  readonly sources: SourceCheck["Service"]
+  readonly templates: Templates["Service"]
+  readonly versions: VariantVersions["Service"]
+}
+
+/** The paths of the editor. */
+export const editorPaths = [
+  "/console/o/:org/templates/:template/new-variant",
+  "/console/o/:org/templates/:template/variants/:variant",
+] as const
+
+export const editorServices = Effect.gen(function* () {
+  return {
+    attributes: yield* AttributeStatistics,
+    connections: yield* Connections,
+    drafts: yield* Drafts,
+    memberships: yield* Memberships,
+    proposals: yield* Proposals,
+    sources: yield* SourceCheck,
+    templates: yield* Templates,
+    tests: yield* TestMessages,
+    versions: yield* VariantVersions,
+  } satisfies EditorServices
+})
+
+/** The parts of a request that name a variant and its draft. */
+export type VariantRequest = Pick<Visit, "org" | "params"> & { readonly actor: Actor }
+
+export const idOf = ({ params }: Pick<VariantRequest, "params">, name: "template" | "variant") =>
+  lookedUp(params[name] ?? "")
+
+/** The path of the template. */
+export const home = (visit: Visit) => templatePath(visit.org.slug, idOf(visit, "template"))
+
+/** The path of the editor. */
+export const here = (visit: Visit) =>
+  visit.params["variant"] === undefined
+    ? `${home(visit)}/new-variant`
+    : variantPath(visit.org.slug, idOf(visit, "template"), idOf(visit, "variant"))
+
+/** The template and variant of the editor. */
+export interface OpenedVariant {
+  /** The template as the visitor works on it: with the changes that wait for approval. */
+  readonly of: Template
+  /** Undefined for a new variant. */
+  readonly stored: Variant | undefined
+  /** The visitor's proposal that `of` is taken from. */
+  readonly proposal: number | undefined
+}
+
+/** Reads the template and variant of a path. Fails with `TemplateNotFound` or `VariantNotFound`. */
+export const opened = Effect.fnUntraced(function* (services: Pick<EditorServices, "proposals">, visit: VariantRequest) {
+  const { proposal, template: of } = yield* services.proposals.working(visit.org.slug, idOf(visit, "template"))
+  if (visit.params["variant"] === undefined) return { of, stored: undefined, proposal } satisfies OpenedVariant
+  const id = idOf(visit, "variant")
+  const stored = of.variants.find((one) => one.id === id) ?? (yield* new VariantNotFound({ id }))
+  return { of, stored, proposal } satisfies OpenedVariant
+})
+
+/** The place of the visitor's draft. */
+export const placeOf = (visit: VariantRequest): DraftPlace => ({
+  template: idOf(visit, "template"),
+  variant: visit.params["variant"] === undefined ? undefined : idOf(visit, "variant"),
+  author: nameOf(visit.actor),
+})
+
+/** A time that the service wrote into the form; undefined for anything else. */
+export const timeOf = (text: string | undefined): string | undefined =>
+  text !== undefined && isStoredTime(text) ? text : undefined
+
+const decodeForm = decoder(VariantForm)
+
+/** Stores the text of a form as the visitor's draft. Fails with `InvalidInput` for texts that are too long. */
+export const keepDraft = Effect.fnUntraced(function* (services: EditorServices, visit: VariantRequest, fields: Fields) {
+  const { base, ...written } = ofFields(fields)
+  const form = decodeForm(written)
+  if (Result.isFailure(form)) return yield* new InvalidInput({ faults: form.failure })
+  return yield* services.drafts.put(visit.org.slug, placeOf(visit), {
+    form: form.success,
+    base: timeOf(base),
+    replaces: timeOf(fields["draft"]) ?? null,
+  })
+})
+
+/** Names that the editor suggests. */
+const hintsOf = Effect.fnUntraced(function* (services: EditorServices, visit: Visit, of: Template) {
+  const days = yield* Effect.orDie(services.attributes.read(visit.org.slug, of.id))
+  const attributes = new Set([
+    ...days.flatMap(({ keys }) => keys.map(([name]) => name)),
+    ...of.variants.flatMap(({ targeting }) => targeting.map(({ attribute }) => attribute)),
+  ])
+  return {
+    nonce: SecureRandom.uuidV7Unsafe(),
+    fields: { unsubscribe_url: "", ...sampleFields(of.variants.map(({ vars }) => vars)) },
+    attributes: [...attributes].sort(),
+  }
+})
+
+/** Says where changes go that need approval. */
+const ApprovalNote = ({ proposal, visit: { org } }: {
+  readonly proposal: number | undefined
+  readonly visit: Visit
+}) =>
+  proposal !== undefined
+    ? (
+      <Note>
+        You edit <a href={`/console/o/${org.slug}/reviews/${proposal}`}>your change that waits for approval</a>.
+      </Note>
+    )
+    : org.template_approval === "none"
+    ? null
+    : <Note>A change of an active variant goes live once it is approved.</Note>
+
+/** Whether somebody has saved the variant since the text of a form was begun. */
+export const isOvertaken = (draft: Draft, stored: Variant | undefined): stored is Variant =>
+  stored !== undefined && draft.base !== "" && draft.base !== stored.updated_at
+
+/** Both texts where somebody has saved the variant since the text of the form was begun. */
+const conflictOf = Effect.fnUntraced(
+  function* (services: EditorServices, visit: Visit, draft: Draft, stored: Variant | undefined) {
+    if (!isOvertaken(draft, stored)) return null
+    const version = (at: string | undefined) =>
+      at === undefined
+        ? Effect.succeed(undefined)
+        : services.versions.findAt(visit.org.slug, idOf(visit, "template"), stored.id, at)
+    const saved = yield* version(stored.updated_at)
+    return (
+      <ConflictCard
+        canCombine={(yield* version(timeOf(draft.base))) !== undefined}
+        form={draft}
+        path={here(visit)}
+        saved={saved?.saved_at === stored.updated_at ? saved : undefined}
+        stored={stored}
+        zone={visit.org.time_zone}
+      />
+    )
+  },
+)
+
+/** The state of the editor's form. */
+export interface EditorState {
+  readonly draft: Draft
+  /** Time of the visitor's stored draft as far as this page knows it; empty for none. */
+  readonly known?: string
+  readonly faults?: ReadonlyArray<Fault>
+  readonly look?: PreviewLook
+  /** Shown above the form. */
+  readonly notes?: ComponentChildren
+  readonly sample?: Sample
+  /** The recipients of a test message, and its results once it was sent. */
+  readonly test?: { readonly to: string; readonly sent: ReadonlyArray<TestSent> }
+  readonly unsaved?: boolean
+}
+
+/** The page of the editor. */
+export const editor = Effect.fnUntraced(function* (
+  services: EditorServices,
+  visit: Visit,
+  { of, proposal, stored }: OpenedVariant,
+  { draft, faults = [], known = "", look = lookOf(() => undefined), notes, sample, test, unsaved = false }: EditorState,
+) {
+  const hints = yield* hintsOf(services, visit, of)
+  const used = sample ?? samplesOf(of)
+  const path = here(visit)
+  const title = stored === undefined ? "New variant" : stored.name
+  const query = new URLSearchParams({ ...used })
+  const isStored = stored !== undefined && !unsaved && known === "" && faults.length === 0
+  return {
+    title,
+    live: true,
+    styleNonce: hints.nonce,
+    body: (
+      <>
+        <PageHead
+          title={title}
+          back={{ href: home(visit), label: of.name }}
+          lead={stored === undefined ? `A variant of ${of.name}.` : (
+            <>
+              Variant <code>{stored.id}</code> of {of.name}.
+            </>
+          )}
+        />
+        {unsaved ? <Note kind="warn">Not saved yet.</Note> : null}
+        <ApprovalNote proposal={proposal} visit={visit} />
+        {notes}
+        {test === undefined ? null : <TestNote sent={test.sent} />}
+        {yield* conflictOf(services, visit, draft, stored)}
+        <DraftNote warning={draftWarning(services.connections, visit.org.slug, draft)} />
+        <VariantEditor
+          account={visit.session.account.email}
+          canKeep={visit.can("putDraft")}
+          draft={draft}
+          faults={faults}
+          known={known}
+          sample={used}
+          look={look}
+          hints={hints}
+          csrf={visit.session.csrfToken}
+          isNew={stored === undefined}
+          isUnsaved={unsaved}
+          over={stored?.updated_at ?? ""}
+          save={path}
+          again={`${path}/draft`}
+          preview={`${home(visit)}/preview`}
+          back={home(visit)}
+          testTo={visit.can("sendVariantTest") ? test?.to ?? visit.session.account.email : undefined}
+          timeZone={visit.org.time_zone}
+          {...(isStored ? { stored: `${path}/preview?${query}` } : {})}
+        />
+        <script type="module" src={assets.editor}></script>
+        <script type="module" src={assets.templates}></script>
+        <script type="module" src={assets.drafts}></script>
+      </>
+    ),
+  }
+})
+
+/** The editor with the fields that a form of it sent. */
+export const resent = Effect.fnUntraced(
+  function* (services: EditorServices, visit: Visit, fields: Fields, more: Partial<EditorState> = {}) {
+    const at = yield* opened(services, visit)
+    return yield* editor(services, visit, at, {
+      draft: ofFields(fields),
+      known: fields["draft"] ?? "",
+      look: lookOf((name) => fields[name]),
+      sample: sampleOf((name) => fields[name], samplesOf(at.of)),
+      ...(fields["test_to"] === undefined ? {} : { test: { to: fields["test_to"], sent: [] } }),
+      unsaved: true,
+      ...more,
+    })
+  },
+)
+
+/** The editor with what is wrong with the fields that were sent. */
+export const faulty = (services: EditorServices) => (visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) =>
+  resent(services, visit, fields, { faults })
+
+/** The editor with the text of somebody whose session had ended. */
+export const resumed = (services: EditorServices) => (visit: Visit, fields: Fields) =>
+  resent(services, visit, fields, {
+    notes: <Note kind="good">You are signed in again, and your text is here. Look at it, then save it.</Note>,
+  })

@@ -1,0 +1,39 @@
+import { isDeepStrictEqual } from "node:util"
+import type { VariableDraft, VariantForm } from "./VariantForm.ts"
+
+/** Two texts that began from one, combined. */
+export interface CombinedForm {
+  readonly form: VariantForm
+  /** Names of the fields that both changed to different values. The own value counts. */
+  readonly both: ReadonlyArray<string>
+}
+
+const byName = (variables: ReadonlyArray<VariableDraft>) =>
+  new Map(variables.map((row) => [row.name.trim(), { ...row, name: row.name.trim() }]))
+
+/**
+ * Combines an own text with the text of a colleague. Each field has the changed value, or the own one if both changed it. Variables are compared one by one. Whether the variant is active is theirs, as versions do not record it.
+ */
+export const combineForms = (base: VariantForm, own: VariantForm, other: VariantForm): CombinedForm => {
+  const both: Array<string> = []
+  const pick = <A>(name: string, before: A, mine: A, theirs: A): A => {
+    if (isDeepStrictEqual(mine, before)) return theirs
+    if (!isDeepStrictEqual(theirs, before) && !isDeepStrictEqual(mine, theirs)) both.push(name)
+    return mine
+  }
+  const [before, mine, theirs] = [byName(base.variables), byName(own.variables), byName(other.variables)]
+  const names = new Set([...mine.keys(), ...theirs.keys()])
+  const variables = [...names].flatMap((name) =>
+    pick<VariableDraft | undefined>(name, before.get(name), mine.get(name), theirs.get(name)) ?? []
+  )
+  const form = {
+    id: own.id,
+    active: other.active,
+    name: pick("name", base.name, own.name, other.name),
+    variables,
+    conditions: pick("audience", base.conditions, own.conditions, other.conditions),
+    seasons: pick("schedule", base.seasons, own.seasons, other.seasons),
+    components: pick("components", base.components, own.components, other.components),
+  }
+  return { form, both }
+}

@@ -1,0 +1,247 @@
+import { assert } from "@effect/vitest"
+import { it } from "vitest"
+import { combineForms } from "../../src/templates/CombinedForm.ts"
+import { blankOf } from "../../src/console/pages/templates/NewDraft.ts"
+import { base, describeShop, type Shop, variantForm } from "./shop.ts"
+
+const hidden = (html: string, name: string): string => new RegExp(`name="${name}" value="([^"]*)"`).exec(html)![1]!
+
+const warm = {
+  id: "warm",
+  name: "Warm",
+  vars: { subject: "Hello", body: "<p>One</p>\n<p>Two</p>" },
+  formats: { body: "html" },
+}
+
+/** A template with one variant, and the fields that the editor sends of it. */
+const furnish = async (shop: Shop, template: string) => {
+  await shop.manage("POST", "/organizations/shop/templates", { id: template, name: template, variants: [warm] })
+  const path = `/organizations/shop/templates/${template}`
+  const form = (stored: { readonly updated_at: string }, more: Record<string, string> = {}) => ({
+    ...variantForm({
+      var_0_source: "Hello",
+      var_1_name: "body",
+      var_1_format: "html",
+      var_1_source: "<p>One</p>\r\n<p>Two</p>",
+      base: stored.updated_at,
+      over: stored.updated_at,
+      draft: "",
+    }),
+    ...more,
+  })
+  const variant = () => shop.manage("GET", `${path}/variants/warm`)
+  const drafts = async () => (await shop.manage("GET", `${path}/drafts`)).drafts
+  return { drafts, form, path, page: `${base}/${template}/variants/warm`, variant }
+}
+
+describeShop("Drafts in the editor", (shop) => {
+  it("are stored beside the live variant, shown when the editor is opened again, and published by a save", async () => {
+    const { drafts, form, page, variant } = await furnish(shop, "beside")
+    const editor = await shop.signIn("editor@example.com")
+    const live = await variant()
+    const kept = await editor.post(`${page}/autosave`, form(live, { var_0_source: "Hello you", name: "" }))
+    assert.strictEqual(kept.status, 200, kept.text)
+    const { saved_at: savedAt } = JSON.parse(kept.text)
+    assert.deepStrictEqual(await variant(), live, "nothing of it is live")
+
+    const shown = (await editor.get(page)).text
+    assert.include(shown, "Your draft")
+    assert.include(shown, ">Hello you</textarea>")
+    assert.strictEqual(hidden(shown, "draft"), savedAt)
+    assert.include((await editor.get(`${base}/beside`)).text, "Drafts")
+
+    // A second window does not overwrite what it has not seen.
+    const other = await editor.post(`${page}/autosave`, form(live, { var_0_source: "Elsewhere" }))
+    assert.strictEqual(other.status, 409)
+    const without = await editor.post(`${page}/save-draft`, form(live, { var_0_source: "Elsewhere" }))
+    assert.strictEqual(without.status, 400)
+    assert.include(without.text, ">Elsewhere</textarea>", "the text stays in the page")
+    const next = await editor.post(`${page}/save-draft`, form(live, { var_0_source: "Hello all", draft: savedAt }))
+    assert.strictEqual(next.headers.get("location"), `${page}?done=draft-saved`)
+
+    const changes = (await editor.get(`${page}/draft`)).text
+    assert.include(changes, "Hello all")
+    const [{ saved_at: latest }] = await drafts()
+    const saved = await editor.post(page, form(live, { var_0_source: "Hello all", draft: latest }))
+    assert.strictEqual(saved.headers.get("location"), `${page}?done=variant-saved`, saved.text)
+    assert.deepStrictEqual(await drafts(), [])
+    assert.strictEqual((await variant()).vars.subject, "Hello all")
+    // A request that was under way while the form was saved stores nothing.
+    const late = await editor.post(`${page}/autosave`, form(live, { var_0_source: "Hello all", draft: latest }))
+    assert.strictEqual(JSON.parse(late.text).saved_at, "")
+    assert.deepStrictEqual(await drafts(), [])
+    const { entries } = await shop.manage("GET", "/organizations/shop/audit")
+    assert.lengthOf(entries.filter(({ action }: { readonly action: string }) => /draft/.test(action)), 0)
+  })
+
+  it("of a new variant wait until it is created, and can be discarded", async () => {
+    const { drafts } = await furnish(shop, "fresh")
+    const editor = await shop.signIn("editor@example.com")
+    const path = `${base}/fresh/new-variant`
+    assert.strictEqual((await editor.post(`${path}/save-draft`, variantForm({ name: "Half" }))).status, 303)
+    const shown = (await editor.get(path)).text
+    assert.include(shown, `value="Half"`)
+    await editor.post(`${path}/discard-draft`, { draft: hidden(shown, "draft") })
+    assert.deepStrictEqual(await drafts(), [])
+    assert.notInclude((await editor.get(path)).text, `value="Half"`)
+    await editor.post(`${path}/save-draft`, variantForm({ name: "Whole" }))
+    const [{ saved_at: draft }] = await drafts()
+    assert.strictEqual((await editor.post(path, variantForm({ name: "Whole", draft }))).status, 303)
+    assert.deepStrictEqual(await drafts(), [])
+  })
+
+  it("of a colleague are shown, continued as one's own, and published", async () => {
+    const { drafts, form, page, variant } = await furnish(shop, "colleague")
+    const [editor, admin] = [await shop.signIn("editor@example.com"), await shop.signIn("admin@example.com")]
+    const live = await variant()
+    await editor.post(`${page}/save-draft`, form(live, { var_0_source: "By the editor" }))
+    const opened = (await admin.get(page)).text
+    assert.include(opened, "Draft by editor@example.com")
+    assert.include(opened, ">Hello</textarea>", "the live text")
+    const query = "?draft=editor%40example.com"
+    assert.include((await admin.get(`${page}${query}`)).text, ">By the editor</textarea>")
+    assert.include((await admin.get(`${page}/draft?author=editor%40example.com`)).text, "By the editor")
+    const viewer = await shop.signIn("viewer@example.com")
+    assert.include((await viewer.get(`${page}/draft?author=editor%40example.com`)).text, "By the editor")
+    assert.strictEqual((await viewer.post(`${page}/publish-draft`, { author: "editor@example.com" })).status, 403)
+    assert.strictEqual((await viewer.post(`${page}/autosave`, form(live))).status, 403)
+    const published = await admin.post(`${page}/publish-draft`, { author: "editor@example.com" })
+    assert.include(published.headers.get("location")!, "done=variant-saved")
+    assert.strictEqual((await variant()).vars.subject, "By the editor")
+    assert.deepStrictEqual(await drafts(), [])
+    assert.strictEqual((await admin.get(`${page}/draft?author=editor%40example.com`)).status, 404)
+  })
+
+  it("show both texts where somebody has saved meanwhile, and combine them", async () => {
+    const { drafts, form, page, path, variant } = await furnish(shop, "both")
+    const editor = await shop.signIn("editor@example.com")
+    const live = await variant()
+    const admin = await shop.signIn("admin@example.com")
+    const theirs = { var_1_source: "<p>One</p>\r\n<p>Second</p>", name: "Warmer" }
+    assert.strictEqual((await admin.post(page, form(live, theirs))).status, 303)
+    const mine = { var_0_source: "Hello from me" }
+    const conflict = await editor.post(page, form(live, mine))
+    assert.strictEqual(conflict.status, 409)
+    assert.include(conflict.text, "admin@example.com saved this variant")
+    assert.include(conflict.text, "Second")
+    assert.include(conflict.text, ">Hello from me</textarea>")
+    assert.lengthOf(await drafts(), 1, "the text is stored before the page is left")
+    const reopened = (await editor.get(page)).text
+    assert.include(reopened, "Saved by somebody else meanwhile", "and the question is asked again")
+    const [over, draft] = [hidden(reopened, "over"), hidden(reopened, "draft")]
+
+    const publish = await editor.post(`${page}/publish-draft`, { author: "editor@example.com" })
+    assert.strictEqual(publish.status, 400)
+    assert.include(publish.text, "Somebody has saved the variant since")
+    const combined = await editor.post(`${page}/draft`, { ...form(live, mine), over, draft, do: "combine" })
+    assert.include(combined.text, "The form has the changes of both texts.")
+    assert.include(combined.text, ">Hello from me</textarea>")
+    assert.include(combined.text, "&lt;p>Second&lt;/p></textarea>")
+    assert.include(combined.text, `value="Warmer"`)
+    assert.notInclude(combined.text, "Saved by somebody else meanwhile")
+
+    const saved = await editor.post(page, form(live, { ...mine, over, draft }))
+    assert.strictEqual(saved.status, 303, "mine, over theirs")
+    assert.strictEqual((await variant()).vars.body, "<p>One</p>\n<p>Two</p>")
+    assert.deepStrictEqual(await drafts(), [])
+    await shop.manage("PATCH", `${path}/variants/warm`, { name: "Once more" })
+    await editor.post(page, form(live, { ...mine, over }))
+    await editor.post(`${page}/discard-draft`, { draft: (await drafts())[0].saved_at })
+    assert.include((await editor.get(page)).text, `value="Once more"`, "theirs")
+  })
+
+  it("may be stored and saved by the author of a proposal, whose variant is not live yet", async () => {
+    const { form, page, path } = await furnish(shop, "approved")
+    await shop.manage("PATCH", "/organizations/shop", { template_approval: "editor" })
+    const editor = await shop.signIn("editor@example.com")
+    await editor.post(`${base}/approved/new-variant`, variantForm({ name: "Proposed" }))
+    const proposed = `${base}/approved/variants/proposed`
+    const shown = (await editor.get(proposed)).text
+    assert.include(shown, "your change that waits for approval")
+    assert.include((await editor.get(`${proposed}/preview`)).text, "Hello ")
+    const base_ = { base: hidden(shown, "base"), over: hidden(shown, "over") }
+    const kept = await editor.post(`${proposed}/autosave`, variantForm({ ...base_, var_0_source: "Hi" }))
+    assert.strictEqual(kept.status, 200, kept.text)
+    const draft = JSON.parse(kept.text).saved_at
+    const again = await editor.post(proposed, variantForm({ ...base_, var_0_source: "Hi", draft }))
+    assert.match(again.headers.get("location")!, /\/reviews\/\d+\?done=change-proposed$/)
+    assert.deepStrictEqual((await shop.manage("GET", `${path}/drafts`)).drafts, [])
+
+    const { updated_at } = await shop.manage("GET", `${path}/variants/warm`)
+    await editor.post(`${page}/save-draft`, form({ updated_at }, { active: "true", var_0_source: "To be approved" }))
+    await editor.post(`${page}/publish-draft`, { author: "editor@example.com" })
+    assert.deepStrictEqual((await shop.manage("GET", `${path}/drafts`)).drafts, [])
+    assert.strictEqual((await shop.manage("GET", `${path}/variants/warm`)).vars.subject, "Hello")
+    await shop.manage("PATCH", "/organizations/shop", { template_approval: "none" })
+  })
+})
+
+describeShop("Text of an expired session", (shop) => {
+  it("stays in the page until its account has signed in again, and is stored for nobody", async () => {
+    const { drafts, form, page, variant } = await furnish(shop, "expired")
+    const live = await variant()
+    const sent = form(live, { var_0_source: 'Typed "before"\r\n<b>', _account: "editor@example.com" })
+    const post = (path: string, headers: Record<string, string>) =>
+      shop.service.request(path, {
+        method: "POST",
+        redirect: "manual",
+        headers: { origin: shop.service.url, ...headers },
+        body: new URLSearchParams({ _csrf: "of-the-session-before", ...sent }),
+      })
+    for (const path of [page, `${page}/save-draft`, `${page}/test`, `${page}/draft`]) {
+      const asked = await post(path, {})
+      assert.strictEqual(asked.status, 401, path)
+      const text = await asked.text()
+      assert.include(text, "Sign in as editor@example.com in a new tab")
+      assert.include(text, `action="${path}"`)
+      assert.include(text, 'name="var_0_source" value="Typed &quot;before&quot;\r\n&lt;b>"')
+      assert.notInclude(text, "of-the-session-before")
+    }
+    const foreign = await post(page, { origin: "https://elsewhere.example" })
+    assert.strictEqual(foreign.status, 303, "forms of other sites are not kept")
+
+    const editor = await shop.signIn("editor@example.com")
+    const resumed = await editor.post(page, { ...sent, _csrf: "of-the-session-before" })
+    assert.strictEqual(resumed.status, 200, resumed.text)
+    assert.include(resumed.text, "You are signed in again, and your text is here.")
+    assert.include(resumed.text, "Typed &quot;before&quot;\n&lt;b></textarea>")
+    for (const other of ["admin@example.com", "stranger@example.com"]) {
+      const refused = await (await shop.signIn(other)).post(page, { ...sent, _csrf: "of-the-session-before" })
+      assert.strictEqual(refused.status, 403)
+      assert.include(refused.text, `You are signed in as ${other}, and this text was written as editor@example.com.`)
+    }
+    assert.deepStrictEqual(await variant(), live)
+    assert.deepStrictEqual(await drafts(), [])
+    assert.include((await editor.get("/console/signed-in")).text, "go back to the one with your text")
+    const saved = await editor.post(page, sent)
+    assert.strictEqual(saved.status, 303)
+  })
+})
+
+describeShop("Two texts that began from one", () => {
+  it("are combined field by field, with those that both changed named", () => {
+    const begun = {
+      ...blankOf({ variants: [] } as never),
+      name: "A",
+      variables: [
+        { name: "subject", format: "text", source: "one" },
+        { name: "body", format: "html", source: "two" },
+        { name: "old", format: "text", source: "three" },
+      ],
+    }
+    const at = (index: number, source: string) =>
+      begun.variables.map((row, i) => i === index ? { ...row, source } : row)
+    const own = { ...begun, name: "Mine", variables: at(0, "my one") }
+    const other = { ...begun, name: "Theirs", active: true, variables: at(1, "their two").slice(0, 2) }
+    const { both, form } = combineForms(begun, own, other)
+    assert.deepStrictEqual(both, ["name"])
+    assert.deepInclude(form, { name: "Mine", active: true })
+    assert.deepStrictEqual(form.variables, [
+      { name: "subject", format: "text", source: "my one" },
+      { name: "body", format: "html", source: "their two" },
+    ])
+    assert.deepStrictEqual(combineForms(begun, begun, other).form.variables, other.variables)
+    const { base: _, ...mine } = own
+    assert.deepStrictEqual<unknown>(combineForms(begun, own, begun).form, mine)
+  })
+})
