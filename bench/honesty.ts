@@ -9,12 +9,18 @@ import { componentRun, type ComponentSetting } from "../src/simulation/Component
 import { spread } from "../src/simulation/Spread.ts"
 
 const base = { variants: 4, decisionsPerDay: 500, days: 28, rate: 0.03, sd: 0 }
+const fatigue = { people: 8000, effects: [0, -0.3, -0.6, -1] }
 const settings: ReadonlyArray<HonestyWorld> = [
   { ...base, name: "identical" },
   { ...base, name: "sd 0.1", sd: 0.1 },
   { ...base, name: "sd 0.25", sd: 0.25 },
   { ...base, name: "sd 0.25 at 5000", sd: 0.25, decisionsPerDay: 5000 },
   { ...base, name: "segments", sd: 0.1, segmentSd: 0.3, decisionsPerDay: 2000 },
+  { ...base, name: "segments A/A", variants: 2, segmentSd: 0, days: 45, decisionsPerDay: 1000 },
+  { ...base, name: "segments lift 30 %", variants: 2, segmentSd: 0, days: 45, decisionsPerDay: 1000, lift: 0.3 },
+  { ...base, name: "fatigue", sd: 0.25, decisionsPerDay: 3000, fatigue },
+  { ...base, name: "fatigue A/A", variants: 2, decisionsPerDay: 3000, fatigue },
+  { ...base, name: "fatigue lift 30 %", variants: 2, decisionsPerDay: 3000, lift: 0.3, fatigue },
   { ...base, name: "A/A 500", variants: 2, days: 30 },
   { ...base, name: "A/A 1000", variants: 2, days: 45, decisionsPerDay: 1000 },
   { ...base, name: "lift 30 %", variants: 2, days: 45, decisionsPerDay: 1000, lift: 0.3 },
@@ -161,6 +167,10 @@ for (const setting of settings.filter(({ name }) => names.includes(name))) {
     [row(gainRow(setting.name, all)), row(verdictRow(setting.name, all)), row(leadRow(setting.name, all))].join("\n"),
   )
   done.push([setting.name, all])
+  if (setting.fatigue !== undefined) {
+    const inUse = all.filter(({ usesFatigue }) => usesFatigue)
+    done.push([`${setting.name}, effects in use at the end: ${inUse.length}`, inUse])
+  }
 }
 
 const effects = componentSettings.filter(({ name }) => names.includes(name)).map((setting) => {

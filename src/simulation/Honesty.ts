@@ -1,3 +1,4 @@
+import { exposureClass } from "../bandit/Fatigue.ts"
 import { Phi } from "../bandit/Normal.ts"
 import { report } from "../bandit/Report.ts"
 import { revenueUnit, squareUnit } from "../bandit/Revenue.ts"
@@ -17,7 +18,7 @@ import type { LearnerKind } from "./Learners.ts"
 import { type Knowledge, Product } from "./Product.ts"
 import { run } from "./Run.ts"
 import { chance, seedOf } from "./Chance.ts"
-import { armIds, type AttributePlan, makeWorld, type World, worldStart } from "./World.ts"
+import { armIds, type AttributePlan, makeWorld, type World, type WorldPlan, worldStart } from "./World.ts"
 
 // Whether the numbers in results are true: the product decides in a world whose rates are known, and its results are read
 // once a day through the functions that answer requests.
@@ -38,6 +39,15 @@ export interface HonestyWorld {
   readonly segmentSd?: number
   /** Outcomes are conversions with values, and the objective is revenue; clicks worth 1 without it. */
   readonly values?: Values
+  /** Decisions are about people who tire of the variants they have seen; about nobody in particular without it. */
+  readonly fatigue?: Tiring
+}
+
+/** People who tire of the variants they have seen. A fifth of them get ten times the messages of the others. */
+export interface Tiring {
+  readonly people: number
+  /** Change of the log rate by class of exposure (`exposureClass`). */
+  readonly effects: ReadonlyArray<number>
 }
 
 /** Log-normal values of conversions. */
@@ -88,6 +98,8 @@ export interface HonestyRun {
   readonly seriesRates: ReadonlyArray<Checked>
   /** One per variant and attribute value with a rate. */
   readonly segmentRates: ReadonlyArray<Checked>
+  /** Whether the model has effects of fatigue in use at the end. */
+  readonly usesFatigue: boolean
 }
 
 /** The first day on which losers and the days until a winner are looked at. */
@@ -125,6 +137,13 @@ const drawValues = (setting: HonestyWorld, seed: number, world: World): World["v
   return (decision, arm) => Math.min(values.cap, medians[arm]! * factors[decision]!)
 }
 
+const peopleOf = ({ fatigue }: HonestyWorld): Pick<WorldPlan, "people" | "person" | "tire"> =>
+  fatigue === undefined ? {} : {
+    people: fatigue.people,
+    person: ({ uniform }) => ({ share: uniform() < 0.2 ? 10 : 1, log: 0 }),
+    tire: (seen) => fatigue.effects[exposureClass(seen)]!,
+  }
+
 /** Makes the world of a setting; the same seed makes the same one. */
 export const honestyWorld = (setting: HonestyWorld, seed: number): World => {
   const world = makeWorld({
@@ -135,6 +154,7 @@ export const honestyWorld = (setting: HonestyWorld, seed: number): World => {
     arms: armIds(setting.variants),
     attributes: setting.segmentSd === undefined ? [] : [tier],
     delay,
+    ...peopleOf(setting),
     logRates: ({ normal }) => {
       const effects = Array.from(
         { length: setting.variants },
@@ -269,11 +289,17 @@ const seriesOf = ({ counts, delays, model }: Knowledge, setting: HonestyWorld, n
   })
 }
 
-/** Means of the true rates by variant over the decisions of the last 14 days: of all, and by value of the attribute. */
+/**
+ * Means of the true rates by variant over the decisions of the last 14 days: of all, and by value of the attribute. Where
+ * people tire, results show the rates of a first exposure, times the mean factor of fatigue over all decisions; the gain is
+ * that over choosing evenly for each decision by itself.
+ */
 class Truth {
   readonly #arms: number
   readonly #from: number
   readonly #sums = new Map<string, { count: number; readonly rates: Float64Array }>()
+  #decisions = 0
+  #freshness = 0
   gain = 0
 
   constructor(arms: number, from: number) {
@@ -281,20 +307,23 @@ class Truth {
     this.#from = from
   }
 
-  add(at: number, value: string | undefined, arm: number, rates: Float64Array): void {
+  /** `fresh` are the rates of a first exposure, `rates` those of this person. */
+  add(at: number, value: string | undefined, arm: number, rates: Float64Array, fresh = rates): void {
     this.gain += rates[arm]! - rates.reduce((sum, rate) => sum + rate, 0) / this.#arms
+    this.#decisions++
+    this.#freshness += rates[arm]! / fresh[arm]!
     if (at < this.#from) return
     for (const key of value === undefined ? [""] : ["", value]) {
       let sum = this.#sums.get(key)
       if (sum === undefined) this.#sums.set(key, sum = { count: 0, rates: new Float64Array(this.#arms) })
       sum.count++
-      rates.forEach((rate, i) => sum.rates[i]! += rate)
+      fresh.forEach((rate, i) => sum.rates[i]! += rate)
     }
   }
 
   rate(arm: number, value = ""): number {
     const { count, rates } = this.#sums.get(value)!
-    return rates[arm]! / count
+    return rates[arm]! / count * this.#freshness / this.#decisions
   }
 }
 
@@ -341,6 +370,7 @@ export const honestyRun = (
   const evenSplits = new EvenSplits()
   const settledUntil = end - 5 * dayMillis
   const looks: Array<Look> = []
+  const fresh = setting.fatigue && new Float64Array(arms.length)
   let learner: Product | undefined
   const policy: LearnerKind = { name: "adaptive", make: (options) => learner = new Product(options, { refitHours }) }
   const look = (now: number) => {
@@ -363,7 +393,8 @@ export const honestyRun = (
   run(world, policy, seed, (decision, arm, clickRates, propensity) => {
     const rates = worths === undefined ? clickRates : clickRates.map((rate, i) => rate * worths[i]!)
     while (at[decision]! >= worldStart + (looks.length + 1) * dayMillis) look(at[decision]!)
-    truth.add(at[decision]!, requests[requestOf[decision]!]!.attrs.get("tier")?.[0], arm, rates)
+    if (fresh !== undefined) world.rates(decision, fresh)
+    truth.add(at[decision]!, requests[requestOf[decision]!]!.attrs.get("tier")?.[0], arm, rates, fresh)
     if (at[decision]! >= settledUntil) return
     const hasClicked = clickChance[decision]! < clickRates[arm]! && delayHours[decision]! <= 96
     evenSplits.add(decision % peopleGroups, 1 / (arms.length * propensity), hasClicked)
@@ -391,5 +422,6 @@ export const honestyRun = (
     segmentRates: results.segments.flatMap(({ segment: { tier }, variants }) =>
       tier === undefined ? [] : checkRates(variants, (id) => truth.rate(armOf.get(id)!, tier))
     ),
+    usesFatigue: known.model.fatigue !== undefined,
   }
 }

@@ -44,6 +44,34 @@ describe("the figures in results", () => {
     assert.isAtLeast(coverage(runs.flatMap(({ rates }) => rates)), 0.9)
   }, 60_000)
 
+  it(
+    "of people who tire of variants: intervals hold the rates at the average exposure, and of equals none wins",
+    () => {
+      const runs = runsOf(
+        {
+          name: "tiring",
+          variants: 2,
+          decisionsPerDay: 1000,
+          days: 14,
+          rate: 0.03,
+          sd: 0,
+          fatigue: { people: 1000, effects: [0, -0.3, -0.6, -1] },
+        },
+        6,
+      )
+      const rates = runs.flatMap(({ rates }) => rates)
+      for (const { truth } of rates) {
+        assert.isTrue(
+          truth > 0.03 * Math.exp(-1) && truth < 0.03 * Math.exp(-0.3),
+          `${truth}`,
+        )
+      }
+      assert.isAtLeast(coverage(rates), 0.9)
+      assert.isAtMost(runs.filter(won).length, 1)
+    },
+    60_000,
+  )
+
   it("of a variant that is better: its gain, and that it wins, for good", () => {
     const runs = runsOf(
       { name: "lift", variants: 2, decisionsPerDay: 1000, days: 21, rate: 0.03, sd: 0, lift: 0.6 },
