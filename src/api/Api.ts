@@ -225,7 +225,8 @@ export class DeliverGroup extends HttpApiGroup.make("deliver")
   )
   .annotate(OpenApi.Description, "Managed delivery") {}
 
-const ImportBody = Schema.Struct({ templates: Schema.Array(TemplateInput) })
+/** The templates of an import. */
+export const ImportBody = Schema.Struct({ templates: Schema.Array(TemplateInput) })
 
 const importAnswer = {
   created: Schema.Array(Schema.String),

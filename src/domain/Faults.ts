@@ -1,6 +1,7 @@
 import { JsonPointer, Result, Schema, SchemaIssue } from "effect"
 import type { Fault } from "./Errors.ts"
 import { plainMessage } from "./FaultMessages.ts"
+import { unknownMembersIn } from "./UnknownMembers.ts"
 
 const format = SchemaIssue.makeFormatterStandardSchemaV1({
   // Callers that refuse unknown members word that fault themselves.
@@ -47,7 +48,7 @@ export interface Decode<A> {
 
 const noNames: ReadonlyArray<string> = []
 
-/** Finds members of an object that are not among the fields. Their JSON pointers follow `at`. */
+/** Finds members of an object itself that are not among the fields. Their JSON pointers follow `at`. */
 export const unknownMembersOf = (fields: object) => (input: unknown, at = ""): ReadonlyArray<string> => {
   if (typeof input !== "object" || input === null || Array.isArray(input)) return noNames
   let unknown: Array<string> | undefined
@@ -71,7 +72,5 @@ export const decoder = <S extends Schema.ConstraintDecoder<unknown>>(schema: S):
     if (hasMoreValuesThan(input, maxCollected)) return Result.fail(fromIssue(quick.failure.issue))
     return Result.mapError(decode(input, { errors: "all" }), (error) => fromIssue(error.issue))
   }
-  return "fields" in schema
-    ? Object.assign(decodeAll, { unknownMembers: unknownMembersOf(schema.fields as object) })
-    : decodeAll
+  return Object.assign(decodeAll, { unknownMembers: unknownMembersIn(schema) })
 }

@@ -1,5 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import { readFileSync } from "node:fs"
+import { adminToken } from "../support/service.ts"
 import { type Json, suiteOnService } from "./harness.ts"
 
 suiteOnService("Imports", (bench) => {
@@ -96,6 +97,31 @@ suiteOnService("Imports", (bench) => {
       "/templates/1/holdout/copy_id",
     ])
     assert.deepStrictEqual((await call("GET", "/templates")).body.templates, [])
+  })
+
+  it("names members without effect at every depth, in imports and in single templates", async () => {
+    await organization("unknown")
+    const template = {
+      id: "t",
+      name: "T",
+      variants: [{ id: "a", vars: { s: "x" }, targetting: [], seasons: [{ kind: "annual" }] }],
+    }
+    const warnings = async (path: string, body: unknown) => {
+      const answer = await bench.service.request(`/console/api/organizations/unknown${path}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${adminToken}`, "content-type": "application/json" },
+        body: JSON.stringify(body),
+      })
+      assert.isBelow(answer.status, 300)
+      return answer.headers.get("parlance-warnings")?.match(/"[^"]*"/g)
+    }
+    const members = ['"/variants/0/targetting"', '"/variants/0/seasons/0/kind"']
+    assert.sameMembers((await warnings("/templates", { ...template, id: "u" }))!, members)
+    const imported = { templates: [template] }
+    const expected = members.map((member) => member.replace("/", "/templates/0/"))
+    assert.sameMembers((await warnings("/templates/import?dry_run=true", imported))!, expected)
+    assert.sameMembers((await warnings("/templates/import", imported))!, expected)
+    assert.isUndefined(await warnings("/templates/import", { templates: [{ id: "t", name: "T" }] }))
   })
 
   it("returns the changes of a dry run by field, and makes none of them", async () => {

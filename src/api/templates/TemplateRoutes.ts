@@ -2,19 +2,22 @@ import { Effect, Layer } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { note, noteNothing } from "../../accounts/Audit.ts"
 import { decoder } from "../../domain/Faults.ts"
+import { unknownMembersIn } from "../../domain/UnknownMembers.ts"
 import { TemplateBatchInput, TemplateInput, TemplatePatch } from "../../domain/Template.ts"
 import { Learning } from "../../learning/Learning.ts"
 import { Organizations } from "../../organizations/Organizations.ts"
 import { TemplateBatch } from "../../templates/TemplateBatch.ts"
 import { type Imported, TemplateImports } from "../../templates/TemplateImports.ts"
 import { Templates } from "../../templates/Templates.ts"
-import { ServedApi } from "../Api.ts"
+import { ImportBody, ServedApi } from "../Api.ts"
 import { asIs, orProposed } from "../reviews/Proposed.ts"
 import * as Body from "../server/Body.ts"
 import * as Parameters from "../server/Parameters.ts"
 import { body, existing, lookedUp, slugOf, toProblems } from "../server/Requests.ts"
+import { ofMembers, warn } from "../server/Warnings.ts"
 
 const templateInput = decoder(TemplateInput)
+const unknownInImport = unknownMembersIn(ImportBody)
 const templateBatch = decoder(TemplateBatchInput)
 const templatePatch = decoder(TemplatePatch)
 
@@ -60,6 +63,7 @@ export const layer = HttpApiBuilder.group(
             const { dry_run: dryRun } = yield* Parameters.parameters(request, { dry_run: Parameters.flag })
             const input = yield* Body.json(request)
             yield* dryRun ? noteNothing : note(input)
+            yield* warn(request, ofMembers(unknownInImport(input)))
             const done = yield* imports.importJson(slugOf(params), input, { dryRun })
             const { changes, created, relearned, unchanged, updated } = done
             if (!dryRun) yield* relearn(params.org, relearned)
