@@ -40,6 +40,7 @@ const makeCommit = Effect.gen(function* () {
       ),
     onSettled: () => {},
     maxGroup: 500,
+    beside: { most: 1, from: 32 },
     maxWaiting: settings.storeQueueSize,
     maxWeight: {
       limit: 8 * 1024 * 1024,

@@ -36,6 +36,11 @@ export interface GroupCommitOptions<A, B> {
   /** Most entries per commit. */
   readonly maxGroup: number
   /**
+   * Further commits that may run beside the first, each of which begins only when `from` entries wait for it: smaller groups
+   * cost more than they gain. `write` must then be safe beside itself. Default: none.
+   */
+  readonly beside?: { readonly most: number; readonly from: number }
+  /**
    * How long a group gathers entries before it is written; only for entries without waiting callers. Default: not at
    * all.
    */
@@ -76,8 +81,7 @@ export interface GroupCommit<A, B> {
 }
 
 /**
- * Groups concurrent writes into one commit each: while a group is being committed the next one gathers. One commit at a
- * time: two halve the groups, which costs a quarter more processor time per write (measured at 64 writers). Built for a hot
+ * Groups concurrent writes into one commit each: while a group is being committed the next one gathers. Built for a hot
  * path, hence plain callbacks inside.
  *
  *     queued ──write──► settled (durable)
@@ -87,20 +91,21 @@ export interface GroupCommit<A, B> {
 export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptions<A, B>) {
   // Long: short callbacks of a hot path, which share the queue and its flags.
   const clock = yield* Clock.Clock
-  const { gathering, maxWeight } = options
+  const { beside = { most: 0, from: Infinity }, gathering, maxWeight } = options
   const keepsNone = options.bufferSize === 0
   const bufferSize = Math.max(1, options.bufferSize)
   const bufferAgeMillis = Duration.toMillis(options.bufferAge)
   let queue: Array<Ticket<A, B>> = []
   let inFlight = 0
-  // Arrival of the oldest entry in flight; all of them are older than those in the queue. Unit: Unix milliseconds.
-  let inFlightSince = 0
+  // Arrival of the oldest entry of each group that is being written, in Unix milliseconds.
+  const groupsSince: Array<number> = []
   let heldWeight = 0
   // The last commit failed.
   let failing = false
   // Whether entries are acknowledged from memory: the database fails, or has not stored all acknowledged entries yet.
   let down = false
-  let wake: (() => void) | undefined
+  // Writers without a group.
+  const idle: Array<() => void> = []
   let drained: (() => void) | undefined
 
   const size = () => queue.length + inFlight
@@ -204,14 +209,17 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
       }),
     )
 
+  /** Whether a group may be taken. While the database fails, one commit at a time asks whether it is back. */
+  const mayBegin = () => queue.length > 0 && (groupsSince.length === 0 || (!failing && queue.length >= beside.from))
+
   const waitForWork = Effect.callback<void>((resume) => {
-    if (queue.length > 0) return resume(Effect.void)
-    const previous = wake
-    wake = () => {
-      previous?.()
-      resume(Effect.void)
-    }
+    if (mayBegin()) return resume(Effect.void)
+    idle.push(() => resume(Effect.void))
   })
+
+  const wake = () => {
+    if (idle.length > 0 && mayBegin()) idle.pop()!()
+  }
 
   const groupSize = (): number => {
     if (maxWeight === undefined) return options.maxGroup
@@ -226,20 +234,24 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
 
   const writer = Effect.gen(function* () {
     yield* waitForWork
+    // Another writer may have been woken for the same entries.
+    if (!mayBegin()) return
+    const since = queue[0]!.atMillis
+    groupsSince.push(since)
     if (failing) yield* Effect.sleep("250 millis")
     else if (gathering !== undefined && queue.length < options.maxGroup) yield* Effect.sleep(gathering)
     const group = queue.slice(0, groupSize())
     queue = queue.slice(group.length)
-    if (group.length === 0) return
     inFlight += group.length
-    inFlightSince = group[0]!.atMillis
-    yield* writeGroup(group)
+    if (group.length > 0) yield* writeGroup(group)
+    groupsSince.splice(groupsSince.indexOf(since), 1)
     if (size() === 0) drained?.()
+    wake()
   })
 
-  yield* Effect.forkScoped(Effect.forever(writer))
+  for (let writers = 0; writers <= beside.most; writers++) yield* Effect.forkScoped(Effect.forever(writer))
 
-  // Registered after the writer, so that it runs while that still writes.
+  // Registered after the writers, so that it runs while they still write.
   yield* Effect.addFinalizer(() =>
     Effect.callback<void>((resume) => {
       if (size() === 0) return resume(Effect.void)
@@ -254,7 +266,7 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
     )
   )
 
-  const oldest = () => inFlight > 0 ? inFlightSince : queue[0]?.atMillis ?? Infinity
+  const oldest = () => Math.min(queue[0]?.atMillis ?? Infinity, ...groupsSince)
 
   const isFull = () => size() >= bufferSize || clock.currentTimeMillisUnsafe() - oldest() > bufferAgeMillis
 
@@ -270,11 +282,7 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
     }
     const ticket = new Ticket<A, B>(entry, clock.currentTimeMillisUnsafe())
     queue.push(ticket)
-    if (wake !== undefined) {
-      const run = wake
-      wake = undefined
-      run()
-    }
+    wake()
     return ticket
   }
 

@@ -76,6 +76,7 @@ export class GroupCommitWorld {
       write: (entries) => this.write(entries, is),
       onSettled: ({ id }) => this.left.set(id, (this.left.get(id) ?? 0) + 1),
       maxGroup: random.int(1, 8),
+      ...(random.chance(0.5) ? { beside: { most: random.int(1, 2), from: random.int(1, 6) } } : {}),
       maxWaiting: 40,
       maxWeight: {
         limit: 20,

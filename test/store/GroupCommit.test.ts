@@ -12,7 +12,9 @@ const poison = new SqlError({
 })
 
 /** A store of lines that a test can switch off, hold back, or poison. */
-const makeStore = Effect.fnUntraced(function* (gathering?: Duration.Duration) {
+const makeStore = Effect.fnUntraced(function* (
+  { beside, gathering }: Pick<GroupCommit.GroupCommitOptions<string, string>, "beside" | "gathering"> = {},
+) {
   const written: Array<string> = []
   const groups: Array<number> = []
   const settled: Array<string> = []
@@ -33,6 +35,7 @@ const makeStore = Effect.fnUntraced(function* (gathering?: Duration.Duration) {
     onSettled: (entry) => settled.push(entry),
     maxGroup: 10,
     ...(gathering === undefined ? {} : { gathering }),
+    ...(beside === undefined ? {} : { beside }),
     maxWaiting: 30,
     maxWeight: { limit: 1000, held: 200, of: (entry) => entry.length },
     bufferSize: 5,
@@ -80,7 +83,7 @@ describe("GroupCommit", () => {
 
   it.effect("gathers for a while where it is told to, and no longer once a group is full", () =>
     Effect.gen(function* () {
-      const { commit, groups } = yield* makeStore(Duration.millis(100))
+      const { commit, groups } = yield* makeStore({ gathering: Duration.millis(100) })
       commit.submit("a")
       yield* TestClock.adjust("60 millis")
       commit.submit("b")
@@ -92,6 +95,31 @@ describe("GroupCommit", () => {
       assert.deepStrictEqual(groups, [2, 10])
       yield* TestClock.adjust("100 millis")
       assert.deepStrictEqual(groups, [2, 10, 5])
+    }))
+
+  it.effect("begins another commit beside the first once enough entries wait, and none beside one that fails", () =>
+    Effect.gen(function* () {
+      const { commit, gate, groups, state, written } = yield* makeStore({ beside: { most: 1, from: 4 } })
+      const submit = (...entries: ReadonlyArray<string>) =>
+        Effect.gen(function* () {
+          for (const entry of entries) commit.submit(entry)
+          yield* TestClock.adjust("1 millis")
+        })
+      yield* gate.close
+      yield* submit("a")
+      yield* submit("b", "c", "d")
+      yield* submit("e")
+      yield* submit("f", "g", "h", "i", "j")
+      yield* gate.open
+      yield* TestClock.adjust("1 millis")
+      assert.deepStrictEqual(groups, [1, 4, 5], "the third waits for one of the two")
+      assert.deepStrictEqual(written, [..."abcdefghij"])
+      state.isDown = true
+      yield* submit("k")
+      yield* submit("l", "m", "n", "o")
+      state.isDown = false
+      yield* TestClock.adjust("1 seconds")
+      assert.deepStrictEqual(groups, [1, 4, 5, 5], "what waits is written at once when the store is back")
     }))
 
   it.effect("refuses entries while too many wait, by number and by weight, and accepts them afterwards", () =>

@@ -350,6 +350,7 @@ export class DecisionLog extends Context.Service<DecisionLog, {
           ),
         onSettled: ({ key }) => key !== undefined && pending.delete(key),
         maxGroup: 1000,
+        beside: { most: 1, from: 32 },
         maxWaiting: settings.storeQueueSize,
         bufferSize: settings.decisionBufferSize,
         bufferAge: settings.decisionBufferAge,
