@@ -774,6 +774,20 @@ CREATE TABLE rendering_hours (
   FOREIGN KEY (org_slug) REFERENCES organizations(slug)
 );
 
+CREATE TABLE result_shares (
+  org_slug text NOT NULL,
+  id text NOT NULL,
+  template_id text NOT NULL,
+  digest text NOT NULL,
+  author text NOT NULL,
+  created_at timestamp with time zone NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  UNIQUE (digest),
+  PRIMARY KEY (org_slug, id),
+  FOREIGN KEY (org_slug, template_id) REFERENCES templates(org_slug, id) ON DELETE CASCADE
+);
+CREATE INDEX result_shares_template_idx ON public.result_shares USING btree (org_slug, template_id, created_at DESC);
+
 CREATE TABLE revenue_rules (
   org_slug text NOT NULL,
   template_id text NOT NULL,

@@ -142,6 +142,17 @@ export class CommentNotFound extends HttpApiError.Problem<CommentNotFound>()(
   ),
 ) {}
 
+/** 404: the template has no such link to its results. */
+export class ShareNotFound extends HttpApiError.Problem<ShareNotFound>()(
+  "ShareNotFound",
+  declare(
+    "share-not-found",
+    404,
+    "There is no such link to results",
+    "It has expired or was revoked. `parlance share list` lists the links of a template that work.",
+  ),
+) {}
+
 /** 404: the installation has no such organization (management only). */
 export class OrganizationNotFound extends HttpApiError.Problem<OrganizationNotFound>()(
   "OrganizationNotFound",

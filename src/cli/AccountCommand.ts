@@ -1,26 +1,12 @@
-import { Config, Effect, Option } from "effect"
+import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { AccountInput, Role } from "../accounts/Account.ts"
 import type { InvitationBody } from "../api/accounts/AccountsApi.ts"
-import { Settings } from "../Settings.ts"
-import * as LocalAddress from "../store/LocalAddress.ts"
 import { CommandFailed, ManagementClient } from "./Connection.ts"
 import { bodyOf, decodeInput } from "./Inputs.ts"
-import { remoteService } from "./Remote.ts"
+import { linkTo } from "./Links.ts"
 import { organization, print } from "./Root.ts"
-import { root } from "./RootCommand.ts"
 import { table } from "./Table.ts"
-
-/** A link of the console with the address people reach it under, as far as the settings and this machine tell. */
-const linkTo = Effect.fnUntraced(function* (path: string) {
-  const remote = yield* remoteService((yield* root).profile)
-  const publicUrl = yield* Config.option(Config.URL("PUBLIC_URL"))
-  if (Option.isSome(publicUrl)) return publicUrl.value.href.replace(/\/$/, "") + path
-  if (Option.isSome(remote)) return remote.value.url + path
-  const { dataDir, database, host, port } = yield* Settings.pipe(Effect.provide(Settings.layer))
-  const running = Option.isNone(database) ? LocalAddress.read(dataDir) : undefined
-  return (running ?? `http://${host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host}:${port}`) + path
-})
 
 /** What follows a link that was mailed as well. */
 const mailedText = (mailed: boolean) => mailed ? "\n\nA mail with the link is on its way to the person." : ""

@@ -36,6 +36,7 @@ const loaders = {
   review: async () => (await import("./ReviewCommand.ts")).reviewCommand.pipe(Command.provide(managed)),
   comment: async () => (await import("./CommentCommand.ts")).commentCommand.pipe(Command.provide(managed)),
   results: async () => (await import("./ResultsCommand.ts")).resultsCommand.pipe(Command.provide(managed)),
+  share: async () => (await import("./ShareCommand.ts")).shareCommand.pipe(Command.provide(managed)),
   webhook: async () => (await import("./WebhookCommand.ts")).webhookCommand.pipe(Command.provide(managed)),
   "webhook-endpoint": async () =>
     (await import("./WebhookEndpointCommand.ts")).webhookEndpointCommand.pipe(Command.provide(managed)),

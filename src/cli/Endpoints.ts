@@ -66,6 +66,9 @@ export const endpoints = {
     "templateResults": "GET /console/api/organizations/:org/templates/:template/results",
     "templateSeries": "GET /console/api/organizations/:org/templates/:template/series",
     "templateSendTimes": "GET /console/api/organizations/:org/templates/:template/send-times",
+    "listResultShares": "GET /console/api/organizations/:org/templates/:template/result-shares",
+    "createResultShare": "POST /console/api/organizations/:org/templates/:template/result-shares",
+    "revokeResultShare": "DELETE /console/api/organizations/:org/templates/:template/result-shares/:share",
   },
   "exports": {
     "exportDecisions": "GET /console/api/organizations/:org/exports/decisions",

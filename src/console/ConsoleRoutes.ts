@@ -23,6 +23,8 @@ import * as SendTimePages from "./pages/results/SendTimePages.tsx"
 import * as SwitchPages from "./pages/results/SwitchPages.tsx"
 import * as SandboxPages from "./pages/sandbox/SandboxPages.tsx"
 import * as SourcePages from "./pages/sources/SourcePages.tsx"
+import * as SharePages from "./pages/results/SharePages.tsx"
+import * as SharedPages from "./pages/results/SharedPages.tsx"
 import * as CommentPages from "./pages/team/CommentPages.tsx"
 import * as ReviewPages from "./pages/team/ReviewPages.tsx"
 import * as TemplatesPages from "./pages/templates/TemplatesPages.ts"
@@ -50,6 +52,8 @@ export const layer = Layer.mergeAll(
   TemplatesPages.layer,
   ReviewPages.layer,
   CommentPages.layer,
+  SharePages.layer,
+  SharedPages.layer,
   ResultsPages.layer,
   SendTimePages.layer,
   SwitchPages.layer,

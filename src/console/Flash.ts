@@ -64,6 +64,7 @@ export const flashes: Readonly<Record<string, string>> = {
   "sign-in-expired": "Your sign-in has expired. Enter your e-mail address and password again.",
   "signed-out": "You have signed out.",
   "source-disabled": "The source has been disabled. Its webhooks are refused.",
+  "share-revoked": "The link no longer works.",
   "source-enabled": "The source has been enabled.",
   "source-removed": "The source has been removed. Received events are kept.",
   "source-saved": "The source has been saved. Send its webhooks to the address below.",

@@ -24,6 +24,7 @@ import { Alone } from "./components/Alone.tsx"
 import { Document, type Theme, toHtml } from "./components/Document.tsx"
 import { Frame } from "./components/Frame.tsx"
 import { accountField, KeptForm } from "./components/KeptForm.tsx"
+import { Shared } from "./components/Shared.tsx"
 import { flashes } from "./Flash.ts"
 
 // How a page of the console comes about: session, permission, content and frame.
@@ -83,6 +84,9 @@ const headers = {
   "cache-control": "no-store",
 }
 
+/** Headers of a page that a link opens: no search engine lists it, and no site that it leads to learns the link. */
+const sharedHeaders = { "x-robots-tag": "noindex, nofollow", "referrer-policy": "no-referrer" }
+
 /** Headers of a page with what its scripts need. */
 const headersOf = ({ live = false, styleNonce }: Pick<View, "live" | "styleNonce">) => ({
   ...headers,
@@ -122,6 +126,17 @@ const kept = (request: Request, fields: Fields, signedInAs?: string) =>
       />
     ),
   })
+
+/** Answers a page that a link opens without signing in. `name`: the organization that it is of. */
+export const shared = (request: Request, { body, title }: View, name: string) =>
+  HttpServerResponse.text(
+    toHtml(
+      <Document title={`${title} · ${name}`} theme={themeOf(request)}>
+        <Shared name={name}>{body}</Shared>
+      </Document>,
+    ),
+    { contentType: "text/html; charset=utf-8", headers: { ...headers, ...sharedHeaders } },
+  )
 
 /** Answers with a redirect that a browser follows with GET. */
 export const redirect = ({ cookies = [], done, to }: Goto) =>

@@ -228,6 +228,13 @@ export class NotAllowed extends Schema.TaggedError<NotAllowed>()("NotAllowed", {
   }
 }
 
+/** The template has no link to its results by that id that still works. */
+export class ShareNotFound extends Schema.TaggedError<ShareNotFound>()("ShareNotFound", { id: Schema.String }) {
+  override get message() {
+    return `There is no link ${JSON.stringify(this.id)} here.`
+  }
+}
+
 /** The template has no comment by that id. */
 export class CommentNotFound extends Schema.TaggedError<CommentNotFound>()("CommentNotFound", { id: Schema.String }) {
   override get message() {

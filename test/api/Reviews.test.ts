@@ -135,6 +135,8 @@ suiteOnService("Approval of changes to live templates", (bench) => {
       "createComment",
       "updateComment",
       "deleteComment",
+      "createResultShare",
+      "revokeResultShare",
     ])
   })
 

@@ -24,7 +24,7 @@ const needed: Readonly<Record<string, ReadonlyArray<string>>> = {
     "deleteTemplate",
     "updateVariant",
   ],
-  "results:read": ["templateResults", "templateSeries", "templateSendTimes", "listDecisions"],
+  "results:read": ["templateResults", "templateSeries", "templateSendTimes", "listDecisions", "listResultShares"],
   "deliveries:read": ["listDeliveries", "getDelivery", "deliverySummary", "listSuppressions", "exportSuppressions"],
   "deliveries:write": ["cancelDelivery", "retryDelivery", "retryDeliveries", "cancelDeliveries", "addSuppression"],
   "events:read": ["listEvents", "recentEvents", "findStory", "listInbox", "dryRun"],

@@ -153,6 +153,31 @@ describeInBrowser("Results in a browser", start, (tried) => {
     await context.close()
   })
 
+  it("tells who wins one click from the templates, and shares it in two more", async () => {
+    const context = await tried.browser().newContext()
+    const page = await open(context)
+    await page.goto(`${tried.service().url}/console/o/shop/templates`)
+    await page.getByRole("link", { name: "not yet: results of t" }).click()
+    const first = page.getByRole("region", { name: "Who wins" })
+    assert.match(await first.innerText(), /warm (leads|wins)[\s\S]*runner-up\s+\+\d/)
+    await page.getByRole("link", { name: "Share" }).click()
+    await tried.submit(page, "Create link")
+    const field = page.getByLabel("Link to the results")
+    const link = await field.inputValue()
+    assert.isTrue(await field.evaluate((one: HTMLInputElement) => one.selectionEnd === one.value.length), "selected")
+    await context.close()
+    const reader = await tried.browser().newContext()
+    const seen = await reader.newPage()
+    const refused: Array<string> = []
+    seen.on("console", (message) => message.type() === "error" && refused.push(message.text()))
+    await seen.goto(link)
+    assert.match(await seen.getByRole("region", { name: "Who wins" }).innerText(), /warm (leads|wins)/)
+    await seen.locator("#rate .interactive canvas").waitFor()
+    assert.strictEqual(await seen.getByRole("link", { name: /Templates|Overview|Sign/ }).count(), 0)
+    assert.deepStrictEqual(refused, [], "the policy of the page refused nothing")
+    await reader.close()
+  })
+
   it("does not move by itself for whoever wants less of that", async () => {
     const context = await tried.browser().newContext({ reducedMotion: "reduce" })
     const page = await open(context)
@@ -184,11 +209,15 @@ describeInBrowser("Results in a browser", start, (tried) => {
   })
 
   it("has nothing that axe objects to, fits phones, and can be looked at in light and dark", async () => {
+    const { path: shared } = await tried.manage("POST", "/organizations/shop/templates/t/result-shares", {})
     await tried.inEveryLook(async (context, check) => {
       const page = await open(context)
       for (
         const [name, where] of [
           ["results", path],
+          ["results-share", `${path}/share`],
+          ["results-shared", shared],
+          ["results-shared-expired", "/console/shared-results?token=expired"],
           ["results-wrong", `${path}?lookback_days=0`],
           ["send-times", "/console/o/evening/templates/t/send-times"],
           ["send-times-empty", "/console/o/still/templates/t/send-times"],

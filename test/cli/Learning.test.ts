@@ -78,6 +78,13 @@ describe("parlance learning on a database that no service uses", () => {
         yield* text("results", "t", "--send-times"),
         /differ only by chance. Highest: \w+ \d+:00 .*\n.* 28 engagements/,
       )
+      const made = yield* json("share", "create", "t", "--days", "30")
+      assert.match(made.link, /^http:\/\/[^/]+\/console\/shared-results\?token=[\w-]{43}$/)
+      assert.deepStrictEqual((yield* json("share", "list", "t")).map(({ id }: Json) => id), [made.id])
+      assert.include(yield* fails("share", "create", "t", "--days", "3"), "expires_in_days")
+      assert.include(yield* text("share", "revoke", "t", made.id), "Revoked")
+      assert.include(yield* text("share", "list", "t"), "No link")
+      assert.include(yield* fails("share", "revoke", "t", made.id), "no link")
       assert.include(yield* fails("results", "none"), "no template")
       assert.include(yield* fails("results", "t", "--lookback-days", "900"), "365")
       assert.include(yield* fails("results", "t", "--segment", "plan"), "plan=pro")

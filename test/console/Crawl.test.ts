@@ -26,6 +26,7 @@ const deepest: ReadonlyArray<string> = [
   "/console/o/:/templates/:/archive",
   "/console/o/:/templates/:/history/:",
   "/console/o/:/templates/:/results",
+  "/console/o/:/templates/:/results/share",
   "/console/o/:/templates/:/send-times",
   "/console/o/:/templates/:/variants/:",
   "/console/o/:/templates/:/variants/:/delete",

@@ -87,6 +87,8 @@ const bounds: Readonly<Record<string, number>> = {
   "invitations.id": 40,
   "invitations.digest": 64,
   "one_time_links.digest": 64,
+  "result_shares.digest": 64,
+  "result_shares.id": 40,
   "recovery_codes.digest": 64,
   "signing_keys.name": 64,
   "sessions.digest": 64,

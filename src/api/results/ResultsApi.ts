@@ -1,5 +1,6 @@
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { ResultShare, ResultShareInput } from "../../domain/ResultShare.ts"
 import { TimedTemplateResults } from "../../results/TemplateResults.ts"
 import { TemplateSendTimes } from "../../results/TemplateSendTimes.ts"
 import { TemplateSeries } from "../../results/TemplateSeries.ts"
@@ -21,10 +22,13 @@ const windowQuery = {
   }),
 }
 
+const templateParams = { org: Schema.String, template: Schema.String }
+const sharesPath = "/organizations/:org/templates/:template/result-shares" as const
+
 export class ResultsGroup extends HttpApiGroup.make("results")
   .add(
     HttpApiEndpoint.get("templateResults", "/organizations/:org/templates/:template/results", {
-      params: { org: Schema.String, template: Schema.String },
+      params: templateParams,
       query: windowQuery,
       success: TimedTemplateResults,
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.TemplateNotFound],
@@ -34,7 +38,7 @@ export class ResultsGroup extends HttpApiGroup.make("results")
         "the counts of the last 180 days. With either: the model of that window, and its counts.",
     ),
     HttpApiEndpoint.get("templateSeries", "/organizations/:org/templates/:template/series", {
-      params: { org: Schema.String, template: Schema.String },
+      params: templateParams,
       query: windowQuery,
       success: TemplateSeries,
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.TemplateNotFound],
@@ -44,7 +48,7 @@ export class ResultsGroup extends HttpApiGroup.make("results")
         "or week, and when people engage. Returns at most about 100 intervals. Takes the window parameters of the results.",
     ),
     HttpApiEndpoint.get("templateSendTimes", "/organizations/:org/templates/:template/send-times", {
-      params: { org: Schema.String, template: Schema.String },
+      params: templateParams,
       success: TemplateSendTimes,
       error: [Problems.OrganizationNotFound, Problems.TemplateNotFound],
     }).annotate(OpenApi.Summary, "Engagement with messages of a template by hour of the week").annotate(
@@ -52,6 +56,28 @@ export class ResultsGroup extends HttpApiGroup.make("results")
       "For each hour of the week: the expected share of messages with engagement, and whether sending is allowed. Also the " +
         "best hour, and the lift of messages sent at recommended times. For one person, use Delay with `trace=true`.",
     ),
+  )
+  .add(
+    HttpApiEndpoint.get("listResultShares", sharesPath, {
+      params: templateParams,
+      success: Schema.Struct({ shares: Schema.Array(ResultShare) }),
+      error: [Problems.OrganizationNotFound, Problems.TemplateNotFound],
+    }).annotate(OpenApi.Summary, "Read-only links to the results of a template that work, newest first"),
+    HttpApiEndpoint.post("createResultShare", sharesPath, {
+      params: templateParams,
+      payload: ResultShareInput,
+      success: Schema.Struct({ ...ResultShare.fields, path: Schema.String }).pipe(HttpApiSchema.status(201)),
+      error: [...Problems.ofBody, Problems.OrganizationNotFound, Problems.TemplateNotFound],
+    }).annotate(OpenApi.Summary, "Makes a read-only link to the results of a template").annotate(
+      OpenApi.Description,
+      "`path` is the link. Only this response contains it. Whoever has it sees the results of all decisions without signing " +
+        "in, until it expires or is revoked. At most 20 links of a template work at a time.",
+    ),
+    HttpApiEndpoint.delete("revokeResultShare", `${sharesPath}/:share`, {
+      params: { ...templateParams, share: Schema.String },
+      success: HttpApiSchema.NoContent,
+      error: [Problems.OrganizationNotFound, Problems.ShareNotFound],
+    }).annotate(OpenApi.Summary, "Revokes a link to the results of a template"),
   )
   .middleware(AdminRequired)
   .prefix("/console/api")

@@ -1,16 +1,23 @@
 import { Effect, Result } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
+import { CurrentActor } from "../../accounts/Actor.ts"
 import type { TemplateNotFound } from "../../domain/Errors.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
+import { ResultShareInput } from "../../domain/ResultShare.ts"
+import { decoder } from "../../domain/Faults.ts"
 import { Organizations } from "../../organizations/Organizations.ts"
 import { Results } from "../../results/Results.ts"
 import type { ResultsOptions } from "../../results/ResultsOptions.ts"
+import { ResultShares, sharePath } from "../../results/ResultShares.ts"
 import { SendTimes } from "../../results/SendTimes.ts"
 import { Series } from "../../results/Series.ts"
+import { Templates } from "../../templates/Templates.ts"
 import { ServedApi } from "../Api.ts"
-import { invalid, lookedUp, query, slugOf, toProblems } from "../server/Requests.ts"
+import { body, existing, invalid, lookedUp, query, slugOf, toProblems } from "../server/Requests.ts"
 import { resultsQuery } from "./ResultsQuery.ts"
+
+const shareBody = decoder(ResultShareInput)
 
 export const layer = HttpApiBuilder.group(
   ServedApi,
@@ -20,6 +27,8 @@ export const layer = HttpApiBuilder.group(
     const series = yield* Series
     const sendTimes = yield* SendTimes
     const organizations = yield* Organizations
+    const templates = yield* Templates
+    const shares = yield* ResultShares
 
     const found = <A>(
       params: { readonly org: string; readonly template: string },
@@ -53,5 +62,22 @@ export const layer = HttpApiBuilder.group(
         "templateSendTimes",
         ({ params }) => toProblems(found(params, (org, template) => sendTimes.of(org, template))),
       )
+      .handle(
+        "listResultShares",
+        ({ params }) => found(params, shares.list).pipe(Effect.map((all) => ({ shares: all })), toProblems),
+      )
+      .handleRaw("createResultShare", ({ params, request }) =>
+        Effect.gen(function* () {
+          const org = yield* existing(organizations, params)
+          yield* templates.get(org, lookedUp(params.template))
+          const input = yield* body(request, shareBody)
+          const { token, ...share } = yield* shares.create(org, lookedUp(params.template), input, yield* CurrentActor)
+          return { ...share, path: sharePath(token) }
+        }).pipe(toProblems))
+      .handle("revokeResultShare", ({ params }) =>
+        Effect.gen(function* () {
+          const org = yield* existing(organizations, params)
+          yield* shares.revoke(org, lookedUp(params.template), lookedUp(params.share))
+        }).pipe(toProblems))
   }),
 )

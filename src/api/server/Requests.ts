@@ -154,6 +154,7 @@ type ProblemOf<E> = E extends Errors.OrganizationNotFound ? Problems.Organizatio
   : E extends Errors.ProposalNotFound ? Problems.ProposalNotFound
   : E extends Errors.ProposalConflict ? Problems.ProposalConflict
   : E extends Errors.CommentNotFound ? Problems.CommentNotFound
+  : E extends Errors.ShareNotFound ? Problems.ShareNotFound
   : E extends Errors.NotAllowed ? Problems.Forbidden
   : E
 
@@ -190,6 +191,7 @@ const problemOf = (error: unknown): unknown => {
   if (error instanceof Errors.ProposalNotFound) return new Problems.ProposalNotFound({ detail: error.message })
   if (error instanceof Errors.ProposalConflict) return new Problems.ProposalConflict({ detail: error.message })
   if (error instanceof Errors.CommentNotFound) return new Problems.CommentNotFound({ detail: error.message })
+  if (error instanceof Errors.ShareNotFound) return new Problems.ShareNotFound({ detail: error.message })
   if (error instanceof Errors.NotAllowed) return new Problems.Forbidden({ detail: error.message })
   return error
 }

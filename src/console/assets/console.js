@@ -11,6 +11,11 @@ for (const button of document.querySelectorAll("[data-copy]")) {
   })
 }
 
+// A new link is selected, so that it can be copied with one key.
+const link = document.querySelector("[data-select]")
+link?.focus()
+link?.select()
+
 // The summary of errors is read out first.
 document.querySelector("[data-focus]")?.focus()
 

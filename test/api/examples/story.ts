@@ -204,6 +204,10 @@ const learning = async (stage: Stage) => {
   await call("GET", results)
   await call("GET", `${org}/templates/cart/series`, { query: { lookback_days: "7", offset_days: "0" } })
   await call("GET", `${org}/templates/cart/send-times`)
+  const shares = `${org}/templates/cart/result-shares`
+  const { id } = await call("POST", shares, { body: { expires_in_days: 30 } })
+  await call("GET", shares)
+  await call("DELETE", `${shares}/${id}`)
   await call("GET", `${org}/templates/cart/decisions`, { query: { limit: "1000" } })
   await call("GET", `${org}/learning/stopped`)
   await call("POST", `${org}/templates/cart/resume-learning`)

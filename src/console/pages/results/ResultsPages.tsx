@@ -8,10 +8,8 @@ import { SessionCookie } from "../../../accounts/SessionCookie.ts"
 import { Learning } from "../../../learning/Learning.ts"
 import { KeptResults, type PageResults } from "../../../results/KeptResults.ts"
 import { outlookOf } from "../../../results/Outlook.ts"
-import type { TimedTemplateResults } from "../../../results/TemplateResults.ts"
-import type { TemplateSeries } from "../../../results/TemplateSeries.ts"
 import { Templates } from "../../../templates/Templates.ts"
-import { count, counted, percent } from "../../Format.ts"
+import { count, counted } from "../../Format.ts"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { ChartScript, Live, LiveScript } from "../../components/Live.tsx"
@@ -21,15 +19,8 @@ import { PageHead } from "../../components/PageHead.tsx"
 import { Time } from "../../components/Time.tsx"
 import { Console, type Fields, ownPath, type View, type Visit } from "../../Routes.tsx"
 import { Choosing, pointed } from "./Choosing.tsx"
-import {
-  BestOverTime,
-  GainOverTime,
-  Hours,
-  RateOverTime,
-  Segments,
-  ShareOverTime,
-  type ShownResults,
-} from "./Pictures.tsx"
+import { OverTime, shownOf } from "./OverTime.tsx"
+import { Hours, Segments } from "./Pictures.tsx"
 import { Components } from "./Components.tsx"
 import { Holdout } from "./Holdout.tsx"
 import { Timing } from "./Timing.tsx"
@@ -40,41 +31,10 @@ import { UndoNote } from "./SwitchPages.tsx"
 import { ColumnChoice, Variants } from "./Variants.tsx"
 import { segmentText, shipLabel } from "./Words.ts"
 
-/** Variants with a colour of their own. */
-const mostDrawn = 5
-
 /** Results are told to be older only once they are as old. Unit: milliseconds. */
 const newFor = 60_000
 
 const labels = { lookback_days: "Days", offset_days: "Ended days ago", segment: "Segment" }
-
-/** Which variants are drawn: those with most decisions, in an order that stays as it is while they grow. */
-const placesOf = ({ variants }: TimedTemplateResults): ReadonlyMap<string, number> =>
-  new Map(
-    variants.toSorted((a, b) => b.decisions - a.decisions || (a.copy_id < b.copy_id ? -1 : 1)).slice(0, mostDrawn)
-      .map(({ copy_id }) => copy_id).sort().map((id, index) => [id, index]),
-  )
-
-/** The shares of the expected outcomes that have arrived, such as `75 %` or `40 % to 75 %`. */
-const incompleteShares = (open: TemplateSeries["points"]): string => {
-  const least = percent(Math.min(...open.map(({ maturity }) => maturity)))
-  const most = percent(Math.max(...open.map(({ maturity }) => maturity)))
-  return least === most ? least : `${least} to ${most}`
-}
-
-const Incomplete = ({ points, zone }: {
-  readonly points: TemplateSeries["points"]
-  readonly zone: string
-}) => {
-  const open = points.filter(({ complete }) => !complete)
-  const first = open[0]
-  return first === undefined ? null : (
-    <p class="small muted">
-      Outcomes since <Time at={first.start} zone={zone} /> are incomplete (shaded in the charts): about{"  "}
-      {incompleteShares(open)} have arrived so far. Rates allow for that.
-    </p>
-  )
-}
 
 /** Services of these pages. */
 interface Services {
@@ -114,35 +74,6 @@ const OlderNote = ({ madeAt, zone }: { readonly madeAt: number; readonly zone: s
     <b>
       As of <Time at={new Date(madeAt).toISOString()} zone={zone} />; newer results are being computed.
     </b>
-  </>
-)
-
-/** Charts over time, by segment and by hour. */
-const Charts = ({ found, org, over, shown }: {
-  readonly found: PageResults["found"]
-  readonly org: Visit["org"]
-  readonly over: PageResults["over"]
-  readonly shown: ShownResults
-}) => (
-  <>
-    <div data-live="incomplete">
-      <Incomplete points={over.points} zone={org.time_zone} />
-    </div>
-    <div class="charts">
-      <RateOverTime {...shown} />
-      <ShareOverTime {...shown} />
-      <BestOverTime {...shown} />
-      <GainOverTime {...shown} />
-    </div>
-    {over.left_out + Math.max(0, over.variants.length - shown.places.size) > 0
-      ? (
-        <p class="small muted">
-          The charts show the {shown.places.size} variants with the most decisions. The table of variants lists all.
-        </p>
-      )
-      : null}
-    {found.segments.length === 0 ? null : <Segments {...shown} />}
-    {over.hours.length === 0 ? null : <Hours {...shown} />}
   </>
 )
 
@@ -195,13 +126,7 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   const outlook = isWhole ? outlookOf({ ...found, points: over.points, now }) : undefined
   const columns = chosenColumns(visit.request.cookies[columnsCookie])
   const stop = (yield* services.learning.stopped(org.slug)).find(({ templateId }) => templateId === template.id)
-  const shown = {
-    results: found,
-    series: over,
-    places: placesOf(found),
-    names: new Map(found.variants.map(({ copy_id, name }) => [copy_id as string, name])),
-    zone: org.time_zone,
-  }
+  const shown = shownOf({ found, over }, org.time_zone)
   const segment = Object.keys(found.segment).length > 0 ? segmentText(found.segment) : undefined
   const anything = found.decisions > 0
   const view: View = {
@@ -225,7 +150,12 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
               {now - madeAt < newFor ? null : <OlderNote madeAt={madeAt} zone={org.time_zone} />}
             </span>
           }
-          actions={<Live />}
+          actions={
+            <>
+              {visit.can("createResultShare") ? <a class="button" href={`${path}/share`}>Share</a> : null}
+              <Live />
+            </>
+          }
         />
         <ErrorSummary faults={faults} labels={labels} />
         {stop === undefined ? null : <StoppedNote org={org} path={path} stop={stop} visit={visit} />}
@@ -281,7 +211,13 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
               </Empty>
             </Card>
           )
-          : <Charts found={found} org={org} over={over} shown={shown} />}
+          : (
+            <>
+              <OverTime {...shown} />
+              {found.segments.length === 0 ? null : <Segments {...shown} />}
+              {over.hours.length === 0 ? null : <Hours {...shown} />}
+            </>
+          )}
         <div data-live="holdout">
           <Components components={found.components} />
           <Holdout holdout={found.holdout} />

@@ -156,9 +156,9 @@ export const Variants = ({ columns, place, results, series }: {
   const cell = cellsOf(results, sorted)
   const asked = askedIn(shape, place.query)
   const page = pageOf(shape, results.variants, asked, pageSize)
-  // The window and the segment stay as they are.
+  // The window and the segment stay as they are, and the token of a shared page.
   const more = Object.fromEntries(
-    ["lookback_days", "offset_days", "segment"].flatMap((key) => {
+    ["lookback_days", "offset_days", "segment", "token"].flatMap((key) => {
       const value = place.query.getAll(key).join("&")
       return value === "" ? [] : [[key, value]]
     }),

@@ -76,10 +76,15 @@ const Owner = ({ template: { owner, ownerName } }: { readonly template: ListedTe
     )
     : <span dir="auto" title={owner}>{ownerName}</span>
 
-const Winner = ({ org, template: { id, winner } }: { readonly org: OrgSlug; readonly template: ListedTemplate }) =>
-  winner === null
-    ? <span class="muted">not yet</span>
-    : <a href={`${templatePath(org, id)}/results`} dir="auto">{winner.name}</a>
+/** The winner, or that there is none, as a link to the results. */
+const Winner = ({ org, template: { id, name, winner } }: {
+  readonly org: OrgSlug
+  readonly template: ListedTemplate
+}) => (
+  <a href={`${templatePath(org, id)}/results`} aria-label={`${winner?.name ?? "not yet"}: results of ${name}`}>
+    <bdi>{winner?.name ?? "not yet"}</bdi>
+  </a>
+)
 
 const Tags = ({ at, tags }: { readonly at: string; readonly tags: ReadonlyArray<string> }) =>
   tags.length === 0 ? null : (

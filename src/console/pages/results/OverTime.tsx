@@ -1,0 +1,72 @@
+/** @jsxImportSource preact */
+import type { PageResults } from "../../../results/KeptResults.ts"
+import type { TimedTemplateResults } from "../../../results/TemplateResults.ts"
+import type { TemplateSeries } from "../../../results/TemplateSeries.ts"
+import { percent } from "../../Format.ts"
+import { Time } from "../../components/Time.tsx"
+import { BestOverTime, GainOverTime, RateOverTime, ShareOverTime, type ShownResults } from "./Pictures.tsx"
+
+/** Variants with a colour of their own. */
+const mostDrawn = 5
+
+/** Which variants are drawn: those with most decisions, in an order that stays as it is while they grow. */
+const placesOf = ({ variants }: TimedTemplateResults): ReadonlyMap<string, number> =>
+  new Map(
+    variants.toSorted((a, b) => b.decisions - a.decisions || (a.copy_id < b.copy_id ? -1 : 1)).slice(0, mostDrawn)
+      .map(({ copy_id }) => copy_id).sort().map((id, index) => [id, index]),
+  )
+
+/** The shares of the expected outcomes that have arrived, such as `75 %` or `40 % to 75 %`. */
+const incompleteShares = (open: TemplateSeries["points"]): string => {
+  const least = percent(Math.min(...open.map(({ maturity }) => maturity)))
+  const most = percent(Math.max(...open.map(({ maturity }) => maturity)))
+  return least === most ? least : `${least} to ${most}`
+}
+
+const Incomplete = ({ points, zone }: {
+  readonly points: TemplateSeries["points"]
+  readonly zone: string
+}) => {
+  const open = points.filter(({ complete }) => !complete)
+  const first = open[0]
+  return first === undefined ? null : (
+    <p class="small muted">
+      Outcomes since <Time at={first.start} zone={zone} /> are incomplete (shaded in the charts): about{"  "}
+      {incompleteShares(open)} have arrived so far. Rates allow for that.
+    </p>
+  )
+}
+
+/** Results as the charts show them. */
+export const shownOf = ({ found, over }: PageResults, zone: string): ShownResults => ({
+  results: found,
+  series: over,
+  places: placesOf(found),
+  names: new Map(found.variants.map(({ copy_id, name }) => [copy_id as string, name])),
+  zone,
+})
+
+/** The charts over time. */
+export const OverTime = (shown: ShownResults) => {
+  const { places, series: { left_out: leftOut, points, variants }, zone } = shown
+  return (
+    <>
+      <div data-live="incomplete">
+        <Incomplete points={points} zone={zone} />
+      </div>
+      <div class="charts">
+        <RateOverTime {...shown} />
+        <ShareOverTime {...shown} />
+        <BestOverTime {...shown} />
+        <GainOverTime {...shown} />
+      </div>
+      {leftOut + Math.max(0, variants.length - places.size) > 0
+        ? (
+          <p class="small muted">
+            The charts show the {places.size} variants with the most decisions. The table of variants lists all.
+          </p>
+        )
+        : null}
+    </>
+  )
+}

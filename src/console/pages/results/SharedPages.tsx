@@ -1,0 +1,130 @@
+/** @jsxImportSource preact */
+import { Clock, Effect } from "effect"
+import { HttpRouter, HttpServerResponse } from "effect/http"
+import { AttemptWindows } from "../../../auth/AttemptWindows.ts"
+import type { Organization } from "../../../domain/Organization.ts"
+import type { Template } from "../../../domain/Template.ts"
+import { Organizations } from "../../../organizations/Organizations.ts"
+import { KeptResults } from "../../../results/KeptResults.ts"
+import { outlookOf } from "../../../results/Outlook.ts"
+import { ResultShares } from "../../../results/ResultShares.ts"
+import { Templates } from "../../../templates/Templates.ts"
+import { count } from "../../Format.ts"
+import { ChartScript } from "../../components/Live.tsx"
+import { Time } from "../../components/Time.tsx"
+import { alone, problem, shared, type View } from "../../Routes.tsx"
+import { type PageHttpRequest, queryOf, signedOutPages } from "../SignedOut.tsx"
+import { chosenColumns } from "./Columns.ts"
+import { Components } from "./Components.tsx"
+import { Holdout } from "./Holdout.tsx"
+import { leadOf } from "./Lead.ts"
+import { LeadCard } from "./LeadCard.tsx"
+import { OverTime, shownOf } from "./OverTime.tsx"
+import { Variants } from "./Variants.tsx"
+
+// The page that a link to results opens: the verdict, the variants and the charts of all decisions. It has no segments, because these
+// name values of people's attributes.
+
+/** Views that one network has in a minute, with right and wrong links. */
+const mostViews = 120
+const windowMillis = 60_000
+const mostNetworks = 10_000
+
+interface Services {
+  readonly kept: KeptResults["Service"]
+  readonly organizations: Organizations["Service"]
+  readonly shares: ResultShares["Service"]
+  readonly templates: Templates["Service"]
+}
+
+const dead = problem(
+  404,
+  "This link no longer works",
+  "It has expired or was revoked. Ask the person who sent it for a new one.",
+)
+
+const tooMany = problem(429, "Too many views", "Wait a minute, then open the link again.")
+
+const viewOf = Effect.fnUntraced(function* (
+  { kept }: Services,
+  org: Organization,
+  template: Template,
+  expiresAt: Date,
+  query: URLSearchParams,
+) {
+  const { found, madeAt, over } = yield* kept.of(org.slug, template, {})
+  const outlook = outlookOf({ ...found, points: over.points, now: yield* Clock.currentTimeMillis })
+  const shown = shownOf({ found, over }, org.time_zone)
+  const zone = org.time_zone
+  const view: View = {
+    title: `${template.name} · Results`,
+    body: (
+      <>
+        <div class="page-head">
+          <div>
+            <h1 dir="auto">{template.name} · Results</h1>
+            <p class="lead">
+              {count(found.decisions)} {found.decisions === 1 ? "decision" : "decisions"},{" "}
+              <Time at={found.window.from} zone={zone} /> to <Time at={found.window.to} zone={zone} />. Results as of
+              {" "}
+              <Time at={new Date(madeAt).toISOString()} zone={zone} />. This link expires{" "}
+              <Time at={expiresAt.toISOString()} zone={zone} />.
+            </p>
+          </div>
+        </div>
+        <LeadCard lead={leadOf(found, over.points, outlook)} />
+        {found.variants.length === 0 ? null : (
+          <div class="card flush">
+            <div class="standings">
+              <Variants
+                columns={chosenColumns(undefined)}
+                results={found}
+                series={shown.places}
+                place={{ path: "/console/shared-results", query }}
+              />
+            </div>
+          </div>
+        )}
+        {found.decisions === 0 || over.points.length === 0 ? null : <OverTime {...shown} />}
+        <Components components={found.components} />
+        <Holdout holdout={found.holdout} />
+        <ChartScript />
+      </>
+    ),
+  }
+  return view
+})
+
+/** The page of shared results. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { get, refusals } = yield* Effect.provideService(signedOutPages, HttpRouter.HttpRouter, router)
+  const services: Services = {
+    kept: yield* KeptResults,
+    organizations: yield* Organizations,
+    shares: yield* ResultShares,
+    templates: yield* Templates,
+  }
+  const views = new AttemptWindows(windowMillis, mostNetworks)
+
+  const open = Effect.fnUntraced(function* (request: PageHttpRequest) {
+    const query = queryOf(request)
+    const { expiresAt, org: slug, template: id } = yield* services.shares.find(query.get("token") ?? "")
+    const org = yield* services.organizations.get(slug)
+    const template = yield* services.templates.get(slug, id)
+    return shared(request, yield* viewOf(services, org, template, expiresAt, query), org.name)
+  })
+
+  yield* get("/console/shared-results", (request) =>
+    Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      const network = refusals.networkOf(request)
+      if (views.add(network, 1, now) > mostViews) {
+        const seconds = Math.max(1, Math.ceil(views.remainingMillis(network, now) / 1000))
+        return HttpServerResponse.setHeader(alone(request, tooMany), "retry-after", String(seconds))
+      }
+      return yield* Effect.catch(open(request), () => {
+        refusals.count(request, "bad_link", { subject: "Shared results" })
+        return Effect.succeed(alone(request, dead))
+      })
+    }))
+}))
