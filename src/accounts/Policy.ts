@@ -130,6 +130,7 @@ export const policy: Readonly<Record<string, Rule>> = {
   templateResults: reads("viewer", "results:read"),
   templateSeries: reads("viewer", "results:read"),
   templateSendTimes: reads("viewer", "results:read"),
+  exportResults: reads("viewer", "results:read"),
   listResultShares: reads("viewer", "results:read"),
   createResultShare: writes("editor", "results shared", "admin"),
   revokeResultShare: writes("editor", "shared results revoked", "admin"),

@@ -64,6 +64,7 @@ export const endpoints = {
   },
   "results": {
     "templateResults": "GET /console/api/organizations/:org/templates/:template/results",
+    "exportResults": "GET /console/api/organizations/:org/templates/:template/results/export",
     "templateSeries": "GET /console/api/organizations/:org/templates/:template/series",
     "templateSendTimes": "GET /console/api/organizations/:org/templates/:template/send-times",
     "listResultShares": "GET /console/api/organizations/:org/templates/:template/result-shares",

@@ -1,4 +1,4 @@
-import { Effect, Option } from "effect"
+import { Console, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { ManagementClient } from "./Connection.ts"
 import { sendTimesText } from "./SendTimesText.ts"
@@ -31,12 +31,16 @@ export const resultsCommand = Command.make(
       Flag.withDescription("Show engagement by hour of the week instead"),
       Flag.withDefault(false),
     ),
+    csv: Flag.Boolean("csv").pipe(
+      Flag.withDescription("Print the table of variants as CSV instead"),
+      Flag.withDefault(false),
+    ),
     segments: Flag.Boolean("segments").pipe(
       Flag.withDescription("Also print a table for each attribute value"),
       Flag.withDefault(false),
     ),
   },
-  Effect.fnUntraced(function* ({ lookbackDays, offsetDays, segment, segments, sendTimes, series, template }) {
+  Effect.fnUntraced(function* ({ csv, lookbackDays, offsetDays, segment, segments, sendTimes, series, template }) {
     const client = yield* ManagementClient
     const asked = {
       params: { org: yield* organization, template },
@@ -54,6 +58,7 @@ export const resultsCommand = Command.make(
       const found = yield* client.results.templateSeries(asked)
       return yield* print(found, seriesText(found))
     }
+    if (csv) return yield* Console.log((yield* client.results.exportResults(asked)).trimEnd())
     const results = yield* client.results.templateResults(asked)
     yield* print(results, resultsText(results, { segments }))
   }),
@@ -64,5 +69,6 @@ export const resultsCommand = Command.make(
     { command: "parlance results abandoned-cart --lookback-days 30 --segment plan=pro --segments" },
     { command: "parlance results abandoned-cart --series" },
     { command: "parlance results abandoned-cart --send-times" },
+    { command: "parlance results abandoned-cart --csv > results.csv" },
   ]),
 )

@@ -28,7 +28,7 @@ const create = Command.make(
     const link = yield* linkTo(path)
     yield* print(
       { ...share, link },
-      `Whoever has this link sees the results of ${template} until ${share.expires_at}:\n\n${link}`,
+      `People with this link see the results of ${template} until ${share.expires_at}:\n\n${link}`,
     )
   }),
 ).pipe(

@@ -2,3 +2,10 @@ const quoted = (text: string): string => /[",\r\n]/.test(text) ? `"${text.replac
 
 /** Values as a line of CSV (RFC 4180). */
 export const csvLine = (values: ReadonlyArray<string>): string => `${values.map(quoted).join(",")}\r\n`
+
+/**
+ * A text that people wrote, for CSV that is opened as a spreadsheet: one that a spreadsheet would run as a formula begins with an
+ * apostrophe. Files for other programs keep texts as they are.
+ */
+export const spreadsheetText = (text: string): string =>
+  /^[=+\-@\t\r\n\uff0b\uff0d\uff1d\uff20]/.test(text) ? `'${text}` : text

@@ -78,6 +78,7 @@ describe("parlance learning on a database that no service uses", () => {
         yield* text("results", "t", "--send-times"),
         /differ only by chance. Highest: \w+ \d+:00 .*\n.* 28 engagements/,
       )
+      assert.match(yield* text("results", "t", "--csv"), /^template_id,segment,[\s\S]*\r\nt,,.*,a,a,active,/)
       const made = yield* json("share", "create", "t", "--days", "30")
       assert.match(made.link, /^http:\/\/[^/]+\/console\/shared-results\?token=[\w-]{43}$/)
       assert.deepStrictEqual((yield* json("share", "list", "t")).map(({ id }: Json) => id), [made.id])

@@ -106,6 +106,12 @@ describe("Results and overview in the console", () => {
       assert.include(bad.text, `href="#${field}"`)
       assert.include(bad.text, `id="${field}-error"`)
     }
+    const file = await viewer.get(/href="([^"]*\/results\/export[^"]*)"/.exec(form.text)![1]!.replaceAll("&amp;", "&"))
+    assert.strictEqual(file.status, 200)
+    assert.strictEqual(file.headers.get("content-disposition"), 'attachment; filename="t-results.csv"')
+    assert.include(file.text, "lift_over_split_high\r\nt,,")
+    assert.strictEqual((await viewer.get(`${path}/export?lookback_days=abc`)).status, 400)
+    assert.strictEqual((await viewer.get("/console/o/shown/templates/none/results/export")).status, 404)
     assert.strictEqual((await viewer.get("/console/o/shown/templates/none/results")).status, 404)
     const overview = await viewer.get("/console/o/shown")
     assert.notInclude(overview.text, "<script>document")

@@ -37,6 +37,17 @@ export class ResultsGroup extends HttpApiGroup.make("results")
       "Without `lookback_days` and `offset_days`: the model that Generate uses, in which older outcomes weigh less, and " +
         "the counts of the last 180 days. With either: the model of that window, and its counts.",
     ),
+    HttpApiEndpoint.get("exportResults", "/organizations/:org/templates/:template/results/export", {
+      params: templateParams,
+      query: windowQuery,
+      success: Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/csv" })),
+      error: [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.TemplateNotFound],
+    }).annotate(OpenApi.Summary, "Results of the variants of a template as CSV").annotate(
+      OpenApi.Description,
+      "A line for each variant, with the counts, rates, intervals, chance to be best and share of `templateResults`, and the " +
+        "lifts of the leader. Takes the window parameters of the results. Texts that a spreadsheet would run as a formula begin " +
+        "with an apostrophe.",
+    ),
     HttpApiEndpoint.get("templateSeries", "/organizations/:org/templates/:template/series", {
       params: templateParams,
       query: windowQuery,

@@ -1,5 +1,5 @@
 import { Effect, Result } from "effect"
-import type { HttpServerRequest } from "effect/http"
+import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { CurrentActor } from "../../accounts/Actor.ts"
 import type { TemplateNotFound } from "../../domain/Errors.ts"
@@ -9,6 +9,7 @@ import { decoder } from "../../domain/Faults.ts"
 import { Organizations } from "../../organizations/Organizations.ts"
 import { Results } from "../../results/Results.ts"
 import type { ResultsOptions } from "../../results/ResultsOptions.ts"
+import { csvName, resultsCsv } from "../../results/ResultsCsv.ts"
 import { ResultShares, sharePath } from "../../results/ResultShares.ts"
 import { SendTimes } from "../../results/SendTimes.ts"
 import { Series } from "../../results/Series.ts"
@@ -57,6 +58,15 @@ export const layer = HttpApiBuilder.group(
 
     return handlers
       .handleRaw("templateResults", of(results.results))
+      .handleRaw(
+        "exportResults",
+        (call) =>
+          Effect.map(of(results.results)(call), (found) =>
+            HttpServerResponse.text(resultsCsv(found), {
+              contentType: "text/csv; charset=utf-8",
+              headers: { "content-disposition": `attachment; filename="${csvName(found)}"` },
+            })),
+      )
       .handleRaw("templateSeries", of(series.series))
       .handle(
         "templateSendTimes",

@@ -202,6 +202,7 @@ const learning = async (stage: Stage) => {
   const results = `${org}/templates/cart/results`
   await settled(stage, results, ({ variants }) => variants.some(({ outcomes }: Json) => outcomes.click > 0))
   await call("GET", results)
+  await call("GET", `${results}/export`)
   await call("GET", `${org}/templates/cart/series`, { query: { lookback_days: "7", offset_days: "0" } })
   await call("GET", `${org}/templates/cart/send-times`)
   const shares = `${org}/templates/cart/result-shares`

@@ -7,6 +7,8 @@ import { resultsQuery } from "../../../api/results/ResultsQuery.ts"
 import { SessionCookie } from "../../../accounts/SessionCookie.ts"
 import { Learning } from "../../../learning/Learning.ts"
 import { KeptResults, type PageResults } from "../../../results/KeptResults.ts"
+import { Results } from "../../../results/Results.ts"
+import { csvName, resultsCsv } from "../../../results/ResultsCsv.ts"
 import { outlookOf } from "../../../results/Outlook.ts"
 import { Templates } from "../../../templates/Templates.ts"
 import { count, counted } from "../../Format.ts"
@@ -17,6 +19,7 @@ import { Form, Submit } from "../../components/Form.tsx"
 import { ErrorSummary, Note } from "../../components/Note.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { Time } from "../../components/Time.tsx"
+import { download, type PageRequest, RawRoutes, refused } from "../../RawRoutes.tsx"
 import { Console, type Fields, ownPath, type View, type Visit } from "../../Routes.tsx"
 import { Choosing, pointed } from "./Choosing.tsx"
 import { OverTime, shownOf } from "./OverTime.tsx"
@@ -35,6 +38,12 @@ import { segmentText, shipLabel } from "./Words.ts"
 const newFor = 60_000
 
 const labels = { lookback_days: "Days", offset_days: "Ended days ago", segment: "Segment" }
+
+/** The window and segment of a query, as another query. */
+const windowIn = (asked: URLSearchParams): string => {
+  const some = [...asked].filter(([name]) => name === "lookback_days" || name === "offset_days" || name === "segment")
+  return some.length === 0 ? "" : `?${new URLSearchParams(some)}`
+}
 
 /** Services of these pages. */
 interface Services {
@@ -152,6 +161,9 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
           }
           actions={
             <>
+              <a class="button" href={`${path}/export${faults.length > 0 ? "" : windowIn(asked)}`} download>
+                Export CSV
+              </a>
               {visit.can("createResultShare") ? <a class="button" href={`${path}/share`}>Share</a> : null}
               <Live />
             </>
@@ -242,10 +254,24 @@ const resumeLearningAction = Effect.fnUntraced(function* (services: Services, { 
   }
 })
 
+/** The table of variants as a file, of the window and segment that the page shows. */
+const exported = Effect.fnUntraced(
+  function* (results: Results["Service"], { org, params, query, request }: PageRequest) {
+    const options = resultsQuery(new URLSearchParams([...query].filter(([, value]) => value !== "")))
+    if (Result.isFailure(options)) {
+      return refused(request, 400, options.failure.map(({ detail, pointer }) => `${pointer} ${detail}.`).join(" "))
+    }
+    const found = yield* results.results(org.slug, lookedUp(params["template"] ?? ""), options.success)
+    return download(resultsCsv(found), csvName(found), "text/csv; charset=utf-8")
+  },
+)
+
 /** How the variants of a template do. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { action, page } = yield* Console
+  const { route } = yield* RawRoutes
   const cookie = yield* SessionCookie
+  const results = yield* Results
   const services: Services = {
     learning: yield* Learning,
     kept: yield* KeptResults,
@@ -253,6 +279,12 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   }
 
   yield* router.addAll([
+    route(
+      "GET",
+      "/console/o/:org/templates/:template/results/export",
+      "exportResults",
+      (ask) => exported(results, ask),
+    ),
     page("/console/o/:org/templates/:template/results", "templateResults", (visit) => show(services, visit)),
     action(
       "/console/o/:org/templates/:template/results/resume-learning",

@@ -1,0 +1,98 @@
+import { csvLine, spreadsheetText } from "../domain/Csv.ts"
+import { OutcomeCounts, type TemplateResults, type VariantResults } from "./TemplateResults.ts"
+
+// The table of variants as CSV (RFC 4180), for spreadsheets.
+
+const outcomes = Object.keys(OutcomeCounts.fields) as ReadonlyArray<keyof OutcomeCounts>
+
+/** Outcomes with a column of their share of the decisions that can have an outcome. */
+const rated = ["open", "click", "conversion", "negative"] as const
+
+const columns = [
+  "template_id",
+  "segment",
+  "from",
+  "to",
+  "copy_id",
+  "name",
+  "status",
+  "standing",
+  "decisions",
+  "voided",
+  "matured_sends",
+  ...outcomes,
+  ...rated.map((outcome) => `${outcome}_rate`),
+  "revenue",
+  "raw_rate",
+  "rate",
+  "interval_low",
+  "interval_high",
+  "chance_to_be_best",
+  "expected_loss",
+  "traffic_share",
+  "lift_baseline",
+  "lift",
+  "lift_low",
+  "lift_high",
+  "lift_over_split",
+  "lift_over_split_low",
+  "lift_over_split_high",
+]
+
+const number = (value: number | null | undefined): string => value === null || value === undefined ? "" : String(value)
+
+/** `winner`, `leader`, `loser`, or empty. */
+const standingOf = ({ copy_id: id }: VariantResults, { winner }: TemplateResults): string =>
+  winner.copy_id === id ? "winner" : winner.leader === id ? "leader" : winner.losers.includes(id) ? "loser" : ""
+
+const segmentText = (segment: TemplateResults["segment"]): string =>
+  Object.entries(segment).map(([name, value]) => `${name}=${value}`).join("&")
+
+/** The lifts of the leader; empty for other variants. */
+const liftsOf = ({ copy_id: id }: VariantResults, { winner }: TemplateResults): ReadonlyArray<string> => {
+  const lift = winner.leader === id ? winner.lift : null
+  const split = winner.leader === id ? winner.lift_over_split : null
+  return [
+    spreadsheetText(lift?.baseline ?? ""),
+    ...[lift?.value, lift?.interval[0], lift?.interval[1], split?.value, split?.interval[0], split?.interval[1]]
+      .map(number),
+  ]
+}
+
+const lineOf = (results: TemplateResults, one: VariantResults): string => {
+  const trials = one.decisions - one.voided
+  return csvLine([
+    spreadsheetText(results.template_id),
+    spreadsheetText(segmentText(results.segment)),
+    results.window.from,
+    results.window.to,
+    spreadsheetText(one.copy_id),
+    spreadsheetText(one.name),
+    one.status,
+    standingOf(one, results),
+    ...[one.decisions, one.voided, one.matured_sends, ...outcomes.map((outcome) => one.outcomes[outcome])].map(number),
+    ...rated.map((outcome) => trials > 0 ? number(one.outcomes[outcome] / trials) : ""),
+    ...[
+      one.revenue?.value,
+      one.raw_rate,
+      one.rate,
+      one.interval?.[0],
+      one.interval?.[1],
+      one.p_best,
+      one.expected_loss,
+      one.status === "active" ? one.share : null,
+    ].map(number),
+    ...liftsOf(one, results),
+  ])
+}
+
+/**
+ * A line for each variant in the order of the results, after a header. Rates, chances and shares are from 0 to 1. A value that is
+ * not known is empty, and lifts are of the leader alone.
+ */
+export const resultsCsv = (results: TemplateResults): string =>
+  csvLine(columns) + results.variants.map((one) => lineOf(results, one)).join("")
+
+/** The name of the file: the template's id, as far as a header can carry it. */
+export const csvName = ({ template_id: id }: Pick<TemplateResults, "template_id">): string =>
+  `${id.replaceAll(/[^\w.-]+/g, "-").slice(0, 100)}-results.csv`
