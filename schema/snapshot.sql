@@ -716,6 +716,7 @@ CREATE TABLE organizations (
   sandbox_of text,
   currency text,
   template_approval text NOT NULL DEFAULT 'none'::text,
+  delivery_failure_threshold double precision NOT NULL DEFAULT 0.1,
   PRIMARY KEY (slug),
   FOREIGN KEY (sandbox_of) REFERENCES organizations(slug)
 );

@@ -1,6 +1,7 @@
 import { Clock, Context, Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
+import { hourMillis } from "../bandit/Window.ts"
 import { RenderingCounts } from "../decide/RenderingCounts.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { WebhookSources } from "../intake/WebhookSources.ts"
@@ -11,14 +12,22 @@ import { endedDeliveries } from "../delivery/EndedDeliveries.ts"
 import type { NewNotification } from "../notifications/Kinds.ts"
 import { notify } from "../notifications/Notify.ts"
 import { organizationRows } from "../organizations/OrganizationRows.ts"
-import { type AlertCondition, conditionsOf, deliveriesRule, keyOf, subjectOf } from "./Conditions.ts"
+import { type AlertCondition, type AlertFacts, conditionsOf, keyOf, silenceRule, subjectOf } from "./Conditions.ts"
 
 /** Time between two writes of counts, and between two looks. */
 const flushEvery = "10 seconds"
 const looksEvery = "1 minute"
 
+/** Organizations that are looked at together. */
+const organizationsAtOnce = 100
+
 /** Who is told of conditions: those who can do something about them. */
 const to = { role: "editor" } as const
+
+/** The facts of an organization. */
+interface Facts extends AlertFacts {
+  readonly org: OrgSlug
+}
 
 /** The notification of a condition that begins. */
 const notificationOf = (org: string, condition: AlertCondition, at: string): NewNotification =>
@@ -30,7 +39,7 @@ const notificationOf = (org: string, condition: AlertCondition, at: string): New
         org,
         failed: condition.failed,
         ended: condition.ended,
-        threshold: deliveriesRule.share,
+        threshold: condition.threshold,
         noticed_at: at,
       },
     }
@@ -66,11 +75,9 @@ export class Alerts extends Context.Service<Alerts, {
   /** The conditions that hold now. Fails with `SqlError` when the database does not respond. */
   readonly current: (org: OrgSlug) => Effect.Effect<ReadonlyArray<AlertCondition>, SqlError>
   /**
-   * Tells members and webhook endpoints of conditions that have begun since the last look of any node, and forgets those that have ended.
-   * Fails with `SqlError` when the database does not respond.
+   * Tells members and webhook endpoints of all organizations of conditions that have begun since the last look of any node, and
+   * forgets those that have ended. Fails with `SqlError` when the database does not respond.
    */
-  readonly look: (org: OrgSlug) => Effect.Effect<void, SqlError>
-  /** Looks at every organization. Fails with `SqlError` when the database does not respond. */
   readonly lookAtAll: Effect.Effect<void, SqlError>
 }>()("parlance/alerts/Alerts") {
   static readonly layer = Layer.effect(
@@ -82,28 +89,37 @@ export class Alerts extends Context.Service<Alerts, {
       const rhythms = yield* SourceRhythms
       const sources = yield* WebhookSources
 
-      const openOf = (org: string) =>
-        Effect.map(
-          sql<{ type: AlertCondition["type"]; subject: string }>`
-            SELECT a.type, a.subject FROM alerts a WHERE a.org_slug = ${org}`,
-          (rows) => new Set(rows.map(({ subject, type }) => keyOf(type, subject))),
+      /** The facts of organizations that exist, in four statements for all of them. */
+      const factsOf = Effect.fnUntraced(function* (orgs: ReadonlyArray<string>) {
+        const settings = yield* sql<{ slug: OrgSlug; deliveryFailureThreshold: number }>`
+          SELECT o.slug, o.delivery_failure_threshold FROM ${
+          sql.literal(organizationRows("delivery_failure_threshold"))
+        } WHERE o.slug = ANY(${orgs}::text[]) ORDER BY o.slug`
+        const open = Map.groupBy(
+          yield* sql<{ orgSlug: string; type: AlertCondition["type"]; subject: string }>`
+            SELECT a.org_slug, a.type, a.subject FROM alerts a WHERE a.org_slug = ANY(${orgs}::text[])`,
+          ({ orgSlug }) => orgSlug,
         )
-
-      const current = Effect.fn("Alerts.current")(function* (org: OrgSlug) {
-        const disabled = new Set(
-          (yield* sources.list(org)).flatMap(({ enabled, sourceId }) => enabled ? [] : [sourceId]),
-        )
-        return conditionsOf({
-          renderings: yield* renderings.recent(org),
-          rhythms: (yield* rhythms.of(org)).filter(({ source }) => !disabled.has(source)),
-          deliveries: (yield* endedDeliveries(sql, org)).get(org) ?? { failed: 0, ended: 0 },
-          open: yield* openOf(org),
-          now: clock.currentTimeMillisUnsafe(),
-        })
+        const recent = yield* renderings.recent(orgs)
+        const ended = yield* endedDeliveries(sql, orgs)
+        const now = clock.currentTimeMillisUnsafe()
+        const rhythmsOf = yield* rhythms.ofQuiet(orgs, new Date(now - silenceRule.leastHours * hourMillis))
+        return settings.map(({ deliveryFailureThreshold: threshold, slug }): Facts => ({
+          org: slug,
+          renderings: recent.get(slug) ?? [],
+          rhythms: (rhythmsOf.get(slug) ?? []).filter(({ source }) => !sources.isDisabled(slug, source)),
+          deliveries: { ...ended.get(slug) ?? { failed: 0, ended: 0 }, threshold },
+          open: new Set((open.get(slug) ?? []).map(({ subject, type }) => keyOf(type, subject))),
+          now,
+        }))
       })
 
-      const look = Effect.fn("Alerts.look")(function* (org: OrgSlug) {
-        const conditions = yield* current(org)
+      const current = Effect.fn("Alerts.current")(function* (org: OrgSlug) {
+        return (yield* factsOf([org])).flatMap(conditionsOf)
+      })
+
+      /** Closes alerts whose conditions have ended, and tells of conditions that have begun. */
+      const update = Effect.fn("Alerts.update")(function* (org: string, conditions: ReadonlyArray<AlertCondition>) {
         const rows = conditions.map((condition) => ({ type: condition.type as string, subject: subjectOf(condition) }))
         yield* sql.withTransaction(Effect.gen(function* () {
           yield* sql`
@@ -127,16 +143,28 @@ export class Alerts extends Context.Service<Alerts, {
         }))
       })
 
+      const lookAtSome = Effect.fn("Alerts.look")(function* (orgs: ReadonlyArray<OrgSlug>) {
+        for (const facts of yield* factsOf(orgs)) {
+          const conditions = conditionsOf(facts)
+          const isAsBefore = conditions.length === facts.open.size &&
+            conditions.every((one) => facts.open.has(keyOf(one.type, subjectOf(one))))
+          if (!isAsBefore) yield* update(facts.org, conditions)
+        }
+      })
+
       const lookAtAll = Effect.gen(function* () {
         yield* rhythms.note
         yield* rhythms.prune
         yield* renderings.prune
         const live = yield* sql<{ slug: OrgSlug }>`
           SELECT o.slug FROM ${sql.literal(organizationRows("sandbox_of"))} WHERE o.sandbox_of IS NULL ORDER BY o.slug`
-        for (const { slug } of live) yield* look(slug)
+        const slugs = live.map(({ slug }) => slug)
+        for (let from = 0; from < slugs.length; from += organizationsAtOnce) {
+          yield* lookAtSome(slugs.slice(from, from + organizationsAtOnce))
+        }
       })
 
-      return Alerts.of({ current, look, lookAtAll })
+      return Alerts.of({ current, lookAtAll })
     }),
   )
 

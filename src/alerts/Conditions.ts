@@ -32,10 +32,8 @@ export const silenceRule = {
 export const deliveriesRule = {
   /** Failed deliveries, at least. */
   failed: 10,
-  /** Their share, at least. */
-  share: 0.1,
-  /** Deliveries that fail do so until their share is below this one. */
-  endShare: 0.05,
+  /** Deliveries that fail do so until their share is below the threshold of the organization times this factor. */
+  endFactor: 0.5,
 } as const
 
 /** Deliveries that ended in this and the previous hour. */
@@ -43,6 +41,8 @@ export interface EndedDeliveries {
   readonly failed: number
   /** Those that were sent or failed. */
   readonly ended: number
+  /** The share of the organization from which on deliveries fail, 0.001 to 1. */
+  readonly threshold: number
 }
 
 /** A condition that holds. */
@@ -85,8 +85,8 @@ export const isFailing = (
   failed >= failingRule.requests && failed >= requests * (wasFailing ? failingRule.endShare : failingRule.share)
 
 /** Whether deliveries fail. `wereFailing`: they did at the last look. */
-export const areFailing = ({ ended, failed }: EndedDeliveries, wereFailing: boolean): boolean =>
-  failed >= deliveriesRule.failed && failed >= ended * (wereFailing ? deliveriesRule.endShare : deliveriesRule.share)
+export const areFailing = ({ ended, failed, threshold }: EndedDeliveries, wereFailing: boolean): boolean =>
+  failed >= deliveriesRule.failed && failed >= ended * threshold * (wereFailing ? deliveriesRule.endFactor : 1)
 
 /** Whether a source that had a rhythm is silent at `now`, Unix milliseconds. */
 export const isSilent = (

@@ -29,6 +29,7 @@ const describe = (organizations: ReadonlyArray<Organization>) =>
       "kept",
       "second factor",
       "suppression",
+      "failure threshold",
       "created",
     ],
     organizations.map((org) => [
@@ -47,6 +48,7 @@ const describe = (organizations: ReadonlyArray<Organization>) =>
       `${org.retention_days} d, inbox ${org.inbox_retention_days} d`,
       org.require_second_factor ? "required" : "optional",
       org.suppression ? `on, ${org.soft_bounce_limit ?? "no"} soft bounces` : "off",
+      `${Math.round(1000 * org.delivery_failure_threshold) / 10} %`,
       org.created_at,
     ]),
   )
@@ -136,6 +138,10 @@ const update = Command.make(
       Flag.withDescription("Who approves changes to live templates: another editor or admin, another admin, or nobody"),
       Flag.optional,
     ),
+    failureThreshold: Flag.Finite("delivery-failure-threshold").pipe(
+      Flag.withDescription("Share of failed deliveries from which on members are notified, 0.001 to 1"),
+      Flag.optional,
+    ),
     currency: Flag.String("currency").pipe(
       Flag.withDescription("Currency of revenue, ISO 4217; none: values count whatever their currency"),
       Flag.optional,
@@ -194,6 +200,7 @@ const update = Command.make(
     conversionEvents,
     currency,
     days,
+    failureThreshold,
     floor,
     holdout,
     horizon,
@@ -232,6 +239,7 @@ const update = Command.make(
       ...(Option.isSome(inboxRetention) ? { inbox_retention_days: inboxRetention.value } : {}),
       ...(Option.isSome(secondFactor) ? { require_second_factor: secondFactor.value === "true" } : {}),
       ...(Option.isSome(templateApproval) ? { template_approval: templateApproval.value } : {}),
+      ...(Option.isSome(failureThreshold) ? { delivery_failure_threshold: failureThreshold.value } : {}),
       ...(Option.isSome(suppression) ? { suppression: suppression.value === "true" } : {}),
       ...(Option.isSome(softBounces)
         ? { soft_bounce_limit: softBounces.value === "none" ? null : Number(softBounces.value) }

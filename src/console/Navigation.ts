@@ -38,6 +38,7 @@ export const navigation: ReadonlyArray<NavigationPart> = [
       { path: "", label: "Overview", icon: "home", needs: "viewer" },
       { path: "/templates", label: "Templates", icon: "template", needs: "viewer" },
       { path: "/reviews", label: "Reviews", icon: "review", needs: "viewer" },
+      { path: "/notifications", label: "Notifications", icon: "bell", needs: "viewer" },
     ],
   },
   {
@@ -54,7 +55,7 @@ export const navigation: ReadonlyArray<NavigationPart> = [
     links: [
       { path: "/sources", label: "Webhook sources", icon: "incoming", needs: "viewer" },
       { path: "/connections", label: "Connections", icon: "outgoing", needs: "viewer" },
-      { path: "/webhook-endpoints", label: "Webhook endpoints", icon: "bell", needs: "viewer" },
+      { path: "/webhook-endpoints", label: "Webhook endpoints", icon: "announce", needs: "viewer" },
     ],
   },
   {

@@ -70,10 +70,12 @@ export class RenderingCounts extends Context.Service<RenderingCounts, {
   /** Writes the counts. Fails with `SqlError` when the database does not respond. */
   readonly flush: Effect.Effect<void, SqlError>
   /**
-   * Variants with failures in the current or the previous hour, on all nodes, as far as written. Fails with `SqlError` when the
+   * Variants with failures in the current or the previous hour, by organization, on all nodes, as far as written. Fails with `SqlError` when the
    * database does not respond.
    */
-  readonly recent: (org: string) => Effect.Effect<ReadonlyArray<VariantRendering>, SqlError>
+  readonly recent: (
+    orgs: ReadonlyArray<string>,
+  ) => Effect.Effect<ReadonlyMap<string, ReadonlyArray<VariantRendering>>, SqlError>
   /** Deletes counts of more than a day ago. Fails with `SqlError` when the database does not respond. */
   readonly prune: Effect.Effect<void, SqlError>
 }>()("parlance/decide/RenderingCounts") {
@@ -148,15 +150,18 @@ export class RenderingCounts extends Context.Service<RenderingCounts, {
           .pipe(Effect.tap(() => Effect.sync(() => earlier = earlier.filter((one) => !before.includes(one)))))
       })
 
-      const recent = (org: string) =>
-        sql<VariantRendering>`
-          SELECT h.template_id, h.copy_id, sum(h.requests)::float8 AS requests, sum(h.failed)::float8 AS failed,
+      const recent = (orgs: ReadonlyArray<string>) =>
+        Effect.map(
+          sql<VariantRendering & { readonly orgSlug: string }>`
+          SELECT h.org_slug, h.template_id, h.copy_id, sum(h.requests)::float8 AS requests, sum(h.failed)::float8 AS failed,
             (array_agg(h.variable ORDER BY h.hour DESC))[1] AS variable
           FROM rendering_hours h
-          WHERE h.org_slug = ${org} AND h.hour >= to_timestamp(${
-          Math.floor(clock.currentTimeMillisUnsafe() / hourMillis) * 3600 - 3600
-        })
-          GROUP BY h.template_id, h.copy_id ORDER BY h.template_id, h.copy_id`
+          WHERE h.org_slug = ANY(${orgs}::text[]) AND h.hour >= to_timestamp(${
+            Math.floor(clock.currentTimeMillisUnsafe() / hourMillis) * 3600 - 3600
+          })
+          GROUP BY h.org_slug, h.template_id, h.copy_id ORDER BY h.org_slug, h.template_id, h.copy_id`,
+          (rows) => Map.groupBy(rows, ({ orgSlug }) => orgSlug),
+        )
 
       const prune = Effect.asVoid(sql`DELETE FROM rendering_hours h WHERE h.hour < now() - interval '1 day'`)
 

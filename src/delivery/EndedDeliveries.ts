@@ -3,19 +3,19 @@ import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 
 /**
- * Deliveries of each organization that were sent or failed in this and the previous hour, where some failed. Deliveries that were
+ * Deliveries of each of some organizations that were sent or failed in this and the previous hour, where some failed. Deliveries that were
  * queued again do not count. Fails with `SqlError` when the database does not respond.
  */
 export const endedDeliveries = (
   sql: SqlClient.SqlClient,
-  org?: string,
+  orgs: ReadonlyArray<string>,
 ): Effect.Effect<ReadonlyMap<string, { readonly failed: number; readonly ended: number }>, SqlError> =>
   Effect.map(
     sql<{ orgSlug: string; failed: number; ended: number }>`
       SELECT c.org_slug, sum(c.count) FILTER (WHERE c.state = 'failed')::float8 AS failed, sum(c.count)::float8 AS ended
       FROM delivery_counts c
-      WHERE c.hour >= date_bin('1 hour', now() - interval '1 hour', 'epoch') AND c.state IN ('sent', 'failed')
-        AND (${org ?? null}::text IS NULL OR c.org_slug = ${org ?? null}::text)
+      WHERE c.org_slug = ANY(${orgs}::text[]) AND c.state IN ('sent', 'failed')
+        AND c.hour >= date_bin('1 hour', now() - interval '1 hour', 'epoch')
       GROUP BY c.org_slug HAVING sum(c.count) FILTER (WHERE c.state = 'failed') > 0`,
     (rows) => new Map(rows.map(({ ended, failed, orgSlug }) => [orgSlug, { ended, failed }])),
   )

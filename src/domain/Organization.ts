@@ -86,6 +86,13 @@ export const SoftBounceLimit = Schema.Int.check(Schema.isBetween({ minimum: 1, m
   description: "Soft bounces in a row after which an address is suppressed; null: no number of them does",
 })
 
+/** Share of failed deliveries from which on members are notified: 0.001 to 1, 0.1 unless changed. */
+export const DeliveryFailureThreshold = Schema.Finite.check(Schema.isBetween({ minimum: 0.001, maximum: 1 })).annotate({
+  description:
+    "Share of failed deliveries, of those that ended in this and the previous hour, from which on members are notified. " +
+    "At least 10 must have failed",
+})
+
 /** Currency of the organization's revenue: an ISO 4217 code in capital letters, such as EUR. */
 export const Currency = Schema.String.check(
   Schema.makeFilter<string>((value) =>
@@ -123,6 +130,7 @@ export const OrganizationPatch = Schema.Struct({
   soft_bounce_limit: Schema.optionalKey(Schema.NullOr(SoftBounceLimit)),
   currency: Schema.optionalKey(Schema.NullOr(Currency)),
   template_approval: Schema.optionalKey(TemplateApproval),
+  delivery_failure_threshold: Schema.optionalKey(DeliveryFailureThreshold),
 }).annotate({ identifier: "OrganizationPatch" })
 export type OrganizationPatch = typeof OrganizationPatch.Type
 
@@ -146,6 +154,7 @@ export const Organization = Schema.Struct({
   soft_bounce_limit: Schema.NullOr(SoftBounceLimit),
   currency: Schema.NullOr(Currency),
   template_approval: TemplateApproval,
+  delivery_failure_threshold: DeliveryFailureThreshold,
   created_at: Schema.String,
   updated_at: Schema.String,
 }).annotate({ identifier: "Organization" })

@@ -181,6 +181,8 @@ export class WebhookSources extends Context.Service<WebhookSources, {
   ) => SignatureVerdict | undefined
   /** Whether `verify` looks at the body; undefined where the source has not been set up, or is switched off. */
   readonly readsBody: (org: string, sourceId: SourceId) => boolean | undefined
+  /** Whether the source has been switched off. */
+  readonly isDisabled: (org: string, sourceId: SourceId) => boolean
   /** How bodies of a source are read for an organization, or its sandbox; undefined for the default. */
   readonly reading: (org: string, sourceId: SourceId) => KeyedReading | undefined
 }>()("parlance/events/WebhookSources") {
@@ -329,6 +331,7 @@ export class WebhookSources extends Context.Service<WebhookSources, {
           const secrets = source.secrets.filter(({ until }) => until > now).map(({ secret }) => secret)
           return verify(platforms[sourceId], { ...source.settings, secrets }, headers, body, now)
         },
+        isDisabled: (org, sourceId) => ready.get(org)?.get(sourceId)?.enabled === false,
         reading: (org, sourceId) => readings.get(liveOf(org))?.get(sourceId),
       })
     }),

@@ -52,7 +52,7 @@ export const kindWords: {
   "variant.failing": { label: "Variant failing", hint: "A variant cannot be rendered.", mail: "immediate" },
   "deliveries.failing": {
     label: "Deliveries failing",
-    hint: "10 % or more of the deliveries of two hours failed.",
+    hint: "More deliveries of two hours failed than the settings of the organization allow.",
     mail: "immediate",
   },
   "connection.broken": {

@@ -61,7 +61,13 @@ export class Notifications extends Context.Service<Notifications, {
     account: string,
     page: NotificationPage,
   ) => Effect.Effect<ReadonlyArray<Notification>>
-  readonly count: (org: OrgSlug, account: string, filter: NotificationFilter) => Effect.Effect<number>
+  /** How many match; with `from`, only those with this id and newer ones. */
+  readonly count: (
+    org: OrgSlug,
+    account: string,
+    filter: NotificationFilter,
+    from?: number,
+  ) => Effect.Effect<number>
   /** Unread notifications, counted up to `countedUnread`. */
   readonly unread: (org: OrgSlug, account: string) => Effect.Effect<number>
   /** Marks some as read, or all with `ids` undefined. Returns how many were unread. */
@@ -106,11 +112,13 @@ export class Notifications extends Context.Service<Notifications, {
             ORDER BY n.id DESC LIMIT ${limit}`),
       )
 
-      const counting = (org: OrgSlug, account: string, filter: NotificationFilter, most: number) =>
+      const counting = (org: OrgSlug, account: string, filter: NotificationFilter, most: number, from = 0) =>
         Effect.map(
           Effect.orDie(sql<{ count: number }>`
             SELECT count(*)::int AS count FROM (
-              SELECT FROM notifications n WHERE ${matching(org, account, filter)} LIMIT ${most}) n`),
+              SELECT FROM notifications n WHERE ${
+            matching(org, account, filter)
+          } AND n.id >= ${from}::bigint LIMIT ${most}) n`),
           ([row]) => row!.count,
         )
 
@@ -188,7 +196,7 @@ export class Notifications extends Context.Service<Notifications, {
 
       return Notifications.of({
         list,
-        count: (org, account, filter) => counting(org, account, filter, 1_000_000),
+        count: (org, account, filter, from) => counting(org, account, filter, 1_000_000, from),
         unread: (org, account) => counting(org, account, { unread: true }, countedUnread),
         read,
         preferences,

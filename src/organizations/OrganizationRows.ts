@@ -10,6 +10,7 @@ import { followSettings } from "./Sandboxes.ts"
 /** Columns of organizations that statements of other folders read. */
 export type SharedColumn =
   | "conversion_events"
+  | "delivery_failure_threshold"
   | "inbox_retention_days"
   | "require_second_factor"
   | "retention_days"

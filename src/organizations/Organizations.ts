@@ -36,6 +36,7 @@ interface Row {
   readonly softBounceLimit: number | null
   readonly currency: string | null
   readonly templateApproval: TemplateApproval
+  readonly deliveryFailureThreshold: number
   readonly createdAt: Date
   readonly updatedAt: Date
 }
@@ -59,6 +60,7 @@ const fromRow = (row: Row): Organization => ({
   soft_bounce_limit: row.softBounceLimit,
   currency: row.currency,
   template_approval: row.templateApproval,
+  delivery_failure_threshold: row.deliveryFailureThreshold,
   created_at: row.createdAt.toISOString(),
   updated_at: row.updatedAt.toISOString(),
 })
@@ -146,6 +148,9 @@ export class Organizations extends Context.Service<Organizations, {
           },
             currency = ${patch.currency === undefined ? sql.literal("o.currency") : sql`${patch.currency}::text`},
             template_approval = coalesce(${patch.template_approval ?? null}::text, o.template_approval),
+            delivery_failure_threshold = coalesce(${
+            patch.delivery_failure_threshold ?? null
+          }::float8, o.delivery_failure_threshold),
             revision = o.revision + 1,
             updated_at = ${now}
           WHERE o.slug = ${slug} AND o.sandbox_of IS NULL RETURNING o.*`

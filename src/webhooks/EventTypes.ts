@@ -128,8 +128,8 @@ export const eventSummaries: { readonly [type in EventType]: string } = {
   "source.silent":
     "A source that sent regularly is silent for longer than usual. Sent again only after it has sent something",
   "deliveries.failing":
-    "At least 10 % of the deliveries of this and the previous hour failed, and 10 of them. Sent again only after the share has " +
-    "fallen below 5 %",
+    "Of the deliveries of this and the previous hour, at least 10 and the share `delivery_failure_threshold` of the " +
+    "organization failed. Sent again only after the share has fallen below half of that",
   "review.requested": "A member asked for a review of a change",
   "review.approved": "A member approved a change",
   "review.rejected": "A member rejected a change",

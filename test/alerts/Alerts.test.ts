@@ -9,6 +9,8 @@ import { Decider } from "../../src/decide/Decider.ts"
 import { RenderingCounts } from "../../src/decide/RenderingCounts.ts"
 import type { CopyId, TemplateId } from "../../src/domain/Ids.ts"
 import { Notifications } from "../../src/notifications/Notifications.ts"
+import { Organizations } from "../../src/organizations/Organizations.ts"
+import { recordset } from "../../src/store/Recordset.ts"
 import { Templates } from "../../src/templates/Templates.ts"
 import { Endpoints } from "../../src/webhooks/Endpoints.ts"
 import { makeOrg, org, receive } from "../intake/support.ts"
@@ -143,6 +145,42 @@ describe("Alerts of two nodes", () => {
         yield* count("failed", 100)
         yield* look
         assert.strictEqual(yield* unread, 2)
+        const threshold = (delivery_failure_threshold: number) =>
+          onFirst(Effect.flatMap(Organizations, ({ update }) => update(org("refused"), { delivery_failure_threshold })))
+        yield* threshold(0.5)
+        yield* look
+        assert.deepStrictEqual(yield* onFirst(Effect.flatMap(Alerts, ({ current }) => current(org("refused")))), [])
+        yield* threshold(0.05)
+        yield* look
+        assert.strictEqual(yield* unread, 3)
+        assert.deepInclude((yield* announced("refused", endpoint))[0].data, { failed: 147, threshold: 0.05 })
+      }))
+
+    it.effect("are those of each of many organizations", () =>
+      Effect.gen(function* () {
+        const slugs = Array.from({ length: 230 }, (_, n) => `many-${n}`)
+        const ended = slugs.map((slug, n) => ({ slug, failed: n % 50 === 7 ? 20 : 1 }))
+        yield* onFirst(Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          yield* sql`
+            INSERT INTO organizations (slug, name, created_at, updated_at)
+            SELECT r.slug, r.slug, now(), now() FROM ${recordset(ended, { slug: "text" })}`
+          yield* sql`
+            INSERT INTO delivery_counts (org_slug, hour, state, count)
+            SELECT r.slug, date_bin('1 hour', now(), 'epoch'), 'failed', r.failed
+            FROM ${recordset(ended, { slug: "text", failed: "int" })}`
+        }))
+        yield* look
+        const open = onFirst(Effect.flatMap(SqlClient.SqlClient, (sql) =>
+          Effect.map(
+            sql<{ orgSlug: string }>`SELECT a.org_slug FROM alerts a WHERE a.org_slug LIKE 'many-%' ORDER BY 1`,
+            (rows) => rows.map(({ orgSlug }) => orgSlug),
+          )))
+        assert.deepStrictEqual(yield* open, ["many-107", "many-157", "many-207", "many-57", "many-7"])
+        yield* onFirst(Effect.flatMap(SqlClient.SqlClient, (sql) =>
+          sql`UPDATE delivery_counts c SET count = 1 WHERE c.org_slug = 'many-107'`))
+        yield* look
+        assert.deepStrictEqual(yield* open, ["many-157", "many-207", "many-57", "many-7"])
       }))
 
     it.effect("tell of a source that is silent once, until it sends again", () =>

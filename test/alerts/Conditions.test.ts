@@ -26,12 +26,17 @@ describe("a variant", () => {
 })
 
 describe("deliveries", () => {
-  it("fail from 10 failures and 10 % of them on, until less than 5 % fail", () => {
-    assert.isTrue(areFailing({ failed: 47, ended: 142 }, false))
-    assert.isFalse(areFailing({ failed: 9, ended: 9 }, false))
-    assert.isFalse(areFailing({ failed: 10, ended: 101 }, false))
-    assert.isTrue(areFailing({ failed: 10, ended: 200 }, true))
-    assert.isFalse(areFailing({ failed: 10, ended: 201 }, true))
+  it("fail from 10 failures and the threshold on, until less than half of it fails", () => {
+    const threshold = 0.1
+    assert.isTrue(areFailing({ failed: 47, ended: 142, threshold }, false))
+    assert.isFalse(areFailing({ failed: 9, ended: 9, threshold }, false))
+    assert.isFalse(areFailing({ failed: 10, ended: 101, threshold }, false))
+    assert.isTrue(areFailing({ failed: 10, ended: 200, threshold }, true))
+    assert.isFalse(areFailing({ failed: 10, ended: 201, threshold }, true))
+    assert.isTrue(areFailing({ failed: 10, ended: 1000, threshold: 0.01 }, false))
+    assert.isFalse(areFailing({ failed: 47, ended: 142, threshold: 0.5 }, false))
+    assert.isTrue(areFailing({ failed: 47, ended: 142, threshold: 0.5 }, true))
+    assert.isTrue(areFailing({ failed: 142, ended: 142, threshold: 1 }, false))
   })
 })
 
@@ -57,7 +62,7 @@ describe("conditions", () => {
   it("name what they are about, and depend on those of the last look", () => {
     const rendering = { templateId: "welcome", copyId: "a", requests: 150, failed: 10, variable: "subject" }
     const facts: AlertFacts = {
-      deliveries: { failed: 0, ended: 0 },
+      deliveries: { failed: 0, ended: 0, threshold: 0.1 },
       renderings: [rendering],
       rhythms: [{
         source: "provider_a",

@@ -100,6 +100,9 @@ for (const [place, layerOf] of places) {
           if (isWhole) {
             assert.strictEqual((yield* json("org", "update", "acme", "--currency", "eur")).currency, "EUR")
             assert.include(yield* fails("org", "update", "acme", "--currency", "euro"), "ISO 4217")
+            const threshold = ["org", "update", "acme", "--delivery-failure-threshold"] as const
+            assert.strictEqual((yield* json(...threshold, "0.025")).delivery_failure_threshold, 0.025)
+            assert.include(yield* fails(...threshold, "10"), "delivery_failure_threshold")
           }
 
           const org = ["--org", "acme"]

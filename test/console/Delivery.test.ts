@@ -55,17 +55,22 @@ it("reads from a form the settings that it was filled with", () => {
   )
 })
 
-it("tells of failed messages from a share of 1 %, and as bad from 10 % and 10 messages", () => {
+it("tells of failed messages from a share of 1 %, and as bad from the threshold and 10 messages", () => {
   const since = new Date("2026-11-22T09:00:00Z")
-  const told = (failed: number, sent: number) =>
-    failureTroubles({ since, failed, sent }, "/console/o/a/deliveries").map(({ kind, title }) => `${kind} ${title}`)
+  const told = (failed: number, sent: number, threshold = 0.1) =>
+    failureTroubles({ since, failed, sent }, "/console/o/a/deliveries", threshold).map(({ kind, title }) =>
+      `${kind} ${title}`
+    )
   assert.deepStrictEqual(told(0, 100), [])
   assert.deepStrictEqual(told(0, 0), [])
   assert.deepStrictEqual(told(9, 991), [])
   assert.deepStrictEqual(told(10, 890), ["warn 10 of 900 messages failed"])
   assert.deepStrictEqual(told(9, 0), ["warn 9 of 9 messages failed"])
   assert.deepStrictEqual(told(47, 95), ["bad 47 of 142 messages failed"])
-  const [trouble] = failureTroubles({ since, failed: 47, sent: 95 }, "/console/o/a/deliveries")
+  assert.deepStrictEqual(told(47, 95, 0.5), ["warn 47 of 142 messages failed"])
+  assert.deepStrictEqual(told(10, 890, 0.01), ["bad 10 of 900 messages failed"])
+  assert.deepStrictEqual(told(10, 1990, 0.005), ["bad 10 of 2,000 messages failed"])
+  const [trouble] = failureTroubles({ since, failed: 47, sent: 95 }, "/console/o/a/deliveries", 0.1)
   assert.strictEqual(trouble!.href, "/console/o/a/deliveries?state=failed&since=2026-11-22T09:00:00.000Z")
   assert.include(trouble!.detail, "33\u00a0%")
 })

@@ -79,11 +79,12 @@ export const layer = HttpApiBuilder.group(
             member,
           })
           const account = yield* accountOf(org, named)
-          const found = yield* notifications.list(org, account, { kind, unread, cursor, limit })
+          const found = yield* notifications.list(org, account, { kind, unread, cursor, limit: limit + 1 })
+          const page = found.slice(0, limit)
           return {
-            notifications: (yield* texts.of(org, found)).map(resourceOf),
+            notifications: (yield* texts.of(org, page)).map(resourceOf),
             unread: yield* notifications.unread(org, account),
-            next: found.length < limit ? null : found.at(-1)!.id,
+            next: found.length > limit ? page.at(-1)!.id : null,
           }
         }).pipe(accountProblems(), toProblems))
       .handleRaw("readNotifications", ({ params, request }) =>

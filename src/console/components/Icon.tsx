@@ -13,6 +13,7 @@ const paths = {
   search: "M10.5 17a6.5 6.5 0 1 0 0-13 6.5 6.5 0 0 0 0 13ZM15.5 15.5 21 21",
   mail: "M3 5.5h18v13H3zM3 6.5l9 7 9-7",
   bell: "M18 16v-5a6 6 0 0 0-12 0v5l-2 2h16zM10 21h4",
+  announce: "M3 10v4h4l7 5V5L7 10zM17.5 9a4 4 0 0 1 0 6M20 6.5a8 8 0 0 1 0 11",
   incoming: "M12 3v11M7.5 9.5 12 14l4.5-4.5M4 16v4h16v-4",
   outgoing: "M12 14V3M7.5 7.5 12 3l4.5 4.5M4 16v4h16v-4",
   list: "M8 6h12M8 12h12M8 18h12M4 6h.01M4 12h.01M4 18h.01",

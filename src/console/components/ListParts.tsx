@@ -18,7 +18,8 @@ export const ListForm = <Row,>({ all, asked, at, children, label, placeholder, s
   /** Rows before any search or filter. */
   readonly all: number
   readonly label: string
-  readonly placeholder: string
+  /** Absent: the list cannot be searched, only filtered. */
+  readonly placeholder?: string
   /** Hidden fields that stay as they are. */
   readonly children?: ComponentChildren
 }) => {
@@ -27,10 +28,12 @@ export const ListForm = <Row,>({ all, asked, at, children, label, placeholder, s
   return (
     <form method="get" action={at} class="list-form" role="search" aria-label={label}>
       {children}
-      <div class="field grow">
-        <label for="q">Search</label>
-        <input type="search" id="q" name="q" value={search} placeholder={placeholder} autocomplete="off" />
-      </div>
+      {placeholder === undefined ? null : (
+        <div class="field grow">
+          <label for="q">Search</label>
+          <input type="search" id="q" name="q" value={search} placeholder={placeholder} autocomplete="off" />
+        </div>
+      )}
       {Object.entries(shape.filters).filter(([, { options }]) => options.length > 0).map(([name, filter]) => (
         <div class="field">
           <label for={`filter-${name}`}>{filter.label}</label>
@@ -47,7 +50,7 @@ export const ListForm = <Row,>({ all, asked, at, children, label, placeholder, s
         ? null
         : <input type="hidden" name="order" value={descending ? "desc" : "asc"} />}
       <div class="buttons">
-        <button type="submit" class="button">Search</button>
+        <button type="submit" class="button">{placeholder === undefined ? "Filter" : "Search"}</button>
         {isNarrowed(asked) ? <a class="button" href={start}>Show all</a> : null}
       </div>
     </form>

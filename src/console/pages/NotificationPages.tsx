@@ -2,10 +2,11 @@
 /** @jsxImportSource preact */
 import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
+import { askedIn, type AskedList, isNarrowed, type ListPage, type ListShape } from "../../domain/List.ts"
 import { MailQueue } from "../../mail/MailQueue.ts"
 import { digestHour } from "../../mailing/Digest.ts"
 import { NotificationMail } from "../../mailing/NotificationMail.ts"
-import { NotificationTexts } from "../../mailing/NotificationTexts.ts"
+import { NotificationTexts, type WordedNotification } from "../../mailing/NotificationTexts.ts"
 import { kindWords, MailMode, type NotificationKind, notificationKinds } from "../../notifications/Kinds.ts"
 import {
   keptDays,
@@ -18,9 +19,9 @@ import { Card } from "../components/Card.tsx"
 import { Empty } from "../components/Empty.tsx"
 import { SelectField } from "../components/Field.tsx"
 import { Form, Submit } from "../components/Form.tsx"
+import { ListForm, ListPages } from "../components/ListParts.tsx"
 import { Note } from "../components/Note.tsx"
 import { PageHead } from "../components/PageHead.tsx"
-import { Pagination } from "../components/Pagination.tsx"
 import { Table } from "../components/Table.tsx"
 import { Time } from "../components/Time.tsx"
 import { counted } from "../Format.ts"
@@ -38,57 +39,54 @@ interface Services {
 
 const at = ({ org }: Visit) => `/console/o/${org.slug}/notifications`
 
-const cursorIn = (query: URLSearchParams): number | undefined => {
-  const text = query.get("cursor") ?? ""
-  return /^\d{1,15}$/.test(text) ? Number(text) : undefined
+/** How the list is filtered. The database filters and pages, because the list has no bound. */
+const shape: ListShape<WordedNotification> = {
+  idOf: ({ id }) => String(id),
+  textsOf: ({ text, title }) => [title, text],
+  filters: {
+    kind: {
+      label: "Kind",
+      options: notificationKinds.map((kind) => [kind, kindWords[kind].label] as const),
+      matches: ({ kind }, value) => kind === value,
+    },
+    state: { label: "State", options: [["unread", "Unread"]], matches: ({ readAt }) => readAt === null },
+  },
+  sorts: { time: { label: "Time", descending: true, valueOf: ({ createdAt }) => createdAt.getTime() } },
+  sort: "time",
 }
 
-const filterIn = (query: URLSearchParams): NotificationFilter => ({
-  kind: notificationKinds.find((kind) => kind === query.get("kind")),
-  unread: query.get("state") === "unread",
+const filterOf = ({ filters }: AskedList): NotificationFilter => ({
+  kind: notificationKinds.find((kind) => kind === filters["kind"]),
+  unread: filters["state"] === "unread",
 })
 
-const Filter = ({ filter: { kind, unread }, path }: { readonly path: string; readonly filter: NotificationFilter }) => (
-  <form method="get" action={path} class="list-form" role="search" aria-label="Filter notifications">
-    <div class="field">
-      <label for="kind">Kind</label>
-      <select id="kind" name="kind">
-        <option value="">All</option>
-        {notificationKinds.map((one) => <option value={one} selected={one === kind}>{kindWords[one].label}</option>)}
-      </select>
-    </div>
-    <div class="field">
-      <label for="state">State</label>
-      <select id="state" name="state">
-        <option value="">All</option>
-        <option value="unread" selected={unread === true}>Unread</option>
-      </select>
-    </div>
-    <div class="buttons">
-      <button type="submit" class="button">Filter</button>
-      {kind === undefined && unread !== true ? null : <a class="button" href={path}>Show all</a>}
-    </div>
-  </form>
+const cursorOf = ({ cursor }: AskedList): number | undefined =>
+  cursor !== undefined && /^\d{1,15}$/.test(cursor.id) ? Number(cursor.id) : undefined
+
+/** The page of the list that is asked for. */
+const pageOf = Effect.fnUntraced(
+  function* ({ notifications, texts }: Services, { org, session: { account } }: Visit, asked: AskedList) {
+    const filter = filterOf(asked)
+    const cursor = cursorOf(asked)
+    const found = yield* notifications.list(org.slug, account.id, { ...filter, cursor, limit: pageSize + 1 })
+    const count = yield* notifications.count(org.slug, account.id, filter)
+    const page: ListPage<WordedNotification> = {
+      rows: yield* texts.of(org.slug, found.slice(0, pageSize)),
+      all: isNarrowed(asked) ? yield* notifications.count(org.slug, account.id, {}) : count,
+      found: count,
+      before: cursor === undefined ? 0 : yield* notifications.count(org.slug, account.id, filter, cursor),
+      hasMore: found.length > pageSize,
+    }
+    return page
+  },
 )
 
 const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   const { org, query, session: { account, csrfToken } } = visit
   const path = at(visit)
-  const cursor = cursorIn(query)
-  const filter = filterIn(query)
-  const found = yield* services.notifications.list(org.slug, account.id, { ...filter, cursor, limit: pageSize + 1 })
-  const shown = yield* services.texts.of(org.slug, found.slice(0, pageSize))
-  const total = yield* services.notifications.count(org.slug, account.id, filter)
+  const asked = askedIn(shape, query)
+  const page = yield* pageOf(services, visit, asked)
   const unread = yield* services.notifications.unread(org.slug, account.id)
-  const isFiltered = filter.kind !== undefined || filter.unread === true
-  const here = (more: Readonly<Record<string, string>>) => {
-    const next = new URLSearchParams({
-      ...(filter.kind === undefined ? {} : { kind: filter.kind }),
-      ...(filter.unread === true ? { state: "unread" } : {}),
-      ...more,
-    })
-    return next.size === 0 ? path : `${path}?${next}`
-  }
   return {
     title: "Notifications",
     body: (
@@ -107,22 +105,22 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
           }
         />
         <Card kind="flush">
-          <Filter path={path} filter={filter} />
-          {shown.length === 0
+          <ListForm all={page.all} asked={asked} at={path} label="Filter notifications" shape={shape} />
+          {page.rows.length === 0
             ? (
-              <Empty title={isFiltered ? "No matching notifications" : "No notifications yet"}>
-                {isFiltered
+              <Empty title={isNarrowed(asked) ? "No matching notifications" : "No notifications yet"}>
+                {isNarrowed(asked)
                   ? "Change or clear the filter."
                   : "You are told here when a template has a winner, or something needs attention."}
               </Empty>
             )
             : (
               <>
-                <p class="list-count small muted">{counted(total, "notification")}, newest first</p>
+                <p class="list-count small muted">{counted(page.found, "notification")}, newest first</p>
                 <Table
                   caption="Notifications, newest first"
                   headings={["Notification", "Kind", "Time", "[Actions]"]}
-                  rows={shown.map(({ createdAt, id, kind, readAt, text, title }) => [
+                  rows={page.rows.map(({ createdAt, id, kind, readAt, text, title }) => [
                     <>
                       <a href={`${path}/${id}`} dir="auto">{title}</a>{" "}
                       {readAt === null ? <Badge kind="accent">unread</Badge> : null}
@@ -145,11 +143,7 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
                 />
               </>
             )}
-          <Pagination
-            label="Pages of notifications"
-            first={cursor === undefined ? undefined : here({})}
-            next={found.length > shown.length ? here({ cursor: String(shown.at(-1)!.id) }) : undefined}
-          />
+          <ListPages asked={asked} at={path} label="Pages of notifications" page={page} shape={shape} />
         </Card>
       </>
     ),

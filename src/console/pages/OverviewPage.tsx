@@ -117,7 +117,7 @@ const show = Effect.fnUntraced(function* (services: Services, { can, org }: Visi
         detail: `The oldest has been due for ${duration(queue.oldestDueSeconds)}.`,
       }]
       : []),
-    ...failureTroubles(ends, `${base}/deliveries`),
+    ...failureTroubles(ends, `${base}/deliveries`, org.delivery_failure_threshold),
     ...reviewTroubles(base, yield* services.proposals.countOpen(org.slug)),
     ...stoppedTroubles(actions, now, (id) => actionPath(org.slug, id)),
     ...stopped.map(({ reason, templateId }): Trouble => ({

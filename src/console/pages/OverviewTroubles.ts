@@ -80,21 +80,22 @@ export const quotaTroubles = (usage: Usage, href: string): ReadonlyArray<Trouble
     }]
 }
 
-/** Failed shares of the messages that ended in the last 24 hours: from the first on they are shown, from the second on as bad. */
-export const failedShares = { warn: 0.01, bad: 0.1 }
+/** The failed share of the messages that ended in the last 24 hours from which on they are shown. */
+export const shownShare = 0.01
 
 /** Failed messages from which on a share is bad: of a few messages one says little. */
 export const manyFailed = 10
 
-/** A notice that many of the messages that ended in the last 24 hours have failed. */
+/** A notice that many of the messages that ended in the last 24 hours have failed. From `threshold` on, a share is bad. */
 export const failureTroubles = (
   { failed, sent, since }: RecentEnds,
   deliveries: string,
+  threshold: number,
 ): ReadonlyArray<Trouble> => {
   const share = failed / Math.max(1, failed + sent)
-  if (failed === 0 || share < failedShares.warn) return []
+  if (failed === 0 || share < Math.min(shownShare, threshold)) return []
   return [{
-    kind: share >= failedShares.bad && failed >= manyFailed ? "bad" : "warn",
+    kind: share >= threshold && failed >= manyFailed ? "bad" : "warn",
     what: "delivery",
     href: `${deliveries}?state=failed&since=${since.toISOString()}`,
     title: `${count(failed)} of ${count(failed + sent)} messages failed`,

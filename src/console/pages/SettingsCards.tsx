@@ -42,6 +42,7 @@ export const labels = {
   "quiet_hours-to": "Quiet until",
   allowed_days: "Allowed sending days",
   template_approval: "Changes to live templates",
+  delivery_failure_threshold: "Failed deliveries that notify members (%)",
   suppression: "Suppression list",
   soft_bounce_limit: "Consecutive soft bounces until suppressed",
   retention_days: "Keep decisions and events for (days)",
@@ -233,6 +234,23 @@ export const ApprovalFields = ({ field }: {
           ["editor", "Need the approval of another editor or admin"],
           ["admin", "Need the approval of another admin"],
         ]}
+      />
+    </div>
+  </Card>
+)
+
+export const NotificationFields = ({ field }: {
+  readonly field: FieldOf
+}) => (
+  <Card
+    title="Notifications"
+    lead="Editors and admins are notified when too many deliveries fail. Members choose which notifications they get by mail."
+  >
+    <div class="fields">
+      <Field
+        {...field("delivery_failure_threshold")}
+        type="number"
+        hint="From 0.1 to 100 %, of the deliveries that ended in this and the previous hour. At least 10 must have failed."
       />
     </div>
   </Card>

@@ -18,6 +18,7 @@ import {
   days,
   HoldoutFields,
   labels,
+  NotificationFields,
   OrganizationFields,
   pageTexts,
   RetentionFields,
@@ -39,6 +40,7 @@ const fieldsOf = (org: Organization): Fields => ({
   conversion_events: org.conversion_events.join("\n"),
   currency: org.currency ?? "",
   template_approval: org.template_approval,
+  delivery_failure_threshold: percentText(org.delivery_failure_threshold),
   tracking: [...(org.tracking.opens ? ["opens"] : []), ...(org.tracking.clicks ? ["clicks"] : [])].join("\n"),
   tracking_url: org.tracking.url ?? "",
   ...Object.fromEntries(pageTexts.map((name) => [`unsubscribe_page_${name}`, org.unsubscribe_page?.[name] ?? ""])),
@@ -70,6 +72,13 @@ const trackingOf = (fields: Fields) => {
 /** An empty text is no number, though JavaScript takes it for 0. */
 const numberOf = (text: string) => text.trim() === "" ? text : Number(text)
 
+/** A share in percent, and back. Texts that are no number stay as they are. */
+const percentText = (share: number) => String(Math.round(share * 100_000) / 1000)
+const shareOf = (text: string) => {
+  const percent = numberOf(text)
+  return typeof percent === "number" ? Math.round(percent * 1000) / 100_000 : percent
+}
+
 /** The lines of a text area that hold something. */
 export const linesOf = (text: string): ReadonlyArray<string> =>
   text.split(/\r?\n/).map((line) => line.trim()).filter((line) => line !== "")
@@ -92,6 +101,9 @@ export const patchOf = (fields: Fields): Result.Result<OrganizationPatch, Readon
       ...(fields["conversion_events"] === undefined ? {} : { conversion_events: linesOf(fields["conversion_events"]) }),
       ...(fields["currency"] === undefined ? {} : { currency: fields["currency"].trim().toUpperCase() || null }),
       ...(fields["template_approval"] === undefined ? {} : { template_approval: fields["template_approval"] }),
+      ...(fields["delivery_failure_threshold"] === undefined
+        ? {}
+        : { delivery_failure_threshold: shareOf(fields["delivery_failure_threshold"]) }),
       ...(fields["tracking_url"] === undefined ? {} : trackingOf(fields)),
       delay_horizon_hours: numberOf(horizon),
       quiet_hours: from === "" && to === "" ? null : { from, to },
@@ -115,6 +127,8 @@ export const patchOf = (fields: Fields): Result.Result<OrganizationPatch, Readon
           ? { pointer: "/conversion_events", detail: `line ${Number(fault.pointer.split("/")[2]) + 1} ${fault.detail}` }
           : fault.pointer.startsWith("/tracking/") || fault.pointer.startsWith("/unsubscribe_page/")
           ? { ...fault, pointer: fault.pointer.replace(/^(\/\w+)\//, "$1_") }
+          : fault.pointer === "/delivery_failure_threshold"
+          ? { ...fault, detail: "must be a number from 0.1 to 100" }
           : fault.pointer.startsWith("/allowed_days") && chosen.length === 0
           ? { pointer: "/allowed_days", detail: "choose at least one day" }
           : fault
@@ -147,6 +161,7 @@ const settings = (visit: Visit, typed: Fields | undefined, faults: ReadonlyArray
               <ConversionFields field={field} />
               <TrackingFields faults={faults} field={field} fields={fields} />
               <UnsubscribeFields field={field} />
+              <NotificationFields field={field} />
               <SendTimeFields faults={faults} field={field} fields={fields} />
               <SuppressionFields field={field} />
               <RetentionFields field={field} />

@@ -28,8 +28,14 @@ export interface SourceRhythm {
 export class SourceRhythms extends Context.Service<SourceRhythms, {
   /** Notes the hour of the latest body of each source of each organization. Fails with `SqlError` when the database does not respond. */
   readonly note: Effect.Effect<void, SqlError>
-  /** The rhythm of each source of an organization. Fails with `SqlError` when the database does not respond. */
-  readonly of: (org: string) => Effect.Effect<ReadonlyArray<SourceRhythm>, SqlError>
+  /**
+   * The rhythm of each source with no body in an hour that began at `quietSince` or later, by organization. Organizations without
+   * such a source are left out. Fails with `SqlError` when the database does not respond.
+   */
+  readonly ofQuiet: (
+    orgs: ReadonlyArray<string>,
+    quietSince: Date,
+  ) => Effect.Effect<ReadonlyMap<string, ReadonlyArray<SourceRhythm>>, SqlError>
   /** Deletes hours of more than 14 days ago. Fails with `SqlError` when the database does not respond. */
   readonly prune: Effect.Effect<void, SqlError>
 }>()("parlance/journal/inbox/SourceRhythms") {
@@ -55,20 +61,28 @@ export class SourceRhythms extends Context.Service<SourceRhythms, {
           ON CONFLICT (org_slug, source, hour) DO NOTHING`
       ))
 
-      const of = (org: string) =>
-        sql<SourceRhythm>`
-          SELECT p.source, min(p.hour) AS first_hour, max(p.hour) AS last_hour, count(*)::int AS hours,
-            count(DISTINCT date_trunc('day', p.hour, 'UTC'))::int AS days,
-            coalesce(max(p.pause), 0)::float8 AS longest_pause_hours
-          FROM (
-            SELECT h.source, h.hour, extract(epoch FROM h.hour - lag(h.hour) OVER (
-              PARTITION BY h.source ORDER BY h.hour)) * 1000 / ${hourMillis}::float8 AS pause
-            FROM source_hours h WHERE h.org_slug = ${org} AND h.hour > ${since()}) p
-          GROUP BY p.source ORDER BY p.source`
+      const ofQuiet = (orgs: ReadonlyArray<string>, quietSince: Date) =>
+        Effect.map(
+          sql<SourceRhythm & { readonly orgSlug: string }>`
+            SELECT p.org_slug, p.source, min(p.hour) AS first_hour, max(p.hour) AS last_hour, count(*)::int AS hours,
+              count(*) FILTER (WHERE p.before IS NULL OR date_trunc('day', p.hour, 'UTC') > p.before)::int AS days,
+              (coalesce(extract(epoch FROM max(p.hour - p.before)), 0) * 1000 / ${hourMillis}::float8)::float8
+                AS longest_pause_hours
+            FROM (
+              SELECT h.org_slug, h.source, h.hour, lag(h.hour) OVER (PARTITION BY h.org_slug, h.source ORDER BY h.hour) AS before
+              FROM unnest(${orgs}::text[]) o (slug) CROSS JOIN ${recordset(sources, { source: "text" }, "s")}
+              CROSS JOIN LATERAL (
+                SELECT l.hour FROM source_hours l WHERE l.org_slug = o.slug AND l.source = s.source
+                ORDER BY l.hour DESC LIMIT 1) l
+              JOIN source_hours h ON h.org_slug = o.slug AND h.source = s.source AND h.hour > ${since()}
+              WHERE l.hour < ${quietSince}) p
+            GROUP BY p.org_slug, p.source ORDER BY p.org_slug, p.source`,
+          (rows) => Map.groupBy(rows, ({ orgSlug }) => orgSlug),
+        )
 
       const prune = Effect.asVoid(Effect.suspend(() => sql`DELETE FROM source_hours h WHERE h.hour <= ${since()}`))
 
-      return SourceRhythms.of({ note, of, prune })
+      return SourceRhythms.of({ note, ofQuiet, prune })
     }),
   )
 }

@@ -371,6 +371,18 @@ const accounts = async (stage: Stage) => {
   await call("POST", `${root}/accounts/${ben.id}/reset`)
   await call("PUT", `${org}/members/${ben.id}`, { body: { role: "editor" } })
   const member = "ben@acme.example"
+  // The notification of the example: a change that waits for Ben's review.
+  const { key } = await call("POST", `${org}/keys`, {
+    body: { name: "Pipeline", scopes: ["templates:write"] },
+    unrecorded: true,
+  })
+  await call("PATCH", org, { body: { template_approval: "editor" }, unrecorded: true })
+  await call("PATCH", `${org}/templates/cart/variants/offer`, {
+    auth: { "x-api-key": key as string },
+    body: { vars: { ...template.variants[1]!.vars, subject: "10% off, today only" } },
+    unrecorded: true,
+  })
+  await call("PATCH", org, { body: { template_approval: "none" }, unrecorded: true })
   await call("GET", `${org}/notifications`, { query: { member, unread: "true", limit: "20" } })
   await call("POST", `${org}/notifications/read`, { body: { member } })
   const preferences = `${org}/notification-preferences`
