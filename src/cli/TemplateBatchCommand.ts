@@ -7,7 +7,7 @@ import { organization, printChange } from "./Root.ts"
 
 /** The owner of a template. */
 export const ownerFlag = Flag.String("owner").pipe(
-  Flag.withDescription('E-mail address of the member who looks after the template, "" for nobody'),
+  Flag.withDescription('E-mail address of the member who looks after the template, "" for no owner'),
   Flag.optional,
 )
 

@@ -60,7 +60,7 @@ const describe = (templates: ReadonlyArray<Template>) =>
       template.conversion_events.join(),
       template.holdout === null ? "organization" : holdoutText(template.holdout),
       template.tags.join(),
-      template.owner ?? "nobody",
+      template.owner ?? "no owner",
       template.ignore_unsubscribes ? "ignored" : "respected",
       template.tracking === null ? "organization" : trackingText(template.tracking),
       template.list_unsubscribe,

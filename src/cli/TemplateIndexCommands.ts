@@ -101,7 +101,7 @@ export const find = Command.make(
           winner?.copy_id ?? "none",
           failing.join(),
           tags.join(),
-          owner === null ? "nobody" : owner.name === null ? `${owner.email} (left)` : owner.email,
+          owner === null ? "no owner" : owner.name === null ? `${owner.email} (left)` : owner.email,
           decisions.reduce((sum, count) => sum + count, 0),
           updated_at,
         ]),

@@ -158,7 +158,7 @@ export const Tags = Schema.Array(Tag).check(
   Schema.isMaxLength(maxTags),
 )
 
-/** The e-mail address of the member who looks after a template; null for nobody. */
+/** The e-mail address of the member who looks after a template; null for no owner. */
 export const TemplateOwner = Schema.NullOr(
   Schema.String.check(
     Schema.makeFilter<string>((text) =>
@@ -248,7 +248,7 @@ const templateSettings = {
   owner: Schema.optionalKey(
     described(
       TemplateOwner,
-      "E-mail address of the member who looks after the template. Default: nobody; an import without it keeps it",
+      "E-mail address of the member who looks after the template. Default: no owner; an import without it keeps it",
     ),
   ),
   archived: Schema.optionalKey(Schema.Boolean).annotate({
@@ -300,7 +300,7 @@ export const TemplateBatchInput = Schema.Struct({
   archived: Schema.optionalKey(described(Schema.Boolean, "true archives the templates, false restores them")),
   add_tags: Schema.optionalKey(described(Tags, "Tags to add to those of each template")),
   remove_tags: Schema.optionalKey(described(Tags, "Tags to remove")),
-  owner: Schema.optionalKey(described(TemplateOwner, "E-mail address of the new owner, a member; null for nobody")),
+  owner: Schema.optionalKey(described(TemplateOwner, "E-mail address of the new owner, a member; null for no owner")),
 }).annotate({ identifier: "TemplateBatchInput" })
 export type TemplateBatchInput = typeof TemplateBatchInput.Type
 
@@ -334,7 +334,7 @@ export const Template = Schema.Struct({
   conversion_events: Schema.Array(Schema.String),
   tags: Schema.Array(Schema.String),
   owner: Schema.NullOr(Schema.String).annotate({
-    description: "E-mail address of the owner, who may have left the organization since; null: nobody",
+    description: "E-mail address of the owner, who may have left the organization since; null: no owner",
   }),
   archived_at: Schema.NullOr(Schema.String).annotate({ description: "Since when it is archived; null: in use" }),
   revision: Schema.Int,

@@ -154,7 +154,7 @@ describeShop("The list of templates in the console", (shop) => {
     }
     assert.match(
       await parlance("template", "find", "ON THE line"),
-      /\ntold +Told on the line +no-variants +0 +0 +none +nobody +0 /,
+      /\ntold +Told on the line +no-variants +0 +0 +none +no owner +0 /,
     )
     const lines = (await parlance("template", "history", "told")).trim().split("\n").slice(2)
     assert.deepStrictEqual(lines.map((line) => line.split(/ {2,}/).slice(1).map((cell) => cell.trim())), [

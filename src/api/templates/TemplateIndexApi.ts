@@ -18,7 +18,7 @@ export const FoundTemplate = Schema.Struct({
       email: Schema.String,
       name: described(Schema.NullOr(Schema.String), "null: no longer a member"),
     })),
-    "The member who looks after the template; null: nobody",
+    "The member who looks after the template; null: no owner",
   ),
   updated_at: Schema.String,
   archived_at: Schema.NullOr(Schema.String),

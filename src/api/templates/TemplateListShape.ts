@@ -48,10 +48,10 @@ const goalNames: Readonly<Record<string, string>> = { click: "clicks", open: "op
 const goalOf = ({ objective }: IndexedTemplate): string => typeof objective === "string" ? objective : "mix"
 
 /** Owners by which templates are filtered, beside addresses. */
-export const ownerWords = { nobody: "none", left: "left" } as const
+export const ownerWords = { none: "none", left: "left" } as const
 
 const ownerMatches = ({ owner, ownerName }: ListedTemplate, value: string): boolean =>
-  value === ownerWords.nobody
+  value === ownerWords.none
     ? owner === null
     : value === ownerWords.left
     ? owner !== null && ownerName === null
@@ -61,7 +61,7 @@ const sum = (days: ReadonlyArray<number>) => days.reduce((total, count) => total
 
 const byText = (a: readonly [string, string], b: readonly [string, string]) => a[1].localeCompare(b[1], "en")
 
-/** The owners to choose from: nobody, those who have left, and members by name. None if no template has an owner. */
+/** The owners to choose from: no owner, those who have left, and members by name. None if no template has an owner. */
 const ownerOptions = (rows: ReadonlyArray<ListedTemplate>): ListFilter<ListedTemplate>["options"] => {
   const members = new Map(
     rows.flatMap(({ owner, ownerName }) => owner !== null && ownerName !== null ? [[owner, ownerName]] : []),
@@ -69,7 +69,7 @@ const ownerOptions = (rows: ReadonlyArray<ListedTemplate>): ListFilter<ListedTem
   const hasLeft = rows.some((row) => ownerMatches(row, ownerWords.left))
   return members.size === 0 && !hasLeft ? [] : [
     ...[...members].sort(byText),
-    [ownerWords.nobody, "nobody"],
+    [ownerWords.none, "no owner"],
     ...hasLeft ? [[ownerWords.left, "has left"] as const] : [],
   ]
 }

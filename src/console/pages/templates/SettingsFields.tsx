@@ -310,7 +310,7 @@ const Keeping = ({ faults, fields, members }: {
         faults={faults}
         hint="The member who looks after the template."
         options={[
-          ["", "Nobody"],
+          ["", "No owner"],
           ...members.map(({ email, name }) => [email, `${name} (${email})`] as const),
           ...hasLeft ? [[owner, `${owner} (has left)`] as const] : [],
         ]}

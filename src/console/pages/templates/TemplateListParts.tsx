@@ -67,7 +67,7 @@ const State = ({ org, template }: { readonly org: OrgSlug; readonly template: Li
 }
 
 const Owner = ({ template: { owner, ownerName } }: { readonly template: ListedTemplate }) =>
-  owner === null ? <span class="muted">nobody</span> : ownerName === null
+  owner === null ? <span class="muted">no owner</span> : ownerName === null
     ? (
       <>
         <span dir="auto">{owner}</span>

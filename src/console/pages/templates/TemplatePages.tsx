@@ -204,7 +204,7 @@ const Facts = ({ days, org, template }: {
       <dt>Tags</dt>
       <dd dir="auto">{template.tags.length === 0 ? "none" : template.tags.join(", ")}</dd>
       <dt>Owner</dt>
-      <dd dir="auto">{template.owner ?? "nobody"}</dd>
+      <dd dir="auto">{template.owner ?? "no owner"}</dd>
     </div>
     <div>
       <dt>Changed</dt>
