@@ -1,6 +1,7 @@
 import { execFileSync, spawn } from "node:child_process"
 import { readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
+import { startFlags } from "../../test/support/service.ts"
 import { unlimited } from "./unlimited.ts"
 
 // What the benchmarks share: processes pinned to cores, load from another process, and processor time per request.
@@ -48,9 +49,7 @@ export const startServer = async (
   const [command, ...rest] = pinned(0, [
     Deno.execPath(),
     "run",
-    "-A",
-    "--no-prompt",
-    "--unstable-no-legacy-abort",
+    ...startFlags,
     ...args,
   ])
   const child = spawn(command!, rest, {

@@ -1,6 +1,7 @@
 import { Effect, Layer, type Scope } from "effect"
 import { HttpServer } from "effect/http"
 import { spawn } from "node:child_process"
+import { readFileSync } from "node:fs"
 import { createServer } from "node:net"
 import { fileURLToPath } from "node:url"
 import { layerJobs, layerRoutes, layerServices } from "../../src/App.ts"
@@ -110,6 +111,12 @@ export const waitUntil = async (what: string, ready: () => boolean | Promise<boo
 
 const root = fileURLToPath(new URL("../../", import.meta.url))
 
+/** What `deno task start` runs Deno with before the program. */
+export const startFlags: ReadonlyArray<string> = (() => {
+  const { tasks } = JSON.parse(readFileSync(`${root}deno.json`, "utf8"))
+  return / deno run (.*) src\/main\.ts serve$/.exec(tasks.start.command)![1]!.split(" ")
+})()
+
 /** How to run a process: the folder of another checkout, flags before the program, and flags of `serve`. */
 export interface Running {
   readonly folder?: string | undefined
@@ -129,7 +136,7 @@ export const run = (
   )
   const child = spawn(
     Deno.execPath(),
-    ["run", "-A", "--no-prompt", "--cached-only", "--unstable-no-legacy-abort", ...denoFlags, "src/main.ts", ...args],
+    ["run", "--cached-only", ...startFlags, ...denoFlags, "src/main.ts", ...args],
     {
       cwd: folder,
       env: { ...inherited, DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1", ...environment } as Record<string, string>,
