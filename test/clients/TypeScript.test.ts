@@ -260,6 +260,61 @@ describe("The TypeScript client", () => {
     60_000,
   )
 
+  it.live(
+    "takes no answer of another form for one of Parlance, in any call",
+    () =>
+      Effect.scoped(Effect.gen(function* () {
+        const { apiKey, service } = yield* prepared
+        let body = ""
+        let headers: Record<string, string> = {}
+        let status = 200
+        const ids: Array<unknown> = []
+        const url = yield* front(service, (request, response) => {
+          ids.push(request.headers["idempotency-key"])
+          response.writeHead(status, { "content-type": "application/json", ...headers }).end(body)
+          return true
+        })
+        yield* Effect.promise(async () => {
+          const client = new Parlance({ url, org, apiKey, retries: 0, timeout: 20_000 })
+          const fallback = { subject: "Hello" }
+          const calls: ReadonlyArray<() => Promise<unknown>> = [
+            () => client.generate({ template_id: "welcome" }),
+            () => client.generateBatch({ requests: [{ template_id: "welcome" }] }),
+            () => client.delay({ delay_id: "only" }),
+            () => client.deliver({ template_id: "welcome", email: "ann@person.example" }),
+            () => client.deliveries(),
+            () => client.delivery("d"),
+            () => client.cancelDelivery("d"),
+            () => client.sendEvents([]),
+          ]
+          const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`
+          const others = ["{}", "[]", "null", '{"copy": null, "tracking_id": 5}', '{"welcome": {}}', "{", deep]
+          for (body of others) {
+            for (const call of calls) assert.instanceOf(await failed(call()), ParlanceUnavailable, body.slice(0, 50))
+            const instead = await client.generate({ template_id: "welcome" }, { fallback })
+            assert.strictEqual(instead.vars, fallback)
+          }
+          body = `{"id": "${"x".repeat(33 * 1024 * 1024)}"}`
+          const large = await failed(client.delivery("d"))
+          assert.instanceOf(large, ParlanceUnavailable)
+          assert.match(String((large as Error).cause), /larger than 33554432 bytes/)
+
+          body = "{}"
+          status = 503
+          headers = { "retry-after": new Date(Date.now() - 5_000).toUTCString() }
+          ids.length = 0
+          const message = { template_id: "welcome", email: "ann@person.example" }
+          assert.isTrue(isProblem(await failed(client.deliver(message, { retries: 1 }))), "a date that has passed")
+          assert.lengthOf(ids, 2)
+          assert.strictEqual(ids[0], ids[1])
+          headers = { "retry-after": new Date(Date.now() + 60_000).toUTCString() }
+          assert.isTrue(isProblem(await failed(client.deliver(message, { retries: 1 }))), "a date in a minute")
+          assert.lengthOf(ids, 3)
+        })
+      })),
+    60_000,
+  )
+
   it("refuses options that no request can be made with, so that no fallback hides them", () => {
     const options = { url: "http://127.0.0.1:9", org, apiKey: "plk_x" }
     for (const fault of [{ url: "127.0.0.1:9" }, { apiKey: undefined as never }, { apiKey: "plk_x\n" }, { org: "" }]) {

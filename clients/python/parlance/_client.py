@@ -19,7 +19,8 @@ Attributes = Mapping[str, Any]
 class Parlance:
     """Calls of one organization with one API key.
 
-    `timeout` is the time to connect, and for each part of the answer, in seconds. `retries` is the number of further attempts,
+    `timeout` is the time for each attempt in seconds. Connecting and sending may take as long each, and an answer that is late ends
+    with its next part, at most a `timeout` later. `retries` is the number of further attempts,
     for calls that failed without an answer or may succeed later; a repeated attempt has the same tracking id, event id or idempotency key, so that nothing is
     done twice. Methods raise `ParlanceProblem` when the service refuses a request, and `ParlanceUnavailable` when no answer came.
     """
@@ -55,21 +56,27 @@ class Parlance:
         if self._owned:
             self._client.close()
 
-    def _send(self, call: r.Call) -> httpx.Response:
+    def _attempt(self, call: r.Call) -> r.Answer:
+        content = r.Content(self._timeout)
+        with self._client.stream(
+            call.method,
+            self._url + call.path,
+            params=call.query,
+            json=call.body,
+            headers={**self._headers, **(call.headers or {})},
+            timeout=self._timeout,
+            follow_redirects=False,
+        ) as response:
+            for part in response.iter_bytes():
+                content.add(part)
+        return r.checked(call, response, content.parsed())
+
+    def _send(self, call: r.Call) -> r.Answer:
         attempts = 1 + self._retries
         for attempt in range(1, attempts + 1):
             try:
-                response = self._client.request(
-                    call.method,
-                    self._url + call.path,
-                    params=call.query,
-                    json=call.body,
-                    headers={**self._headers, **(call.headers or {})},
-                    timeout=self._timeout,
-                    follow_redirects=False,
-                )
-                return r.checked(response)
-            except (httpx.RequestError, r.NotJson, ParlanceProblem) as error:
+                return self._attempt(call)
+            except (httpx.RequestError, r.NotAnswered, ParlanceProblem) as error:
                 pause = r.pause_after(error, call, attempt, attempts, self._url)
             time.sleep(pause)
         raise AssertionError("the last attempt returns or raises")
@@ -96,7 +103,7 @@ class Parlance:
             template_id=template_id, user_id=user_id, tracking_id=tracking_id, fields=fields, attrs=attrs
         )
         try:
-            found: Generated | Exception = r.generated_of(r.object_of(self._send(call)))
+            found: Generated | Exception = r.generated_of(self._send(call).body)
         except (ParlanceProblem, ParlanceUnavailable) as error:
             found = error
         return r.with_fallback(tracking_id, found, fallback)
@@ -117,7 +124,7 @@ class Parlance:
         """
         found: dict[str, Generated] = {}
         for call in self._requests.batches(requests, user_id=user_id, fields=fields, attrs=attrs, **options):
-            for template, content in r.object_of(self._send(call)).items():
+            for template, content in self._send(call).body.items():
                 found[template] = r.generated_of(content)
         return found
 
@@ -164,15 +171,15 @@ class Parlance:
     ) -> dict[str, Any]:
         """A page of deliveries, the latest first: `deliveries`, and `next`, which is the `cursor` of the page after it."""
         call = self._requests.deliveries(state=state, email=email, cursor=cursor, limit=limit)
-        return r.object_of(self._send(call))
+        return self._send(call).body
 
     def delivery(self, id: str) -> dict[str, Any]:
         """One delivery. Raises `ParlanceProblem` of the type `delivery-not-found`."""
-        return r.object_of(self._send(self._requests.delivery(id)))
+        return self._send(self._requests.delivery(id)).body
 
     def cancel_delivery(self, id: str) -> dict[str, Any]:
         """Cancels a delivery that has not left. Raises `ParlanceProblem` of the type `delivery-fixed` once it has."""
-        return r.object_of(self._send(self._requests.cancel_delivery(id)))
+        return self._send(self._requests.cancel_delivery(id)).body
 
     def send_events(self, events: Sequence[Mapping[str, Any]]) -> EventAnswer:
         """Reports up to 10,000 events, and answers with a verdict on each. Needs the scope `events`.
@@ -222,25 +229,28 @@ class AsyncParlance:
         if self._owned:
             await self._client.aclose()
 
-    async def _send(self, call: r.Call) -> httpx.Response:
+    async def _attempt(self, call: r.Call) -> r.Answer:
+        content = r.Content(self._timeout)
+        async with self._client.stream(
+            call.method,
+            self._url + call.path,
+            params=call.query,
+            json=call.body,
+            headers={**self._headers, **(call.headers or {})},
+            timeout=self._timeout,
+            follow_redirects=False,
+        ) as response:
+            async for part in response.aiter_bytes():
+                content.add(part)
+        return r.checked(call, response, content.parsed())
+
+    async def _send(self, call: r.Call) -> r.Answer:
         attempts = 1 + self._retries
         for attempt in range(1, attempts + 1):
             try:
                 # `timeout` of httpx begins anew with each part of the answer.
-                response = await asyncio.wait_for(
-                    self._client.request(
-                        call.method,
-                        self._url + call.path,
-                        params=call.query,
-                        json=call.body,
-                        headers={**self._headers, **(call.headers or {})},
-                        timeout=self._timeout,
-                        follow_redirects=False,
-                    ),
-                    self._timeout,
-                )
-                return r.checked(response)
-            except (httpx.RequestError, asyncio.TimeoutError, r.NotJson, ParlanceProblem) as error:
+                return await asyncio.wait_for(self._attempt(call), self._timeout)
+            except (httpx.RequestError, asyncio.TimeoutError, r.NotAnswered, ParlanceProblem) as error:
                 pause = r.pause_after(error, call, attempt, attempts, self._url)
             await asyncio.sleep(pause)
         raise AssertionError("the last attempt returns or raises")
@@ -267,7 +277,7 @@ class AsyncParlance:
             template_id=template_id, user_id=user_id, tracking_id=tracking_id, fields=fields, attrs=attrs
         )
         try:
-            found: Generated | Exception = r.generated_of(r.object_of(await self._send(call)))
+            found: Generated | Exception = r.generated_of((await self._send(call)).body)
         except (ParlanceProblem, ParlanceUnavailable) as error:
             found = error
         return r.with_fallback(tracking_id, found, fallback)
@@ -288,7 +298,7 @@ class AsyncParlance:
         """
         found: dict[str, Generated] = {}
         for call in self._requests.batches(requests, user_id=user_id, fields=fields, attrs=attrs, **options):
-            for template, content in r.object_of(await self._send(call)).items():
+            for template, content in (await self._send(call)).body.items():
                 found[template] = r.generated_of(content)
         return found
 
@@ -335,15 +345,15 @@ class AsyncParlance:
     ) -> dict[str, Any]:
         """A page of deliveries, the latest first: `deliveries`, and `next`, which is the `cursor` of the page after it."""
         call = self._requests.deliveries(state=state, email=email, cursor=cursor, limit=limit)
-        return r.object_of(await self._send(call))
+        return (await self._send(call)).body
 
     async def delivery(self, id: str) -> dict[str, Any]:
         """One delivery. Raises `ParlanceProblem` of the type `delivery-not-found`."""
-        return r.object_of(await self._send(self._requests.delivery(id)))
+        return (await self._send(self._requests.delivery(id))).body
 
     async def cancel_delivery(self, id: str) -> dict[str, Any]:
         """Cancels a delivery that has not left. Raises `ParlanceProblem` of the type `delivery-fixed` once it has."""
-        return r.object_of(await self._send(self._requests.cancel_delivery(id)))
+        return (await self._send(self._requests.cancel_delivery(id))).body
 
     async def send_events(self, events: Sequence[Mapping[str, Any]]) -> EventAnswer:
         """Reports up to 10,000 events, and answers with a verdict on each. Needs the scope `events`.

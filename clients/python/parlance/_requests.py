@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -25,18 +26,45 @@ PASSING = {408, 425, 429, 500, 502, 503, 504}
 BATCH_SIZE = 20
 
 
-class NotJson(Exception):
-    """The answer is a success without an object, for example the page of a proxy on the way."""
+MAX_BYTES = 32 * 1024 * 1024
+"""The most bytes of an answer that are read: far more than any answer of the service has."""
+
+
+class NotAnswered(Exception):
+    """The answer is not one of Parlance, for example the page of a proxy on the way, or takes too long."""
+
+
+Body = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Call:
     method: str
     path: str
+    is_answer: Callable[[Body], bool]
+    """Whether an object is an answer to this call, and not one of a proxy or of another service."""
     body: Any = None
     query: Mapping[str, str] | None = None
     headers: Mapping[str, str] | None = None
     longest_pause: float = LONGEST_PAUSE
+
+
+@dataclass(frozen=True)
+class Answer:
+    headers: httpx.Headers
+    body: Body
+
+
+def _is_content(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("tracking_id"), str) and isinstance(value.get("copy"), dict)
+
+
+def _is_delay_time(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("delay_time"), str)
+
+
+def _is_delivery(body: Body) -> bool:
+    return isinstance(body.get("id"), str)
 
 
 def _without_none(members: Mapping[str, Any]) -> dict[str, Any]:
@@ -65,36 +93,48 @@ class Requests:
         self.org = quote(org, safe="")
 
     def generate(self, longest_pause: float, **members: Any) -> Call:
-        return Call("POST", f"/api/generate/{self.org}", _without_none(members), longest_pause=longest_pause)
+        path = f"/api/generate/{self.org}"
+        return Call("POST", path, _is_content, _without_none(members), longest_pause=longest_pause)
 
     def batches(self, requests: Sequence[Mapping[str, Any]], **shared: Any) -> Iterator[Call]:
         named = [{"tracking_id": new_id(), **_without_none(request)} for request in requests]
         if len({request["template_id"] for request in named}) < len(named):
             raise ValueError("A batch must name each template once, because its result has one entry for each")
         for at in range(0, len(named), BATCH_SIZE):
-            body = {**_without_none(shared), "requests": named[at : at + BATCH_SIZE]}
-            yield Call("POST", f"/api/batch-generate/{self.org}", body)
+            group = named[at : at + BATCH_SIZE]
+
+            def is_answer(body: Body, group: Sequence[Mapping[str, Any]] = group) -> bool:
+                return all(_is_content(body.get(request["template_id"])) for request in group)
+
+            body = {**_without_none(shared), "requests": group}
+            yield Call("POST", f"/api/batch-generate/{self.org}", is_answer, body)
 
     def delay(self, **parameters: Any) -> Call:
-        return Call("GET", f"/api/delay/{self.org}", query=_without_none(parameters))
+        def is_answer(body: Body) -> bool:
+            return any(_is_delay_time(value) for value in body.values())
+
+        return Call("GET", f"/api/delay/{self.org}", is_answer, query=_without_none(parameters))
 
     def deliver(self, idempotency_key: str | None, **members: Any) -> Call:
         headers = {"Idempotency-Key": idempotency_key or new_id()}
-        return Call("POST", f"/api/deliver/{self.org}", _without_none(members), headers=headers)
+        path = f"/api/deliver/{self.org}"
+        return Call("POST", path, lambda body: body.get("status") == "ok", _without_none(members), headers=headers)
 
     def deliveries(self, **parameters: Any) -> Call:
         query = {name: str(value) for name, value in _without_none(parameters).items()}
-        return Call("GET", f"/api/deliveries/{self.org}", query=query)
+        path = f"/api/deliveries/{self.org}"
+        return Call("GET", path, lambda body: isinstance(body.get("deliveries"), list), query=query)
 
     def delivery(self, id: str) -> Call:
-        return Call("GET", f"/api/deliveries/{quote(id, safe='')}/{self.org}")
+        return Call("GET", f"/api/deliveries/{quote(id, safe='')}/{self.org}", _is_delivery)
 
     def cancel_delivery(self, id: str) -> Call:
-        return Call("POST", f"/api/deliveries/{quote(id, safe='')}/cancel/{self.org}")
+        return Call("POST", f"/api/deliveries/{quote(id, safe='')}/cancel/{self.org}", _is_delivery)
 
     def events(self, events: Sequence[Mapping[str, Any]]) -> Call:
         named = [{"event_id": new_id(), **_without_none(event)} for event in events]
-        return Call("POST", f"/api/webhook/events/{self.org}", named)
+        path = f"/api/webhook/events/{self.org}"
+        return Call("POST", path, lambda body: isinstance(body.get("items"), list), named)
 
 
 def _retry_after(response: httpx.Response) -> float | None:
@@ -105,21 +145,38 @@ def _retry_after(response: httpx.Response) -> float | None:
         return float(text)
     try:
         return float(max(0.0, parsedate_to_datetime(text).timestamp() - time.time()))
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
 
 
-def checked(response: httpx.Response) -> httpx.Response:
-    """Raises `ParlanceProblem` unless the answer is a success, and `NotJson` unless it is an object in JSON."""
-    try:
-        body = response.json()
-    except ValueError:
-        # A proxy on the way may answer in HTML.
-        body = None
+class Content:
+    """Collects the content of an answer. Raises `NotAnswered` for one that is too large or takes too long."""
+
+    def __init__(self, timeout: float) -> None:
+        self._ends = time.monotonic() + timeout
+        self._content = bytearray()
+
+    def add(self, part: bytes) -> None:
+        self._content += part
+        if len(self._content) > MAX_BYTES:
+            raise NotAnswered(f"The answer is larger than {MAX_BYTES} bytes")
+        if time.monotonic() > self._ends:
+            raise NotAnswered("The answer was not complete in time")
+
+    def parsed(self) -> Any:
+        try:
+            return json.loads(self._content)
+        except (ValueError, RecursionError):
+            # A proxy on the way may answer in HTML.
+            return None
+
+
+def checked(call: Call, response: httpx.Response, body: Any) -> Answer:
+    """Raises `ParlanceProblem` unless the answer is a success, and `NotAnswered` unless it is one to this call."""
     if response.is_success:
-        if not isinstance(body, dict):
-            raise NotJson(f"The answer with status {response.status_code} is not JSON")
-        return response
+        if not isinstance(body, dict) or not call.is_answer(body):
+            raise NotAnswered(f"The answer with status {response.status_code} is not one of Parlance")
+        return Answer(response.headers, body)
     if 300 <= response.status_code <= 399:
         # Not followed, because the key would be sent wherever it leads.
         body = {
@@ -148,7 +205,7 @@ def generated_of(content: Mapping[str, Any]) -> Generated:
     return Generated(
         content["tracking_id"],
         copy.get("id"),
-        copy.get("vars", {}),
+        copy.get("vars") or {},
         content.get("message"),
         content.get("held_out", False),
     )
@@ -170,19 +227,14 @@ def with_fallback(
     return Generated(tracking_id, None, fallback, fallback=found)
 
 
-def object_of(response: httpx.Response) -> dict[str, Any]:
-    body: dict[str, Any] = response.json()
-    return body
-
-
-def delay_of(response: httpx.Response) -> DelayTime:
+def delay_of(answer: Answer) -> DelayTime:
     # The setting SERVICE_WORDS of the service names the member.
-    found = next(value for value in response.json().values() if isinstance(value, dict) and "delay_time" in value)
-    return DelayTime(found["delay_id"], found["delay_time"])
+    found = next(value for value in answer.body.values() if _is_delay_time(value))
+    return DelayTime(found.get("delay_id", ""), found["delay_time"])
 
 
-def queued_of(response: httpx.Response) -> Queued:
-    headers = response.headers
+def queued_of(answer: Answer) -> Queued:
+    headers = answer.headers
     return Queued(
         headers.get("parlance-delivery-id", ""),
         headers.get("parlance-tracking-id", ""),
@@ -190,9 +242,9 @@ def queued_of(response: httpx.Response) -> Queued:
     )
 
 
-def events_of(response: httpx.Response) -> EventAnswer:
-    body = response.json()
+def events_of(answer: Answer) -> EventAnswer:
     items = [
-        EventVerdict(item["index"], item["status"], item.get("pointer"), item.get("reason")) for item in body["items"]
+        EventVerdict(item["index"], item["status"], item.get("pointer"), item.get("reason"))
+        for item in answer.body["items"]
     ]
-    return EventAnswer(body["received"], items)
+    return EventAnswer(answer.body.get("received", len(items)), items)

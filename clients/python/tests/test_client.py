@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import email.utils
 import hashlib
 import hmac
 import os
 import sys
 import unittest
 import uuid
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import httpx
@@ -136,6 +138,39 @@ class AnswersOfProxies(unittest.TestCase):
         with self.assertRaises(ParlanceProblem):
             self.client.delivery("d")
 
+    def test_answers_of_another_form(self) -> None:
+        self.client = Parlance(URL, ORG, KEY, retries=0, client=httpx.Client(transport=self.proxy))
+        calls = [
+            lambda: self.client.generate("welcome"),
+            lambda: self.client.generate_batch([{"template_id": "welcome"}]),
+            lambda: self.client.delay("only"),
+            lambda: self.client.deliver("welcome", "ann@person.example"),
+            lambda: self.client.deliveries(),
+            lambda: self.client.delivery("d"),
+            lambda: self.client.cancel_delivery("d"),
+            lambda: self.client.send_events([]),
+        ]
+        deep = "[" * 100_000 + "]" * 100_000
+        for text in ["{}", "[]", "null", '{"copy": null, "tracking_id": 5}', '{"welcome": {}}', "{", deep]:
+            for call in calls:
+                self.proxy.answers = [httpx.Response(200, text=text)]
+                with self.assertRaises(ParlanceUnavailable):
+                    call()
+            self.proxy.answers = [httpx.Response(200, text=text)]
+            self.assertEqual(self.client.generate("welcome", fallback={"subject": "Hello"}).vars, {"subject": "Hello"})
+        self.proxy.answers = [httpx.Response(200, text='{"id": "' + "x" * (33 * 1024 * 1024) + '"}')]
+        with self.assertRaises(ParlanceUnavailable) as caught:
+            self.client.delivery("d")
+        self.assertIn("larger", str(caught.exception.__cause__))
+
+    def test_pauses_by_date(self) -> None:
+        later = email.utils.format_datetime(datetime.now(timezone.utc) + timedelta(seconds=60))
+        for date in [later, "Mon, 01 Jan 0001 00:00:00 -0000", "soon", "9" * 400]:
+            self.proxy.answers = [httpx.Response(503, headers={"retry-after": date}) for _ in range(3)]
+            with self.assertRaises(ParlanceProblem):
+                self.client.delivery("d")
+            self.assertEqual(len(self.proxy.answers), 2 if date == later or date[0] == "9" else 0, date)
+
     def test_failures_that_last(self) -> None:
         self.proxy.answers = [httpx.Response(404, json={"errors": ["x", None], "detail": ["x"]})]
         with self.assertRaises(ParlanceProblem) as caught:
@@ -165,7 +200,7 @@ class AnswersOfProxies(unittest.TestCase):
             self.assertEqual(client.send_events([event]).items[0].status, "duplicate", "None is as no event id")
 
 
-class AsyncioClient(unittest.TestCase):
+class SlowAnswers(unittest.TestCase):
     def test_time(self) -> None:
         async def trickle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n")
@@ -183,10 +218,15 @@ class AsyncioClient(unittest.TestCase):
             async with AsyncParlance(f"http://127.0.0.1:{port}", ORG, KEY, timeout=0.2, retries=0) as client:
                 with self.assertRaises(ParlanceUnavailable):
                     await client.delivery("d")
+            with Parlance(f"http://127.0.0.1:{port}", ORG, KEY, timeout=0.2, retries=0) as client:
+                with self.assertRaises(ParlanceUnavailable):
+                    await asyncio.to_thread(client.delivery, "d")
             server.close()
 
         asyncio.run(run())
 
+
+class AsyncioClient(unittest.TestCase):
     def test_calls(self) -> None:
         async def run() -> None:
             async with AsyncParlance(URL, ORG, KEY, timeout=20) as client:

@@ -1,4 +1,4 @@
-import { type Answer, isPassing, send, type Transport } from "./http.ts"
+import { type Answer, type Call, isObject, isPassing, send, type Transport } from "./http.ts"
 import type {
   BatchRequest,
   CallOptions,
@@ -55,6 +55,9 @@ interface WireContent {
   readonly held_out?: boolean
 }
 
+const isContent = (value: unknown): boolean =>
+  isObject(value) && typeof value["tracking_id"] === "string" && isObject(value["copy"])
+
 const generatedOf = ({ copy, held_out, message, tracking_id }: WireContent): Generated => ({
   tracking_id,
   copy_id: copy.id,
@@ -64,8 +67,9 @@ const generatedOf = ({ copy, held_out, message, tracking_id }: WireContent): Gen
   fallback: undefined,
 })
 
-const isDelayTime = (value: unknown): value is DelayTime =>
-  typeof value === "object" && value !== null && "delay_time" in value
+const isDelayTime = (value: unknown): boolean => isObject(value) && typeof value["delay_time"] === "string"
+
+const isDelivery: Call["isAnswer"] = ({ id }) => typeof id === "string"
 
 const queryOf = (parameters: Readonly<Record<string, string | undefined>>): string => {
   const query = new URLSearchParams()
@@ -89,14 +93,14 @@ export class Parlance {
   #post(
     path: string,
     body: unknown,
+    call: Pick<Call, "headers" | "isAnswer" | "longestPause">,
     options?: CallOptions,
-    call: { readonly headers?: Readonly<Record<string, string>>; readonly longestPause?: number } = {},
   ): Promise<Answer> {
     return send(this.#transport, { method: "POST", path, body, ...call }, options)
   }
 
-  #get(path: string, options?: CallOptions): Promise<Answer> {
-    return send(this.#transport, { method: "GET", path }, options)
+  #get(path: string, isAnswer: Call["isAnswer"], options?: CallOptions): Promise<Answer> {
+    return send(this.#transport, { method: "GET", path, isAnswer }, options)
   }
 
   /**
@@ -116,7 +120,8 @@ export class Parlance {
     })
     try {
       const patience = fallback === undefined ? {} : { longestPause: options.timeout ?? this.#transport.timeout }
-      const { body } = await this.#post(`/api/generate/${this.#org}`, { ...request, tracking_id }, options, patience)
+      const call = { isAnswer: isContent, ...patience }
+      const { body } = await this.#post(`/api/generate/${this.#org}`, { ...request, tracking_id }, call, options)
       const generated = generatedOf(body as unknown as WireContent)
       if (fallback === undefined || generated.copy_id !== undefined || generated.held_out) return generated
       return instead(new Error(generated.message), generated.message)
@@ -139,9 +144,10 @@ export class Parlance {
       throw new TypeError("A batch must name each template once, because its result has one entry for each")
     }
     const answers = await Promise.all(
-      groupsOf(named, batchSize).map((group) =>
-        this.#post(`/api/batch-generate/${this.#org}`, { ...shared, requests: group }, options)
-      ),
+      groupsOf(named, batchSize).map((group) => {
+        const isAnswer: Call["isAnswer"] = (body) => group.every(({ template_id }) => isContent(body[template_id]))
+        return this.#post(`/api/batch-generate/${this.#org}`, { ...shared, requests: group }, { isAnswer }, options)
+      }),
     )
     return Object.fromEntries(
       answers.flatMap(({ body }) =>
@@ -152,9 +158,10 @@ export class Parlance {
 
   /** When to send a message to this person. Needs the scope `generate`. */
   async delay(request: DelayRequest, options?: CallOptions): Promise<DelayTime> {
-    const { body } = await this.#get(`/api/delay/${this.#org}${queryOf({ ...request })}`, options)
     // The setting SERVICE_WORDS of the service names the member.
-    return Object.values(body).find(isDelayTime)!
+    const isAnswer: Call["isAnswer"] = (body) => Object.values(body).some(isDelayTime)
+    const { body } = await this.#get(`/api/delay/${this.#org}${queryOf({ ...request })}`, isAnswer, options)
+    return Object.values(body).find(isDelayTime) as DelayTime
   }
 
   /**
@@ -162,9 +169,10 @@ export class Parlance {
    * address on the suppression list and `held-out` for a person who gets no messages.
    */
   async deliver(request: DeliverRequest, { idempotencyKey, ...options }: DeliverOptions = {}): Promise<Queued> {
-    const { headers } = await this.#post(`/api/deliver/${this.#org}`, request, options, {
+    const { headers } = await this.#post(`/api/deliver/${this.#org}`, request, {
       headers: { "idempotency-key": idempotencyKey ?? crypto.randomUUID() },
-    })
+      isAnswer: ({ status }) => status === "ok",
+    }, options)
     return {
       delivery_id: headers.get("parlance-delivery-id") ?? "",
       tracking_id: headers.get("parlance-tracking-id") ?? "",
@@ -183,19 +191,21 @@ export class Parlance {
     options?: CallOptions,
   ): Promise<{ readonly deliveries: ReadonlyArray<Delivery>; readonly next: string | null }> {
     const query = queryOf({ ...filter, limit: filter.limit?.toString() })
-    const { body } = await this.#get(`/api/deliveries/${this.#org}${query}`, options)
+    const isAnswer: Call["isAnswer"] = ({ deliveries }) => Array.isArray(deliveries)
+    const { body } = await this.#get(`/api/deliveries/${this.#org}${query}`, isAnswer, options)
     return body as unknown as { deliveries: ReadonlyArray<Delivery>; next: string | null }
   }
 
   /** One delivery. Fails with a `ParlanceProblem` of the type `delivery-not-found`. */
   async delivery(id: string, options?: CallOptions): Promise<Delivery> {
-    return (await this.#get(`/api/deliveries/${encodeURIComponent(id)}/${this.#org}`, options)).body as Delivery
+    const path = `/api/deliveries/${encodeURIComponent(id)}/${this.#org}`
+    return (await this.#get(path, isDelivery, options)).body as Delivery
   }
 
   /** Cancels a delivery that has not left. Fails with a `ParlanceProblem` of the type `delivery-fixed` once it has. */
   async cancelDelivery(id: string, options?: CallOptions): Promise<Delivery> {
     const path = `/api/deliveries/${encodeURIComponent(id)}/cancel/${this.#org}`
-    return (await this.#post(path, undefined, options)).body as Delivery
+    return (await this.#post(path, undefined, { isAnswer: isDelivery }, options)).body as Delivery
   }
 
   /**
@@ -204,7 +214,8 @@ export class Parlance {
    */
   async sendEvents(events: ReadonlyArray<Event>, options?: CallOptions): Promise<EventAnswer> {
     const named = events.map((event) => ({ ...event, event_id: event.event_id ?? crypto.randomUUID() }))
-    const { body } = await this.#post(`/api/webhook/events/${this.#org}`, named, options)
+    const isAnswer: Call["isAnswer"] = ({ items }) => Array.isArray(items)
+    const { body } = await this.#post(`/api/webhook/events/${this.#org}`, named, { isAnswer }, options)
     return body as unknown as EventAnswer
   }
 }

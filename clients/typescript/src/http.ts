@@ -25,6 +25,8 @@ export interface Call {
   readonly path: string
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
+  /** Whether an object is an answer to this call, and not one of a proxy or of another service. */
+  readonly isAnswer: (body: Readonly<Record<string, unknown>>) => boolean
   /** The longest pause that this call waits before another attempt, in milliseconds. Default 30,000. */
   readonly longestPause?: number
 }
@@ -42,13 +44,38 @@ const retryAfterOf = (headers: Headers): number | undefined => {
   return Number.isNaN(millis) ? undefined : Math.max(0, millis)
 }
 
+/** Whether a value is an object, and not a list. */
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
 /** The object of a body; undefined for other content, such as the HTML of a proxy on the way. */
 const parsed = (text: string): Readonly<Record<string, unknown>> | undefined => {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === "object" && value !== null ? value as Record<string, unknown> : undefined
+    return isObject(value) ? value : undefined
   } catch {
     return undefined
+  }
+}
+
+/** The most bytes of an answer that are read: far more than any answer of the service has. */
+const maxBytes = 32 * 1024 * 1024
+
+const textOf = async ({ body }: Response): Promise<string> => {
+  const reader = body?.getReader()
+  if (reader === undefined) return ""
+  const decoder = new TextDecoder()
+  let text = ""
+  let bytes = 0
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return text + decoder.decode()
+    bytes += value.length
+    if (bytes > maxBytes) {
+      await reader.cancel()
+      throw new TypeError(`The answer is larger than ${maxBytes} bytes`)
+    }
+    text += decoder.decode(value, { stream: true })
   }
 }
 
@@ -89,9 +116,11 @@ const attempt = async (
     },
     ...(body === undefined ? {} : { body }),
   })
-  const answer = parsed(await response.text())
+  const answer = parsed(await textOf(response))
   if (!response.ok) throw problemOf(response, answer)
-  if (answer === undefined) throw new TypeError(`The answer with status ${response.status} is not JSON`)
+  if (answer === undefined || !call.isAnswer(answer)) {
+    throw new TypeError(`The answer with status ${response.status} is not one of Parlance`)
+  }
   return { body: answer, headers: response.headers }
 }
 
