@@ -4,7 +4,8 @@ import { dirname, join, normalize } from "node:path/posix"
 import process from "node:process"
 import { headingsOf } from "../src/documents/Markdown.ts"
 
-// Part of `deno task check`: follows every relative link and anchor of the Markdown files that git knows.
+// Part of `deno task check`: follows every relative link and anchor of the Markdown files that git knows, and looks for the files
+// that they name in code. Decision records keep the names that files had.
 
 /** Links of a Markdown text with their lines; those in code are left out. */
 export const linksOf = (markdown: string): ReadonlyArray<{ readonly href: string; readonly line: number }> => {
@@ -36,16 +37,33 @@ export const brokenLinks = (
     return isFound ? [] : [`${file}:${line}: ${target} has no heading #${anchor}`]
   })
 
+const named = /`((?:bench|clients|deploy|examples|schema|scripts|src|test)\/[\w./-]*)/g
+
+/** Files and folders of the repository that a text names in code and that do not exist. `NAME` and `NNNN` stand for any. */
+export const missingFiles = (
+  file: string,
+  markdown: string,
+  exists: (file: string) => boolean,
+): ReadonlyArray<string> =>
+  markdown.split("\n").flatMap((text, index) =>
+    [...text.matchAll(named)].flatMap(([, path]) =>
+      /NAME|NNNN/.test(path!) || exists(path!) ? [] : [`${file}:${index + 1}: there is no file ${path}`]
+    )
+  )
+
 if (import.meta.main) {
   const files = execFileSync("git", ["ls-files", "-co", "--exclude-standard", "*.md"], { encoding: "utf8" })
     .split("\n").filter((file) => file !== "" && existsSync(file))
-  const broken = files.flatMap((file) =>
-    brokenLinks(
+  const broken = files.flatMap((file) => {
+    const markdown = readFileSync(file, "utf8")
+    const links = brokenLinks(
       file,
-      readFileSync(file, "utf8"),
+      markdown,
       (target) => !existsSync(target) ? undefined : target.endsWith(".md") ? readFileSync(target, "utf8") : "",
     )
-  )
+    const isRecord = file.startsWith("docs/decisions/") || file === "CHANGELOG.md"
+    return isRecord ? links : [...links, ...missingFiles(file, markdown, existsSync)]
+  })
   for (const line of broken) console.error(line)
   if (broken.length > 0) {
     console.error(`${broken.length} broken links. Correct the path or the anchor.`)

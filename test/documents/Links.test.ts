@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { brokenLinks } from "../../scripts/checkLinks.ts"
+import { brokenLinks, missingFiles } from "../../scripts/checkLinks.ts"
 
 describe("The link check", () => {
   it("finds missing files and anchors, outside of code", () => {
@@ -9,6 +9,15 @@ describe("The link check", () => {
       "docs/a.md:1: docs/b.md has no heading #x",
       "docs/a.md:6: docs/a.md has no heading #top",
       "docs/a.md:6: there is no file docs/no",
+    ])
+  })
+
+  it("finds files that are named in code and do not exist", () => {
+    const text =
+      "`src/a.ts` and `src/b` and src/c\n`schema/NNNN_verb.sql`, `/src/d`, `src/intake/NAME.ts` and `test/e.ts --x`"
+    assert.deepStrictEqual(missingFiles("a.md", text, (file) => file === "src/a.ts"), [
+      "a.md:1: there is no file src/b",
+      "a.md:2: there is no file test/e.ts",
     ])
   })
 })
