@@ -20,7 +20,7 @@ const load = (type: keyof typeof types, ...names: readonly [string, ...Array<str
   }
 }
 
-const stylesheet = load("css", "console", "templates", "editor", "operations", "results", "history", "team")
+const stylesheet = load("css", "console", "templates", "editor", "operations", "results", "history", "team", "print")
 const script = load("js", "console")
 const templates = load("js", "templates")
 const editor = load("js", "editor")

@@ -5,12 +5,13 @@ import { encodeContext } from "../../src/bandit/Contexts.ts"
 import { managed, password } from "../console/furnished.ts"
 import { decide, receive } from "../intake/support.ts"
 import { day, hour, makeTemplate, plant, settle, startServer } from "../learning/support.ts"
-import type { BrowserContext } from "../support/browser.ts"
+import { type BrowserContext, printed, screenshot } from "../support/browser.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { describeInBrowser } from "./describeInBrowser.ts"
 
 const segment = (daypart: string) => encodeContext([["daypart", daypart], ["weekend", "weekday"]])
 const path = "/console/o/shop/templates/t/results"
+const many = "/console/o/many/templates/t/results"
 
 /** Messages of people who look at them at eight in the evening in Berlin, sent at hours all over the day. */
 const plantEvenings = Effect.fnUntraced(function* (slug: string, template: string, copies: ReadonlyArray<string>) {
@@ -27,6 +28,19 @@ const plantEvenings = Effect.fnUntraced(function* (slug: string, template: strin
     }
   }
   yield* receive(slug, events)
+})
+
+/** Decisions of many variants over ten days. */
+const plantMany = Effect.fnUntraced(function* (slug: string, copies: ReadonlyArray<string>) {
+  for (const ago of [2, 4, 6, 8, 10]) {
+    for (const [n, copy] of copies.entries()) {
+      for (const daypart of ["morning", "evening"]) {
+        const outcomes = { click: 2 + n % 5, open: 10 }
+        yield* plant(slug, { copy, decisions: 25, outcomes, segment: segment(daypart), ago: ago * day })
+      }
+    }
+  }
+  yield* settle(slug)
 })
 
 const start = Effect.gen(function* () {
@@ -62,6 +76,9 @@ const start = Effect.gen(function* () {
       quiet_hours: { from: "21:30", to: "07:00" },
       allowed_days: ["mon", "tue", "wed", "thu", "fri", "sat"],
     })
+    await manage("POST", "/organizations", { slug: "many", name: "Many" })
+    const copies = Array.from({ length: 40 }, (_, n) => `variant-${n}`)
+    await running.run(Effect.andThen(makeTemplate("many", "t", copies), plantMany("many", copies)))
     await manage("POST", "/organizations", { slug: "still", name: "Still" })
     await running.run(makeTemplate("still", "t", ["a"]))
   })
@@ -139,6 +156,7 @@ describeInBrowser("Results in a browser", start, (tried) => {
     const context = await tried.browser().newContext()
     const page = await open(context)
     await page.goto(`${tried.service().url}/console/o/evening/templates/t/results`)
+    await page.locator(".fold > summary").filter({ hasText: "Send times" }).click()
     await page.getByRole("link", { name: "Hours of the week" }).click()
     await page.getByRole("heading", { name: "t · Send times" }).waitFor()
     assert.match(await page.locator("#week .headline").innerText(), /(19|20):00 is the best hour to send/)
@@ -178,6 +196,42 @@ describeInBrowser("Results in a browser", start, (tried) => {
     await reader.close()
   })
 
+  it("is at most three screens high with 40 variants, with parts that open", async () => {
+    const context = await tried.browser().newContext({ viewport: { width: 1440, height: 900 } })
+    const page = await open(context)
+    await page.goto(`${tried.service().url}${many}`)
+    await page.locator("#rate .interactive canvas").waitFor()
+    await screenshot(page, "results-many-1440")
+    assert.isAtMost(await page.evaluate(() => document.documentElement.scrollHeight), 2_700)
+    for (const [part, id] of [["More over time", "gain"], ["Segments", "segments"], ["When people engage", "hours"]]) {
+      assert.isFalse(await page.locator(`#${id}`).isVisible())
+      await page.locator(".fold > summary").filter({ hasText: part! }).click()
+      assert.isTrue(await page.locator(`#${id}`).isVisible())
+    }
+    const chart = page.locator("#gain .interactive canvas").first()
+    await chart.waitFor()
+    assert.isAbove((await chart.boundingBox())!.width, 300)
+    await context.close()
+  })
+
+  it("prints without navigation, with the pictures of every part", async () => {
+    const context = await tried.browser().newContext({ colorScheme: "dark" })
+    const page = await open(context)
+    for (const [name, where] of [["results-print", path], ["results-print-many", many]] as const) {
+      await page.goto(`${tried.service().url}${where}`)
+      await page.locator("#rate .interactive canvas").waitFor()
+      await printed(page, name)
+    }
+    await page.emulateMedia({ media: "print" })
+    for (const gone of [".side", ".top-bar", ".tabs", ".choosing", "#rate .interactive", "form.list-form"]) {
+      assert.strictEqual(await page.locator(gone).filter({ visible: true }).count(), 0, gone)
+    }
+    for (const there of ["h1", "#rate .plot", "#share .plot", "#best .plot", "#gain .plot", "#segments", "#hours"]) {
+      assert.isTrue(await page.locator(there).isVisible(), there)
+    }
+    await context.close()
+  })
+
   it("does not move by itself for whoever wants less of that", async () => {
     const context = await tried.browser().newContext({ reducedMotion: "reduce" })
     const page = await open(context)
@@ -215,6 +269,7 @@ describeInBrowser("Results in a browser", start, (tried) => {
       for (
         const [name, where] of [
           ["results", path],
+          ["results-many", many],
           ["results-share", `${path}/share`],
           ["results-shared", shared],
           ["results-shared-expired", "/console/shared-results?token=expired"],
@@ -228,10 +283,10 @@ describeInBrowser("Results in a browser", start, (tried) => {
         await page.goto(`${tried.service().url}${where}`)
         if (name === "send-times") await page.locator("#week").waitFor()
         for (const details of await page.locator("main details").all()) {
-          await details.evaluate((one: HTMLDetailsElement) => one.open = name === "results-wrong")
+          await details.evaluate((one: HTMLDetailsElement, open) => one.open = open, name === "results-wrong")
         }
         await check(page, name)
       }
     })
-  }, 180_000)
+  }, 300_000)
 })

@@ -45,6 +45,12 @@ export const screenshot = async (page: Page, name: string): Promise<void> => {
   await page.screenshot({ path: file, fullPage: true })
 }
 
+/** Keeps the page as it is printed on A4 in `artifacts/console`, outside git. */
+export const printed = async (page: Page, name: string): Promise<void> => {
+  mkdirSync(folder, { recursive: true })
+  await page.pdf({ path: join(folder, `${name}.pdf`), preferCSSPageSize: true, printBackground: true })
+}
+
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
 
 /** Violations that axe finds by WCAG 2.2 A and AA and its best practices, a line each. */

@@ -3,6 +3,7 @@ import type { PageResults } from "../../../results/KeptResults.ts"
 import type { TimedTemplateResults } from "../../../results/TemplateResults.ts"
 import type { TemplateSeries } from "../../../results/TemplateSeries.ts"
 import { percent } from "../../Format.ts"
+import { Fold } from "../../components/Fold.tsx"
 import { Time } from "../../components/Time.tsx"
 import { BestOverTime, GainOverTime, RateOverTime, ShareOverTime, type ShownResults } from "./Pictures.tsx"
 
@@ -46,7 +47,7 @@ export const shownOf = ({ found, over }: PageResults, zone: string): ShownResult
   zone,
 })
 
-/** The charts over time. */
+/** How the rates and the traffic developed. */
 export const OverTime = (shown: ShownResults) => {
   const { places, series: { left_out: leftOut, points, variants }, zone } = shown
   return (
@@ -57,8 +58,6 @@ export const OverTime = (shown: ShownResults) => {
       <div class="charts">
         <RateOverTime {...shown} />
         <ShareOverTime {...shown} />
-        <BestOverTime {...shown} />
-        <GainOverTime {...shown} />
       </div>
       {leftOut + Math.max(0, variants.length - places.size) > 0
         ? (
@@ -70,3 +69,13 @@ export const OverTime = (shown: ShownResults) => {
     </>
   )
 }
+
+/** How the chance to be best and the lift developed, closed at first. */
+export const MoreOverTime = (shown: ShownResults) => (
+  <Fold title="More over time" hint="Chance to be best, lift vs. random split">
+    <div class="charts">
+      <BestOverTime {...shown} />
+      <GainOverTime {...shown} />
+    </div>
+  </Fold>
+)

@@ -14,6 +14,7 @@ import { Templates } from "../../../templates/Templates.ts"
 import { count, counted } from "../../Format.ts"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
+import { Fold } from "../../components/Fold.tsx"
 import { ChartScript, Live, LiveScript } from "../../components/Live.tsx"
 import { Form, Submit } from "../../components/Form.tsx"
 import { ErrorSummary, Note } from "../../components/Note.tsx"
@@ -22,8 +23,8 @@ import { Time } from "../../components/Time.tsx"
 import { download, type PageRequest, RawRoutes, refused } from "../../RawRoutes.tsx"
 import { Console, type Fields, ownPath, type View, type Visit } from "../../Routes.tsx"
 import { Choosing, pointed } from "./Choosing.tsx"
-import { OverTime, shownOf } from "./OverTime.tsx"
-import { Hours, Segments } from "./Pictures.tsx"
+import { MoreOverTime, OverTime, shownOf } from "./OverTime.tsx"
+import { Hours, Segments, type ShownResults } from "./Pictures.tsx"
 import { Components } from "./Components.tsx"
 import { Holdout } from "./Holdout.tsx"
 import { Timing } from "./Timing.tsx"
@@ -32,12 +33,18 @@ import { leadOf } from "./Lead.ts"
 import { LeadCard } from "./LeadCard.tsx"
 import { UndoNote } from "./SwitchPages.tsx"
 import { ColumnChoice, Variants } from "./Variants.tsx"
-import { segmentText, shipLabel } from "./Words.ts"
+import { list, segmentText, shipLabel } from "./Words.ts"
 
 /** Results are told to be older only once they are as old. Unit: milliseconds. */
 const newFor = 60_000
 
 const labels = { lookback_days: "Days", offset_days: "Ended days ago", segment: "Segment" }
+
+/** Attributes that segments are of, such as `plan` and `daypart`; those with most decisions first. */
+const attributesIn = (segments: PageResults["found"]["segments"]): ReadonlyArray<string> => {
+  const names = [...new Set(segments.flatMap(({ segment }) => Object.keys(segment)))]
+  return names.length > 4 ? [...names.slice(0, 3), "others"] : names
+}
 
 /** The window and segment of a query, as another query. */
 const windowIn = (asked: URLSearchParams): string => {
@@ -85,6 +92,49 @@ const OlderNote = ({ madeAt, zone }: { readonly madeAt: number; readonly zone: s
     </b>
   </>
 )
+
+/** Parts that few readers need each time: closed at first, so that the page stays short. */
+const Folds = ({ base, hasDecisions, shown }: {
+  /** The path of the template. */
+  readonly base: string
+  readonly hasDecisions: boolean
+  readonly shown: ShownResults
+}) => {
+  const { results: { components, segments, timing }, series: { hours } } = shown
+  return (
+    <div class="folds">
+      {hasDecisions ? <MoreOverTime {...shown} /> : null}
+      {hasDecisions && segments.length > 0
+        ? (
+          <Fold title="Segments" hint={`Rates by ${list(attributesIn(segments))}`}>
+            <Segments {...shown} />
+          </Fold>
+        )
+        : null}
+      {hasDecisions && hours.length > 0
+        ? (
+          <Fold title="When people engage" hint="Opens, clicks and conversions by hour of the week">
+            <Hours {...shown} />
+          </Fold>
+        )
+        : null}
+      {components.length === 0
+        ? null
+        : (
+          <Fold title="Components" hint={`Effects of ${counted(components.length, "component")}`}>
+            <div data-live="components">
+              <Components components={components} />
+            </div>
+          </Fold>
+        )}
+      <Fold title="Send times" hint="Lift of recommended times">
+        <div data-live="timing">
+          <Timing timing={timing} more={`${base}/send-times`} />
+        </div>
+      </Fold>
+    </div>
+  )
+}
 
 /** Buttons to end the experiment or to stop losers. The first one is advised. */
 const LeadActions = ({ losers, path, results, visit }: {
@@ -223,20 +273,11 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
               </Empty>
             </Card>
           )
-          : (
-            <>
-              <OverTime {...shown} />
-              {found.segments.length === 0 ? null : <Segments {...shown} />}
-              {over.hours.length === 0 ? null : <Hours {...shown} />}
-            </>
-          )}
+          : <OverTime {...shown} />}
         <div data-live="holdout">
-          <Components components={found.components} />
           <Holdout holdout={found.holdout} />
         </div>
-        <div data-live="timing">
-          <Timing timing={found.timing} more={`${base}/send-times`} />
-        </div>
+        <Folds base={base} hasDecisions={anything && over.points.length > 0} shown={shown} />
         <ChartScript />
         <LiveScript />
       </>

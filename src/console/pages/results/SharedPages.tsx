@@ -19,7 +19,7 @@ import { Components } from "./Components.tsx"
 import { Holdout } from "./Holdout.tsx"
 import { leadOf } from "./Lead.ts"
 import { LeadCard } from "./LeadCard.tsx"
-import { OverTime, shownOf } from "./OverTime.tsx"
+import { MoreOverTime, OverTime, shownOf } from "./OverTime.tsx"
 import { Variants } from "./Variants.tsx"
 
 // The page that a link to results opens: the verdict, the variants and the charts of all decisions. It has no segments, because these
@@ -85,7 +85,12 @@ const viewOf = Effect.fnUntraced(function* (
             </div>
           </div>
         )}
-        {found.decisions === 0 || over.points.length === 0 ? null : <OverTime {...shown} />}
+        {found.decisions === 0 || over.points.length === 0 ? null : (
+          <>
+            <OverTime {...shown} />
+            <MoreOverTime {...shown} />
+          </>
+        )}
         <Components components={found.components} />
         <Holdout holdout={found.holdout} />
         <ChartScript />
