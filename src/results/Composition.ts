@@ -433,6 +433,7 @@ const winnerOf = (
   const isCompared = first !== undefined && first.rate !== null &&
     variants.find(({ copy_id }) => copy_id === lift?.baseline)?.rate != null
   return {
+    state: verdict === "firm_winner" ? "firm" : verdict,
     verdict,
     since,
     copy_id: winner,

@@ -124,6 +124,10 @@ export const LiftResults = Schema.Struct({
 })
 
 export const WinnerResults = Schema.Struct({
+  state: described(
+    Schema.Literals(["undecided", "winner", "firm", "no_difference"]),
+    "The same as `verdict`, with `firm` for `firm_winner`",
+  ),
   verdict: described(
     Schema.Literals(["undecided", "winner", "firm_winner", "no_difference"]),
     "The verdict on all decisions, whatever the window and segment; looked at once an hour. `no_difference`: whichever " +

@@ -203,7 +203,7 @@ suiteOnServer("Results", (server) => {
     assert.isBelow(early.days, 7)
     await run(Effect.andThen(plantDays([6, 7, 8, 9, 10]), settle("winner")))
     const { variants, winner } = await results("winner")
-    assert.deepInclude(winner, { verdict: "firm_winner", copy_id: "a", leader: "a", waiting_for: [] })
+    assert.deepInclude(winner, { state: "firm", verdict: "firm_winner", copy_id: "a", leader: "a", waiting_for: [] })
     assert.isNotNull(winner.since)
     assert.isAbove(winner.lift.interval[0], 0.5, "20 % against 7 %")
     assert.isAtLeast(winner.p_best, 0.95)
@@ -229,7 +229,12 @@ suiteOnServer("Results", (server) => {
       Effect.flatMap(Templates, (templates) => templates.updateVariant(org("alike"), "t", "b", { active: false })),
     )
     const alone = await results("alike")
-    assert.deepInclude(alone.winner, { verdict: "undecided", leader: "a", waiting_for: ["variants"] })
+    assert.deepInclude(alone.winner, {
+      state: "undecided",
+      verdict: "undecided",
+      leader: "a",
+      waiting_for: ["variants"],
+    })
     assert.deepInclude(byId(alone.variants).b, { status: "stopped", p_best: null, share: 0, decisions: 50 })
     await run(Effect.flatMap(Templates, (templates) => templates.removeVariant(org("alike"), "t", "b")))
     assert.deepInclude(byId((await results("alike")).variants).b, { status: "removed", decisions: 50 })

@@ -116,6 +116,7 @@ describe("the sentence about the winner", () => {
       objective: "click",
       variants: shown,
       winner: {
+        state: "undecided",
         verdict: "undecided",
         since: null,
         lift: null,
