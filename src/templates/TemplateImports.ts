@@ -62,6 +62,11 @@ const whole = (templates: ReadonlyArray<TemplateInput | null>): ReadonlyArray<Te
 /** The stopped check of an import, at the place where it was stopped. */
 const stopped = (detail: string) => `${detail}: import fewer templates at a time, or look for a variant that never ends`
 
+const fileStart = { file: "file", line: 1, column: 1 }
+
+/** A fault that has no place in the text of a file. */
+const placed = ({ detail, pointer }: Fault): FileFault => ({ ...fileStart, path: pointer, message: detail })
+
 /** Plans every template. Reads the stored ones page by page, and keeps only their revisions. */
 const planner = (sql: SqlClient.SqlClient) =>
   Effect.fnUntraced(function* (org: OrgSlug, inputs: ReadonlyArray<TemplateInput>) {
@@ -117,6 +122,7 @@ export class TemplateImports extends Context.Service<TemplateImports, {
   readonly importFile: (
     org: OrgSlug,
     text: string,
+    options?: ImportOptions,
   ) => Effect.Effect<Imported, OrganizationNotFound | FileRefused | ChecksBusy | ChangeProposed>
   /**
    * Imports templates that are decoded already. Fails with `OrganizationNotFound` for an unknown organization,
@@ -236,18 +242,14 @@ export class TemplateImports extends Context.Service<TemplateImports, {
         return yield* store(org, whole(templates), dryRun)
       })
 
-      const importFile = Effect.fn("TemplateImports.importFile")(function* (org: OrgSlug, text: string) {
-        const file = "file"
-        const placed = ({ detail, pointer }: Fault): FileFault => ({
-          file,
-          line: 1,
-          column: 1,
-          path: pointer,
-          message: detail,
-        })
+      const importFile = Effect.fn("TemplateImports.importFile")(function* (
+        org: OrgSlug,
+        text: string,
+        { dryRun = false }: ImportOptions = {},
+      ) {
         const { faults, templates } = yield* checking.run(org, "file", { text }).pipe(
           Effect.catchTag("WorkFailed", (failure) => {
-            const place = (failure.note ?? { file, line: 1, column: 1, path: "" }) as FileFault
+            const place = (failure.note ?? { ...fileStart, path: "" }) as FileFault
             return Effect.succeed<Checks["file"]["answer"]>({
               templates: [],
               faults: [{ ...place, message: stopped(stoppedFault(failure)) }],
@@ -260,7 +262,7 @@ export class TemplateImports extends Context.Service<TemplateImports, {
           })
         }
         return yield* Effect.catchTag(
-          store(org, whole(templates)),
+          store(org, whole(templates), dryRun),
           "InvalidInput",
           ({ faults }) => new FileRefused({ faults: faults.map(placed) }),
         )

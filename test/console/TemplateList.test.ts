@@ -18,10 +18,31 @@ describeShop("The list of templates in the console", (shop) => {
     const liquid = await editor.post(`${base}/-/import`, { text: text.replace("{{ x }}", "{{ x | nope }}") })
     assert.match(liquid.text, /<th scope="row">line 7, column \d+<\/th>/)
     assert.include(liquid.text, "there is no filter &quot;nope&quot;")
+    const preview = await editor.post(`${base}/-/import`, { text, preview: "true" })
+    assert.include(preview.text, "Nothing has been imported yet")
+    assert.include(preview.text, "Create filed")
+    assert.strictEqual((await editor.get(`${base}/filed`)).status, 404)
+    const faulty = await editor.post(`${base}/-/import`, {
+      text: text.replace("{{ x }}", "{{ x | nope }}"),
+      preview: "1",
+    })
+    assert.strictEqual(faulty.status, 400)
+    const edit = await editor.post(`${base}/-/import`, { text, edit: "true" })
+    assert.include(edit.text, "Show changes")
+    assert.include(edit.text, "name: Filed")
     const good = await editor.post(`${base}/-/import`, { text })
     assert.strictEqual(good.status, 200)
     assert.include(good.text, "Created: 1")
     assert.include((await editor.post(`${base}/-/import`, { text })).text, "Unchanged: 1")
+    const changed = await editor.post(`${base}/-/import`, {
+      text: text.replace("name: Filed", "name: Renamed"),
+      preview: "1",
+    })
+    assert.include(changed.text, "Change filed")
+    assert.include(changed.text, "Renamed")
+    const same = await editor.post(`${base}/-/import`, { text, preview: "true" })
+    assert.include(same.text, "1 unchanged")
+    assert.notInclude(same.text, ">Import</button>")
     assert.include((await editor.get(`${base}/filed`)).text, "template created by an import")
 
     const file = await editor.get(`${base}/filed/export`)

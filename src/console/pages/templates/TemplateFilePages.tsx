@@ -2,6 +2,7 @@
 /** @jsxImportSource preact */
 import { Effect, Schema } from "effect"
 import { HttpRouter } from "effect/http"
+import { noteNothing } from "../../../accounts/Audit.ts"
 import { Checking } from "../../../checking/Checking.ts"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import type { OrgSlug } from "../../../domain/Ids.ts"
@@ -9,7 +10,7 @@ import type { Template } from "../../../domain/Template.ts"
 import { lookedUp } from "../../../api/server/Requests.ts"
 import { Learning } from "../../../learning/Learning.ts"
 import * as TemplateFile from "../../../templates/TemplateFile.ts"
-import { TemplateImports } from "../../../templates/TemplateImports.ts"
+import { type Imported, TemplateImports } from "../../../templates/TemplateImports.ts"
 import { Templates } from "../../../templates/Templates.ts"
 import { assets } from "../../Assets.ts"
 import { Card } from "../../components/Card.tsx"
@@ -18,6 +19,7 @@ import { Note } from "../../components/Note.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Console, type Fields, type Visit } from "../../Routes.tsx"
+import { DifferenceView } from "../history/ChangeList.tsx"
 import { importPath, listPath, templatePath } from "./Paths.ts"
 import { download, RawRoutes } from "../../RawRoutes.tsx"
 import { counted } from "../../Format.ts"
@@ -134,8 +136,9 @@ const form = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = 
                 {text.startsWith("\n") ? `\n${text}` : text}
               </textarea>
             </div>
-            <div>
-              <Submit>Import</Submit>
+            <div class="buttons">
+              <button type="submit" name="preview" value="true" class="button primary">Show changes</button>
+              <Submit kind="plain">Import</Submit>
             </div>
           </Form>
         </Card>
@@ -145,10 +148,48 @@ const form = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = 
   })
 }
 
+/** Templates whose changes a preview shows. */
+const shownTemplates = 50
+
+/** The changes that an import would make, with the file to import. */
+const previewOf = ({ org, session }: Visit, text: string, { changes, unchanged }: Imported) => ({
+  title: "Changes of the file",
+  body: (
+    <>
+      <PageHead
+        title="Changes of the file"
+        back={{ href: importPath(org.slug), label: "Import templates" }}
+        lead={`${
+          counted(changes.length, "template")
+        } to create or change, ${unchanged.length} unchanged. Nothing has been imported yet.`}
+      />
+      {changes.slice(0, shownTemplates).map(({ outcome, template_id, ...difference }) => (
+        <Card title={`${outcome === "created" ? "Create" : "Change"} ${template_id}`}>
+          <DifferenceView changes={difference} />
+        </Card>
+      ))}
+      {changes.length <= shownTemplates
+        ? null
+        : <Note>{counted(changes.length - shownTemplates, "more template")} will be created or changed.</Note>}
+      <Card>
+        <Form action={importPath(org.slug)} csrf={session.csrfToken}>
+          <input type="hidden" name="text" value={text} />
+          <div class="buttons">
+            {changes.length === 0 ? null : <Submit>Import</Submit>}
+            <button type="submit" name="edit" value="true" class="button plain">Edit file</button>
+          </div>
+        </Form>
+      </Card>
+    </>
+  ),
+})
+
 const take = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
   const { org } = visit
   const text = (fields["text"] ?? "").replaceAll("\r\n", "\n")
-  const done = yield* services.imports.importFile(org.slug, text).pipe(
+  if (fields["edit"] !== undefined) return yield* Effect.andThen(noteNothing, form(visit, fields))
+  const isPreview = fields["preview"] !== undefined
+  const done = yield* services.imports.importFile(org.slug, text, { dryRun: isPreview }).pipe(
     Effect.catchTag("FileRefused", ({ faults }) =>
       new InvalidInput({
         faults: faults.map(({ column, line, message, path }) => ({
@@ -157,6 +198,7 @@ const take = Effect.fnUntraced(function* (services: Services, visit: Visit, fiel
         })),
       })),
   )
+  if (isPreview) return yield* Effect.as(noteNothing, previewOf(visit, text, done))
   const isEmpty = done.created.length + done.updated.length + done.unchanged.length === 0
   for (const id of done.relearned) yield* services.learning.wake(org.slug, id, true)
   const part = (title: string, ids: ReadonlyArray<string>) =>
