@@ -75,6 +75,7 @@ const above = (all: ReadonlyArray<Checked>) =>
 
 const gainRow = (name: string, all: ReadonlyArray<HonestyRun>): ReadonlyArray<string> => {
   const gains = all.flatMap(({ gain }) => gain === null ? [] : [gain])
+  const asSeen = all.flatMap(({ gainAsSeen }) => gainAsSeen === null ? [] : [gainAsSeen])
   const weighted = all.flatMap(({ weightedGain }) => weightedGain === null ? [] : [weightedGain])
   const weightedShown = weighted.filter(({ isShown }) => isShown)
   return [
@@ -83,6 +84,7 @@ const gainRow = (name: string, all: ReadonlyArray<HonestyRun>): ReadonlyArray<st
     plusMinus(gains.map(({ shown, truth }) => shown - truth)),
     percent(coverage(gains)),
     percent(above(gains)),
+    percent(coverage(asSeen)),
     plusMinus(weighted.map(({ shown, truth }) => shown - truth)),
     percent(coverage(weighted)),
     percent(weightedShown.length / all.length),
@@ -200,6 +202,7 @@ const intervals = [
   "shown − true",
   "gain",
   "wholly above",
+  "gain as seen",
   "by propensities − true",
   "by propensities",
   "shown",

@@ -85,8 +85,12 @@ export interface HonestyRun {
   readonly looks: ReadonlyArray<Look>
   /** Ids of the variants with the highest true rate. */
   readonly best: ReadonlySet<string>
-  /** Outcomes beyond a random split over the whole run; null where none is shown. */
+  /**
+   * Outcomes beyond a random split over the whole run; null where none is shown. Where people tire, `gain` has the truth for
+   * variants seen equally often, and `gainAsSeen` the truth for a random choice at each decision by itself.
+   */
   readonly gain: Checked | null
+  readonly gainAsSeen: Checked | null
   /** The gain by propensities over the decisions that are four days old; `isShown`: whether the results show it. */
   readonly weightedGain: (Checked & { readonly isShown: boolean }) | null
   /** How much better the leader is than the next best, and than a random split; null where none is shown. */
@@ -291,8 +295,7 @@ const seriesOf = ({ counts, delays, model }: Knowledge, setting: HonestyWorld, n
 
 /**
  * Means of the true rates by variant over the decisions of the last 14 days: of all, and by value of the attribute. Where
- * people tire, results show the rates of a first exposure, times the mean factor of fatigue over all decisions; the gain is
- * that over choosing evenly for each decision by itself.
+ * people tire, results show the rates of a first exposure, times the mean factor of fatigue over all decisions.
  */
 class Truth {
   readonly #arms: number
@@ -300,7 +303,8 @@ class Truth {
   readonly #sums = new Map<string, { count: number; readonly rates: Float64Array }>()
   #decisions = 0
   #freshness = 0
-  gain = 0
+  #freshGain = 0
+  gainAsSeen = 0
 
   constructor(arms: number, from: number) {
     this.#arms = arms
@@ -309,7 +313,9 @@ class Truth {
 
   /** `fresh` are the rates of a first exposure, `rates` those of this person. */
   add(at: number, value: string | undefined, arm: number, rates: Float64Array, fresh = rates): void {
-    this.gain += rates[arm]! - rates.reduce((sum, rate) => sum + rate, 0) / this.#arms
+    const beyondSplit = (of: Float64Array) => of[arm]! - of.reduce((sum, rate) => sum + rate, 0) / this.#arms
+    this.gainAsSeen += beyondSplit(rates)
+    this.#freshGain += beyondSplit(fresh)
     this.#decisions++
     this.#freshness += rates[arm]! / fresh[arm]!
     if (at < this.#from) return
@@ -319,6 +325,10 @@ class Truth {
       sum.count++
       fresh.forEach((rate, i) => sum.rates[i]! += rate)
     }
+  }
+
+  get gain(): number {
+    return this.#freshGain * this.#freshness / this.#decisions
   }
 
   rate(arm: number, value = ""): number {
@@ -397,7 +407,8 @@ export const honestyRun = (
     truth.add(at[decision]!, requests[requestOf[decision]!]!.attrs.get("tier")?.[0], arm, rates, fresh)
     if (at[decision]! >= settledUntil) return
     const hasClicked = clickChance[decision]! < clickRates[arm]! && delayHours[decision]! <= 96
-    evenSplits.add(decision % peopleGroups, 1 / (arms.length * propensity), hasClicked)
+    const { person = decision } = requests[requestOf[decision]!]!
+    evenSplits.add(person % peopleGroups, 1 / (arms.length * propensity), hasClicked)
     evenSplits.truth += settledShare * (rates[arm]! - rates.reduce((sum, rate) => sum + rate, 0) / arms.length)
   })
   look(end)
@@ -406,19 +417,21 @@ export const honestyRun = (
   const series = seriesOf(known, setting, end)
   const armOf = new Map(arms.map((id, arm) => [id, arm]))
   const rateOf = (id: string) => truth.rate(armOf.get(id)!)
-  const gain = series.points.at(-1)?.gain
+  const gain = series.points.at(-1)?.gain ?? null
+  const gainAgainst = (truth: number): Checked | null =>
+    gain === null ? null : { shown: gain.gained, interval: gain.interval, truth }
   const weightedGain = setting.values === undefined ? evenSplits.check(series.points, settledUntil) : null
   const highest = Math.max(...arms.map(rateOf))
   return {
     looks,
     best: new Set(arms.filter((id) => rateOf(id) >= highest * (1 - 1e-9))),
-    gain: gain === undefined || gain === null
-      ? null
-      : { shown: gain.gained, interval: gain.interval, truth: truth.gain },
+    gain: gainAgainst(truth.gain),
+    gainAsSeen: gainAgainst(truth.gainAsSeen),
     weightedGain,
     ...checkLifts(results.winner, arms, rateOf),
     rates: checkRates(results.variants, rateOf),
-    seriesRates: checkRates(series.points.at(-1)?.variants ?? [], rateOf),
+    // The truth about people who tire is by the exposures of all days, and the series is by those of its own.
+    seriesRates: fresh === undefined ? checkRates(series.points.at(-1)?.variants ?? [], rateOf) : [],
     segmentRates: results.segments.flatMap(({ segment: { tier }, variants }) =>
       tier === undefined ? [] : checkRates(variants, (id) => truth.rate(armOf.get(id)!, tier))
     ),
