@@ -1,4 +1,4 @@
-import { factor, packedIndex, packedLength, solve } from "./Cholesky.ts"
+import { factor, invert, packedIndex, packedLength, solve } from "./Cholesky.ts"
 import { dayMillis } from "./Window.ts"
 
 // Whether a variant works less well the more often a person has seen it. A decision is compared with decisions about people
@@ -54,6 +54,11 @@ export interface Fatigue {
   readonly effects: ReadonlyArray<number>
   /** The mean factor that exposures make of a variant's rate, for its decisions of the day of `start`. */
   readonly freshness: (variant: string, start: number) => number
+  /**
+   * Standard deviation of the logarithm of the mean factor of all decisions for a variant, relative to that of all decisions.
+   * It is 0 for a variant that people have seen as often as the others.
+   */
+  readonly uncertainty: (variant: string) => number
 }
 
 /** Evidence from which effects are used, and below which they are dropped. */
@@ -74,8 +79,8 @@ const spreads: ReadonlyArray<number> = [0.1, 0.2, 0.4, 0.8]
 const steps = 12
 
 /**
- * The most likely coefficients of a Poisson regression, drawn to 0 with these precisions, and the logarithm of the marginal
- * likelihood by Laplace's approximation. A cell's log rate is the sum of the coefficients with the numbers in `at`.
+ * The most likely coefficients of a Poisson regression, drawn to 0 with these precisions, their covariance (packed lower
+ * triangle), and the logarithm of the marginal likelihood by Laplace's approximation. A cell's log rate is the sum of the coefficients with the numbers in `at`.
  */
 const mostLikely = (
   cells: ReadonlyArray<{ readonly at: ReadonlyArray<number>; readonly expected: number; readonly outcomes: number }>,
@@ -116,13 +121,41 @@ const mostLikely = (
   factor(hessian, size)
   let logDeterminant = 0
   for (let i = 0; i < size; i++) logDeterminant += 2 * Math.log(hessian[packedIndex(i, i)]!) - Math.log(precision[i]!)
-  return { theta, logEvidence: sum - logDeterminant / 2 }
+  invert(hessian, size)
+  return { theta, covariance: hessian, logEvidence: sum - logDeterminant / 2 }
 }
 
-/** The effects by class, the first 0, and the logarithm of the odds that the data give to effects of any size. */
-export const learnFatigue = (
-  cells: ReadonlyArray<FatigueCell>,
-): { readonly effects: ReadonlyArray<number>; readonly logOdds: number } => {
+/** Effects of earlier exposures, as learned from settled decisions. */
+export interface LearnedFatigue {
+  /** By class, averaged over the spreads by their evidence; the first is 0. */
+  readonly effects: ReadonlyArray<number>
+  /** Covariance of the effects, class by class; what the spreads disagree about is part of it. */
+  readonly covariance: ReadonlyArray<ReadonlyArray<number>>
+  /** The logarithm of the odds that the data give to effects of any size. */
+  readonly logOdds: number
+}
+
+const noEffects: LearnedFatigue = {
+  effects: new Array<number>(exposureClasses).fill(0),
+  covariance: Array.from({ length: exposureClasses }, () => new Array<number>(exposureClasses).fill(0)),
+  logOdds: -Infinity,
+}
+
+/** Covariance of the effects of the classes, which are sums of the steps from number `base` on. */
+const sumSteps = (covariance: Float64Array, base: number): LearnedFatigue["covariance"] => {
+  const classes = Array.from({ length: exposureClasses }, (_, seen) => seen)
+  const between = (i: number, j: number) => covariance[packedIndex(base + Math.max(i, j), base + Math.min(i, j))]!
+  return classes.map((a) =>
+    classes.map((b) => {
+      let sum = 0
+      for (let i = 0; i < a; i++) for (let j = 0; j < b; j++) sum += between(i, j)
+      return sum
+    })
+  )
+}
+
+/** Learns the effects of earlier exposures from settled decisions. */
+export const learnFatigue = (cells: ReadonlyArray<FatigueCell>): LearnedFatigue => {
   const due = new Map<string, number>()
   for (const { expected, variant } of cells) due.set(variant, (due.get(variant) ?? 0) + expected)
   const variants = [...due].sort(([, a], [, b]) => b - a).slice(0, mostVariants).map(([id]) => id)
@@ -130,7 +163,7 @@ export const learnFatigue = (
   const used = cells.filter(({ expected, variant }) => expected > 0 && place.has(variant))
   const outcomes = used.reduce((sum, cell) => sum + Math.max(0, cell.outcomes), 0)
   const unit = outcomes / used.reduce((sum, { expected }) => sum + expected, 0)
-  if (!(unit > 0)) return { effects: new Array<number>(exposureClasses).fill(0), logOdds: -Infinity }
+  if (!(unit > 0)) return noEffects
   const base = levels + variants.length
   const rows = used.map(({ expected, level, outcomes, seen, variant }) => ({
     // Each class has a step of its own beyond the class before, so that neighbours are alike.
@@ -143,13 +176,26 @@ export const learnFatigue = (
   const found = spreads.map((spread) => {
     const precision = new Float64Array(base + exposureClasses - 1).fill(1 / spread ** 2)
     precision.set(nuisance)
-    const { logEvidence, theta } = mostLikely(rows, precision)
+    const { covariance, logEvidence, theta } = mostLikely(rows, precision)
     let sum = 0
-    return { logOdds: logEvidence - without, effects: [0, ...theta.slice(base).map((step) => sum += step)] }
+    const effects = [0, ...theta.slice(base).map((step) => sum += step)]
+    return { logOdds: logEvidence - without, effects, covariance: sumSteps(covariance, base) }
   })
-  const best = found.reduce((a, b) => b.logOdds > a.logOdds ? b : a)
-  const mean = found.reduce((sum, { logOdds }) => sum + Math.exp(logOdds - best.logOdds), 0) / found.length
-  return { effects: best.effects, logOdds: best.logOdds + Math.log(mean) }
+  const largest = Math.max(...found.map(({ logOdds }) => logOdds))
+  const odds = found.map(({ logOdds }) => Math.exp(logOdds - largest))
+  const all = odds.reduce((sum, one) => sum + one, 0)
+  const average = (of: (one: typeof found[number]) => number) =>
+    found.reduce((sum, one, k) => sum + odds[k]! / all * of(one), 0)
+  const effects = found[0]!.effects.map((_, seen) => average((one) => one.effects[seen]!))
+  return {
+    effects,
+    covariance: effects.map((first, a) =>
+      effects.map((second, b) =>
+        average((one) => one.covariance[a]![b]! + (one.effects[a]! - first) * (one.effects[b]! - second))
+      )
+    ),
+    logOdds: largest + Math.log(all / found.length),
+  }
 }
 
 /** Mean factors of a variant's days without gaps, and the first day. A day without decisions has those of the day before. */
@@ -166,9 +212,21 @@ const factorsOf = (mixes: ReadonlyArray<ExposureMix>, effects: ReadonlyArray<num
   return { first, factors }
 }
 
+/** Share of each class in the outcomes that decisions bring, given the effects; undefined without decisions. */
+const sharesOf = (
+  mixes: ReadonlyArray<ExposureMix>,
+  effects: ReadonlyArray<number>,
+): ReadonlyArray<number> | undefined => {
+  const due = effects.map((effect, seen) =>
+    Math.exp(effect) * mixes.reduce((sum, { decisions }) => sum + decisions[seen]!, 0)
+  )
+  const total = due.reduce((sum, one) => sum + one, 0)
+  return total > 0 ? due.map((one) => one / total) : undefined
+}
+
 /** The effects to use, given whether effects were in use before; undefined while there is no evidence for them. */
 export const fatigueOf = ({ cells, mixes }: FatigueCounts, wasUsed: boolean): Fatigue | undefined => {
-  const { effects, logOdds } = learnFatigue(cells)
+  const { covariance, effects, logOdds } = learnFatigue(cells)
   if (!(logOdds > (wasUsed ? tooLittle : enough))) return undefined
   const byVariant = new Map(
     Array.from(Map.groupBy(mixes, ({ variant }) => variant), ([id, own]) => [id, factorsOf(own, effects)] as const),
@@ -180,5 +238,18 @@ export const fatigueOf = ({ cells, mixes }: FatigueCounts, wasUsed: boolean): Fa
     const at = Math.floor((start - known.first) / dayMillis)
     return known.factors[Math.max(0, Math.min(known.factors.length - 1, at))]!
   }
-  return { effects, freshness }
+  const all = sharesOf(mixes, effects)
+  const uncertainties = new Map(
+    Array.from(Map.groupBy(mixes, ({ variant }) => variant), ([id, own]) => {
+      const shares = sharesOf(own, effects)
+      if (shares === undefined || all === undefined) return [id, 0] as const
+      const beyond = shares.map((share, seen) => share - all[seen]!)
+      const variance = covariance.reduce(
+        (sum, row, a) => sum + row.reduce((part, value, b) => part + value * beyond[a]! * beyond[b]!, 0),
+        0,
+      )
+      return [id, Math.sqrt(Math.max(0, variance))] as const
+    }),
+  )
+  return { effects, freshness, uncertainty: (variant) => uncertainties.get(variant) ?? 0 }
 }

@@ -227,6 +227,7 @@ export const fit = (input: FitInput): ModelSnapshot => {
     recenter(state, seen, expected, binomial, active)
   }
   addUncertainExposure(seen, state)
+  addUncertainFatigue(seen, state, input.fatigue)
   const evidence = pairEvidence(contexts, seen, state, expected, clicksOfPair)
   return snapshot(input, seen, state, evidence)
 }
@@ -248,6 +249,24 @@ const addUncertainExposure = ({ variants }: Observations, { covariance, tau0 }: 
     if (!(effectiveSends > 0)) return
     const determined = Math.max(0, 1 - covariance[v]![0]! / tau0 ** 2)
     covariance[v]![0] = covariance[v]![0]! + (determined * (exposureSd / effectiveSends - sd / sends)) ** 2
+  })
+}
+
+/**
+ * Widens the intercepts of variants that people have seen more or less often than other variants, by the uncertainty of the
+ * effects of earlier exposures. Only the part of an intercept that the data determine moves with its exposure. Such errors of
+ * two variants have opposite signs, which covariances by variant cannot say: doubled variances make up for that.
+ */
+const addUncertainFatigue = (
+  { variants }: Observations,
+  { covariance, tau0 }: State,
+  fatigue: Fatigue | undefined,
+): void => {
+  if (fatigue === undefined) return
+  variants.forEach(({ effectiveSends, id }, v) => {
+    if (!(effectiveSends > 0)) return
+    const determined = Math.max(0, 1 - covariance[v]![0]! / tau0 ** 2)
+    covariance[v]![0] = covariance[v]![0]! + 2 * (determined * fatigue.uncertainty(id)) ** 2
   })
 }
 

@@ -91,12 +91,44 @@ describe("Effects of earlier exposures", () => {
     assert.closeTo(freshness("a", start + 9 * day), (1 + Math.exp(effects[3]!)) / 2, 1e-12)
     assert.strictEqual(freshness("new", start), 1)
   })
+
+  it("are as uncertain as few outcomes leave them", () => {
+    const sd = (expected: number) => {
+      const { covariance } = learnFatigue(cells(expected, ({ seen }) => [1, 0.9, 0.7, 0.5][seen]!))
+      assert.deepStrictEqual(covariance.map((row) => row[0]), [0, 0, 0, 0])
+      assert.closeTo(covariance[1]![3]!, covariance[3]![1]!, 1e-12)
+      return Math.sqrt(covariance[3]![3]!)
+    }
+    // 15 cells of 200 outcomes have classes above 0; levels and variants must be told from them.
+    assert.isTrue(sd(200) > 0.02 && sd(200) < 0.1, `${sd(200)}`)
+    assert.isTrue(sd(20) > 2 * sd(200), `${sd(20)}`)
+    assert.deepStrictEqual(learnFatigue([]).covariance.flat(), new Array<number>(16).fill(0))
+  })
+
+  it("leave the level of a variant uncertain by how much more or less often than others it has been seen", () => {
+    const start = Math.floor(now / day) * day
+    const uncertainty = (a: ReadonlyArray<number>, b: ReadonlyArray<number>) => {
+      const used = fatigueOf({
+        cells: cells(200, ({ seen }) => [1, 0.9, 0.7, 0.5][seen]!),
+        mixes: [{ variant: "a", day: start, decisions: a }, { variant: "b", day: start, decisions: b }],
+      }, false)!
+      assert.strictEqual(used.uncertainty("new"), 0)
+      return [used.uncertainty("a"), used.uncertainty("b")] as const
+    }
+    const alike = uncertainty([10, 20, 30, 40], [1, 2, 3, 4])
+    for (const sd of alike) assert.closeTo(sd, 0, 1e-9)
+    const [tired, fresh] = uncertainty([0, 0, 0, 900], [100, 0, 0, 0])
+    assert.isTrue(tired > 0 && tired < fresh, `${tired} ${fresh}`)
+  })
 })
 
 const context = encodeContext([])
 
-/** Two equally good variants, of which `a` goes to people who have seen it four times: half of the clicks. */
-const tiredOfA = () => {
+/**
+ * Two equally good variants, of which `a` goes to people who have seen it four times: half of the clicks. `sd` is that of the
+ * factor.
+ */
+const tiredOfA = (sd = 0) => {
   const counts = new Counts()
   for (let daysAgo = 6; daysAgo < 16; daysAgo++) {
     const start = Math.floor(now / day) * day - daysAgo * day
@@ -111,7 +143,11 @@ const tiredOfA = () => {
     curve: promptCurve,
     now,
     organization: defaultPriors,
-    fatigue: { effects: [0, -0.1, -0.3, Math.log(0.5)], freshness: (variant) => variant === "a" ? 0.5 : 1 },
+    fatigue: {
+      effects: [0, -0.1, -0.3, Math.log(0.5)],
+      freshness: (variant) => variant === "a" ? 0.5 : 1,
+      uncertainty: (variant) => variant === "a" ? sd : 0,
+    },
   })
 }
 
@@ -124,6 +160,14 @@ describe("A model with effects in use", () => {
     const expected = expectedPerDecision(model, "a", context, start)
     assert.closeTo(expected, 0.0375, 0.001)
     assert.closeTo(model.fatigue![3]! - model.fatigue![0]!, Math.log(0.5), 1e-12)
+  })
+
+  it("knows a variant that people have seen more often less well, where effects are uncertain", () => {
+    const variance = (sd: number) => tiredOfA(sd).variants.map(({ covariance }) => covariance[0]!)
+    const [a, b] = variance(0)
+    const [widened, same] = variance(0.2)
+    assert.strictEqual(same, b)
+    assert.isTrue(widened! > a! + 0.2 ** 2 / 2 && widened! < a! + 2 * 0.2 ** 2, `${a} ${widened}`)
   })
 
   it("gives a user the variants that the user has seen less often", () => {
