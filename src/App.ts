@@ -119,6 +119,7 @@ import * as OutgoingWebhooks from "./delivery/OutgoingWebhooks.ts"
 import { Exports } from "./exports/Exports.ts"
 import { KeptResults } from "./results/KeptResults.ts"
 import { ResultShares } from "./results/ResultShares.ts"
+import { SegmentExplorer } from "./results/SegmentExplorer.ts"
 import { Results } from "./results/Results.ts"
 import { ResultsWorker } from "./results/ResultsWorker.ts"
 import { SendTimes } from "./results/SendTimes.ts"
@@ -218,7 +219,7 @@ const servicesOver = (layerActors: LayerActors) =>
     TemplateIndex.layer,
     Layer.mergeAll(Drafts.layer.pipe(Layer.provide(Templates.layer)), VariantVersions.layer),
     Proposals.layer,
-    Layer.mergeAll(Comments.layer, ResultShares.layer).pipe(Layer.provide(Templates.layer)),
+    Layer.mergeAll(Comments.layer, ResultShares.layer, SegmentExplorer.layer).pipe(Layer.provide(Templates.layer)),
     Layer.mergeAll(Traffic.layer, Exports.layer, Endpoints.layer),
     Alerts.layer.pipe(Layer.provide(SourceRhythms.layer)),
     Layer.mergeAll(ChangeHistory.layer, ServiceMail.layer),

@@ -23,6 +23,7 @@ import * as SendTimePages from "./pages/results/SendTimePages.tsx"
 import * as SwitchPages from "./pages/results/SwitchPages.tsx"
 import * as SandboxPages from "./pages/sandbox/SandboxPages.tsx"
 import * as SourcePages from "./pages/sources/SourcePages.tsx"
+import * as ExplorePages from "./pages/results/ExplorePages.tsx"
 import * as SharePages from "./pages/results/SharePages.tsx"
 import * as SharedPages from "./pages/results/SharedPages.tsx"
 import * as CommentPages from "./pages/team/CommentPages.tsx"
@@ -53,6 +54,7 @@ export const layer = Layer.mergeAll(
   ReviewPages.layer,
   CommentPages.layer,
   SharePages.layer,
+  ExplorePages.layer,
   SharedPages.layer,
   ResultsPages.layer,
   SendTimePages.layer,

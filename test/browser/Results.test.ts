@@ -270,6 +270,7 @@ describeInBrowser("Results in a browser", start, (tried) => {
         const [name, where] of [
           ["results", path],
           ["results-many", many],
+          ["results-explore", `${many}/explore`],
           ["results-share", `${path}/share`],
           ["results-shared", shared],
           ["results-shared-expired", "/console/shared-results?token=expired"],

@@ -27,6 +27,7 @@ const deepest: ReadonlyArray<string> = [
   "/console/o/:/templates/:/history/:",
   "/console/o/:/templates/:/results",
   "/console/o/:/templates/:/results/share",
+  "/console/o/:/templates/:/results/explore",
   "/console/o/:/templates/:/send-times",
   "/console/o/:/templates/:/variants/:",
   "/console/o/:/templates/:/variants/:/delete",

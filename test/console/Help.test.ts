@@ -20,6 +20,7 @@ describe("The help of a console page", () => {
         "",
         "/templates",
         "/templates/t/results",
+        "/templates/t/results/explore",
         "/templates/t/results/share",
         "/templates/t/send-times",
         "/templates/t/variants/a",

@@ -106,6 +106,13 @@ describe("Results and overview in the console", () => {
       assert.include(bad.text, `href="#${field}"`)
       assert.include(bad.text, `id="${field}-error"`)
     }
+    const explored = await viewer.get(`${path}/explore`)
+    assert.strictEqual(explored.status, 200)
+    assert.include(explored.text, "No decisions of both variants yet", "decisions count after four days")
+    assert.notInclude(explored.text, "<script>document")
+    const odd = await viewer.get(`${path}/explore?variant=${encodeURIComponent(script)}&against=a&first=x&second=`)
+    assert.strictEqual(odd.status, 200)
+    assert.strictEqual((await viewer.get("/console/o/shown/templates/none/results/explore")).status, 404)
     const file = await viewer.get(/href="([^"]*\/results\/export[^"]*)"/.exec(form.text)![1]!.replaceAll("&amp;", "&"))
     assert.strictEqual(file.status, 200)
     assert.strictEqual(file.headers.get("content-disposition"), 'attachment; filename="t-results.csv"')

@@ -108,6 +108,9 @@ const Folds = ({ base, hasDecisions, shown }: {
         ? (
           <Fold title="Segments" hint={`Rates by ${list(attributesIn(segments))}`}>
             <Segments {...shown} />
+            <p>
+              <a href={`${base}/results/explore`}>Compare two variants by two attributes</a>
+            </p>
           </Fold>
         )
         : null}

@@ -1,0 +1,189 @@
+// deno-lint-ignore-file jsx-key -- rendered once, on the server
+/** @jsxImportSource preact */
+import { Effect } from "effect"
+import { HttpRouter } from "effect/http"
+import { lookedUp } from "../../../api/server/Requests.ts"
+import { KeptResults } from "../../../results/KeptResults.ts"
+import { rateName } from "../../../results/ObjectiveText.ts"
+import { type ComparedSegment, leastData, type SegmentQuestion } from "../../../results/SegmentComparison.ts"
+import { comparedOutcome, type Explored, SegmentExplorer } from "../../../results/SegmentExplorer.ts"
+import { Templates } from "../../../templates/Templates.ts"
+import { count, counted, percent, percentagePoints } from "../../Format.ts"
+import { Badge } from "../../components/Badge.tsx"
+import { Card } from "../../components/Card.tsx"
+import { Empty } from "../../components/Empty.tsx"
+import { SelectField } from "../../components/Field.tsx"
+import { PageHead } from "../../components/PageHead.tsx"
+import { Table } from "../../components/Table.tsx"
+import { Time } from "../../components/Time.tsx"
+import { Console, type View, type Visit } from "../../Routes.tsx"
+import { segmentText } from "./Words.ts"
+
+// One variant against another in the segments of two attributes.
+
+interface Services {
+  readonly explorer: SegmentExplorer["Service"]
+  readonly kept: KeptResults["Service"]
+  readonly templates: Templates["Service"]
+}
+
+/** The value of a parameter if it is one of those that can be chosen. */
+const chosenOf = (query: URLSearchParams, name: string, allowed: ReadonlyArray<string>): string | undefined =>
+  allowed.find((one) => one === query.get(name))
+
+const points = (share: number) => percentagePoints(share, 2)
+
+const row = ({ against, compared, segment, variant }: ComparedSegment) => [
+  segmentText(segment),
+  ...[variant, against].map(({ outcomes, trials }) => `${count(outcomes)} of ${count(trials)}`),
+  ...(compared === null ? ["–", "–", "–", <span class="muted">too little data</span>] : [
+    percent(compared.rate),
+    percent(compared.rateAgainst),
+    <b class="number">{points(compared.difference)}</b>,
+    <>
+      {points(compared.interval[0])} to {points(compared.interval[1])}{" "}
+      {compared.isClear ? <Badge kind="good">clear</Badge> : null}
+    </>,
+  ]),
+]
+
+/** Explains the numbers, and the correction for the number of comparisons. */
+const Notes = ({ comparisons, explored, outcome, zone }: {
+  readonly comparisons: number
+  readonly explored: Explored
+  readonly outcome: string
+  readonly zone: string
+}) => (
+  <div class="small muted notes">
+    <p>
+      {outcome} of decisions from <Time at={new Date(explored.from).toISOString()} zone={zone} /> to{" "}
+      <Time at={new Date(explored.to).toISOString()} zone={zone} />, as counted, without the model. The variants are
+      compared within each day, and rates are averages over days on which both were sent. Differences are in percentage
+      points.
+    </p>
+    <p>
+      These are{" "}
+      {counted(comparisons, "comparison")}. Each interval by itself holds the true difference in about 95 % of the
+      cases, so that of 20 segments without a difference one may seem to have one. <b>Clear</b>{" "}
+      differences are corrected for the number of comparisons of this table (Bonferroni). Looking through several tables
+      finds differences by chance again. Segments with fewer than {leastData.decisions} decisions of either variant, or
+      {" "}
+      {leastData.outcomes} outcomes of both, or {leastData.days} days with both, are not compared.
+    </p>
+  </div>
+)
+
+const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+  const { org, query } = visit
+  const template = yield* services.templates.get(org.slug, lookedUp(visit.params["template"] ?? ""))
+  const base = `/console/o/${org.slug}/templates/${encodeURIComponent(template.id)}`
+  const attributes = yield* services.explorer.attributes(org.slug, template.id)
+  const { found: { winner } } = yield* services.kept.of(org.slug, template, {})
+  const ids = template.variants.map(({ id }) => id as string)
+  const variant = chosenOf(query, "variant", ids) ?? winner.leader ?? ids[0]
+  const against = chosenOf(query, "against", ids) ??
+    (winner.lift?.baseline !== variant ? winner.lift?.baseline : undefined) ?? ids.find((id) => id !== variant)
+  const first = chosenOf(query, "first", attributes) ?? attributes[0]
+  const second = query.get("second") === ""
+    ? undefined
+    : chosenOf(query, "second", attributes) ?? attributes.find((name) => name !== first)
+  const canCompare = variant !== undefined && against !== undefined && variant !== against && first !== undefined
+  const question: SegmentQuestion | undefined = canCompare
+    ? { attributes: second === undefined || second === first ? [first] : [first, second], variant, against }
+    : undefined
+  const explored = question === undefined
+    ? undefined
+    : yield* services.explorer.explore(org.slug, template.id, question)
+  const nameOf = (id: string | undefined) => template.variants.find((one) => one.id === id)?.name ?? ""
+  const outcome = rateName(comparedOutcome(template.objective))
+  const variants = template.variants.map(({ id, name }) => [id as string, name] as const)
+  const named = attributes.map((name) => [name, name] as const)
+  const view: View = {
+    title: `${template.name} · Segments`,
+    body: (
+      <>
+        <PageHead
+          title={`${template.name} · Segments`}
+          back={{ href: base, label: template.name }}
+          lead="One variant against another in the segments of two attributes."
+          actions={<a class="button" href={`${base}/results`}>Back to results</a>}
+        />
+        {ids.length < 2
+          ? (
+            <Card kind="flush">
+              <Empty title="Two variants are needed">Add a second variant to compare.</Empty>
+            </Card>
+          )
+          : (
+            <Card>
+              <form method="get" action={`${base}/results/explore`} class="filter four">
+                <SelectField name="variant" label="Variant" options={variants} value={variant ?? ""} />
+                <SelectField name="against" label="Against" options={variants} value={against ?? ""} />
+                <SelectField name="first" label="First attribute" options={named} value={first ?? ""} />
+                <SelectField
+                  name="second"
+                  label="Second attribute"
+                  options={[["", "None"], ...named]}
+                  value={second ?? ""}
+                />
+                <button type="submit" class="button primary">Compare</button>
+              </form>
+            </Card>
+          )}
+        {explored === undefined
+          ? null
+          : explored.segments === null || explored.segments.length === 0
+          ? (
+            <Card kind="flush">
+              <Empty
+                title={explored.segments === null
+                  ? "There is too much to compare"
+                  : "No decisions of both variants yet"}
+              >
+                {explored.segments === null
+                  ? "The template has more combinations of attribute values and days than can be read at once."
+                  : "Decisions count here once they are four days old, so that most of their outcomes have arrived."}
+              </Empty>
+            </Card>
+          )
+          : (
+            <div class="card flush">
+              <Table
+                caption={`${nameOf(variant)} against ${nameOf(against)}`}
+                headings={[
+                  "Segment",
+                  nameOf(variant),
+                  nameOf(against),
+                  `${outcome}, ${nameOf(variant)}`,
+                  `${outcome}, ${nameOf(against)}`,
+                  "Difference",
+                  "95 % interval",
+                ]}
+                rows={explored.segments.map(row)}
+              />
+              <Notes
+                comparisons={explored.segments.filter(({ compared }) => compared !== null).length}
+                explored={explored}
+                outcome={outcome[0]!.toUpperCase() + outcome.slice(1)}
+                zone={org.time_zone}
+              />
+            </div>
+          )}
+      </>
+    ),
+  }
+  return view
+})
+
+/** The segment explorer. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { page } = yield* Console
+  const services: Services = {
+    explorer: yield* SegmentExplorer,
+    kept: yield* KeptResults,
+    templates: yield* Templates,
+  }
+  yield* router.addAll([
+    page("/console/o/:org/templates/:template/results/explore", "templateResults", (visit) => show(services, visit)),
+  ])
+}))

@@ -1,0 +1,170 @@
+import { type ContextKey, type Contexts, decodeContext } from "../bandit/Contexts.ts"
+import { Phi } from "../bandit/Normal.ts"
+
+// One variant against another in the segments of two attributes, from the counts alone. Pure.
+//
+// The variants are compared within days, and the days are added up by Mantel and Haenszel's weights with T. Sato's variance
+// (Biometrics 45, 1989). The allocation of a day follows from the days before, so that it does not bias the comparison within
+// it, and days on which the rates of both were higher do not count for the variant that was sent more on them.
+
+/** Most segments of one comparison, those with most decisions first. */
+export const mostSegments = 24
+
+/** Fewest decisions of each variant in a segment, outcomes of both, and days with both, from which a difference is shown. */
+export const leastData = { decisions: 100, outcomes: 20, days: 3 }
+
+/** Half the width of a normal law's 95 % interval, in standard deviations. */
+const normalReach = 1.959964
+
+/**
+ * Half the width of a 95 % interval over `days` days, in standard errors: that of Student's law (by Cornish and Fisher's expansion),
+ * because few days with few decisions each are not normal.
+ */
+const reachOver = (days: number): number => {
+  const freedom = days - 1
+  return normalReach + (normalReach ** 3 + normalReach) / (4 * freedom) +
+    (5 * normalReach ** 5 + 16 * normalReach ** 3 + 3 * normalReach) / (96 * freedom ** 2)
+}
+
+export interface SegmentQuestion {
+  /** One or two attributes that are learned from. */
+  readonly attributes: ReadonlyArray<string>
+  readonly variant: string
+  readonly against: string
+}
+
+/** Decisions of a variant in a context on one day that can have an outcome, and those with one. */
+export interface DayCount {
+  readonly day: number
+  readonly copyId: string
+  readonly context: ContextKey
+  readonly trials: number
+  readonly outcomes: number
+}
+
+/** Counts of a variant in a segment. */
+export interface SegmentCounts {
+  readonly trials: number
+  readonly outcomes: number
+}
+
+/** The variants in a segment; rates are averages over the days on which both were sent. */
+export interface SegmentDifference {
+  readonly rate: number
+  readonly rateAgainst: number
+  /** `rate` less `rateAgainst`. */
+  readonly difference: number
+  /** 95 % confidence interval of `difference`, for this segment by itself. */
+  readonly interval: readonly [number, number]
+  /** Whether the rates differ after Bonferroni's correction for the number of segments that are compared. */
+  readonly isClear: boolean
+}
+
+export interface ComparedSegment {
+  readonly segment: Readonly<Record<string, string>>
+  readonly variant: SegmentCounts
+  readonly against: SegmentCounts
+  /** Null with too little data. */
+  readonly compared: SegmentDifference | null
+}
+
+interface Pair {
+  readonly variant: { trials: number; outcomes: number }
+  readonly against: { trials: number; outcomes: number }
+}
+
+const newPair = (): Pair => ({ variant: { trials: 0, outcomes: 0 }, against: { trials: 0, outcomes: 0 } })
+
+/** The values of the attributes as a key; undefined for a context from before they were learned from. */
+const segmentIn = (context: ContextKey, attributes: ReadonlyArray<string>): string | undefined => {
+  const values = decodeContext(context)
+  return attributes.every((name) => values.has(name))
+    ? JSON.stringify(attributes.map((name) => values.get(name)))
+    : undefined
+}
+
+/** Counts of both variants by segment and day. */
+const tabulate = (contexts: Contexts, { against, attributes, variant }: SegmentQuestion, rows: Iterable<DayCount>) => {
+  const segments = new Map<string, Map<number, Pair>>()
+  const known = new Map<string, string | undefined>()
+  for (const { context, copyId, day, outcomes, trials } of rows) {
+    if (copyId !== variant && copyId !== against) continue
+    if (!known.has(context)) known.set(context, segmentIn(contexts.parse(context).key, attributes))
+    const segment = known.get(context)
+    if (segment === undefined) continue
+    let days = segments.get(segment)
+    if (days === undefined) segments.set(segment, days = new Map())
+    let pair = days.get(day)
+    if (pair === undefined) days.set(day, pair = newPair())
+    const mine = copyId === variant ? pair.variant : pair.against
+    mine.trials += trials
+    mine.outcomes += outcomes
+  }
+  return segments
+}
+
+/** A share with one more decision with an outcome, and one without: no share is known to be 0. */
+const smoothed = ({ outcomes, trials }: SegmentCounts): number => (outcomes + 1) / (trials + 2)
+
+/** Rates and difference over days, with half the width of its interval; undefined with fewer than three days on which both were sent. */
+const differenceOver = (days: ReadonlyArray<Pair>, variant: SegmentCounts, against: SegmentCounts) => {
+  const [p, q] = [smoothed(variant), smoothed(against)]
+  let count = 0
+  let weights = 0
+  let rate = 0
+  let rateAgainst = 0
+  let variance = 0
+  for (const { against: { outcomes: b, trials: m }, variant: { outcomes: a, trials: n } } of days) {
+    if (n === 0 || m === 0) continue
+    const weight = Math.sqrt(n * m / (n + m))
+    count++
+    weights += weight
+    rate += weight * a / n
+    rateAgainst += weight * b / m
+    variance += weight ** 2 * (p * (1 - p) / n + q * (1 - q) / m)
+  }
+  if (count < leastData.days) return undefined
+  return {
+    rate: rate / weights,
+    rateAgainst: rateAgainst / weights,
+    difference: (rate - rateAgainst) / weights,
+    // Half the width of the 95 % interval.
+    half: reachOver(count) * Math.sqrt(variance) / weights,
+  }
+}
+
+/** Compares two variants in the segments of one or two attributes. */
+export const compareSegments = (
+  contexts: Contexts,
+  question: SegmentQuestion,
+  rows: Iterable<DayCount>,
+): ReadonlyArray<ComparedSegment> => {
+  const segments = [...tabulate(contexts, question, rows)].map(([key, byDay]) => {
+    const days = [...byDay.values()]
+    const total = (name: "variant" | "against"): SegmentCounts => ({
+      trials: days.reduce((sum, day) => sum + day[name].trials, 0),
+      outcomes: days.reduce((sum, day) => sum + day[name].outcomes, 0),
+    })
+    const variant = total("variant")
+    const against = total("against")
+    const isEnough = Math.min(variant.trials, against.trials) >= leastData.decisions &&
+      variant.outcomes + against.outcomes >= leastData.outcomes
+    return { key, variant, against, found: isEnough ? differenceOver(days, variant, against) : undefined }
+  }).sort((x, y) => y.variant.trials + y.against.trials - x.variant.trials - x.against.trials).slice(0, mostSegments)
+  const comparisons = segments.filter(({ found }) => found !== undefined).length
+  return segments.map(({ against, found, key, variant }): ComparedSegment => {
+    const values = JSON.parse(key) as ReadonlyArray<string>
+    return {
+      segment: Object.fromEntries(question.attributes.map((name, i) => [name, values[i]!])),
+      variant,
+      against,
+      compared: found === undefined ? null : {
+        rate: found.rate,
+        rateAgainst: found.rateAgainst,
+        difference: found.difference,
+        interval: [found.difference - found.half, found.difference + found.half],
+        isClear: comparisons * 2 * (1 - Phi(normalReach * Math.abs(found.difference) / found.half)) < 0.05,
+      },
+    }
+  })
+}

@@ -1,0 +1,97 @@
+import { Clock, Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { builtIns, contextsOf } from "../bandit/Contexts.ts"
+import { dayMillis } from "../bandit/Window.ts"
+import type { TemplateNotFound } from "../domain/Errors.ts"
+import type { OrgSlug } from "../domain/Ids.ts"
+import * as Json from "../domain/Json.ts"
+import type { Objective } from "../domain/Template.ts"
+import { Learning } from "../learning/Learning.ts"
+import { countsOverTime, seriesMeasures } from "../learning/TallyReports.ts"
+import { Templates } from "../templates/Templates.ts"
+import { firstBucketFrom } from "./Results.ts"
+import { type ComparedSegment, compareSegments, type DayCount, type SegmentQuestion } from "./SegmentComparison.ts"
+import { monday } from "./SeriesComposition.ts"
+
+/** Most days that are compared, so that the counts of busy templates are read quickly. */
+const mostDays = 60
+
+/** Decisions count once they are as old. Later outcomes are few. Unit: days. */
+const settledDays = 4
+
+/** Most rows: one for a variant, a context and a day. */
+const mostRows = 30_000
+
+/** The outcome that is compared: that of the template's goal, or clicks for a mix and for revenue. */
+export const comparedOutcome = (objective: Objective): "open" | "click" | "conversion" =>
+  objective === "open" || objective === "conversion" ? objective : "click"
+
+/** A comparison, of decisions from `from` until `to` (Unix milliseconds). */
+export interface Explored {
+  readonly from: number
+  readonly to: number
+  /** Null if the template has too many contexts to compare. */
+  readonly segments: ReadonlyArray<ComparedSegment> | null
+}
+
+type Row = readonly [first: number, moment: number, copyId: string, context: string, ...counts: ReadonlyArray<number>]
+
+const countAt = (row: Row, measure: typeof seriesMeasures[number]): number =>
+  row[4 + seriesMeasures.indexOf(measure)] as number
+
+/** Compares two variants in the segments of two attributes. A broken store is a defect. */
+export class SegmentExplorer extends Context.Service<SegmentExplorer, {
+  /** The attributes that a template learns from. Fails with `TemplateNotFound` for an unknown template. */
+  readonly attributes: (org: OrgSlug, template: string) => Effect.Effect<ReadonlyArray<string>, TemplateNotFound>
+  /** Fails with `TemplateNotFound` for an unknown template. An unknown variant or attribute has no segments. */
+  readonly explore: (
+    org: OrgSlug,
+    template: string,
+    question: SegmentQuestion,
+  ) => Effect.Effect<Explored, TemplateNotFound>
+}>()("parlance/results/SegmentExplorer") {
+  static readonly layer = Layer.effect(
+    SegmentExplorer,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const learning = yield* Learning
+      const templates = yield* Templates
+
+      const attributes = Effect.fn("SegmentExplorer.attributes")(function* (org: OrgSlug, id: string) {
+        const template = yield* templates.get(org, id)
+        const { scheme } = yield* learning.model(org, template.id, undefined)
+        return [...scheme.keys.map(({ name }) => name), ...(scheme.builtIns ?? builtIns.map(({ name }) => name))]
+      })
+
+      const explore = Effect.fn("SegmentExplorer.explore")(
+        function* (org: OrgSlug, id: string, question: SegmentQuestion) {
+          const template = yield* templates.get(org, id)
+          const { scheme } = yield* learning.model(org, template.id, undefined)
+          const now = yield* Clock.currentTimeMillis
+          const from = firstBucketFrom(now - (mostDays + settledDays) * dayMillis, now)
+          const to = firstBucketFrom(now - settledDays * dayMillis, now)
+          const { count, rows } = yield* Effect.orDie(countsOverTime(sql, org, template.id, {
+            from: new Date(from),
+            to: new Date(to),
+            length: dayMillis,
+            origin: monday,
+            byContext: true,
+            limit: mostRows,
+          }))
+          if (count > mostRows) return { from, to, segments: null }
+          const outcome = comparedOutcome(template.objective)
+          const counts = (Json.parseStored(rows) as ReadonlyArray<Row>).map((row): DayCount => ({
+            day: Math.floor((row[0] - monday) / dayMillis),
+            copyId: row[2],
+            context: row[3],
+            trials: countAt(row, "decisions") - countAt(row, "voided"),
+            outcomes: countAt(row, outcome),
+          }))
+          return { from, to, segments: compareSegments(contextsOf(scheme), question, counts) }
+        },
+      )
+
+      return SegmentExplorer.of({ attributes, explore })
+    }),
+  )
+}
