@@ -92,6 +92,7 @@ export const flashes: Readonly<Record<string, string>> = {
   "variant-on": "The variant is now active.",
   "variant-saved": "The variant has been saved. Decisions follow within 5 seconds.",
   "variants-restored": "The change of the variants has been undone.",
+  "version-restored": "The version has been restored. Decisions follow within 5 seconds.",
   "winner-shipped": "The variant gets all traffic within 5 seconds.",
   welcome: "Welcome! You are signed in.",
 }

@@ -82,7 +82,7 @@ describeInBrowser("Drafts in a browser", start, (tried) => {
     assert.strictEqual((await manage("GET", `${path}/variants/warm`)).vars.subject, "Published")
     assert.deepStrictEqual(await drafts(), [])
     await context.close()
-  }, 120_000)
+  }, 240_000)
 
   it("goes on after the session has ended, for the same account", async () => {
     const { drafts, page: url, path, people } = await furnish("ended")
@@ -142,7 +142,7 @@ describeInBrowser("Drafts in a browser", start, (tried) => {
     await second.close()
     await plain.close()
     await context.close()
-  }, 120_000)
+  }, 240_000)
 
   it("shows drafts and conflicts on phones and desktops, without findings of axe", async () => {
     const { page: url, path, people } = await furnish("looked")
@@ -182,6 +182,11 @@ describeInBrowser("Drafts in a browser", start, (tried) => {
       await keep(last, "draft-signed-in")
       await last.goto(url)
       await press(last, "Discard draft")
+      await last.getByRole("link", { name: "Versions" }).click()
+      await keep(last, "versions")
+      await last.getByRole("link", { name: /^Version/ }).last().click()
+      await last.getByText("Restoring it makes these changes").waitFor()
+      await keep(last, "version")
     })
     await waitUntil("all drafts are discarded", async () => (await manage("GET", `${path}/drafts`)).drafts.length === 0)
   }, 300_000)

@@ -176,6 +176,40 @@ describeShop("Drafts in the editor", (shop) => {
   })
 })
 
+describeShop("Versions of a variant", (shop) => {
+  it("are listed, compared to the variant as it is, and restored unless somebody saves meanwhile", async () => {
+    const { page, path, variant } = await furnish(shop, "versions")
+    const editor = await shop.signIn("editor@example.com")
+    for (let n = 1; n <= 31; n++) {
+      await shop.manage("PATCH", `${path}/variants/warm`, { vars: { ...warm.vars, subject: `Text ${n}` } })
+    }
+    assert.include((await editor.get(page)).text, `href="${page}/versions"`)
+    const list = (await editor.get(`${page}/versions`)).text
+    const [, next] = /href="([^"]+[?]cursor=\d+)"/.exec(list) ?? []
+    const oldest = (await editor.get(next!.replaceAll("&amp;", "&"))).text
+    const [first] = [...oldest.matchAll(/versions\/(\d+)"/g)].map(([, id]) => id).slice(-1)
+    const shown = await editor.get(`${page}/versions/${first}`)
+    assert.include(shown.text, "Restoring it makes these changes")
+    assert.include(shown.text, "Text 31")
+    const over = hidden(shown.text, "over")
+    await shop.manage("PATCH", `${path}/variants/warm`, { vars: { ...warm.vars, subject: "Meanwhile" } })
+    const refused = await editor.post(`${page}/versions/${first}/restore`, { over })
+    assert.strictEqual(refused.status, 400)
+    assert.include(refused.text, "Somebody has saved the variant meanwhile")
+    assert.include(refused.text, "Meanwhile")
+    const restored = await editor.post(`${page}/versions/${first}/restore`, { over: hidden(refused.text, "over") })
+    assert.strictEqual(restored.headers.get("location"), `${page}?done=version-restored`)
+    assert.deepStrictEqual((await variant()).vars, warm.vars)
+    assert.include((await editor.get(`${page}/versions/${first}`)).text, "Restoring it changes nothing")
+    const viewer = await shop.signIn("viewer@example.com")
+    assert.notInclude((await viewer.get(`${page}/versions/${first}`)).text, "Restore this version")
+    assert.strictEqual((await viewer.post(`${page}/versions/${first}/restore`, { over })).status, 403)
+    for (const id of ["0", "x", "9".repeat(20)]) {
+      assert.strictEqual((await editor.get(`${page}/versions/${id}`)).status, 404, id)
+    }
+  })
+})
+
 describeShop("Text of an expired session", (shop) => {
   it("stays in the page until its account has signed in again, and is stored for nobody", async () => {
     const { drafts, form, page, variant } = await furnish(shop, "expired")

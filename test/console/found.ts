@@ -127,7 +127,7 @@ const words = new Set(
     "callback clear columns comments dkim failed first-run forgot-password html invitation invite " +
     "notification-mail notifications openid preferences read receivers reset-second-factor " +
     "resume-learning reviews sandbox second-factor explore share shared-results test-message " +
-    "autosave discard-draft publish-draft save-draft signed-in")
+    "versions autosave discard-draft publish-draft save-draft signed-in")
     .split(" "),
 )
 

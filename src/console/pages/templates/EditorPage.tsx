@@ -218,6 +218,9 @@ export const editor = Effect.fnUntraced(function* (
               Variant <code>{stored.id}</code> of {of.name}.
             </>
           )}
+          actions={stored === undefined || !visit.can("listVersions")
+            ? null
+            : <a class="button" href={`${path}/versions`}>Versions</a>}
         />
         {unsaved ? <Note kind="warn">Not saved yet.</Note> : null}
         <ApprovalNote proposal={proposal} visit={visit} />

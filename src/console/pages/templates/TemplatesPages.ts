@@ -9,6 +9,7 @@ import * as TemplateListPages from "./TemplateListPages.tsx"
 import * as TemplatePages from "./TemplatePages.tsx"
 import * as TemplateSettingsPages from "./TemplateSettingsPages.tsx"
 import * as VariantPages from "./VariantPages.tsx"
+import * as VersionPages from "./VersionPages.tsx"
 
 /** Templates and variants in the console. */
 export const layer = Layer.mergeAll(
@@ -21,5 +22,6 @@ export const layer = Layer.mergeAll(
   TemplateSettingsPages.layer,
   VariantPages.layer,
   DraftPages.layer,
+  VersionPages.layer,
   PreviewPages.layer,
 )

@@ -51,6 +51,7 @@ const shown = (visit: Visit, of: Template, stored: Variant) => ({
         title={stored.name}
         back={{ href: home(visit), label: of.name }}
         lead={`Read-only: your role (${visit.role}) cannot change variants.`}
+        actions={<a class="button" href={`${here(visit)}/versions`}>Versions</a>}
       />
       <Card title="Content">
         <div class="stack">

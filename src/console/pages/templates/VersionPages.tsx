@@ -1,0 +1,170 @@
+// deno-lint-ignore-file jsx-key -- rendered once, on the server
+/** @jsxImportSource preact */
+import { Effect } from "effect"
+import { HttpRouter } from "effect/http"
+import { difference } from "../../../domain/Difference.ts"
+import { type Fault, InvalidInput, VariantNotFound, VersionNotFound } from "../../../domain/Errors.ts"
+import { fieldsOfVariant } from "../../../templates/TemplateFields.ts"
+import { keptVersions, restoredBy } from "../../../templates/VariantVersions.ts"
+import { Card } from "../../components/Card.tsx"
+import { Empty } from "../../components/Empty.tsx"
+import { Form, Submit } from "../../components/Form.tsx"
+import { ErrorSummary } from "../../components/Note.tsx"
+import { PageHead } from "../../components/PageHead.tsx"
+import { Pagination } from "../../components/Pagination.tsx"
+import { Table } from "../../components/Table.tsx"
+import { Time } from "../../components/Time.tsx"
+import { counted } from "../../Format.ts"
+import { Console, type Fields, type Visit } from "../../Routes.tsx"
+import { DifferenceView } from "../history/ChangeList.tsx"
+import { entryId } from "../history/EntryView.tsx"
+import { type EditorServices, editorServices, here, idOf, opened, timeOf } from "./EditorPage.tsx"
+
+const versionsPerPage = 30
+
+/** The template and variant of a path. Fails with `VariantNotFound`. */
+const openedVariant = Effect.fnUntraced(function* (services: EditorServices, visit: Visit) {
+  const { of, stored } = yield* opened(services, visit)
+  return { of, stored: stored ?? (yield* new VariantNotFound({ id: idOf(visit, "variant") })) }
+})
+
+const listPage = Effect.fnUntraced(function* (services: EditorServices, visit: Visit) {
+  const { of, stored } = yield* openedVariant(services, visit)
+  const path = here(visit)
+  const before = entryId(visit.query.get("cursor"))
+  const found = yield* services.versions.list(visit.org.slug, of.id, stored.id, { before, limit: versionsPerPage + 1 })
+    // A variant that waits for approval has no versions yet.
+    .pipe(Effect.catchTag("VariantNotFound", () => Effect.succeed([])))
+  const shown = found.slice(0, versionsPerPage)
+  const title = `${stored.name} · Versions`
+  return {
+    title,
+    body: (
+      <>
+        <PageHead
+          title={title}
+          back={{ href: path, label: stored.name }}
+          lead={`The content after each change, the latest ${counted(keptVersions, "version")}.`}
+        />
+        <Card kind="flush">
+          {shown.length === 0
+            ? <Empty title="No versions yet">A version is kept of each change of the content.</Empty>
+            : (
+              <Table
+                caption="Versions, newest first"
+                headings={["Version", "Name", "Saved by", "Time"]}
+                rows={shown.map(({ author, id, name, saved_at: savedAt }) => [
+                  <a href={`${path}/versions/${id}`}>Version {id}</a>,
+                  <span dir="auto">{name}</span>,
+                  author ?? <span class="muted">before versions were kept</span>,
+                  <Time at={savedAt} zone={visit.org.time_zone} />,
+                ])}
+              />
+            )}
+          <Pagination
+            label="Pages of the versions"
+            first={before === undefined ? undefined : `${path}/versions`}
+            next={found.length > shown.length ? `${path}/versions?cursor=${shown.at(-1)!.id}` : undefined}
+          />
+        </Card>
+      </>
+    ),
+  }
+})
+
+/** The version of a path. Fails with `VariantNotFound` or `VersionNotFound`. */
+const openedVersion = Effect.fnUntraced(function* (services: EditorServices, visit: Visit) {
+  const { of, stored } = yield* openedVariant(services, visit)
+  const text = visit.params["version"] ?? ""
+  const version = /^\d{1,15}$/.test(text)
+    ? yield* services.versions.get(visit.org.slug, of.id, stored.id, Number(text))
+    : yield* new VersionNotFound({ id: text.slice(0, 100) })
+  return { of, stored, version }
+})
+
+const versionPage = Effect.fnUntraced(
+  function* (services: EditorServices, visit: Visit, faults: ReadonlyArray<Fault> = []) {
+    const { stored, version } = yield* openedVersion(services, visit)
+    const path = here(visit)
+    const changes = difference(
+      fieldsOfVariant(stored),
+      fieldsOfVariant({ ...stored, ...restoredBy(version) }),
+    )
+    const isSame = changes.fields.length === 0 && changes.omitted === 0
+    const title = `${stored.name} · Version ${version.id}`
+    return {
+      title,
+      body: (
+        <>
+          <PageHead
+            title={title}
+            back={{ href: `${path}/versions`, label: `${stored.name} · Versions` }}
+            lead={
+              <>
+                Saved{version.author === null ? "" : ` by ${version.author}`},{" "}
+                <Time at={version.saved_at} zone={visit.org.time_zone} />
+              </>
+            }
+          />
+          <ErrorSummary faults={faults} />
+          <Card
+            title={isSame ? "Restoring it changes nothing" : "Restoring it makes these changes"}
+            lead={isSame
+              ? "The variant has this content."
+              : `From the variant as it is now. It stays ${stored.active ? "active" : "inactive"}.`}
+          >
+            <div class="stack">
+              {isSame ? null : <DifferenceView changes={changes} />}
+              <div class="buttons">
+                {isSame || !visit.can("restoreVersion")
+                  ? null
+                  : (
+                    <Form action={`${path}/versions/${version.id}/restore`} csrf={visit.session.csrfToken} inline>
+                      <input type="hidden" name="over" value={stored.updated_at} />
+                      <Submit>Restore this version</Submit>
+                    </Form>
+                  )}
+                <a class="button" href={path}>{visit.can("updateVariant") ? "Edit the variant" : "Open the variant"}</a>
+              </div>
+            </div>
+          </Card>
+        </>
+      ),
+    }
+  },
+)
+
+const restore = Effect.fnUntraced(function* (services: EditorServices, visit: Visit, fields: Fields) {
+  const { of, stored, version } = yield* openedVersion(services, visit)
+  yield* services.templates.updateVariant(
+    visit.org.slug,
+    of.id,
+    stored.id,
+    restoredBy(version),
+    timeOf(fields["over"]),
+  ).pipe(Effect.catchTag("VariantChanged", () =>
+    new InvalidInput({
+      faults: [{
+        pointer: "",
+        detail: "Somebody has saved the variant meanwhile. The changes below are now those from their version",
+      }],
+    })))
+  return { to: here(visit), done: "version-restored" }
+})
+
+/** Versions of a variant: a list, each compared to the variant as it is, and restored. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { action, page } = yield* Console
+  const services = yield* editorServices
+  const base = "/console/o/:org/templates/:template/variants/:variant/versions"
+  yield* router.addAll([
+    page(base, "listVersions", (visit) => listPage(services, visit)),
+    page(`${base}/:version`, "getVersion", (visit) => versionPage(services, visit)),
+    action(
+      `${base}/:version/restore`,
+      "restoreVersion",
+      (visit, fields) => restore(services, visit, fields),
+      (visit, _, faults) => versionPage(services, visit, faults),
+    ),
+  ])
+}))
