@@ -44,6 +44,7 @@ import { MailPreviews } from "./delivery/MailPreviews.ts"
 import { Outbox } from "./delivery/Outbox.ts"
 import { DnsRecords } from "./delivery/receivers/DnsRecords.ts"
 import { TestMessages } from "./delivery/receivers/TestMessages.ts"
+import { RecentRecipients } from "./journal/decisions/RecentRecipients.ts"
 import { DecisionHistory } from "./journal/events/DecisionHistory.ts"
 import { Inbox } from "./journal/inbox/Inbox.ts"
 import { Intake } from "./intake/Intake.ts"
@@ -139,6 +140,7 @@ import { Reactions } from "./tracking/Reactions.ts"
 import { Targets } from "./tracking/Targets.ts"
 import { Tracking } from "./tracking/Tracking.ts"
 import { Drafts } from "./templates/Drafts.ts"
+import { SamplePeople } from "./templates/SamplePeople.ts"
 import { VariantVersions } from "./templates/VariantVersions.ts"
 import { Comments } from "./team/Comments.ts"
 import { Proposals } from "./templates/Proposals.ts"
@@ -217,7 +219,12 @@ const servicesOver = (layerActors: LayerActors) =>
     TemplateImports.layer,
     Templates.layer,
     TemplateIndex.layer,
-    Layer.mergeAll(Drafts.layer.pipe(Layer.provide(Templates.layer)), VariantVersions.layer),
+    Layer.mergeAll(
+      Drafts.layer.pipe(Layer.provide(Templates.layer)),
+      VariantVersions.layer,
+      SamplePeople.layer,
+      RecentRecipients.layer,
+    ),
     Proposals.layer,
     Layer.mergeAll(Comments.layer, ResultShares.layer, SegmentExplorer.layer).pipe(Layer.provide(Templates.layer)),
     Layer.mergeAll(Traffic.layer, Exports.layer, Endpoints.layer),

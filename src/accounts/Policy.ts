@@ -173,6 +173,8 @@ export const policy: Readonly<Record<string, Rule>> = {
   sendTestMessage: writes("admin", "test message sent", "admin"),
   // In the console's editor alone: to members of the organization, unless `sendTestMessage` is allowed as well.
   sendVariantTest: writes("editor", "test message sent"),
+  saveSamplePerson: writes("editor", "sample person saved", undefined, { isPrivate: true }),
+  deleteSamplePerson: writes("editor", "sample person deleted", undefined, { isPrivate: true }),
   listDkimKeys: reads("viewer", "admin"),
   createDkimKey: writes("admin", "DKIM key made", "admin"),
   updateDkimKey: writes("admin", "DKIM key changed", "admin"),

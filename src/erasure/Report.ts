@@ -17,6 +17,9 @@ export const erasedKinds = [
   "webhook_events",
   "notifications",
   "template_owners",
+  "sample_people",
+  "drafts",
+  "version_authors",
 ] as const
 export type ErasedKind = typeof erasedKinds[number]
 
@@ -39,6 +42,9 @@ export const noCounts: ErasedCounts = {
   webhook_events: 0,
   notifications: 0,
   template_owners: 0,
+  sample_people: 0,
+  drafts: 0,
+  version_authors: 0,
 }
 
 /** Description of each kind, for people. */
@@ -58,6 +64,9 @@ export const erasedLabels: { readonly [kind in ErasedKind]: string } = {
   webhook_events: "Events for webhook endpoints deleted",
   notifications: "Notifications of members deleted",
   template_owners: "Templates without their former owner now",
+  sample_people: "Sample people of previews deleted",
+  drafts: "Drafts of a former member deleted",
+  version_authors: "Versions of variants without the name of a former member now",
 }
 
 /** Why each kind of data stays. */

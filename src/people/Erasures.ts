@@ -21,6 +21,7 @@ import { eraseNotifications } from "../notifications/ErasedNotifications.ts"
 import { eraseProfiles } from "../profiles/ErasedProfiles.ts"
 import { eraseStickyChoices } from "../decide/ErasedChoices.ts"
 import { eraseOwners } from "../templates/ErasedOwners.ts"
+import { eraseAuthors, eraseSamplePeople } from "../templates/ErasedTexts.ts"
 import { eraseSendTimes, learnSendTimeNames } from "../sendtime/ErasedSendTimes.ts"
 import { eraseSinkMessages } from "../delivery/sandbox/ErasedSinkMessages.ts"
 import { countComments } from "../team/KeptComments.ts"
@@ -140,6 +141,8 @@ const makePass = ({ addressKeys, clock, inflow, people, profiles, sql }: {
     yield* eraseKeptResults(work)
     yield* eraseBodies(work)
     yield* eraseOwners(work)
+    yield* eraseSamplePeople(work)
+    yield* eraseAuthors(work)
     yield* eraseSuppressedAddresses(work, addressKeys)
     yield* countComments(work)
     yield* eraseNotifications(work)

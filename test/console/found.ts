@@ -15,6 +15,8 @@ export interface FoundForm {
   readonly method: "get" | "post"
   readonly action: string
   readonly controls: ReadonlyArray<Control>
+  /** Whether it is a further action of a form, by one of its buttons. */
+  readonly isFurther: boolean
 }
 
 /** What a page leads to. */
@@ -96,7 +98,8 @@ export const foundOn = (path: string, html: string): FoundPage => {
     const { action = "", method = "get" } = attributesOf(tag!)
     const controls = controlsOf(inside!)
     const others = elements(inside!, "button").flatMap(({ formaction }) => formaction === undefined ? [] : [formaction])
-    return [action, ...others].map((to): FoundForm => ({
+    return [action, ...others].map((to, at): FoundForm => ({
+      isFurther: at > 0,
       method: method.toLowerCase() === "post" ? "post" : "get",
       action: resolved(to),
       controls,
@@ -127,7 +130,7 @@ const words = new Set(
     "callback clear columns comments dkim failed first-run forgot-password html invitation invite " +
     "notification-mail notifications openid preferences read receivers reset-second-factor " +
     "resume-learning reviews sandbox second-factor explore share shared-results test-message " +
-    "versions autosave discard-draft publish-draft save-draft signed-in")
+    "save-person delete-person versions autosave discard-draft publish-draft save-draft signed-in")
     .split(" "),
 )
 

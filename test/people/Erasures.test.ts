@@ -27,6 +27,9 @@ const personal = [
   "sink_messages",
   "outgoing_webhooks",
   "templates",
+  "sample_people",
+  "variant_drafts",
+  "variant_versions",
 ]
 
 /** Every text that the store holds of an organization. */
@@ -136,6 +139,31 @@ const furnish = Effect.fnUntraced(function* (slug: string) {
       INSERT INTO templates (org_slug, id, name, owner, created_at, updated_at)
       VALUES (${slug}, ${`owned-${owner.slice(0, 3)}`}, 'Owned', ${owner}, now(), now())`
   }
+  for (
+    const [id, user, name, fields] of [
+      ["by-id", "ann-17", "A", {}],
+      ["by-name", null, "Ann@Example.com", {}],
+      ["by-field", null, "B", { to: "Ann <ann@example.com>" }],
+      ["other", "bob", "C", { to: "joann@example.com" }],
+    ] as const
+  ) {
+    yield* sql`
+      INSERT INTO sample_people (org_slug, id, name, user_id, attrs, fields, created_at, updated_at)
+      VALUES (${slug}, ${id}, ${name}, ${user}, '{}', ${JSON.stringify(fields)}::text::json, now(), now())`
+  }
+  yield* sql`
+    INSERT INTO variants (org_slug, template_id, id, name, vars, formats, targeting, seasons, components, active,
+      created_at, updated_at)
+    VALUES (${slug}, 'owned-bob', 'v', 'V', '{}', '{}', '[]', '[]', '{}', false, now(), now())`
+  for (const author of ["ann@example.com", "bob@example.com"]) {
+    yield* sql`
+      INSERT INTO variant_drafts (org_slug, template_id, variant_id, author, form, saved_at)
+      VALUES (${slug}, 'owned-bob', 'v', ${author}, '{}', now())`
+    yield* sql`
+      INSERT INTO variant_versions (org_slug, template_id, variant_id, name, vars, formats, targeting, seasons,
+        components, digest, author, saved_at)
+      VALUES (${slug}, 'owned-bob', 'v', 'V', '{}', '{}', '[]', '[]', '{}', '', ${author}, now())`
+  }
   yield* sql`
     INSERT INTO audit_entries (org_slug, at, actor, action, subject, details)
     VALUES (${slug}, now(), 'Ann@example.com', 'template changed', 't', '{}')`
@@ -184,6 +212,9 @@ describe("An erasure", () => {
             webhook_events: 1,
             notifications: 0,
             template_owners: 1,
+            sample_people: 3,
+            drafts: 1,
+            version_authors: 1,
           },
         )
         assert.deepStrictEqual(

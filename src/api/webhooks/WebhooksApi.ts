@@ -96,6 +96,9 @@ export const ErasureReport = Schema.Struct({
   webhook_events: Schema.Int.annotate({ description: "Deleted events for webhook endpoints" }),
   notifications: Schema.Int.annotate({ description: "Deleted notifications of members" }),
   template_owners: Schema.Int.annotate({ description: "Templates that lost their owner, a former member" }),
+  sample_people: Schema.Int.annotate({ description: "Deleted sample people of previews" }),
+  drafts: Schema.Int.annotate({ description: "Deleted drafts of a former member" }),
+  version_authors: Schema.Int.annotate({ description: "Versions of variants that lost their author, a former member" }),
   kept: Schema.Array(Schema.Struct({
     kind: Schema.String,
     count: Schema.NullOr(Schema.Int).annotate({ description: "Null if unknown" }),

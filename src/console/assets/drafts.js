@@ -7,6 +7,11 @@ if (form !== null) {
   const problem = form.querySelector("[data-draft-problem]")
   const { elements } = form
   form.querySelector("[data-save-draft]").hidden = true
+  // Choosing a person uses it.
+  const use = form.querySelector("[data-use-person]")
+  use.hidden = true
+  elements.person.addEventListener("change", () => form.requestSubmit(use))
+
   const isOfVariant = (name) => /^(?:name|id|active|components|(?:var|condition|season)_.+)$/.test(name)
   /** From the last key to the request. Unit: milliseconds, as below. */
   const pause = 1_500

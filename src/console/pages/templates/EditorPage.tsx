@@ -13,6 +13,9 @@ import type { Template, Variant } from "../../../domain/Template.ts"
 import { lookedUp } from "../../../api/server/Requests.ts"
 import { SourceCheck } from "../../../rendering/SourceCheck.ts"
 import { type DraftPlace, Drafts, isStoredTime } from "../../../templates/Drafts.ts"
+import { RecentRecipients } from "../../../journal/decisions/RecentRecipients.ts"
+import { Profiles } from "../../../profiles/Profiles.ts"
+import { SamplePeople } from "../../../templates/SamplePeople.ts"
 import { Proposals } from "../../../templates/Proposals.ts"
 import { Templates } from "../../../templates/Templates.ts"
 import { type Draft, VariantForm } from "../../../templates/VariantForm.ts"
@@ -25,6 +28,7 @@ import { ConflictCard } from "./ConflictCard.tsx"
 import { lookOf, ofFields, type PreviewLook, type Sample, sampleOf } from "./Draft.ts"
 import { samplesOf } from "./NewDraft.ts"
 import { templatePath, variantPath } from "./Paths.ts"
+import { type OfferedPeople, offeredPeople, type PersonServices } from "./PersonPicker.tsx"
 import { sampleFields } from "./SampleFields.ts"
 import { DraftNote, draftWarning } from "./SendNote.tsx"
 import { VariantEditor } from "./VariantEditor.tsx"
@@ -33,7 +37,7 @@ import { TestNote, type TestSent, type TestServices } from "./VariantTest.tsx"
 // The page of the editor, for a variant and for a new one.
 
 /** Services of the editor's pages. */
-export interface EditorServices extends TestServices {
+export interface EditorServices extends TestServices, PersonServices {
   readonly attributes: AttributeStatistics["Service"]
   readonly drafts: Drafts["Service"]
   readonly proposals: Proposals["Service"]
@@ -54,6 +58,9 @@ export const editorServices = Effect.gen(function* () {
     connections: yield* Connections,
     drafts: yield* Drafts,
     memberships: yield* Memberships,
+    people: yield* SamplePeople,
+    profiles: yield* Profiles,
+    recipients: yield* RecentRecipients,
     proposals: yield* Proposals,
     sources: yield* SourceCheck,
     templates: yield* Templates,
@@ -183,6 +190,8 @@ export interface EditorState {
   readonly known?: string
   readonly faults?: ReadonlyArray<Fault>
   readonly look?: PreviewLook
+  /** Default: the saved people. */
+  readonly people?: OfferedPeople
   /** Shown above the form. */
   readonly notes?: ComponentChildren
   readonly sample?: Sample
@@ -196,7 +205,8 @@ export const editor = Effect.fnUntraced(function* (
   services: EditorServices,
   visit: Visit,
   { of, proposal, stored }: OpenedVariant,
-  { draft, faults = [], known = "", look = lookOf(() => undefined), notes, sample, test, unsaved = false }: EditorState,
+  { draft, faults = [], known = "", look = lookOf(() => undefined), notes, people, sample, test, unsaved = false }:
+    EditorState,
 ) {
   const hints = yield* hintsOf(services, visit, of)
   const used = sample ?? samplesOf(of)
@@ -231,6 +241,8 @@ export const editor = Effect.fnUntraced(function* (
         <VariantEditor
           account={visit.session.account.email}
           canKeep={visit.can("putDraft")}
+          canSavePeople={visit.can("saveSamplePerson")}
+          people={people ?? (yield* offeredPeople(services, visit, of.id, undefined))}
           draft={draft}
           faults={faults}
           known={known}
@@ -262,6 +274,7 @@ export const resent = Effect.fnUntraced(
   function* (services: EditorServices, visit: Visit, fields: Fields, more: Partial<EditorState> = {}) {
     const at = yield* opened(services, visit)
     return yield* editor(services, visit, at, {
+      people: yield* offeredPeople(services, visit, at.of.id, fields),
       draft: ofFields(fields),
       known: fields["draft"] ?? "",
       look: lookOf((name) => fields[name]),

@@ -11,6 +11,7 @@ import { type PreviewLook, type Sample } from "./Draft.ts"
 import { editorFormId } from "./ConflictCard.tsx"
 import { Advanced, EditorKeys, Labelled, tied } from "./EditorParts.tsx"
 import { EditorSettings, type Hints } from "./EditorSettings.tsx"
+import { type OfferedPeople, PersonPicker } from "./PersonPicker.tsx"
 import { TestForm } from "./VariantTest.tsx"
 import { Condition, content, rowsOf, Season, Variable } from "./VariantRows.tsx"
 
@@ -19,6 +20,7 @@ import { Condition, content, rowsOf, Season, Variable } from "./VariantRows.tsx"
 /** Names of the controls for the summary of what is wrong. */
 export const labelsOf = (draft: Draft): Record<string, string> => {
   const labels: Record<string, string> = { name: "Name", id: "Id", components: "Made of", test_to: "Send a test to" }
+  labels["person_name"] = "Name of the person"
   for (const [at, { name }] of draft.variables.entries()) {
     labels[`var_${at}_name`] = `Variable ${at + 1}`
     labels[`var_${at}_format`] = `Format of ${name}`
@@ -50,6 +52,8 @@ export interface EditorProps {
   readonly account: string
   /** Whether drafts may be stored. */
   readonly canKeep: boolean
+  readonly canSavePeople: boolean
+  readonly people: OfferedPeople
   readonly draft: Draft
   readonly faults: ReadonlyArray<Fault>
   readonly sample: Sample
@@ -144,12 +148,10 @@ const PreviewCard = ({ look, preview, stored }: {
   </Card>
 )
 
-const SampleCard = ({ faults, sample }: {
-  readonly faults: readonly { readonly pointer: string; readonly detail: string }[]
-  readonly sample: Sample
-}) => (
-  <Card title="Samples" lead="Sample data for the preview. It is not saved.">
+const SampleCard = ({ canSavePeople, faults, people, sample, save, timeZone }: EditorProps) => (
+  <Card title="Samples" lead="The person of the preview and of test messages.">
     <div class="stack">
+      <PersonPicker canSave={canSavePeople} faults={faults} path={save} people={people} zone={timeZone} />
       <Labelled id="fields" label="Sample fields" hint="A JSON object with the fields for Liquid." faults={faults}>
         <textarea
           class="mono"
@@ -300,7 +302,7 @@ const SaveBar = ({ back, canKeep, faults, isNew, save, testTo }: EditorProps) =>
 
 /** The editor of a variant: content, audience, schedule and a preview. */
 export const VariantEditor = (props: EditorProps) => {
-  const { again, csrf, draft, faults, hints, isNew, look, preview, sample, save, stored, timeZone } = props
+  const { again, csrf, draft, faults, hints, isNew, look, preview, save, stored, timeZone } = props
   const button = (value: string, at: string, word: string, label: string, kind: string) => (
     <button
       type="submit"
@@ -373,7 +375,7 @@ export const VariantEditor = (props: EditorProps) => {
         </div>
         <div class="editor-side stack">
           <PreviewCard preview={preview} stored={stored} look={look} />
-          <SampleCard faults={faults} sample={sample} />
+          <SampleCard {...props} />
         </div>
         <SaveBar {...props} />
       </form>

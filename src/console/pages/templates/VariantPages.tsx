@@ -31,6 +31,7 @@ import {
   timeOf,
 } from "./EditorPage.tsx"
 import { samplesOf } from "./NewDraft.ts"
+import { deletePersonAction, personAction, savePersonAction } from "./PersonPages.tsx"
 import { variantPath } from "./Paths.ts"
 import { sendTest } from "./VariantTest.tsx"
 import { seasonText } from "./Words.ts"
@@ -184,12 +185,12 @@ const change = Effect.fnUntraced(function* (services: EditorServices, visit: Vis
   return yield* withDrafts(services, visit, at)
 })
 
-/** Shows the form again with a row more or less, or with both texts combined. */
+/** Shows the form again: with a row more or less, with both texts combined, or with the sample of a person. */
 const rowAction = Effect.fnUntraced(function* (services: EditorServices, visit: Visit, fields: Fields) {
-  const draft = ofFields(fields)
-  return fields["do"] === "combine"
-    ? yield* combined(services, visit, fields)
-    : yield* resent(services, visit, fields, { draft: changed(draft, fields["do"] ?? "") })
+  const button = fields["do"] ?? ""
+  if (button === "combine") return yield* combined(services, visit, fields)
+  if (/person|people/.test(button)) return yield* personAction(services, visit, fields)
+  return yield* resent(services, visit, fields, { draft: changed(ofFields(fields), button) })
 })
 
 /** Sends the text of the form as a test, and shows the form again as it is. */
@@ -277,6 +278,8 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     ),
     // Shows the form again and changes nothing, hence the rule of the preview.
     action(`${path}/draft`, "preview", (visit, fields) => rowAction(services, visit, fields), undefined, resume),
+    action(`${path}/save-person`, "saveSamplePerson", savePersonAction(services), again, resume),
+    action(`${path}/delete-person`, "deleteSamplePerson", deletePersonAction(services), again, resume),
     action(`${path}/test`, "sendVariantTest", (visit, fields) => testAction(services, visit, fields), again, resume),
   ]
 

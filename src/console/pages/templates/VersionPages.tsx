@@ -14,7 +14,7 @@ import { PageHead } from "../../components/PageHead.tsx"
 import { Pagination } from "../../components/Pagination.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
-import { counted } from "../../Format.ts"
+import { counted, dateTime } from "../../Format.ts"
 import { Console, type Fields, type Visit } from "../../Routes.tsx"
 import { DifferenceView } from "../history/ChangeList.tsx"
 import { entryId } from "../history/EntryView.tsx"
@@ -52,12 +52,13 @@ const listPage = Effect.fnUntraced(function* (services: EditorServices, visit: V
             : (
               <Table
                 caption="Versions, newest first"
-                headings={["Version", "Name", "Saved by", "Time"]}
+                headings={["Version", "Name", "Saved by"]}
                 rows={shown.map(({ author, id, name, saved_at: savedAt }) => [
-                  <a href={`${path}/versions/${id}`}>Version {id}</a>,
+                  <a href={`${path}/versions/${id}`}>
+                    Version of <Time at={savedAt} zone={visit.org.time_zone} />
+                  </a>,
                   <span dir="auto">{name}</span>,
                   author ?? <span class="muted">before versions were kept</span>,
-                  <Time at={savedAt} zone={visit.org.time_zone} />,
                 ])}
               />
             )}
@@ -91,7 +92,7 @@ const versionPage = Effect.fnUntraced(
       fieldsOfVariant({ ...stored, ...restoredBy(version) }),
     )
     const isSame = changes.fields.length === 0 && changes.omitted === 0
-    const title = `${stored.name} · Version ${version.id}`
+    const title = `${stored.name} · Version of ${dateTime(new Date(version.saved_at), visit.org.time_zone)}`
     return {
       title,
       body: (
@@ -99,12 +100,7 @@ const versionPage = Effect.fnUntraced(
           <PageHead
             title={title}
             back={{ href: `${path}/versions`, label: `${stored.name} · Versions` }}
-            lead={
-              <>
-                Saved{version.author === null ? "" : ` by ${version.author}`},{" "}
-                <Time at={version.saved_at} zone={visit.org.time_zone} />
-              </>
-            }
+            {...(version.author === null ? {} : { lead: `Saved by ${version.author}.` })}
           />
           <ErrorSummary faults={faults} />
           <Card

@@ -1,0 +1,176 @@
+/** @jsxImportSource preact */
+import { Effect } from "effect"
+import type { RecentRecipient, RecentRecipients } from "../../../journal/decisions/RecentRecipients.ts"
+import type { Profiles } from "../../../profiles/Profiles.ts"
+import type { SamplePeople, SamplePerson } from "../../../templates/SamplePeople.ts"
+import type { Template } from "../../../domain/Template.ts"
+import type { Fault } from "../../../domain/Errors.ts"
+import { dateTime } from "../../Format.ts"
+import type { Fields, Visit } from "../../Routes.tsx"
+import type { Sample } from "./Draft.ts"
+import { Labelled, tied } from "./EditorParts.tsx"
+
+// The person that the editor previews as, and sends tests as: a saved one, a recent recipient, or JSON.
+
+/** Services that know people. */
+export interface PersonServices {
+  readonly people: SamplePeople["Service"]
+  readonly profiles: Profiles["Service"]
+  readonly recipients: RecentRecipients["Service"]
+}
+
+/** The people that the editor offers. */
+export interface OfferedPeople {
+  readonly saved: ReadonlyArray<Pick<SamplePerson, "id" | "name">>
+  /** Undefined until they are requested: to find them can take a second. */
+  readonly recent: ReadonlyArray<RecentRecipient> | undefined
+  /** The chosen person, as the value of the control; empty for JSON. */
+  readonly chosen: string
+}
+
+/** The people to offer. `fields` are those of the form; undefined when the page is opened. */
+export const offeredPeople = Effect.fnUntraced(
+  function* (services: PersonServices, { org }: Visit, template: string, fields: Fields | undefined) {
+    const asksRecent = fields?.["do"] === "recent-people" || fields?.["people"] === "recent"
+    return {
+      saved: yield* services.people.list(org.slug),
+      recent: asksRecent ? yield* services.recipients.list(org.slug, template) : undefined,
+      chosen: fields?.["person"] ?? "",
+    } satisfies OfferedPeople
+  },
+)
+
+const jsonText = (value: unknown) => JSON.stringify(value, null, 2)
+
+/** The sample of the chosen person; the one of the form where nobody is chosen, or who was is gone. */
+export const sampleOfPerson = Effect.fnUntraced(
+  function* (services: PersonServices, { org }: Visit, template: Template, chosen: string, sample: Sample) {
+    const [, kind, id = ""] = /^(saved|recent):(.*)$/s.exec(chosen) ?? []
+    if (kind === "saved") {
+      return yield* services.people.get(org.slug, id).pipe(
+        Effect.map(({ attrs, fields }): Sample => ({ ...sample, attrs: jsonText(attrs), fields: jsonText(fields) })),
+        Effect.catchTag("SamplePersonNotFound", () => Effect.succeed(sample)),
+      )
+    }
+    if (kind !== "recent") return sample
+    const recent = (yield* services.recipients.list(org.slug, template.id)).find(({ user }) => user === id)
+    if (recent === undefined) return sample
+    const own = new Map([...recent.attrs].map(([name, value]) => [name, [value]] as const))
+    const attrs = yield* services.profiles.attributes(org.slug, id, own) ?? Effect.succeed(own)
+    return {
+      ...sample,
+      attrs: jsonText(
+        Object.fromEntries([...attrs].map(([name, values]) => [name, values.length === 1 ? values[0] : values])),
+      ),
+    }
+  },
+)
+
+const Choices = ({ people: { chosen, recent = [], saved }, zone }: {
+  readonly people: OfferedPeople
+  readonly zone: string
+}) => (
+  <>
+    <option value="">Nobody: the JSON below</option>
+    {saved.length === 0 ? null : (
+      <optgroup label="Saved people">
+        {saved.map(({ id, name }) => (
+          <option key={id} value={`saved:${id}`} selected={chosen === `saved:${id}`}>{name}</option>
+        ))}
+      </optgroup>
+    )}
+    {recent.length === 0 ? null : (
+      <optgroup label="Recent recipients">
+        {recent.map(({ decidedAt, user }) => (
+          <option key={user} value={`recent:${user}`} selected={chosen === `recent:${user}`}>
+            {user}, {dateTime(decidedAt, zone)}
+          </option>
+        ))}
+      </optgroup>
+    )}
+  </>
+)
+
+/** Chooses, saves and deletes people. The buttons send the form of the editor, which is shown again. */
+export const PersonPicker = ({ canSave, faults, path, people, zone }: {
+  readonly canSave: boolean
+  readonly faults: ReadonlyArray<Fault>
+  /** The path of the editor. */
+  readonly path: string
+  readonly people: OfferedPeople
+  readonly zone: string
+}) => (
+  <div class="stack person-picker">
+    {people.recent === undefined ? null : <input type="hidden" name="people" value="recent" />}
+    <Labelled
+      id="person"
+      label="Preview as"
+      faults={faults}
+      hint="Fills in the attributes and, for saved people, the fields. Fields of requests are not stored."
+    >
+      <select {...tied(faults, "person", "person-hint")}>
+        <Choices people={people} zone={zone} />
+      </select>
+    </Labelled>
+    {people.recent?.length === 0 ? <p class="small muted">No user got this template in the last 30 days.</p> : null}
+    <div class="buttons">
+      <button
+        type="submit"
+        class="button compact"
+        name="do"
+        value="use-person"
+        formaction={`${path}/draft#person`}
+        data-use-person
+      >
+        Use this person
+      </button>
+      {people.recent === undefined
+        ? (
+          <button
+            type="submit"
+            class="button compact"
+            name="do"
+            value="recent-people"
+            formaction={`${path}/draft#person`}
+          >
+            Find recent recipients
+          </button>
+        )
+        : null}
+      {canSave && people.chosen.startsWith("saved:")
+        ? (
+          <button type="submit" class="button compact danger" formaction={`${path}/delete-person#person`}>
+            Delete this person
+          </button>
+        )
+        : null}
+    </div>
+    {canSave
+      ? (
+        <details class="save-person" open={faults.some(({ pointer }) => pointer === "/person_name")}>
+          <summary>Save the sample as a person</summary>
+          <div class="stack">
+            <Labelled
+              id="person_name"
+              label="Name of the person"
+              faults={faults}
+              hint="A person of the same name is replaced. Members of the organization see it: use made-up data."
+            >
+              <input
+                type="text"
+                autocomplete="off"
+                maxLength={200}
+                {...tied(faults, "person_name", "person_name-hint")}
+              />
+            </Labelled>
+            <div>
+              <button type="submit" class="button compact" formaction={`${path}/save-person#person`}>
+                Save person
+              </button>
+            </div>
+          </div>
+        </details>
+      )
+      : null}
+  </div>
+)

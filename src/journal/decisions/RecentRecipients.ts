@@ -1,0 +1,85 @@
+import { Clock, Context, Duration, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { decodeContext } from "../../bandit/Contexts.ts"
+import { noMessage } from "./Decision.ts"
+
+/** A user who was recently sent a template. */
+export interface RecentRecipient {
+  readonly user: string
+  readonly variant: string
+  readonly decidedAt: Date
+  /** Attributes that the decision was made with, as far as the model keeps them. */
+  readonly attrs: ReadonlyMap<string, string>
+}
+
+/** Recipients that are listed. */
+const listed = 20
+
+/** Decisions that are read, as some are of the same users. */
+const read = 200
+
+/** Times that are searched, one after another, until there are enough recipients. */
+const windows = (["1 minute", "10 minutes", "1 hour", "6 hours", "1 day", "7 days", "30 days"] as const).map(
+  (window) => Duration.toMillis(window),
+)
+
+/** A window that takes longer is the last one: the next takes about six times as long. Unit: milliseconds. */
+const patience = 200
+
+/** Attributes that the service adds to those of the request. */
+const builtIn: ReadonlySet<string> = new Set(["daypart", "weekend"])
+
+interface Row {
+  readonly userId: string
+  readonly copyId: string
+  readonly decidedAt: Date
+  readonly segment: string
+  readonly further: string | null
+}
+
+const recipientOf = ({ copyId, decidedAt, further, segment, userId }: Row): RecentRecipient => ({
+  user: userId,
+  variant: copyId,
+  decidedAt,
+  attrs: new Map(
+    [...decodeContext(segment), ...decodeContext(further ?? "")].filter(([name]) => !builtIn.has(name)),
+  ),
+})
+
+/** The latest decision of each user, the latest user first. */
+const latestOf = (rows: ReadonlyArray<Row>): ReadonlyArray<Row> => {
+  const users = new Map<string, Row>()
+  for (const row of rows) if (!users.has(row.userId)) users.set(row.userId, row)
+  return [...users.values()].slice(0, listed)
+}
+
+/** The last 20 users who were sent a template. A broken store is a defect. */
+export class RecentRecipients extends Context.Service<RecentRecipients, {
+  /** Latest first. Searches up to 30 days, fewer where decisions are so many that it would take long. */
+  readonly list: (org: string, template: string) => Effect.Effect<ReadonlyArray<RecentRecipient>>
+}>()("parlance/journal/RecentRecipients") {
+  static readonly layer = Layer.effect(
+    RecentRecipients,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const list = Effect.fn("RecentRecipients.list")(
+        function* (org: string, template: string) {
+          let found: ReadonlyArray<Row> = []
+          for (const window of windows) {
+            const begun = yield* Clock.currentTimeMillis
+            const rows = yield* sql<Row>`
+              SELECT d.user_id, d.copy_id, d.decided_at, d.segment, d.further FROM decisions d
+              WHERE d.org_slug = ${org} AND d.template_id = ${template} AND d.user_id IS NOT NULL
+                AND d.copy_id <> ${noMessage} AND d.decided_at >= ${new Date(begun - window)}
+              ORDER BY d.decided_at DESC LIMIT ${read}`
+            found = latestOf(rows)
+            if (found.length === listed || (yield* Clock.currentTimeMillis) - begun > patience) break
+          }
+          return found.map(recipientOf)
+        },
+        Effect.catchTag("SqlError", Effect.die),
+      )
+      return RecentRecipients.of({ list })
+    }),
+  )
+}
