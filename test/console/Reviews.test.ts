@@ -3,6 +3,7 @@ import { globSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { it } from "vitest"
 import { policy } from "../../src/accounts/Policy.ts"
+import { editorPaths } from "../../src/console/pages/templates/EditorPage.tsx"
 import { base, describeShop, variantForm } from "./shop.ts"
 
 const one = "/console/o/:org/templates/:template"
@@ -35,6 +36,7 @@ const samples: Readonly<
   [`${variant}/state`]: { fields: { active: "false" } },
   [`${variant}/duplicate`]: { harmless: true },
   [`${variant}/delete`]: {},
+  "${path}/publish-draft": { fields: { author: "admin@example.com" } },
   "${path}/ship": { fields: { variant: "a" } },
   "${path}/stop": { fields: { variant: "b" } },
   "${path}/undo": { fields: { deactivate: "b" } },
@@ -49,11 +51,13 @@ const formsThatWrite = (): ReadonlyArray<string> => {
       action !== undefined && scope === "templates:write" && !/Comment|Proposal/.test(name) ? [name] : []
     ),
   )
-  return globSync("**/*.tsx", { cwd: pages }).flatMap((file) => {
+  const found = globSync("**/*.tsx", { cwd: pages }).flatMap((file) => {
     const text = readFileSync(`${pages}/${file}`, "utf8")
     return [...text.matchAll(/action\(\s*["`]([^"`]+)["`],\s*"(\w+)"/g)]
       .flatMap(([, path, endpoint]) => writing.has(endpoint!) ? [path!] : [])
   })
+  // Both forms of the editor are made by one function.
+  return [...found, ...editorPaths]
 }
 
 describeShop("Forms while approval is on", (shop) => {
@@ -80,7 +84,15 @@ describeShop("Forms while approval is on", (shop) => {
         await welcome(id)
         const before = await shop.manage("GET", `/organizations/shop/templates/${id}`)
         const editor = await shop.signIn("admin@example.com")
-        const at = path.replace("${path}", `${one}/results`).replace("${what}", what).replace(":org", "shop")
+        const ofVariant = `${base}/${id}/variants/a`
+        if (path.endsWith("/publish-draft")) {
+          const draft = variantForm({ var_0_source: "Changed", base: before.variants[0].updated_at })
+          assert.isBelow((await editor.post(`${ofVariant}/save-draft`, draft)).status, 400)
+        }
+        const at = path.replace("${path}/publish-draft", `${variant}/publish-draft`).replace(
+          "${path}",
+          `${one}/results`,
+        ).replace("${what}", what).replace(":org", "shop")
           .replace(":template", id).replace(":variant", "a")
         const named = Object.fromEntries(
           Object.entries(fields).map(([name, value]) => [name, name === "id" && value === "welcome" ? id : value]),
