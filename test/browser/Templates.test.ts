@@ -158,7 +158,7 @@ describeInBrowser("Templates in a browser", start, (tried) => {
     await breadcrumbs(page).getByRole("link", { name: "Templates" }).click()
     await page.getByText("Every template is archived").waitFor()
     await page.getByRole("link", { name: "Archived: 1" }).click()
-    await page.getByRole("link", { name: "Cart reminder" }).click()
+    await page.getByRole("link", { name: "Cart reminder", exact: true }).click()
     await press(page, "Restore the template")
     await page.getByText("The template has been restored.").waitFor()
     await page.getByRole("link", { name: "All changes, before and after" }).click()
