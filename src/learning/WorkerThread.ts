@@ -49,6 +49,10 @@ export const workerThread = <Request>(file: URL) =>
           worker.postMessage({ id, request } satisfies Asked)
           return Effect.sync(() => waiting.delete(id))
         }),
+      /** Starts the worker before there is a request, so that it loads its modules meanwhile. Returns at once. */
+      start: Effect.sync(() => {
+        worker ??= start()
+      }),
       isStarted: () => worker !== undefined,
     }
   })

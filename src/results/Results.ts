@@ -55,6 +55,7 @@ export class Results extends Context.Service<Results, {
 
       const results = Effect.fn("Results.results")(function* (org: OrgSlug, id: string, options: ResultsOptions) {
         const template = yield* templates.get(org, id)
+        yield* worker.start
         const model = yield* learning.model(org, template.id, windowOf(options))
         const nowMillis = yield* Clock.currentTimeMillis
         // The model takes a bucket or leaves it by where it starts once rolled up; rows that wait for that do as well.

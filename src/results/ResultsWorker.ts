@@ -22,16 +22,19 @@ export type ResultsRequest =
  * arithmetic for each that must hold up neither the event loop nor what is learned. A failure is a defect.
  */
 export class ResultsWorker extends Context.Service<ResultsWorker, {
+  /** Starts the worker, which loads its modules while the counts are read. Returns at once. */
+  readonly start: Effect.Effect<void>
   readonly results: (input: UnreadResults) => Effect.Effect<TemplateResults>
   readonly series: (input: UnreadSeries) => Effect.Effect<ComposedSeries>
 }>()("parlance/results/ResultsWorker") {
   static readonly layer = Layer.effect(
     ResultsWorker,
     Effect.gen(function* () {
-      const { ask } = yield* workerThread<ResultsRequest>(new URL("./results.worker.ts", import.meta.url))
+      const { ask, start } = yield* workerThread<ResultsRequest>(new URL("./results.worker.ts", import.meta.url))
       const asked = <A>(request: ResultsRequest) =>
         Effect.orDie(Effect.mapError(ask<A>(request), (reason) => new Error(`Results could not be made: ${reason}`)))
       return ResultsWorker.of({
+        start,
         results: (input) => asked({ type: "results", input }),
         series: (input) => asked({ type: "series", input }),
       })

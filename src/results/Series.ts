@@ -75,6 +75,7 @@ export class Series extends Context.Service<Series, {
 
       const series = Effect.fn("Series.series")(function* (org: OrgSlug, id: string, options: ResultsOptions) {
         const template = yield* templates.get(org, id)
+        yield* worker.start
         const model = yield* learning.model(org, template.id, windowOf(options))
         const now = yield* Clock.currentTimeMillis
         const { from, to } = windowBounds(model.window, now)
