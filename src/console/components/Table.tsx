@@ -20,6 +20,12 @@ export interface SortHeading {
   readonly order: "ascending" | "descending" | undefined
 }
 
+/** The label of a cell by its heading; none for a column of buttons. */
+const labelOf = (heading: string | SortHeading | undefined): string | undefined => {
+  const text = typeof heading === "object" ? heading.label : heading
+  return text?.startsWith("[") ? undefined : text
+}
+
 const arrows = { ascending: "↑", descending: "↓" } as const
 
 const HeadingCell = ({ heading }: { readonly heading: string | SortHeading }) =>
@@ -40,16 +46,17 @@ const HeadingCell = ({ heading }: { readonly heading: string | SortHeading }) =>
 
 /**
  * A table with a caption; on narrow screens it scrolls by itself, also with the keyboard. An empty heading is `[hidden text]`.
- * With `cards`, narrow screens show each row as a card, with its first cell as the title.
+ * With `cards`, narrow screens show each row as a card, with its first cell as the title: `line` has the other cells in one line,
+ * `labelled` each in a line of its own, after the heading of its column.
  */
-export const Table = ({ caption, cards = false, headings, rows }: {
+export const Table = ({ caption, cards, headings, rows }: {
   readonly caption: string
-  readonly cards?: boolean
+  readonly cards?: "line" | "labelled"
   readonly headings: ReadonlyArray<string | SortHeading>
   readonly rows: ReadonlyArray<ReadonlyArray<Cell | ComponentChildren>>
 }) => (
   <div class="table-scroll" tabIndex={0} role="region" aria-label={caption}>
-    <table {...(cards ? { class: "cards" } : {})}>
+    <table {...(cards === undefined ? {} : { class: cards === "line" ? "cards" : "cards labelled" })}>
       <caption>{caption}</caption>
       <thead>
         <tr>
@@ -61,12 +68,14 @@ export const Table = ({ caption, cards = false, headings, rows }: {
           <tr>
             {row.map((cell, index) => {
               const { content, kind, label } = isCell(cell) ? cell : { content: cell }
-              return index === 0 ? <th scope="row">{content}</th> : (
-                <td class={kind}>
-                  {label === undefined ? null : <span class="card-label" aria-hidden="true">{label}:</span>}
-                  {content}
-                </td>
-              )
+              return index === 0
+                ? <th scope="row">{content}</th>
+                : (
+                  <td class={kind} {...(cards === "labelled" ? { "data-label": labelOf(headings[index]) } : {})}>
+                    {label === undefined ? null : <span class="card-label" aria-hidden="true">{label}:</span>}
+                    {content}
+                  </td>
+                )
             })}
           </tr>
         ))}

@@ -11,13 +11,16 @@ import { Sessions } from "../../accounts/Sessions.ts"
 import { SignIn } from "../../accounts/SignIn.ts"
 import { type Fault, InvalidInput } from "../../domain/Errors.ts"
 import { decoder } from "../../domain/Faults.ts"
+import { askedIn, isNarrowed, type ListShape, pageOf } from "../../domain/List.ts"
 import { MailQueue } from "../../mail/MailQueue.ts"
 import { OwnAccountBody } from "../../api/accounts/AccountsApi.ts"
+import { counted } from "../Format.ts"
 import { Badge } from "../components/Badge.tsx"
 import { Card } from "../components/Card.tsx"
 import { Confirm } from "../components/Confirm.tsx"
 import { Choices, Field } from "../components/Field.tsx"
 import { Form, Submit } from "../components/Form.tsx"
+import { ListForm, ListPages, sortHeading } from "../components/ListParts.tsx"
 import { ErrorSummary, Note } from "../components/Note.tsx"
 import { PageHead } from "../components/PageHead.tsx"
 import { Table } from "../components/Table.tsx"
@@ -127,6 +130,7 @@ const own = Effect.fnUntraced(
           />
           <Card kind="flush">
             <Table
+              cards="labelled"
               caption="Where you are signed in"
               headings={["Device", "Address", "Signed in (UTC)", "Last used (UTC)", "[Actions]"]}
               rows={all.map((one) => [
@@ -155,9 +159,32 @@ const own = Effect.fnUntraced(
   },
 )
 
+const pageSize = 25
+
+const accountShape: ListShape<Account> = {
+  idOf: ({ id }) => id,
+  textsOf: ({ email, name }) => [name, email],
+  filters: {
+    kind: {
+      label: "Kind",
+      options: [["administrator", "administrator"], ["member", "member"]],
+      matches: ({ administrator }, kind) => administrator === (kind === "administrator"),
+    },
+  },
+  sorts: {
+    name: { label: "Name", descending: false, valueOf: ({ name }) => name },
+    created: { label: "Created (UTC)", descending: true, valueOf: ({ created_at }) => Date.parse(created_at) },
+  },
+  sort: "name",
+}
+
 const list = Effect.fnUntraced(
   function* (services: Services, visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
     const all = yield* services.accounts.list
+    const here = "/console/accounts"
+    const asked = askedIn(accountShape, visit.query)
+    const page = pageOf(accountShape, all, asked, pageSize)
+    const sorted = (name: string) => sortHeading(accountShape, asked, { all: all.length, at: here, name })
     return {
       title: "All accounts",
       body: (
@@ -169,10 +196,19 @@ const list = Effect.fnUntraced(
           />
           <ErrorSummary faults={faults} labels={{ ...labels, name: "Name" }} />
           <Card kind="flush">
+            <ListForm
+              all={all.length}
+              asked={asked}
+              at={here}
+              label="Search accounts"
+              placeholder="Name or e-mail address"
+              shape={accountShape}
+            />
             <Table
-              caption="Accounts"
-              headings={["Name", "Kind", "Created (UTC)", "[Actions]"]}
-              rows={all.map((account) => [
+              cards="labelled"
+              caption={isNarrowed(asked) ? `${counted(page.found, "account")} of ${all.length}` : "Accounts"}
+              headings={[sorted("name"), "Kind", sorted("created"), "[Actions]"]}
+              rows={page.rows.map((account) => [
                 <>
                   {account.name}
                   <span class="sub">{account.email}</span>
@@ -218,6 +254,7 @@ const list = Effect.fnUntraced(
                 },
               ])}
             />
+            <ListPages asked={asked} at={here} label="Pages of accounts" page={page} shape={accountShape} />
           </Card>
           <Card
             title="Create an account"

@@ -23,7 +23,7 @@ import { Console, type Visit } from "../Routes.tsx"
 import { ChangeList } from "./history/ChangeList.tsx"
 import { entryId, entryView } from "./history/EntryView.tsx"
 
-const pageSize = 25
+const pageSize = 20
 
 /** Logs of up to so many changes show no filter. */
 const shortLog = 10
@@ -122,8 +122,15 @@ const Filter = ({ actors, at, filter, zone }: {
       </select>
     </div>
     <div class="field grow">
-      <label for="subject">Id of a template, key, connection…</label>
-      <input type="text" id="subject" name="subject" value={filter.subject ?? ""} autocomplete="off" />
+      <label for="subject">Id</label>
+      <input
+        type="text"
+        id="subject"
+        name="subject"
+        placeholder="Of a template, key…"
+        value={filter.subject ?? ""}
+        autocomplete="off"
+      />
     </div>
     <div class="field">
       <label for="since">From</label>

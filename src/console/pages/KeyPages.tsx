@@ -126,6 +126,7 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
             ? <Empty title="No matching keys">Change or clear the search and the filters.</Empty>
             : (
               <Table
+                cards="labelled"
                 caption={isNarrowed(asked) ? `${counted(shown.found, "key")} of ${count(shown.all)}` : "Keys"}
                 headings={[
                   sorted("name"),

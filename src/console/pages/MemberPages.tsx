@@ -2,7 +2,7 @@
 /** @jsxImportSource preact */
 import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
-import type { Member } from "../../accounts/Account.ts"
+import type { Invitation, Member } from "../../accounts/Account.ts"
 import { nameOf } from "../../accounts/Actor.ts"
 import { AccountNotFound } from "../../accounts/AccountErrors.ts"
 import { invitationPath, Invitations, validDays } from "../../accounts/Invitations.ts"
@@ -22,7 +22,7 @@ import { Form, Submit } from "../components/Form.tsx"
 import { ErrorSummary, Note } from "../components/Note.tsx"
 import { PageHead } from "../components/PageHead.tsx"
 import { ListForm, ListPages, sortHeading } from "../components/ListParts.tsx"
-import { Table } from "../components/Table.tsx"
+import { type SortHeading, Table } from "../components/Table.tsx"
 import { Time } from "../components/Time.tsx"
 import { count, counted } from "../Format.ts"
 import { askedIn, isNarrowed, type ListShape, pageOf } from "../../domain/List.ts"
@@ -80,7 +80,7 @@ const requirement = ({ can, org, session }: Visit, faults: ReadonlyArray<Fault>)
   </>
 )
 
-const pageSize = 25
+const pageSize = 20
 
 const shape: ListShape<Member> = {
   idOf: ({ account_id }) => account_id,
@@ -104,6 +104,97 @@ const shape: ListShape<Member> = {
   },
   sort: "name",
 }
+
+/** Open invitations that the page of the members shows. */
+const firstInvitations = 5
+
+const invitationShape: ListShape<Invitation> = {
+  idOf: ({ id }) => id,
+  textsOf: ({ email, invited_by }) => [email, invited_by],
+  filters: {
+    role: {
+      label: "Role",
+      options: roles.map(([role]) => [role, role]),
+      matches: (invitation, role) => invitation.role === role,
+    },
+  },
+  sorts: {
+    email: { label: "E-mail address", descending: false, valueOf: ({ email }) => email },
+    role: { label: "Role", descending: false, valueOf: ({ role }) => role },
+    until: { label: "Link works until", descending: true, valueOf: ({ expires_at }) => Date.parse(expires_at) },
+  },
+  sort: "until",
+}
+
+const InvitationTable = (
+  { caption = "Open invitations", headingOf = (name) => invitationShape.sorts[name]!.label, invitations, visit }: {
+    readonly caption?: string
+    readonly headingOf?: (name: string) => SortHeading | string
+    readonly invitations: ReadonlyArray<Invitation>
+    readonly visit: Visit
+  },
+) => (
+  <Table
+    cards="labelled"
+    caption={caption}
+    headings={[headingOf("email"), headingOf("role"), "Invited by", headingOf("until"), "[Actions]"]}
+    rows={invitations.map((one) => [
+      one.email,
+      <Badge kind={one.role === "admin" ? "accent" : "plain"}>{one.role}</Badge>,
+      one.invited_by,
+      { kind: "nowrap", content: <Time at={one.expires_at} zone={visit.org.time_zone} /> },
+      {
+        kind: "actions",
+        content: visit.can("revokeInvitation")
+          ? (
+            <Form action={`${at(visit)}/invitations/${one.id}/withdraw`} csrf={visit.session.csrfToken} inline>
+              <Submit kind="compact danger" label={`Withdraw the invitation of ${one.email}`}>
+                Withdraw
+              </Submit>
+            </Form>
+          )
+          : null,
+      },
+    ])}
+  />
+)
+
+/** All open invitations. */
+const invitations = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+  const open = yield* services.invitations.list(visit.org.slug)
+  const here = `${at(visit)}/invitations`
+  const asked = askedIn(invitationShape, visit.query)
+  const page = pageOf(invitationShape, open, asked, pageSize)
+  return {
+    title: "Open invitations",
+    body: (
+      <>
+        <PageHead title="Open invitations" back={{ href: at(visit), label: "Members" }} />
+        <Card kind="flush">
+          <ListForm
+            all={page.all}
+            asked={asked}
+            at={here}
+            label="Search invitations"
+            placeholder="E-mail address"
+            shape={invitationShape}
+          />
+          {page.found === 0
+            ? <Empty title="No matching invitations">All people you invited may have joined.</Empty>
+            : (
+              <InvitationTable
+                caption={`${counted(page.found, "invitation")}${isNarrowed(asked) ? ` of ${count(page.all)}` : ""}`}
+                headingOf={(name) => sortHeading(invitationShape, asked, { all: page.all, at: here, name })}
+                invitations={page.rows}
+                visit={visit}
+              />
+            )}
+          <ListPages asked={asked} at={here} label="Pages of invitations" page={page} shape={invitationShape} />
+        </Card>
+      </>
+    ),
+  }
+})
 
 const list = Effect.fnUntraced(
   function* (services: Services, visit: Visit, _: Fields = {}, faults: ReadonlyArray<Fault> = []) {
@@ -146,6 +237,7 @@ const list = Effect.fnUntraced(
               ? <Empty title="No matching members">Change or clear the search and the filters.</Empty>
               : (
                 <Table
+                  cards="labelled"
                   caption={isNarrowed(asked) ? `${counted(shown.found, "member")} of ${count(shown.all)}` : "Members"}
                   headings={[sorted("name"), sorted("role"), "Second factor", sorted("since"), "[Actions]"]}
                   rows={shown.rows.map((member) => [
@@ -188,28 +280,12 @@ const list = Effect.fnUntraced(
           {requirement(visit, faults)}
           {open.length === 0 ? null : (
             <Card kind="flush">
-              <Table
-                caption="Open invitations"
-                headings={["E-mail address", "Role", "Invited by", "Link works until", "[Actions]"]}
-                rows={open.map((one) => [
-                  one.email,
-                  <Badge kind={one.role === "admin" ? "accent" : "plain"}>{one.role}</Badge>,
-                  one.invited_by,
-                  { kind: "nowrap", content: <Time at={one.expires_at} zone={org.time_zone} /> },
-                  {
-                    kind: "actions",
-                    content: can("revokeInvitation")
-                      ? (
-                        <Form action={`${at(visit)}/invitations/${one.id}/withdraw`} csrf={session.csrfToken} inline>
-                          <Submit kind="compact danger" label={`Withdraw the invitation of ${one.email}`}>
-                            Withdraw
-                          </Submit>
-                        </Form>
-                      )
-                      : null,
-                  },
-                ])}
-              />
+              <InvitationTable invitations={open.slice(0, firstInvitations)} visit={visit} />
+              {open.length <= firstInvitations ? null : (
+                <p class="notes small">
+                  <a href={`${at(visit)}/invitations`}>All {count(open.length)} open invitations</a>
+                </p>
+              )}
             </Card>
           )}
         </>
@@ -372,6 +448,11 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       "updateOrganization",
       (visit, fields) => secondFactorAction(services, visit, fields),
       (visit, _, faults) => list(services, visit, _, faults),
+    ),
+    page(
+      "/console/o/:org/settings/members/invitations",
+      "listInvitations",
+      (visit) => invitations(services, visit),
     ),
     page("/console/o/:org/settings/members/invite", "createInvitation", (visit) => invite(visit)),
     action(

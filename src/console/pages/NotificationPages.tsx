@@ -118,6 +118,7 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
               <>
                 <p class="list-count small muted">{counted(page.found, "notification")}, newest first</p>
                 <Table
+                  cards="labelled"
                   caption="Notifications, newest first"
                   headings={["Notification", "Kind", "Time", "[Actions]"]}
                   rows={page.rows.map(({ createdAt, id, kind, readAt, text, title }) => [

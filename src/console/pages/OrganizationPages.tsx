@@ -47,6 +47,7 @@ const list = Effect.fnUntraced(
               )
               : (
                 <Table
+                  cards="labelled"
                   caption="Your organizations"
                   headings={["Name", "Id", "Time zone", "Your role"]}
                   rows={mine.map(({ name, slug, time_zone }) => [

@@ -59,6 +59,7 @@ export const TemplatesInUse = ({ base, daily, names, shown, templates, today }: 
         )
         : (
           <Table
+            cards="labelled"
             caption="Templates in use"
             headings={[
               "Template",
@@ -117,6 +118,7 @@ export const IncomingEvents = ({ arriving, base, can, org }: {
         )
         : (
           <Table
+            cards="labelled"
             caption="Events coming in"
             headings={["Source", "Last hour", "Last event"]}
             rows={arriving.map((one) => [

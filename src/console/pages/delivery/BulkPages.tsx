@@ -59,7 +59,7 @@ const Shares = ({ caption, heading, hrefOf, shares }: {
           {
             content: value === null || value === "" || shares.length === 1
               ? null
-              : <a href={hrefOf(value)} aria-label={`Only ${value}`}>Only these</a>,
+              : <a href={hrefOf(value)} aria-label={`Only these: ${value}`}>Only these</a>,
             kind: "actions" as const,
           },
         ])}

@@ -81,6 +81,7 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
             )
             : (
               <Table
+                cards="labelled"
                 caption="Connections by name"
                 headings={["Name", "Platform", "State", "Changed", "[Actions]"]}
                 rows={all.map((setup) => [

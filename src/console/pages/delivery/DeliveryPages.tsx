@@ -33,7 +33,8 @@ import { type DeliveryNames, DeliveryTable, namesFor, templateName, variantName 
 import { Pictures } from "./DeliveryPictures.tsx"
 import * as MessageFrame from "./MessageFrame.tsx"
 
-const pageSize = 25
+/** Rows of a page: fewer below the charts. */
+const pageSizes = { alone: 25, belowCharts: 12 }
 
 /** The bulk action that there is for deliveries in a state. */
 const bulkOf: { readonly [state in DeliveryState]?: BulkKind } = { failed: "retry", queued: "cancel" }
@@ -100,6 +101,12 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   const order = query.get("order") === "oldest" ? "oldest" as const : "latest" as const
   const summary = yield* services.deliveries.summary(org.slug)
   const isFaulty = filtered.faults.length > 0
+  const { cancelled, failed, queued, scheduled, sending, sent } = summary
+  // A filtered page shows only the list; how the queue does is seen on the first page of all.
+  const isFiltered = filtered.query.size > 0 || isFaulty
+  const isPictured = !isFiltered && cursor === undefined && order === "latest" &&
+    cancelled + failed + queued + scheduled + sending + sent > 0
+  const pageSize = isPictured ? pageSizes.belowCharts : pageSizes.alone
   const found = isFaulty
     ? []
     : yield* services.deliveries.list(org.slug, { ...filtered.filter, cursor, limit: pageSize + 1, order })
@@ -122,11 +129,6 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   }
   const asked = hoursOf(query)
   const hours = Result.isSuccess(asked) ? asked.success : 1
-  const { cancelled, failed, queued, scheduled, sending, sent } = summary
-  // A filtered page shows only the list; how the queue does is seen on the first page of all.
-  const isFiltered = filtered.query.size > 0 || isFaulty
-  const isPictured = !isFiltered && cursor === undefined && order === "latest" &&
-    cancelled + failed + queued + scheduled + sending + sent > 0
   const series = isPictured ? yield* services.rates.series(org.slug, hours) : undefined
   const filter = filtered.query
   const paged = new URLSearchParams(filter)

@@ -17,11 +17,14 @@ export interface DeliveryNames {
   readonly variants: ReadonlyMap<string, string>
 }
 
+/** What was sent by a delivery or taken by a sink. */
+type Sent = { readonly templateId: string; readonly copyId: string }
+
 /** The names for these deliveries. */
 export const namesFor = Effect.fnUntraced(function* (
   index: TemplateIndex["Service"],
   org: Visit["org"],
-  shown: ReadonlyArray<Delivery>,
+  shown: ReadonlyArray<Sent>,
 ) {
   const of = liveOf(org.slug)
   const names: DeliveryNames = {
@@ -35,11 +38,11 @@ export const namesFor = Effect.fnUntraced(function* (
 })
 
 /** The name of the template of a delivery; its id once the template is gone. */
-export const templateName = ({ templates }: DeliveryNames, { templateId }: Delivery): string =>
+export const templateName = ({ templates }: DeliveryNames, { templateId }: Pick<Sent, "templateId">): string =>
   templates.get(templateId) ?? templateId
 
 /** The name of the variant of a delivery; its id once the variant is gone. */
-export const variantName = ({ variants }: DeliveryNames, { copyId, templateId }: Delivery): string =>
+export const variantName = ({ variants }: DeliveryNames, { copyId, templateId }: Sent): string =>
   variants.get(variantKey(templateId, copyId)) ?? copyId
 
 const Menu = ({ at, delivery, now, visit: { can, org, session } }: {
@@ -84,6 +87,7 @@ export const DeliveryTable = ({ at, caption, names, now, queued, shown, visit }:
   const zone = visit.org.time_zone
   return (
     <Table
+      cards="labelled"
       caption={caption}
       headings={["To", "State", "Template and variant", queued, "Due", "Attempts", "[Actions]"]}
       rows={shown.map((delivery) => [

@@ -23,7 +23,7 @@ import { Time } from "../../components/Time.tsx"
 import { RawRoutes } from "../../RawRoutes.tsx"
 import { Console, decoded, type Fields, type Visit } from "../../Routes.tsx"
 
-const pageSize = 50
+const pageSize = 30
 
 const decodeInput = decoder(SuppressionInput)
 
@@ -46,6 +46,7 @@ const Entries = ({ entries, visit }: {
   readonly entries: ReadonlyArray<SuppressionEntry>
 }) => (
   <Table
+    cards="labelled"
     caption="Suppressed addresses"
     headings={["Address", "Reason", "Since", "Source", "[Actions]"]}
     rows={entries.map(({ address, reason, source, suppressedAt }) => [
@@ -197,6 +198,7 @@ const importForm = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fau
         {faults.length === 0 ? null : (
           <Card kind="flush">
             <Table
+              cards="labelled"
               caption="Nothing was imported: correct these lines"
               headings={["Line", "Fault"]}
               rows={faults.slice(0, 100).map(({ detail, pointer }) => [pointer.replace("/line/", ""), detail])}

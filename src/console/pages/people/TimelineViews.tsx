@@ -42,6 +42,7 @@ const Events = ({ caption, events, zone }: {
   readonly zone: string
 }) => (
   <Table
+    cards="labelled"
     caption={caption}
     headings={["Event", "Happened", "Effect", "Source"]}
     rows={events.map((event) => [
@@ -239,6 +240,7 @@ export const OtherCards = ({ org, timeline }: { readonly org: Organization; read
     {timeline.repeats.length === 0 ? null : (
       <Card kind="flush">
         <Table
+          cards="labelled"
           caption="Messages that repeat an earlier choice"
           headings={["To", "State", "Template and variant", "Queued"]}
           rows={timeline.repeats.map((one) => [
@@ -256,6 +258,7 @@ export const OtherCards = ({ org, timeline }: { readonly org: Organization; read
     {timeline.advice.length === 0 ? null : (
       <Card kind="flush">
         <Table
+          cards="labelled"
           caption="Recommended send times"
           headings={["Variant", "Requested", "Recommended time", "Based on"]}
           rows={timeline.advice.map((one) => [

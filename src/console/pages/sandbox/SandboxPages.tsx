@@ -3,6 +3,7 @@
 import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { DeliveryNotFound } from "../../../domain/Errors.ts"
+import { askedIn, isNarrowed, type ListShape, pageOf } from "../../../domain/List.ts"
 import type { OrgSlug } from "../../../domain/Ids.ts"
 import { isSandbox, liveOf, sandboxOf } from "../../../domain/Sandbox.ts"
 import { Organizations } from "../../../organizations/Organizations.ts"
@@ -12,12 +13,15 @@ import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { Form, Submit } from "../../components/Form.tsx"
+import { ListForm, ListPages, sortHeading } from "../../components/ListParts.tsx"
 import { Note } from "../../components/Note.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
-import { Table } from "../../components/Table.tsx"
+import { type SortHeading, Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
 import { isolatedMessage, RawRoutes, refused } from "../../RawRoutes.tsx"
 import { Console, type Visit } from "../../Routes.tsx"
+import { TemplateIndex } from "../../../templates/TemplateIndex.ts"
+import { type DeliveryNames, namesFor, templateName, variantName } from "../delivery/DeliveryTable.tsx"
 import { templatePath } from "../templates/Paths.ts"
 
 const pathOf = (org: OrgSlug) => `/console/o/${org}/sandbox`
@@ -46,13 +50,36 @@ const MagicCard = () => (
   </Card>
 )
 
-const Messages = ({ messages, visit: { org } }: {
+const pageSize = 25
+
+const shape: ListShape<SinkSummary> = {
+  idOf: ({ id }) => id,
+  textsOf: ({ copyId, email, subject, templateId }) => [subject ?? "", email, templateId, copyId],
+  filters: {
+    kind: {
+      label: "Kind",
+      options: [["test", "test"], ["live", "live"]],
+      matches: ({ isTest }, kind) => isTest === (kind === "test"),
+    },
+  },
+  sorts: {
+    subject: { label: "Subject", descending: false, valueOf: ({ subject }) => subject },
+    to: { label: "To", descending: false, valueOf: ({ email }) => email },
+    received: { label: "Received", descending: true, valueOf: ({ receivedAt }) => receivedAt.getTime() },
+  },
+  sort: "received",
+}
+
+const Messages = ({ headingOf, messages, names, visit: { org } }: {
+  readonly names: DeliveryNames
   readonly visit: Visit
+  readonly headingOf: (name: string) => SortHeading | string
   readonly messages: ReadonlyArray<SinkSummary>
 }) => (
   <Table
+    cards="labelled"
     caption="Messages, newest first"
-    headings={["Subject", "To", "Kind", "Template and variant", "Received"]}
+    headings={[headingOf("subject"), headingOf("to"), "Kind", "Template and variant", headingOf("received")]}
     rows={messages.map((message) => [
       <>
         <a href={`${pathOf(org.slug)}/${message.id}`}>{message.subject ?? "(no e-mail)"}</a>
@@ -61,8 +88,8 @@ const Messages = ({ messages, visit: { org } }: {
       message.email,
       <KindBadge isTest={message.isTest} />,
       <>
-        {message.templateId}
-        <span class="sub">{message.copyId}</span>
+        <bdi>{templateName(names, message)}</bdi>
+        <span class="sub" dir="auto">{variantName(names, message)}</span>
       </>,
       { kind: "nowrap", content: <Time at={message.receivedAt.toISOString()} zone={org.time_zone} /> },
     ])}
@@ -71,6 +98,7 @@ const Messages = ({ messages, visit: { org } }: {
 
 /** Services of these pages. */
 interface Services {
+  readonly index: TemplateIndex["Service"]
   readonly organizations: Organizations["Service"]
   readonly sink: SinkMessages["Service"]
 }
@@ -82,6 +110,10 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
     Effect.as(true),
     Effect.catchTag("OrganizationNotFound", () => Effect.succeed(false)),
   )
+  const here = pathOf(org.slug)
+  const asked = askedIn(shape, visit.query)
+  const page = pageOf(shape, messages, asked, pageSize)
+  const names = yield* namesFor(services.index, org, page.rows)
   const inSandbox = `/console/o/${sandboxOf(org.slug)}`
   return {
     title: "Sandbox",
@@ -107,13 +139,31 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
           </Note>
         )}
         <Card kind="flush">
-          {messages.length === 0
+          <ListForm
+            all={page.all}
+            asked={asked}
+            at={here}
+            label="Search messages"
+            placeholder="Subject, address or template"
+            shape={shape}
+          />
+          {page.found === 0 && isNarrowed(asked)
+            ? <Empty title="No matching messages">Change or clear the search and the filter.</Empty>
+            : messages.length === 0
             ? (
               <Empty title="No messages yet">
                 Deliver a message with a test key (Settings, API Keys), or through a connection of the platform Sink.
               </Empty>
             )
-            : <Messages messages={messages} visit={visit} />}
+            : (
+              <Messages
+                headingOf={(name) => sortHeading(shape, asked, { all: page.all, at: here, name })}
+                messages={page.rows}
+                names={names}
+                visit={visit}
+              />
+            )}
+          <ListPages asked={asked} at={here} label="Pages of messages" page={page} shape={shape} />
         </Card>
         <MagicCard />
       </>
@@ -230,6 +280,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { action, page } = yield* Console
   const services: Services = {
     organizations: yield* Organizations,
+    index: yield* TemplateIndex,
     sink: yield* SinkMessages,
   }
 

@@ -30,6 +30,7 @@ export const RecentEvents = ({ events, org }: {
     )
     : (
       <Table
+        cards="labelled"
         caption="Recent events, newest first"
         headings={["Event", "Message", "User", "Happened", "State"]}
         rows={events.map((event) => [

@@ -27,7 +27,7 @@ import { conversionsWords, mappingWords, sourceForms } from "./SourceForms.ts"
 import { sourceOf, sourcesPath } from "./SourcePath.ts"
 import { SourceBadge, sourceIds, type SourceState, SourceStats, SourceUrl } from "./SourceViews.tsx"
 
-const shownEvents = 25
+const shownEvents = 15
 
 const linesOf = (text: string): ReadonlyArray<string> =>
   text.split("\n").map((line) => line.trim()).filter((line) => line !== "")

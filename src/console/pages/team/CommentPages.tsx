@@ -30,7 +30,7 @@ import { templatePath, variantPath } from "../templates/Paths.ts"
 const decodeInput = decoder(CommentInput)
 const decodePatch = decoder(CommentPatch)
 
-const pageSize = 25
+const pageSize = 14
 
 const labels = { text: "Comment", variant_id: "About" }
 

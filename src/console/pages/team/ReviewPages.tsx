@@ -114,6 +114,7 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
             )
             : (
               <Table
+                cards="labelled"
                 caption={`${stateWords[state].list} changes, newest first`}
                 headings={["Template", "What", "Author", "Proposed", ...(state === "requested" ? [] : ["Decided by"])]}
                 rows={shown.map((proposal) => [

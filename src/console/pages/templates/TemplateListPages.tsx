@@ -20,7 +20,7 @@ import { Console, decoded, type Fields, ownPath, type Visit } from "../../Routes
 import { createPath, exportPath, importPath, listPath } from "./Paths.ts"
 import { BatchBar, type BatchName, Nothing, Pills, shownAt, TemplateTable } from "./TemplateListParts.tsx"
 
-const pageSize = 25
+const pageSize = 20
 
 /** Services of these pages. */
 interface Services {

@@ -207,7 +207,7 @@ export const TemplateTable = ({ all, back, caption, more, page, visit }: {
   return (
     <Table
       caption={caption}
-      cards
+      cards="line"
       headings={[
         sorted("name"),
         sorted("state"),

@@ -25,7 +25,7 @@ const decodeInput = decoder(EndpointInput)
 const labels = { url: "URL", description: "Description", events: "Events" }
 
 /** Events of a page. */
-const shownEvents = 25
+const shownEvents = 20
 
 /** Services of these pages. */
 interface Services {
@@ -64,6 +64,7 @@ const list = Effect.fnUntraced(function* ({ endpoints }: Services, visit: Visit)
             )
             : (
               <Table
+                cards="labelled"
                 caption="Webhook endpoints"
                 headings={["Endpoint", "State", "Events", "[Actions]"]}
                 rows={all.map((endpoint) => [

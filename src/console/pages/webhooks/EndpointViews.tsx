@@ -57,6 +57,7 @@ export const SentEvents = ({ events, replay, zone }: {
     ? <Empty title="No events yet">Events appear here when they are sent. Send a test event to try the endpoint.</Empty>
     : (
       <Table
+        cards="labelled"
         caption="Events of the last 30 days"
         headings={["Event", "State", "Attempts", "Content", "[Actions]"]}
         rows={events.map(({ body, createdAt, dueAt, id, log, state, type }) => [
