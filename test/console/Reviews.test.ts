@@ -36,6 +36,7 @@ const samples: Readonly<
   [`${variant}/state`]: { fields: { active: "false" } },
   [`${variant}/duplicate`]: { harmless: true },
   [`${variant}/delete`]: {},
+  "${base}/:version/restore": {},
   "${path}/publish-draft": { fields: { author: "admin@example.com" } },
   "${path}/ship": { fields: { variant: "a" } },
   "${path}/stop": { fields: { variant: "b" } },
@@ -71,6 +72,15 @@ describeShop("Forms while approval is on", (shop) => {
       }],
     })
 
+  /** Versions of a variant that has been changed since it was made, the latest first. */
+  const versionsOf = async (id: string): Promise<ReadonlyArray<{ readonly id: number }>> => {
+    const of = `/organizations/shop/templates/${id}/variants/a`
+    await shop.manage("PATCH", of, { vars: { subject: "Changed" } })
+    const { versions } = await shop.manage("GET", `${of}/versions`)
+    assert.lengthOf(versions, 2)
+    return versions
+  }
+
   it("each have a sample here", () => {
     assert.sameMembers([...new Set(formsThatWrite())], Object.keys(samples))
   })
@@ -82,6 +92,7 @@ describeShop("Forms while approval is on", (shop) => {
         const id = `t-${Object.keys(samples).indexOf(path)}-${number}`
         await shop.manage("PATCH", "/organizations/shop", { template_approval: "editor" })
         await welcome(id)
+        const versions = path.endsWith("/:version/restore") ? await versionsOf(id) : []
         const before = await shop.manage("GET", `/organizations/shop/templates/${id}`)
         const editor = await shop.signIn("admin@example.com")
         const ofVariant = `${base}/${id}/variants/a`
@@ -92,12 +103,17 @@ describeShop("Forms while approval is on", (shop) => {
         const at = path.replace("${path}/publish-draft", `${variant}/publish-draft`).replace(
           "${path}",
           `${one}/results`,
-        ).replace("${what}", what).replace(":org", "shop")
+        ).replace("${base}/:version", `${variant}/versions/${versions.at(-1)?.id}`)
+          .replace("${what}", what).replace(":org", "shop")
           .replace(":template", id).replace(":variant", "a")
         const named = Object.fromEntries(
           Object.entries(fields).map(([name, value]) => [name, name === "id" && value === "welcome" ? id : value]),
         )
-        const { headers, status, text } = await editor.post(at, { ...named, base: before.variants[0].updated_at })
+        const { headers, status, text } = await editor.post(at, {
+          ...named,
+          base: before.variants[0].updated_at,
+          over: before.variants[0].updated_at,
+        })
         assert.strictEqual(status, 303, text)
         const location = headers.get("location") ?? ""
         if (harmless) return assert.notInclude(location, "/reviews")
