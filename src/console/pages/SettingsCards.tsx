@@ -161,22 +161,30 @@ export const TrackingFields = ({ faults, field, fields }: {
 
 export const UnsubscribeFields = ({ field }: {
   readonly field: FieldOf
-}) => (
-  <Card
-    title="Unsubscribe page"
-    lead="Texts on the page behind the unsubscribe link. Leave all of them empty to use the built-in texts in the reader's language. {organization} is replaced by the organization's name."
-  >
-    <div class="fields">
-      {pageTexts.map((name) => (
-        <Field
-          {...field(`unsubscribe_page_${name}`)}
-          required={false}
-          {...(name === "language" ? { hint: "Language of these texts, such as de or pt-BR." } : {})}
-        />
-      ))}
-    </div>
-  </Card>
-)
+}) => {
+  const isOpen = pageTexts.map((name) => field(`unsubscribe_page_${name}`)).some(({ faults, value }) =>
+    value !== "" || faults.some(({ pointer }) => pointer.startsWith("/unsubscribe_page"))
+  )
+  return (
+    <Card
+      title="Unsubscribe page"
+      lead="Texts on the page behind the unsubscribe link. Leave all of them empty to use the built-in texts in the reader's language. {organization} is replaced by the organization's name."
+    >
+      <details open={isOpen}>
+        <summary>Own texts</summary>
+        <div class="fields">
+          {pageTexts.map((name) => (
+            <Field
+              {...field(`unsubscribe_page_${name}`)}
+              required={false}
+              {...(name === "language" ? { hint: "Language of these texts, such as de or pt-BR." } : {})}
+            />
+          ))}
+        </div>
+      </details>
+    </Card>
+  )
+}
 
 export const SendTimeFields = ({ faults, field, fields }: {
   readonly faults: readonly { readonly pointer: string; readonly detail: string }[]

@@ -155,16 +155,18 @@ const settings = (visit: Visit, typed: Fields | undefined, faults: ReadonlyArray
         {mayChange
           ? (
             <Form action={`/console/o/${org.slug}/settings`} csrf={session.csrfToken}>
-              <OrganizationFields field={field} />
-              <ApprovalFields field={field} />
-              <HoldoutFields field={field} />
-              <ConversionFields field={field} />
-              <TrackingFields faults={faults} field={field} fields={fields} />
-              <UnsubscribeFields field={field} />
-              <NotificationFields field={field} />
-              <SendTimeFields faults={faults} field={field} fields={fields} />
-              <SuppressionFields field={field} />
-              <RetentionFields field={field} />
+              <div class="card-columns">
+                <OrganizationFields field={field} />
+                <ApprovalFields field={field} />
+                <HoldoutFields field={field} />
+                <ConversionFields field={field} />
+                <TrackingFields faults={faults} field={field} fields={fields} />
+                <UnsubscribeFields field={field} />
+                <NotificationFields field={field} />
+                <SendTimeFields faults={faults} field={field} fields={fields} />
+                <SuppressionFields field={field} />
+                <RetentionFields field={field} />
+              </div>
               <div>
                 <Submit>Save settings</Submit>
               </div>

@@ -15,7 +15,7 @@ import { ChangeList } from "../history/ChangeList.tsx"
 import { entryId, entryView } from "../history/EntryView.tsx"
 import { templatePath } from "./Paths.ts"
 
-const changesPerPage = 30
+const changesPerPage = 25
 
 /** The name of the variant that an entry of a template's history is about; empty for the template itself. */
 export const variantOf = (template: Template) => {

@@ -39,7 +39,8 @@ import { counted } from "../../Format.ts"
 import { objectiveText } from "../../../results/ObjectiveText.ts"
 import { holdoutWords, trackingWords } from "./Words.ts"
 
-const variantsPerPage = 12
+/** Two rows of cards, so that the page is no longer than three screens. */
+const variantsPerPage = 6
 const changesShown = 8
 
 const Changes = ({ entries, here, template, zone }: {
