@@ -21,7 +21,7 @@ const looksEvery = "1 minute"
 /** Organizations that are looked at together. */
 const organizationsAtOnce = 100
 
-/** Who is told of conditions: those who can do something about them. */
+/** Conditions notify editors and admins, who can act on them. */
 const to = { role: "editor" } as const
 
 /** The facts of an organization. */

@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import type { Role } from "../accounts/Account.ts"
 import { eventData, type EventType } from "../webhooks/EventTypes.ts"
 
-// What members are told of. Most kinds are events of webhook endpoints too, under the same name and with the same data.
+// The kinds of notifications for members. Most kinds are events of webhook endpoints too, under the same name and with the same data.
 
 const {
   "comment.added": comment,
@@ -77,7 +77,7 @@ export const kindWords: {
   "comment.added": { label: "Comment", hint: "A comment on a template that you follow.", mail: "digest" },
 }
 
-/** What happened, by its kind. */
+/** The data of each kind of notification. */
 export type NotificationEvent = {
   readonly [kind in NotificationKind]: {
     readonly kind: kind

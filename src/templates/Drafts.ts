@@ -157,7 +157,7 @@ const makeStore = (sql: SqlClient.SqlClient) => {
   return { discard, find, list, put }
 }
 
-/** What is stored as a draft. */
+/** The content of a draft. */
 export interface DraftText {
   readonly form: VariantForm
   /** `updated_at` of the variant that the text began from. */

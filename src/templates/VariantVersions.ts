@@ -67,7 +67,7 @@ export const VariantVersion = Schema.Struct({
 }).annotate({ identifier: "VariantVersion" })
 export type VariantVersion = typeof VariantVersion.Type
 
-/** What restoring a version changes of a variant. */
+/** The patch of a variant that restores a version. `active` stays as it is. */
 export const restoredBy = (version: VariantVersion): Required<Omit<VariantPatch, "active">> => ({
   name: version.name,
   vars: version.vars,
