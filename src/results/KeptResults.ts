@@ -9,7 +9,7 @@ import { TemplateCache } from "../templates/TemplateCache.ts"
 import { Results } from "./Results.ts"
 import type { ResultsOptions } from "./ResultsOptions.ts"
 import { Series } from "./Series.ts"
-import type { TimedTemplateResults } from "./TemplateResults.ts"
+import { comparedIn, type TimedTemplateResults } from "./TemplateResults.ts"
 import type { TemplateSeries } from "./TemplateSeries.ts"
 
 // Results of a busy template take a second of arithmetic and queries. Pages therefore show the last ones while newer ones are made.
@@ -174,7 +174,12 @@ export class KeptResults extends Context.Service<KeptResults, {
           found: results.results(org, template, options),
           over: series.series(org, template, options),
         }, { concurrency: 2 })
-        const answer = { ...made, madeAt }
+        // Of many variants, those that the first line compares may have too few decisions to be among the most used ones.
+        const named = comparedIn(made.found)
+        const over = made.over.left_out === 0 || named.every((id) => made.over.variants.includes(id))
+          ? made.over
+          : yield* series.series(org, template, options, named)
+        const answer = { found: made.found, over, madeAt }
         if (made.found.decisions >= leastDecisions) {
           last.set(asked, answer)
           yield* Effect.forkIn(store(asked, answer), scope)

@@ -31,11 +31,15 @@ const steps = [["hour", hourMillis], ["day", dayMillis], ["week", 7 * dayMillis]
  * broken store is a defect.
  */
 export class Series extends Context.Service<Series, {
-  /** Fails with `TemplateNotFound` for an unknown template. */
+  /**
+   * At most 20 variants: the `named` ones, then those with most decisions. Fails with `TemplateNotFound` for an unknown
+   * template.
+   */
   readonly series: (
     org: OrgSlug,
     template: string,
     options: ResultsOptions,
+    named?: ReadonlyArray<string>,
   ) => Effect.Effect<TemplateSeries, TemplateNotFound>
 }>()("parlance/results/Series") {
   static readonly layer = Layer.effect(
@@ -73,7 +77,12 @@ export class Series extends Context.Service<Series, {
         return counts === undefined ? null : weightedGain(points, to, counts, objective)
       }, Effect.orDie)
 
-      const series = Effect.fn("Series.series")(function* (org: OrgSlug, id: string, options: ResultsOptions) {
+      const series = Effect.fn("Series.series")(function* (
+        org: OrgSlug,
+        id: string,
+        options: ResultsOptions,
+        named: ReadonlyArray<string> = [],
+      ) {
         const template = yield* templates.get(org, id)
         yield* worker.start
         const model = yield* learning.model(org, template.id, windowOf(options))
@@ -93,6 +102,7 @@ export class Series extends Context.Service<Series, {
           template: template.id,
           objective: template.objective,
           targeted: template.variants.flatMap(({ id, targeting }) => targeting.length > 0 ? [id] : []),
+          named,
           model,
           segment: options.segment ?? new Map(),
           now,

@@ -44,6 +44,8 @@ export interface SeriesInput {
   readonly objective: Objective
   /** Variants that not everybody may get. */
   readonly targeted: ReadonlyArray<string>
+  /** Variants that are in the answer, if they have decisions, before those with more of them. */
+  readonly named: ReadonlyArray<string>
   readonly model: ModelSnapshot
   /** Attribute values to restrict everything to; empty for no restriction. */
   readonly segment: ReadonlyMap<string, string>
@@ -117,8 +119,9 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
 
   const totals = new Map<string, number>()
   for (const { copyId, decisions } of rows) totals.set(copyId, (totals.get(copyId) ?? 0) + decisions)
-  const ids = [...totals].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)).slice(0, mostVariants)
-    .map(([id]) => id).sort()
+  const byDecisions = [...totals].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)).map(([id]) => id)
+  const ids = [...new Set([...input.named.filter((id) => totals.has(id)), ...byDecisions])].slice(0, mostVariants)
+    .sort()
   const place = new Map(ids.map((id, index) => [id, index]))
   const stretches = new Map<
     number,

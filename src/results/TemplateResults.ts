@@ -273,3 +273,11 @@ export const TimedTemplateResults = Schema.Struct({
   ),
 }).annotate({ identifier: "TemplateResults" })
 export type TimedTemplateResults = typeof TimedTemplateResults.Type
+
+/** The variants that the first line of results compares, if they have decisions: the winner, the leader and the runner-up. */
+export const comparedIn = (
+  { variants, winner }: Pick<TemplateResults, "variants" | "winner">,
+): ReadonlyArray<string> =>
+  [...new Set([winner.copy_id, winner.leader, winner.lift?.baseline])].filter((id): id is string =>
+    variants.some(({ copy_id, decisions }) => copy_id === id && decisions > 0)
+  )

@@ -258,6 +258,7 @@ const seriesOf = ({ counts, delays, model }: Knowledge, setting: HonestyWorld, n
     template: "t0",
     objective,
     targeted: [],
+    named: [],
     model,
     segment: new Map(),
     now,

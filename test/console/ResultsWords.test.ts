@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { report } from "../../src/bandit/Report.ts"
 import { choiceOf, chosenColumns } from "../../src/console/pages/results/Columns.ts"
 import { leadOf } from "../../src/console/pages/results/Lead.ts"
+import { placesOf } from "../../src/console/pages/results/OverTime.tsx"
 import { shipLabel } from "../../src/console/pages/results/Words.ts"
 import { prepare } from "../../src/results/Composition.ts"
 import { input, won } from "../results/Samples.ts"
@@ -46,6 +47,12 @@ describe("The first line of results", () => {
     assert.include(lead(0.93).reason, "kept until the evidence turns")
     assert.notInclude(lead(0.99).reason, "when the chance")
     assert.strictEqual(leadOf(results(), [], undefined).reason, "")
+    assert.notInclude(lead(0.93).reason, "figures below")
+    const other = leadOf(results({ verdict: won("a"), segment: new Map([["plan", "pro"]]) }), [], undefined)
+    assert.include(
+      other.reason,
+      "The b has the highest rate in this window and segment; the figures below are about it.",
+    )
   })
 
   it("calls the action on all traffic shipping a winner only once there is one", () => {
@@ -78,5 +85,36 @@ describe("The columns of the table of variants", () => {
     assert.isUndefined(choiceOf(""))
     assert.isUndefined(choiceOf("x; Path=/\n<script>"))
     assert.deepStrictEqual(chosenColumns("nothing.rate.<script>"), ["rate"])
+  })
+})
+
+describe("The charts over time", () => {
+  const idsIn = (
+    decisions: Readonly<Record<string, number>>,
+    winner: Partial<ReturnType<typeof results>["winner"]>,
+  ) => {
+    const found = results()
+    return [
+      ...placesOf({
+        variants: Object.entries(decisions).map(([copy_id, decisions]) => ({
+          ...found.variants[0]!,
+          copy_id,
+          decisions,
+        })),
+        winner: { ...found.winner, lift: null, leader: null, copy_id: null, ...winner },
+      }).keys(),
+    ]
+  }
+  const decisions = { a: 600, b: 500, c: 400, d: 300, e: 200, new: 30, next: 20, unused: 0 }
+
+  it("draw the five variants with the most decisions", () => {
+    assert.deepStrictEqual(idsIn(decisions, {}), ["a", "b", "c", "d", "e"])
+  })
+
+  it("draw the winner, the leader and the runner-up, however few decisions they have", () => {
+    const lift = { ...results().winner.lift!, baseline: "next" }
+    assert.deepStrictEqual(idsIn(decisions, { leader: "new", lift }), ["a", "b", "c", "new", "next"])
+    assert.deepStrictEqual(idsIn(decisions, { copy_id: "e", leader: "new", lift }), ["a", "b", "e", "new", "next"])
+    assert.deepStrictEqual(idsIn(decisions, { leader: "unused", lift }), ["a", "b", "c", "d", "next"])
   })
 })

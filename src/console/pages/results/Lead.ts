@@ -48,7 +48,8 @@ const undecidedAdvice = (results: Pick<TemplateResults, "winner">, outlook: Outl
  * Why a verdict stands that the chance to be best of today alone would not give: a verdict is reached once and kept until the
  * evidence turns.
  */
-const reasonOf = ({ p_best: best, since, verdict }: TemplateResults["winner"]): string => {
+const reasonOf = ({ variants, winner }: Pick<TemplateResults, "variants" | "winner">, isWhole: boolean): string => {
+  const { copy_id: won, leader, p_best: best, since, verdict } = winner
   if (since === null || verdict === "undecided") return ""
   const reached = `The verdict was reached on ${date(new Date(since), "UTC")}`
   if (verdict === "no_difference") {
@@ -57,7 +58,12 @@ const reasonOf = ({ p_best: best, since, verdict }: TemplateResults["winner"]): 
   const below = best !== null && best < stoppingRule.probability.later
     ? `, when the chance to be best was at least ${100 * stoppingRule.probability.later}\u00a0%`
     : ""
-  return `${reached}${below}. It is kept until the evidence turns: another variant becomes more probably the best.`
+  const ahead = leader === null || leader === won
+    ? ""
+    : ` ${variants.find(({ copy_id }) => copy_id === leader)?.name ?? leader} has the highest rate ${
+      isWhole ? "now" : "in this window and segment"
+    }; the figures below are about it.`
+  return `${reached}${below}. It is kept until the evidence turns: another variant becomes more probably the best.${ahead}`
 }
 
 /** Lifts of the leader, the gain so far, and the leader's chance to be best. */
@@ -105,5 +111,10 @@ export const leadOf = (
     : winner.verdict === "no_difference"
     ? "Ship the variant you like"
     : "Ship it"
-  return { ...verdict, advice: capital(advice || " ").trim(), reason: active < 2 ? "" : reasonOf(winner), figures }
+  return {
+    ...verdict,
+    advice: capital(advice || " ").trim(),
+    reason: active < 2 ? "" : reasonOf(results, isWhole),
+    figures,
+  }
 }

@@ -1,6 +1,6 @@
 /** @jsxImportSource preact */
 import type { PageResults } from "../../../results/KeptResults.ts"
-import type { TimedTemplateResults } from "../../../results/TemplateResults.ts"
+import { comparedIn, type TimedTemplateResults } from "../../../results/TemplateResults.ts"
 import type { TemplateSeries } from "../../../results/TemplateSeries.ts"
 import { percent } from "../../Format.ts"
 import { Fold } from "../../components/Fold.tsx"
@@ -10,12 +10,17 @@ import { BestOverTime, GainOverTime, RateOverTime, ShareOverTime, type ShownResu
 /** Variants with a colour of their own. */
 const mostDrawn = 5
 
-/** Which variants are drawn: those with most decisions, in an order that stays as it is while they grow. */
-const placesOf = ({ variants }: TimedTemplateResults): ReadonlyMap<string, number> =>
-  new Map(
-    variants.toSorted((a, b) => b.decisions - a.decisions || (a.copy_id < b.copy_id ? -1 : 1)).slice(0, mostDrawn)
-      .map(({ copy_id }) => copy_id).sort().map((id, index) => [id, index]),
-  )
+/**
+ * Which variants are drawn: those that the first line compares, then those with most decisions. Their order stays as it is
+ * while decisions are added.
+ */
+export const placesOf = (
+  { variants, winner }: Pick<TimedTemplateResults, "variants" | "winner">,
+): ReadonlyMap<string, number> => {
+  const byDecisions = variants.toSorted((a, b) => b.decisions - a.decisions || (a.copy_id < b.copy_id ? -1 : 1))
+  const drawn = new Set([...comparedIn({ variants, winner }), ...byDecisions.map(({ copy_id }) => copy_id)])
+  return new Map([...drawn].slice(0, mostDrawn).sort().map((id, index) => [id, index]))
+}
 
 /** The shares of the expected outcomes that have arrived, such as `75 %` or `40 % to 75 %`. */
 const incompleteShares = (open: TemplateSeries["points"]): string => {
@@ -49,7 +54,7 @@ export const shownOf = ({ found, over }: PageResults, zone: string): ShownResult
 
 /** How the rates and the traffic developed. */
 export const OverTime = (shown: ShownResults) => {
-  const { places, series: { left_out: leftOut, points, variants }, zone } = shown
+  const { places, results, series: { left_out: leftOut, points, variants }, zone } = shown
   return (
     <>
       <div data-live="incomplete">
@@ -62,7 +67,10 @@ export const OverTime = (shown: ShownResults) => {
       {leftOut + Math.max(0, variants.length - places.size) > 0
         ? (
           <p class="small muted">
-            The charts show the {places.size} variants with the most decisions. The table of variants lists all.
+            The charts show {comparedIn(results).length === 0
+              ? `the ${places.size} variants with the most decisions`
+              : `${places.size} variants: the leader, the runner-up and those with the most decisions`}. The table of
+            variants lists all.
           </p>
         )
         : null}

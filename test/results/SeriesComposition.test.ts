@@ -1,0 +1,51 @@
+import { assert, describe, it } from "@effect/vitest"
+import { unlearned } from "../../src/learning/Learning.ts"
+import { seriesMeasures } from "../../src/learning/TallyReports.ts"
+import { composeSeries, type CountedStretch } from "../../src/results/SeriesComposition.ts"
+import { contextOf } from "./Samples.ts"
+
+const now = Date.parse("2026-11-20T12:00:00Z")
+const hour = 3_600_000
+
+/** Decisions of a variant in the hour before. */
+const row = (copyId: string, decisions: number) =>
+  ({
+    first: now - hour,
+    moment: (now - hour) * decisions,
+    copyId,
+    context: contextOf("free", "morning"),
+    ...Object.fromEntries(seriesMeasures.map((measure) => [measure, 0])),
+    decisions,
+  }) as CountedStretch
+
+/** 25 variants: v01 has the most decisions, v25 the fewest. */
+const ids = Array.from({ length: 25 }, (_, i) => `v${String(i + 1).padStart(2, "0")}`)
+
+const seriesWith = (named: ReadonlyArray<string>) =>
+  composeSeries({
+    template: "t",
+    objective: "click",
+    targeted: [],
+    named,
+    model: unlearned("t", undefined, now),
+    segment: new Map(),
+    now,
+    step: "hour",
+    length: hour,
+    rows: ids.map((id, i) => row(id, 100 - i)),
+    byContext: true,
+    delays: [],
+    zone: "UTC",
+  })
+
+describe("The series of many variants", () => {
+  it("has the 20 variants with the most decisions", () => {
+    const { left_out, variants } = seriesWith([])
+    assert.deepStrictEqual([variants, left_out], [ids.slice(0, 20), 5])
+  })
+
+  it("has the variants that are named before those with more decisions, if they have any", () => {
+    const { left_out, variants } = seriesWith(["v24", "v01", "never-selected"])
+    assert.deepStrictEqual([variants, left_out], [[...ids.slice(0, 19), "v24"], 5])
+  })
+})
