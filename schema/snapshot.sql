@@ -1074,6 +1074,17 @@ CREATE TABLE templates (
   FOREIGN KEY (org_slug) REFERENCES organizations(slug)
 );
 
+CREATE TABLE test_groups (
+  org_slug text NOT NULL,
+  id text NOT NULL,
+  name text NOT NULL,
+  emails text[] NOT NULL,
+  created_at timestamp with time zone NOT NULL,
+  updated_at timestamp with time zone NOT NULL,
+  PRIMARY KEY (org_slug, id),
+  FOREIGN KEY (org_slug) REFERENCES organizations(slug)
+);
+
 CREATE TABLE test_messages (
   id text NOT NULL,
   org_slug text NOT NULL,

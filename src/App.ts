@@ -71,6 +71,8 @@ import * as Envelope from "./api/server/Envelope.ts"
 import { DirectRoutes } from "./api/server/DirectRoutes.ts"
 import * as DelayRoutes from "./api/delay/DelayRoutes.ts"
 import * as DeliverabilityRoutes from "./api/deliveries/DeliverabilityRoutes.ts"
+import * as SamplePeopleRoutes from "./api/templates/SamplePeopleRoutes.ts"
+import * as TestGroupsRoutes from "./api/deliveries/TestGroupsRoutes.ts"
 import * as DeliverRoutes from "./api/deliveries/DeliverRoutes.ts"
 import * as DeliveriesRoutes from "./api/deliveries/DeliveriesRoutes.ts"
 import * as BulkActionsRoutes from "./api/deliveries/BulkActionsRoutes.ts"
@@ -140,6 +142,7 @@ import { Reactions } from "./tracking/Reactions.ts"
 import { Targets } from "./tracking/Targets.ts"
 import { Tracking } from "./tracking/Tracking.ts"
 import { Drafts } from "./templates/Drafts.ts"
+import { TestGroups } from "./delivery/receivers/TestGroups.ts"
 import { SamplePeople } from "./templates/SamplePeople.ts"
 import { VariantVersions } from "./templates/VariantVersions.ts"
 import { Comments } from "./team/Comments.ts"
@@ -210,6 +213,7 @@ const layerSendTimes = Layer.mergeAll(SendTime.layer, Settling.layer).pipe(
 /** Everything but HTTP, over a migrated store. */
 const servicesOver = (layerActors: LayerActors) =>
   Layer.mergeAll(
+    TestGroups.layer,
     TestMessages.layer.pipe(Layer.provideMerge(layerDelivery), Layer.provideMerge(Previews.layer)),
     Intake.layer,
     Rebuild.layer,
@@ -332,6 +336,8 @@ export const layerRoutes = HttpApiBuilder.layer(ServedApi).pipe(
     TimelinesRoutes.layer,
     DeliveryRoutes.layer,
     DeliverabilityRoutes.layer,
+    SamplePeopleRoutes.layer,
+    TestGroupsRoutes.layer,
     BulkActionsRoutes.layer,
     SuppressionsRoutes.layer,
     SandboxRoutes.layer,

@@ -40,6 +40,8 @@ import { SecondFactorGroup } from "./accounts/SecondFactorApi.ts"
 import { SandboxGroup } from "./sandbox/SandboxApi.ts"
 import { SuppressionsGroup } from "./suppressions/SuppressionsApi.ts"
 import { TimelinesGroup } from "./timelines/TimelinesApi.ts"
+import { TestGroupsGroup } from "./deliveries/TestGroupsApi.ts"
+import { SamplePeopleGroup } from "./templates/SamplePeopleApi.ts"
 import { DraftsGroup, ifMatch } from "./templates/DraftsApi.ts"
 import { CommentsGroup } from "./comments/CommentsApi.ts"
 import { waiting } from "./reviews/Proposed.ts"
@@ -439,6 +441,7 @@ const servedGroups = [
   VariantsGroup,
   TemplateIndexGroup,
   DraftsGroup,
+  SamplePeopleGroup,
   ReviewsGroup,
   CommentsGroup,
   ResultsGroup,
@@ -449,6 +452,7 @@ const servedGroups = [
   TimelinesGroup,
   DeliveryGroup,
   DeliverabilityGroup,
+  TestGroupsGroup,
   BulkActionsGroup,
   SuppressionsGroup,
   SandboxGroup,

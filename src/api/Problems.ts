@@ -356,6 +356,17 @@ export class SamplePersonNotFound extends HttpApiError.Problem<SamplePersonNotFo
   ),
 ) {}
 
+/** 404: the organization has no such test group. */
+export class TestGroupNotFound extends HttpApiError.Problem<TestGroupNotFound>()(
+  "TestGroupNotFound",
+  declare(
+    "test-group-not-found",
+    404,
+    "There is no such test group",
+    "`parlance test-group list` lists the test groups of an organization.",
+  ),
+) {}
+
 /** 409: the state of the delivery does not allow the change. */
 export class DeliveryFixed extends HttpApiError.Problem<DeliveryFixed>()(
   "DeliveryFixed",
@@ -505,8 +516,8 @@ export class TooManyTestMessages extends HttpApiError.Problem<TooManyTestMessage
     "too-many-test-messages",
     429,
     "Too many test messages",
-    "No test message was sent. Retry after the number of seconds in Retry-After. An organization can send 10 test messages " +
-      "per hour and 30 per day. For more, use Deliver.",
+    "No test message was sent. Retry after the number of seconds in Retry-After. An organization can send 100 test " +
+      "messages per hour and 300 per day. For more, use Deliver.",
   ),
 ) {}
 

@@ -35,12 +35,15 @@ const loaders = {
   draft: async () => (await import("./DraftCommand.ts")).draftCommand.pipe(Command.provide(managed)),
   review: async () => (await import("./ReviewCommand.ts")).reviewCommand.pipe(Command.provide(managed)),
   comment: async () => (await import("./CommentCommand.ts")).commentCommand.pipe(Command.provide(managed)),
+  "sample-person": async () =>
+    (await import("./SamplePersonCommand.ts")).samplePersonCommand.pipe(Command.provide(managed)),
   results: async () => (await import("./ResultsCommand.ts")).resultsCommand.pipe(Command.provide(managed)),
   share: async () => (await import("./ShareCommand.ts")).shareCommand.pipe(Command.provide(managed)),
   webhook: async () => (await import("./WebhookCommand.ts")).webhookCommand.pipe(Command.provide(managed)),
   "webhook-endpoint": async () =>
     (await import("./WebhookEndpointCommand.ts")).webhookEndpointCommand.pipe(Command.provide(managed)),
   connection: async () => (await import("./ConnectionCommand.ts")).connectionCommand.pipe(Command.provide(managed)),
+  "test-group": async () => (await import("./TestGroupCommand.ts")).testGroupCommand.pipe(Command.provide(managed)),
   deliver: async () => (await import("./DeliverCommand.ts")).deliverCommand.pipe(Command.provide(managed)),
   suppression: async () => (await import("./SuppressionCommand.ts")).suppressionCommand.pipe(Command.provide(managed)),
   sandbox: async () => (await import("./SandboxCommand.ts")).sandboxCommand.pipe(Command.provide(managed)),

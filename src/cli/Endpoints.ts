@@ -48,6 +48,12 @@ export const endpoints = {
     "restoreVersion":
       "POST /console/api/organizations/:org/templates/:template/variants/:variant/versions/:version/restore",
   },
+  "samplePeople": {
+    "listSamplePeople": "GET /console/api/organizations/:org/sample-people",
+    "getSamplePerson": "GET /console/api/organizations/:org/sample-people/:person",
+    "saveSamplePerson": "PUT /console/api/organizations/:org/sample-people/:person",
+    "deleteSamplePerson": "DELETE /console/api/organizations/:org/sample-people/:person",
+  },
   "reviews": {
     "listProposals": "GET /console/api/organizations/:org/proposals",
     "getProposal": "GET /console/api/organizations/:org/proposals/:proposal",
@@ -67,6 +73,7 @@ export const endpoints = {
     "exportResults": "GET /console/api/organizations/:org/templates/:template/results/export",
     "templateSeries": "GET /console/api/organizations/:org/templates/:template/series",
     "templateSendTimes": "GET /console/api/organizations/:org/templates/:template/send-times",
+    "compareSegments": "GET /console/api/organizations/:org/templates/:template/segment-comparison",
     "listResultShares": "GET /console/api/organizations/:org/templates/:template/result-shares",
     "createResultShare": "POST /console/api/organizations/:org/templates/:template/result-shares",
     "revokeResultShare": "DELETE /console/api/organizations/:org/templates/:template/result-shares/:share",
@@ -127,6 +134,13 @@ export const endpoints = {
     "updateDkimKey": "PATCH /console/api/organizations/:org/connections/:connection/dkim/:selector",
     "deleteDkimKey": "DELETE /console/api/organizations/:org/connections/:connection/dkim/:selector",
     "sendTestMessage": "POST /console/api/organizations/:org/connections/:connection/test-message",
+  },
+  "testGroups": {
+    "listTestGroups": "GET /console/api/organizations/:org/test-groups",
+    "getTestGroup": "GET /console/api/organizations/:org/test-groups/:group",
+    "putTestGroup": "PUT /console/api/organizations/:org/test-groups/:group",
+    "deleteTestGroup": "DELETE /console/api/organizations/:org/test-groups/:group",
+    "sendGroupTest": "POST /console/api/organizations/:org/test-groups/:group/send",
   },
   "bulkActions": {
     "retryDeliveries": "POST /console/api/organizations/:org/deliveries/retry",

@@ -1,8 +1,9 @@
 import { Console, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { ManagementClient } from "./Connection.ts"
+import { CommandFailed, ManagementClient } from "./Connection.ts"
 import { sendTimesText } from "./SendTimesText.ts"
 import { resultsText } from "./ResultsText.ts"
+import { segmentsText } from "./SegmentsText.ts"
 import { seriesText } from "./SeriesText.ts"
 import { organization, print } from "./Root.ts"
 
@@ -35,13 +36,46 @@ export const resultsCommand = Command.make(
       Flag.withDescription("Print the table of variants as CSV instead"),
       Flag.withDefault(false),
     ),
+    compare: Flag.Boolean("compare").pipe(
+      Flag.withDescription("Compare two variants in each segment instead"),
+      Flag.withDefault(false),
+    ),
+    variant: Flag.String("variant").pipe(
+      Flag.withDescription("With --compare: a variant. Default: the leader"),
+      Flag.optional,
+    ),
+    against: Flag.String("against").pipe(
+      Flag.withDescription("With --compare: the other variant. Default: the runner-up"),
+      Flag.optional,
+    ),
+    by: Flag.String("by").pipe(
+      Flag.withDescription("With --compare: the attribute of the segments; repeat for two. Default: the first two"),
+      Flag.between(0, 2),
+    ),
     segments: Flag.Boolean("segments").pipe(
       Flag.withDescription("Also print a table for each attribute value"),
       Flag.withDefault(false),
     ),
   },
-  Effect.fnUntraced(function* ({ csv, lookbackDays, offsetDays, segment, segments, sendTimes, series, template }) {
+  Effect.fnUntraced(function* (flags) {
+    const {
+      against,
+      by,
+      compare,
+      csv,
+      variant,
+      lookbackDays,
+      offsetDays,
+      segment,
+      segments,
+      sendTimes,
+      series,
+      template,
+    } = flags
     const client = yield* ManagementClient
+    if (!compare && (Option.isSome(variant) || Option.isSome(against) || by.length > 0)) {
+      return yield* new CommandFailed({ message: "--variant, --against and --by need --compare" })
+    }
     const asked = {
       params: { org: yield* organization, template },
       query: {
@@ -49,6 +83,18 @@ export const resultsCommand = Command.make(
         ...(Option.isSome(offsetDays) ? { offset_days: String(offsetDays.value) } : {}),
         ...(segment.length > 0 ? { segment } : {}),
       },
+    }
+    if (compare) {
+      const found = yield* client.results.compareSegments({
+        params: asked.params,
+        query: {
+          ...(Option.isSome(variant) ? { variant: variant.value } : {}),
+          ...(Option.isSome(against) ? { against: against.value } : {}),
+          ...(by[0] === undefined ? {} : { attribute: by[0] }),
+          ...(by[1] === undefined ? {} : { second_attribute: by[1] }),
+        },
+      })
+      return yield* print(found, segmentsText(found))
     }
     if (sendTimes) {
       const found = yield* client.results.templateSendTimes({ params: asked.params })
@@ -69,6 +115,7 @@ export const resultsCommand = Command.make(
     { command: "parlance results abandoned-cart --lookback-days 30 --segment plan=pro --segments" },
     { command: "parlance results abandoned-cart --series" },
     { command: "parlance results abandoned-cart --send-times" },
+    { command: "parlance results abandoned-cart --compare --by plan --by device" },
     { command: "parlance results abandoned-cart --csv > results.csv" },
   ]),
 )

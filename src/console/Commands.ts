@@ -19,6 +19,7 @@ const actions: ReadonlyArray<readonly [label: string, path: string, endpoint: st
   ["Archived templates", "/templates?archived=true", "findTemplates"],
   ["Create New API Key", "/settings/keys/new", "createKey"],
   ["Invite a person", "/settings/members/invite", "createInvitation"],
+  ["Create a test group", "/settings/test-groups/-/new", "putTestGroup"],
   ["Add a connection", "/connections/-/new", "putConnection"],
 ]
 

@@ -16,6 +16,7 @@ import * as SettingsPages from "./pages/SettingsPages.tsx"
 import * as SignedInPages from "./pages/SignedInPages.tsx"
 import * as SignInCodePages from "./pages/SignInCodePages.tsx"
 import * as SignInPages from "./pages/SignInPages.tsx"
+import * as TestGroupPages from "./pages/TestGroupPages.tsx"
 import * as PeoplePages from "./pages/people/PeoplePages.tsx"
 import * as SuppressionPages from "./pages/people/SuppressionPages.tsx"
 import * as ResultsPages from "./pages/results/ResultsPages.tsx"
@@ -47,6 +48,7 @@ export const layer = Layer.mergeAll(
   FindPages.layer,
   KeyPages.layer,
   MemberPages.layer,
+  TestGroupPages.layer,
   AccountPages.layer,
   AuditPages.layer,
   NotificationPages.layer,

@@ -94,5 +94,7 @@ export const flashes: Readonly<Record<string, string>> = {
   "variants-restored": "The change of the variants has been undone.",
   "version-restored": "The version has been restored. Decisions follow within 5 seconds.",
   "winner-shipped": "The variant gets all traffic within 5 seconds.",
+  "test-group-deleted": "The test group has been deleted.",
+  "test-group-saved": "The test group has been saved.",
   welcome: "Welcome! You are signed in.",
 }

@@ -18,6 +18,7 @@ const byPath: ReadonlyArray<readonly [path: RegExp, document: string]> = [
   [/^\/connections/, "integrations/sending"],
   [/^\/notifications/, "guide/marketers#notifications"],
   [/^\/settings\/keys/, "guide/api#before-you-start"],
+  [/^\/settings\/test-groups/, "guide/marketers#test-messages"],
   [/^\/settings\/members/, "guide/marketers#roles"],
 ]
 

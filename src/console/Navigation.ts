@@ -64,6 +64,7 @@ export const navigation: ReadonlyArray<NavigationPart> = [
       { path: "/settings", label: "General", icon: "settings", needs: "viewer" },
       { path: "/settings/keys", label: "API Keys", icon: "key", needs: "viewer" },
       { path: "/settings/members", label: "Members", icon: "people", needs: "viewer" },
+      { path: "/settings/test-groups", label: "Test groups", icon: "mail", needs: "viewer" },
       { path: "/settings/audit", label: "Audit log", icon: "list", needs: "admin" },
     ],
   },

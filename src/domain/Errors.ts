@@ -92,6 +92,14 @@ export class SamplePersonNotFound
   }
 }
 
+/** The organization has no test group by that id. */
+export class TestGroupNotFound
+  extends Schema.TaggedError<TestGroupNotFound>()("TestGroupNotFound", { id: Schema.String }) {
+  override get message() {
+    return `There is no test group ${JSON.stringify(this.id)} here.`
+  }
+}
+
 /** The id is taken. */
 export class AlreadyExists extends Schema.TaggedError<AlreadyExists>()("AlreadyExists", {
   what: Schema.Literals(["organization", "template", "variant"]),

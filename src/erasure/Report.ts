@@ -18,6 +18,7 @@ export const erasedKinds = [
   "notifications",
   "template_owners",
   "sample_people",
+  "test_groups",
   "drafts",
   "version_authors",
 ] as const
@@ -43,6 +44,7 @@ export const noCounts: ErasedCounts = {
   notifications: 0,
   template_owners: 0,
   sample_people: 0,
+  test_groups: 0,
   drafts: 0,
   version_authors: 0,
 }
@@ -65,6 +67,7 @@ export const erasedLabels: { readonly [kind in ErasedKind]: string } = {
   notifications: "Notifications of members deleted",
   template_owners: "Templates without their former owner now",
   sample_people: "Sample people of previews deleted",
+  test_groups: "Test groups without the address now",
   drafts: "Drafts of a former member deleted",
   version_authors: "Versions of variants without the name of a former member now",
 }

@@ -23,6 +23,7 @@ import { eraseStickyChoices } from "../decide/ErasedChoices.ts"
 import { eraseOwners } from "../templates/ErasedOwners.ts"
 import { eraseAuthors, eraseSamplePeople } from "../templates/ErasedTexts.ts"
 import { eraseSendTimes, learnSendTimeNames } from "../sendtime/ErasedSendTimes.ts"
+import { eraseTestGroups } from "../delivery/receivers/ErasedTestGroups.ts"
 import { eraseSinkMessages } from "../delivery/sandbox/ErasedSinkMessages.ts"
 import { countComments } from "../team/KeptComments.ts"
 import { eraseSuppressedAddresses } from "../suppressions/ErasedAddresses.ts"
@@ -142,6 +143,7 @@ const makePass = ({ addressKeys, clock, inflow, people, profiles, sql }: {
     yield* eraseBodies(work)
     yield* eraseOwners(work)
     yield* eraseSamplePeople(work)
+    yield* eraseTestGroups(work)
     yield* eraseAuthors(work)
     yield* eraseSuppressedAddresses(work, addressKeys)
     yield* countComments(work)

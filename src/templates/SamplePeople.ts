@@ -1,49 +1,19 @@
-import { Context, DateTime, Effect, Layer, Schema } from "effect"
+import { Context, DateTime, Effect, Layer, Result } from "effect"
 import { SqlClient } from "effect/sql"
-import { isStorable } from "../domain/Attributes.ts"
 import { InvalidInput, SamplePersonNotFound } from "../domain/Errors.ts"
+import { decoder } from "../domain/Faults.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
+import { type SamplePerson, SamplePersonInput } from "../domain/SamplePerson.ts"
+import { isPlainId } from "../domain/TestGroup.ts"
 import { lockContent } from "../organizations/OrganizationRows.ts"
 import { freeId, idOfName } from "./SuggestedId.ts"
 
 /** Saved people of an organization at most. */
 export const maxSamplePeople = 100
 
-/** Characters of the attributes and of the fields of a person, as JSON. */
-const maxCharacters = 100_000
+const decodePerson = decoder(SamplePersonInput)
 
-type Json = Readonly<Record<string, unknown>>
-
-/** A sample person to save. */
-export interface SamplePersonInput {
-  readonly name: string
-  /** Attributes for targeting. */
-  readonly attrs: Json
-  /** Fields for Liquid. */
-  readonly fields: Json
-}
-
-/** A named person for previews and test messages. */
-export interface SamplePerson extends SamplePersonInput {
-  readonly id: string
-}
-
-const Name = Schema.String.check(
-  Schema.isTrimmed(),
-  Schema.isMinLength(1),
-  Schema.isMaxLength(200),
-  Schema.makeFilter((value) => isStorable(value)),
-)
-const isName = Schema.is(Name)
-
-const isLarge = (value: Json) => JSON.stringify(value).length > maxCharacters
-
-/** What keeps a person from being saved, in the form of the editor; empty for none. */
-const faultsOf = ({ attrs, fields, name }: SamplePersonInput) => [
-  ...(isName(name) ? [] : [{ pointer: "/person_name", detail: "must be a name of 1 to 200 characters" }]),
-  ...(isLarge(attrs) ? [{ pointer: "/attrs", detail: `must be ${maxCharacters} characters at most` }] : []),
-  ...(isLarge(fields) ? [{ pointer: "/fields", detail: `must be ${maxCharacters} characters at most` }] : []),
-]
+const fault = (pointer: string, detail: string) => new InvalidInput({ faults: [{ pointer, detail }] })
 
 /** Sample people of organizations. A broken store is a defect. */
 export class SamplePeople extends Context.Service<SamplePeople, {
@@ -51,8 +21,11 @@ export class SamplePeople extends Context.Service<SamplePeople, {
   readonly list: (org: OrgSlug) => Effect.Effect<ReadonlyArray<Pick<SamplePerson, "id" | "name">>>
   /** Fails with `SamplePersonNotFound` for an unknown id. */
   readonly get: (org: OrgSlug, id: string) => Effect.Effect<SamplePerson, SamplePersonNotFound>
-  /** Saves a person; one of the same name is replaced. Fails with `InvalidInput`, also past 100 people. */
-  readonly save: (org: OrgSlug, person: SamplePersonInput) => Effect.Effect<SamplePerson, InvalidInput>
+  /**
+   * Saves a person under an id. Without an id, a person of the same name is replaced, or a new one has an id made from the name. Fails
+   * with `InvalidInput` and every fault: an id that cannot be in a path, a name that another person has, and past 100 people.
+   */
+  readonly save: (org: OrgSlug, person: SamplePersonInput, id?: string) => Effect.Effect<SamplePerson, InvalidInput>
   /** Fails with `SamplePersonNotFound` for an unknown id. */
   readonly remove: (org: OrgSlug, id: string) => Effect.Effect<void, SamplePersonNotFound>
 }>()("parlance/templates/SamplePeople") {
@@ -78,33 +51,32 @@ export class SamplePeople extends Context.Service<SamplePeople, {
       )
 
       const save = Effect.fn("SamplePeople.save")(
-        function* (org: OrgSlug, person: SamplePersonInput) {
-          const faults = faultsOf(person)
-          if (faults.length > 0) return yield* new InvalidInput({ faults })
-          const { attrs, fields, name } = person
+        function* (org: OrgSlug, person: SamplePersonInput, wanted?: string) {
+          const input = decodePerson(person)
+          if (Result.isFailure(input)) return yield* new InvalidInput({ faults: input.failure })
+          if (wanted !== undefined && !isPlainId(wanted)) {
+            return yield* fault("person", "must be 1 to 64 lowercase letters, digits, hyphens or underscores")
+          }
+          const { attrs = {}, fields = {}, name } = input.success
           const now = yield* DateTime.nowAsDate
           return yield* sql.withTransaction(Effect.gen(function* () {
             // Two saves at once would choose the same id.
             yield* lockContent(sql, org)
             const all = yield* list(org)
             const same = all.find((one) => one.name === name)
-            if (same === undefined && all.length >= maxSamplePeople) {
-              return yield* new InvalidInput({
-                faults: [{
-                  pointer: "/person_name",
-                  detail: `is one too many: delete one of ${maxSamplePeople} people`,
-                }],
-              })
-            }
             const taken = new Set(all.map(({ id }) => id))
-            const id = same?.id ?? freeId(idOfName(name) || "person", (one) => taken.has(one))
+            const id = wanted ?? same?.id ?? freeId(idOfName(name) || "person", (one) => taken.has(one))
+            if (same !== undefined && same.id !== id) return yield* fault("/name", "is the name of another person")
+            if (!taken.has(id) && all.length >= maxSamplePeople) {
+              return yield* fault("/name", `is one too many: delete one of ${maxSamplePeople} people`)
+            }
             yield* sql`
               INSERT INTO sample_people AS s (org_slug, id, name, attrs, fields, created_at, updated_at)
               VALUES (${org}, ${id}, ${name}, ${JSON.stringify(attrs)}::text::json, ${
               JSON.stringify(fields)
             }::text::json,
                 ${now}, ${now})
-              ON CONFLICT (org_slug, id) DO UPDATE SET attrs = excluded.attrs, fields = excluded.fields,
+              ON CONFLICT (org_slug, id) DO UPDATE SET name = excluded.name, attrs = excluded.attrs, fields = excluded.fields,
                 updated_at = excluded.updated_at`
             return { id, name, attrs, fields }
           }))

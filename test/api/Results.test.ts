@@ -1,6 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { encodeContext } from "../../src/bandit/Contexts.ts"
+import { segmentsText } from "../../src/cli/SegmentsText.ts"
 import { AttributeStatistics } from "../../src/learning/AttributeStatistics.ts"
 import { org, receive } from "../intake/support.ts"
 import { day, hour, makeTemplate, plant, settle, suiteOnServer } from "../learning/support.ts"
@@ -67,6 +68,53 @@ suiteOnServer("Results", (server) => {
     await run(makeTemplate(slug, "t", variants))
     return run
   }
+
+  it("compares two variants in segments, and lists every fault of the question", async () => {
+    const run = await organization("explored")
+    await run(Effect.gen(function* () {
+      yield* withPlans("explored")
+      for (let days = 6; days < 12; days++) {
+        for (const [copy, click] of [["a", 40], ["b", 4]] as const) {
+          yield* plant("explored", {
+            copy,
+            decisions: 200,
+            outcomes: { click },
+            segment: segment("pro"),
+            ago: days * day,
+          })
+          yield* plant("explored", { copy, decisions: 1, outcomes: {}, segment: segment("free"), ago: days * day })
+        }
+      }
+      yield* settle("explored")
+    }))
+    const path = "explored/templates/t/segment-comparison"
+    const { json, status, text } = await ask(`${path}?variant=a&against=b&attribute=plan&second_attribute=daypart`)
+    assert.strictEqual(status, 200, text)
+    assert.deepInclude(json, { variant: "a", against: "b", attributes: ["plan", "daypart"], outcome: "click" })
+    const [pro, free] = json.segments
+    assert.deepStrictEqual(pro.segment, { plan: "pro", daypart: "morning" })
+    assert.deepStrictEqual(pro.variant, { decisions: 1200, outcomes: 240 })
+    assert.approximately(pro.comparison.difference, 0.18, 1e-9)
+    assert.isTrue(pro.comparison.clear)
+    assert.isNull(free.comparison, "too little data")
+    assert.strictEqual(json.comparisons, 1)
+    const printed = segmentsText(json)
+    assert.match(printed, /plan=pro daypart=morning\s+240 of 1200\s+24 of 1200\s+20 % and 2\.0 %\s+\+18\.00 /)
+    assert.match(printed, /plan=free daypart=morning .*too little data/)
+    assert.isAtMost((await ask(`${path}?variant=a&against=b`)).json.attributes.length, 2)
+
+    assert.deepStrictEqual(pointersOf(await ask(path)), [], "the leader and the runner-up")
+    assert.deepStrictEqual(pointersOf(await ask(`${path}?variant=a&against=a&attribute=shoe`)), [
+      "against",
+      "attribute",
+    ])
+    assertProblem(await ask(`${path}?variant=a&against=none`), 404, "variant-not-found")
+    assertProblem(
+      await ask("explored/templates/none/segment-comparison?variant=a&against=b"),
+      404,
+      "template-not-found",
+    )
+  })
 
   it("shows counts, rates with their intervals, and the probably best variant", async () => {
     const run = await organization("counts")

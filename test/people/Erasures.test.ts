@@ -28,6 +28,7 @@ const personal = [
   "outgoing_webhooks",
   "templates",
   "sample_people",
+  "test_groups",
   "variant_drafts",
   "variant_versions",
 ]
@@ -151,6 +152,13 @@ const furnish = Effect.fnUntraced(function* (slug: string) {
       INSERT INTO sample_people (org_slug, id, name, user_id, attrs, fields, created_at, updated_at)
       VALUES (${slug}, ${id}, ${name}, ${user}, '{}', ${JSON.stringify(fields)}::text::json, now(), now())`
   }
+  for (
+    const [id, emails] of [["mixed", ["ANN@example.com", "bob@example.com"]], ["own", ["ann@example.com"]]] as const
+  ) {
+    yield* sql`
+      INSERT INTO test_groups (org_slug, id, name, emails, created_at, updated_at)
+      VALUES (${slug}, ${id}, ${id}, ${[...emails]}::text[], now(), now())`
+  }
   yield* sql`
     INSERT INTO variants (org_slug, template_id, id, name, vars, formats, targeting, seasons, components, active,
       created_at, updated_at)
@@ -213,6 +221,7 @@ describe("An erasure", () => {
             notifications: 0,
             template_owners: 1,
             sample_people: 3,
+            test_groups: 2,
             drafts: 1,
             version_authors: 1,
           },

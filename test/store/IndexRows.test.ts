@@ -57,6 +57,7 @@ const bounds: Readonly<Record<string, number>> = {
   "variant_drafts.author": units(254),
   "variant_drafts.variant_id": id,
   "variant_versions.variant_id": id,
+  "test_groups.id": id,
   "sample_people.id": id,
   // `immediate` or `digest`.
   "notifications.mail": 20,

@@ -110,7 +110,7 @@ export class DeliverabilityGroup extends HttpApiGroup.make("deliverability")
       "Sends a real message through an SMTP connection to `to`, and runs the checks that receivers make: SPF, DKIM and DMARC " +
         "records, alignment with the sender's domain, List-Unsubscribe, the plain-text part, and encryption. `template_id` " +
         "sends the content of a template (`copy_id`: of one variant), rendered with `fields`. The message is excluded from " +
-        "results. An organization can send 10 per hour and 30 per day. Addresses on the suppression list are refused.",
+        "results. An organization can send 100 per hour and 300 per day. Addresses on the suppression list are refused.",
     ),
   )
   .middleware(AdminRequired)

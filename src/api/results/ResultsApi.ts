@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { ResultShare, ResultShareInput } from "../../domain/ResultShare.ts"
+import { SegmentComparisonAnswer } from "../../results/SegmentAnswer.ts"
 import { TimedTemplateResults } from "../../results/TemplateResults.ts"
 import { TemplateSendTimes } from "../../results/TemplateSendTimes.ts"
 import { TemplateSeries } from "../../results/TemplateSeries.ts"
@@ -69,6 +70,31 @@ export class ResultsGroup extends HttpApiGroup.make("results")
     ),
   )
   .add(
+    HttpApiEndpoint.get("compareSegments", "/organizations/:org/templates/:template/segment-comparison", {
+      params: templateParams,
+      query: {
+        variant: Schema.optionalKey(Schema.String).annotate({ description: "Id of a variant. Default: the leader" }),
+        against: Schema.optionalKey(Schema.String).annotate({
+          description: "Id of the variant to compare it with. Default: the runner-up",
+        }),
+        attribute: Schema.optionalKey(Schema.String).annotate({
+          description: "An attribute that the template learns from. Default: the first two",
+        }),
+        second_attribute: Schema.optionalKey(Schema.String).annotate({
+          description: "Another one, for segments of both",
+        }),
+      },
+      success: SegmentComparisonAnswer,
+      error: [
+        Problems.InvalidRequest,
+        Problems.OrganizationNotFound,
+        Problems.TemplateNotFound,
+        Problems.VariantNotFound,
+      ],
+    }).annotate(OpenApi.Summary, "One variant against another in the segments of two attributes").annotate(
+      OpenApi.Description,
+      "From counts, without the model: decisions of the last 60 days that are at least four days old, compared within each day.",
+    ),
     HttpApiEndpoint.get("listResultShares", sharesPath, {
       params: templateParams,
       success: Schema.Struct({ shares: Schema.Array(ResultShare) }),

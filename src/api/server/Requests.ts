@@ -136,6 +136,7 @@ type ProblemOf<E> = E extends Errors.OrganizationNotFound ? Problems.Organizatio
   : E extends Errors.DraftNotFound ? Problems.DraftNotFound
   : E extends Errors.VersionNotFound ? Problems.VersionNotFound
   : E extends Errors.SamplePersonNotFound ? Problems.SamplePersonNotFound
+  : E extends Errors.TestGroupNotFound ? Problems.TestGroupNotFound
   : E extends Errors.InboxEntryNotFound ? Problems.InboxEntryNotFound
   : E extends Errors.ErasureNotFound ? Problems.ErasureNotFound
   : E extends Errors.SourceNotFound ? Problems.SourceNotFound
@@ -171,6 +172,7 @@ const problemOf = (error: unknown): unknown => {
   if (error instanceof Errors.DraftNotFound) return new Problems.DraftNotFound({ detail: error.message })
   if (error instanceof Errors.VersionNotFound) return new Problems.VersionNotFound({ detail: error.message })
   if (error instanceof Errors.SamplePersonNotFound) return new Problems.SamplePersonNotFound({ detail: error.message })
+  if (error instanceof Errors.TestGroupNotFound) return new Problems.TestGroupNotFound({ detail: error.message })
   if (error instanceof Errors.InboxEntryNotFound) return new Problems.InboxEntryNotFound({ detail: error.message })
   if (error instanceof Errors.ErasureNotFound) return new Problems.ErasureNotFound({ detail: error.message })
   if (error instanceof Errors.SourceNotFound) return new Problems.SourceNotFound({ detail: error.message })

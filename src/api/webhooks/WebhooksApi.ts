@@ -97,6 +97,7 @@ export const ErasureReport = Schema.Struct({
   notifications: Schema.Int.annotate({ description: "Deleted notifications of members" }),
   template_owners: Schema.Int.annotate({ description: "Templates that lost their owner, a former member" }),
   sample_people: Schema.Int.annotate({ description: "Deleted sample people of previews" }),
+  test_groups: Schema.Int.annotate({ description: "Test groups from which the address was removed" }),
   drafts: Schema.Int.annotate({ description: "Deleted drafts of a former member" }),
   version_authors: Schema.Int.annotate({ description: "Versions of variants that lost their author, a former member" }),
   kept: Schema.Array(Schema.Struct({

@@ -60,7 +60,7 @@ export class TestRecipientSuppressed extends Schema.TaggedError<TestRecipientSup
 }
 
 /** Test messages of an organization in any hour, and in any day. */
-export const limits = { hour: 10, day: 30 } as const
+export const limits = { hour: 100, day: 300 } as const
 
 /** The organization has sent too many test messages; nothing was sent. */
 export class TooManyTestMessages extends Schema.TaggedError<TooManyTestMessages>()("TooManyTestMessages", {

@@ -88,6 +88,13 @@ const templates = async ({ call }: Stage) => {
   const { id: version } = versions.at(-1)
   await call("GET", `${variants}/gold/versions/${version}`)
   await call("POST", `${variants}/gold/versions/${version}/restore`)
+  const people = `${org}/sample-people`
+  await call("PUT", `${people}/silver`, {
+    body: { name: "Silver customer", attrs: { tier: "silver" }, fields: { name: "Ann" } },
+  })
+  await call("GET", people)
+  await call("GET", `${people}/silver`)
+  await call("DELETE", `${people}/silver`)
   await call("POST", `${org}/templates/cart/preview`, {
     body: { copy_id: "question", fields: { name: "Ann" }, attrs: { tier: "silver" } },
   })
@@ -205,6 +212,9 @@ const learning = async (stage: Stage) => {
   await call("GET", `${results}/export`)
   await call("GET", `${org}/templates/cart/series`, { query: { lookback_days: "7", offset_days: "0" } })
   await call("GET", `${org}/templates/cart/send-times`)
+  await call("GET", `${org}/templates/cart/segment-comparison`, {
+    query: { variant: "offer", against: "question", attribute: "daypart" },
+  })
   const shares = `${org}/templates/cart/result-shares`
   const { id } = await call("POST", shares, { body: { expires_in_days: 30 } })
   await call("GET", shares)
@@ -257,6 +267,16 @@ const connections = async ({ call, world }: Stage) => {
   await call("PATCH", `${path}/dkim/s1`, { body: { signing: true, unchecked: true } })
   await call("POST", `${path}/test-message`, { body: { to: "ann@example.com" } })
   await call("DELETE", `${path}/dkim/s1`)
+  const groups = `${org}/test-groups`
+  await call("PUT", `${groups}/design-team`, {
+    body: { name: "Design team", emails: ["ann@example.com", "ben@agency.example"] },
+  })
+  await call("GET", groups)
+  await call("GET", `${groups}/design-team`)
+  await call("POST", `${groups}/design-team/send`, {
+    body: { template_id: "cart", copy_id: "question", fields: { name: "Ann" } },
+  })
+  await call("DELETE", `${groups}/design-team`)
 }
 
 const tomorrow = () => new Date(Date.now() + 86_400_000).toISOString()

@@ -167,7 +167,7 @@ const TestForm = ({ at, faults, sent, services, visit }: {
           type="email"
           value={sent["to"] ?? visit.session.account.email}
           faults={faults}
-          hint="Up to 10 test messages per hour and 30 per day. Addresses on the suppression list are refused."
+          hint="Up to 100 test messages per hour and 300 per day. Addresses on the suppression list are refused."
         />
         <SelectField
           name="template_id"

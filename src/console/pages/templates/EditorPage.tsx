@@ -5,6 +5,8 @@ import type { ComponentChildren } from "preact"
 import { type Actor, nameOf } from "../../../accounts/Actor.ts"
 import { Memberships } from "../../../accounts/Memberships.ts"
 import { Connections } from "../../../delivery/Connections.ts"
+import type { TestSent } from "../../../delivery/receivers/GroupTest.ts"
+import { TestGroups } from "../../../delivery/receivers/TestGroups.ts"
 import { TestMessages } from "../../../delivery/receivers/TestMessages.ts"
 import { AttributeStatistics } from "../../../learning/AttributeStatistics.ts"
 import { type Fault, InvalidInput, VariantNotFound } from "../../../domain/Errors.ts"
@@ -32,7 +34,7 @@ import { type OfferedPeople, offeredPeople, type PersonServices } from "./Person
 import { sampleFields } from "./SampleFields.ts"
 import { DraftNote, draftWarning } from "./SendNote.tsx"
 import { VariantEditor } from "./VariantEditor.tsx"
-import { TestNote, type TestSent, type TestServices } from "./VariantTest.tsx"
+import { recipientsIn, TestNote, type TestRecipients, type TestServices } from "./VariantTest.tsx"
 
 // The page of the editor, for a variant and for a new one.
 
@@ -57,6 +59,7 @@ export const editorServices = Effect.gen(function* () {
     attributes: yield* AttributeStatistics,
     connections: yield* Connections,
     drafts: yield* Drafts,
+    groups: yield* TestGroups,
     memberships: yield* Memberships,
     people: yield* SamplePeople,
     profiles: yield* Profiles,
@@ -196,7 +199,7 @@ export interface EditorState {
   readonly notes?: ComponentChildren
   readonly sample?: Sample
   /** The recipients of a test message, and its results once it was sent. */
-  readonly test?: { readonly to: string; readonly sent: ReadonlyArray<TestSent> }
+  readonly test?: TestRecipients & { readonly sent: ReadonlyArray<TestSent> }
   readonly unsaved?: boolean
 }
 
@@ -257,7 +260,13 @@ export const editor = Effect.fnUntraced(function* (
           again={`${path}/draft`}
           preview={`${home(visit)}/preview`}
           back={home(visit)}
-          testTo={visit.can("sendVariantTest") ? test?.to ?? visit.session.account.email : undefined}
+          test={visit.can("sendVariantTest")
+            ? {
+              to: test?.to ?? visit.session.account.email,
+              groups: test?.groups ?? [],
+              offered: yield* services.groups.list(visit.org.slug),
+            }
+            : undefined}
           timeZone={visit.org.time_zone}
           {...(isStored ? { stored: `${path}/preview?${query}` } : {})}
         />
@@ -273,13 +282,14 @@ export const editor = Effect.fnUntraced(function* (
 export const resent = Effect.fnUntraced(
   function* (services: EditorServices, visit: Visit, fields: Fields, more: Partial<EditorState> = {}) {
     const at = yield* opened(services, visit)
+    const recipients = recipientsIn(fields)
     return yield* editor(services, visit, at, {
       people: yield* offeredPeople(services, visit, at.of.id, fields),
       draft: ofFields(fields),
       known: fields["draft"] ?? "",
       look: lookOf((name) => fields[name]),
       sample: sampleOf((name) => fields[name], samplesOf(at.of)),
-      ...(fields["test_to"] === undefined ? {} : { test: { to: fields["test_to"], sent: [] } }),
+      ...(recipients === undefined ? {} : { test: { ...recipients, sent: [] } }),
       unsaved: true,
       ...more,
     })

@@ -44,7 +44,12 @@ export const savePersonAction = (services: EditorServices) =>
       name: (fields["person_name"] ?? "").trim(),
       attrs: Json.parse(sample.attrs.trim() || "{}") as Readonly<Record<string, unknown>>,
       fields: given.success.fields,
-    })
+    }).pipe(
+      Effect.catchTag("InvalidInput", ({ faults }) =>
+        new InvalidInput({
+          faults: faults.map((fault) => fault.pointer === "/name" ? { ...fault, pointer: "/person_name" } : fault),
+        })),
+    )
     return yield* shown(services, visit, { ...fields, person: `saved:${id}` }, {
       notes: <Note kind="good" live>{name} has been saved.</Note>,
     })

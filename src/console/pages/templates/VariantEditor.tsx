@@ -12,7 +12,7 @@ import { editorFormId } from "./ConflictCard.tsx"
 import { Advanced, EditorKeys, Labelled, tied } from "./EditorParts.tsx"
 import { EditorSettings, type Hints } from "./EditorSettings.tsx"
 import { type OfferedPeople, PersonPicker } from "./PersonPicker.tsx"
-import { TestForm } from "./VariantTest.tsx"
+import { type TestChoice, TestForm } from "./VariantTest.tsx"
 import { Condition, content, rowsOf, Season, Variable } from "./VariantRows.tsx"
 
 // The form of a variant. Its rows are numbered; a button that adds or takes away a row sends the form to be shown again.
@@ -73,7 +73,7 @@ export interface EditorProps {
   readonly preview: string
   readonly back: string
   /** The recipients of a test message; undefined where none may be sent. */
-  readonly testTo: string | undefined
+  readonly test: TestChoice | undefined
   readonly timeZone: string
   /** The frame's first content; undefined: the script requests the preview. */
   readonly stored?: string
@@ -286,7 +286,7 @@ const ScheduleCard = ({ button, draft, faults, remove, timeZone }: {
 )
 
 /** The buttons of the form, and what has become of the draft. */
-const SaveBar = ({ back, canKeep, faults, isNew, save, testTo }: EditorProps) => (
+const SaveBar = ({ back, canKeep, faults, isNew, save, test }: EditorProps) => (
   <div class="save-bar">
     <div class="note bad" role="alert" data-draft-problem hidden></div>
     <Submit>{isNew ? "Create variant" : "Save variant"}</Submit>
@@ -294,7 +294,7 @@ const SaveBar = ({ back, canKeep, faults, isNew, save, testTo }: EditorProps) =>
     {canKeep
       ? <button type="submit" class="button" formaction={`${save}/save-draft`} data-save-draft>Save as draft</button>
       : null}
-    {testTo === undefined ? null : <TestForm action={`${save}/test`} faults={faults} to={testTo} />}
+    {test === undefined ? null : <TestForm action={`${save}/test`} faults={faults} test={test} />}
     <a class="button" href={back}>Cancel</a>
     <p class="small muted draft-status" role="status" data-draft-status></p>
   </div>

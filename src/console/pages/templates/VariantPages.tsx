@@ -33,7 +33,7 @@ import {
 import { samplesOf } from "./NewDraft.ts"
 import { deletePersonAction, personAction, savePersonAction } from "./PersonPages.tsx"
 import { variantPath } from "./Paths.ts"
-import { sendTest } from "./VariantTest.tsx"
+import { recipientsIn, sendTest } from "./VariantTest.tsx"
 import { seasonText } from "./Words.ts"
 
 const decodeInput = decoder(VariantInput)
@@ -198,10 +198,10 @@ const testAction = Effect.fnUntraced(function* (services: EditorServices, visit:
   const { of, stored } = yield* opened(services, visit)
   const draft = ofFields(fields)
   const sample = sampleOf((name) => fields[name], samplesOf(of))
-  const to = fields["test_to"] ?? ""
+  const to = recipientsIn(fields) ?? { to: "", groups: [] }
   const sent = yield* sendTest(services, visit, of.id, { ...draft, id: stored?.id ?? "" }, sample, to)
   return yield* resent(services, visit, fields, {
-    test: { to, sent },
+    test: { ...to, sent },
     unsaved: stored === undefined || !isDeepStrictEqual({ ...ofVariant(stored), id: "" }, { ...draft, id: "" }),
   })
 })

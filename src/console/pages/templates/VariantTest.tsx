@@ -4,8 +4,12 @@ import { note } from "../../../accounts/Audit.ts"
 import type { Memberships } from "../../../accounts/Memberships.ts"
 import type { Connections } from "../../../delivery/Connections.ts"
 import type { TestMessages } from "../../../delivery/receivers/TestMessages.ts"
+import { sendToEach, type TestSent } from "../../../delivery/receivers/GroupTest.ts"
+import type { TestGroups } from "../../../delivery/receivers/TestGroups.ts"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import { validateAddress } from "../../../domain/Email.ts"
+import type { TestGroup } from "../../../domain/TestGroup.ts"
+import { counted } from "../../Format.ts"
 import { Note } from "../../components/Note.tsx"
 import type { Visit } from "../../Routes.tsx"
 import { type Draft, sourcesOf } from "../../../templates/VariantForm.ts"
@@ -17,39 +21,55 @@ import { Labelled, tied } from "./EditorParts.tsx"
 /** Services that send it. */
 export interface TestServices {
   readonly connections: Connections["Service"]
+  readonly groups: TestGroups["Service"]
   readonly memberships: Memberships["Service"]
   readonly tests: TestMessages["Service"]
 }
 
-/** Most recipients of one test. */
+/** Most addresses that are typed for one test. */
 const maxRecipients = 5
 
-/** The result for one recipient. */
-export interface TestSent {
+/** The recipients of a test as the form has them. */
+export interface TestRecipients {
+  /** Addresses, as they were typed. */
   readonly to: string
-  readonly ok: boolean
-  readonly detail: string
+  /** Ids of the chosen groups. */
+  readonly groups: ReadonlyArray<string>
 }
+
+/** The recipients in the fields of the form; undefined if it has none. */
+export const recipientsIn = (fields: Readonly<Record<string, string | undefined>>): TestRecipients | undefined =>
+  fields["test_to"] === undefined ? undefined : {
+    to: fields["test_to"],
+    groups: (fields["test_group"] ?? "").split("\n").filter((id) => id !== ""),
+  }
 
 /** Distinct addresses in a text, separated by commas, semicolons or spaces. */
 export const recipientsOf = (text: string): ReadonlyArray<string> => [
   ...new Set(text.split(/[\s,;]+/).filter((address) => address !== "")),
 ]
 
-/** Faults of the recipients. `members` are lowercase addresses; undefined: any address may be used. */
+/** Faults of the typed recipients. `members` are lowercase addresses; undefined: any address may be used. */
 export const recipientFaults = (
   recipients: ReadonlyArray<string>,
   members: ReadonlySet<string> | undefined,
 ): ReadonlyArray<string> => {
-  if (recipients.length === 0) return ["is missing: enter an e-mail address"]
-  if (recipients.length > maxRecipients) return [`must be ${maxRecipients} addresses at most`]
+  if (recipients.length > maxRecipients) {
+    return [`must be ${maxRecipients} addresses at most. For more, choose a test group`]
+  }
   return recipients.flatMap((address) => {
     const fault = validateAddress(address)
     if (fault !== undefined) return [`${address} ${fault}`]
-    return members === undefined || members.has(address.toLowerCase())
-      ? []
-      : [`${address} is no member of the organization. Only admins send tests to other addresses`]
+    return members === undefined || members.has(address.toLowerCase()) ? [] : [
+      `${address} is no member of the organization. Only admins send tests to other addresses, or put them in a test group`,
+    ]
   })
+}
+
+/** The typed addresses and those of the groups, each once. */
+const allOf = (typed: ReadonlyArray<string>, groups: ReadonlyArray<TestGroup>): ReadonlyArray<string> => {
+  const all = [...typed, ...groups.flatMap(({ emails }) => emails)]
+  return all.filter((one, at) => all.findIndex((other) => other.toLowerCase() === one.toLowerCase()) === at)
 }
 
 /** Sends the draft to each recipient. Fails with `InvalidInput` when nothing can be sent to anybody. */
@@ -59,18 +79,22 @@ export const sendTest = Effect.fnUntraced(function* (
   template: string,
   draft: Draft,
   sample: Sample,
-  to: string,
+  to: TestRecipients,
 ) {
-  const recipients = recipientsOf(to)
+  const typed = recipientsOf(to.to)
+  const groups = (yield* services.groups.list(visit.org.slug)).filter(({ id }) => to.groups.includes(id))
+  const recipients = allOf(typed, groups)
   // The sample fields may be about a person.
-  yield* note({ to: recipients })
+  yield* note({ to: recipients, ...(groups.length === 0 ? {} : { groups: groups.map(({ id }) => id) }) })
   const members = visit.can("sendTestMessage") ? undefined : new Set(
     (yield* services.memberships.list(visit.org.slug)).map(({ email }) => email.toLowerCase()),
   )
   const active = services.connections.active(visit.org.slug)
   const given = readSample(sample)
   const faults: ReadonlyArray<Fault> = [
-    ...recipientFaults(recipients, members).map((detail) => ({ pointer: "/test_to", detail })),
+    ...(recipients.length === 0
+      ? [{ pointer: "/test_to", detail: "is missing: enter an e-mail address, or choose a test group" }]
+      : recipientFaults(typed, members).map((detail) => ({ pointer: "/test_to", detail }))),
     ...(active === undefined
       ? [{ pointer: "/test_to", detail: "needs a connection: no enabled connection can send it" }]
       : []),
@@ -78,53 +102,81 @@ export const sendTest = Effect.fnUntraced(function* (
   ]
   if (active === undefined || Result.isFailure(given) || faults.length > 0) return yield* new InvalidInput({ faults })
   const { fields } = given.success
-  const failed = (detail: string) => Effect.succeed({ ok: false, detail })
-  return yield* Effect.forEach(recipients, (address) =>
-    services.tests.send(
-      visit.org.slug,
-      active.name,
-      { to: address, template_id: template, ...(draft.id === "" ? {} : { copy_id: draft.id }), fields },
-      sourcesOf(draft),
-    ).pipe(
-      Effect.catchTags({
-        TestRecipientSuppressed: ({ message }) => failed(message),
-        TooManyTestMessages: ({ message }) => failed(message),
-        InvalidInput: ({ faults }) => failed(faults.map(({ detail }) => detail).join("; ")),
-        NotRendered: ({ faults }) => failed(faults.map(({ detail, variable }) => `${variable}: ${detail}`).join("; ")),
-      }),
-      Effect.map(({ detail, ok }): TestSent => ({ to: address, ok, detail })),
-    ))
+  const ask = { template_id: template, ...(draft.id === "" ? {} : { copy_id: draft.id }), fields }
+  const failed = (detail: string) =>
+    Effect.succeed(recipients.map((to): TestSent => ({ to, ok: false, detail, messageId: null })))
+  // What is wrong with the text is wrong for all recipients.
+  return yield* sendToEach(services.tests, visit.org.slug, active.name, recipients, ask, sourcesOf(draft)).pipe(
+    Effect.catchTags({
+      InvalidInput: ({ faults }) => failed(faults.map(({ detail }) => detail).join("; ")),
+      NotRendered: ({ faults }) => failed(faults.map(({ detail, variable }) => `${variable}: ${detail}`).join("; ")),
+    }),
+  )
 })
+
+/** Addresses of a note; more than six are counted. */
+const named = (sent: ReadonlyArray<TestSent>): string =>
+  sent.length > 6
+    ? `${sent.slice(0, 5).map(({ to }) => to).join(", ")} and ${sent.length - 5} more`
+    : sent.map(({ to }) => to).join(", ")
 
 /** The results of a test. */
 export const TestNote = ({ sent }: { readonly sent: ReadonlyArray<TestSent> }) => {
-  const failures = sent.filter(({ ok }) => !ok)
-  const reached = sent.filter(({ ok }) => ok).map(({ to }) => to).join(", ")
+  const reached = sent.filter(({ ok }) => ok)
+  const failures = Map.groupBy(sent.filter(({ ok }) => !ok), ({ detail }) => detail)
   return (
     <>
-      {reached === "" ? null : (
+      {reached.length === 0 ? null : (
         <Note kind="good" live>
-          <b>Test sent to {reached}.</b> It does not count in results.
+          <b>Test sent to {named(reached)}.</b> It does not count in results.
         </Note>
       )}
-      {failures.map(({ detail, to }) => (
-        <Note key={to} kind="bad" live>
-          <b>No test was sent to {to}.</b> {detail}
+      {[...failures].map(([detail, some]) => (
+        <Note key={detail} kind="bad" live>
+          <b>No test was sent to {named(some)}.</b> {detail}
         </Note>
       ))}
     </>
   )
 }
 
+/** The test groups that the form of a test offers, and its fields. */
+export interface TestChoice extends TestRecipients {
+  readonly offered: ReadonlyArray<TestGroup>
+}
+
 /** The button that opens the form of a test, and the form, which works without scripts. */
-export const TestForm = ({ action, faults, to }: {
+export const TestForm = ({ action, faults, test: { groups, offered, to } }: {
   readonly action: string
   readonly faults: ReadonlyArray<Fault>
-  readonly to: string
+  readonly test: TestChoice
 }) => (
   <details class="test-send" open={faults.some(({ pointer }) => pointer === "/test_to")}>
     <summary class="button">Send test</summary>
     <div class="stack">
+      {offered.length === 0 ? null : (
+        <fieldset>
+          <legend>Test groups</legend>
+          <div class="choices short">
+            {offered.map(({ emails, id, name }) => (
+              <div class="choice" key={id}>
+                <input
+                  type="checkbox"
+                  id={`test_group-${id}`}
+                  name="test_group"
+                  value={id}
+                  checked={groups.includes(id)}
+                  aria-describedby={`test_group-${id}-hint`}
+                />
+                <label for={`test_group-${id}`} dir="auto">{name}</label>
+                <span id={`test_group-${id}-hint`} title={emails.join(", ")}>
+                  {counted(emails.length, "address", "addresses")}
+                </span>
+              </div>
+            ))}
+          </div>
+        </fieldset>
+      )}
       <Labelled
         id="test_to"
         label="Send a test to"

@@ -1,0 +1,214 @@
+// deno-lint-ignore-file jsx-key -- rendered once, on the server
+/** @jsxImportSource preact */
+import { Effect } from "effect"
+import { HttpRouter } from "effect/http"
+import { maxTestGroups, TestGroups } from "../../delivery/receivers/TestGroups.ts"
+import { type Fault, InvalidInput } from "../../domain/Errors.ts"
+import { decoder } from "../../domain/Faults.ts"
+import { mostGroupAddresses, type TestGroup, TestGroupInput } from "../../domain/TestGroup.ts"
+import { tellSubject } from "../../store/ChangeTrail.ts"
+import { counted } from "../Format.ts"
+import { Card } from "../components/Card.tsx"
+import { Confirm } from "../components/Confirm.tsx"
+import { Empty } from "../components/Empty.tsx"
+import { Field } from "../components/Field.tsx"
+import { Form, Submit } from "../components/Form.tsx"
+import { ErrorSummary } from "../components/Note.tsx"
+import { PageHead } from "../components/PageHead.tsx"
+import { Table } from "../components/Table.tsx"
+import { TextAreaField } from "../components/TextAreaField.tsx"
+import { Console, decoded, type Fields, type Visit } from "../Routes.tsx"
+
+const decodeGroup = decoder(TestGroupInput)
+
+const labels = { name: "Name", emails: "Addresses" }
+
+/** Services of these pages. */
+interface Services {
+  readonly groups: TestGroups["Service"]
+}
+
+const at = ({ org }: Visit) => `/console/o/${org.slug}/settings/test-groups`
+
+/** Addresses of a text, separated by line breaks, commas, semicolons or spaces. Each is taken once. */
+export const addressesIn = (text: string): ReadonlyArray<string> => {
+  const seen = new Map<string, string>()
+  for (const address of text.split(/[\s,;]+/)) {
+    if (address !== "" && !seen.has(address.toLowerCase())) seen.set(address.toLowerCase(), address)
+  }
+  return [...seen.values()]
+}
+
+const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+  const all = yield* services.groups.list(visit.org.slug)
+  const mayChange = visit.can("putTestGroup")
+  const create = mayChange ? <a class="button primary" href={`${at(visit)}/-/new`}>Create test group</a> : null
+  return {
+    title: "Test groups",
+    body: (
+      <>
+        <PageHead
+          title="Test groups"
+          lead="People who get test messages, such as the design team. Editors choose a group when they send a test."
+          actions={all.length === 0 ? undefined : create}
+        />
+        <Card kind="flush">
+          {all.length === 0
+            ? (
+              <Empty title="No test groups yet" action={create}>
+                {mayChange
+                  ? "Create one to send a test to several people at once."
+                  : "An admin of the organization can create one."}
+              </Empty>
+            )
+            : (
+              <Table
+                cards="labelled"
+                caption={counted(all.length, "test group")}
+                headings={["Name", "Addresses", "[Actions]"]}
+                rows={all.map(({ emails, id, name }) => [
+                  <span dir="auto">{name}</span>,
+                  <>
+                    {emails.slice(0, 3).join(", ")}
+                    {emails.length > 3 ? <span class="muted">and {emails.length - 3} more</span> : null}
+                  </>,
+                  {
+                    kind: "actions",
+                    content: mayChange
+                      ? (
+                        <>
+                          <a class="button compact" href={`${at(visit)}/${id}`} aria-label={`Edit ${name}`}>Edit</a>
+                          <a
+                            class="button compact danger"
+                            href={`${at(visit)}/${id}/delete`}
+                            aria-label={`Delete ${name}`}
+                          >
+                            Delete
+                          </a>
+                        </>
+                      )
+                      : null,
+                  },
+                ])}
+              />
+            )}
+        </Card>
+      </>
+    ),
+  }
+})
+
+/** The form of a group. `group`: the one to change; undefined for a new one. */
+const form = (
+  visit: Visit,
+  group: TestGroup | undefined,
+  fields: Fields | undefined,
+  faults: ReadonlyArray<Fault>,
+) => {
+  const title = group === undefined ? "Create test group" : `Edit ${group.name}`
+  const shown = faults.map((fault) => fault.pointer.startsWith("/emails/") ? { ...fault, pointer: "/emails" } : fault)
+  return {
+    title,
+    body: (
+      <>
+        <PageHead title={title} back={{ href: at(visit), label: "Test groups" }} />
+        <ErrorSummary faults={shown} labels={labels} />
+        <Card>
+          <Form action={`${at(visit)}/${group?.id ?? "-/new"}`} csrf={visit.session.csrfToken}>
+            <Field
+              name="name"
+              label={labels.name}
+              value={fields?.["name"] ?? group?.name ?? ""}
+              faults={shown}
+              hint="Such as “Design team”."
+            />
+            <TextAreaField
+              name="emails"
+              label={labels.emails}
+              value={fields?.["emails"] ?? group?.emails.join("\n") ?? ""}
+              faults={shown}
+              hint={`One a line, up to ${mostGroupAddresses}. They need not be members of the organization. An organization has up to ${maxTestGroups} groups.`}
+            />
+            <div class="buttons">
+              <Submit>Save test group</Submit>
+              <a class="button" href={at(visit)}>Cancel</a>
+            </div>
+          </Form>
+        </Card>
+      </>
+    ),
+  }
+}
+
+const existing = (services: Services, { org, params }: Visit) =>
+  params["group"] === undefined ? Effect.succeed(undefined) : services.groups.get(org.slug, params["group"])
+
+const edit = (services: Services) => (visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []) =>
+  Effect.map(existing(services, visit), (group) => form(visit, group, fields, faults))
+
+const save = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
+  const group = yield* existing(services, visit)
+  const emails = addressesIn(fields["emails"] ?? "")
+  const input = yield* decoded(decodeGroup({ name: (fields["name"] ?? "").trim(), emails })).pipe(
+    Effect.mapError(({ faults }) =>
+      new InvalidInput({
+        // Names the address: a form has no numbers of lines.
+        faults: faults.map(({ detail, pointer }) => {
+          const [, index] = /^\/emails\/(\d+)$/.exec(pointer) ?? []
+          return { pointer, detail: index === undefined ? detail : `${emails[Number(index)]} ${detail}` }
+        }),
+      })
+    ),
+  )
+  const { id } = yield* services.groups.put(visit.org.slug, group?.id, input)
+  yield* tellSubject(id)
+  return { to: at(visit), done: "test-group-saved" }
+})
+
+const removePage = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+  const { emails, id, name } = yield* services.groups.get(visit.org.slug, visit.params["group"] ?? "")
+  return {
+    title: `Delete ${name}`,
+    body: (
+      <>
+        <PageHead title={`Delete ${name}?`} back={{ href: at(visit), label: "Test groups" }} />
+        <Confirm
+          action={`${at(visit)}/${id}/delete`}
+          csrf={visit.session.csrfToken}
+          back={at(visit)}
+          button="Delete the test group"
+        >
+          <p>
+            {counted(emails.length, "address", "addresses")} can no longer be chosen together. No messages are affected.
+          </p>
+        </Confirm>
+      </>
+    ),
+  }
+})
+
+/** Settings, Test groups. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  const { action, page } = yield* Console
+  const services: Services = { groups: yield* TestGroups }
+  const path = "/console/o/:org/settings/test-groups" as const
+  const forms = (path: `/console${string}`) => [
+    page(path, "putTestGroup", (visit) => edit(services)(visit)),
+    action(path, "putTestGroup", (visit, fields) => save(services, visit, fields), edit(services)),
+  ]
+
+  yield* router.addAll([
+    page(path, "listTestGroups", (visit) => list(services, visit)),
+    ...forms(`${path}/-/new`),
+    ...forms(`${path}/:group`),
+    page(`${path}/:group/delete`, "deleteTestGroup", (visit) => removePage(services, visit)),
+    action(
+      `${path}/:group/delete`,
+      "deleteTestGroup",
+      Effect.fnUntraced(function* (visit) {
+        yield* services.groups.remove(visit.org.slug, visit.params["group"] ?? "")
+        return { to: at(visit), done: "test-group-deleted" }
+      }),
+    ),
+  ])
+}))

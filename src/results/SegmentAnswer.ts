@@ -1,0 +1,94 @@
+import { Schema } from "effect"
+import { described } from "../domain/described.ts"
+import { leastData, mostSegments } from "./SegmentComparison.ts"
+import { comparedOutcome, type Explored } from "./SegmentExplorer.ts"
+import type { SegmentQuestion } from "./SegmentComparison.ts"
+import type { Template } from "../domain/Template.ts"
+
+// One variant against another in the segments of attributes, as the API answers it.
+
+const Counts = Schema.Struct({
+  decisions: described(Schema.Finite, "Decisions that were not voided"),
+  outcomes: described(Schema.Finite, "Of these: those with the outcome"),
+})
+
+/** Two variants in the segments of one or two attributes. */
+export const SegmentComparisonAnswer = Schema.Struct({
+  template_id: Schema.String,
+  variant: Schema.String,
+  against: Schema.String,
+  attributes: described(Schema.Array(Schema.String), "The attributes that the segments are of"),
+  learned_attributes: described(
+    Schema.Array(Schema.String),
+    "Attributes that the template learns from, to choose from",
+  ),
+  outcome: described(
+    Schema.Literals(["open", "click", "conversion"]),
+    "The outcome that is compared: that of the goal, or clicks for a mix and for revenue",
+  ),
+  from: described(Schema.String, "Decisions from then on, ISO 8601: the last 60 days that are four days old"),
+  to: described(Schema.String, "Decisions before then, ISO 8601"),
+  comparisons: described(Schema.Int, "Segments with a comparison, for which `clear` is corrected"),
+  segments: described(
+    Schema.NullOr(Schema.Array(Schema.Struct({
+      segment: Schema.Record(Schema.String, Schema.String),
+      variant: Counts,
+      against: Counts,
+      comparison: described(
+        Schema.NullOr(Schema.Struct({
+          rate: described(Schema.Finite, "Of `variant`: the average over days on which both were sent"),
+          rate_against: Schema.Finite,
+          difference: described(Schema.Finite, "`rate` less `rate_against`"),
+          interval: described(
+            Schema.Tuple([Schema.Finite, Schema.Finite]),
+            "95 % interval of `difference`, for this segment by itself",
+          ),
+          clear: described(
+            Schema.Boolean,
+            "Whether the rates differ after a correction for the number of comparisons (Bonferroni)",
+          ),
+        })),
+        `Null with fewer than ${leastData.decisions} decisions of either, ${leastData.outcomes} outcomes of both, or ` +
+          `${leastData.days} days with both`,
+      ),
+    }))),
+    `Those with most decisions first, at most ${mostSegments}. Null if the template has more combinations of attribute values ` +
+      "and days than can be read at once",
+  ),
+}).annotate({ identifier: "SegmentComparison" })
+export type SegmentComparisonAnswer = typeof SegmentComparisonAnswer.Type
+
+const counts = ({ outcomes, trials }: { readonly outcomes: number; readonly trials: number }) => ({
+  decisions: trials,
+  outcomes,
+})
+
+/** A comparison as the API shows it. */
+export const segmentAnswer = (
+  { id, objective }: Pick<Template, "id" | "objective">,
+  { against, attributes, variant }: SegmentQuestion,
+  learned: ReadonlyArray<string>,
+  { from, segments, to }: Explored,
+): SegmentComparisonAnswer => ({
+  template_id: id,
+  variant,
+  against,
+  attributes,
+  learned_attributes: learned,
+  outcome: comparedOutcome(objective),
+  from: new Date(from).toISOString(),
+  to: new Date(to).toISOString(),
+  comparisons: (segments ?? []).filter(({ compared }) => compared !== null).length,
+  segments: segments?.map((one) => ({
+    segment: one.segment,
+    variant: counts(one.variant),
+    against: counts(one.against),
+    comparison: one.compared === null ? null : {
+      rate: one.compared.rate,
+      rate_against: one.compared.rateAgainst,
+      difference: one.compared.difference,
+      interval: one.compared.interval,
+      clear: one.compared.isClear,
+    },
+  })) ?? null,
+})
