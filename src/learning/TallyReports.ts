@@ -52,6 +52,8 @@ export interface SeriesSpan extends BucketSpan {
   readonly origin: number
   /** Whether contexts are kept apart or added up. */
   readonly byContext: boolean
+  /** The variants to read; undefined for all of them. */
+  readonly copyIds?: ReadonlyArray<string> | undefined
   /** Most rows. */
   readonly limit: number
 }
@@ -62,6 +64,9 @@ export interface SeriesSpan extends BucketSpan {
  */
 export const countsOverTime = (sql: SqlClient.SqlClient, org: string, template: string, span: SeriesSpan) => {
   const context: Statement.Fragment = span.byContext ? sql.literal(contextSql) : sql`''::text`
+  const variants: Statement.Fragment = span.copyIds === undefined
+    ? sql.literal("")
+    : sql`AND t.copy_id = ANY(${span.copyIds}::text[])`
   return Effect.map(
     sql<{ readonly count: number; readonly rows: string }>`
       SELECT count(*)::int AS count, coalesce(json_agg(json_build_array(g.first, g.moment, g.copy_id, g.context,
@@ -73,7 +78,7 @@ export const countsOverTime = (sql: SqlClient.SqlClient, org: string, template: 
           ${sql.literal(seriesMeasures.map((measure) => `sum(t.${measure}) AS ${measure}`).join(", "))}
         FROM tallies t
         WHERE t.org_slug = ${org} AND t.template_id = ${template} AND t.track = 'learned'
-          AND t.bucket_start >= ${span.from} AND t.bucket_start < ${span.to}
+          AND t.bucket_start >= ${span.from} AND t.bucket_start < ${span.to} ${variants}
         GROUP BY date_bin(make_interval(secs => ${span.length / 1000}::float8), t.bucket_start, ${new Date(
       span.origin,
     )}),

@@ -19,7 +19,7 @@ const mostDays = 60
 /** Decisions count once they are as old. Later outcomes are few. Unit: days. */
 const settledDays = 4
 
-/** Most rows: one for a variant, a context and a day. */
+/** Most rows: one for each of the two variants, a context and a day. */
 const mostRows = 30_000
 
 /** The outcome that is compared: that of the template's goal, or clicks for a mix and for revenue. */
@@ -76,6 +76,7 @@ export class SegmentExplorer extends Context.Service<SegmentExplorer, {
             length: dayMillis,
             origin: monday,
             byContext: true,
+            copyIds: [question.variant, question.against],
             limit: mostRows,
           }))
           if (count > mostRows) return { from, to, segments: null }

@@ -6,7 +6,7 @@ import { lookedUp } from "../../../api/server/Requests.ts"
 import { decoder } from "../../../domain/Faults.ts"
 import type { OrgSlug } from "../../../domain/Ids.ts"
 import { type Template, VariantSwitch } from "../../../domain/Template.ts"
-import { Results } from "../../../results/Results.ts"
+import { KeptResults } from "../../../results/KeptResults.ts"
 import type { TemplateResults } from "../../../results/TemplateResults.ts"
 import { Templates } from "../../../templates/Templates.ts"
 import { loserRule } from "../../../results/Losers.ts"
@@ -19,6 +19,7 @@ import { Form, Submit } from "../../components/Form.tsx"
 import { Note } from "../../components/Note.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { Table } from "../../components/Table.tsx"
+import { Time } from "../../components/Time.tsx"
 import { Console, decoded, type Fields, type Goto, type View, type Visit } from "../../Routes.tsx"
 import { sortedVariants } from "./Variants.tsx"
 import { list, shipLabel } from "./Words.ts"
@@ -26,7 +27,7 @@ import { list, shipLabel } from "./Words.ts"
 // Giving all traffic to one variant and stopping losers: each asks once, says what will happen, and can be undone on the results page.
 
 interface Services {
-  readonly results: Results["Service"]
+  readonly kept: KeptResults["Service"]
   readonly templates: Templates["Service"]
 }
 
@@ -141,10 +142,21 @@ const Consequences = ({ id, results, template }: {
   )
 }
 
+/** What the page does, and from when the results are that it shows. */
+const Lead = ({ children, madeAt, visit }: {
+  readonly children: string
+  readonly madeAt: number
+  readonly visit: Visit
+}) => (
+  <>
+    {children} Results as of <Time at={new Date(madeAt).toISOString()} zone={visit.org.time_zone} />.
+  </>
+)
+
 const shipView = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   const template = yield* read(services, visit)
   const { base, results: path } = pathsOf(visit.org.slug, template.id)
-  const results = yield* services.results.results(visit.org.slug, template.id, {})
+  const { found: results, madeAt } = yield* services.kept.of(visit.org.slug, template, {})
   const candidates = sortedVariants(results.variants).filter(({ status }) => status !== "removed")
   const asked = visit.query.get("variant") ?? results.winner.copy_id ?? results.winner.leader ?? ""
   const chosen = candidates.find(({ copy_id }) => copy_id === asked) ?? candidates[0]
@@ -156,7 +168,7 @@ const shipView = Effect.fnUntraced(function* (services: Services, visit: Visit) 
         <PageHead
           title={title}
           back={{ href: base, label: template.name }}
-          lead="Give all traffic to one variant."
+          lead={<Lead madeAt={madeAt} visit={visit}>Give all traffic to one variant.</Lead>}
         />
         {chosen === undefined
           ? (
@@ -218,7 +230,7 @@ const shipAction = Effect.fnUntraced(function* (services: Services, visit: Visit
 const stopView = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   const template = yield* read(services, visit)
   const { base, results: path } = pathsOf(visit.org.slug, template.id)
-  const { objective, variants, winner } = yield* services.results.results(visit.org.slug, template.id, {})
+  const { found: { objective, variants, winner }, madeAt } = yield* services.kept.of(visit.org.slug, template, {})
   const rate = rateFormat(typeof objective === "string", Math.max(0, ...variants.map((one) => one.rate ?? 0)))
   const first = variants.find(({ copy_id }) => copy_id === winner.leader)
   const losers = winner.losers.flatMap((id) => variants.filter(({ copy_id }) => copy_id === id))
@@ -229,7 +241,9 @@ const stopView = Effect.fnUntraced(function* (services: Services, visit: Visit) 
         <PageHead
           title={`${template.name} · Stop losers`}
           back={{ href: base, label: template.name }}
-          lead="Deactivate the variants that are surely worse than the leader."
+          lead={
+            <Lead madeAt={madeAt} visit={visit}>Deactivate the variants that are surely worse than the leader.</Lead>
+          }
         />
         {losers.length === 0
           ? (
@@ -309,7 +323,7 @@ const undoAction = Effect.fnUntraced(function* (services: Services, visit: Visit
 /** Pages that give all traffic to one variant, and that stop variants that are surely worse. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const { action, page } = yield* Console
-  const services: Services = { results: yield* Results, templates: yield* Templates }
+  const services: Services = { kept: yield* KeptResults, templates: yield* Templates }
   const path = "/console/o/:org/templates/:template/results" as const
   yield* router.addAll([
     page(`${path}/ship`, "switchVariants", (visit) => shipView(services, visit)),
