@@ -25,8 +25,11 @@ import { WebhookSources } from "./WebhookSources.ts"
 /** Bodies that come in within this time are taken together, which halves the work per event. */
 const gathering = "25 millis"
 
-/** Events stored, and waiting events looked at, in one transaction. */
-const sliceWeight = 1_000
+/**
+ * Events stored, and waiting events looked at, in one transaction. Between two statements other requests have their turn: larger
+ * slices make these slower, smaller ones the intake ([0113](../../docs/decisions/0113-latency-beside-events.md)).
+ */
+const sliceWeight = 400
 
 /** Time from the receipt of a body until its events are stored and counted. Unit: seconds. */
 const lag = Metric.histogram("parlance_event_lag_seconds", {
