@@ -47,16 +47,17 @@ const HeadingCell = ({ heading }: { readonly heading: string | SortHeading }) =>
 /**
  * A table with a caption; on narrow screens it scrolls by itself, also with the keyboard. An empty heading is `[hidden text]`.
  * With `cards`, narrow screens show each row as a card, with its first cell as the title: `line` has the other cells in one line,
- * `labelled` each in a line of its own, after the heading of its column.
+ * `labelled` each in a line of its own, after the heading of its column, `tiles` up to three numbers beside each other, each below
+ * the heading of its column.
  */
 export const Table = ({ caption, cards, headings, rows }: {
   readonly caption: string
-  readonly cards?: "line" | "labelled"
+  readonly cards?: "line" | "labelled" | "tiles"
   readonly headings: ReadonlyArray<string | SortHeading>
   readonly rows: ReadonlyArray<ReadonlyArray<Cell | ComponentChildren>>
 }) => (
   <div class="table-scroll" tabIndex={0} role="region" aria-label={caption}>
-    <table {...(cards === undefined ? {} : { class: cards === "line" ? "cards" : "cards labelled" })}>
+    <table {...(cards === undefined ? {} : { class: cards === "line" ? "cards" : `cards ${cards}` })}>
       <caption>{caption}</caption>
       <thead>
         <tr>
@@ -68,14 +69,15 @@ export const Table = ({ caption, cards, headings, rows }: {
           <tr>
             {row.map((cell, index) => {
               const { content, kind, label } = isCell(cell) ? cell : { content: cell }
-              return index === 0
-                ? <th scope="row">{content}</th>
-                : (
-                  <td class={kind} {...(cards === "labelled" ? { "data-label": labelOf(headings[index]) } : {})}>
-                    {label === undefined ? null : <span class="card-label" aria-hidden="true">{label}:</span>}
-                    {content}
-                  </td>
-                )
+              return index === 0 ? <th scope="row">{content}</th> : (
+                <td
+                  class={kind}
+                  {...(cards === "labelled" || cards === "tiles" ? { "data-label": labelOf(headings[index]) } : {})}
+                >
+                  {label === undefined ? null : <span class="card-label" aria-hidden="true">{label}:</span>}
+                  {content}
+                </td>
+              )
             })}
           </tr>
         ))}

@@ -51,11 +51,12 @@ const Shares = ({ caption, heading, hrefOf, shares }: {
   shares.length === 0 ? null : (
     <Card kind="flush">
       <Table
+        cards="line"
         caption={caption}
         headings={[heading, "Messages", "[Narrow]"]}
         rows={shares.map(({ count: many, value }) => [
           value ?? <span class="muted">none</span>,
-          { content: count(many), kind: "nowrap" as const },
+          { content: count(many), kind: "nowrap" as const, label: "Messages" },
           {
             content: value === null || value === "" || shares.length === 1
               ? null

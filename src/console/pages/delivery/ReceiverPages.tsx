@@ -72,6 +72,7 @@ const TestResult = ({ result }: { readonly result: TestMessageResult }) => (
     </Note>
     <Card kind="flush">
       <Table
+        cards="labelled"
         caption="Checks by receivers"
         headings={["Check", "Result", "Details"]}
         rows={result.findings.map((finding) => [

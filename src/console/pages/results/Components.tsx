@@ -13,6 +13,7 @@ const ComponentTable = (
   { caption, components }: Pick<TemplateResults, "components"> & { readonly caption: string },
 ) => (
   <Table
+    cards="tiles"
     caption={caption}
     headings={["Kind", "Component", "Decisions", "Effect", "95 % interval"]}
     rows={components.map(({ decisions, interval, kind, lift, value }) => [

@@ -149,6 +149,7 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
           : (
             <div class="card flush">
               <Table
+                cards="tiles"
                 caption={`${nameOf(variant)} against ${nameOf(against)}`}
                 headings={[
                   "Segment",

@@ -69,6 +69,7 @@ export const Holdout = ({ holdout }: { readonly holdout: HoldoutResults | null }
           <>
             <p class="padded">{comparisonText(one)}</p>
             <Table
+              cards="tiles"
               caption={`The ${names[one.outcome]} against the holdout`}
               headings={["People", "Decisions", "With outcome", "Rate", "95 % interval"]}
               rows={[row("Personalized", treated, one.treated), row("Holdout", control, one.control)]}

@@ -38,7 +38,7 @@ const capital = (text: string) => text[0]!.toUpperCase() + text.slice(1)
 const undecidedAdvice = (results: Pick<TemplateResults, "winner">, outlook: Outlook | undefined, isWhole: boolean) => {
   if (results.winner.leader === null) return "Keep running: the first outcomes have not arrived"
   if (!isWhole) return ""
-  if (outlook === undefined) return "Keep running: the difference is too small, or the data too new, to say how long"
+  if (outlook === undefined) return "Keep running: it is too early to say for how long"
   return outlook.kind === "days"
     ? `Keep running about ${counted(outlook.days, "day")}`
     : `Keep running: at this traffic, a winner takes more than ${outlookRule.mostDays} days`

@@ -53,8 +53,8 @@ export const LeadCard = ({ actions, lead }: { readonly lead: Lead; readonly acti
           )}
           <p class="small muted">
             The days that remain are an estimate: they follow from the present difference, its uncertainty and the
-            traffic of the last seven days. The lift over a random split compares the leader with a random choice among
-            the active variants.
+            traffic of the last seven days. There is no estimate while the difference is too small, or the data too new.
+            The lift over a random split compares the leader with a random choice among the active variants.
           </p>
         </div>
       </details>

@@ -179,6 +179,7 @@ const Learned = ({ basis, levels, tau_hours: tau, variants }: TemplateSendTimes)
         </p>
         {variants.length === 0 ? null : (
           <Table
+            cards="tiles"
             caption="By variant"
             headings={["Variant", "Messages", "Engaged with", "Own share", "Best hour"]}
             rows={variants.map(({ best, engagements, name, touches, weight }) => [

@@ -113,6 +113,7 @@ const show = Effect.fnUntraced(function* (
         {shares.length === 0 ? null : (
           <Card kind="flush">
             <Table
+              cards="labelled"
               caption="Links that work"
               headings={["Created by", "Created", "Expires", ...(mayRevoke ? ["[Actions]"] : [])]}
               rows={shares.map((share) => [

@@ -259,6 +259,7 @@ const stopView = Effect.fnUntraced(function* (services: Services, visit: Visit) 
             <Form action={`${path}/stop`} csrf={visit.session.csrfToken}>
               <Card kind="flush">
                 <Table
+                  cards="tiles"
                   caption={first === undefined || first.rate === null
                     ? "Surely worse than the leader"
                     : `Surely worse than ${first.name} (${rateName(objective)} ${rate(first.rate)})`}

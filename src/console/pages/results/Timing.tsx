@@ -46,6 +46,7 @@ export const Timing = ({ more, timing, title = "Send times" }: Pick<TimedTemplat
                   }`}
             </p>
             <Table
+              cards="tiles"
               caption="Engagement by when the message was sent"
               headings={["Sent", "Messages", "Engaged with", "Rate", "95 % interval"]}
               rows={[

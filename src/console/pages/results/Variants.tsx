@@ -189,6 +189,7 @@ export const Variants = ({ columns, place, results, series }: {
         {Object.entries(more).map(([key, value]) => <input type="hidden" name={key} value={value} />)}
       </ListForm>
       <Table
+        cards="tiles"
         caption="Variants"
         headings={[
           heading("name", "Variant"),

@@ -48,6 +48,7 @@ const Explained = ({ run, zone }: { readonly run: DryRun; readonly zone: string 
     >
       {run.items === 0 ? <p class="pad muted">The list of items is empty.</p> : (
         <Table
+          cards="labelled"
           caption="Events by item"
           headings={["Item", "Result", "Found"]}
           rows={run.explained.map((one) => [

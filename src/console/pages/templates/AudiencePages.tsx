@@ -75,6 +75,7 @@ const show = Effect.fnUntraced(function* (services: Services, { can, org, params
             ? <Empty title="No variants yet">The audience and schedule of each variant are shown here.</Empty>
             : (
               <Table
+                cards="labelled"
                 caption={counted(template.variants.length, "variant")}
                 headings={["Variant", "State", "Audience", "Schedule", `Traffic, ${trafficDays} days`]}
                 rows={template.variants.map((variant) => [

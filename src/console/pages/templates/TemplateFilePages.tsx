@@ -98,6 +98,7 @@ const form = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = 
         {faults.length === 0 ? null : (
           <Card kind="flush">
             <Table
+              cards="labelled"
               caption={faults.length > shownFaults ? `The first ${shownFaults} faults by line` : "Faults by line"}
               headings={["Place", "Fault", "The line"]}
               rows={faults.slice(0, shownFaults).map(({ detail, pointer }) => {

@@ -50,6 +50,7 @@ const Changes = ({ entries, here, template, zone }: {
   readonly zone: string
 }) => (
   <Table
+    cards="labelled"
     caption="Changes, newest first"
     headings={["What", "Fields", "Who", "When"]}
     rows={entries.map((entry) => {

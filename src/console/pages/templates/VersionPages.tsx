@@ -51,6 +51,7 @@ const listPage = Effect.fnUntraced(function* (services: EditorServices, visit: V
             ? <Empty title="No versions yet">A version is kept of each change of the content.</Empty>
             : (
               <Table
+                cards="labelled"
                 caption="Versions, newest first"
                 headings={["Version", "Name", "Saved by"]}
                 rows={shown.map(({ author, id, name, saved_at: savedAt }) => [
