@@ -7,6 +7,7 @@ import type { Access } from "../../telemetry/AccessLog.ts"
 import { begin, end, type LoopWork } from "../../telemetry/LoopWork.ts"
 import { namedAtEnd, workNameOf } from "../ApiPaths.ts"
 import type { DirectRoutes, Pass } from "../server/DirectRoutes.ts"
+import { withPlainPath } from "../server/PathText.ts"
 import { requestIdOf } from "../server/Envelope.ts"
 import { type Gate, kindOf, lookMillis, type RequestKind, tellWaited } from "./LoadGate.ts"
 import { Line } from "../server/Line.ts"
@@ -350,7 +351,8 @@ export const install = (
   server.emit = function (this: Server, event: string, ...args: Array<unknown>): boolean {
     if (event !== "request" && event !== "checkContinue") return emit.call(this, event, ...args)
     const [request, response] = args as [IncomingMessage, ServerResponse]
-    const asked: Asked = { event, kind: kindOf(request.url ?? ""), request, response }
+    request.url = withPlainPath(request.url ?? "")
+    const asked: Asked = { event, kind: kindOf(request.url), request, response }
     if (response.socket === null) defer(asked)
     else take(asked)
     return true
