@@ -69,11 +69,12 @@ export const addRecords = async (
   for (const name of ["One", "Two", "Three"]) await call("PATCH", "/templates/t-2/variants/v1", { name })
   await call("PATCH", "", { template_approval: "editor" })
   const { key } = await call("POST", "/keys", { name: "Pipeline", scopes: ["templates:write"] })
-  await service.request(`/console/api/organizations/${org}/templates/t-2/variants/v2`, {
+  const proposed = await service.request(`/console/api/organizations/${org}/templates/t-2/variants/v2`, {
     method: "PATCH",
     headers: { "x-api-key": key, "content-type": "application/json" },
-    body: JSON.stringify({ vars: { subject: "Another subject 🎂" } }),
+    body: JSON.stringify({ vars: { subject: "Another subject 🎂" }, formats: {} }),
   })
+  if (proposed.status !== 202) throw new Error(`No change waits for approval: ${await proposed.text()}`)
   await onStore((sql) =>
     Effect.gen(function* () {
       yield* sql`

@@ -24,6 +24,15 @@ export const csvHeader = "address,reason,source,suppressed_at\r\n"
 export const csvLine = ({ address, reason, source, suppressedAt }: SuppressionEntry): string =>
   Csv.csvLine([address ?? "", reason, source, suppressedAt.toISOString()])
 
+/** The line of an entry for people, who open the file as a spreadsheet: no text of it is run as a formula. Imports read its addresses, too. */
+export const spreadsheetLine = ({ address, reason, source, suppressedAt }: SuppressionEntry): string =>
+  Csv.csvLine([
+    Csv.spreadsheetText(address ?? ""),
+    reason,
+    Csv.spreadsheetText(source),
+    suppressedAt.toISOString(),
+  ])
+
 /** A row of CSV with the line it begins in. */
 interface CsvRow {
   readonly line: number
@@ -127,7 +136,7 @@ const readRow = (
 ): Result.Result<ImportedRow | undefined, Fault> => {
   const valueOf = (name: "address" | "reason" | "source" | "at") => (values[places.get(name) ?? -1] ?? "").trim()
   const fault = (detail: string) => Result.fail({ pointer: `/line/${line}`, detail })
-  const address = valueOf("address")
+  const address = Csv.textOfSpreadsheet(valueOf("address"))
   if (address === "") return Result.succeed(undefined)
   const wrong = validateAddress(address)
   if (wrong !== undefined) return fault(`${JSON.stringify(address.slice(0, 100))} is no address: it ${wrong}`)

@@ -3,7 +3,14 @@ import { Effect, Result } from "effect"
 import fc from "fast-check"
 import { partsOf } from "../../src/cli/SuppressionCommand.ts"
 import { type SuppressionEntry, SuppressionReason } from "../../src/suppressions/Suppression.ts"
-import { csvHeader, csvLine, csvRows, maxRows, readCsv } from "../../src/suppressions/SuppressionCsv.ts"
+import {
+  csvHeader,
+  csvLine,
+  csvRows,
+  maxRows,
+  readCsv,
+  spreadsheetLine,
+} from "../../src/suppressions/SuppressionCsv.ts"
 
 const now = Date.parse("2026-06-01T00:00:00Z")
 
@@ -73,6 +80,22 @@ describe("The suppression list as CSV", () => {
         )
       }),
       { numRuns: 100 },
+    )
+  })
+
+  it("is safe in spreadsheets where people open it, and its addresses are read back", async () => {
+    for (const address of ["=cmd|'/Ccalc'!A1-@x.example", "+news@x.example", "-1@x.example", "o'brien@x.example"]) {
+      const entry = { id: 1, address, reason: "manual", source: "=1+1", suppressedAt: new Date(now) } as const
+      const written = spreadsheetLine(entry)
+      assert.notMatch(written, /(^|,)[=+\-@]/)
+      for (const text of [written, csvLine(entry)]) {
+        const { rows } = Result.getOrThrow(await readAll(csvHeader + text))
+        assert.deepInclude(rows[0], { address })
+      }
+    }
+    assert.include(
+      csvLine({ id: 1, address: "+news@x.example", reason: "manual", source: "a", suppressedAt: new Date(now) }),
+      "+news",
     )
   })
 

@@ -60,13 +60,17 @@ const email = Parameters.ofAddress((text): Result.Result<string, string> =>
     : Result.fail("must be an address with one @, such as ada@example.com")
 )
 
-/** The list as CSV, read in pages. */
-export const exported = (list: Suppressions["Service"], org: OrgSlug): Stream.Stream<Uint8Array> =>
+/** The list as CSV, read in pages. `line` writes an entry: as it is for other programs, which must not miss an address. */
+export const exported = (
+  list: Suppressions["Service"],
+  org: OrgSlug,
+  line: (entry: SuppressionEntry) => string = csvLine,
+): Stream.Stream<Uint8Array> =>
   Stream.paginate(
     undefined as number | undefined,
     (cursor) =>
       Effect.map(list.list(org, { cursor, limit: exportedAtOnce }), (entries) => {
-        const text = (cursor === undefined ? csvHeader : "") + entries.map(csvLine).join("")
+        const text = (cursor === undefined ? csvHeader : "") + entries.map(line).join("")
         const next = entries.length === exportedAtOnce ? Option.some(entries.at(-1)!.id) : Option.none()
         return [[new TextEncoder().encode(text)], next] as const
       }),

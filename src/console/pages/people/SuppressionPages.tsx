@@ -8,6 +8,7 @@ import { decoder } from "../../../domain/Faults.ts"
 import { SuppressionInput } from "../../../api/suppressions/SuppressionsApi.ts"
 import { exported } from "../../../api/suppressions/SuppressionsRoutes.ts"
 import { type SuppressionEntry, SuppressionReason } from "../../../suppressions/Suppression.ts"
+import { spreadsheetLine } from "../../../suppressions/SuppressionCsv.ts"
 import { SuppressionImports } from "../../../suppressions/SuppressionImports.ts"
 import { Suppressions } from "../../../suppressions/Suppressions.ts"
 import { assets } from "../../Assets.ts"
@@ -294,7 +295,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     ),
     route("GET", "/console/o/:org/suppressions/export", "exportSuppressions", ({ org }) =>
       Effect.succeed(
-        HttpServerResponse.stream(exported(services.list, org.slug), {
+        HttpServerResponse.stream(exported(services.list, org.slug, spreadsheetLine), {
           contentType: "text/csv; charset=utf-8",
           headers: {
             "cache-control": "no-store",
