@@ -53,8 +53,17 @@ export const paceWrites = (socket: Socket, onPiece: () => void): void => {
     chunk.length <= pieceBytes ? write.call(socket, chunk, encoding, done) : writePieces([{ chunk, encoding }], done)
   socket._writev = (chunks, done) => {
     let length = 0
-    for (const { chunk } of chunks) length += chunk.length
-    if (length <= pieceBytes) writev.call(socket, chunks, done)
-    else writePieces(chunks, done)
+    let filled = 0
+    let last = chunks[0]!
+    for (const one of chunks) {
+      if (one.chunk.length === 0) continue
+      length += one.chunk.length
+      filled++
+      last = one
+    }
+    if (length > pieceBytes) writePieces(chunks, done)
+    // Node's server ends each response by an empty text, and writing several texts takes half as long again as writing one.
+    else if (filled === 1) write.call(socket, last.chunk, last.encoding, done)
+    else writev.call(socket, chunks, done)
   }
 }
