@@ -16,6 +16,8 @@ const settings: ReadonlyArray<HonestyWorld> = [
   { ...base, name: "sd 0.25", sd: 0.25 },
   { ...base, name: "sd 0.25 at 5000", sd: 0.25, decisionsPerDay: 5000 },
   { ...base, name: "segments", sd: 0.1, segmentSd: 0.3, decisionsPerDay: 2000 },
+  { ...base, name: "weak segments", sd: 0.1, segmentSd: 0.1, decisionsPerDay: 2000 },
+  { ...base, name: "strong segments", sd: 0.1, segmentSd: 0.6, decisionsPerDay: 2000 },
   { ...base, name: "segments A/A", variants: 2, segmentSd: 0, days: 45, decisionsPerDay: 1000 },
   { ...base, name: "segments lift 30 %", variants: 2, segmentSd: 0, days: 45, decisionsPerDay: 1000, lift: 0.3 },
   { ...base, name: "fatigue", sd: 0.25, decisionsPerDay: 3000, fatigue },

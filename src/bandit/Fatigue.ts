@@ -59,6 +59,11 @@ export interface Fatigue {
    * It is 0 for a variant that people have seen as often as the others.
    */
   readonly uncertainty: (variant: string) => number
+  /**
+   * Equally likely cases of the effects, for reports: by case, how much higher the log rate of a variant at the mean exposure
+   * of all decisions is than with `effects`.
+   */
+  readonly cases: (variant: string) => ReadonlyArray<number>
 }
 
 /** Evidence from which effects are used, and below which they are dropped. */
@@ -74,6 +79,12 @@ const variantSpread = 0.3
 
 /** Candidates for the standard deviation of effects. */
 const spreads: ReadonlyArray<number> = [0.1, 0.2, 0.4, 0.8]
+
+/**
+ * Standard deviations of effects and variants in reports. Choices gain by effects that are drawn to 0, but drawn effects make the
+ * variants that people have seen most look worse than they are.
+ */
+const reportSpread = 1
 
 /** Newton steps of a fit. */
 const steps = 12
@@ -154,8 +165,8 @@ const sumSteps = (covariance: Float64Array, base: number): LearnedFatigue["covar
   )
 }
 
-/** Learns the effects of earlier exposures from settled decisions. */
-export const learnFatigue = (cells: ReadonlyArray<FatigueCell>): LearnedFatigue => {
+/** Cells as rows of the regression; undefined without outcomes. */
+const layOut = (cells: ReadonlyArray<FatigueCell>) => {
   const due = new Map<string, number>()
   for (const { expected, variant } of cells) due.set(variant, (due.get(variant) ?? 0) + expected)
   const variants = [...due].sort(([, a], [, b]) => b - a).slice(0, mostVariants).map(([id]) => id)
@@ -163,7 +174,7 @@ export const learnFatigue = (cells: ReadonlyArray<FatigueCell>): LearnedFatigue 
   const used = cells.filter(({ expected, variant }) => expected > 0 && place.has(variant))
   const outcomes = used.reduce((sum, cell) => sum + Math.max(0, cell.outcomes), 0)
   const unit = outcomes / used.reduce((sum, { expected }) => sum + expected, 0)
-  if (!(unit > 0)) return noEffects
+  if (!(unit > 0)) return undefined
   const base = levels + variants.length
   const rows = used.map(({ expected, level, outcomes, seen, variant }) => ({
     // Each class has a step of its own beyond the class before, so that neighbours are alike.
@@ -171,15 +182,36 @@ export const learnFatigue = (cells: ReadonlyArray<FatigueCell>): LearnedFatigue 
     expected: expected * unit,
     outcomes: Math.max(0, outcomes),
   }))
-  const nuisance = Float64Array.from({ length: base }, (_, i) => 1 / (i < levels ? levelSpread : variantSpread) ** 2)
+  return { rows, base }
+}
+
+const nuisanceOf = (base: number, spread: number): Float64Array =>
+  Float64Array.from({ length: base }, (_, i) => 1 / (i < levels ? levelSpread : spread) ** 2)
+
+/** The effects with one spread of their steps. */
+const effectsWith = (
+  spread: number,
+  nuisance: Float64Array,
+  { base, rows }: NonNullable<ReturnType<typeof layOut>>,
+) => {
+  const precision = new Float64Array(base + exposureClasses - 1).fill(1 / spread ** 2)
+  precision.set(nuisance)
+  const { covariance, logEvidence, theta } = mostLikely(rows, precision)
+  let sum = 0
+  const effects = [0, ...theta.slice(base).map((step) => sum += step)]
+  return { logEvidence, effects, covariance: sumSteps(covariance, base) }
+}
+
+/** Learns the effects of earlier exposures from settled decisions. */
+export const learnFatigue = (cells: ReadonlyArray<FatigueCell>): LearnedFatigue => {
+  const laidOut = layOut(cells)
+  if (laidOut === undefined) return noEffects
+  const { base, rows } = laidOut
+  const nuisance = nuisanceOf(base, variantSpread)
   const without = mostLikely(rows.map((row) => ({ ...row, at: row.at.slice(0, 2) })), nuisance).logEvidence
   const found = spreads.map((spread) => {
-    const precision = new Float64Array(base + exposureClasses - 1).fill(1 / spread ** 2)
-    precision.set(nuisance)
-    const { covariance, logEvidence, theta } = mostLikely(rows, precision)
-    let sum = 0
-    const effects = [0, ...theta.slice(base).map((step) => sum += step)]
-    return { logOdds: logEvidence - without, effects, covariance: sumSteps(covariance, base) }
+    const { logEvidence, ...one } = effectsWith(spread, nuisance, laidOut)
+    return { ...one, logOdds: logEvidence - without }
   })
   const largest = Math.max(...found.map(({ logOdds }) => logOdds))
   const odds = found.map(({ logOdds }) => Math.exp(logOdds - largest))
@@ -196,6 +228,29 @@ export const learnFatigue = (cells: ReadonlyArray<FatigueCell>): LearnedFatigue 
     ),
     logOdds: largest + Math.log(all / found.length),
   }
+}
+
+/**
+ * Six cases of the effects for reports, equally likely. Together they have the mean and the covariance of the effects under a
+ * wide prior, like the sigma points of S. Julier and J. Uhlmann (1997).
+ */
+export const fatigueCases = (cells: ReadonlyArray<FatigueCell>): ReadonlyArray<ReadonlyArray<number>> => {
+  const laidOut = layOut(cells)
+  if (laidOut === undefined) return []
+  const { covariance, effects } = effectsWith(reportSpread, nuisanceOf(laidOut.base, reportSpread), laidOut)
+  const size = exposureClasses - 1
+  const root = new Float64Array(packedLength(size))
+  for (let i = 0; i < size; i++) for (let j = 0; j <= i; j++) root[packedIndex(i, j)] = covariance[i + 1]![j + 1]!
+  factor(root, size)
+  return Array.from(
+    { length: size },
+    (_, axis) =>
+      [-1, 1].map((sign) =>
+        effects.map((effect, seen) =>
+          seen <= axis ? effect : effect + sign * Math.sqrt(size) * root[packedIndex(seen - 1, axis)]!
+        )
+      ),
+  ).flat()
 }
 
 /** Mean factors of a variant's days without gaps, and the first day. A day without decisions has those of the day before. */
@@ -224,8 +279,39 @@ const sharesOf = (
   return total > 0 ? due.map((one) => one / total) : undefined
 }
 
+/** Logarithm of the mean factor that effects make of the rate, over all decisions of the mixes. */
+const logFactor = (mixes: ReadonlyArray<ExposureMix>, effects: ReadonlyArray<number>): number => {
+  let sum = 0
+  let total = 0
+  for (const { decisions } of mixes) {
+    decisions.forEach((count, seen) => {
+      sum += count * Math.exp(effects[seen]!)
+      total += count
+    })
+  }
+  return total > 0 ? Math.log(sum / total) : 0
+}
+
+/** By case, how much higher than with `effects` the log rate of a variant is at the mean exposure of all decisions. */
+const casesOf = ({ cells, mixes }: FatigueCounts, effects: ReadonlyArray<number>): Fatigue["cases"] => {
+  const cases = fatigueCases(cells)
+  const higher = (own: ReadonlyArray<ExposureMix>) =>
+    cases.map((assumed) => logFactor(own, effects) - logFactor(own, assumed))
+  const all = higher(mixes)
+  const byVariant = new Map(
+    Array.from(
+      Map.groupBy(mixes, ({ variant }) => variant),
+      ([id, own]) => [id, higher(own).map((value, k) => value - all[k]!)] as const,
+    ),
+  )
+  // A variant without settled decisions is new, so that nearly all of its decisions are first exposures.
+  const ofNew = all.map((value) => -value)
+  return (variant) => byVariant.get(variant) ?? ofNew
+}
+
 /** The effects to use, given whether effects were in use before; undefined while there is no evidence for them. */
-export const fatigueOf = ({ cells, mixes }: FatigueCounts, wasUsed: boolean): Fatigue | undefined => {
+export const fatigueOf = (counts: FatigueCounts, wasUsed: boolean): Fatigue | undefined => {
+  const { cells, mixes } = counts
   const { covariance, effects, logOdds } = learnFatigue(cells)
   if (!(logOdds > (wasUsed ? tooLittle : enough))) return undefined
   const byVariant = new Map(
@@ -251,5 +337,10 @@ export const fatigueOf = ({ cells, mixes }: FatigueCounts, wasUsed: boolean): Fa
       return [id, Math.sqrt(Math.max(0, variance))] as const
     }),
   )
-  return { effects, freshness, uncertainty: (variant) => uncertainties.get(variant) ?? 0 }
+  return {
+    effects,
+    freshness,
+    uncertainty: (variant) => uncertainties.get(variant) ?? 0,
+    cases: casesOf(counts, effects),
+  }
 }

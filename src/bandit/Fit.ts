@@ -63,6 +63,8 @@ interface State extends BaseRate {
   /** Per variant of the observations. */
   readonly beta: ReadonlyArray<Float64Array>
   readonly covariance: ReadonlyArray<Float64Array>
+  /** Standard deviations of the last fit of the variants. */
+  fittedWith: { readonly tau0: number; readonly taus: ReadonlyArray<number> }
 }
 
 const begin = (input: FitInput, contexts: Contexts, observations: Observations): State => {
@@ -79,6 +81,7 @@ const begin = (input: FitInput, contexts: Contexts, observations: Observations):
     gamma0: 0,
     beta: observations.variants.map(() => new Float64Array(contexts.size)),
     covariance: observations.variants.map(() => new Float64Array(packedLength(contexts.size))),
+    fittedWith: { tau0: organization.tau0, taus: [] },
   }
   if (start === undefined) return state
   const before = contextsOf(start.scheme)
@@ -211,6 +214,7 @@ export const fit = (input: FitInput): ModelSnapshot => {
     const level = Math.exp(state.a0) * binomial
     for (let p = 0; p < pairCount; p++) expected[p] = expected[p]! * level * factors[contextOfPair[p]!]!
 
+    state.fittedWith = { tau0: state.tau0, taus: Array.from(taus) }
     precision[0] = 1 / state.tau0 ** 2
     for (let i = 1; i < design.size; i++) precision[i] = 1 / taus[contexts.attributeOf[i]!]! ** 2
     for (let v = 0; v < beta.length; v++) {
@@ -227,9 +231,9 @@ export const fit = (input: FitInput): ModelSnapshot => {
     recenter(state, seen, expected, binomial, active)
   }
   addUncertainExposure(seen, state)
-  addUncertainFatigue(seen, state, input.fatigue)
+  const widened = addUncertainFatigue(seen, state, input.fatigue)
   const evidence = pairEvidence(contexts, seen, state, expected, clicksOfPair)
-  return snapshot(input, seen, state, evidence)
+  return snapshot(input, seen, state, evidence, widened)
 }
 
 /**
@@ -254,21 +258,22 @@ const addUncertainExposure = ({ variants }: Observations, { covariance, tau0 }: 
 
 /**
  * Widens the intercepts of variants that people have seen more or less often than other variants, by the uncertainty of the
- * effects of earlier exposures. Only the part of an intercept that the data determine moves with its exposure. Such errors of
- * two variants have opposite signs, which covariances by variant cannot say: doubled variances make up for that.
+ * effects of earlier exposures, and returns by how much. Only the part of an intercept that the data determine moves with its
+ * exposure. Such errors of two variants have opposite signs, which covariances by variant cannot say: doubled variances make up
+ * for that in choices. Reports take the cases of the effects instead.
  */
 const addUncertainFatigue = (
   { variants }: Observations,
   { covariance, tau0 }: State,
   fatigue: Fatigue | undefined,
-): void => {
-  if (fatigue === undefined) return
-  variants.forEach(({ effectiveSends, id }, v) => {
-    if (!(effectiveSends > 0)) return
+): ReadonlyArray<number> =>
+  variants.map(({ effectiveSends, id }, v) => {
+    if (fatigue === undefined || !(effectiveSends > 0)) return 0
     const determined = Math.max(0, 1 - covariance[v]![0]! / tau0 ** 2)
-    covariance[v]![0] = covariance[v]![0]! + 2 * (determined * fatigue.uncertainty(id)) ** 2
+    const widened = 2 * (determined * fatigue.uncertainty(id)) ** 2
+    covariance[v]![0] = covariance[v]![0]! + widened
+    return widened
   })
-}
 
 /**
  * Moves the middle of the variants' intercepts into the base rate, so that a new variant, at 0, is a draw from the
@@ -306,6 +311,7 @@ const snapshot = (
   seen: Observations,
   state: State,
   evidence: ReadonlyArray<PairEvidence>,
+  widened: ReadonlyArray<number>,
 ): ModelSnapshot => {
   const variants: ReadonlyArray<VariantPosterior> = seen.variants.map((totals, v) => ({
     id: totals.id,
@@ -315,6 +321,9 @@ const snapshot = (
     maturedSends: totals.maturedSends,
     effectiveSends: totals.effectiveSends,
     clicks: totals.clicks,
+    ...(input.fatigue === undefined
+      ? {}
+      : { fatigue: { widened: widened[v]!, cases: input.fatigue.cases(totals.id) } }),
   }))
   const { mostPerSend } = input.counts.valuation
   // Coefficients are those of first exposures. The level is moved, so that rates are those of exposures as they are.
@@ -334,6 +343,7 @@ const snapshot = (
     days: seen.days.map((day, d) => [day, state.g[d]!]),
     tau0: state.tau0,
     taus: Array.from(state.taus),
+    fittedWith: state.fittedWith,
     gamma0: state.gamma0,
     ...(state.components === undefined ? {} : { components: state.components.snapshot() }),
     variants,

@@ -26,6 +26,11 @@ export const VariantPosterior = Schema.Struct({
   maturedSends: Schema.Finite,
   effectiveSends: Schema.Finite,
   clicks: Schema.Finite,
+  /**
+   * With effects of earlier exposures in use. `widened`: what their uncertainty adds to the variance of the intercept. `cases`:
+   * by equally likely case of the effects, what it adds to the log rate that the data give (see `Fatigue`).
+   */
+  fatigue: Schema.optionalKey(Schema.Struct({ widened: Schema.Finite, cases: Numbers })),
 })
 export type VariantPosterior = typeof VariantPosterior.Type
 
@@ -72,6 +77,11 @@ export const ModelSnapshot = Schema.Struct({
   components: Schema.optionalKey(ComponentEffects),
   /** Standard deviation of the variants' effects, by attribute of the scheme, the built-in ones last. */
   taus: Numbers,
+  /**
+   * The standard deviations with which the variants were fitted; those above are one step of learning further. Absent from
+   * models of earlier releases.
+   */
+  fittedWith: Schema.optionalKey(Schema.Struct({ tau0: Schema.Finite, taus: Numbers })),
   /** How many of the variants' intercepts the data determine, 0 to the number of variants. */
   gamma0: Schema.Finite,
   /** Variants with data, by id; every other one has the prior. */

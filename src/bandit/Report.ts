@@ -2,8 +2,16 @@ import { contextsOf } from "./Contexts.ts"
 import { type ComponentEffect, componentEffects } from "./ComponentReport.ts"
 import { type ModelSnapshot, possible } from "./Model.ts"
 import { type EligibleSet, eligibleSet, Policy } from "./Policy.ts"
+import { reportModels } from "./ReportModels.ts"
 import { seededNormal } from "./SeededNormal.ts"
-import { compareRates, type ContextTraffic, drawPlaces, type VariantComparison, type VariantReport } from "./Winner.ts"
+import {
+  compareRates,
+  type ContextTraffic,
+  drawPlaces,
+  type Place,
+  type VariantComparison,
+  type VariantReport,
+} from "./Winner.ts"
 
 // The report on a template as a pure function of plain data, so that it can run in a worker: request and response
 // survive structured cloning.
@@ -92,9 +100,34 @@ const drawsOf = ({ draws, groups, ids, model }: ReportRequest, contexts: number)
   return { whole, group: Math.min(whole, groupDraws, Math.max(fewestGroupDraws, kept)) }
 }
 
+/** Draws from all models of a report, as many from each. */
+const drawAll = (
+  model: ModelSnapshot,
+  ids: ReadonlyArray<string>,
+  seed: number,
+  places: ReadonlyArray<Place>,
+): ReadonlyArray<ReadonlyArray<Float64Array>> => {
+  const models = reportModels(model)
+  const normal = seededNormal(seed)
+  const own = places.map((place) => ({ ...place, draws: Math.ceil(place.draws / models.length) }))
+  const drawn = models.map((one) => drawPlaces(one, ids, normal, own))
+  return places.map((_, p) => ids.map((_, v) => concatenate(drawn.map((places) => places[p]![v]!))))
+}
+
+const concatenate = (parts: ReadonlyArray<Float64Array>): Float64Array => {
+  if (parts.length === 1) return parts[0]!
+  const all = new Float64Array(parts.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const part of parts) {
+    all.set(part, at)
+    at += part.length
+  }
+  return all
+}
+
 /**
- * Compares the variants of a template, on the whole and within groups of contexts, by draws from the untempered posterior,
- * with the share of the traffic each gets now. A variant that is not eligible is reported too, but cannot be best.
+ * Compares the variants of a template, on the whole and within groups of contexts, by draws from the untempered posterior
+ * of the models in `reportModels`, with the share of the traffic each gets now. A variant that is not eligible is reported too, but cannot be best.
  *
  * Costs half a second of one core for 20 variants, 288 contexts of 6 attributes and 40 groups of 108 contexts each.
  */
@@ -102,7 +135,7 @@ export const report = (request: ReportRequest): ReportAnswer => {
   const { eligible, groups, ids, model, seed } = request
   const contexts = request.contexts ?? model.traffic
   const draws = drawsOf(request, contexts.length)
-  const [whole, ...parts] = drawPlaces(model, ids, seededNormal(seed), [
+  const [whole, ...parts] = drawAll(model, ids, seed, [
     { traffic: contexts, draws: draws.whole },
     ...groups.map((group) => ({ traffic: group.contexts, draws: draws.group })),
   ])

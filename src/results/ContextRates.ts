@@ -2,10 +2,61 @@ import { BaseError } from "../bandit/BaseError.ts"
 import { packedIndex } from "../bandit/Cholesky.ts"
 import { type ContextKey, contextsOf } from "../bandit/Contexts.ts"
 import { foretellings, interceptVariance } from "../bandit/Components.ts"
+import { reportModels } from "../bandit/ReportModels.ts"
 import { type ModelSnapshot, rate, type VariantPosterior } from "../bandit/Model.ts"
 
-/** A model's rates of variants in contexts, and the uncertainty of their sums. Variants and contexts go by position. */
+/** A sum of rates with its variance. */
+interface Sum {
+  readonly mean: number
+  readonly variance: number
+}
+
+/** The mean of means, and the variance within and between them. */
+const mixed = (sums: ReadonlyArray<Sum>): Sum => {
+  const average = (of: (sum: Sum) => number) => sums.reduce((total, sum) => total + of(sum), 0) / sums.length
+  const mean = average((sum) => sum.mean)
+  return { mean, variance: average((sum) => sum.variance + (sum.mean - mean) ** 2) }
+}
+
+/**
+ * The rates of variants in contexts, averaged over the models of a report, and the uncertainty of their sums. Variants and contexts
+ * go by position.
+ */
 export class ContextRates {
+  readonly #models: ReadonlyArray<ModelRates>
+  readonly #rates: ReadonlyArray<Float64Array>
+
+  /** `contexts` are keys of contexts of the model's scheme. */
+  constructor(model: ModelSnapshot, variants: ReadonlyArray<string>, contexts: ReadonlyArray<ContextKey>) {
+    const models = reportModels(model).map((one) => new ModelRates(one, variants, contexts))
+    this.#models = models
+    this.#rates = variants.map((_, v) =>
+      Float64Array.from(contexts, (_, c) => models.reduce((sum, one) => sum + one.of(v, c), 0) / models.length)
+    )
+  }
+
+  /** Objective per decision, on a day like the average one. */
+  of(variant: number, context: number): number {
+    return this.#rates[variant]![context]!
+  }
+
+  /**
+   * The sum of a variant's rates with these weights by context. `own` is its variance were the base rate known, `variance`
+   * all of it.
+   */
+  sum(variant: number, weights: ArrayLike<number>): Sum & { readonly own: number } {
+    const sums = this.#models.map((one) => one.sum(variant, weights))
+    return { ...mixed(sums), own: mixed(sums.map(({ mean, own }) => ({ mean, variance: own }))).variance }
+  }
+
+  /** The sum over all variants, with weights by variant and context: errors of the base rate that they share cancel. */
+  total(weights: ReadonlyArray<ArrayLike<number>>): Sum {
+    return mixed(this.#models.map((one) => one.total(weights)))
+  }
+}
+
+/** The rates of one model. */
+class ModelRates {
   readonly #model: ModelSnapshot
   readonly #ids: ReadonlyArray<string>
   readonly #variants: ReadonlyArray<VariantPosterior | undefined>
@@ -15,7 +66,6 @@ export class ContextRates {
   readonly #attributeOf: ArrayLike<number>
   readonly #base: BaseError
 
-  /** `contexts` are keys of contexts of the model's scheme. */
   constructor(model: ModelSnapshot, variants: ReadonlyArray<string>, contexts: ReadonlyArray<ContextKey>) {
     const compiled = contextsOf(model.scheme)
     const parsed = contexts.map((key) => compiled.parse(key))
@@ -33,27 +83,18 @@ export class ContextRates {
     )
   }
 
-  /** Objective per decision, on a day like the average one. */
   of(variant: number, context: number): number {
     return this.#rates[variant]![context]!
   }
 
-  /**
-   * The sum of a variant's rates with these weights by context. `own` is its variance were the base rate known, `variance`
-   * all of it.
-   */
-  sum(
-    variant: number,
-    weights: ArrayLike<number>,
-  ): { readonly mean: number; readonly variance: number; readonly own: number } {
+  sum(variant: number, weights: ArrayLike<number>): Sum & { readonly own: number } {
     const known = this.#variants[variant]
     const { mean, slopes } = this.#linear(variant, weights)
     const own = this.#variance(this.#ids[variant]!, known, slopes)
     return { mean, own, variance: own + this.#base.variance(this.#base.slopes(this.#ids[variant]!, known, slopes)) }
   }
 
-  /** The sum over all variants, with weights by variant and context: errors of the base rate that they share cancel. */
-  total(weights: ReadonlyArray<ArrayLike<number>>): { readonly mean: number; readonly variance: number } {
+  total(weights: ReadonlyArray<ArrayLike<number>>): Sum {
     let shared: Float64Array | undefined
     let mean = 0
     let variance = 0

@@ -296,15 +296,14 @@ const seriesOf = ({ counts, delays, model }: Knowledge, setting: HonestyWorld, n
 
 /**
  * Means of the true rates by variant over the decisions of the last 14 days: of all, and by value of the attribute. Where
- * people tire, results show the rates of a first exposure, times the mean factor of fatigue over all decisions.
+ * people tire, results show the rates of a first exposure, times the mean factor of fatigue over all decisions. Decisions count
+ * for that as much as the model lets them count.
  */
 class Truth {
   readonly #arms: number
   readonly #from: number
   readonly #sums = new Map<string, { count: number; readonly rates: Float64Array }>()
-  #decisions = 0
-  #freshness = 0
-  #freshGain = 0
+  readonly #days: Array<{ decisions: number; freshness: number; freshGain: number }> = []
   gainAsSeen = 0
 
   constructor(arms: number, from: number) {
@@ -316,9 +315,10 @@ class Truth {
   add(at: number, value: string | undefined, arm: number, rates: Float64Array, fresh = rates): void {
     const beyondSplit = (of: Float64Array) => of[arm]! - of.reduce((sum, rate) => sum + rate, 0) / this.#arms
     this.gainAsSeen += beyondSplit(rates)
-    this.#freshGain += beyondSplit(fresh)
-    this.#decisions++
-    this.#freshness += rates[arm]! / fresh[arm]!
+    const day = this.#days[Math.floor((at - worldStart) / dayMillis)] ??= { decisions: 0, freshness: 0, freshGain: 0 }
+    day.decisions++
+    day.freshness += rates[arm]! / fresh[arm]!
+    day.freshGain += beyondSplit(fresh)
     if (at < this.#from) return
     for (const key of value === undefined ? [""] : ["", value]) {
       let sum = this.#sums.get(key)
@@ -328,13 +328,22 @@ class Truth {
     }
   }
 
+  /** The gain of each day at the exposures of its decisions. */
   get gain(): number {
-    return this.#freshGain * this.#freshness / this.#decisions
+    return this.#days.reduce((sum, { decisions, freshGain, freshness }) => sum + freshGain * freshness / decisions, 0)
   }
 
-  rate(arm: number, value = ""): number {
+  /** `halfLifeDays` is that of the model. */
+  rate(halfLifeDays: number, arm: number, value = ""): number {
     const { count, rates } = this.#sums.get(value)!
-    return rates[arm]! / count * this.#freshness / this.#decisions
+    let decisions = 0
+    let freshness = 0
+    this.#days.forEach((day, at) => {
+      const weight = 0.5 ** ((this.#days.length - 1 - at) / halfLifeDays)
+      decisions += weight * day.decisions
+      freshness += weight * day.freshness
+    })
+    return rates[arm]! / count * freshness / decisions
   }
 }
 
@@ -417,24 +426,26 @@ export const honestyRun = (
   const results = resultsOf(known, setting, arms, end)
   const series = seriesOf(known, setting, end)
   const armOf = new Map(arms.map((id, arm) => [id, arm]))
-  const rateOf = (id: string) => truth.rate(armOf.get(id)!)
+  const { window } = known.model
+  const halfLifeDays = window.mode === "adaptive" ? window.halfLifeDays : Infinity
+  const rateOf = (id: string, value?: string) => truth.rate(halfLifeDays, armOf.get(id)!, value)
   const gain = series.points.at(-1)?.gain ?? null
   const gainAgainst = (truth: number): Checked | null =>
     gain === null ? null : { shown: gain.gained, interval: gain.interval, truth }
   const weightedGain = setting.values === undefined ? evenSplits.check(series.points, settledUntil) : null
-  const highest = Math.max(...arms.map(rateOf))
+  const highest = Math.max(...arms.map((id) => rateOf(id)))
   return {
     looks,
     best: new Set(arms.filter((id) => rateOf(id) >= highest * (1 - 1e-9))),
     gain: gainAgainst(truth.gain),
     gainAsSeen: gainAgainst(truth.gainAsSeen),
     weightedGain,
-    ...checkLifts(results.winner, arms, rateOf),
-    rates: checkRates(results.variants, rateOf),
+    ...checkLifts(results.winner, arms, (id) => rateOf(id)),
+    rates: checkRates(results.variants, (id) => rateOf(id)),
     // The truth about people who tire is by the exposures of all days, and the series is by those of its own.
-    seriesRates: fresh === undefined ? checkRates(series.points.at(-1)?.variants ?? [], rateOf) : [],
+    seriesRates: fresh === undefined ? checkRates(series.points.at(-1)?.variants ?? [], (id) => rateOf(id)) : [],
     segmentRates: results.segments.flatMap(({ segment: { tier }, variants }) =>
-      tier === undefined ? [] : checkRates(variants, (id) => truth.rate(armOf.get(id)!, tier))
+      tier === undefined ? [] : checkRates(variants, (id) => rateOf(id, tier))
     ),
     usesFatigue: known.model.fatigue !== undefined,
   }

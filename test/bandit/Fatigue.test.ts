@@ -2,7 +2,14 @@ import { assert, describe, it } from "@effect/vitest"
 import { encodeContext } from "../../src/bandit/Contexts.ts"
 import { Counts } from "../../src/bandit/Counts.ts"
 import { expectedPerDecision } from "../../src/bandit/Expectation.ts"
-import { exposureClass, type FatigueCell, fatigueOf, learnFatigue, levelOf } from "../../src/bandit/Fatigue.ts"
+import {
+  exposureClass,
+  fatigueCases,
+  type FatigueCell,
+  fatigueOf,
+  learnFatigue,
+  levelOf,
+} from "../../src/bandit/Fatigue.ts"
 import { fit } from "../../src/bandit/Fit.ts"
 import { eligibleSet, Policy } from "../../src/bandit/Policy.ts"
 import { defaultPriors } from "../../src/bandit/Priors.ts"
@@ -122,6 +129,51 @@ describe("Effects of earlier exposures", () => {
   })
 })
 
+describe("Cases of the effects for reports", () => {
+  const tired = (expected: number) => cells(expected, ({ seen }) => [1, 0.9, 0.7, 0.5][seen]!)
+  const start = Math.floor(now / day) * day
+  const mixes = [
+    { variant: "a", day: start, decisions: [0, 0, 0, 900] },
+    { variant: "b", day: start, decisions: [900, 0, 0, 0] },
+  ]
+
+  it("are six, around the effects, and further apart with fewer outcomes", () => {
+    const spreadOf = (expected: number) => {
+      const found = fatigueCases(tired(expected))
+      assert.strictEqual(found.length, 6)
+      for (const seen of [0, 1, 2, 3]) {
+        const mean = found.reduce((sum, effects) => sum + effects[seen]!, 0) / 6
+        assert.closeTo(mean, Math.log([1, 0.9, 0.7, 0.5][seen]!), 0.1)
+      }
+      assert.deepStrictEqual(found.map(([first]) => first), [0, 0, 0, 0, 0, 0])
+      return Math.max(...found.map((effects) => effects[3]!)) - Math.min(...found.map((effects) => effects[3]!))
+    }
+    assert.isAbove(spreadOf(20), 2 * spreadOf(200))
+    assert.deepStrictEqual(fatigueCases([]), [])
+  })
+
+  it("draw small effects to 0 less than choices do", () => {
+    const few = tired(3)
+    const mean = fatigueCases(few).reduce((sum, effects) => sum + effects[3]! / 6, 0)
+    assert.isBelow(mean, learnFatigue(few).effects[3]! - 0.02)
+  })
+
+  it("make a variant that people have seen more often than others better, the stronger the effects", () => {
+    const counts = { cells: tired(200), mixes }
+    const found = fatigueCases(counts.cells).map((effects) => effects[3]!)
+    const { cases, effects } = fatigueOf(counts, false)!
+    found.forEach((effect, k) => {
+      assert.closeTo(cases("a")[k]! - cases("b")[k]!, effects[3]! - effect, 1e-9)
+      assert.strictEqual(Math.sign(cases("a")[k]!), Math.sign(effects[3]! - effect))
+    })
+    const [a, b] = ["a", "b"].map((variant) =>
+      fatigueOf({ ...counts, mixes: mixes.map((mix) => ({ ...mix, variant })) }, false)!
+    )
+    assert.deepStrictEqual(a!.cases("a").map(Math.abs), new Array<number>(6).fill(0), "there is no other variant")
+    assert.deepStrictEqual(b!.cases("new"), cases("b"), "new variants have not been seen")
+  })
+})
+
 const context = encodeContext([])
 
 /**
@@ -147,6 +199,7 @@ const tiredOfA = (sd = 0) => {
       effects: [0, -0.1, -0.3, Math.log(0.5)],
       freshness: (variant) => variant === "a" ? 0.5 : 1,
       uncertainty: (variant) => variant === "a" ? sd : 0,
+      cases: () => [],
     },
   })
 }

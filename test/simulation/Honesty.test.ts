@@ -72,6 +72,42 @@ describe("the figures in results", () => {
     60_000,
   )
 
+  it("of variants that differ by an attribute: intervals hold the rates of each value and the gain", () => {
+    const runs = runsOf(
+      { name: "segments", variants: 4, decisionsPerDay: 2000, days: 14, rate: 0.03, sd: 0.1, segmentSd: 0.3 },
+      8,
+    )
+    const values = runs.flatMap(({ segmentRates }) => segmentRates)
+    assert.strictEqual(values.length, 8 * 4 * 3)
+    // With one estimate of the spread it is 86 %.
+    assert.isAtLeast(coverage(values), 0.9)
+    assert.isAtLeast(coverage(runs.flatMap(({ rates }) => rates)), 0.9)
+    assert.isAtLeast(coverage(runs.flatMap(({ gain }) => gain === null ? [] : [gain])), 0.85)
+  }, 120_000)
+
+  it("of a better variant that people tire of: intervals hold the rates, the lift, and the gain", () => {
+    const runs = runsOf(
+      {
+        name: "tiring of the better",
+        variants: 2,
+        decisionsPerDay: 2500,
+        days: 21,
+        rate: 0.03,
+        sd: 0,
+        lift: 0.3,
+        fatigue: { people: 3000, effects: [0, -0.5, -1, -1.5] },
+      },
+      6,
+    )
+    assert.isTrue(runs.every(({ usesFatigue }) => usesFatigue))
+    assert.isAtLeast(coverage(runs.flatMap(({ rates }) => rates)), 0.9)
+    assert.isAtLeast(coverage(runs.flatMap(({ gain }) => gain === null ? [] : [gain])), 0.8)
+    const lifts = runs.flatMap(({ lift }) => lift === null ? [] : [lift])
+    assert.isAtLeast(coverage(lifts), 0.8)
+    // With effects that are drawn to 0 it is 0.12.
+    assert.isAbove(lifts.reduce((sum, { shown }) => sum + shown, 0) / lifts.length, 0.18)
+  }, 120_000)
+
   it("of a variant that is better: its gain, and that it wins, for good", () => {
     const runs = runsOf(
       { name: "lift", variants: 2, decisionsPerDay: 1000, days: 21, rate: 0.03, sd: 0, lift: 0.6 },
