@@ -51,6 +51,23 @@ describe("KeyAuth", () => {
         assert.strictEqual(yield* rejected(key), "revoked")
       }))
 
+    it.effect("remembers the key of a connection, and neither a wrong secret after it nor a revoked key passes", () =>
+      Effect.gen(function* () {
+        const keys = yield* Keys
+        const { known, resolve } = yield* KeyAuth
+        const { id, key } = yield* keys.create(acme, { name: "again" })
+        yield* resolve(Redacted.make(key))
+        const connection = {}
+        assert.strictEqual(known(key, connection)?.keyId, id)
+        assert.strictEqual(known(key, connection)?.keyId, id)
+        const wrong = key.slice(0, -1) + (key.at(-1) === "a" ? "b" : "a")
+        assert.isUndefined(known(wrong, connection))
+        assert.isUndefined(known(wrong, connection))
+        assert.strictEqual(known(key, connection)?.keyId, id)
+        yield* keys.revoke(acme, id)
+        assert.isUndefined(known(key, connection))
+      }))
+
     it.effect("keeps nothing in the store from which a key could be read", () =>
       Effect.gen(function* () {
         const { key } = yield* (yield* Keys).create(acme, { name: "secret" })
