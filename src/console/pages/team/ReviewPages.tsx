@@ -12,6 +12,7 @@ import type { Proposal, ProposalDetail } from "../../../domain/Proposal.ts"
 import { Learning } from "../../../learning/Learning.ts"
 import { Proposals, reviewRefusal } from "../../../templates/Proposals.ts"
 import type { ProposalState } from "../../../templates/ProposalRows.ts"
+import { count } from "../../Format.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
@@ -95,7 +96,7 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
               <li>
                 <a href={here(one)} {...(one === state ? { "aria-current": "page" as const } : {})}>
                   {stateWords[one].list}
-                  {one === "requested" ? `: ${waiting}` : ""}
+                  {one === "requested" ? `: ${count(waiting)}` : ""}
                 </a>
               </li>
             ))}
@@ -114,7 +115,7 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
             )
             : (
               <Table
-                cards="labelled"
+                cards="line"
                 caption={`${stateWords[state].list} changes, newest first`}
                 headings={["Template", "What", "Author", "Proposed", ...(state === "requested" ? [] : ["Decided by"])]}
                 rows={shown.map((proposal) => [

@@ -108,7 +108,13 @@ export const sendTest = Effect.fnUntraced(function* (
   // What is wrong with the text is wrong for all recipients.
   return yield* sendToEach(services.tests, visit.org.slug, active.name, recipients, ask, sourcesOf(draft)).pipe(
     Effect.catchTags({
-      InvalidInput: ({ faults }) => failed(faults.map(({ detail }) => detail).join("; ")),
+      InvalidInput: ({ faults }) =>
+        failed(
+          faults.map(({ detail, pointer }) =>
+            pointer === "connection" ? `The connection ${active.name} ${detail}` : detail
+          )
+            .join("; "),
+        ),
       NotRendered: ({ faults }) => failed(faults.map(({ detail, variable }) => `${variable}: ${detail}`).join("; ")),
     }),
   )
@@ -168,7 +174,9 @@ export const TestForm = ({ action, faults, test: { groups, offered, to } }: {
                   checked={groups.includes(id)}
                   aria-describedby={`test_group-${id}-hint`}
                 />
-                <label for={`test_group-${id}`} dir="auto">{name}</label>
+                <label for={`test_group-${id}`}>
+                  <bdi>{name}</bdi>
+                </label>
                 <span id={`test_group-${id}-hint`} title={emails.join(", ")}>
                   {counted(emails.length, "address", "addresses")}
                 </span>
