@@ -41,7 +41,15 @@ const samples: Readonly<Record<string, { readonly path: string; readonly body?: 
 }
 
 /** Endpoints with the scope of template changes that do not change content. */
-const others = ["reviseProposal", "withdrawProposal", "createComment", "updateComment", "deleteComment"]
+const others = [
+  "saveSamplePerson",
+  "deleteSamplePerson",
+  "reviseProposal",
+  "withdrawProposal",
+  "createComment",
+  "updateComment",
+  "deleteComment",
+]
 
 suiteOnService("Approval of changes to live templates", (bench) => {
   const send = async (method: string, path: string, headers: Record<string, string>, body?: unknown): Promise<Answer> =>
