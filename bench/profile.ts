@@ -1,15 +1,17 @@
 // Processor time of the main thread by function, in microseconds per request:
-// deno task bench profile [--what generate|batch|delay|deliver] [--places 45].
-import { adminToken, freePort, makeOrganization, serviceAt } from "../test/support/service.ts"
+// deno task bench profile [--what generate|batch|delay|deliver|send] [--places 45] [--sessions 5].
+import { freePort, makeOrganization, serviceAt } from "../test/support/service.ts"
 import { startPostgres } from "../test/support/throwawayPostgres.ts"
 import { runLoad, startServer } from "./support/Bench.ts"
-import { org, setUp } from "./support/deliverStore.ts"
+import { awaitArrivals, connectPaused, fillQueue, startPlatform } from "./support/deliverSend.ts"
+import { connect, environmentOf, org, setUp } from "./support/deliverStore.ts"
 import { profileDuring } from "./support/Profile.ts"
 
 const flag = (name: string, otherwise: string) =>
   new RegExp(`--${name}[ =](\\S+)`).exec(Deno.args.join(" "))?.[1] ?? otherwise
 const what = flag("what", "generate")
 const places = Number(flag("places", "45"))
+const sessions = Number(flag("sessions", "5"))
 /** A platform that nothing is sent to. */
 const nowhere = { kind: "smtp", port: 9 } as const
 const fields = { name: "Ann", city: "Oslo", product: "boots" }
@@ -30,8 +32,8 @@ const template = (id: string) => ({
 const postgres = await startPostgres()
 const inspector = await freePort()
 const server = await startServer([`--inspect=127.0.0.1:${inspector}`, "src/main.ts", "serve"], await freePort(), {
-  ADMIN_TOKEN: adminToken,
-  DATABASE_URL: postgres.url,
+  ...environmentOf({ DATABASE_URL: postgres.url }),
+  DELIVERY_RATE: "10000",
 })
 const service = serviceAt(server.url)
 const key = await makeOrganization(service, "bench")
@@ -56,18 +58,48 @@ const loads: Readonly<Record<string, () => Promise<{ readonly file: string; read
     options: { ...closed, url: `${url}/deliver/${org}`, key: await setUp(server.url, nowhere), keyed: false },
   }),
 }
-const { file, options } = await (loads[what] ?? loads["generate"]!)()
-const load = (seconds: number) =>
-  runLoad<{ readonly requests: number; readonly perSecond: number }>("profile", `bench/support/${file}.ts`, {
-    ...options,
-    seconds,
+/** Requests to the service, from another process. */
+const profileRequests = async () => {
+  const { file, options } = await (loads[what] ?? loads["generate"]!)()
+  const load = (seconds: number) =>
+    runLoad<{ readonly requests: number; readonly perSecond: number }>("profile", `bench/support/${file}.ts`, {
+      ...options,
+      seconds,
+    })
+  await load(4)
+  let measured = { requests: 0, perSecond: 0 }
+  const times = await profileDuring(inspector, async () => {
+    measured = await load(4)
   })
-await load(4)
-let count = 0
-let perSecond = 0
-const { self, total } = await profileDuring(inspector, async () => {
-  ;({ requests: count, perSecond } = await load(4))
-})
+  return { ...measured, ...times }
+}
+
+/** Messages that are sent to an SMTP server, after as many to warm up. */
+const profileSending = async () => {
+  const key = await setUp(server.url, nowhere)
+  const sink = await startPlatform("smtp")
+  let requests = 0
+  let millis = 0
+  try {
+    await connectPaused(server.url, sink, { connections: sessions })
+    const fill = () => connect(server.url, "smtp", { paused: true }).then(() => fillQueue(server.url, key, 4000))
+    const send = async (expected: number) => {
+      const begin = performance.now()
+      await connect(server.url, "smtp", { paused: false })
+      await awaitArrivals("SMTP", sink, expected)
+      millis = performance.now() - begin
+    }
+    const first = await fill()
+    await send(first)
+    requests = await fill()
+    const { self, total } = await profileDuring(inspector, () => send(first + requests))
+    return { requests, perSecond: requests * 1000 / millis, self, total }
+  } finally {
+    await sink.stop()
+  }
+}
+
+const { perSecond, requests: count, self, total } = await (what === "send" ? profileSending() : profileRequests())
 await server.stop()
 await postgres.stop()
 console.log(`${perSecond.toFixed(0)} requests a second`)

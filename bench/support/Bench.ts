@@ -86,6 +86,32 @@ export const cpuMicrosOf = (pid: number): number => {
   }
 }
 
+/** The processes that a process has started, and those that they have started. */
+const offspringOf = (pid: number): ReadonlyArray<number> => {
+  const parents = new Map<number, Array<number>>()
+  for (const name of readdirSync("/proc")) {
+    if (!/^\d+$/.test(name)) continue
+    try {
+      const parent = Number(readFileSync(`/proc/${name}/stat`, "utf8").split(") ")[1]!.split(" ")[1])
+      parents.set(parent, [...parents.get(parent) ?? [], Number(name)])
+    } catch {
+      // It ended while it was looked at.
+    }
+  }
+  const all = (parent: number): ReadonlyArray<number> =>
+    (parents.get(parent) ?? []).flatMap((child) => [child, ...all(child)])
+  return all(pid)
+}
+
+/** Processor time of a process and of those it has started, in microseconds; NaN where the system does not tell. */
+export const treeMicrosOf = (pid: number): number => {
+  try {
+    return [pid, ...offspringOf(pid)].reduce((sum, one) => sum + (cpuMicrosOf(one) || 0), 0)
+  } catch {
+    return NaN
+  }
+}
+
 /**
  * Processor time that the main thread of a process has used so far, in microseconds: where its event loop runs. NaN where
  * the system does not tell.

@@ -1,6 +1,6 @@
 import { connectionTo, fullestSecond, rateOf, type Sink, startSink } from "../../test/process/deliverSink.ts"
 import { freePort } from "../../test/support/service.ts"
-import { cpuMicrosOf, runLoad, startServer } from "./Bench.ts"
+import { cpuMicrosOf, runLoad, startServer, treeMicrosOf } from "./Bench.ts"
 import type { Environment } from "./Databases.ts"
 import { connect, environmentOf, org, pause, setUp } from "./deliverStore.ts"
 import type { Looped } from "./Loop.ts"
@@ -12,7 +12,7 @@ export interface SentOut {
   readonly perSecond: number
   /** Most arrivals in a sliding second. */
   readonly fullest: number
-  /** Processor time of the service for each message, its share in the queue's entrance not counted. */
+  /** Processor time of the service and its own processes for each message, without the queue's entrance. */
   readonly cpuMicros: number
   /** Processor time of the platform for each message. */
   readonly platformMicros: number
@@ -34,9 +34,51 @@ export const outlets: ReadonlyArray<Outlet> = [
 /** Longest without an arrival before a run is given up. Unit: milliseconds. */
 const patienceMillis = 30_000
 
+/** Queues messages, at least so many; answers how many. Their connection has to be paused. */
+export const fillQueue = async (url: string, key: string, messages: number): Promise<number> => {
+  let queued = 0
+  while (queued < messages) {
+    const { statuses } = await runLoad<Looped>("Deliver", "bench/support/deliverLoad.ts", {
+      url: `${url}/api/deliver/${org}`,
+      seconds: 1,
+      connections: 64,
+      rate: 0,
+      key,
+      keyed: false,
+    })
+    queued += statuses["200"] ?? 0
+  }
+  return queued
+}
+
+/** Waits until so many messages have arrived. */
+export const awaitArrivals = async (name: string, sink: Sink, messages: number): Promise<void> => {
+  let arrived = 0
+  let movedAt = performance.now()
+  while (arrived < messages) {
+    // Seldom: asking takes the platform's time, too.
+    await pause(500)
+    const now = await sink.refresh()
+    if (now > arrived) movedAt = performance.now()
+    else if (performance.now() - movedAt > patienceMillis) {
+      throw new Error(`${name}: ${arrived} of ${messages} messages arrived, then nothing more`)
+    }
+    arrived = now
+  }
+}
+
+/** Connects the service to a platform; the connection is paused. */
+export const connectPaused = async (url: string, sink: Sink, settings: Outlet["settings"]): Promise<void> => {
+  const setup = connectionTo(sink)
+  await connect(url, sink.kind, { ...setup, settings: { ...setup.settings, ...settings }, paused: true })
+}
+
+/** Starts a platform on core 1. */
+export const startPlatform = (kind: Sink["kind"]): Promise<Sink> => startSink(kind, ["taskset", "-c", "1"])
+
 /**
- * Queues messages for `queueSeconds` with the connection paused, then lets go and waits until all have arrived. The service
- * runs on core 0, the platform on core 1.
+ * Queues messages with the connection paused, then lets go and waits until all have arrived. The service and the process
+ * that composes e-mails run on core 0, the platform on core 1.
  */
 export const measureSend = async (
   store: Environment,
@@ -51,45 +93,21 @@ export const measureSend = async (
   try {
     const key = await setUp(server.url, { kind: "smtp", port: 9 })
     for (const { kind, name, settings } of options.outlets) {
-      const sink = await startSink(kind, ["taskset", "-c", "1"])
+      const sink = await startPlatform(kind)
       try {
-        const setup = connectionTo(sink)
-        const change = { ...setup, settings: { ...setup.settings, ...settings } }
-        await connect(server.url, kind, { ...change, paused: true })
-        let queued = 0
-        while (queued < messages) {
-          const { statuses } = await runLoad<Looped>("Deliver", "bench/support/deliverLoad.ts", {
-            url: `${server.url}/api/deliver/${org}`,
-            seconds: 1,
-            connections: 64,
-            rate: 0,
-            key,
-            keyed: false,
-          })
-          queued += statuses["200"] ?? 0
-        }
-        const before = { service: cpuMicrosOf(server.pid), platform: cpuMicrosOf(sink.pid) }
+        await connectPaused(server.url, sink, settings)
+        const queued = await fillQueue(server.url, key, messages)
+        const before = { service: treeMicrosOf(server.pid), platform: cpuMicrosOf(sink.pid) }
         await connect(server.url, kind, { paused: false })
-        let arrived = 0
-        let movedAt = performance.now()
-        while (arrived < queued) {
-          // Seldom: asking takes the platform's time, too.
-          await pause(500)
-          const now = await sink.refresh()
-          if (now > arrived) movedAt = performance.now()
-          else if (performance.now() - movedAt > patienceMillis) {
-            throw new Error(`${name}: ${arrived} of ${queued} messages arrived, then nothing more`)
-          }
-          arrived = now
-        }
+        await awaitArrivals(name, sink, queued)
         const times = sink.arrivals.map(([, , at]) => at)
         rows.push({
           name,
-          messages: arrived,
+          messages: queued,
           perSecond: rateOf(times),
           fullest: fullestSecond(times),
-          cpuMicros: (cpuMicrosOf(server.pid) - before.service) / arrived,
-          platformMicros: (cpuMicrosOf(sink.pid) - before.platform) / arrived,
+          cpuMicros: (treeMicrosOf(server.pid) - before.service) / queued,
+          platformMicros: (cpuMicrosOf(sink.pid) - before.platform) / queued,
         })
       } finally {
         await sink.stop()

@@ -1,12 +1,12 @@
 import { compile } from "html-to-text"
 import { Parser } from "htmlparser2"
-import MailComposer from "nodemailer/lib/mail-composer"
 import { Buffer } from "node:buffer"
 import { createPrivateKey, type KeyObject } from "node:crypto"
 import { rewriteHtml } from "../tracking/HtmlLinks.ts"
 import { rewriteText } from "../tracking/TextLinks.ts"
 import type { DkimSigner } from "../domain/Email.ts"
 import { signMessage } from "./dkim/DkimSignature.ts"
+import { envelopeAddress, type Header, writeMessage } from "./Mime.ts"
 import {
   type Composed,
   type Email,
@@ -14,7 +14,6 @@ import {
   escapeHtml,
   headerFault,
   lineOf,
-  type Mailbox,
   validateAddress,
 } from "../domain/Email.ts"
 
@@ -32,6 +31,7 @@ const maxLine = 998
 
 /** Longest word of a header that is left as it is; longer words become encoded words, which can be folded. */
 const maxWord = 900
+const hasLongWord = new RegExp(`[^ ]{${maxWord}}`)
 
 /** Deepest nesting of HTML elements that is turned into plain text. The HTML parser is quadratic in it. */
 const maxDepth = 500
@@ -125,15 +125,13 @@ const hidden = (preheader: string): string =>
 /** MIME lines end in CRLF, and a bare CR is not allowed. The recipient reads the same lines. */
 const crlf = (text: string): string => text.toWellFormed().replace(/\r\n|\r|\n/g, "\r\n")
 
-const addressOf = ({ email, name }: Mailbox) => ({ address: email, name: name ?? "" })
-
 /**
  * A subject as RFC 2047 encoded words, where it cannot be sent as it is: it looks like encoded words itself, and would be
- * decoded by the recipient, or it has a word that is too long to fold. Undefined for all other subjects, which nodemailer
+ * decoded by the recipient, or it has a word that is too long to fold. Undefined for all other subjects, which `writeMessage`
  * encodes where necessary.
  */
 const encodedSubject = (subject: string): string | undefined => {
-  if (!subject.includes("=?") && !new RegExp(`[^ ]{${maxWord}}`).test(subject)) return undefined
+  if (!subject.includes("=?") && !hasLongWord.test(subject)) return undefined
   const words: Array<string> = []
   let word = ""
   let bytes = 0
@@ -151,14 +149,22 @@ const encodedSubject = (subject: string): string | undefined => {
   return [...words, word].map((text) => `=?UTF-8?B?${Buffer.from(text).toString("base64")}?=`).join("\r\n ")
 }
 
-const listHeaders = ({ mailto, url }: NonNullable<Email["unsubscribe"]>) => ({
-  "List-Unsubscribe": {
+const listHeaders = ({ mailto, url }: NonNullable<Email["unsubscribe"]>): ReadonlyArray<Header> => [
+  {
+    name: "List-Unsubscribe",
     // Folded between the targets only: a fold inside a URL would break it.
     prepared: true,
     value: [url, mailto && `mailto:${mailto}`].flatMap((target) => target ? [`<${target}>`] : []).join(",\r\n "),
   },
-  ...(url?.startsWith("https:") ? { "List-Unsubscribe-Post": "List-Unsubscribe=One-Click" } : {}),
-})
+  ...(url?.startsWith("https:") ? [{ name: "List-Unsubscribe-Post", value: "List-Unsubscribe=One-Click" }] : []),
+]
+
+const headersOf = ({ feedbackId, isAutomatic, trackingId, unsubscribe }: Email): ReadonlyArray<Header> => [
+  { name: "X-Tracking-ID", value: trackingId },
+  ...(unsubscribe === undefined ? [] : listHeaders(unsubscribe)),
+  ...(feedbackId === undefined ? [] : [{ name: "Feedback-ID", value: feedbackId }]),
+  ...(isAutomatic === true ? [{ name: "Auto-Submitted", value: "auto-generated" }] : []),
+]
 
 /** Why a URL cannot stand between angle brackets in a header; undefined when it can. */
 const linkFault = (url: string | undefined): string | undefined =>
@@ -225,7 +231,7 @@ const signed = (bytes: Buffer, dkim: DkimSigner | undefined): Buffer =>
 /** The parts of the body: CRLF line breaks, the preheader in its place, and plain text in any case. */
 const partsOf = ({ html, preheader, text }: Email) => {
   const line = preheader === undefined ? "" : lineOf(preheader)
-  if (html === undefined) return { text: crlf(text ?? "") }
+  if (html === undefined) return { text: crlf(text ?? ""), html: undefined }
   const needsText = text === undefined
   const outline = needsText || line !== "" ? outlineOf(html) : undefined
   const plain = needsText ? textOf(html, outline!) : { text }
@@ -237,7 +243,7 @@ const partsOf = ({ html, preheader, text }: Email) => {
 /** Most links of a message that are answered as they are written. */
 const maxHrefs = 1_000
 
-const shownOf = ({ html, text }: { readonly html?: string; readonly text: string }): EmailParts => {
+const shownOf = ({ html, text }: { readonly html: string | undefined; readonly text: string }): EmailParts => {
   const links = new Set<string>()
   const hrefs = new Set<string>()
   const collect = (url: string) => {
@@ -255,37 +261,27 @@ const shownOf = ({ html, text }: { readonly html?: string; readonly text: string
  * more than 998 characters, and for HTML that cannot be turned into plain text. The same e-mail has the same `Message-ID`
  * each time. Takes linear time for all HTML known.
  */
-export const compose = async (email: Email): Promise<ComposeResult> => {
+export const compose = (email: Email): ComposeResult => {
   const fault = inputFault(email)
   if (fault !== undefined) return { _tag: "faulty", reason: fault }
   const parts = partsOf(email)
   if ("reason" in parts) return { _tag: "faulty", reason: parts.reason }
-  const { from, replyTo, to, unsubscribe } = email
+  const { date, from, messageId, replyTo, to } = email
   const subject = lineOf(email.subject)
   const prepared = encodedSubject(subject)
-  const node = new MailComposer({
-    from: addressOf(from),
-    to: { address: to, name: "" },
-    ...(replyTo === undefined ? {} : { replyTo: { address: replyTo, name: "" } }),
-    ...(prepared === undefined ? { subject } : {}),
-    messageId: `<${email.messageId}>`,
-    date: email.date,
-    headers: {
-      ...(prepared === undefined ? {} : { Subject: { prepared: true, value: prepared } }),
-      "X-Tracking-Id": email.trackingId,
-      ...(unsubscribe === undefined ? {} : listHeaders(unsubscribe)),
-      ...(email.feedbackId === undefined ? {} : { "Feedback-ID": email.feedbackId }),
-      ...(email.isAutomatic === true ? { "Auto-Submitted": "auto-generated" } : {}),
-    },
-    ...parts,
-    newline: "win",
-    disableFileAccess: true,
-    disableUrlAccess: true,
-  }).compile()
-  const envelope = node.getEnvelope()
-  const bytes = await node.build()
+  const bytes = writeMessage({
+    headers: headersOf(email),
+    from,
+    to,
+    replyTo,
+    subject: { value: prepared ?? subject, prepared: prepared !== undefined },
+    messageId,
+    date,
+    text: parts.text,
+    html: parts.html,
+  })
   const tooLong = headerLineFault(bytes)
   if (tooLong !== undefined) return { _tag: "faulty", reason: tooLong }
-  const mail = { from: envelope.from || from.email, to: envelope.to[0] ?? to, bytes: signed(bytes, email.dkim) }
+  const mail = { from: envelopeAddress(from), to: envelopeAddress({ email: to }), bytes: signed(bytes, email.dkim) }
   return { _tag: "composed", mail: email.isShown === true ? { ...mail, shown: shownOf(parts) } : mail }
 }

@@ -99,10 +99,10 @@ export interface DomainLimits {
 /** A way out: one messaging platform with one organization's credentials. Lives in a scope that closes its sockets. */
 export interface Connection {
   /**
-   * Never fails: every error is a `SendResult`. The platform has 30 seconds to answer. When `giveUp` ends, an attempt of
-   * which no part of the message has been sent may end as `yielded`.
+   * Never fails: every error is a `SendResult`. The platform has 30 seconds to answer. When `giveUp` is aborted, an
+   * attempt of which no part of the message has been sent may end as `yielded`.
    */
-  readonly send: (message: Message, giveUp?: Effect.Effect<void>) => Effect.Effect<SendResult>
+  readonly send: (message: Message, giveUp?: AbortSignal) => Effect.Effect<SendResult>
   readonly test: Effect.Effect<TestResult>
   /** Composes a message as `send` does, without sending it. Absent where the platform composes messages. */
   readonly compose?: (message: Message) => Effect.Effect<Composed, NotComposed>

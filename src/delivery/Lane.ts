@@ -1,7 +1,6 @@
 import {
   Cause,
   Clock,
-  Deferred,
   Duration,
   Effect,
   Exit,
@@ -161,7 +160,7 @@ const makeExecutor = Effect.fnUntraced(function* (
   const clock = yield* Clock.Clock
   const line = yield* makeLine(org, connections)
   /** Done when the session of a message is needed for others. */
-  const giveUps = new Map<number, Deferred.Deferred<void>>()
+  const giveUps = new Map<number, AbortController>()
   const notes = yield* FiberSet.make<void>()
   const oneByOne = Semaphore.makeUnsafe(1).withPermit
   yield* Effect.addFinalizer(() => Effect.timeoutOption(FiberSet.awaitEmpty(notes), settings.shutdownTimeout))
@@ -219,7 +218,7 @@ const makeExecutor = Effect.fnUntraced(function* (
         return ask(line.open(command.active), (input) => input)
       case "check": {
         const { flight, message } = command
-        giveUps.set(flight, Deferred.makeUnsafe())
+        giveUps.set(flight, new AbortController())
         return orElse(
           asJob("delivery", org)(outbox.suppressionOf(message)),
           (found) => ({ _tag: "checked", flight, found }),
@@ -228,7 +227,7 @@ const makeExecutor = Effect.fnUntraced(function* (
       }
       case "attempt": {
         const { flight, message, platform } = command
-        const giveUp = giveUps.get(flight)!
+        const giveUp = giveUps.get(flight)!.signal
         return orElse(
           asJob("delivery", org)(attempt(line.connection(), message, platform, giveUp)),
           (answer) => ({ _tag: "answered", flight, ...answer }),
@@ -236,7 +235,7 @@ const makeExecutor = Effect.fnUntraced(function* (
         )
       }
       case "giveUp":
-        return Effect.sync(() => Deferred.doneUnsafe(giveUps.get(command.flight)!, Effect.void))
+        return Effect.sync(() => giveUps.get(command.flight)!.abort())
       case "arrive":
         giveUps.delete(command.flight)
         return count(command.settled)
@@ -276,8 +275,8 @@ const makeLine = Effect.fnUntraced(function* (org: OrgSlug, connections: Connect
 })
 
 /** Sends a message. Never fails: errors are results. */
-const attempt = (connection: Connection, message: Claimed, platform: string, giveUp: Deferred.Deferred<void>) =>
-  connection.send(message, Deferred.await(giveUp)).pipe(
+const attempt = (connection: Connection, message: Claimed, platform: string, giveUp: AbortSignal) =>
+  connection.send(message, giveUp).pipe(
     Effect.timeoutOrElse({ duration: sendTimeout, orElse: () => Effect.succeed(unanswered("No answer in time")) }),
     Effect.catchCause((cause) =>
       Cause.hasInterruptsOnly(cause)

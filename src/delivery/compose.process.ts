@@ -4,4 +4,4 @@ import { answerAsProcess } from "../store/WorkerProtocol.ts"
 import type { Email } from "../domain/Email.ts"
 import { compose } from "./Composition.ts"
 
-await answerAsProcess((emails: ReadonlyArray<Email>) => Promise.all(emails.map(compose)))
+await answerAsProcess((emails: ReadonlyArray<Email>) => emails.map(compose))

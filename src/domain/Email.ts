@@ -86,10 +86,12 @@ export const headerFault = (text: string): string | undefined =>
  * control characters become single spaces, and characters that turn the direction of text vanish.
  */
 export const lineOf = (text: string): string =>
-  text.toWellFormed()
-    .replace(new RegExp(bidi, "g"), "")
-    .replace(new RegExp(`(?:${controls.source}|\\s)+`, "g"), " ")
-    .trim()
+  isPlainLine.test(text) ? text : text.toWellFormed().replace(anyBidi, "").replace(anyGap, " ").trim()
+
+const anyBidi = new RegExp(bidi, "g")
+const anyGap = new RegExp(`(?:${controls.source}|\\s)+`, "g")
+/** Words of ASCII with single spaces between them. */
+const isPlainLine = /^[\x21-\x7e]+(?: [\x21-\x7e]+)*$/
 
 /** A domain that is its own ASCII form; those with `xn--` are checked when they are converted. */
 const isPlainDomain = /^(?!.*xn--)[a-z0-9.-]+$/

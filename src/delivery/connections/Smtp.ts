@@ -1,4 +1,4 @@
-import { Clock, Deferred, Duration, Effect, Result, Schema, type Scope, Semaphore } from "effect"
+import { Effect, Result, Schema, type Scope } from "effect"
 import { isIPv6 } from "node:net"
 import { domainToASCII } from "node:url"
 import { AddressGuard } from "../AddressGuard.ts"
@@ -10,8 +10,9 @@ import { feedbackIdOf, isSenderId } from "../FeedbackId.ts"
 import { accepted, fails, ofRecipient, retry, unfit, works } from "./Answers.ts"
 import { contentOf } from "./Content.ts"
 import { Address, DisplayName, entry, HttpUrl, PlatformId, Secret, Variables } from "./Entry.ts"
-import { newProgress, open, type Progress, type SmtpLine } from "./SmtpLine.ts"
+import { open } from "./SmtpLine.ts"
 import { sortFault } from "./SmtpReplies.ts"
+import { type AttemptEnd, makeSessions } from "./SmtpSessions.ts"
 
 const Host = Schema.String.check(
   Schema.makeFilter<string>((text) =>
@@ -114,12 +115,6 @@ export const decode = entry(Settings, Secrets, ({ tls, unsubscribe, user }, { pa
     : []),
 ])
 
-/** Longest a message may take. */
-const totalTimeout = Duration.seconds(30)
-/** A session is closed after this many messages, as servers count them, and after this much idleness. */
-const maxMessages = 500
-const idleMillis = 30_000
-
 const filled = (url: string, { email, id }: Message): string =>
   url.replaceAll("{tracking_id}", encodeURIComponent(id)).replaceAll(
     "{email}",
@@ -174,10 +169,23 @@ export const emailOf = (settings: Sender, message: Message): Result.Result<Email
   })
 }
 
-interface Idle {
-  readonly line: SmtpLine
-  readonly messages: number
-  readonly since: number
+/** The result of an attempt that the server has not accepted. */
+const resultOf = (end: Exclude<AttemptEnd, { readonly _tag: "sent" }>, secrets: ReadonlyArray<string>): SendResult => {
+  switch (end._tag) {
+    case "fault":
+      return sortFault(end.fault, secrets)
+    case "closed":
+      return retry("The connection was closed here", end.progress.began)
+    case "yielded":
+      return {
+        _tag: "yielded",
+        reason: "The server was slow to answer for this recipient, and other messages needed the session",
+      }
+    case "late": {
+      const result = retry("The SMTP server took longer than 30 seconds", end.progress.began)
+      return end.progress.isReady ? ofRecipient(result) : result
+    }
+  }
 }
 
 /**
@@ -194,9 +202,6 @@ export const make = (
     const dkim = yield* DkimSigning
     const { connections = 5, tls = "starttls", user } = settings
     const secrets = password === undefined ? [] : [password]
-    const turns = yield* Semaphore.make(connections)
-    const closing = yield* Deferred.make<void>()
-    const idle: Array<Idle> = []
     const line = open(guard, {
       host: settings.host,
       port: settings.port ?? (tls === "tls" ? 465 : 587),
@@ -206,91 +211,7 @@ export const make = (
       clientName: settings.client_name,
     })
 
-    yield* Effect.addFinalizer(() =>
-      Effect.andThen(
-        Deferred.succeed(closing, undefined),
-        Effect.forEach(idle.splice(0), (kept) => kept.line.quit, { concurrency: "unbounded", discard: true }),
-      )
-    )
-
-    const prune = Effect.map(Clock.currentTimeMillis, (now) => {
-      const stale = idle.filter(({ line, since }) => !line.isOpen() || now - since > idleMillis)
-      for (const one of stale) idle.splice(idle.indexOf(one), 1)
-      return stale
-    })
-    yield* Effect.forkScoped(Effect.forever(Effect.andThen(
-      Effect.sleep(idleMillis / 2),
-      Effect.flatMap(prune, (stale) => Effect.forEach(stale, ({ line }) => line.quit, { discard: true })),
-    )))
-
-    /** The session used last, so that those in excess fall idle. */
-    const takeIdle = (): Idle | undefined => {
-      for (let kept = idle.pop(); kept !== undefined; kept = idle.pop()) {
-        if (kept.line.isOpen()) return kept
-      }
-      return undefined
-    }
-
-    /** One message over one session, which goes back among the idle ones, or is closed. */
-    const over = ({ line, messages }: Idle, mail: Composed, progress: Progress) =>
-      Effect.onExit(line.send(mail, progress), () =>
-        Effect.flatMap(Clock.currentTimeMillis, (since) => {
-          if (!line.isOpen()) return Effect.void
-          if (messages + 1 >= maxMessages || Deferred.isDoneUnsafe(closing)) {
-            return Effect.asVoid(Effect.forkDetach(line.quit))
-          }
-          return Effect.sync(() => void idle.push({ line, messages: messages + 1, since }))
-        }))
-
-    const overNew = (mail: Composed, progress: Progress) =>
-      Effect.flatMap(line, (opened) => over({ line: opened, messages: 0, since: 0 }, mail, progress))
-
-    const sendMail = (mail: Composed, progress: Progress) =>
-      Effect.suspend(() => {
-        const kept = takeIdle()
-        return kept === undefined ? overNew(mail, progress) : Effect.catch(
-          over(kept, mail, progress),
-          // The server had ended the session meanwhile, and not a byte of the message had gone out.
-          (fault) =>
-            !progress.began && fault.cause === undefined && (fault.code === undefined || fault.code === 421)
-              ? overNew(mail, progress)
-              : Effect.fail(fault),
-        )
-      })
-
-    /** Ends as `yielded` when `giveUp` ends, unless part of the message has been sent: then it may arrive. */
-    const yielded = (giveUp: Effect.Effect<void>, progress: Progress): Effect.Effect<SendResult> =>
-      Effect.flatMap(giveUp, () => {
-        if (progress.began) return Effect.never
-        progress.isGivenUp = true
-        return Effect.succeed<SendResult>({
-          _tag: "yielded",
-          reason: "The server was slow to answer for this recipient, and other messages needed the session",
-        })
-      })
-
-    const unansweredIn = (progress: Progress) => {
-      const result = retry("The SMTP server took longer than 30 seconds", progress.began)
-      return progress.isReady ? ofRecipient(result) : result
-    }
-
-    const sent = (mail: Composed, giveUp: Effect.Effect<void>): Effect.Effect<SendResult> => {
-      const progress = newProgress()
-      return turns.withPermits(1)(sendMail(mail, progress)).pipe(
-        Effect.match({
-          onFailure: (fault) => sortFault(fault, secrets),
-          onSuccess: () => accepted(),
-        }),
-        Effect.timeoutOrElse({
-          duration: totalTimeout,
-          orElse: () => Effect.succeed(unansweredIn(progress)),
-        }),
-        Effect.raceFirst(yielded(giveUp, progress)),
-        Effect.raceFirst(
-          Effect.map(Deferred.await(closing), () => retry("The connection was closed here", progress.began)),
-        ),
-      )
-    }
+    const sessions = yield* makeSessions(line, connections)
 
     const composeMessage = (message: Message) => {
       const email = emailOf(settings, message)
@@ -301,13 +222,13 @@ export const make = (
 
     return {
       compose: composeMessage,
-      send: (message, giveUp = Effect.never) =>
+      send: (message, giveUp) =>
         Effect.matchEffect(composeMessage(message), {
           onFailure: ({ final, reason }) => Effect.succeed(final ? unfit(reason) : ofRecipient(retry(reason))),
           onSuccess: (mail) =>
             Effect.map(
-              sent(withReturnPath(settings, message, mail), giveUp),
-              (result) => result._tag === "accepted" ? accepted(messageIdOf(settings, message)) : result,
+              sessions.send(withReturnPath(settings, message, mail), giveUp),
+              (end) => end._tag === "sent" ? accepted(messageIdOf(settings, message)) : resultOf(end, secrets),
             ),
         }),
       test: Effect.matchEffect(line, {

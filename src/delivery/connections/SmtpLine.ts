@@ -1,10 +1,11 @@
 import { Effect } from "effect"
 import SMTPConnection from "nodemailer/lib/smtp-connection"
 import { connect, isIP, type Socket } from "node:net"
-import { Readable } from "node:stream"
 import { type AddressGuard, AddressRefused } from "../AddressGuard.ts"
-import type { Composed } from "../../domain/Email.ts"
 import type { SmtpFault } from "./SmtpReplies.ts"
+import { SmtpSession } from "./SmtpSession.ts"
+
+// The way to a session that is ready, from the DNS to the login. nodemailer speaks until then, `SmtpSession` from then on.
 
 /** Longest a session may take to be ready, from the DNS to the login. Milliseconds. */
 const setupMillis = 10_000
@@ -20,29 +21,6 @@ export interface LineOptions {
   readonly clientName: string | undefined
 }
 
-/** How far a message has come. */
-export interface Progress {
-  /** The server has taken sender and recipient, and the message may have been sent in part or whole. */
-  began: boolean
-  /** A session was ready, and the message is on its turn: a silence from here on belongs to the recipient. */
-  isReady: boolean
-  /** The attempt has been given up: no part of the message is sent from now on. */
-  isGivenUp: boolean
-}
-
-/** The progress of a message that has not set out. */
-export const newProgress = (): Progress => ({ began: false, isReady: false, isGivenUp: false })
-
-/** A session with an SMTP server, ready for a message. */
-export interface SmtpLine {
-  /** Sends one message at a time. After a failure that leaves the session usable it can send on; see `isOpen`. */
-  readonly send: (mail: Composed, progress: Progress) => Effect.Effect<void, SmtpFault>
-  readonly isOpen: () => boolean
-  /** Says goodbye and waits for the end, a second at most. */
-  readonly quit: Effect.Effect<void>
-  readonly destroy: () => void
-}
-
 interface SmtpError extends Error {
   readonly code?: string
   readonly command?: string
@@ -53,15 +31,7 @@ interface SmtpError extends Error {
 const trustWords = /certificate|self.signed|issuer|altname|CERT_|DEPTH_ZERO|hostname\/ip|NotValidForName|expired/i
 
 const stageOf = ({ code, command }: SmtpError): SmtpFault["stage"] =>
-  code === "EAUTH" || command?.startsWith("AUTH") === true
-    ? "login"
-    : command === "MAIL FROM"
-    ? "sender"
-    : command === "RCPT TO"
-    ? "recipient"
-    : command === "DATA"
-    ? "data"
-    : "connect"
+  code === "EAUTH" || command?.startsWith("AUTH") === true ? "login" : "connect"
 
 const causeOf = (error: SmtpError): SmtpFault["cause"] =>
   error instanceof AddressRefused || error.cause instanceof AddressRefused ? "address" : error.code === "ETLS"
@@ -73,29 +43,15 @@ const causeOf = (error: SmtpError): SmtpFault["cause"] =>
     ? "tls"
     : error.code === "EAUTH" && error.responseCode === undefined && /method|credentials/i.test(error.message)
     ? "login"
-    : error.code === "EMESSAGE" && error.responseCode === undefined
-    ? "size"
     : undefined
 
-const faultOf = (error: SmtpError, began: boolean): SmtpFault => ({
+const faultOf = (error: SmtpError): SmtpFault => ({
   stage: stageOf(error),
   code: error.responseCode || undefined,
   detail: error.response ?? error.message,
-  uncertain: began && !error.responseCode,
+  uncertain: false,
   cause: causeOf(error),
 })
-
-/** A message as a stream. It begins at the first read, after the server has accepted sender, recipient and DATA. */
-const streamOf = (bytes: Uint8Array, progress: Progress): Readable =>
-  new Readable({
-    read() {
-      // Its session is about to be closed. Without its end the server discards the message.
-      if (progress.isGivenUp) return
-      progress.began = true
-      this.push(bytes)
-      this.push(null)
-    },
-  })
 
 const socketTo = (guard: AddressGuard["Service"], { host, port, tls }: LineOptions) =>
   Effect.callback<Socket, SmtpFault>((resume) => {
@@ -110,7 +66,7 @@ const socketTo = (guard: AddressGuard["Service"], { host, port, tls }: LineOptio
       )
     }
     const socket = connect({ host, port, lookup: isPlain ? guard.lookupListed : guard.lookup })
-    const failed = (error: SmtpError) => resume(Effect.fail(faultOf(error, false)))
+    const failed = (error: SmtpError) => resume(Effect.fail(faultOf(error)))
     socket.once("error", failed)
     socket.once("connect", () => {
       socket.off("error", failed)
@@ -122,10 +78,38 @@ const socketTo = (guard: AddressGuard["Service"], { host, port, tls }: LineOptio
     })
   })
 
-const noSuchThing = () => {}
+/** Parts of nodemailer's connection that it does not publish. */
+interface Unpublished {
+  readonly _supportedExtensions: ReadonlyArray<string>
+  readonly _maxAllowedSize: number
+  readonly _onSocketData: (chunk: Uint8Array) => void
+  readonly _onSocketTimeout: () => void
+  readonly _onSocketClose: () => void
+  readonly _onSocketEnd: () => void
+  readonly _onSocketError: (error: Error) => void
+}
 
-const lineOver = (socket: Socket, options: LineOptions) =>
-  Effect.callback<SmtpLine, SmtpFault>((resume) => {
+/** The session that goes on where nodemailer ends: over its socket, encrypted or not, without its listeners. */
+const takeOver = (connection: SMTPConnection): SmtpSession => {
+  const socket = connection._socket as Socket
+  const inner = connection as unknown as Unpublished
+  const has = (extension: string) => inner._supportedExtensions.includes(extension)
+  socket.off("data", inner._onSocketData)
+  socket.off("timeout", inner._onSocketTimeout)
+  socket.off("close", inner._onSocketClose)
+  socket.off("end", inner._onSocketEnd)
+  socket.off("error", inner._onSocketError)
+  socket.setTimeout(0)
+  return new SmtpSession(socket, {
+    pipelining: has("PIPELINING"),
+    size: has("SIZE"),
+    utf8: has("SMTPUTF8"),
+    maxSize: inner._maxAllowedSize,
+  })
+}
+
+const sessionOver = (socket: Socket, options: LineOptions) =>
+  Effect.callback<SmtpSession, SmtpFault>((resume) => {
     const { auth, ca, clientName, host, port, tls } = options
     const connection = new SMTPConnection({
       host,
@@ -139,7 +123,6 @@ const lineOver = (socket: Socket, options: LineOptions) =>
       tls: { ...(ca === undefined ? {} : { ca }), minVersion: "TLSv1.2" },
       connectionTimeout: setupMillis,
       greetingTimeout: setupMillis,
-      // The sender's own time limit is shorter.
       socketTimeout: 60_000,
       socketCloseTimeout: 0,
       maxResponseSize: 65_536,
@@ -153,15 +136,14 @@ const lineOver = (socket: Socket, options: LineOptions) =>
       if (settled) return
       settled = true
       destroy()
-      resume(Effect.fail(faultOf(error, false)))
+      resume(Effect.fail(faultOf(error)))
     }
     connection.on("error", fail)
     connection.on("end", () => fail(new Error("It ended the connection")))
     const ready = () => {
       if (settled) return
       settled = true
-      connection.on("error", noSuchThing)
-      resume(Effect.succeed(makeLine(connection, destroy)))
+      resume(Effect.succeed(takeOver(connection)))
     }
     connection.connect((error) => {
       if (error) return fail(error as SmtpError)
@@ -178,48 +160,9 @@ const lineOver = (socket: Socket, options: LineOptions) =>
     })
   })
 
-const makeLine = (connection: SMTPConnection, destroy: () => void): SmtpLine => ({
-  send: ({ bytes, from, to }, progress) =>
-    Effect.callback((resume) => {
-      const message = streamOf(bytes, progress)
-      progress.isReady = true
-      connection.send({ from, to: [to], size: bytes.length }, message, (error) => {
-        if (!error) return resume(Effect.void)
-        const fault = faultOf(error as SmtpError, progress.began)
-        const failure = Effect.fail<SmtpFault>(
-          // A connection that is cut there names no command.
-          progress.began && fault.code === undefined ? { ...fault, stage: "data" } : fault,
-        )
-        // A refusal in so many words leaves the session intact.
-        if (!(error as SmtpError).responseCode || connection.destroyed) {
-          destroy()
-          return resume(failure)
-        }
-        connection.reset((unreset) => {
-          if (unreset) destroy()
-          resume(failure)
-        })
-      })
-      return Effect.sync(destroy)
-    }),
-  isOpen: () => !connection.destroyed,
-  quit: Effect.callback((resume) => {
-    if (connection.destroyed) return resume(Effect.void)
-    const done = () => {
-      clearTimeout(timer)
-      destroy()
-      resume(Effect.void)
-    }
-    const timer = setTimeout(done, 1_000)
-    connection.once("end", done)
-    connection.quit()
-  }),
-  destroy,
-})
-
 /** Connects and logs in, within 10 seconds. */
-export const open = (guard: AddressGuard["Service"], options: LineOptions): Effect.Effect<SmtpLine, SmtpFault> =>
-  Effect.flatMap(socketTo(guard, options), (socket) => lineOver(socket, options)).pipe(
+export const open = (guard: AddressGuard["Service"], options: LineOptions): Effect.Effect<SmtpSession, SmtpFault> =>
+  Effect.flatMap(socketTo(guard, options), (socket) => sessionOver(socket, options)).pipe(
     Effect.timeoutOrElse({
       duration: setupMillis,
       orElse: () =>

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Layer } from "effect"
+import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { Buffer } from "node:buffer"
 import { AddressGuard } from "../../../src/delivery/AddressGuard.ts"
@@ -241,11 +241,11 @@ describe("Smtp", () => {
     it.effect(`takes a request to give up during the silence after ${at} for: ${outcome}`, () =>
       Effect.gen(function* () {
         const { connection, receiver } = yield* opened({ faults: [{ at, hang: true }] })
-        const giveUp = yield* Deferred.make<void>()
-        const fiber = yield* Effect.forkChild(connection.send(message(), Deferred.await(giveUp)))
+        const giveUp = new AbortController()
+        const fiber = yield* Effect.forkChild(connection.send(message(), giveUp.signal))
         const waits = () => at === "data" ? receiver.mails.length === 1 : receiver.faults.length === 0
         yield* Effect.promise(() => receiver.until(waits))
-        yield* Deferred.succeed(giveUp, undefined)
+        giveUp.abort()
         // The message may still arrive.
         if (at === "data") yield* TestClock.adjust("30 seconds")
         assert.strictEqual((yield* Fiber.join(fiber))._tag, outcome)
