@@ -1,7 +1,7 @@
 // What managed delivery costs: storing messages next to a job queue and a bare insert, sending them, and all of that with
 // a table that is full.
 //
-//   deno task bench deliver [--quick] [--only enqueue|send|rows|embedded] [--postgres-url URL]
+//   deno task bench deliver [--quick] [--only enqueue|send|calm|rows|embedded] [--postgres-url URL]
 //
 // Servers run on core 0, load and platforms on core 1, Postgres where it likes. `--postgres-url`: a server for throwaway
 // databases instead of one started for this run.
@@ -14,7 +14,7 @@ import { printColumns, startServer } from "./support/Bench.ts"
 import { createDatabase, type Environment } from "./support/Databases.ts"
 import { type Enqueued, measureEnqueue, measureOthers } from "./support/deliverEnqueue.ts"
 import { measureRows, pageNames, type RowCosts } from "./support/deliverRows.ts"
-import { measureSend, outlets, type SentOut } from "./support/deliverSend.ts"
+import { measureClient, measureSend, outlets, type SentOut } from "./support/deliverSend.ts"
 import { environmentOf, setUp } from "./support/deliverStore.ts"
 
 const { values: flags } = parseArgs({
@@ -25,7 +25,7 @@ const { values: flags } = parseArgs({
     "postgres-url": { type: "string" },
   },
 })
-const parts = ["enqueue", "send", "rows", "embedded"] as const
+const parts = ["enqueue", "send", "calm", "rows", "embedded"] as const
 if (flags.only !== undefined && !parts.some((part) => part === flags.only)) {
   console.error(`--only ${parts.join("|")}`)
   Deno.exit(1)
@@ -35,7 +35,7 @@ const wanted = (part: typeof parts[number]) => flags.only === undefined || flags
 const size = flags.quick
   ? { seconds: 3, messages: 4000, calmSeconds: 10, rows: 100_000 }
   : { seconds: 8, messages: 30_000, calmSeconds: 30, rows: 1_000_000 }
-const aims = { enqueue: 3000, send: 1000, calm: 99 }
+const aims = { enqueue: 3000, send: 2000, calm: 99 }
 /** A platform that nothing is sent to. */
 const nowhere = { kind: "smtp", port: 9 } as const
 
@@ -108,12 +108,18 @@ const printRows = (rows: ReadonlyArray<RowCosts>) => {
   load()
 }
 
-const sendAll = async (store: string, fresh: () => Promise<Environment>) => {
+const sendFast = async (store: string, fresh: () => Promise<Environment>) =>
   printSend(
     `Sent from ${store} with the ceiling at 10,000/s (aim: ${aims.send.toLocaleString("en")}/s)`,
     aims.send,
-    await measureSend(await fresh(), { ceiling: 10_000, messages: size.messages, outlets }),
+    [
+      await measureClient(5, size.messages),
+      await measureClient(20, size.messages),
+      ...await measureSend(await fresh(), { ceiling: 10_000, messages: size.messages, outlets }),
+    ],
   )
+
+const sendCalmly = async (store: string, fresh: () => Promise<Environment>) =>
   printSend(
     `Sent from ${store} at the ceiling of 100/s (aim: ${aims.calm}/s, never more than 100 in a second)`,
     aims.calm,
@@ -123,9 +129,8 @@ const sendAll = async (store: string, fresh: () => Promise<Environment>) => {
       outlets: [outlets[0]!, outlets[2]!],
     }),
   )
-}
 
-if (wanted("enqueue") || wanted("send") || wanted("rows")) {
+if (wanted("enqueue") || wanted("send") || wanted("calm") || wanted("rows")) {
   const given = flags["postgres-url"]
   const postgres = given === undefined ? await startPostgres() : { url: given, stop: () => Promise.resolve() }
   const databases: Array<() => Promise<void>> = []
@@ -139,7 +144,8 @@ if (wanted("enqueue") || wanted("send") || wanted("rows")) {
       const others = await measureOthers((await fresh())["DATABASE_URL"]!, size.seconds)
       printEnqueue("Postgres", await measureEnqueue(await fresh(), nowhere, size.seconds), others)
     }
-    if (wanted("send")) await sendAll("Postgres", fresh)
+    if (wanted("send")) await sendFast("Postgres", fresh)
+    if (wanted("calm")) await sendCalmly("Postgres", fresh)
     if (wanted("rows")) {
       const environment = await fresh()
       const server = await startServer(["src/main.ts", "serve"], await freePort(), environmentOf(environment))
@@ -160,7 +166,8 @@ if (wanted("embedded")) {
   }
   try {
     printEnqueue("the embedded store", await measureEnqueue(await fresh(), nowhere, size.seconds), [])
-    await sendAll("the embedded store", fresh)
+    await sendFast("the embedded store", fresh)
+    await sendCalmly("the embedded store", fresh)
   } finally {
     for (const folder of folders) rmSync(folder, { recursive: true, force: true })
   }

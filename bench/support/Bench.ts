@@ -139,10 +139,10 @@ export const cpuMicrosByThread = (pid: number): ReadonlyMap<string, number> => {
   return times
 }
 
-/** Runs a load generator on core 1; answers the JSON it prints. */
-export const runLoad = <A>(name: string, file: string, options: unknown): Promise<A> =>
+/** Runs a load generator on core 1, unless `core` names another one; answers the JSON it prints. */
+export const runLoad = <A>(name: string, file: string, options: unknown, core = 1): Promise<A> =>
   new Promise((resolve, reject) => {
-    const [command, ...rest] = pinned(1, [
+    const [command, ...rest] = pinned(core, [
       Deno.execPath(),
       "run",
       "-A",

@@ -77,6 +77,34 @@ export const connectPaused = async (url: string, sink: Sink, settings: Outlet["s
 export const startPlatform = (kind: Sink["kind"]): Promise<Sink> => startSink(kind, ["taskset", "-c", "1"])
 
 /**
+ * What the service's SMTP client can send from core 0 without the rest of the service: one composed e-mail again and again to
+ * a platform of its own on core 1.
+ */
+export const measureClient = async (sessions: number, messages: number): Promise<SentOut> => {
+  const sink = await startPlatform("smtp")
+  try {
+    const { cpuMicros } = await runLoad<{ readonly cpuMicros: number }>(
+      "SMTP",
+      "bench/support/smtpLoad.ts",
+      { port: sink.port, sessions, messages },
+      0,
+    )
+    await awaitArrivals("SMTP", sink, messages)
+    const times = sink.arrivals.map(([, , at]) => at)
+    return {
+      name: `the SMTP client alone, ${sessions} sessions`,
+      messages,
+      perSecond: rateOf(times),
+      fullest: fullestSecond(times),
+      cpuMicros,
+      platformMicros: cpuMicrosOf(sink.pid) / messages,
+    }
+  } finally {
+    await sink.stop()
+  }
+}
+
+/**
  * Queues messages with the connection paused, then lets go and waits until all have arrived. The service and the process
  * that composes e-mails run on core 0, the platform on core 1.
  */

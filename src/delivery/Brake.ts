@@ -55,6 +55,8 @@ interface Answer {
  */
 export class Brake {
   private answers: ReadonlyArray<Answer>
+  /** Refusals among the answers. */
+  private refusals: number
   private run: BrakeState["run"]
   private reason: string
   private tripped: Trip | undefined
@@ -66,6 +68,7 @@ export class Brake {
   constructor(state: BrakeState | null = null) {
     // Earlier releases stored no domains, so the domains of their answers are unknown.
     this.answers = (state?.answers ?? []).map((text) => ({ domain: text.slice(1), isRefused: text[0] === "x" }))
+    this.refusals = refusalsOf(this.answers)
     this.run = state?.answers === undefined ? null : state.run
     this.reason = state?.reason ?? ""
     this.decide()
@@ -83,7 +86,7 @@ export class Brake {
 
   /** The state to store; null without refusals. */
   get state(): BrakeState | null {
-    if (!this.answers.some(({ isRefused }) => isRefused)) return null
+    if (this.refusals === 0) return null
     const answers = this.answers.map(({ domain, isRefused }) => (isRefused ? "x" : ".") + domain)
     return { answers, run: this.run, reason: this.reason }
   }
@@ -119,13 +122,15 @@ export class Brake {
   }
 
   private add(answer: Answer): void {
-    this.answers = [...this.answers, answer].slice(-windowSize)
+    const gone = this.answers.length < windowSize ? undefined : this.answers[0]
+    this.answers = [...(gone === undefined ? this.answers : this.answers.slice(1)), answer]
+    this.refusals += Number(answer.isRefused) - Number(gone?.isRefused ?? false)
   }
 
   private decide(): void {
     if (this.tripped !== undefined) return
     const row = this.run !== null && this.run.count >= inRow ? this.answers.slice(-this.run.count) : []
-    const isWindowFull = refusalsOf(this.answers) >= inWindow
+    const isWindowFull = this.refusals >= inWindow
     const verdicts = [
       ...(row.length > 0 ? [verdictOn(row)] : []),
       ...(isWindowFull ? [verdictOn(this.answers)] : []),
@@ -138,7 +143,7 @@ export class Brake {
   }
 
   private pull(): void {
-    const refused = refusalsOf(this.answers)
+    const refused = this.refusals
     this.suspected = []
     this.tripped = this.run !== null && this.run.count >= inRow
       ? { reason: `${this.run.count} messages in a row were refused for one reason. ${this.reason}` }

@@ -26,11 +26,34 @@ const largeLength = 131_072
 /** Longest time until a message is composed, including the wait for other connections. */
 const patience = Duration.seconds(40)
 
+/** Longest time until a group is composed ahead. */
+const aheadPatience = Duration.seconds(10)
+
 /** Heap limit of a process, which is enough for 1 MB of HTML with 100,000 elements. */
 const maxHeapMiB = 96
 
 const lengthOf = ({ html = "", preheader = "", subject, text = "" }: Email): number =>
   html.length + text.length + preheader.length + subject.length
+
+/** Composes the e-mails of a connection. */
+export interface Composing {
+  /**
+   * Composes an e-mail that is needed now. Those that wait go to a process together, as long as they are no larger than one
+   * ordinary e-mail may be.
+   */
+  readonly compose: (email: Email) => Effect.Effect<Composed, NotComposed>
+  /**
+   * Composes e-mails that will be needed soon, in one request; undefined for those that could not be composed. Their faults are
+   * found by `compose`. Give it `aheadAtMost` e-mails of up to `aheadLength` characters.
+   */
+  readonly composeAhead: (emails: ReadonlyArray<Email>) => Effect.Effect<ReadonlyArray<Composed | undefined>>
+}
+
+/** E-mails that are composed ahead in one request: a process signs as many in a small part of its deadline. */
+export const aheadAtMost = 50
+
+/** The most text of an e-mail that is composed ahead: together they are no larger than six large ones. Unit: characters. */
+export const aheadLength = 16_384
 
 /**
  * Composes e-mails in worker processes with a deadline, because the cost of composition depends on HTML that callers send.
@@ -42,11 +65,8 @@ const lengthOf = ({ html = "", preheader = "", subject, text = "" }: Email): num
  * because the machine stood still. After that it fails for good, since composition is deterministic.
  */
 export class Composer extends Context.Service<Composer, {
-  /**
-   * A function that composes the e-mails of one connection. Those that wait go to a process together, as long as they are no
-   * larger than one ordinary e-mail may be; then it is the turn of the next connection.
-   */
-  readonly forConnection: Effect.Effect<(email: Email) => Effect.Effect<Composed, NotComposed>>
+  /** Composes the e-mails of one connection. Connections take turns. */
+  readonly forConnection: Effect.Effect<Composing>
 }>()("parlance/delivery/Composer") {
   static readonly layerWith = (options: ComposerOptions) =>
     Layer.effect(
@@ -67,9 +87,9 @@ export class Composer extends Context.Service<Composer, {
         const forConnection = Effect.gen(function* () {
           const inOrdinary = yield* takingTurns(ordinary)
           const inLarge = yield* takingTurns(large)
-          return (email: Email) =>
-            (lengthOf(email) > largeLength ? inLarge : inOrdinary)(email).pipe(
-              Effect.catchIf(isWorthAnotherTry, () => inLarge(email)),
+          const compose = (email: Email) =>
+            (lengthOf(email) > largeLength ? inLarge.one : inOrdinary.one)(email).pipe(
+              Effect.catchIf(isWorthAnotherTry, () => inLarge.one(email)),
               Effect.mapError((failure) => faultOf(failure, email, largeDeadline)),
               Effect.flatMap((composition) =>
                 composition._tag === "composed"
@@ -78,6 +98,13 @@ export class Composer extends Context.Service<Composer, {
               ),
               Effect.timeoutOrElse({ duration: patience, orElse: () => Effect.fail(notReached) }),
             )
+          const composeAhead = (emails: ReadonlyArray<Email>) =>
+            inOrdinary.all(emails).pipe(
+              Effect.map((results) => results.map((result) => result._tag === "composed" ? result.mail : undefined)),
+              Effect.timeout(aheadPatience),
+              Effect.catch(() => Effect.succeed(emails.map(() => undefined))),
+            )
+          return { compose, composeAhead }
         })
         return Composer.of({ forConnection })
       }),
@@ -130,7 +157,7 @@ const takingTurns = ({ ask }: WorkerProcess<ReadonlyArray<Email>, ReadonlyArray<
           Effect.ignore,
         )
       })
-    return (email: Email) =>
+    const one = (email: Email) =>
       Effect.suspend(() => {
         const own: Waiting = { email, result: Deferred.makeUnsafe() }
         waiting = [...waiting, own]
@@ -139,6 +166,7 @@ const takingTurns = ({ ask }: WorkerProcess<ReadonlyArray<Email>, ReadonlyArray<
           Effect.onInterrupt(() => Effect.sync(() => leave([own]))),
         )
       })
+    return { one, all: (emails: ReadonlyArray<Email>) => turn.withPermits(1)(ask(emails)) }
   })
 
 const isWorthAnotherTry = ({ reason }: WorkFailed): boolean => reason === "deadline" || reason === "ended"

@@ -104,6 +104,8 @@ export interface Connection {
    */
   readonly send: (message: Message, giveUp?: AbortSignal) => Effect.Effect<SendResult>
   readonly test: Effect.Effect<TestResult>
+  /** Told of messages that `send` is to be called with soon, so that they can be composed together. */
+  readonly prepare?: (messages: ReadonlyArray<Message>) => Effect.Effect<void>
   /** Composes a message as `send` does, without sending it. Absent where the platform composes messages. */
   readonly compose?: (message: Message) => Effect.Effect<Composed, NotComposed>
   /** Messages that may be under way at once. */

@@ -91,6 +91,10 @@ const unknown: Domain = {
 /** Whether messages of the domain leave one at a time, or not at all. */
 const isOpen = ({ breaker }: Domain): boolean => Breaker.isProbing(breaker, Breaker.domainPolicy)
 
+/** Whether a domain is slow, has an open breaker, or has ever been silent. */
+const isTroubled = ({ breaker, isSlow }: Domain): boolean =>
+  isSlow || breaker.trouble !== undefined || breaker.silentUntil > -Infinity
+
 /** Whether messages of the domain may leave several at a time while nothing else waits, despite its open breaker. */
 const isDeferring = ({ breaker, isSlow }: Domain): boolean => breaker.trouble?.state === "failing" && !isSlow
 
@@ -99,6 +103,8 @@ export interface Review<M> {
   readonly back: ReadonlyArray<M>
   readonly givenUp: ReadonlyArray<Flight>
 }
+
+const nothingToDo: Review<never> = { back: [], givenUp: [] }
 
 /**
  * Shares the sessions of a connection among recipient domains. Transactional messages go before bulk messages, and messages of
@@ -117,6 +123,8 @@ export interface Review<M> {
  */
 export class DomainSessions<M extends Waiting> {
   private domains = HashMap.empty<string, Domain>()
+  /** Domains that `isTroubled`: the only ones whose messages may be held. */
+  private troubled: ReadonlySet<string> = new Set()
   private waiting: ReadonlyArray<M> = []
   private flights: ReadonlyArray<Flight> = []
   /** Domains whose messages stay in the queue, the one that was asked for longest ago first. */
@@ -216,17 +224,25 @@ export class DomainSessions<M extends Waiting> {
   pick(now: number): M | undefined {
     let overShare: M | undefined
     let deferring: M | undefined
-    let passed: string | undefined
+    let unseen = this.waiting.length
+    const seen = new Set<string>()
     for (const message of this.waiting) {
-      // Neighbours in a campaign mostly have the same domain.
-      if (message.domain === passed) continue
-      passed = message.domain
-      const fit = this.fitOf(this.domainOf(message.domain), message.domain, now)
+      if (seen.has(message.domain)) continue
+      const domain = this.domainOf(message.domain)
+      const fit = this.fitOf(domain, message.domain, now)
       if (fit === "yes") return message
       if (fit === "over-share") overShare ??= message
       if (fit === "alone") deferring ??= message
+      seen.add(message.domain)
+      unseen -= domain.waiting
+      if (unseen === 0) break
     }
     return overShare ?? deferring
+  }
+
+  /** The first messages that wait, `count` at most: those that are likely to leave next. */
+  ahead(count: number): ReadonlyArray<M> {
+    return this.waiting.slice(0, count)
   }
 
   /** When a message that waits for its domain's own rate may leave; Infinity if none does. */
@@ -239,7 +255,8 @@ export class DomainSessions<M extends Waiting> {
 
   /** A picked message sets out. */
   start(message: M, now: number): Flight {
-    this.waiting = this.waiting.filter((other) => other !== message)
+    const place = this.waiting.indexOf(message)
+    if (place !== -1) this.waiting = place === 0 ? this.waiting.slice(1) : this.waiting.toSpliced(place, 1)
     const { flights, nextAt, waiting } = this.domainOf(message.domain)
     const spacing = this.limits?.perSecond === undefined ? undefined : 1_000 / this.limits.perSecond
     this.change(message.domain, {
@@ -268,8 +285,9 @@ export class DomainSessions<M extends Waiting> {
     for (const flight of this.flights) {
       const isLate = this.limits !== undefined && now - flight.startedAt > this.slowAfter
       if (isLate && !this.domainOf(flight.domain).isSlow) this.change(flight.domain, { isSlow: true })
-      if (this.domainOf(flight.domain).isSlow) slow.push(flight)
+      if (this.troubled.has(flight.domain) && this.domainOf(flight.domain).isSlow) slow.push(flight)
     }
+    if (this.troubled.size === 0) return nothingToDo
     const next = this.pick(now)
     const isAlone = this.isAlone && (next === undefined || isDeferring(this.domainOf(next.domain)))
     const back = this.waiting.filter(({ domain: name }) => {
@@ -309,7 +327,13 @@ export class DomainSessions<M extends Waiting> {
   }
 
   private change(name: string, changes: Partial<Domain>): void {
-    this.domains = HashMap.set(this.domains, name, { ...this.domainOf(name), ...changes })
+    const domain = { ...this.domainOf(name), ...changes }
+    this.domains = HashMap.set(this.domains, name, domain)
+    if (isTroubled(domain) === this.troubled.has(name)) return
+    const troubled = new Set(this.troubled)
+    if (isTroubled(domain)) troubled.add(name)
+    else troubled.delete(name)
+    this.troubled = troubled
   }
 
   /** Whether no message waits but those of held domains, as far as is known. */
@@ -345,6 +369,7 @@ export class DomainSessions<M extends Waiting> {
 
   private slowFlights(): number {
     let count = 0
+    if (this.troubled.size === 0) return count
     for (const { domain } of this.flights) if (this.domainOf(domain).isSlow) count++
     return count
   }
@@ -453,6 +478,7 @@ export class DomainSessions<M extends Waiting> {
     if (HashMap.size(this.domains) <= domainsKept) return
     for (const [name, domain] of this.domains) {
       if (domain.flights > 0 || domain.waiting > 0 || domain.isSlow || isOpen(domain)) continue
+      this.change(name, { breaker: Breaker.closed })
       this.domains = HashMap.remove(this.domains, name)
       return
     }

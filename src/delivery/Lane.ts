@@ -4,6 +4,7 @@ import {
   Duration,
   Effect,
   Exit,
+  type Fiber,
   FiberHandle,
   FiberSet,
   Latch,
@@ -25,6 +26,7 @@ import type { ActiveConnection, Connections, ConnectionTrouble } from "./Connect
 import { next } from "./LaneLoop.ts"
 import { type LaneCommand, type LaneInput, type LaneSettings, start, wakeAt } from "./LaneState.ts"
 import type { Claimed, Lane, Outbox, Settled } from "./Outbox.ts"
+import { SuppressionChecks } from "./SuppressionChecks.ts"
 
 /** Messages sent by this process, by platform, and other results of attempts. */
 const sent = Metric.counter("parlance_deliveries_sent_total", { incremental: true })
@@ -48,8 +50,14 @@ const count = (settled: Settled) => {
   }
 }
 
-/** Longest time for one message: 40 seconds to compose it and 30 seconds for the platform's answer, with a margin. */
-const sendTimeout = Duration.seconds(75)
+/**
+ * Longest time for one message: 40 seconds to compose it and 30 seconds for the platform's answer, with a margin. Unit:
+ * milliseconds.
+ */
+const sendMillis = 75_000
+
+/** Between two searches for attempts that take longer. */
+const overdueEvery = Duration.seconds(5)
 
 /** Services of the process that a lane uses. */
 export interface Surroundings {
@@ -180,6 +188,25 @@ const makeExecutor = Effect.fnUntraced(function* (
       }))
     })
 
+  const checks = new SuppressionChecks((messages, onAnswer) => {
+    fork(Effect.match(asJob("delivery", org)(outbox.suppressionsOf(messages)), {
+      onSuccess: (all) => onAnswer(all.map((found) => ({ _tag: "checked", found }))),
+      onFailure: () => onAnswer(messages.map(() => ({ _tag: "notChecked" }))),
+    }))
+  }, monotonic)
+
+  /** Attempts under way. */
+  const attempts = new Map<number, { readonly fiber: Fiber.Fiber<void>; readonly startedAt: number }>()
+  // One timer for all attempts: no connection takes so long.
+  yield* Effect.forkScoped(Effect.forever(Effect.andThen(
+    Effect.sleep(overdueEvery),
+    Effect.sync(() => {
+      for (const { fiber, startedAt } of attempts.values()) {
+        if (monotonic() - startedAt >= sendMillis) fiber.interruptUnsafe()
+      }
+    }),
+  )))
+
   return (command: LaneCommand): Effect.Effect<void> => {
     switch (command._tag) {
       case "renew":
@@ -194,7 +221,11 @@ const makeExecutor = Effect.fnUntraced(function* (
       case "claim":
         return ask(
           outbox.claim(lane, command.limit, command.isBusy, command.choice),
-          (messages) => ({ _tag: "claimed", messages }),
+          (messages) => {
+            const { prepare } = line.connection()
+            if (prepare !== undefined && messages.length > 0) fork(prepare(messages))
+            return { _tag: "claimed", messages }
+          },
         )
       case "giveBack":
         return ask(outbox.giveBack(lane, command.ids), () => ({ _tag: "gaveBack" }))
@@ -217,27 +248,34 @@ const makeExecutor = Effect.fnUntraced(function* (
       case "open":
         return ask(line.open(command.active), (input) => input)
       case "check": {
-        const { flight, message } = command
-        giveUps.set(flight, new AbortController())
-        return orElse(
-          asJob("delivery", org)(outbox.suppressionOf(message)),
-          (found) => ({ _tag: "checked", flight, found }),
-          () => ({ _tag: "notChecked", flight }),
-        )
+        const { ahead, flight, message } = command
+        return Effect.sync(() => {
+          giveUps.set(flight, new AbortController())
+          checks.check(message, ahead, (answer) => offer({ ...answer, flight }))
+        })
       }
       case "attempt": {
         const { flight, message, platform } = command
         const giveUp = giveUps.get(flight)!.signal
-        return orElse(
-          asJob("delivery", org)(attempt(line.connection(), message, platform, giveUp)),
-          (answer) => ({ _tag: "answered", flight, ...answer }),
-          () => ({ _tag: "answered", flight, result: unanswered("The attempt was broken off"), jitter: 0 }),
-        )
+        const startedAt = monotonic()
+        const arrive = (result: SendResult, jitter: number) => offer({ _tag: "answered", flight, result, jitter })
+        return Effect.sync(() => {
+          const fiber = fork(Effect.matchCause(asJob("delivery", org)(attempt(line.connection(), message, platform, giveUp)), {
+            onSuccess: ({ jitter, result }) => arrive(result, jitter),
+            onFailure: () => {
+              const isOverdue = monotonic() - startedAt >= sendMillis
+              arrive(unanswered(isOverdue ? "No answer in time" : "The attempt was broken off"), 0)
+            },
+          }))
+          // It may have ended at once.
+          if (fiber.pollUnsafe() === undefined) attempts.set(flight, { fiber, startedAt })
+        })
       }
       case "giveUp":
         return Effect.sync(() => giveUps.get(command.flight)!.abort())
       case "arrive":
         giveUps.delete(command.flight)
+        attempts.delete(command.flight)
         return count(command.settled)
       case "note": {
         const trouble = troubleOf(command.breaker, clock.currentTimeMillisUnsafe() - monotonic())
@@ -274,13 +312,12 @@ const makeLine = Effect.fnUntraced(function* (org: OrgSlug, connections: Connect
   return { open, connection: () => opened!.connection }
 })
 
-/** Sends a message. Never fails: errors are results. */
+/** Sends a message. Errors are results, unless it is interrupted. */
 const attempt = (connection: Connection, message: Claimed, platform: string, giveUp: AbortSignal) =>
   connection.send(message, giveUp).pipe(
-    Effect.timeoutOrElse({ duration: sendTimeout, orElse: () => Effect.succeed(unanswered("No answer in time")) }),
     Effect.catchCause((cause) =>
       Cause.hasInterruptsOnly(cause)
-        ? Effect.succeed(unanswered("The attempt was broken off"))
+        ? Effect.failCause(cause)
         : Effect.as(Effect.logError("A connection failed unexpectedly", cause), unanswered("An internal error"))
     ),
     inTrace(message, platform),

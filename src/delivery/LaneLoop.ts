@@ -25,6 +25,7 @@ import {
   wake,
 } from "./LaneState.ts"
 import type { Claimed } from "./Outbox.ts"
+import { aheadAtMost, freshMillis } from "./SuppressionChecks.ts"
 
 /** Time between two renewals of the lease. Unit of all times in this file: milliseconds. */
 const renewMillis = 1_000
@@ -160,6 +161,10 @@ const decide = (turn: LaneTurn): void => {
 
 const claimSizeOf = ({ settings }: LaneDraft): number => Math.min(500, Math.max(10, Math.ceil(settings.rate / 2)))
 
+/** Messages that leave within the time for which a check is fresh, at the ceiling. */
+const aheadOf = ({ settings }: LaneDraft): number =>
+  Math.min(aheadAtMost, Math.ceil(settings.rate * freshMillis / 1_000))
+
 /** The connection was entered anew: its fault may be mended. */
 const beginAnew = (lane: LaneDraft, version: string): void => {
   lane.version = version
@@ -281,7 +286,7 @@ const depart = (turn: LaneTurn, { sessions }: Opened): void => {
     isProbe: isProbing(lane),
     setup: lane.setup,
   })
-  commands.push({ _tag: "check", flight, message })
+  commands.push({ _tag: "check", flight, message, ahead: sessions.ahead(aheadOf(lane)) })
   proceed(lane)
 }
 

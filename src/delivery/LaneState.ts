@@ -163,7 +163,13 @@ export type LaneCommand =
   | { readonly _tag: "refuse"; readonly active: ActiveConnection; readonly reason: string }
   /** Closes the connection in use and opens this one. */
   | { readonly _tag: "open"; readonly active: ActiveConnection }
-  | { readonly _tag: "check"; readonly flight: number; readonly message: Claimed }
+  /** `ahead` are the messages that are likely to leave next. */
+  | {
+    readonly _tag: "check"
+    readonly flight: number
+    readonly message: Claimed
+    readonly ahead: ReadonlyArray<Claimed>
+  }
   | { readonly _tag: "attempt"; readonly flight: number; readonly message: Claimed; readonly platform: string }
   | { readonly _tag: "giveUp"; readonly flight: number }
   | ({ readonly _tag: "record"; readonly afterMillis: number } & Batch)

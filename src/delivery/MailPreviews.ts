@@ -45,7 +45,7 @@ export class MailPreviews extends Context.Service<MailPreviews, {
   static readonly layer = Layer.effect(
     MailPreviews,
     Effect.gen(function* () {
-      const compose = yield* (yield* Composer).forConnection
+      const { compose } = yield* (yield* Composer).forConnection
       const connections = yield* Connections
       const templateCache = yield* TemplateCache
 

@@ -264,10 +264,15 @@ const makeClaim = ({ clock, sql, templateCache, traceColumn, tracking }: {
           : { expiry: { expiresAt, monotonicMillis: askedAt + expiresInMillis, attempts, reason } }),
         org,
         unsubscribe: {
-          url: unsubscribeUrl(row.id),
+          // Signed when it is needed: few connections use either.
+          get url() {
+            return unsubscribeUrl(row.id)
+          },
           isListed: templateCache.template(org, row.templateId)?.listUnsubscribe ?? false,
         },
-        returnPath: returnPath(row.id),
+        get returnPath() {
+          return returnPath(row.id)
+        },
         attempt: attempts + 1,
         queuedAt: queuedAt.getTime(),
       }))
@@ -373,11 +378,13 @@ export class Outbox extends Context.Service<Outbox, {
     choice?: ClaimChoice,
   ) => Effect.Effect<ReadonlyArray<Claimed>, SqlError>
   /**
-   * Why the recipient of a message is suppressed now, to be asked right before an attempt; undefined if nothing stands
-   * in its way. Messages that are asked about while a query is under way share the next one. Fails with `BufferFull`
-   * while the database cannot be asked.
+   * Why the recipients of messages are suppressed now, in the order of the messages, to be asked right before they leave; undefined
+   * if nothing stands in the way of a message. Questions that come while a query is under way share the next one. Fails with
+   * `BufferFull` while the database cannot be asked.
    */
-  readonly suppressionOf: (message: Message) => Effect.Effect<Suppression | undefined, GroupCommit.BufferFull>
+  readonly suppressionsOf: (
+    messages: ReadonlyArray<Message>,
+  ) => Effect.Effect<ReadonlyArray<Suppression | undefined>, GroupCommit.BufferFull>
   /** Puts claimed messages back as they were. Fails with `SqlError` when the database does not respond. */
   readonly giveBack: (lane: Lane, ids: ReadonlyArray<string>) => Effect.Effect<void, SqlError>
   /**
@@ -405,8 +412,13 @@ export class Outbox extends Context.Service<Outbox, {
 
       const claim = makeClaim({ clock, sql, templateCache, traceColumn, tracking })
 
-      const suppressionOf = yield* SharedLookUp.make({
-        write: (messages: ReadonlyArray<Message>) => findSuppressions(sql, addressKeys, messages),
+      const suppressionsOf = yield* SharedLookUp.make({
+        write: (questions: ReadonlyArray<ReadonlyArray<Message>>) =>
+          Effect.map(findSuppressions(sql, addressKeys, questions.flat()), (found) => {
+            let from = 0
+            return questions.map(({ length }) => found.slice(from, from += length))
+          }),
+        maxWeight: { limit: 500, held: 100_000, of: ({ length }) => length },
       })
 
       const giveBack = ({ fence, org }: Lane, ids: ReadonlyArray<string>) =>
@@ -416,7 +428,7 @@ export class Outbox extends Context.Service<Outbox, {
 
       const settle = makeSettle(sql)
 
-      return Outbox.of({ idle, take, renew, release, claim, suppressionOf, giveBack, settle })
+      return Outbox.of({ idle, take, renew, release, claim, suppressionsOf, giveBack, settle })
     }),
   )
 }

@@ -1,11 +1,19 @@
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
+import { Buffer } from "node:buffer"
 import { createHmac } from "node:crypto"
 import { SecretBox } from "../auth/SecretBox.ts"
+import { hmac, type HmacKey, hmacKey } from "../domain/Hmac.ts"
 import { type AddressKey, addressKey } from "./AddressKey.ts"
 
 /** Begins the key of an erased person's address. No address begins so, as it has no `@`. */
 const prefix = "hmac:"
+
+/** A key of digests; its id stands in them. */
+interface DigestKey {
+  readonly id: string
+  readonly key: HmacKey
+}
 
 /** Whether a stored key is the digest of an erased person's address. */
 export const isDigest = (key: AddressKey): boolean => key.startsWith(prefix) && !key.includes("@")
@@ -32,12 +40,12 @@ export class AddressKeys extends Context.Service<AddressKeys, {
           ...secrets,
           // Digests that were made while the installation had no SECRET_KEY.
           { id: "0", bytes: createHmac("sha256", salt).update("suppression").digest() },
-        ]),
+        ].map(({ bytes, id }): DigestKey => ({ id, key: hmacKey(bytes) }))),
       )
       // A faulty key file: without the key an erased person would be mailed again.
       const keys = Effect.orDie(derived)
-      const digest = (key: { readonly id: string; readonly bytes: Uint8Array }, address: AddressKey) =>
-        `${prefix}${key.id}:${createHmac("sha256", key.bytes).update(address).digest("base64url")}`
+      const digest = ({ id, key }: DigestKey, address: AddressKey) =>
+        `${prefix}${id}:${Buffer.from(hmac(key, Buffer.from(address))).toString("base64url")}`
 
       return AddressKeys.of({
         of: (address) => {

@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer"
 import type { OrgSlug } from "../domain/Ids.ts"
-import { readToken, type TokenKey, writeToken } from "./Token.ts"
+import { type HmacKey } from "../domain/Hmac.ts"
+import { readToken, writeToken } from "./Token.ts"
 
 // Addresses that mail about deliveries is sent to. Pure.
 //
@@ -35,7 +36,7 @@ const fromBase32 = (text: string): Buffer => {
 const noDelivery = "00000000-0000-0000-0000-000000000000"
 
 /** Writes the part before the `@`. */
-export const writeMailbox = (key: TokenKey, { delivery, org }: BounceMailbox): string => {
+export const writeMailbox = (key: HmacKey, { delivery, org }: BounceMailbox): string => {
   const kind = delivery === undefined ? "complaint" : "bounce"
   const token = writeToken(key, kind, { org, id: delivery ?? noDelivery, link: undefined })
   return `${kind}+${toBase32(Buffer.from(token, "base64url"))}`
@@ -43,7 +44,7 @@ export const writeMailbox = (key: TokenKey, { delivery, org }: BounceMailbox): s
 
 /** The mailbox of a local part that was written under this key; undefined for any other text. */
 export const readMailbox = (
-  key: TokenKey,
+  key: HmacKey,
   localPart: string,
   orgsOf: (tag: number) => ReadonlyArray<OrgSlug>,
 ): BounceMailbox | undefined => {

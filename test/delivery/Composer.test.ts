@@ -17,7 +17,7 @@ const emailWith = (change: Partial<Email>): Email => ({
   ...change,
 })
 
-const opened = Effect.flatMap(Composer, ({ forConnection }) => forConnection)
+const opened = Effect.map(Effect.flatMap(Composer, ({ forConnection }) => forConnection), ({ compose }) => compose)
 const subjectOf = (bytes: Uint8Array) => read(Buffer.from(bytes).toString("latin1")).headers.get("subject")
 
 describe("Composer", () => {

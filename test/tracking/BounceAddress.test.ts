@@ -4,10 +4,11 @@ import { randomBytes, randomUUID } from "node:crypto"
 import { deliveryOfMailbox, readMailbox, writeMailbox } from "../../src/tracking/BounceAddress.ts"
 import { validateAddress } from "../../src/domain/Email.ts"
 import type { OrgSlug } from "../../src/domain/Ids.ts"
-import { orgTag, readToken, tokenKey } from "../../src/tracking/Token.ts"
+import { hmacKey } from "../../src/domain/Hmac.ts"
+import { orgTag, readToken } from "../../src/tracking/Token.ts"
 
 const acme = "acme" as OrgSlug
-const key = tokenKey(new Uint8Array(32).fill(7))
+const key = hmacKey(new Uint8Array(32).fill(7))
 const orgsOf = (tag: number) => tag === orgTag(acme) ? [acme] : []
 
 describe("A mailbox for mail about deliveries", () => {
@@ -36,7 +37,7 @@ describe("A mailbox for mail about deliveries", () => {
       ...Array.from({ length: 48 }, (_, at) => flipped(at + "bounce+".length)),
       written.replace("bounce+", "complaint+"),
       writeMailbox(key, { org: acme, delivery: undefined }).replace("complaint+", "bounce+"),
-      writeMailbox(tokenKey(randomBytes(32)), { org: acme, delivery: randomUUID() }),
+      writeMailbox(hmacKey(randomBytes(32)), { org: acme, delivery: randomUUID() }),
       writeMailbox(key, { org: "harbour" as OrgSlug, delivery: randomUUID() }),
       `${written}0`,
       written.slice(0, -1),

@@ -3,10 +3,11 @@ import * as fc from "fast-check"
 import { Buffer } from "node:buffer"
 import { createHmac, randomBytes, randomUUID } from "node:crypto"
 import type { OrgSlug } from "../../src/domain/Ids.ts"
-import { hmac, orgTag, readToken, targetKey, tokenKey, type TokenKind, writeToken } from "../../src/tracking/Token.ts"
+import { hmac, hmacKey } from "../../src/domain/Hmac.ts"
+import { orgTag, readToken, targetKey, type TokenKind, writeToken } from "../../src/tracking/Token.ts"
 
 const org = (slug: string) => slug as OrgSlug
-const key = tokenKey(Buffer.alloc(32, 7))
+const key = hmacKey(Buffer.alloc(32, 7))
 const orgs = [org("acme"), org("harbour")]
 const orgsOf = (tag: number) => orgs.filter((one) => orgTag(one) === tag)
 const kinds: ReadonlyArray<TokenKind> = ["open", "click", "unsubscribe"]
@@ -37,7 +38,7 @@ describe("A token", () => {
       for (const other of kinds.filter((one) => one !== kind)) {
         assert.isUndefined(readToken(key, other, text, orgsOf))
       }
-      assert.isUndefined(readToken(tokenKey(randomBytes(32)), kind, text, orgsOf))
+      assert.isUndefined(readToken(hmacKey(randomBytes(32)), kind, text, orgsOf))
       assert.isUndefined(readToken(key, kind, text, () => []))
       // Of another organization whose slug begins with the same digest.
       assert.isUndefined(readToken(key, kind, text, () => [orgs[1]!]))
@@ -74,7 +75,7 @@ describe("A token", () => {
       fc.uint8Array({ maxLength: 300 }),
       (secret, message) => {
         const expected = createHmac("sha256", secret).update(message).digest("hex")
-        const key = tokenKey(secret)
+        const key = hmacKey(secret)
         // Twice, since the key keeps a state that must not change.
         for (let time = 0; time < 2; time++) {
           assert.strictEqual(Buffer.from(hmac(key, message)).toString("hex"), expected)

@@ -62,7 +62,7 @@ const faulty = ({ from }: Settings, fault: string): SunkEmail => ({
 export const make = (given: Settings): Effect.Effect<Connection, never, Scope.Scope | Composer | SinkMessages> =>
   Effect.gen(function* () {
     const messages = yield* SinkMessages
-    const compose = yield* (yield* Composer).forConnection
+    const { compose } = yield* (yield* Composer).forConnection
     const settings = { ...given, from: given.from ?? `sandbox@${magicDomain}` }
 
     /** The e-mail of a message; undefined while it cannot be composed for want of time. */

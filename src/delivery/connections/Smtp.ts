@@ -3,13 +3,14 @@ import { isIPv6 } from "node:net"
 import { domainToASCII } from "node:url"
 import { AddressGuard } from "../AddressGuard.ts"
 import type { Connection, Message, SendResult } from "../Connection.ts"
-import { Composer, NotComposed } from "../Composer.ts"
+import { Composer } from "../Composer.ts"
 import { DkimSigning } from "../dkim/DkimSigning.ts"
 import { type Composed, type Email, validateAddress } from "../../domain/Email.ts"
 import { feedbackIdOf, isSenderId } from "../FeedbackId.ts"
 import { accepted, fails, ofRecipient, retry, unfit, works } from "./Answers.ts"
 import { contentOf } from "./Content.ts"
 import { Address, DisplayName, entry, HttpUrl, PlatformId, Secret, Variables } from "./Entry.ts"
+import { makeOutbound } from "./OutboundMail.ts"
 import { open } from "./SmtpLine.ts"
 import { sortFault } from "./SmtpReplies.ts"
 import { type AttemptEnd, makeSessions } from "./SmtpSessions.ts"
@@ -124,17 +125,20 @@ const filled = (url: string, { email, id }: Message): string =>
     .replace(/[^\x21-\x7e]|[<>]/gu, (character) => encodeURIComponent(character))
 
 /** The same in each attempt. */
-export const messageIdOf = ({ from }: Pick<Settings, "from">, { id }: Message): string =>
-  `${id}@${domainToASCII(from.slice(from.lastIndexOf("@") + 1))}`
+export const messageIdOf = ({ from }: Pick<Settings, "from">, { id }: Message): string => {
+  const domain = from.slice(from.lastIndexOf("@") + 1)
+  return `${id}@${/^[a-z0-9.-]+$/.test(domain) ? domain : domainToASCII(domain)}`
+}
 
 /** Settings that show in an e-mail. */
 type Sender = Pick<Settings, "from" | "from_name" | "sender_id" | "reply_to" | "unsubscribe" | "variables">
 
 /** The mail with the return path of its message, where the connection asks for one. */
-const withReturnPath = ({ bounce_domain }: Settings, { returnPath }: Message, mail: Composed): Composed =>
-  bounce_domain === undefined || returnPath === undefined
-    ? mail
-    : { ...mail, from: `${returnPath}@${domainToASCII(bounce_domain)}` }
+const withReturnPath = ({ bounce_domain }: Settings, message: Message, mail: Composed): Composed => {
+  if (bounce_domain === undefined) return mail
+  const { returnPath } = message
+  return returnPath === undefined ? mail : { ...mail, from: `${returnPath}@${domainToASCII(bounce_domain)}` }
+}
 
 /** The targets of `List-Unsubscribe`: the service's own link where template or connection ask for it. */
 const unsubscribeOf = ({ unsubscribe }: Sender, message: Message): Email["unsubscribe"] => {
@@ -198,7 +202,7 @@ export const make = (
 ): Effect.Effect<Connection, never, Scope.Scope | AddressGuard | Composer> =>
   Effect.gen(function* () {
     const guard = yield* AddressGuard
-    const compose = yield* (yield* Composer).forConnection
+    const composing = yield* (yield* Composer).forConnection
     const dkim = yield* DkimSigning
     const { connections = 5, tls = "starttls", user } = settings
     const secrets = password === undefined ? [] : [password]
@@ -213,17 +217,14 @@ export const make = (
 
     const sessions = yield* makeSessions(line, connections)
 
-    const composeMessage = (message: Message) => {
-      const email = emailOf(settings, message)
-      return Result.isFailure(email)
-        ? Effect.fail(new NotComposed({ final: true, reason: `The message ${email.failure}` }))
-        : compose({ ...email.success, dkim })
-    }
+    const outbound = makeOutbound(composing, (message) =>
+      Result.map(emailOf(settings, message), (email) => ({ ...email, dkim })))
 
     return {
-      compose: composeMessage,
+      compose: outbound.compose,
+      prepare: outbound.prepare,
       send: (message, giveUp) =>
-        Effect.matchEffect(composeMessage(message), {
+        Effect.matchEffect(outbound.compose(message), {
           onFailure: ({ final, reason }) => Effect.succeed(final ? unfit(reason) : ofRecipient(retry(reason))),
           onSuccess: (mail) =>
             Effect.map(

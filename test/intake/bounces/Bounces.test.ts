@@ -2,7 +2,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { writeMailbox } from "../../../src/tracking/BounceAddress.ts"
 import type { OrgSlug } from "../../../src/domain/Ids.ts"
-import { tokenKey } from "../../../src/tracking/Token.ts"
+import { hmacKey } from "../../../src/domain/Hmac.ts"
 import { absence, complaint, failed, mail, report } from "../mail/samples.ts"
 import type { Mail } from "../../support/platformServers/SmtpReceiver.ts"
 import { freePort } from "../../support/service.ts"
@@ -125,7 +125,7 @@ suiteOnTracking("Bounces by mail", (bench) => {
   it("are taken for messages of this service alone", async () => {
     const shop = await bench.shop("forged", { connection: bounceDomain })
     const sent = await shop.send("anna@mailbox.example")
-    const forged = writeMailbox(tokenKey(new Uint8Array(32)), {
+    const forged = writeMailbox(hmacKey(new Uint8Array(32)), {
       org: "forged" as OrgSlug,
       delivery: trackingIdOf(sent),
     })

@@ -1,0 +1,67 @@
+import type { Suppression } from "../suppressions/Suppression.ts"
+import type { Claimed } from "./Outbox.ts"
+
+/** For how long the answer of a check counts, from the time of the question. Unit: milliseconds. */
+export const freshMillis = 25
+
+/** Messages that are checked ahead, together with one that is to leave now. */
+export const aheadAtMost = 49
+
+/** The answer about a message: its suppression, nothing, or that the list could not be read. */
+export type CheckAnswer =
+  | { readonly _tag: "checked"; readonly found: Suppression | undefined }
+  | { readonly _tag: "notChecked" }
+
+/** Messages that are asked about together. */
+interface Group {
+  readonly askedAt: number
+  /** In the order of its messages; undefined while they are being asked about. */
+  answers: ReadonlyArray<CheckAnswer> | undefined
+  readonly waiting: Array<() => void>
+}
+
+interface Place {
+  readonly group: Group
+  readonly index: number
+}
+
+/**
+ * Checks messages of a lane for suppressions right before they leave. A question includes the messages that are likely to leave
+ * next, so that most messages find an answer that is a few milliseconds old. `ask` puts one question and calls back with the
+ * answers in its order. Times are milliseconds of a clock that does not jump.
+ */
+export class SuppressionChecks {
+  #places = new WeakMap<Claimed, Place>()
+
+  constructor(
+    private readonly ask: (
+      messages: ReadonlyArray<Claimed>,
+      onAnswer: (answers: ReadonlyArray<CheckAnswer>) => void,
+    ) => void,
+    private readonly now: () => number,
+  ) {}
+
+  /** Calls `onAnswer` with the answer about `message`: at once if there is a fresh one. */
+  check(message: Claimed, ahead: ReadonlyArray<Claimed>, onAnswer: (answer: CheckAnswer) => void): void {
+    const { group, index } = this.#freshPlace(message) ?? this.#askAbout(message, ahead)
+    const answer = () => onAnswer(group.answers![index]!)
+    if (group.answers !== undefined) answer()
+    else group.waiting.push(answer)
+  }
+
+  #freshPlace(message: Claimed): Place | undefined {
+    const place = this.#places.get(message)
+    return place !== undefined && this.now() - place.group.askedAt <= freshMillis ? place : undefined
+  }
+
+  #askAbout(message: Claimed, ahead: ReadonlyArray<Claimed>): Place {
+    const messages = [message, ...ahead.filter((one) => one !== message && this.#freshPlace(one) === undefined)]
+    const group: Group = { askedAt: this.now(), answers: undefined, waiting: [] }
+    messages.forEach((one, index) => this.#places.set(one, { group, index }))
+    this.ask(messages, (answers) => {
+      group.answers = answers
+      for (const answer of group.waiting.splice(0)) answer()
+    })
+    return { group, index: 0 }
+  }
+}

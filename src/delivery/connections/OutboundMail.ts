@@ -1,0 +1,79 @@
+import { Deferred, Effect, Result } from "effect"
+import type { Composed, Email } from "../../domain/Email.ts"
+import { aheadAtMost, aheadLength, type Composing, NotComposed } from "../Composer.ts"
+import type { Message } from "../Connection.ts"
+
+/** Messages that are composed in one request. */
+interface Group {
+  readonly done: Deferred.Deferred<void>
+  composed: ReadonlyArray<Composed | undefined>
+}
+
+/** The place of a message in its group. */
+interface Place {
+  readonly group: Group
+  readonly index: number
+}
+
+const lengthOf = ({ vars }: Message): number => Object.values(vars).reduce((sum, text) => sum + text.length, 0)
+
+/** Composes the messages of a connection, some of them before they are sent. */
+export interface OutboundMail {
+  /** Fails with `NotComposed` when the message is at fault, or could not be composed. */
+  readonly compose: (message: Message) => Effect.Effect<Composed, NotComposed>
+  /** Composes messages that will be sent soon. It keeps them for as long as the caller keeps the messages. */
+  readonly prepare: (messages: ReadonlyArray<Message>) => Effect.Effect<void>
+}
+
+/** `emailOf` fails with words that follow "The message". */
+export const makeOutbound = (
+  { compose, composeAhead }: Composing,
+  emailOf: (message: Message) => Result.Result<Email, string>,
+): OutboundMail => {
+  const places = new WeakMap<Message, Place>()
+
+  const composeNow = (message: Message) =>
+    Effect.suspend(() => {
+      const email = emailOf(message)
+      return Result.isFailure(email)
+        ? Effect.fail(new NotComposed({ final: true, reason: `The message ${email.failure}` }))
+        : compose(email.success)
+    })
+
+  const composeGroup = ([group, emails]: readonly [Group, ReadonlyArray<Email>]) =>
+    composeAhead(emails).pipe(
+      Effect.map((composed) => void (group.composed = composed)),
+      Effect.ensuring(Deferred.succeed(group.done, undefined)),
+    )
+
+  return {
+    prepare: (messages) =>
+      Effect.suspend(() => {
+        const groups: Array<readonly [Group, Array<Email>]> = []
+        for (const message of messages) {
+          const email = lengthOf(message) > aheadLength ? undefined : Result.getOrUndefined(emailOf(message))
+          if (email === undefined) continue
+          const last = groups.at(-1)
+          if (last === undefined || last[1].length === aheadAtMost) {
+            groups.push([{ done: Deferred.makeUnsafe(), composed: [] }, []])
+          }
+          const [group, emails] = groups.at(-1)!
+          places.set(message, { group, index: emails.length })
+          emails.push(email)
+        }
+        // Nobody waits for a group that is not composed because this has been interrupted.
+        const release = Effect.forEach(groups, ([{ done }]) => Deferred.succeed(done, undefined), { discard: true })
+        return Effect.ensuring(Effect.forEach(groups, composeGroup, { discard: true }), release)
+      }),
+    compose: (message) =>
+      Effect.suspend(() => {
+        const place = places.get(message)
+        if (place === undefined) return composeNow(message)
+        const { group, index } = place
+        return Effect.flatMap(Deferred.await(group.done), () => {
+          const composed = group.composed[index]
+          return composed === undefined ? composeNow(message) : Effect.succeed(composed)
+        })
+      }),
+  }
+}

