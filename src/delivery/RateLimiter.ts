@@ -14,6 +14,9 @@ const fastestKept = 20
 /** Fewer answers in these two minutes are no evidence: messages that left together may all have been delayed. */
 const answersNeeded = (ceiling: number) => Math.max(40, 2 * ceiling)
 
+/** Times in a chunk of those at which tokens return; more only where some came late. */
+const chunkSize = 64
+
 /** Answers of one span: their number, and the times of the fastest, ascending. Unit: milliseconds. */
 interface Span {
   readonly answers: number
@@ -44,8 +47,9 @@ export class RateLimiter {
   /** Messages per second now, between 1 and the ceiling. */
   private rate: number
   private inFlight = 0
-  /** The times at which tokens return, ascending. */
-  private returns: ReadonlyArray<number> = []
+  /** The times at which tokens return, ascending, in chunks: a change copies one of them only. */
+  private returns: ReadonlyArray<ReadonlyArray<number>> = []
+  private returning = 0
   /** The present span is the last. */
   private spans: ReadonlyArray<Span> = []
   private spanEnds = -Infinity
@@ -63,8 +67,8 @@ export class RateLimiter {
   /** The time at which the next message may start; Infinity while that depends on an answer. */
   next(now: number): number {
     this.collect(now)
-    const held = this.inFlight + this.returns.length
-    const free = held < this.ceiling ? now : this.inFlight >= this.ceiling ? Infinity : this.returns[0]!
+    const held = this.inFlight + this.returning
+    const free = held < this.ceiling ? now : this.inFlight >= this.ceiling ? Infinity : this.returns[0]![0]!
     return Math.max(now, this.nextAt, free)
   }
 
@@ -110,9 +114,16 @@ export class RateLimiter {
   }
 
   private collect(now: number): void {
-    let free = 0
-    while (free < this.returns.length && this.returns[free]! <= now) free++
-    if (free > 0) this.returns = this.returns.slice(free)
+    let chunks = 0
+    for (; chunks < this.returns.length && this.returns[chunks]!.at(-1)! <= now; chunks++) {
+      this.returning -= this.returns[chunks]!.length
+    }
+    if (chunks > 0) this.returns = this.returns.slice(chunks)
+    const first = this.returns[0]
+    if (first === undefined || first[0]! > now) return
+    const free = first.findIndex((at) => at > now)
+    this.returning -= free
+    this.returns = this.returns.with(0, first.slice(free))
   }
 
   private observe(took: number, now: number): void {
@@ -129,6 +140,7 @@ export class RateLimiter {
   private judge(): void {
     const before = this.unhindered
     const answers = this.spans.reduce((sum, span) => sum + span.answers, 0)
+    if (before === 0 && answers < answersNeeded(this.ceiling)) return
     const fastest = this.spans.flatMap((span) => span.fastest).sort((a, b) => a - b)
     const spread = fastest[Math.min(fastestKept, fastest.length) - 1]! - fastest[0]!
     this.unhindered = answers < answersNeeded(this.ceiling)
@@ -136,14 +148,23 @@ export class RateLimiter {
       : Math.max(0, fastest[0]! - Math.max(toleranceMillis, spread))
     if (this.unhindered >= before) return
     // The platform has become faster, so tokens that are still out return later than was assumed.
-    this.returns = this.returns.map((at) => at + before - this.unhindered)
+    this.returns = this.returns.map((chunk) => chunk.map((at) => at + before - this.unhindered))
   }
 
   /** Answers come nearly in order, so the search starts at the end. */
   private giveBack(at: number): void {
-    let place = this.returns.length
-    while (place > 0 && this.returns[place - 1]! > at) place--
-    this.returns = this.returns.toSpliced(place, 0, at)
+    this.returning++
+    const last = this.returns.at(-1)
+    if (last === undefined || (last.length >= chunkSize && last.at(-1)! <= at)) {
+      this.returns = [...this.returns, [at]]
+      return
+    }
+    let place = this.returns.length - 1
+    while (place > 0 && this.returns[place]![0]! > at) place--
+    const chunk = this.returns[place]!
+    let within = chunk.length
+    while (within > 0 && chunk[within - 1]! > at) within--
+    this.returns = this.returns.with(place, chunk.toSpliced(within, 0, at))
   }
 }
 

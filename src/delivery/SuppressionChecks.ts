@@ -18,6 +18,8 @@ interface Group {
   /** In the order of its messages; undefined while they are being asked about. */
   answers: ReadonlyArray<CheckAnswer> | undefined
   readonly waiting: Array<() => void>
+  /** Messages that have been answered by it. */
+  used: number
 }
 
 interface Place {
@@ -32,6 +34,7 @@ interface Place {
  */
 export class SuppressionChecks {
   #places = new WeakMap<Claimed, Place>()
+  #last: Group | undefined
 
   constructor(
     private readonly ask: (
@@ -44,6 +47,7 @@ export class SuppressionChecks {
   /** Calls `onAnswer` with the answer about `message`: at once if there is a fresh one. */
   check(message: Claimed, ahead: ReadonlyArray<Claimed>, onAnswer: (answer: CheckAnswer) => void): void {
     const { group, index } = this.#freshPlace(message) ?? this.#askAbout(message, ahead)
+    group.used++
     const answer = () => onAnswer(group.answers![index]!)
     if (group.answers !== undefined) answer()
     else group.waiting.push(answer)
@@ -55,8 +59,11 @@ export class SuppressionChecks {
   }
 
   #askAbout(message: Claimed, ahead: ReadonlyArray<Claimed>): Place {
-    const messages = [message, ...ahead.filter((one) => one !== message && this.#freshPlace(one) === undefined)]
-    const group: Group = { askedAt: this.now(), answers: undefined, waiting: [] }
+    // Of the last question, so many messages left in time.
+    const wanted = ahead.slice(0, 2 * (this.#last?.used ?? 1))
+    const messages = [message, ...wanted.filter((one) => one !== message && this.#freshPlace(one) === undefined)]
+    const group: Group = { askedAt: this.now(), answers: undefined, waiting: [], used: 0 }
+    this.#last = group
     messages.forEach((one, index) => this.#places.set(one, { group, index }))
     this.ask(messages, (answers) => {
       group.answers = answers
