@@ -5,7 +5,8 @@
 import { Buffer } from "node:buffer"
 import { hash } from "node:crypto"
 import type { OrgSlug } from "../../src/domain/Ids.ts"
-import { tokenKey, writeToken } from "../../src/tracking/Token.ts"
+import { hmacKey } from "../../src/domain/Hmac.ts"
+import { writeToken } from "../../src/tracking/Token.ts"
 import { loop, type LoopOptions } from "./Loop.ts"
 
 interface Options extends LoopOptions {
@@ -24,7 +25,7 @@ interface Options extends LoopOptions {
 const options: Options = JSON.parse(Deno.args[0]!)
 const { first, link, messages, org, route, secret } = options
 const url = new URL(options.url)
-const key = tokenKey(Buffer.from(secret, "hex"))
+const key = hmacKey(Buffer.from(secret, "hex"))
 const tokenOf = (id: string) =>
   writeToken(key, route === "o" ? "open" : "click", {
     org: org as OrgSlug,

@@ -105,11 +105,18 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
     Effect.suspend(() => {
       const [after, commands] = next(state, input, { millis: monotonic(), active: connections.active(org) })
       state = after
-      return Effect.andThen(Effect.forEach(commands, execute, { discard: true }), alarm(wakeAt(state)))
+      // Most commands have begun by now.
+      const rest = commands.map(execute).filter((effect) => effect !== undefined)
+      const alarmed = alarm(wakeAt(state))
+      return rest.length === 0 ? alarmed : Effect.andThen(Effect.all(rest, { discard: true }), alarmed)
     })
   const untilEnded = Effect.whileLoop({
     while: () => state.phase._tag !== "ended",
-    body: () => Effect.flatMap(Queue.take(inputs), step),
+    // Inputs that have left the queue are not lost when the lane is interrupted.
+    body: () =>
+      Effect.uninterruptibleMask((restore) =>
+        Effect.flatMap(restore(Queue.takeAll(inputs)), (all) => Effect.forEach(all, step, { discard: true }))
+      ),
     step: () => {},
   })
   // A process that wants to end waits for the attempts under way.
@@ -141,14 +148,17 @@ const laneSettings = (settings: Surroundings["settings"]): LaneSettings => ({
   shutdownMillis: Duration.toMillis(settings.shutdownTimeout),
 })
 
-/** Makes an alarm that calls `ring` at the time that was set last. Unit: milliseconds of the monotonic clock. */
+/**
+ * Makes an alarm that calls `ring` at the earliest time that was set since it rang last, or before. Unit: milliseconds of the
+ * monotonic clock.
+ */
 const makeAlarm = Effect.fnUntraced(function* (ring: () => void, monotonic: () => number) {
   const handle = yield* FiberHandle.make<void>()
   let setTo = Infinity
   return (at: number) => {
-    if (at === setTo) return Effect.void
+    // To ring too early costs less than another timer for each step.
+    if (at >= setTo) return Effect.void
     setTo = at
-    if (at === Infinity) return FiberHandle.clear(handle)
     const ringing = Effect.sync(() => {
       setTo = Infinity
       ring()
@@ -157,7 +167,10 @@ const makeAlarm = Effect.fnUntraced(function* (ring: () => void, monotonic: () =
   }
 })
 
-/** Makes the executor of a lane's commands. The results of commands that take time are offered as inputs. */
+/**
+ * Makes the executor of a lane's commands. It begins a command, or returns its effect. The results of commands that take time are
+ * offered as inputs.
+ */
 const makeExecutor = Effect.fnUntraced(function* (
   lane: Lane,
   { connections, outbox, settings }: Surroundings,
@@ -180,16 +193,15 @@ const makeExecutor = Effect.fnUntraced(function* (
     query: Effect.Effect<A, E>,
     onSuccess: (value: A) => LaneInput,
     onFailure: (cause: Cause.Cause<E>) => LaneInput,
-  ) =>
-    Effect.sync(() => {
-      fork(Effect.matchCause(query, {
-        onSuccess: (value) => offer(onSuccess(value)),
-        onFailure: (cause) => offer(onFailure(cause)),
-      }))
-    })
+  ): undefined => {
+    fork(Effect.matchCause(query, {
+      onSuccess: (value) => offer(onSuccess(value)),
+      onFailure: (cause) => offer(onFailure(cause)),
+    }))
+  }
 
   const checks = new SuppressionChecks((messages, onAnswer) => {
-    fork(Effect.match(asJob("delivery", org)(outbox.suppressionsOf(messages)), {
+    fork(Effect.matchCause(asJob("delivery", org)(outbox.suppressionsOf(messages)), {
       onSuccess: (all) => onAnswer(all.map((found) => ({ _tag: "checked", found }))),
       onFailure: () => onAnswer(messages.map(() => ({ _tag: "notChecked" }))),
     }))
@@ -207,7 +219,7 @@ const makeExecutor = Effect.fnUntraced(function* (
     }),
   )))
 
-  return (command: LaneCommand): Effect.Effect<void> => {
+  return (command: LaneCommand): Effect.Effect<void> | undefined => {
     switch (command._tag) {
       case "renew":
         return orElse(
@@ -249,30 +261,29 @@ const makeExecutor = Effect.fnUntraced(function* (
         return ask(line.open(command.active), (input) => input)
       case "check": {
         const { ahead, flight, message } = command
-        return Effect.sync(() => {
-          giveUps.set(flight, new AbortController())
-          checks.check(message, ahead, (answer) => offer({ ...answer, flight }))
-        })
+        giveUps.set(flight, new AbortController())
+        checks.check(message, ahead, (answer) => offer({ ...answer, flight }))
+        return undefined
       }
       case "attempt": {
         const { flight, message, platform } = command
-        const giveUp = giveUps.get(flight)!.signal
         const startedAt = monotonic()
-        const arrive = (result: SendResult, jitter: number) => offer({ _tag: "answered", flight, result, jitter })
-        return Effect.sync(() => {
-          const fiber = fork(Effect.matchCause(asJob("delivery", org)(attempt(line.connection(), message, platform, giveUp)), {
-            onSuccess: ({ jitter, result }) => arrive(result, jitter),
-            onFailure: () => {
-              const isOverdue = monotonic() - startedAt >= sendMillis
-              arrive(unanswered(isOverdue ? "No answer in time" : "The attempt was broken off"), 0)
-            },
-          }))
-          // It may have ended at once.
-          if (fiber.pollUnsafe() === undefined) attempts.set(flight, { fiber, startedAt })
-        })
+        const sending = attempt(line.connection(), message, platform, giveUps.get(flight)!.signal)
+        const fiber = fork(Effect.matchCause(asJob("delivery", org)(sending), {
+          onSuccess: (answer) => offer({ _tag: "answered", flight, ...answer }),
+          onFailure: () => {
+            const isOverdue = monotonic() - startedAt >= sendMillis
+            const result = unanswered(isOverdue ? "No answer in time" : "The attempt was broken off")
+            offer({ _tag: "answered", flight, result, jitter: 0 })
+          },
+        }))
+        // It may have ended at once.
+        if (fiber.pollUnsafe() === undefined) attempts.set(flight, { fiber, startedAt })
+        return undefined
       }
       case "giveUp":
-        return Effect.sync(() => giveUps.get(command.flight)!.abort())
+        giveUps.get(command.flight)!.abort()
+        return undefined
       case "arrive":
         giveUps.delete(command.flight)
         attempts.delete(command.flight)

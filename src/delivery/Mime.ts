@@ -20,7 +20,8 @@ const maxHeaderLine = 76
 /** Longest body line that is sent as it is, and longest line of an encoded body. Unit: characters. */
 const maxBodyLine = 76
 
-const isPrintable = /^[\x20-\x7e]*$/
+/** A value that nobody encodes: nodemailer encodes one with a quotation mark, too. */
+const isPrintable = /^[\x20\x21\x23-\x7e]*$/
 
 /** A header line, with its folds and without the line break at its end; undefined for an empty value. */
 const headerLine = (name: string, value: string): string | undefined => {
@@ -49,7 +50,6 @@ export const envelopeAddress = ({ email }: Mailbox): string =>
     : new MimeNode("text/plain").setHeader("To", addressOf({ email })).getEnvelope().to[0] ?? email
 
 /** ASCII without control characters but tab, CR and LF. */
-// deno-lint-ignore no-control-regex
 const isPlainText = /^[\t\n\r\x20-\x7f]*$/
 const hasLongLine = new RegExp(`^.{${maxBodyLine + 1}}`, "m")
 

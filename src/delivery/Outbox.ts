@@ -6,7 +6,7 @@ import { templateRows } from "../templates/TemplateRows.ts"
 import { organizationRows } from "../organizations/OrganizationRows.ts"
 import type { CopyId, OrgSlug, TemplateId } from "../domain/Ids.ts"
 import { addMessageLinks } from "../journal/events/MessageLinks.ts"
-import { reportOwn } from "../journal/inbox/ownReports.ts"
+import { reportOwn, reportOwnRows } from "../journal/inbox/ownReports.ts"
 import { deliverSource } from "../domain/Source.ts"
 import * as GroupCommit from "../store/GroupCommit.ts"
 import { announce, hasEndpoints } from "../webhooks/Announce.ts"
@@ -296,6 +296,40 @@ const makeSettle = (sql: SqlClient.SqlClient) => {
       burned: one._tag === "again" || one._tag === "failed" ? Number(one.burned) : 0,
       delay_seconds: one._tag === "again" ? one.delayMillis / 1000 : undefined,
     }))
+    // A message that an earlier owner left under way is queued again under its fence: its late answer still counts.
+    // A record that is repeated because its answer was lost finds its messages queued: they count as tried once.
+    const record = sql<{ id: string; state: "sent" | "failed" | "cancelled" | "queued" }>`
+      WITH given AS MATERIALIZED (
+        SELECT r.* FROM ${recordset(rows, outcomeColumns)}
+      ), updated AS (
+        UPDATE deliveries d SET connection = COALESCE(g.connection, d.connection), message_id = g.message_id,
+          reason = g.reason, attempts = d.attempts + g.burned, interruptions = 0,
+          first_failed_at = CASE WHEN g.burned = 1 THEN COALESCE(d.first_failed_at, now()) ELSE d.first_failed_at END,
+          state = CASE WHEN g.state = 'queued' AND d.email IS NULL THEN 'cancelled' ELSE g.state END,
+          due_at = CASE WHEN g.state = 'queued' THEN now() + g.delay_seconds * interval '1 second' ELSE d.due_at END,
+          finished_at = CASE WHEN g.state = 'queued' THEN NULL ELSE now() END
+        FROM given g
+        WHERE d.org_slug = ${org} AND d.id = ANY(${rows.map(({ id }) => id)}::text[]) AND d.id = g.id
+          AND d.fence = ${fence} AND (d.state = 'sending' OR (d.state = 'queued' AND g.state <> 'queued'))
+        RETURNING d.id, d.template_id, d.state, g.burned, g.state AS given_state
+      ), ${countEnded(sql, org)}, reported AS (${
+      reportOwnRows(
+        sql,
+        { org, source: deliverSource },
+        sql`
+          SELECT json_build_object('event', CASE WHEN u.given_state = 'sent' THEN 'sent' ELSE 'failed' END,
+            'event_id', u.id || ' ' || u.given_state, 'tracking_id', u.id, 'template_id', u.template_id) AS item
+          FROM updated u WHERE u.given_state <> 'queued'`,
+      )
+    })
+      SELECT u.id, u.state FROM updated u`
+    // One statement needs no transaction around it.
+    const isPlain = brake === undefined &&
+      settled.every((one) => one._tag === "sent" ? one.links.length === 0 : one._tag !== "failed")
+    if (isPlain) {
+      yield* record
+      return
+    }
     yield* sql.withTransaction(Effect.gen(function* () {
       // The lane before the messages, as where a lane is taken: in another order the two could deadlock.
       if (brake !== undefined) {
@@ -303,27 +337,9 @@ const makeSettle = (sql: SqlClient.SqlClient) => {
           UPDATE dispatch_lanes l SET brake = ${JSON.stringify(brake)}::text::json
           WHERE l.org_slug = ${org} AND l.fence = ${fence}`
       }
-      // A message that an earlier owner left under way is queued again under its fence: its late answer still counts.
-      // A record that is repeated because its answer was lost finds its messages queued: they count as tried once.
-      const done = yield* sql<{ id: string; state: "sent" | "failed" | "cancelled" | "queued" }>`
-        WITH given AS MATERIALIZED (
-          SELECT r.* FROM ${recordset(rows, outcomeColumns)}
-        ), updated AS (
-          UPDATE deliveries d SET connection = COALESCE(g.connection, d.connection), message_id = g.message_id,
-            reason = g.reason, attempts = d.attempts + g.burned, interruptions = 0,
-            first_failed_at = CASE WHEN g.burned = 1 THEN COALESCE(d.first_failed_at, now()) ELSE d.first_failed_at END,
-            state = CASE WHEN g.state = 'queued' AND d.email IS NULL THEN 'cancelled' ELSE g.state END,
-            due_at = CASE WHEN g.state = 'queued' THEN now() + g.delay_seconds * interval '1 second' ELSE d.due_at END,
-            finished_at = CASE WHEN g.state = 'queued' THEN NULL ELSE now() END
-          FROM given g
-          WHERE d.org_slug = ${org} AND d.id = ANY(${rows.map(({ id }) => id)}::text[]) AND d.id = g.id
-            AND d.fence = ${fence} AND (d.state = 'sending' OR (d.state = 'queued' AND g.state <> 'queued'))
-          RETURNING d.id, d.state, g.burned
-        ), ${countEnded(sql, org)}
-        SELECT u.id, u.state FROM updated u`
-      const ended = new Map(done.map(({ id, state }) => [id, state]))
+      const ended = new Map((yield* record).map(({ id, state }) => [id, state]))
       yield* link(org, settled.filter(({ id }) => ended.get(id) === "sent"))
-      yield* report(sql, org, settled.filter(({ _tag, id }) => _tag !== "again" && ended.has(id)))
+      yield* announceFailed(sql, org, settled.flatMap(({ _tag, id }) => _tag === "failed" && ended.has(id) ? [id] : []))
     }))
   })
 

@@ -36,11 +36,12 @@ export class AddressKeys extends Context.Service<AddressKeys, {
       const [row] = yield* Effect.orDie(sql<{ salt: string }>`SELECT s.salt FROM suppression_salt s LIMIT 1`)
       const salt = row?.salt ?? ""
       const derived = yield* Effect.cached(
-        Effect.map(box.derive(`suppression ${salt}`), (secrets) => [
-          ...secrets,
-          // Digests that were made while the installation had no SECRET_KEY.
-          { id: "0", bytes: createHmac("sha256", salt).update("suppression").digest() },
-        ].map(({ bytes, id }): DigestKey => ({ id, key: hmacKey(bytes) }))),
+        Effect.map(box.derive(`suppression ${salt}`), (secrets) =>
+          [
+            ...secrets,
+            // Digests that were made while the installation had no SECRET_KEY.
+            { id: "0", bytes: createHmac("sha256", salt).update("suppression").digest() },
+          ].map(({ bytes, id }): DigestKey => ({ id, key: hmacKey(bytes) }))),
       )
       // A faulty key file: without the key an erased person would be mailed again.
       const keys = Effect.orDie(derived)

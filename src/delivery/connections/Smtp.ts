@@ -225,7 +225,8 @@ export const make = (
       prepare: outbound.prepare,
       send: (message, giveUp) =>
         Effect.matchEffect(outbound.compose(message), {
-          onFailure: ({ final, reason }) => Effect.succeed(final ? unfit(reason) : ofRecipient(retry(reason))),
+          onFailure: ({ final, reason }) =>
+            Effect.succeed(final ? unfit(reason) : ofRecipient(retry(reason))),
           onSuccess: (mail) =>
             Effect.map(
               sessions.send(withReturnPath(settings, message, mail), giveUp),

@@ -1,6 +1,6 @@
 import { writeMailbox } from "../../../src/tracking/BounceAddress.ts"
 import type { OrgSlug } from "../../../src/domain/Ids.ts"
-import { tokenKey } from "../../../src/tracking/Token.ts"
+import { hmacKey } from "../../../src/domain/Hmac.ts"
 
 // Reports in the formats of mail servers and mailbox providers, with invented hosts, people and ids.
 
@@ -9,7 +9,7 @@ export const mail = (...lines: ReadonlyArray<string>): string => `${lines.join("
 
 export const deliveryId = "0f8fad5b-d9cb-469f-a165-70867728950e"
 export const returnPath = `${
-  writeMailbox(tokenKey(new Uint8Array(32).fill(7)), { org: "shop" as OrgSlug, delivery: deliveryId })
+  writeMailbox(hmacKey(new Uint8Array(32).fill(7)), { org: "shop" as OrgSlug, delivery: deliveryId })
 }@bounces.shop.example`
 
 /** The header section of the message that was sent. */
