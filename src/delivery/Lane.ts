@@ -202,8 +202,8 @@ const makeExecutor = Effect.fnUntraced(function* (
 
   const checks = new SuppressionChecks((messages, onAnswer) => {
     fork(Effect.matchCause(asJob("delivery", org)(outbox.suppressionsOf(messages)), {
-      onSuccess: (all) => onAnswer(all.map((found) => ({ _tag: "checked", found }))),
-      onFailure: () => onAnswer(messages.map(() => ({ _tag: "notChecked" }))),
+      onSuccess: onAnswer,
+      onFailure: () => onAnswer(undefined),
     }))
   }, monotonic)
 

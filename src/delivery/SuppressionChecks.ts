@@ -2,7 +2,7 @@ import type { Suppression } from "../suppressions/Suppression.ts"
 import type { Claimed } from "./Outbox.ts"
 
 /** For how long the answer of a check counts, from the time of the question. Unit: milliseconds. */
-export const freshMillis = 25
+export const freshMillis = 50
 
 /** Messages that are checked ahead, together with one that is to leave now. */
 export const aheadAtMost = 49
@@ -17,6 +17,7 @@ interface Group {
   readonly askedAt: number
   /** In the order of its messages; undefined while they are being asked about. */
   answers: ReadonlyArray<CheckAnswer> | undefined
+  /** To be called once there are answers, or once it is known that there will be none. */
   readonly waiting: Array<() => void>
   /** Messages that have been answered by it. */
   used: number
@@ -29,17 +30,18 @@ interface Place {
 
 /**
  * Checks messages of a lane for suppressions right before they leave. A question includes the messages that are likely to leave
- * next, so that most messages find an answer that is a few milliseconds old. `ask` puts one question and calls back with the
- * answers in its order. Times are milliseconds of a clock that does not jump.
+ * next, so that most messages find an answer that is a few milliseconds old. If it cannot be answered, each message is asked
+ * about alone, because the entry of another one may be at fault. Times are milliseconds of a clock that does not jump.
  */
 export class SuppressionChecks {
   #places = new WeakMap<Claimed, Place>()
   #last: Group | undefined
 
   constructor(
+    /** Puts a question. Calls back with the answers in the order of the messages, or with nothing. */
     private readonly ask: (
       messages: ReadonlyArray<Claimed>,
-      onAnswer: (answers: ReadonlyArray<CheckAnswer>) => void,
+      onAnswer: (found: ReadonlyArray<Suppression | undefined> | undefined) => void,
     ) => void,
     private readonly now: () => number,
   ) {}
@@ -48,9 +50,10 @@ export class SuppressionChecks {
   check(message: Claimed, ahead: ReadonlyArray<Claimed>, onAnswer: (answer: CheckAnswer) => void): void {
     const { group, index } = this.#freshPlace(message) ?? this.#askAbout(message, ahead)
     group.used++
-    const answer = () => onAnswer(group.answers![index]!)
-    if (group.answers !== undefined) answer()
-    else group.waiting.push(answer)
+    const answer = () =>
+      group.answers === undefined ? this.check(message, [], onAnswer) : onAnswer(group.answers[index]!)
+    if (group.answers === undefined) group.waiting.push(answer)
+    else answer()
   }
 
   #freshPlace(message: Claimed): Place | undefined {
@@ -59,14 +62,16 @@ export class SuppressionChecks {
   }
 
   #askAbout(message: Claimed, ahead: ReadonlyArray<Claimed>): Place {
-    // Of the last question, so many messages left in time.
-    const wanted = ahead.slice(0, 2 * (this.#last?.used ?? 1))
+    // Half as many again as left in time after the last question.
+    const wanted = ahead.slice(0, Math.ceil(1.5 * (this.#last?.used ?? 1)))
     const messages = [message, ...wanted.filter((one) => one !== message && this.#freshPlace(one) === undefined)]
     const group: Group = { askedAt: this.now(), answers: undefined, waiting: [], used: 0 }
     this.#last = group
     messages.forEach((one, index) => this.#places.set(one, { group, index }))
-    this.ask(messages, (answers) => {
-      group.answers = answers
+    this.ask(messages, (found) => {
+      if (found !== undefined) group.answers = found.map((found) => ({ _tag: "checked", found }))
+      else if (messages.length === 1) group.answers = [{ _tag: "notChecked" }]
+      else for (const one of messages) this.#places.delete(one)
       for (const answer of group.waiting.splice(0)) answer()
     })
     return { group, index: 0 }

@@ -1,25 +1,26 @@
 import { assert, describe, it } from "@effect/vitest"
 import { type CheckAnswer, freshMillis, SuppressionChecks } from "../../src/delivery/SuppressionChecks.ts"
 import type { Claimed } from "../../src/delivery/Outbox.ts"
+import type { Suppression } from "../../src/suppressions/Suppression.ts"
 
 const messages = Array.from({ length: 200 }, (_, n) => ({ id: `m${n}` }) as Claimed)
+
+const complaint = { reason: "complaint", suppressedAt: new Date(0) } as unknown as Suppression
 
 /** Questions that a test answers. */
 class Asked {
   now = 0
-  readonly questions: Array<{ readonly ids: ReadonlyArray<string>; readonly answer: (suppressed?: string) => void }> =
-    []
+  readonly questions: Array<{
+    readonly ids: ReadonlyArray<string>
+    readonly answer: (suppressed?: string) => void
+    readonly fail: () => void
+  }> = []
   readonly answers = new Map<string, CheckAnswer>()
   readonly checks = new SuppressionChecks((asked, onAnswer) => {
     this.questions.push({
       ids: asked.map(({ id }) => id),
-      answer: (suppressed) =>
-        onAnswer(
-          asked.map(({ id }) => ({
-            _tag: "checked",
-            found: id === suppressed ? { reason: "complaint" } as never : undefined,
-          })),
-        ),
+      answer: (suppressed) => onAnswer(asked.map(({ id }) => id === suppressed ? complaint : undefined)),
+      fail: () => onAnswer(undefined),
     })
   }, () => this.now)
 
@@ -43,7 +44,7 @@ describe("SuppressionChecks", () => {
     assert.deepStrictEqual([...asked.answers], [
       ["m0", { _tag: "checked", found: undefined }],
       ["m1", { _tag: "checked", found: undefined }],
-      ["m2", { _tag: "checked", found: { reason: "complaint" } }],
+      ["m2", { _tag: "checked", found: complaint }],
     ])
   })
 
@@ -58,7 +59,7 @@ describe("SuppressionChecks", () => {
     asked.check(2)
     assert.strictEqual(asked.questions.length, 2)
     asked.questions[1]!.answer("m2")
-    assert.deepStrictEqual(asked.answers.get("m2"), { _tag: "checked", found: { reason: "complaint" } })
+    assert.deepStrictEqual(asked.answers.get("m2"), { _tag: "checked", found: complaint })
   })
 
   it("asks about more messages the more of the last ones left in time", () => {
@@ -68,7 +69,7 @@ describe("SuppressionChecks", () => {
       asked.questions.at(-1)!.answer()
     }
     const sizes = asked.questions.map(({ ids }) => ids.length)
-    assert.deepStrictEqual(sizes, [3, 7, 15, 31, 50])
+    assert.deepStrictEqual(sizes, [3, 6, 10, 16, 25, 39, 50])
     // At a slower pace the questions become small again.
     for (let n = 100; n < 110; n++) {
       asked.now += 2 * freshMillis
@@ -78,13 +79,20 @@ describe("SuppressionChecks", () => {
     assert.isAtMost(asked.questions.at(-1)!.ids.length, 3)
   })
 
-  it("passes on that the list could not be read", () => {
-    const answers: Array<CheckAnswer> = []
-    const checks = new SuppressionChecks(
-      (asked, onAnswer) => onAnswer(asked.map(() => ({ _tag: "notChecked" }))),
-      () => 0,
-    )
-    checks.check(messages[0]!, [], (answer) => answers.push(answer))
-    assert.deepStrictEqual(answers, [{ _tag: "notChecked" }])
+  it("asks about each message alone when a question cannot be answered, and passes on which cannot", () => {
+    const asked = new Asked()
+    asked.check(0)
+    asked.check(1)
+    asked.questions[0]!.fail()
+    assert.deepStrictEqual(asked.questions.slice(1).map(({ ids }) => ids), [["m0"], ["m1"]])
+    asked.questions[1]!.fail()
+    asked.questions[2]!.answer()
+    assert.deepStrictEqual([...asked.answers], [
+      ["m0", { _tag: "notChecked" }],
+      ["m1", { _tag: "checked", found: undefined }],
+    ])
+    // Nothing of the question is kept for those that nobody waits for.
+    asked.check(2)
+    assert.strictEqual(asked.questions.length, 4)
   })
 })
