@@ -77,8 +77,8 @@ export const connectPaused = async (url: string, sink: Sink, settings: Outlet["s
 export const startPlatform = (kind: Sink["kind"]): Promise<Sink> => startSink(kind, ["taskset", "-c", "1"])
 
 /**
- * What the service's SMTP client can send from core 0 without the rest of the service: one composed e-mail again and again to
- * a platform of its own on core 1.
+ * Measures the service's SMTP client without the rest of the service: it sends one composed e-mail again and again from core 0
+ * to a platform on core 1.
  */
 export const measureClient = async (sessions: number, messages: number): Promise<SentOut> => {
   const sink = await startPlatform("smtp")

@@ -91,7 +91,7 @@ describe("SuppressionChecks", () => {
       ["m0", { _tag: "notChecked" }],
       ["m1", { _tag: "checked", found: undefined }],
     ])
-    // Nothing of the question is kept for those that nobody waits for.
+    // The failed question is forgotten for the other messages.
     asked.check(2)
     assert.strictEqual(asked.questions.length, 4)
   })

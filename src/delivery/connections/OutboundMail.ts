@@ -61,7 +61,7 @@ export const makeOutbound = (
           places.set(message, { group, index: emails.length })
           emails.push(email)
         }
-        // Nobody waits for a group that is not composed because this has been interrupted.
+        // If this is interrupted, waiting messages are composed alone.
         const release = Effect.forEach(groups, ([{ done }]) => Deferred.succeed(done, undefined), { discard: true })
         return Effect.ensuring(Effect.forEach(groups, composeGroup, { discard: true }), release)
       }),
