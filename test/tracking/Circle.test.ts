@@ -48,6 +48,16 @@ suiteOnTracking("From a message to learning from its events", (bench) => {
         (outcomes.click ?? 0) === followed[id as keyof typeof followed]
       )
     })
+    // On a busy machine, a decision does not wait until the model is fitted; later ones use the new model.
+    await waitUntil("a model that knows the clicks decides", async () => {
+      const answer = await bench.service.request(`/api/batch-generate/${shop.slug}`, {
+        method: "POST",
+        headers: { "x-api-key": shop.key, "content-type": "application/json" },
+        body: JSON.stringify({ requests: [{ template_id: "t" }], use_cache: false, offset_days: 0, trace: true }),
+      })
+      const { t } = await answer.json()
+      return t.trace.cache_used === false
+    })
     const second = await round("second", 60, { use_cache: false, offset_days: 0 })
     assert.isAbove(second.filter(({ variant }) => variant === "bold").length, 45)
   })
