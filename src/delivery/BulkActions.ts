@@ -10,7 +10,7 @@ import { bounded, type BulkKind, type BulkPreview, changing, countMatched, previ
 import { cancelledByHand, countedAtMost, queuedAgain } from "./Deliveries.ts"
 import { type BulkFilter, type FilterMembers, filterOf, membersOf } from "./DeliveryFilter.ts"
 import { DeliveryQueue } from "./DeliveryQueue.ts"
-import { report } from "./Outbox.ts"
+import { report } from "./EndReports.ts"
 
 /** A request for a bulk action. */
 export interface BulkActionRequest {

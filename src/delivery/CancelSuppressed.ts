@@ -7,7 +7,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import type { OrgSlug, TemplateId } from "../domain/Ids.ts"
 import { OnSuppressed, type Suppressed } from "../suppressions/OnSuppressed.ts"
 import { cancelledText } from "../suppressions/Suppression.ts"
-import { report } from "./Outbox.ts"
+import { report } from "./EndReports.ts"
 
 /**
  * Cancels queued messages to addresses that have just been suppressed, unless their template ignores the reason. Call

@@ -6,7 +6,7 @@ import { rowReader } from "../store/ReadRows.ts"
 import { Delivery, DeliveryDetail, type DeliveryState, type DeliverySummary, hasExpired } from "./Delivery.ts"
 import { type DeliveryFilter, matching } from "./DeliveryFilter.ts"
 import { DeliveryQueue } from "./DeliveryQueue.ts"
-import { report } from "./Outbox.ts"
+import { report } from "./EndReports.ts"
 
 /** The filter and page of a list. */
 export interface Listing extends DeliveryFilter {

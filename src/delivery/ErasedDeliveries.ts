@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import type { OrgSlug, TemplateId } from "../domain/Ids.ts"
-import { report } from "./Outbox.ts"
+import { report } from "./EndReports.ts"
 import { chunks, learnSpellings, lookedUp, repeated, type Work } from "../erasure/Work.ts"
 
 /** Cancels messages to the people that are queued, and takes address and content out of the others. */

@@ -4,7 +4,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import type { OrgSlug, TemplateId } from "../domain/Ids.ts"
 import { recordset } from "../store/Recordset.ts"
 import { type ExpiredMessage, expiredText, storable } from "./AttemptOutcome.ts"
-import { countEnded, report } from "./Outbox.ts"
+import { countEnded, report } from "./EndReports.ts"
 
 /** Messages that one transaction ends at most. */
 const endedAtOnce = 500
