@@ -1,4 +1,4 @@
-// What managed delivery costs: storing messages next to a job queue and a bare insert, sending them, and all of that with
+// The cost of managed delivery: storing messages next to a job queue and a bare insert, sending them, and all of that with
 // a table that is full.
 //
 //   deno task bench deliver [--quick] [--only enqueue|send|calm|rows|embedded] [--postgres-url URL]

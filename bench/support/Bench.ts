@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url"
 import { startFlags } from "../../test/support/service.ts"
 import { unlimited } from "./unlimited.ts"
 
-// What the benchmarks share: processes pinned to cores, load from another process, and processor time per request.
+// Shared by the benchmarks: processes pinned to cores, load from another process, and processor time per request.
 
 /** One measurement of a server under load. Times in milliseconds, `cpuMicros` processor time per request. */
 export interface Measured {

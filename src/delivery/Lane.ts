@@ -103,6 +103,8 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
 
   const step = (input: LaneInput) =>
     Effect.suspend(() => {
+      // Inputs that were taken from the queue with the last one of the lane.
+      if (state.phase._tag === "ended") return Effect.void
       const [after, commands] = next(state, input, { millis: monotonic(), active: connections.active(org) })
       state = after
       // Most commands have begun by now.

@@ -20,7 +20,7 @@ const maxHeaderLine = 76
 /** Longest body line that is sent as it is, and longest line of an encoded body. Unit: characters. */
 const maxBodyLine = 76
 
-/** A value that nobody encodes: nodemailer encodes one with a quotation mark, too. */
+/** A value that needs no encoding. Quotation marks are left to nodemailer, which encodes them. */
 const isPrintable = /^[\x20\x21\x23-\x7e]*$/
 
 /** A header line, with its folds and without the line break at its end; undefined for an empty value. */
@@ -171,7 +171,7 @@ export const writeMessage = (message: MimeMessage): Buffer => {
     return Buffer.concat([Buffer.from(head), plain.bytes, Buffer.from(isEnded ? "" : "\r\n")])
   }
   const rich = encodePart(html)
-  // No text can hold it, because nobody knows it before.
+  // No text can contain the boundary, because it is random and made after the text.
   const boundary = `=_${randomBytes(16).toString("hex")}`
   const type = `Content-Type: multipart/alternative;\r\n boundary="${boundary}"`
   const first = [`--${boundary}`, textType, encodingLine(plain), "", ""]

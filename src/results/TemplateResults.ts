@@ -130,7 +130,7 @@ export const LiftResults = Schema.Struct({
 export const WinnerResults = Schema.Struct({
   state: described(
     Schema.Literals(["undecided", "winner", "firm", "no_difference"]),
-    "The same as `verdict`, with `firm` for `firm_winner`",
+    "`verdict` with the shorter name `firm` for `firm_winner`",
   ),
   verdict: described(
     Schema.Literals(["undecided", "winner", "firm_winner", "no_difference"]),

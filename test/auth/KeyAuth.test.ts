@@ -80,7 +80,7 @@ describe("KeyAuth", () => {
       Effect.gen(function* () {
         const { id, key } = yield* (yield* Keys).create(acme, { name: "elsewhere" })
         const sql = yield* SqlClient.SqlClient
-        // What another node's revocation leaves in the store.
+        // Another node's revocation leaves these rows in the store.
         yield* sql.withTransaction(Effect.gen(function* () {
           yield* sql`UPDATE api_keys k SET revoked_at = now() WHERE k.id = ${id}`
           yield* sql`UPDATE organizations o SET revision = o.revision + 1 WHERE o.slug = ${acme}`

@@ -124,7 +124,7 @@ const filled = (url: string, { email, id }: Message): string =>
     // Characters that a URL may contain as entered, but a header may not.
     .replace(/[^\x21-\x7e]|[<>]/gu, (character) => encodeURIComponent(character))
 
-/** The same in each attempt. */
+/** The `Message-ID` of a message, equal in each attempt. */
 export const messageIdOf = ({ from }: Pick<Settings, "from">, { id }: Message): string => {
   const domain = from.slice(from.lastIndexOf("@") + 1)
   return `${id}@${/^[a-z0-9.-]+$/.test(domain) ? domain : domainToASCII(domain)}`
@@ -163,7 +163,7 @@ export const emailOf = (settings: Sender, message: Message): Result.Result<Email
     from: { email: settings.from, name: settings.from_name },
     to: message.email,
     replyTo: settings.reply_to,
-    // The same in each attempt: a server or a mailbox that has seen it can tell.
+    // Equal in each attempt: a server or a mailbox that has seen it can tell.
     messageId: messageIdOf(settings, message),
     trackingId: message.id,
     unsubscribe: unsubscribeOf(settings, message),

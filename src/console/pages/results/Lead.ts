@@ -16,7 +16,7 @@ export interface LeadFigure {
 }
 
 export interface Lead extends VerdictWords {
-  /** What to do, such as `Keep running about 6 days`. Empty where there is nothing to advise. */
+  /** Advice, such as `Keep running about 6 days`. Empty where there is nothing to advise. */
   readonly advice: string
   /** Since when a verdict stands, and until when. Empty without a verdict. */
   readonly reason: string
@@ -34,7 +34,7 @@ const countRange = ([low, high]: readonly [number, number]): string =>
 
 const capital = (text: string) => text[0]!.toUpperCase() + text.slice(1)
 
-/** What to do about an experiment without a winner. `isWhole`: the results are of all decisions, as the verdict is. */
+/** Advice about an experiment without a winner. `isWhole`: the results are of all decisions, as the verdict is. */
 const undecidedAdvice = (results: Pick<TemplateResults, "winner">, outlook: Outlook | undefined, isWhole: boolean) => {
   if (results.winner.leader === null) return "Keep running: the first outcomes have not arrived"
   if (!isWhole) return ""

@@ -142,7 +142,7 @@ const Consequences = ({ id, results, template }: {
   )
 }
 
-/** What the page does, and from when the results are that it shows. */
+/** The purpose of the page, and the time of its results. */
 const Lead = ({ children, madeAt, visit }: {
   readonly children: string
   readonly madeAt: number

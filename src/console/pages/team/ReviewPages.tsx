@@ -149,7 +149,7 @@ const idOf = ({ params }: Visit) =>
       : Effect.succeed(id)
   })
 
-/** What the author wrote, and for the author a form for it. */
+/** The author's text, which the author can change in a form. */
 const Message = ({ here, isOwn, proposal, visit }: {
   readonly here: string
   readonly isOwn: boolean

@@ -285,7 +285,7 @@ const ScheduleCard = ({ button, draft, faults, remove, timeZone }: {
   </Card>
 )
 
-/** The buttons of the form, and what has become of the draft. */
+/** The buttons of the form, and the state of the draft. */
 const SaveBar = ({ back, canKeep, faults, isNew, save, test }: EditorProps) => (
   <div class="save-bar">
     <div class="note bad" role="alert" data-draft-problem hidden></div>
