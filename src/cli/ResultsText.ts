@@ -2,7 +2,7 @@ import { encodeContext } from "../bandit/Contexts.ts"
 import { stoppingRule } from "../bandit/Verdict.ts"
 import { weightsOf } from "../domain/ObjectiveWeights.ts"
 import type { Objective } from "../domain/Template.ts"
-import { coverageText, objectiveText, otherCurrencyText } from "../results/ObjectiveText.ts"
+import { coverageText, objectiveText, otherCurrencyText, rateDecimals } from "../results/ObjectiveText.ts"
 import type {
   OutcomeCounts,
   TemplateResults,
@@ -48,10 +48,8 @@ export const percent = (share: number): string => {
 /** Shows rates of the size of `largest` with three digits: in percent, or as they are for the value of a mix. */
 const rateFormat = (objective: Objective, largest: number): (rate: number) => string => {
   const inPercent = typeof objective === "string"
-  const scale = inPercent ? 100 : 1
-  const magnitude = Math.floor(Math.log10(Math.max(Math.abs(largest) * scale, 1e-6)))
-  const decimals = Math.min(8, Math.max(0, 2 - magnitude))
-  return (rate) => `${(rate * scale).toFixed(decimals)}${inPercent ? " %" : ""}`
+  const decimals = rateDecimals(inPercent, largest)
+  return (rate) => `${(inPercent ? 100 * rate : rate).toFixed(decimals)}${inPercent ? " %" : ""}`
 }
 
 /** An interval and its estimate on a scale: `╶──●─╴`. */
@@ -92,7 +90,7 @@ export const variantsTable = (variants: ReadonlyArray<VariantResults>, objective
   const intervals = sorted.flatMap(({ interval }) => interval === null ? [] : [interval])
   const low = Math.min(...intervals.map(([from]) => from))
   const high = Math.max(...intervals.map(([, to]) => to))
-  const rate = rateFormat(objective, Math.max(0, ...sorted.map((variant) => variant.rate ?? 0)))
+  const rate = rateFormat(objective, Math.max(0, ...sorted.map((variant) => variant.rate ?? variant.raw_rate ?? 0)))
   const ends = intervals.length === 0 ? ["", ""] : [rate(low), rate(high)]
   const scale = ends[0] + " ".repeat(Math.max(1, barWidth - ends[0]!.length - ends[1]!.length)) + ends[1]
   const columns = [

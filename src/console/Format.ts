@@ -1,3 +1,5 @@
+import { rateDecimals } from "../results/ObjectiveText.ts"
+
 // The formats of numbers, percentages, dates and durations on all pages of the console.
 
 /** The language and region of every number and date. */
@@ -36,10 +38,8 @@ export const percentagePoints = (share: number, decimals = 1): string =>
 
 /** A format with three digits for rates up to `largest`: in percent, or plain for the value per decision of a mix. */
 export const rateFormat = (inPercent: boolean, largest: number): (rate: number) => string => {
-  const scale = inPercent ? 100 : 1
-  const magnitude = Math.floor(Math.log10(Math.max(Math.abs(largest) * scale, 1e-6)))
-  const decimals = Math.min(6, Math.max(0, 2 - magnitude))
-  return (rate) => `${(rate * scale).toFixed(decimals)}${inPercent ? "\u00a0%" : ""}`
+  const decimals = rateDecimals(inPercent, largest)
+  return (rate) => `${(inPercent ? 100 * rate : rate).toFixed(decimals)}${inPercent ? "\u00a0%" : ""}`
 }
 
 const dateFormats = new Map<string, Intl.DateTimeFormat>()

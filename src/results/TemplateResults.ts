@@ -85,7 +85,8 @@ export const VariantResults = Schema.Struct({
   interval: described(
     Schema.NullOr(Schema.Tuple([Schema.Finite, Schema.Finite])),
     "95 % credible interval of `rate`; conservative: over variants that differ as usual it holds the true rate in 95 % " +
-      "or more of the cases, with revenue in about 94 %",
+      "or more of the cases, with revenue in about 94 %, and less often where people tire of variants or segments differ " +
+      "very much",
   ),
   p_best: described(
     Schema.NullOr(Schema.Finite),

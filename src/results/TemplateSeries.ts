@@ -21,7 +21,8 @@ export const SeriesVariant = Schema.Struct({
   ),
   interval: described(
     Schema.NullOr(Interval),
-    "95 % credible interval of `rate`; conservative: it holds the true rate in 95 % or more of the cases",
+    "95 % credible interval of `rate`; conservative: it holds the true rate in 95 % or more of the cases, " +
+      "and less often where people tire of variants or segments differ very much",
   ),
   p_best: described(
     Schema.NullOr(Schema.Finite),
@@ -48,7 +49,7 @@ export const SeriesPoint = Schema.Struct({
       interval: described(
         Interval,
         "95 % interval of `gained`, the errors of all variants' rates included. Conservative: it holds the true gain in " +
-          "95 % or more of the cases (with revenue in about 94 %), in nearly all where the variants hardly differ. Variants are expected to differ as " +
+          "95 % or more of the cases (with revenue in about 94 %), in nearly all where the variants hardly differ, and less often where segments differ very much. Variants are expected to differ as " +
           "usual: `gained` is somewhat above the true gain where they are alike, and below it where they differ much",
       ),
       even: described(Schema.Finite, "Outcomes that a random split is estimated to have had"),

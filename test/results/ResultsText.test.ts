@@ -9,6 +9,7 @@ import {
   variantsTable,
   winnerSentence,
 } from "../../src/cli/ResultsText.ts"
+import { rateDecimals } from "../../src/results/ObjectiveText.ts"
 import { prepare, type ResultsInput } from "../../src/results/Composition.ts"
 import type { WinnerResults } from "../../src/results/TemplateResults.ts"
 import { contextOf, input, row, rows, variant } from "./Samples.ts"
@@ -36,6 +37,22 @@ describe("a share in percent", () => {
       [0, 0.00004, 0.0035, 0.042, 0.83, 0.9996, 1, 3.2].map(percent),
       ["0 %", "<0.01 %", "0.35 %", "4.2 %", "83 %", ">99 %", "100 %", "320 %"],
     )
+  })
+})
+
+describe("rates in percent", () => {
+  it("have three digits, and two decimals while nothing was counted", () => {
+    assert.deepStrictEqual(
+      [0, 0.5, 0.042, 0.0035, 1e-12].map((largest) => rateDecimals(true, largest)),
+      [2, 1, 2, 3, 6],
+    )
+    assert.deepStrictEqual([0, 40, 4.2, 0.35].map((largest) => rateDecimals(false, largest)), [2, 1, 2, 3])
+  })
+
+  it("are 0.00 % before the first outcome", () => {
+    const counts = { decisions: 10, sent: 10 }
+    const { variants } = resultsOf({ rows: [row("a", "", "learned", counts), row("b", "", "learned", counts)] })
+    assert.match(variantsTable(variants, "click").split("\n")[2]!, / 0\.00 % +no data/)
   })
 })
 

@@ -109,7 +109,7 @@ const cellsOf = (results: TimedTemplateResults, sorted: ReadonlyArray<VariantRes
   ] as const
   const rate = rateFormat(
     typeof results.objective === "string",
-    Math.max(0, ...sorted.map((one) => one.rate ?? 0)),
+    Math.max(0, ...sorted.map((one) => one.rate ?? one.raw_rate ?? 0)),
   )
   return (column: Column, one: VariantResults, series: number): Cell | ComponentChildren => {
     if (isOutcome(column)) return withRate(one.outcomes[column], one)
