@@ -70,7 +70,7 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
                   <span dir="auto">{name}</span>,
                   <>
                     {emails.slice(0, 3).join(", ")}
-                    {emails.length > 3 ? <span class="muted">and {emails.length - 3} more</span> : null}
+                    {emails.length > 3 ? <span class="muted">{" "}and {emails.length - 3} more</span> : null}
                   </>,
                   {
                     kind: "actions",
@@ -78,6 +78,7 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
                       ? (
                         <>
                           <a class="button compact" href={`${at(visit)}/${id}`} aria-label={`Edit ${name}`}>Edit</a>
+                          {" "}
                           <a
                             class="button compact danger"
                             href={`${at(visit)}/${id}/delete`}
