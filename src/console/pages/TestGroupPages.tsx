@@ -70,7 +70,14 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
                   <span dir="auto">{name}</span>,
                   <>
                     {emails.slice(0, 3).join(", ")}
-                    {emails.length > 3 ? <span class="muted">{" "}and {emails.length - 3} more</span> : null}
+                    {emails.length > 3
+                      ? (
+                        <>
+                          {" "}
+                          <span class="muted">and {emails.length - 3} more</span>
+                        </>
+                      )
+                      : null}
                   </>,
                   {
                     kind: "actions",
