@@ -121,11 +121,15 @@ export class SeededMap<K extends string | number, V> {
   }
 
   *keys(): Generator<K> {
-    for (const [key] of this) yield key
+    for (const first of this.#entries.values()) {
+      for (let entry: Entry<K, V> | undefined = first; entry !== undefined; entry = entry.next) yield entry.key
+    }
   }
 
   *values(): Generator<V> {
-    for (const [, value] of this) yield value
+    for (const first of this.#entries.values()) {
+      for (let entry: Entry<K, V> | undefined = first; entry !== undefined; entry = entry.next) yield entry.value
+    }
   }
 }
 

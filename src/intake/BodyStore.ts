@@ -104,13 +104,13 @@ export const make = (
     const sorted = yield* moveTestEvents(sql, events)
     yield* lockEvents(sql, [...pieces.map(({ id }) => byId.get(id)!.orgSlug), ...sorted.map(({ org }) => org)])
     const { left, stored } = yield* storeEvents(sql, sorted, now)
-    for (const event of stored) {
-      const report = reports.get(event.inboxId)!
+    for (const { event: { inboxId, org }, templates: named } of stored) {
+      const report = reports.get(inboxId)!
       report.events++
       report.duplicates--
       // Sandboxes have nothing to fold.
-      if (isSandbox(event.org)) continue
-      for (const template of event.templates) templates.set(`${event.org}/${template}`, [event.org, template])
+      if (isSandbox(org)) continue
+      for (const template of named) templates.set(`${org}/${template}`, [org, template])
     }
     if (left.length > 0) return { done: [], templates, left }
     yield* applyProfiles(pieces)

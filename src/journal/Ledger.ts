@@ -31,7 +31,10 @@ export interface LedgerEntry {
 }
 
 const add = (into: Record<string, number>, counts: { readonly [name: string]: number | undefined }) => {
-  for (const [name, count] of Object.entries(counts)) if (count !== undefined) into[name] = (into[name] ?? 0) + count
+  for (const name in counts) {
+    const count = counts[name]
+    if (count !== undefined) into[name] = (into[name] ?? 0) + count
+  }
 }
 
 interface Sum extends LedgerEntry {
@@ -58,8 +61,14 @@ export class LedgerSum {
 }
 
 const withoutZeros = (counts: { readonly [name: string]: number }): string | null => {
-  const left = Object.entries(counts).filter(([, count]) => count !== 0)
-  return left.length === 0 ? null : JSON.stringify(Object.fromEntries(left))
+  const left: Record<string, number> = {}
+  let isEmpty = true
+  for (const name in counts) {
+    if (counts[name] === 0) continue
+    left[name] = counts[name]!
+    isEmpty = false
+  }
+  return isEmpty ? null : JSON.stringify(left)
 }
 
 const ledgerColumns = {

@@ -84,21 +84,19 @@ const write = (
 }
 
 interface Row {
-  readonly orgSlug: string
-  readonly kind: Holder["kind"]
-  readonly person: string
+  readonly place: number
   readonly touches: Uint8Array
 }
 
-/** Reads the histories of holders; those without one are left out. */
+/** Reads the histories of holders, by their places; those without one are left out. */
 const read = (sql: SqlClient.SqlClient, holders: ReadonlyArray<Holder>) => {
-  const rows = holders.map(({ kind, org, person }) => ({ org_slug: org, kind, person }))
+  const rows = holders.map(({ kind, org, person }, place) => ({ place, org_slug: org, kind, person }))
   return sql<Row>`
-    SELECT s.org_slug, s.kind, s.person, s.touches
-    FROM ${recordset(rows, { org_slug: "text", kind: "text", person: "text" })}
+    SELECT r.place, s.touches
+    FROM ${recordset(rows, { place: "int", org_slug: "text", kind: "text", person: "text" })}
     CROSS JOIN LATERAL (
       SELECT * FROM send_times s WHERE s.org_slug = r.org_slug AND s.kind = r.kind AND s.person = r.person
-      ORDER BY s.org_slug, s.kind, s.person LIMIT 1) s`
+      ORDER BY s.org_slug, s.kind, s.person LIMIT 1) s`.withoutTransform
 }
 
 /**
@@ -123,14 +121,11 @@ export const applyTouches = Effect.fnUntraced(function* (
   }
   if (byHolder.size === 0) return
   const entries = [...byHolder.values()]
-  const known = new SeededMap(
-    (yield* read(sql, entries.map(({ holder }) => holder))).map((row) => [
-      keyOf({ org: row.orgSlug, kind: row.kind, person: row.person }),
-      fromBytes(row.touches),
-    ]),
+  const known = new Map(
+    (yield* read(sql, entries.map(({ holder }) => holder))).map(({ place, touches }) => [place, fromBytes(touches)]),
   )
-  const differing = entries.flatMap(({ add, holder, remove }) => {
-    const before = known.get(keyOf(holder)) ?? none
+  const differing = entries.flatMap(({ add, holder, remove }, place) => {
+    const before = known.get(place) ?? none
     const after = changed(before, remove, add)
     return isEqual(before, after) ? [] : [[holder, after] as const]
   })

@@ -3,6 +3,7 @@ import * as fc from "fast-check"
 import { delayClass } from "../../src/bandit/Maturity.ts"
 import { measures, type TallyCounts } from "../../src/bandit/Tally.ts"
 import { EventName } from "../../src/domain/Event.ts"
+import { inOrder, type StoredEvent } from "../../src/journal/events/DecisionEvents.ts"
 import { type AttributedEvent, type Contribution, difference, outcomesOf } from "../../src/journal/events/Outcomes.ts"
 
 const decidedAt = Date.parse("2026-02-03T12:00:00Z")
@@ -272,5 +273,22 @@ describe("laws of outcomes", () => {
     assert.deepStrictEqual(difference({ open: 1, click: 1 }, { open: 1, sent: 2 }), { click: -1, sent: 2 })
     assert.strictEqual(difference({ open: 0 }, { click: 0 }), undefined)
     assert.strictEqual(difference({}, {}), undefined)
+  })
+})
+
+describe("inOrder", () => {
+  const stored = (source: string, key: string, after: number): StoredEvent => ({ ...at("open", after), source, key })
+
+  it("has the earliest event first, and events of one instant by source and key, however they came", () => {
+    const expected = [
+      stored("b", "id:9", 0),
+      stored("a", "id:1", second),
+      stored("a", "id:2", second),
+      stored("b", "id:1", second),
+    ]
+    fc.assert(fc.property(
+      fc.shuffledSubarray(expected, { minLength: expected.length }),
+      (events) => assert.deepStrictEqual(inOrder([...events]), expected),
+    ))
   })
 })

@@ -20,8 +20,10 @@ const recentDays = 31
 /** Templates decided under one tracking id that an event is credited to at most. */
 const templatesPerTrackingId = 100
 
-/** Columns of a decision reference. */
-const refColumns = "d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.propensity, d.user_id, d.decided_at"
+/** Columns of a decision reference, under the names of its row, so that rows of thousands of events are not made twice. */
+const refColumns =
+  `d.tracking_id AS "trackingId", d.template_id AS "templateId", d.copy_id AS "copyId", d.segment, d.mode,
+  d.propensity, d.user_id AS "userId", d.decided_at AS "decidedAt"`
 
 interface Row extends DecisionRow {
   readonly place: number
@@ -85,7 +87,7 @@ const byTrackingId = (
       SELECT true AS decided FROM decisions own
       WHERE own.org_slug = a.org_slug AND own.tracking_id = a.alias AND own.template_id = a.template_id
       ORDER BY own.org_slug, own.tracking_id, own.template_id LIMIT 1) own ON true
-    WHERE own.decided IS NULL`
+    WHERE own.decided IS NULL`.withoutTransform
 }
 
 /** Profiles that may share one e-mail address; more are passed over. */
@@ -136,7 +138,7 @@ export const attribute = Effect.fnUntraced(function* (
       place,
       org_slug: claim.org,
       tracking_id: claim.trackingId,
-      template_id: claim.templateId ?? null,
+      template_id: claim.templateId,
       since: claim.occurredAt - recentDays * dayMillis,
     }]
   )
@@ -165,12 +167,11 @@ export const attribute = Effect.fnUntraced(function* (
       : []
   )
   if (users.length > 0) {
-    const columns = sql.literal(refColumns)
     const rows = yield* sql<Row>`
-      SELECT r.place, ${columns}
+      SELECT r.place, ${sql.literal(refColumns)}
       FROM ${recordset(users, userColumns)}
       CROSS JOIN LATERAL (
-        SELECT ${columns} FROM (${namesOf(sql)}) n
+        SELECT d.* FROM (${namesOf(sql)}) n
         CROSS JOIN LATERAL (
         SELECT * FROM decisions d
         WHERE d.org_slug = r.org_slug AND d.user_id = n.name
@@ -181,7 +182,7 @@ export const attribute = Effect.fnUntraced(function* (
         LIMIT 1) d
         ORDER BY d.decided_at > to_timestamp(r.occurred_at / 1000.0), d.decided_at DESC, d.tracking_id, d.template_id
         LIMIT 1
-      ) d`
+      ) d`.withoutTransform
     for (const row of rows) found[row.place]!.push(refOf(claims[row.place]!.org, row))
   }
   return found

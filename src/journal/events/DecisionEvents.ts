@@ -26,25 +26,28 @@ const decisionColumns = {
   org_slug: "text",
   tracking_id: "text",
   template_id: "text",
-  most: "int",
   since: "float8",
 } as const
 
-/**
- * The events attributed to each of `decisions`, earliest first: as many as are taken into account, and `more` further ones
- * of each.
- */
+/** Events earliest first. At equal times the order is by their identities, so that it is the same however they were read. */
+export const inOrder = (events: Array<StoredEvent>): Array<StoredEvent> =>
+  events.length < 2
+    ? events
+    : events.sort((a, b) =>
+      a.occurredAt - b.occurredAt || (a.source < b.source ? -1 : a.source > b.source ? 1 : a.key < b.key ? -1 : 1)
+    )
+
+/** The events attributed to each of `decisions`, earliest first: as many as are taken into account. */
 export const readEvents = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   decisions: ReadonlyArray<DecisionRef>,
-  more: (place: number) => number = () => 0,
 ): Effect.fn.Return<ReadonlyArray<ReadonlyArray<StoredEvent>>, SqlError> {
+  if (decisions.length === 0) return []
   const wanted = decisions.map(({ decidedAt, org, templateId, trackingId }, place) => ({
     place,
     org_slug: org,
     tracking_id: trackingId,
     template_id: templateId,
-    most: eventsPerDecision + more(place),
     since: decidedAt - waitedDays * dayMillis,
   }))
   interface Row extends Omit<StoredEvent, "occurredAt" | "link" | "value" | "currency"> {
@@ -61,7 +64,7 @@ export const readEvents = Effect.fnUntraced(function* (
       SELECT * FROM events e
       WHERE e.org_slug = r.org_slug AND e.tracking_id = r.tracking_id AND e.template_id = r.template_id
         AND e.received_at >= to_timestamp(r.since / 1000.0)
-      ORDER BY e.occurred_at, e.source, e.event_key LIMIT r.most
+      ORDER BY e.occurred_at, e.source, e.event_key LIMIT ${eventsPerDecision}
     ) e`
   const events: Array<Array<StoredEvent>> = decisions.map(() => [])
   for (const { automated, currency, event, key, link, occurredAt, place, source, value } of rows) {
@@ -76,8 +79,12 @@ export const readEvents = Effect.fnUntraced(function* (
       ...(value === null ? {} : { value, ...(currency === null ? {} : { currency }) }),
     })
   }
+  for (const list of events) inOrder(list)
   return events
 })
+
+/** What no events add to the tallies. */
+const nothing: Contribution = { learned: {}, automated: {}, delays: {} }
 
 /** Counts that a decision's events, earliest first, add to the tallies; with revenue if its template has a rule for it. */
 export const contributionOf = (
@@ -85,4 +92,6 @@ export const contributionOf = (
   events: ReadonlyArray<StoredEvent>,
   rule?: RevenueRule,
 ): Contribution =>
-  outcomesOf(decidedAt, events.length > eventsPerDecision ? events.slice(0, eventsPerDecision) : events, rule)
+  events.length === 0
+    ? nothing
+    : outcomesOf(decidedAt, events.length > eventsPerDecision ? events.slice(0, eventsPerDecision) : events, rule)

@@ -6,15 +6,15 @@ import { noMessage } from "../decisions/Decision.ts"
 import type { NormalizedEvent } from "../../domain/Event.ts"
 import type { OnSuppressed } from "../../suppressions/OnSuppressed.ts"
 import { isSandbox } from "../../domain/Sandbox.ts"
-import { SeededMap, SeededSet } from "../../domain/SeededMap.ts"
+import { SeededMap } from "../../domain/SeededMap.ts"
 import { append, LedgerSum, timedOutcomes } from "../Ledger.ts"
 import { applyProjections, type Projections, type ReportedDecision } from "../Projection.ts"
 import { recordset } from "../../store/Recordset.ts"
 import { attribute, resolveLinks, windowDays } from "./Attribution.ts"
 import { isAttributable, isTellable, waitsForLink } from "./Claim.ts"
-import { contributionOf, readEvents } from "./DecisionEvents.ts"
+import { contributionOf, inOrder, readEvents, type StoredEvent } from "./DecisionEvents.ts"
 import type { DecisionRef } from "./DecisionRef.ts"
-import { suppressByEvents } from "./EventSuppressions.ts"
+import { bearsOnSuppression, suppressByEvents } from "./EventSuppressions.ts"
 import { findKnown } from "./KnownEvents.ts"
 import { type Contribution, difference } from "./Outcomes.ts"
 import { rulesFor } from "./RevenueRules.ts"
@@ -113,10 +113,11 @@ interface Placed {
   readonly decision: DecisionRef | undefined
 }
 
-/** The events of placed ones, each once, with the users of its decisions. */
+/** Those of placed events that bear on the suppression list, each once, with the users of its decisions. */
 const reportedOf = (placed: ReadonlyArray<Placed>) => {
   const users = new Map<Incoming, Array<string>>()
   for (const { decision, event } of placed) {
+    if (!bearsOnSuppression(event)) continue
     let known = users.get(event)
     if (known === undefined) users.set(event, known = [])
     if (decision?.user !== undefined) known.push(decision.user)
@@ -147,6 +148,7 @@ const statusOf = ({ decision, event }: Placed): "attributed" | "waiting" | "pers
   decision !== undefined ? "attributed" : isAttributable(event) ? "waiting" : "person"
 
 const eventColumns = {
+  place: "int",
   org_slug: "text",
   source: "text",
   event_key: "text",
@@ -177,43 +179,46 @@ export const insertEvents = Effect.fnUntraced(function* (
   rows: ReadonlyArray<Placed>,
   now: number,
 ): Effect.fn.Return<ReadonlyArray<Placed>, SqlError> {
-  const values = rows.map(({ decision, event }) => ({
+  const values = rows.map(({ decision, event }, place) => ({
+    place,
     status: statusOf({ decision, event }),
     org_slug: event.org,
     source: event.source,
     event_key: event.key,
     template_id: decision?.templateId ?? "",
-    tracking_id: decision?.trackingId ?? event.trackingId ?? null,
-    named_template_id: event.templateId ?? null,
-    user_id: event.user ?? null,
-    email: event.email ?? null,
-    message_key: event.messageKey ?? null,
+    tracking_id: decision?.trackingId ?? event.trackingId,
+    named_template_id: event.templateId,
+    user_id: event.user,
+    email: event.email,
+    message_key: event.messageKey,
     inbox_id: event.inboxId,
     event: event.event,
     occurred_at: event.occurredAt,
     received_at: event.receivedAt,
     automated: event.automated,
-    link: event.link ?? null,
-    value: event.value ?? null,
-    currency: event.currency ?? null,
-    retry_at: decision === undefined && isAttributable(event) ? retryAt(event, now) ?? now : null,
+    link: event.link,
+    value: event.value,
+    currency: event.currency,
+    retry_at: decision === undefined && isAttributable(event) ? retryAt(event, now) ?? now : undefined,
   }))
-  const inserted = yield* sql<{ orgSlug: string; source: string; eventKey: string; templateId: string }>`
-    INSERT INTO events (org_slug, source, event_key, template_id, tracking_id, named_template_id, user_id, email,
-      message_key, inbox_id, event, occurred_at, received_at, automated, link, value, currency, status, retry_at)
-    SELECT r.org_slug, r.source, r.event_key, r.template_id, r.tracking_id, r.named_template_id, r.user_id, r.email,
-      r.message_key, r.inbox_id, r.event, to_timestamp(r.occurred_at / 1000.0), to_timestamp(r.received_at / 1000.0), r.automated,
-      r.link, r.value, r.currency, r.status, to_timestamp(r.retry_at / 1000.0)
-    FROM ${recordset(values, eventColumns)}
-    ON CONFLICT DO NOTHING
-    RETURNING org_slug, source, event_key, template_id`
-  if (inserted.length === rows.length) return rows
-  const keys = new SeededSet(
-    inserted.map((row) => `${eventKey(row.orgSlug, row.source, row.eventKey)}\0${row.templateId}`),
-  )
-  return rows.filter(({ decision, event }) =>
-    keys.has(`${eventKey(event.org, event.source, event.key)}\0${decision?.templateId ?? ""}`)
-  )
+  const missing = yield* sql<{ readonly place: number }>`
+    WITH given AS MATERIALIZED (
+      SELECT * FROM ${recordset(values, eventColumns)}
+    ), made AS (
+      INSERT INTO events (org_slug, source, event_key, template_id, tracking_id, named_template_id, user_id, email,
+        message_key, inbox_id, event, occurred_at, received_at, automated, link, value, currency, status, retry_at)
+      SELECT g.org_slug, g.source, g.event_key, g.template_id, g.tracking_id, g.named_template_id, g.user_id, g.email,
+        g.message_key, g.inbox_id, g.event, to_timestamp(g.occurred_at / 1000.0), to_timestamp(g.received_at / 1000.0),
+        g.automated, g.link, g.value, g.currency, g.status, to_timestamp(g.retry_at / 1000.0)
+      FROM given g
+      ON CONFLICT DO NOTHING
+      RETURNING org_slug, source, event_key, template_id
+    )
+    SELECT g.place FROM given g WHERE (g.org_slug, g.source, g.event_key, g.template_id) NOT IN (
+      SELECT m.org_slug, m.source, m.event_key, m.template_id FROM made m)`
+  if (missing.length === 0) return rows
+  const places = new Set(missing.map(({ place }) => place))
+  return rows.filter((_, place) => !places.has(place))
 })
 
 const decisionKey = ({ org, templateId, trackingId }: DecisionRef) => `${org}\0${trackingId}\0${templateId}`
@@ -246,28 +251,57 @@ const addChange = (sum: LedgerSum, decision: DecisionRef, before: Contribution, 
   if (automated !== undefined) sum.add({ ...at, track: "automated", counts: automated, delays: undefined })
 }
 
-/** Appends to the ledger the changes caused by the decisions' stored `fresh` events, and calls the projections. */
+/** Whether the events of a decision are counted. Those of sandboxes are not, and held-out users without a message give no
+ * data to learn from: `Settling` counts them for the holdout. */
+const isCounted = ({ copyId, org }: DecisionRef) => copyId !== noMessage && !isSandbox(org)
+
+/** The events that each of some decisions has, by `decisionKey`. */
+export type EarlierEvents = Pick<SeededMap<string, ReadonlyArray<StoredEvent>>, "get">
+
+/** Reads the events that decisions have before further ones are stored. */
+export const readEarlier = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  decisions: ReadonlyArray<DecisionRef>,
+): Effect.fn.Return<EarlierEvents, SqlError> {
+  const distinct = new SeededMap<string, DecisionRef>()
+  for (const decision of decisions) if (isCounted(decision)) distinct.set(decisionKey(decision), decision)
+  const events = yield* readEvents(sql, [...distinct.values()])
+  return new SeededMap([...distinct.keys()].map((key, place) => [key, events[place]!]))
+})
+
+const storedEventOf = (
+  { automated, currency, event, key, link, occurredAt, source, value }: Incoming,
+): StoredEvent => ({
+  source,
+  key,
+  event,
+  automated,
+  occurredAt,
+  link,
+  ...(value === undefined ? {} : { value, ...(currency === undefined ? {} : { currency }) }),
+})
+
+/**
+ * Appends to the ledger the changes caused by events that have just been stored, and calls the projections. `earlier` was read
+ * before they were stored, under the same lock.
+ */
 export const countEvents = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  fresh: ReadonlyArray<{ readonly decision: DecisionRef; readonly source: string; readonly key: string }>,
+  fresh: ReadonlyArray<{ readonly decision: DecisionRef; readonly event: Incoming }>,
+  earlier: EarlierEvents,
 ): Effect.fn.Return<void, SqlError, Projections> {
   if (fresh.length === 0) return
-  const decisions = new SeededMap<string, { readonly decision: DecisionRef; readonly keys: SeededSet<string> }>()
-  for (const { decision, key, source } of fresh) {
+  const added = new SeededMap<string, { readonly decision: DecisionRef; readonly events: Array<StoredEvent> }>()
+  for (const { decision, event } of fresh) {
+    if (!isCounted(decision)) continue
     const id = decisionKey(decision)
-    let entry = decisions.get(id)
-    if (entry === undefined) decisions.set(id, entry = { decision, keys: new SeededSet() })
-    entry.keys.add(`${source}\0${key}`)
+    let entry = added.get(id)
+    if (entry === undefined) added.set(id, entry = { decision, events: [] })
+    entry.events.push(storedEventOf(event))
   }
-  // Held-out users without a message give no data to learn from; `Settling` counts them for the holdout. Sandboxes
-  // count nothing.
-  const list = [...decisions.values()].filter(({ decision }) =>
-    decision.copyId !== noMessage && !isSandbox(decision.org)
-  )
-  const stored = yield* readEvents(sql, list.map(({ decision }) => decision), (place) => list[place]!.keys.size)
-  const reported = list.map(({ decision, keys }, place): ReportedDecision => {
-    const events = stored[place]!
-    return { decision, before: events.filter(({ key, source }) => !keys.has(`${source}\0${key}`)), events }
+  const reported = Array.from(added, ([id, { decision, events }]): ReportedDecision => {
+    const before = earlier.get(id) ?? []
+    return { decision, before, events: inOrder([...before, ...events]) }
   })
   const sum = new LedgerSum()
   const rules = yield* rulesFor(
@@ -283,7 +317,8 @@ export const countEvents = Effect.fnUntraced(function* (
 })
 
 /** An event that has just been stored, with the templates whose tallies it changes. */
-export interface NewEvent extends Incoming {
+export interface NewEvent {
+  readonly event: Incoming
   readonly templates: ReadonlyArray<string>
 }
 
@@ -323,10 +358,12 @@ export const storeEvents = Effect.fnUntraced(function* (
     for (const decision of found[i]!) rows.push({ event, decision })
     if (found[i]!.length === 0) rows.push({ event, decision: undefined })
   })
+  const earlier = yield* readEarlier(sql, rows.flatMap(({ decision }) => decision ?? []))
   const placed = rows.length === 0 ? rows : yield* insertEvents(sql, rows, now)
   yield* countEvents(
     sql,
-    placed.flatMap(({ decision, event: { key, source } }) => decision === undefined ? [] : [{ decision, source, key }]),
+    placed.flatMap(({ decision, event }) => decision === undefined ? [] : [{ decision, event }]),
+    earlier,
   )
   yield* suppressByPlaced(sql, placed)
   const zones = fresh.flatMap(({ occurredAt, org, timeZone, user }, i) => {
@@ -349,5 +386,5 @@ export const storeEvents = Effect.fnUntraced(function* (
     if (named === undefined) templates.set(event, decision === undefined ? [] : [decision.templateId])
     else if (decision !== undefined) named.push(decision.templateId)
   }
-  return { stored: stored.map((event) => ({ ...event, templates: templates.get(event) ?? [] })), left }
+  return { stored: stored.map((event) => ({ event, templates: templates.get(event) ?? [] })), left }
 })

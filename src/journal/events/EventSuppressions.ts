@@ -24,8 +24,15 @@ export interface Reported
   readonly recipients: ReadonlyArray<string>
 }
 
-const isArrival = ({ automated, event }: Reported): boolean =>
+type Kind = Pick<Reported, "automated" | "event" | "otherChannel">
+
+const isArrival = ({ automated, event }: Kind): boolean =>
   event === "delivered" || (!automated && (event === "open" || event === "click"))
+
+const isAgainst = ({ event, otherChannel }: Kind): boolean => isSuppressing(event) && otherChannel !== true
+
+/** Whether an event may change the suppression list: all others can be left out. */
+export const bearsOnSuppression = (event: Kind): boolean => isArrival(event) || isAgainst(event)
 
 /** The distinct addresses in an event and in its decisions. */
 const addressesOf = ({ email, recipients, user }: Reported): ReadonlyArray<string> => [
@@ -64,7 +71,7 @@ export const suppressByEvents = Effect.fnUntraced(function* <E extends Reported>
     addressesOf(event).map((address) => ({ org: event.org as OrgSlug, address, at: event.occurredAt }))
   )
   if (arrivals.length > 0) yield* clearSoftBounces(sql, arrivals)
-  const against = events.filter(({ event, otherChannel }) => isSuppressing(event) && otherChannel !== true)
+  const against = events.filter(isAgainst)
   if (against.length === 0) return []
   const named = against.map(addressesOf)
   const unnamed = against.filter((_, i) => named[i]!.length === 0)

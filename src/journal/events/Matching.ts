@@ -9,7 +9,16 @@ import type { OnSuppressed } from "../../suppressions/OnSuppressed.ts"
 import type { Projections } from "../Projection.ts"
 import { lockEvents } from "./EventLock.ts"
 import { suppressByEvents } from "./EventSuppressions.ts"
-import { countEvents, fitting, type Incoming, insertEvents, linkHours, outcomeCounters, retryAt } from "./EventStore.ts"
+import {
+  countEvents,
+  fitting,
+  type Incoming,
+  insertEvents,
+  linkHours,
+  outcomeCounters,
+  readEarlier,
+  retryAt,
+} from "./EventStore.ts"
 
 /** A tracking id under which a decision has just been made. */
 export interface JustDecided {
@@ -137,6 +146,7 @@ export const matchWaiting = (
         retry_at: next ?? null,
       }
     })
+    const earlier = yield* readEarlier(sql, found.slice(0, events.length).flat())
     yield* sql`
       UPDATE events e SET template_id = r.template_id, tracking_id = r.tracking_id, status = r.status,
         retry_at = to_timestamp(r.retry_at / 1000.0)
@@ -147,7 +157,8 @@ export const matchWaiting = (
     const firsts = events.flatMap((event, i) => found[i]!.slice(0, 1).map((decision) => ({ event, decision })))
     yield* countEvents(
       sql,
-      [...firsts, ...added].map(({ decision, event: { key, source } }) => ({ decision: decision!, source, key })),
+      [...firsts, ...added].map(({ decision, event }) => ({ decision: decision!, event })),
+      earlier,
     )
     const reported = events.flatMap((event, i) =>
       rows[i]!.suppresses === true && found[i]!.length > 0

@@ -41,7 +41,8 @@ const scanMillis = 10_000
 /** Clicks on two links within this time come from a link scanner. Unit: milliseconds. */
 const burstMillis = 2_000
 
-const isTimed = (event: EventName): event is TimedOutcome => timedOutcomes.some((outcome) => outcome === event)
+const isTimed = (event: EventName): event is TimedOutcome =>
+  event === "open" || event === "click" || event === "conversion"
 
 const isVoiding = (event: EventName) => event === "bounce" || event === "soft_bounce" || event === "failed"
 
