@@ -83,7 +83,7 @@ export const readEvents = Effect.fnUntraced(function* (
   return events
 })
 
-/** What no events add to the tallies. */
+/** The contribution of a decision without events. */
 const nothing: Contribution = { learned: {}, automated: {}, delays: {} }
 
 /** Counts that a decision's events, earliest first, add to the tallies; with revenue if its template has a rule for it. */
