@@ -256,13 +256,13 @@ const addChange = (sum: LedgerSum, decision: DecisionRef, before: Contribution, 
 const isCounted = ({ copyId, org }: DecisionRef) => copyId !== noMessage && !isSandbox(org)
 
 /** The events that each of some decisions has, by `decisionKey`. */
-export type EarlierEvents = Pick<SeededMap<string, ReadonlyArray<StoredEvent>>, "get">
+export type EventsBefore = Pick<SeededMap<string, ReadonlyArray<StoredEvent>>, "get">
 
 /** Reads the events that decisions have before further ones are stored. */
 export const readEarlier = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   decisions: ReadonlyArray<DecisionRef>,
-): Effect.fn.Return<EarlierEvents, SqlError> {
+): Effect.fn.Return<EventsBefore, SqlError> {
   const distinct = new SeededMap<string, DecisionRef>()
   for (const decision of decisions) if (isCounted(decision)) distinct.set(decisionKey(decision), decision)
   const events = yield* readEvents(sql, [...distinct.values()])
@@ -288,7 +288,7 @@ const storedEventOf = (
 export const countEvents = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   fresh: ReadonlyArray<{ readonly decision: DecisionRef; readonly event: Incoming }>,
-  earlier: EarlierEvents,
+  earlier: EventsBefore,
 ): Effect.fn.Return<void, SqlError, Projections> {
   if (fresh.length === 0) return
   const added = new SeededMap<string, { readonly decision: DecisionRef; readonly events: Array<StoredEvent> }>()
