@@ -65,6 +65,14 @@ describeShop("Test messages of the editor", (shop) => {
 
     await shop.manage("POST", "/organizations/shop/suppressions", { email: "gone@agency.example" })
     const admin = await shop.signIn("admin@example.com")
+    const create = 'href="/console/o/shop/settings/test-groups/-/new"'
+    const ofForm = (text: string) => text.slice(text.indexOf('class="test-send"'))
+    assert.include(ofForm((await admin.get(`${base}/cart/new-variant`)).text), create)
+    assert.notInclude(
+      ofForm((await editor.get(`${base}/cart/new-variant`)).text),
+      create,
+      "editors may not create groups",
+    )
     const groups = "/console/o/shop/settings/test-groups"
     const made = await admin.post(`${groups}/-/new`, {
       name: "Design team",
@@ -73,6 +81,7 @@ describeShop("Test messages of the editor", (shop) => {
     assert.include(made.headers.get("location")!, "done=test-group-saved")
     const offered = await editor.get(`${base}/cart/new-variant`)
     assert.include(offered.text, 'name="test_group" value="design-team"')
+    assert.notInclude(ofForm((await admin.get(`${base}/cart/new-variant`)).text), create, "there is a group")
     const grouped = await editor.post(`${base}/cart/new-variant/test`, {
       ...form,
       test_to: "editor@example.com",

@@ -265,6 +265,7 @@ export const editor = Effect.fnUntraced(function* (
               to: test?.to ?? visit.session.account.email,
               groups: test?.groups ?? [],
               offered: yield* services.groups.list(visit.org.slug),
+              create: visit.can("putTestGroup") ? `/console/o/${visit.org.slug}/settings/test-groups/-/new` : undefined,
             }
             : undefined}
           timeZone={visit.org.time_zone}

@@ -149,10 +149,12 @@ export const TestNote = ({ sent }: { readonly sent: ReadonlyArray<TestSent> }) =
 /** The test groups that the form of a test offers, and its fields. */
 export interface TestChoice extends TestRecipients {
   readonly offered: ReadonlyArray<TestGroup>
+  /** Where a first group is created; undefined for members who may not. */
+  readonly create: string | undefined
 }
 
 /** The button that opens the form of a test, and the form, which works without scripts. */
-export const TestForm = ({ action, faults, test: { groups, offered, to } }: {
+export const TestForm = ({ action, faults, test: { create, groups, offered, to } }: {
   readonly action: string
   readonly faults: ReadonlyArray<Fault>
   readonly test: TestChoice
@@ -160,31 +162,39 @@ export const TestForm = ({ action, faults, test: { groups, offered, to } }: {
   <details class="test-send" open={faults.some(({ pointer }) => pointer === "/test_to")}>
     <summary class="button">Send test</summary>
     <div class="stack">
-      {offered.length === 0 ? null : (
-        <fieldset>
-          <legend>Test groups</legend>
-          <div class="choices short">
-            {offered.map(({ emails, id, name }) => (
-              <div class="choice" key={id}>
-                <input
-                  type="checkbox"
-                  id={`test_group-${id}`}
-                  name="test_group"
-                  value={id}
-                  checked={groups.includes(id)}
-                  aria-describedby={`test_group-${id}-hint`}
-                />
-                <label for={`test_group-${id}`}>
-                  <bdi>{name}</bdi>
-                </label>
-                <span id={`test_group-${id}-hint`} title={emails.join(", ")}>
-                  {counted(emails.length, "address", "addresses")}
-                </span>
-              </div>
-            ))}
-          </div>
-        </fieldset>
-      )}
+      {offered.length === 0
+        ? create === undefined ? null : (
+          <p class="hint">
+            To test with the same people each time,{" "}
+            <a href={create} target="_blank" rel="noopener">create a test group</a>{" "}
+            (opens a new tab). Groups appear here when this page is loaded again.
+          </p>
+        )
+        : (
+          <fieldset>
+            <legend>Test groups</legend>
+            <div class="choices short">
+              {offered.map(({ emails, id, name }) => (
+                <div class="choice" key={id}>
+                  <input
+                    type="checkbox"
+                    id={`test_group-${id}`}
+                    name="test_group"
+                    value={id}
+                    checked={groups.includes(id)}
+                    aria-describedby={`test_group-${id}-hint`}
+                  />
+                  <label for={`test_group-${id}`}>
+                    <bdi>{name}</bdi>
+                  </label>
+                  <span id={`test_group-${id}-hint`} title={emails.join(", ")}>
+                    {counted(emails.length, "address", "addresses")}
+                  </span>
+                </div>
+              ))}
+            </div>
+          </fieldset>
+        )}
       <Labelled
         id="test_to"
         label="Send a test to"
