@@ -103,7 +103,7 @@ const exportedTypes = /^export (?:declare )?(?:abstract )?(?:interface|type|clas
 export const sharedTypeNames = (files: ReadonlyArray<SourceFile>): ReadonlyArray<string> => {
   const declared = new Map<string, Set<string>>()
   for (const { path, text } of files) {
-    if (path === "src/api/Problems.ts") continue
+    if (path.startsWith("src/api/problems/")) continue
     for (const [, name] of text.matchAll(exportedTypes)) {
       const paths = declared.get(name!)
       if (paths === undefined) declared.set(name!, new Set([path]))

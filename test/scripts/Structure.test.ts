@@ -47,7 +47,7 @@ describe("The check of the structure", () => {
     const faults = sharedTypeNames([
       file("src/a/One.ts", "export interface Line {}\nexport const Kind = 1\nexport type Kind = 1\ninterface Row {}\n"),
       file("src/b/Two.ts", "export class Line {}\ninterface Row {}\nexport class Gone {}\n"),
-      file("src/api/Problems.ts", "export class Gone {}\n"),
+      file("src/api/problems/Some.ts", "export class Gone {}\n"),
     ])
     assert.deepStrictEqual(faults.map((fault) => fault.split(".ts.")[0]), [
       "The type name Line is exported by src/a/One.ts and src/b/Two",
