@@ -1,0 +1,145 @@
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import { AlreadyExists, type Fault, InvalidInput, TemplateNotFound, VariantNotFound } from "../domain/Errors.ts"
+import { holdoutFault } from "../domain/Holdout.ts"
+import { type OrgSlug, randomId, TemplateId } from "../domain/Ids.ts"
+import type { Template, TemplateInput, TemplatePatch, Variant, VariantInput, VariantPatch } from "../domain/Template.ts"
+import type { SourceCheck } from "../rendering/SourceCheck.ts"
+import { tell } from "../store/ChangeTrail.ts"
+import { variantFaults, variantListFaults } from "./ImportInput.ts"
+import { variantContent } from "./ImportPlan.ts"
+import { putVariants } from "./ImportRows.ts"
+import { normalOwner } from "./Owners.ts"
+import { fieldsOfStored, fieldsOfVariant } from "./TemplateFields.ts"
+import { maxVariantsOfOne, readTemplates } from "./TemplateRows.ts"
+
+const jsonOrNull = (value: unknown): string | null => value == null ? null : JSON.stringify(value)
+
+/** Reads, checks and changes the rows of templates. Callers hold the transaction. */
+export const templateContent = (sql: SqlClient.SqlClient, sources: SourceCheck["Service"]) => {
+  const read = Effect.fnUntraced(function* (org: OrgSlug, id: string) {
+    const [template] = yield* readTemplates(sql, org, [id])
+    return template ?? (yield* new TemplateNotFound({ id }))
+  })
+
+  /** A template that is about to change, held until the transaction ends. */
+  const held = Effect.fnUntraced(function* (org: OrgSlug, id: string) {
+    yield* sql`SELECT 1 FROM templates t WHERE t.org_slug = ${org} AND t.id = ${id} FOR UPDATE`
+    return yield* read(org, id)
+  })
+
+  const tellTemplate = (before: Template | undefined, after: Template | undefined) =>
+    tell(
+      "template",
+      (after ?? before)!.id,
+      before === undefined ? undefined : fieldsOfStored(before),
+      after === undefined ? undefined : fieldsOfStored(after),
+    )
+
+  const tellVariant = (template: string, before: Variant | undefined, after: Variant | undefined) =>
+    tell(
+      "variant",
+      `${template} / ${(after ?? before)!.id}`,
+      before === undefined ? undefined : fieldsOfVariant(before),
+      after === undefined ? undefined : fieldsOfVariant(after),
+    )
+
+  const readVariant = Effect.fnUntraced(function* (org: OrgSlug, template: string, id: string) {
+    const { variants } = yield* read(org, template)
+    return variants.find((variant) => variant.id === id) ?? (yield* new VariantNotFound({ id }))
+  })
+
+  /** Every fault of the variants of a new template, with pointers below `/variants`. */
+  const faultsOf = Effect.fnUntraced(function* (org: OrgSlug, variants: ReadonlyArray<VariantInput>) {
+    const liquid = yield* sources.checkAll(org, variants.map(({ formats = {}, vars }) => ({ formats, vars })))
+    const found = new Map(variants.map((variant, index) => [variant, liquid[index]!]))
+    return variantListFaults(variants, (variant) => found.get(variant)!, "/variants")
+  })
+
+  const liquidFaults = (org: OrgSlug, variant: Pick<VariantPatch, "vars" | "formats">) =>
+    Effect.map(
+      sources.checkAll(org, [{ vars: variant.vars ?? {}, formats: variant.formats ?? {} }]),
+      ([liquid]) => variantFaults(variant, liquid!, ""),
+    )
+
+  /** Refuses a template with more variants than one may have, the one just added included. */
+  const roomFor = Effect.fnUntraced(function* (org: OrgSlug, template: string) {
+    const [row] = yield* sql<{ variants: number }>`
+      SELECT count(*)::int AS variants FROM variants v WHERE v.org_slug = ${org} AND v.template_id = ${template}`
+    if (row!.variants <= maxVariantsOfOne) return
+    const detail = `The template has ${maxVariantsOfOne} variants, the most that one can have: delete one first`
+    return yield* new InvalidInput({ faults: [{ pointer: "", detail }] })
+  })
+
+  const refuse = (faults: ReadonlyArray<Fault>) =>
+    faults.length === 0 ? Effect.void : Effect.fail(new InvalidInput({ faults }))
+
+  const holdoutFaults = (
+    holdout: TemplatePatch["holdout"],
+    variants: ReadonlyArray<{ readonly id?: string }>,
+  ): ReadonlyArray<Fault> => {
+    const detail = holdoutFault(holdout, variants)
+    return detail === undefined ? [] : [{ pointer: "/holdout/copy_id", detail }]
+  }
+
+  const insert = Effect.fnUntraced(function* (org: OrgSlug, input: TemplateInput, now: Date) {
+    const id = input.id ?? TemplateId.make(randomId("t"))
+    const rows = yield* sql`
+      INSERT INTO templates AS t
+        (org_slug, id, name, strict, sticky_hours, objective, holdout, tracking, list_unsubscribe,
+          link_domains, ignore_unsubscribes, conversion_events, tags, owner, archived_at, created_at, updated_at)
+      VALUES (${org}, ${id}, ${input.name}, ${input.strict ?? false}, ${input.sticky_hours ?? 0},
+        ${JSON.stringify(input.objective ?? "click")}::text::jsonb,
+        ${jsonOrNull(input.holdout)}::text::jsonb, ${jsonOrNull(input.tracking)}::text::jsonb,
+        ${input.list_unsubscribe ?? false}, ${[...input.link_domains ?? []]}::text[],
+        ${input.ignore_unsubscribes ?? false}, ${[...input.conversion_events ?? []]}::text[],
+        ${[...input.tags ?? []]}::text[], ${normalOwner(input.owner ?? null)},
+        ${input.archived === true ? now : null}, ${now}, ${now})
+      ON CONFLICT DO NOTHING RETURNING t.id`
+    if (rows.length === 0) return yield* new AlreadyExists({ what: "template", id })
+    const variants = (input.variants ?? []).map((variant) => ({ ...variantContent(variant), template_id: id }))
+    if (variants.length > 0) yield* putVariants(sql, org, variants, now)
+    return id
+  })
+
+  const change = Effect.fnUntraced(function* (org: OrgSlug, id: string, patch: TemplatePatch, now: Date) {
+    const rows = yield* sql`
+      UPDATE templates t SET
+        name = coalesce(${patch.name ?? null}::text, t.name),
+        strict = coalesce(${patch.strict ?? null}::boolean, t.strict),
+        sticky_hours = coalesce(${patch.sticky_hours ?? null}::float8, t.sticky_hours),
+        objective = coalesce(${
+      patch.objective === undefined ? null : JSON.stringify(patch.objective)
+    }::text::jsonb, t.objective),
+        holdout = ${patch.holdout === undefined ? sql`t.holdout` : sql`${jsonOrNull(patch.holdout)}::text::jsonb`},
+        tracking = ${patch.tracking === undefined ? sql`t.tracking` : sql`${jsonOrNull(patch.tracking)}::text::jsonb`},
+        list_unsubscribe = coalesce(${patch.list_unsubscribe ?? null}::boolean, t.list_unsubscribe),
+        link_domains = coalesce(${patch.link_domains ? [...patch.link_domains] : null}::text[], t.link_domains),
+        ignore_unsubscribes = coalesce(${patch.ignore_unsubscribes ?? null}::boolean, t.ignore_unsubscribes),
+        conversion_events = coalesce(${
+      patch.conversion_events ? [...patch.conversion_events] : null
+    }::text[], t.conversion_events),
+        tags = coalesce(${patch.tags ? [...patch.tags] : null}::text[], t.tags),
+        owner = ${patch.owner === undefined ? sql`t.owner` : sql`${normalOwner(patch.owner)}::text`},
+        archived_at = CASE ${patch.archived ?? null}::boolean
+          WHEN true THEN coalesce(t.archived_at, ${now}) WHEN false THEN NULL ELSE t.archived_at END,
+        revision = nextval('template_revisions'),
+        updated_at = ${now}
+      WHERE t.org_slug = ${org} AND t.id = ${id} RETURNING t.id`
+    if (rows.length === 0) return yield* new TemplateNotFound({ id })
+  })
+  return {
+    read,
+    held,
+    tellTemplate,
+    tellVariant,
+    readVariant,
+    faultsOf,
+    liquidFaults,
+    roomFor,
+    refuse,
+    holdoutFaults,
+    insert,
+    change,
+  }
+}

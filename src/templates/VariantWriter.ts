@@ -1,0 +1,157 @@
+import { DateTime, Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import { AlreadyExists, type Fault, VariantChanged } from "../domain/Errors.ts"
+import type { OrgSlug } from "../domain/Ids.ts"
+import type { Variant, VariantInput, VariantPatch, VariantSwitch } from "../domain/Template.ts"
+import { type contentWriter, readOwnProposal } from "./ContentWrite.ts"
+import type { templateContent } from "./TemplateContent.ts"
+import { insertVariant, updateVariant } from "./TemplateRows.ts"
+import { keepVersions } from "./VariantVersions.ts"
+
+/** Ids that a switch of variants names although the template does not have them, or names twice. */
+const switchFaults = (
+  { activate = [], deactivate = [] }: VariantSwitch,
+  variants: ReadonlyArray<Pick<Variant, "id">>,
+): ReadonlyArray<Fault> => {
+  const known = new Set<string>(variants.map(({ id }) => id))
+  const both = new Set<string>(activate)
+  const shown = (id: string) => JSON.stringify(id)
+  return [
+    ...activate.flatMap((id, at) =>
+      known.has(id) ? [] : [{ pointer: `/activate/${at}`, detail: `The template has no variant ${shown(id)}` }]
+    ),
+    ...deactivate.flatMap((id, at) =>
+      !known.has(id)
+        ? [{ pointer: `/deactivate/${at}`, detail: `The template has no variant ${shown(id)}` }]
+        : both.has(id)
+        ? [{ pointer: `/deactivate/${at}`, detail: `The variant ${shown(id)} is in activate as well: name it once` }]
+        : []
+    ),
+  ]
+}
+
+/** Creates, reads, changes and deletes variants. */
+export const variantWriter = (
+  sql: SqlClient.SqlClient,
+  write: ReturnType<typeof contentWriter>,
+  { change, held, liquidFaults, read, readVariant, refuse, roomFor, tellVariant }: ReturnType<typeof templateContent>,
+) => {
+  const createVariant = Effect.fn("Templates.createVariant")(
+    function* (org: OrgSlug, template: string, input: VariantInput) {
+      yield* refuse(yield* liquidFaults(org, input))
+      const now = yield* DateTime.nowAsDate
+      return yield* write(
+        org,
+        [template],
+        Effect.gen(function* () {
+          yield* change(org, template, {}, now)
+          const id = yield* insertVariant(sql, org, template, input, now)
+          if (id === undefined) return yield* new AlreadyExists({ what: "variant", id: input.id ?? "" })
+          yield* keepVersions(sql, org, [{ template_id: template, id }], "after")
+          yield* roomFor(org, template)
+          const made = yield* readVariant(org, template, id)
+          yield* tellVariant(template, undefined, made)
+          return made
+        }),
+      ).pipe(Effect.catchTag("VariantNotFound", Effect.die))
+    },
+  )
+
+  const getVariant = Effect.fn("Templates.getVariant")(
+    (org: OrgSlug, template: string, id: string) => readVariant(org, template, id),
+    Effect.catchTag("SqlError", Effect.die),
+  )
+
+  /** The variant that a change goes on from: that of the caller's open proposal, or else the live one. */
+  const ownVariant = Effect.fnUntraced(
+    function* (org: OrgSlug, template: string, id: string) {
+      const proposal = yield* readOwnProposal(sql, org, template)
+      return proposal?.proposed?.variants.find((variant) => variant.id === id) ??
+        (yield* readVariant(org, template, id))
+    },
+    Effect.catchTag("SqlError", Effect.die),
+  )
+
+  const patchVariant = Effect.fn("Templates.updateVariant")(
+    function* (org: OrgSlug, template: string, id: string, patch: VariantPatch, base?: string) {
+      const standing = yield* ownVariant(org, template, id)
+      // Sources and formats are judged as they will stand together.
+      yield* refuse(
+        yield* liquidFaults(org, {
+          vars: patch.vars ?? standing.vars,
+          formats: patch.formats ?? standing.formats,
+        }),
+      )
+      const now = yield* DateTime.nowAsDate
+      return yield* write(
+        org,
+        [template],
+        Effect.gen(function* () {
+          yield* change(org, template, {}, now)
+          const before = yield* readVariant(org, template, id)
+          if (base !== undefined && base !== before.updated_at) {
+            return yield* new VariantChanged({ id, base, current: before })
+          }
+          const versions = [{ template_id: template, id }]
+          yield* keepVersions(sql, org, versions, "before")
+          yield* updateVariant(sql, org, template, id, patch, now)
+          yield* keepVersions(sql, org, versions, "after")
+          const after = yield* readVariant(org, template, id)
+          yield* tellVariant(template, before, after)
+          return after
+        }),
+      )
+    },
+  )
+
+  const removeVariant = Effect.fn("Templates.removeVariant")(
+    function* (org: OrgSlug, template: string, id: string) {
+      const now = yield* DateTime.nowAsDate
+      yield* write(
+        org,
+        [template],
+        Effect.gen(function* () {
+          yield* change(org, template, {}, now)
+          const before = yield* readVariant(org, template, id)
+          yield* sql`
+            DELETE FROM variant_drafts d
+            WHERE d.org_slug = ${org} AND d.template_id = ${template} AND d.variant_id = ${id}`
+          yield* sql`
+            DELETE FROM variants v WHERE v.org_slug = ${org} AND v.template_id = ${template} AND v.id = ${id}`
+          yield* tellVariant(template, before, undefined)
+        }),
+      )
+    },
+  )
+
+  const switchVariants = Effect.fn("Templates.switchVariants")(
+    function* (org: OrgSlug, template: string, input: VariantSwitch) {
+      const now = yield* DateTime.nowAsDate
+      return yield* write(
+        org,
+        [template],
+        Effect.gen(function* () {
+          const before = yield* held(org, template)
+          yield* refuse(switchFaults(input, before.variants))
+          const wanted = new Map<string, boolean>([
+            ...(input.activate ?? []).map((id) => [id, true] as const),
+            ...(input.deactivate ?? []).map((id) => [id, false] as const),
+          ])
+          const changed = before.variants.filter(({ active, id }) => (wanted.get(id) ?? active) !== active)
+          if (changed.length === 0) return before
+          yield* change(org, template, {}, now)
+          yield* sql`
+            UPDATE variants v SET active = NOT v.active, updated_at = ${now}
+            WHERE v.org_slug = ${org} AND v.template_id = ${template}
+              AND v.id = ANY(${changed.map(({ id }) => id)}::text[])`
+          const after = yield* read(org, template)
+          for (const one of changed) {
+            yield* tellVariant(template, one, after.variants.find(({ id }) => id === one.id))
+          }
+          return after
+        }),
+      )
+    },
+  )
+  return { createVariant, getVariant, patchVariant, removeVariant, switchVariants }
+}
