@@ -161,6 +161,17 @@ const leadRow = (name: string, all: ReadonlyArray<HonestyRun>): ReadonlyArray<st
   ]
 }
 
+/** Coverage of each effect of earlier exposures, and how far the shown changes are from the true ones on average, in points. */
+const fatigueRow = (name: string, all: ReadonlyArray<HonestyRun>): ReadonlyArray<string> => [
+  name,
+  String(all.length),
+  ...[0, 1, 2].flatMap((at) => {
+    const effects = all.flatMap(({ fatigueEffects }) => fatigueEffects.slice(at, at + 1))
+    return [percent(coverage(effects)), plusMinus(effects.map(({ shown, truth }) => 100 * (shown - truth)))]
+  }),
+]
+
+const tired: Array<ReadonlyArray<string>> = []
 const done: Array<readonly [string, ReadonlyArray<HonestyRun>]> = []
 for (const setting of settings.filter(({ name }) => names.includes(name))) {
   const start = performance.now()
@@ -174,6 +185,8 @@ for (const setting of settings.filter(({ name }) => names.includes(name))) {
   if (setting.fatigue !== undefined) {
     const inUse = all.filter(({ usesFatigue }) => usesFatigue)
     done.push([`${setting.name}, effects in use at the end: ${inUse.length}`, inUse])
+    tired.push(fatigueRow(setting.name, inUse))
+    console.error(row(tired.at(-1)!))
   }
 }
 
@@ -245,6 +258,14 @@ const leads = [
   "with a winner within 10 days",
 ]
 console.log([...header(leads), ...done.map(([name, all]) => row(leadRow(name, all)))].join("\n"))
+
+if (tired.length > 0) {
+  console.log(
+    "\nChanges of the rate by earlier decisions, where effects are in use at the end: coverage in percent, and bias\n",
+  )
+  const headings = ["setting", "runs", "1", "bias", "2 or 3", "bias", "4 or more", "bias"]
+  console.log([...header(headings), ...tired.map(row)].join("\n"))
+}
 
 if (names.includes("crowds")) {
   console.log("\nThe gain by propensities: coverage in percent, and the mean error in standard errors\n")

@@ -64,6 +64,14 @@ export interface Fatigue {
    * of all decisions is than with `effects`.
    */
   readonly cases: (variant: string) => ReadonlyArray<number>
+  /** Effects of the classes after the first, for reports. */
+  readonly reported: ReadonlyArray<ReportedEffect>
+}
+
+/** An effect of earlier exposures on the log rate, and its standard deviation, under a wide prior. */
+export interface ReportedEffect {
+  readonly effect: number
+  readonly deviation: number
 }
 
 /** Evidence from which effects are used, and below which they are dropped. */
@@ -230,14 +238,26 @@ export const learnFatigue = (cells: ReadonlyArray<FatigueCell>): LearnedFatigue 
   }
 }
 
+/** The effects under a wide prior, for reports; undefined without outcomes. */
+const wideEffects = (
+  cells: ReadonlyArray<FatigueCell>,
+): Pick<LearnedFatigue, "effects" | "covariance"> | undefined => {
+  const laidOut = layOut(cells)
+  return laidOut && effectsWith(reportSpread, nuisanceOf(laidOut.base, reportSpread), laidOut)
+}
+
 /**
  * Six cases of the effects for reports, equally likely. Together they have the mean and the covariance of the effects under a
  * wide prior, like the sigma points of S. Julier and J. Uhlmann (1997).
  */
 export const fatigueCases = (cells: ReadonlyArray<FatigueCell>): ReadonlyArray<ReadonlyArray<number>> => {
-  const laidOut = layOut(cells)
-  if (laidOut === undefined) return []
-  const { covariance, effects } = effectsWith(reportSpread, nuisanceOf(laidOut.base, reportSpread), laidOut)
+  const wide = wideEffects(cells)
+  return wide === undefined ? [] : casesAround(wide)
+}
+
+const casesAround = (
+  { covariance, effects }: Pick<LearnedFatigue, "effects" | "covariance">,
+): ReadonlyArray<ReadonlyArray<number>> => {
   const size = exposureClasses - 1
   const root = new Float64Array(packedLength(size))
   for (let i = 0; i < size; i++) for (let j = 0; j <= i; j++) root[packedIndex(i, j)] = covariance[i + 1]![j + 1]!
@@ -293,8 +313,11 @@ const logFactor = (mixes: ReadonlyArray<ExposureMix>, effects: ReadonlyArray<num
 }
 
 /** By case, how much higher than with `effects` the log rate of a variant is at the mean exposure of all decisions. */
-const casesOf = ({ cells, mixes }: FatigueCounts, effects: ReadonlyArray<number>): Fatigue["cases"] => {
-  const cases = fatigueCases(cells)
+const casesOf = (
+  cases: ReadonlyArray<ReadonlyArray<number>>,
+  mixes: ReadonlyArray<ExposureMix>,
+  effects: ReadonlyArray<number>,
+): Fatigue["cases"] => {
   const higher = (own: ReadonlyArray<ExposureMix>) =>
     cases.map((assumed) => logFactor(own, effects) - logFactor(own, assumed))
   const all = higher(mixes)
@@ -310,8 +333,7 @@ const casesOf = ({ cells, mixes }: FatigueCounts, effects: ReadonlyArray<number>
 }
 
 /** The effects to use, given whether effects were in use before; undefined while there is no evidence for them. */
-export const fatigueOf = (counts: FatigueCounts, wasUsed: boolean): Fatigue | undefined => {
-  const { cells, mixes } = counts
+export const fatigueOf = ({ cells, mixes }: FatigueCounts, wasUsed: boolean): Fatigue | undefined => {
   const { covariance, effects, logOdds } = learnFatigue(cells)
   if (!(logOdds > (wasUsed ? tooLittle : enough))) return undefined
   const byVariant = new Map(
@@ -337,10 +359,16 @@ export const fatigueOf = (counts: FatigueCounts, wasUsed: boolean): Fatigue | un
       return [id, Math.sqrt(Math.max(0, variance))] as const
     }),
   )
+  // There are outcomes, since there is evidence.
+  const wide = wideEffects(cells)!
   return {
     effects,
     freshness,
     uncertainty: (variant) => uncertainties.get(variant) ?? 0,
-    cases: casesOf(counts, effects),
+    cases: casesOf(casesAround(wide), mixes, effects),
+    reported: wide.effects.slice(1).map((effect, at) => ({
+      effect,
+      deviation: Math.sqrt(Math.max(0, wide.covariance[at + 1]![at + 1]!)),
+    })),
   }
 }

@@ -334,7 +334,10 @@ const snapshot = (
     window: input.window,
     scheme: input.scheme,
     ...(evidence.length === 0 ? {} : { pairEvidence: evidence }),
-    ...(input.fatigue === undefined ? {} : { fatigue: input.fatigue.effects.map((effect) => effect - tired) }),
+    ...(input.fatigue === undefined ? {} : {
+      fatigue: input.fatigue.effects.map((effect) => effect - tired),
+      reportedFatigue: input.fatigue.reported,
+    }),
     a0: state.a0 + Math.log(seen.worth) + tired,
     worth: seen.worth,
     ...(mostPerSend < Infinity ? { mostPerSend } : {}),

@@ -59,6 +59,13 @@ export const ModelSnapshot = Schema.Struct({
    * average; absent unless they are used.
    */
   fatigue: Schema.optionalKey(Numbers),
+  /**
+   * Effects of earlier exposures for reports, by class after the first: on the log rate relative to a first exposure, with their
+   * standard deviation. Absent unless effects are used, and from models of earlier releases.
+   */
+  reportedFatigue: Schema.optionalKey(
+    Schema.Array(Schema.Struct({ effect: Schema.Finite, deviation: Schema.Finite })),
+  ),
   /** Log of the base rate, in the objective's unit per send. */
   a0: Schema.Finite,
   /** Value of one outcome, see `Counts.worth`; 1 unless given. */

@@ -2,6 +2,7 @@ import { encodeContext } from "../bandit/Contexts.ts"
 import { stoppingRule } from "../bandit/Verdict.ts"
 import { weightsOf } from "../domain/ObjectiveWeights.ts"
 import type { Objective } from "../domain/Template.ts"
+import { earlierText } from "../results/ExposureEffects.ts"
 import { coverageText, objectiveText, otherCurrencyText, rateDecimals } from "../results/ObjectiveText.ts"
 import type {
   OutcomeCounts,
@@ -296,9 +297,23 @@ export const componentLines = (components: TemplateResults["components"]): Reado
   ]
 }
 
+/** How rates change by earlier messages, in a line each; empty without evidence for any change. */
+export const fatigueLines = (fatigue: TimedTemplateResults["fatigue"]): ReadonlyArray<string> => {
+  if (fatigue.length === 0) return []
+  const signed = (share: number) => `${share < 0 ? "" : "+"}${(100 * share).toFixed(0)} %`
+  return [
+    "Fatigue: the rate of a variant, compared with a person's first message with it in 30 days:",
+    ...fatigue.map((one) =>
+      `  after ${earlierText(one)} earlier: ${signed(one.change)} (${signed(one.interval[0])} to ${
+        signed(one.interval[1])
+      }).`
+    ),
+  ]
+}
+
 /** All of it; with `segments` a table for each of them. */
 export const resultsText = (
-  results: TemplateResults & Partial<Pick<TimedTemplateResults, "timing" | "holdout">>,
+  results: TemplateResults & Partial<Pick<TimedTemplateResults, "timing" | "holdout" | "fatigue">>,
   options: { readonly segments: boolean },
 ): string => {
   const { decisions, objective, segment, segments, template_id, variants, window } = results
@@ -323,6 +338,7 @@ export const resultsText = (
     ...(variants.length === 0 ? [] : [winnerSentence(results)]),
     ...(results.timing === undefined ? [] : timingText(results.timing)),
     ...(results.holdout === undefined ? [] : holdoutLines(results.holdout)),
+    ...(results.fatigue === undefined ? [] : fatigueLines(results.fatigue)),
   ]
   lines.push(...componentLines(results.components))
   if (options.segments) {

@@ -11,6 +11,7 @@ import { Learning } from "../learning/Learning.ts"
 import { countsOf } from "../learning/TallyReports.ts"
 import { Templates } from "../templates/Templates.ts"
 import { TemplateCache } from "../templates/TemplateCache.ts"
+import { exposureEffects } from "./ExposureEffects.ts"
 import { holdoutResults } from "./HoldoutResults.ts"
 import type { ResultsOptions } from "./ResultsOptions.ts"
 import { ResultsWorker } from "./ResultsWorker.ts"
@@ -103,6 +104,7 @@ export class Results extends Context.Service<Results, {
             yield* Effect.orDie(readHoldouts(sql, org, template.id, ...window)),
             template.objective,
           ),
+          fatigue: exposureEffects(model),
         }
       })
 

@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { stoppingRule } from "../bandit/Verdict.ts"
+import { ExposureEffect } from "./ExposureEffects.ts"
 import { HoldoutResults } from "./HoldoutResults.ts"
 import { Objective } from "../domain/Template.ts"
 import { loserRule } from "./Losers.ts"
@@ -275,6 +276,11 @@ export const TimedTemplateResults = Schema.Struct({
     Schema.NullOr(HoldoutResults),
     "Outcomes of treated people compared with those of people held out, over all segments; null if nobody is or was " +
       "held out",
+  ),
+  fatigue: described(
+    Schema.Array(ExposureEffect),
+    "How the rate of a variant changes the more often a person has had it, over all variants and segments; empty until there " +
+      "is evidence for any change",
   ),
 }).annotate({ identifier: "TemplateResults" })
 export type TimedTemplateResults = typeof TimedTemplateResults.Type

@@ -1,4 +1,5 @@
 import { exposureClass } from "../bandit/Fatigue.ts"
+import { exposureEffects } from "../results/ExposureEffects.ts"
 import { Phi } from "../bandit/Normal.ts"
 import { report } from "../bandit/Report.ts"
 import { revenueUnit, squareUnit } from "../bandit/Revenue.ts"
@@ -104,6 +105,8 @@ export interface HonestyRun {
   readonly segmentRates: ReadonlyArray<Checked>
   /** Whether the model has effects of fatigue in use at the end. */
   readonly usesFatigue: boolean
+  /** The effects of earlier exposures at the end, as changes of the rate; none where they are not in use. */
+  readonly fatigueEffects: ReadonlyArray<Checked>
 }
 
 /** The first day on which losers and the days until a winner are looked at. */
@@ -448,5 +451,10 @@ export const honestyRun = (
       tier === undefined ? [] : checkRates(variants, (id) => rateOf(id, tier))
     ),
     usesFatigue: known.model.fatigue !== undefined,
+    fatigueEffects: exposureEffects(known.model).map(({ change, interval }, at) => ({
+      shown: change,
+      interval,
+      truth: Math.exp(setting.fatigue?.effects[at + 1] ?? 0) - 1,
+    })),
   }
 }

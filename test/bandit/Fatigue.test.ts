@@ -10,6 +10,7 @@ import {
   learnFatigue,
   levelOf,
 } from "../../src/bandit/Fatigue.ts"
+import { earlierText, exposureEffects } from "../../src/results/ExposureEffects.ts"
 import { fit } from "../../src/bandit/Fit.ts"
 import { eligibleSet, Policy } from "../../src/bandit/Policy.ts"
 import { defaultPriors } from "../../src/bandit/Priors.ts"
@@ -158,6 +159,16 @@ describe("Cases of the effects for reports", () => {
     assert.isBelow(mean, learnFatigue(few).effects[3]! - 0.02)
   })
 
+  it("go with the effects and their deviations, which are smaller with more outcomes", () => {
+    const reported = (expected: number) => fatigueOf({ cells: tired(expected), mixes }, false)!.reported
+    const [few, many] = [reported(200), reported(2000)]
+    assert.lengthOf(many, 3)
+    many.forEach(({ deviation, effect }, at) => {
+      assert.closeTo(effect, Math.log([0.9, 0.7, 0.5][at]!), 0.05)
+      assert.isTrue(deviation > 0 && deviation < few[at]!.deviation)
+    })
+  })
+
   it("make a variant that people have seen more often than others better, the stronger the effects", () => {
     const counts = { cells: tired(200), mixes }
     const found = fatigueCases(counts.cells).map((effects) => effects[3]!)
@@ -200,6 +211,10 @@ const tiredOfA = (sd = 0) => {
       freshness: (variant) => variant === "a" ? 0.5 : 1,
       uncertainty: (variant) => variant === "a" ? sd : 0,
       cases: () => [],
+      reported: [{ effect: -0.1, deviation: 0.02 }, { effect: -0.3, deviation: 0.03 }, {
+        effect: Math.log(0.5),
+        deviation: 0.1,
+      }],
     },
   })
 }
@@ -213,6 +228,12 @@ describe("A model with effects in use", () => {
     const expected = expectedPerDecision(model, "a", context, start)
     assert.closeTo(expected, 0.0375, 0.001)
     assert.closeTo(model.fatigue![3]! - model.fatigue![0]!, Math.log(0.5), 1e-12)
+    const effects = exposureEffects(model)
+    assert.deepStrictEqual(effects.map(earlierText), ["1", "2 or 3", "4 or more"])
+    assert.closeTo(effects[2]!.change, -0.5, 1e-12)
+    assert.closeTo(effects[2]!.interval[0], 0.5 * Math.exp(-0.196) - 1, 1e-4)
+    assert.closeTo(effects[2]!.interval[1], 0.5 * Math.exp(0.196) - 1, 1e-4)
+    assert.deepStrictEqual(exposureEffects({}), [], "without evidence, or of an earlier release")
   })
 
   it("knows a variant that people have seen more often less well, where effects are uncertain", () => {

@@ -3,6 +3,7 @@ import { report } from "../../src/bandit/Report.ts"
 import {
   bar,
   componentLines,
+  fatigueLines,
   percent,
   resultsText,
   segmentText,
@@ -28,6 +29,19 @@ describe("a bar", () => {
   it("is a point where nothing is uncertain, or the scale has no length", () => {
     assert.strictEqual(bar([4, 4], 4, [0, 8], 5), "  ●  ")
     assert.strictEqual(bar([4, 4], 4, [4, 4], 5), "●    ")
+  })
+})
+
+describe("fatigue", () => {
+  it("is a line for each number of earlier messages, and none without evidence", () => {
+    assert.deepStrictEqual(fatigueLines([]), [])
+    const [title, first, last] = fatigueLines([
+      { earlier_from: 1, earlier_to: 1, change: -0.12, interval: [-0.2, 0.01] },
+      { earlier_from: 4, earlier_to: null, change: -0.4, interval: [-0.5, -0.3] },
+    ])
+    assert.include(title!, "Fatigue")
+    assert.strictEqual(first, "  after 1 earlier: -12 % (-20 % to +1 %).")
+    assert.strictEqual(last, "  after 4 or more earlier: -40 % (-50 % to -30 %).")
   })
 })
 

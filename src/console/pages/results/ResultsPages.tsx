@@ -26,6 +26,7 @@ import { Choosing, pointed } from "./Choosing.tsx"
 import { MoreOverTime, OverTime, shownOf } from "./OverTime.tsx"
 import { Hours, Segments, type ShownResults } from "./Pictures.tsx"
 import { Components } from "./Components.tsx"
+import { Fatigue } from "./Fatigue.tsx"
 import { Holdout } from "./Holdout.tsx"
 import { Timing } from "./Timing.tsx"
 import { choiceOf, chosenColumns, columnsCookie } from "./Columns.ts"
@@ -100,7 +101,7 @@ const Folds = ({ base, hasDecisions, shown }: {
   readonly hasDecisions: boolean
   readonly shown: ShownResults
 }) => {
-  const { results: { components, segments, timing }, series: { hours } } = shown
+  const { results: { components, fatigue, segments, timing }, series: { hours } } = shown
   return (
     <div class="folds">
       {hasDecisions ? <MoreOverTime {...shown} /> : null}
@@ -130,6 +131,13 @@ const Folds = ({ base, hasDecisions, shown }: {
             </div>
           </Fold>
         )}
+      {fatigue.length === 0 ? null : (
+        <Fold title="Fatigue" hint="Rates when people see a variant again">
+          <div data-live="fatigue">
+            <Fatigue fatigue={fatigue} />
+          </div>
+        </Fold>
+      )}
       <Fold title="Send times" hint="Lift of recommended times">
         <div data-live="timing">
           <Timing timing={timing} more={`${base}/send-times`} />
