@@ -19,7 +19,7 @@ describeShop("Templates in the console", (shop) => {
       revenue_cap: "250",
       sticky_hours: "24",
       holdout: "even",
-      holdout_share: "0.05",
+      holdout_share: "5",
       holdout_copy_id: "left over",
       tracking: "clicks",
       list_unsubscribe: "list_unsubscribe",

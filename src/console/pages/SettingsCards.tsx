@@ -7,6 +7,7 @@ import { Card } from "../components/Card.tsx"
 import { Choices, Field, SelectField } from "../components/Field.tsx"
 import { TextAreaField } from "../components/TextAreaField.tsx"
 import { Time } from "../components/Time.tsx"
+import { percent } from "../Format.ts"
 import { holdoutWords, trackingWords } from "./templates/Words.ts"
 import { type Fields, type Visit } from "../Routes.tsx"
 import type { Fault } from "../../domain/Errors.ts"
@@ -25,8 +26,8 @@ export const days: ReadonlyArray<readonly [DayOfWeek, string]> = DayOfWeek.liter
 export const labels = {
   name: "Name",
   time_zone: "Time zone",
-  exploration_floor: "Share of random traffic",
-  holdout_share: "Share of people held out",
+  exploration_floor: "Share of random traffic (%)",
+  holdout_share: "Share of people held out (%)",
   holdout_content: "Holdout content",
   conversion_events: "Conversion events",
   currency: "Currency of revenue",
@@ -77,7 +78,7 @@ export const OrganizationFields = ({ field }: {
       <Field
         {...field("exploration_floor")}
         type="number"
-        hint="From 0 to 0.2. This share of the traffic is split randomly among the variants, so that Parlance notices when preferences change."
+        hint="From 0 to 20 %. This share of the traffic is split randomly among the variants, so that Parlance notices when preferences change."
       />
     </div>
   </Card>
@@ -94,7 +95,7 @@ export const HoldoutFields = ({ field }: {
       <Field
         {...field("holdout_share")}
         type="number"
-        hint="From 0 (no holdout) to 0.5. A small share needs a lot of traffic to show a difference."
+        hint="From 0 (no holdout) to 50 %. A small share needs a lot of traffic to show a difference."
       />
       <SelectField
         {...field("holdout_content")}
@@ -320,8 +321,8 @@ export const About = ({ mayChange, org, visit }: {
         <>
           <dt>Time zone</dt>
           <dd>{org.time_zone}</dd>
-          <dt>{labels.exploration_floor}</dt>
-          <dd>{org.exploration_floor}</dd>
+          <dt>Share of random traffic</dt>
+          <dd>{percent(org.exploration_floor)}</dd>
           <dt>Holdout</dt>
           <dd>{holdoutWords(org.holdout)}</dd>
           <dt>{labels.conversion_events}</dt>

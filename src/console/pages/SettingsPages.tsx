@@ -9,6 +9,7 @@ import { Organizations } from "../../organizations/Organizations.ts"
 import { Form, Submit } from "../components/Form.tsx"
 import { ErrorSummary, Note } from "../components/Note.tsx"
 import { PageHead } from "../components/PageHead.tsx"
+import { percentText, shareOf } from "../FieldShare.ts"
 import { Console, decoded, type Fields, type Visit } from "../Routes.tsx"
 import {
   About,
@@ -34,8 +35,8 @@ const decodePatch = decoder(OrganizationPatch)
 const fieldsOf = (org: Organization): Fields => ({
   name: org.name,
   time_zone: org.time_zone,
-  exploration_floor: String(org.exploration_floor),
-  holdout_share: String(org.holdout.share),
+  exploration_floor: percentText(org.exploration_floor),
+  holdout_share: percentText(org.holdout.share),
   holdout_content: org.holdout.content,
   conversion_events: org.conversion_events.join("\n"),
   currency: org.currency ?? "",
@@ -72,13 +73,6 @@ const trackingOf = (fields: Fields) => {
 /** An empty text is no number, though JavaScript takes it for 0. */
 const numberOf = (text: string) => text.trim() === "" ? text : Number(text)
 
-/** A share in percent, and back. Texts that are no number stay as they are. */
-const percentText = (share: number) => String(Math.round(share * 100_000) / 1000)
-const shareOf = (text: string) => {
-  const percent = numberOf(text)
-  return typeof percent === "number" ? Math.round(percent * 1000) / 100_000 : percent
-}
-
 /** The lines of a text area that hold something. */
 export const linesOf = (text: string): ReadonlyArray<string> =>
   text.split(/\r?\n/).map((line) => line.trim()).filter((line) => line !== "")
@@ -94,9 +88,9 @@ export const patchOf = (fields: Fields): Result.Result<OrganizationPatch, Readon
     decodePatch({
       name: fields["name"] ?? "",
       time_zone: fields["time_zone"] ?? "",
-      exploration_floor: numberOf(floor),
+      exploration_floor: shareOf(floor),
       ...(fields["holdout_share"] === undefined ? {} : {
-        holdout: { share: numberOf(fields["holdout_share"]), content: fields["holdout_content"] },
+        holdout: { share: shareOf(fields["holdout_share"]), content: fields["holdout_content"] },
       }),
       ...(fields["conversion_events"] === undefined ? {} : { conversion_events: linesOf(fields["conversion_events"]) }),
       ...(fields["currency"] === undefined ? {} : { currency: fields["currency"].trim().toUpperCase() || null }),
@@ -121,6 +115,10 @@ export const patchOf = (fields: Fields): Result.Result<OrganizationPatch, Readon
       faults.map((fault) =>
         fault.pointer.startsWith("/quiet_hours/")
           ? { ...fault, pointer: fault.pointer.replace("/quiet_hours/", "/quiet_hours-") }
+          : fault.pointer === "/exploration_floor"
+          ? { ...fault, detail: "must be a number from 0 to 20" }
+          : fault.pointer === "/holdout/share"
+          ? { pointer: "/holdout_share", detail: "must be a number from 0 to 50" }
           : fault.pointer.startsWith("/holdout/")
           ? { ...fault, pointer: fault.pointer.replace("/holdout/", "/holdout_") }
           : fault.pointer.startsWith("/conversion_events/")

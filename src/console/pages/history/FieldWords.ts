@@ -1,11 +1,12 @@
 import { Option, Schema } from "effect"
 import { type FieldChange, pointerParts } from "../../../domain/Difference.ts"
 import { TemplateHoldout } from "../../../domain/Holdout.ts"
+import { TemplateApproval } from "../../../domain/Organization.ts"
 import { Season } from "../../../domain/Season.ts"
 import { Condition } from "../../../domain/Targeting.ts"
 import { Objective } from "../../../domain/Template.ts"
 import { OrganizationTracking } from "../../../domain/Tracking.ts"
-import { counted } from "../../Format.ts"
+import { counted, percent } from "../../Format.ts"
 import { conditionText } from "../templates/Draft.ts"
 import { objectiveText } from "../../../results/ObjectiveText.ts"
 import { dayNames, holdoutWords, seasonText, trackingWords } from "../templates/Words.ts"
@@ -45,6 +46,10 @@ const labels: Readonly<Record<string, string>> = {
   platform: "Platform",
   secret: "Secret",
   administrator: "Administrator",
+  template_approval: "Changes to live templates",
+  delivery_failure_threshold: "Failed deliveries that notify members",
+  retention_days: "Keep decisions and events for",
+  inbox_retention_days: "Keep webhook payloads for",
 }
 
 /** The label of a field; of a variant's, with the variant before it. */
@@ -79,6 +84,16 @@ type Words = (value: unknown) => Option.Option<string>
 
 const hours: Words = decoding(Schema.Finite, (value) => counted(value, "hour"))
 
+const days: Words = decoding(Schema.Finite, (value) => counted(value, "day"))
+
+const share: Words = decoding(Schema.Finite, percent)
+
+const approvalWords = {
+  none: "go live at once",
+  editor: "need the approval of another editor or admin",
+  admin: "need the approval of another admin",
+} as const
+
 const spoken: Readonly<Record<string, Words>> = {
   active: yesNo("active", "inactive"),
   archived: yesNo("archived", "in use"),
@@ -96,6 +111,11 @@ const spoken: Readonly<Record<string, Words>> = {
   link_domains: list(Schema.String, "none", (domain) => domain),
   conversion_events: list(Schema.String, "none", (name) => name),
   tags: list(Schema.String, "none", (tag) => tag),
+  exploration_floor: share,
+  delivery_failure_threshold: share,
+  retention_days: days,
+  inbox_retention_days: days,
+  template_approval: decoding(TemplateApproval, (value) => approvalWords[value]),
   targeting: list(Condition, "everyone", conditionText),
   seasons: list(Season, "always", seasonText),
   quiet_hours: decoding(

@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact"
 import type { Member } from "../../../accounts/Account.ts"
 import type { Fault } from "../../../domain/Errors.ts"
 import type { Template } from "../../../domain/Template.ts"
+import { percentText, shareOf } from "../../FieldShare.ts"
 import { Choices, Field, SelectField } from "../../components/Field.tsx"
 import { TextAreaField } from "../../components/TextAreaField.tsx"
 import type { Fields } from "../../Routes.tsx"
@@ -21,7 +22,7 @@ export const settingsLabels = {
   revenue_cap: "Most revenue of a decision",
   sticky_hours: "Keep the same variant, hours",
   holdout: "Holdout",
-  holdout_share: "Share held out",
+  holdout_share: "Share held out (%)",
   holdout_copy_id: "Fixed variant",
   tracking: "Tracking",
   list_unsubscribe: "Unsubscribe header",
@@ -51,7 +52,7 @@ const holdoutOf = (fields: Fields) => {
   if (fields["holdout"] === "organization") return null
   const copyId = (fields["holdout_copy_id"] ?? "").trim()
   return {
-    share: number(fields["holdout_share"] ?? ""),
+    share: shareOf(fields["holdout_share"] ?? ""),
     content: fields["holdout"],
     // Of another content it is not asked for.
     ...(fields["holdout"] === "fixed" && copyId !== "" ? { copy_id: copyId } : {}),
@@ -113,6 +114,8 @@ export const settingsPointers = (faults: ReadonlyArray<Fault>): ReadonlyArray<Fa
       ? `tag ${Number(pointer.split("/")[2]) + 1} ${detail}`
       : pointer.startsWith("/conversion_events/")
       ? `line ${Number(pointer.split("/")[2]) + 1} ${detail}`
+      : pointer === "/holdout/share"
+      ? "must be a number from 0 to 50"
       : detail,
   }))
 
@@ -144,7 +147,7 @@ export const settingsOf = (template: Template): Fields => {
     tracking: trackingChoice(tracking),
     ...(list_unsubscribe ? { list_unsubscribe: "list_unsubscribe" } : {}),
     holdout: holdout?.content ?? "organization",
-    ...(holdout === null ? {} : { holdout_share: String(holdout.share) }),
+    ...(holdout === null ? {} : { holdout_share: percentText(holdout.share) }),
     ...(holdout?.copy_id === undefined ? {} : { holdout_copy_id: holdout.copy_id }),
     objective: typeof objective === "string" ? objective : "mix",
     ...(typeof objective === "string"
@@ -188,7 +191,7 @@ const HoldoutFields = ({ faults, fields }: {
       required={false}
       value={fields["holdout_share"] ?? ""}
       faults={faults}
-      hint="From 0 (no holdout) to 0.5."
+      hint="From 0 (no holdout) to 50 %."
     />
     <Field
       name="holdout_copy_id"
