@@ -14,6 +14,19 @@ export type SourceId = keyof typeof platforms
 /** The platform of a source. The platform of `events` is the caller's own code. */
 export type Platform = (typeof platforms)[SourceId]
 
+/** The names of the platforms as people know them. */
+export const platformTitles: { readonly [platform in Platform]: string } = {
+  braze: "Braze",
+  iterable: "Iterable",
+  customerio: "Customer.io",
+  segment: "Segment",
+  sfmc: "Salesforce Marketing Cloud",
+  events: "Custom events",
+}
+
+/** The name of a source as people know it. */
+export const sourceTitle = (source: SourceId): string => platformTitles[platforms[source]]
+
 /** Every source under both names, for messages and documents: `provider_a (braze), …, events`. */
 export const listOfSources = Object.entries(platforms)
   .map(([id, platform]) => id === platform ? id : `${id} (${platform})`).join(", ")

@@ -2,12 +2,12 @@ import { Context, Effect, Layer } from "effect"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { Notification } from "../notifications/Notifications.ts"
 import { describe, type NotificationWords } from "../notifications/Words.ts"
-import { TemplateIndex } from "../templates/TemplateIndex.ts"
+import { TemplateIndex, variantKey } from "../templates/TemplateIndex.ts"
 
 /** A notification with its words. */
 export type WordedNotification = Notification & NotificationWords
 
-/** Puts notifications into words, with the names of templates. */
+/** Puts notifications into words, with the names of templates and variants. */
 export class NotificationTexts extends Context.Service<NotificationTexts, {
   /** `path` is the whole path of the page in the console. */
   readonly of: (
@@ -22,8 +22,17 @@ export class NotificationTexts extends Context.Service<NotificationTexts, {
       const of = Effect.fn("NotificationTexts.of")(function* (org: OrgSlug, some: ReadonlyArray<Notification>) {
         const ids = some.flatMap(({ data }) => "template_id" in data ? [data.template_id] : [])
         const names = ids.length === 0 ? new Map<string, string>() : yield* index.names(org, [...new Set(ids)])
+        const copies = some.flatMap(({ data }) =>
+          "template_id" in data && "copy_id" in data && data.copy_id !== null
+            ? [{ template: data.template_id, variant: data.copy_id }]
+            : []
+        )
+        const variantNames = copies.length === 0 ? new Map<string, string>() : yield* index.variantNames(org, copies)
         return some.map((one) => {
-          const { path, text, title } = describe(one, (id) => names.get(id) ?? id)
+          const { path, text, title } = describe(one, {
+            template: (id) => names.get(id) ?? id,
+            variant: (template, id) => variantNames.get(variantKey(template, id)) ?? id,
+          })
           return { ...one, title, text, path: `/console/o/${org}${path}` }
         })
       })

@@ -1,4 +1,4 @@
-import { platforms } from "../domain/Source.ts"
+import { platforms, type SourceId, sourceTitle } from "../domain/Source.ts"
 import type { NotificationEvent } from "./Kinds.ts"
 
 /** A notification as people read it. */
@@ -12,11 +12,7 @@ export interface NotificationWords {
 const percent = (share: number): string => `${Math.round(share * 1000) / 10} %`
 
 const sourceName = (source: string): string =>
-  source === "events"
-    ? "Custom events"
-    : Object.hasOwn(platforms, source)
-    ? `${source} (${platforms[source as keyof typeof platforms]})`
-    : source
+  Object.hasOwn(platforms, source) ? sourceTitle(source as SourceId) : source
 
 /** The address of a template or of one of its variants. */
 const templatePath = (template: string, copy: string | null = null): string =>
@@ -26,13 +22,22 @@ const reviewPath = (id: string): string => `/reviews/${encodeURIComponent(id)}`
 
 const noteOf = (note: string | null, otherwise: string): string => note === null || note === "" ? otherwise : note
 
-/** A notification in words. `templateName` gives the name of a template by its id. */
-export const describe = (event: NotificationEvent, templateName: (id: string) => string): NotificationWords => {
+/** The names of templates and variants by their ids. */
+export interface NotificationNames {
+  readonly template: (id: string) => string
+  readonly variant: (template: string, id: string) => string
+}
+
+/** A notification in words. */
+export const describe = (
+  event: NotificationEvent,
+  { template: templateName, variant: variantName }: NotificationNames,
+): NotificationWords => {
   switch (event.kind) {
     case "winner.found": {
       const { compared, copy_id, template_id, verdict } = event.data
       return {
-        title: `${copy_id} wins in ${templateName(template_id)}`,
+        title: `${variantName(template_id, copy_id)} wins in ${templateName(template_id)}`,
         text: `${verdict === "firm_winner" ? "The verdict is firm. " : ""}${compared.length} variants were compared.`,
         path: `${templatePath(template_id)}/results`,
       }
@@ -40,7 +45,7 @@ export const describe = (event: NotificationEvent, templateName: (id: string) =>
     case "variant.failing": {
       const { copy_id, failed, requests, template_id, variable } = event.data
       return {
-        title: `${templateName(template_id)} / ${copy_id} cannot be rendered`,
+        title: `${variantName(template_id, copy_id)} of ${templateName(template_id)} cannot be rendered`,
         text:
           `${failed} of ${requests} recent requests failed, the latest in "${variable}". Check the fields that your ` +
           "systems send, or correct the Liquid.",

@@ -3,7 +3,7 @@ import { type ConnectionSetup } from "../../delivery/Connections.ts"
 import { type BulkAction } from "../../delivery/BulkActions.ts"
 import { type RecentEnds } from "../../delivery/Deliveries.ts"
 import { formatBytes } from "../../domain/Bytes.ts"
-import { platforms } from "../../domain/Source.ts"
+import { sourceTitle } from "../../domain/Source.ts"
 import type { Usage } from "../../domain/Usage.ts"
 import { type Arrival } from "../../journal/inbox/Arrivals.ts"
 import { Models } from "../../learning/Models.ts"
@@ -35,8 +35,7 @@ export interface Trouble {
   readonly detail: string
 }
 
-export const nameOf = (source: Arrival["source"]) =>
-  source === "events" ? "Custom events" : `${source} (${platforms[source]})`
+export const nameOf = (source: Arrival["source"]) => sourceTitle(source)
 
 /** Active variants that get nothing although their template is used. */
 export const idleVariants = (

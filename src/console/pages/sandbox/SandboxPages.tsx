@@ -178,6 +178,7 @@ const existing = Effect.fnUntraced(function* (services: Services, org: OrgSlug, 
 const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   const { org, params } = visit
   const message = yield* existing(services, org.slug, params["message"] ?? "")
+  const names = yield* namesFor(services.index, org, [message])
   const of = message.isTest ? sandboxOf(org.slug) : liveOf(org.slug)
   const title = message.subject ?? "A message that cannot become an e-mail"
   return {
@@ -198,8 +199,8 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
               [
                 "Template and variant",
                 <>
-                  <a href={templatePath(liveOf(org.slug), message.templateId)}>{message.templateId}</a>,{" "}
-                  {message.copyId}
+                  <a href={templatePath(liveOf(org.slug), message.templateId)}>{templateName(names, message)}</a>,{" "}
+                  <bdi>{variantName(names, message)}</bdi>
                 </>,
               ],
               ["Delivery", <a href={`/console/o/${of}/deliveries/${message.id}`}>{message.id}</a>],

@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import type { DryRun } from "../../../domain/DryRun.ts"
+import { sourceTitle } from "../../../domain/Source.ts"
 import { MappingTrials } from "../../../intake/mapping/MappingTrials.ts"
 import { WebhookSources } from "../../../intake/WebhookSources.ts"
 import { Badge } from "../../components/Badge.tsx"
@@ -112,7 +113,7 @@ const show = Effect.fnUntraced(
         <>
           <PageHead
             title="Try a mapping"
-            back={{ href: at, label: "Your own events" }}
+            back={{ href: at, label: sourceTitle("events") }}
             lead="Shows the events that a mapping produces from a payload: the event of each item and where its values were found, or the reason why it has none. Nothing is stored."
           />
           <ErrorSummary faults={faults} labels={labels} />

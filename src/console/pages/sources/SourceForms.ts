@@ -1,5 +1,5 @@
 import type { Schema } from "effect"
-import { platforms, type SourceId } from "../../../domain/Source.ts"
+import { platforms, type SourceId, sourceTitle } from "../../../domain/Source.ts"
 import { settingsOf } from "../../../intake/signatures/Verify.ts"
 import { fieldsOf, type SchemaField, type Words } from "../../components/SchemaFields.tsx"
 
@@ -51,18 +51,25 @@ export const sourceWords: { readonly [source in SourceId]: Readonly<Record<strin
 
 const formOf = (
   sourceId: SourceId,
-  form: Omit<SourceForm, "settings" | "conversions" | "mapping"> & Partial<Pick<SourceForm, "conversions" | "mapping">>,
+  form:
+    & Omit<SourceForm, "title" | "settings" | "conversions" | "mapping">
+    & Partial<Pick<SourceForm, "conversions" | "mapping">>,
 ): SourceForm => {
   const { secrets: _, ...members } = settingsOf[platforms[sourceId]].fields as Readonly<
     Record<string, Schema.Constraint>
   >
-  return { conversions: false, mapping: false, ...form, settings: fieldsOf(members, sourceWords[sourceId], "settings") }
+  return {
+    title: sourceTitle(sourceId),
+    conversions: false,
+    mapping: false,
+    ...form,
+    settings: fieldsOf(members, sourceWords[sourceId], "settings"),
+  }
 }
 
 /** The sources that events can come from, in the order in which they are shown. */
 export const sourceForms: { readonly [source in SourceId]: SourceForm } = {
   provider_a: formOf("provider_a", {
-    title: "Braze",
     about:
       "In Braze, add a Currents connector of the type Custom HTTP (or a webhook) with the address below and a bearer " +
       "token of your choice, and enter the same token here.",
@@ -70,17 +77,14 @@ export const sourceForms: { readonly [source in SourceId]: SourceForm } = {
     conversions: true,
   }),
   provider_b: formOf("provider_b", {
-    title: "Iterable",
     about: "In Iterable, add a system webhook with the address below and a fixed token, and enter the same token here.",
     secret: { label: "Token", hint: "The token alone, without a word such as OAuth2." },
   }),
   provider_c: formOf("provider_c", {
-    title: "Customer.io",
     about: "In Customer.io, add a reporting webhook with the address below. It shows a signing key: enter it here.",
     secret: { label: "Webhook signing key" },
   }),
   provider_d: formOf("provider_d", {
-    title: "Segment",
     about:
       "In Segment, add a webhook destination with the address below and a shared secret of your choice, and enter the " +
       "same secret here.",
@@ -88,12 +92,10 @@ export const sourceForms: { readonly [source in SourceId]: SourceForm } = {
     conversions: true,
   }),
   provider_e: formOf("provider_e", {
-    title: "Salesforce Marketing Cloud",
     about: "For existing integrations. An operator of this installation sets it up on the command line.",
     secret: { label: "Signature key" },
   }),
   events: formOf("events", {
-    title: "Your own events",
     about: "Your own code posts events to the address below, with an API key that may report events, or signed by " +
       "Standard Webhooks with a secret that you enter here.",
     secret: {
