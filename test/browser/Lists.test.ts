@@ -47,6 +47,25 @@ describeInBrowser("Lists and the command bar in a browser", startWith(), (tried)
     await context.close()
   })
 
+  it("shows the first rows on phones, and all of them when asked, without scripts", async () => {
+    const home = await organization("on-phones")
+    const context = await tried.browser().newContext({
+      javaScriptEnabled: false,
+      viewport: { width: 390, height: 844 },
+    })
+    const page = await signIn(context, await administrator("on-phones@example.com"))
+    await page.goto(`${home}/templates`)
+    const rows = page.locator("tbody > tr")
+    assert.strictEqual(await rows.filter({ visible: true }).count(), 12)
+    await page.getByRole("checkbox", { name: "Show all 20 rows" }).press("Space")
+    assert.strictEqual(await rows.filter({ visible: true }).count(), 20)
+    await page.getByRole("checkbox", { name: "Show all 20 rows" }).press("Space")
+    await page.setViewportSize({ width: 1440, height: 900 })
+    assert.strictEqual(await rows.filter({ visible: true }).count(), 20, "wide screens show all rows")
+    assert.strictEqual(await page.locator(".show-rows").filter({ visible: true }).count(), 0)
+    await context.close()
+  })
+
   it("opens pages and finds templates by Ctrl+K and the keyboard alone", async () => {
     const home = await organization("commanded")
     const context = await tried.browser().newContext()

@@ -43,9 +43,11 @@ const renew = (text) => {
     if (fresh === null || contentOf(fresh) === contentOf(part) || part.contains(document.activeElement)) continue
     const selection = getSelection()
     if (selection !== null && !selection.isCollapsed && part.contains(selection.anchorNode)) continue
+    const isAll = [...part.querySelectorAll(".show-rows > input")].map((one) => one.checked)
     const scrolled = [...part.querySelectorAll(".table-scroll")].map((one) => one.scrollLeft)
     part.replaceChildren(...[...fresh.childNodes].map((node) => document.importNode(node, true)))
     part.querySelectorAll(".table-scroll").forEach((one, i) => one.scrollLeft = scrolled[i] ?? 0)
+    part.querySelectorAll(".show-rows > input").forEach((one, i) => one.checked = isAll[i] ?? false)
   }
   document.dispatchEvent(new Event("renewed"))
   document.documentElement.dataset.renewed = String(Number(document.documentElement.dataset.renewed ?? 0) + 1)

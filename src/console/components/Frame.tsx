@@ -178,7 +178,9 @@ export const Frame = (
           <nav class="top-bar" aria-label="Search and help">
             {org === undefined || inSandbox ? null : <CommandLink base={base} />}
             {org === undefined || inSandbox ? null : <Bell base={base} path={path} unread={unread} />}
-            <a href={helpFor(path)}>Help with this page</a>
+            <a href={helpFor(path)}>
+              Help<span class="beyond-phone">{" with this page"}</span>
+            </a>
           </nav>
           {org === undefined || inSandbox ? null : <CommandBar base={base} commands={commandsFor(base, role, can)} />}
           <main id="main" tabIndex={-1}>

@@ -1,6 +1,7 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
 import type { ComponentChildren } from "preact"
+import { type FirstRows, MoreRows } from "./MoreRows.tsx"
 
 /** A cell of a table; the first one of a row is its heading. */
 export interface Cell {
@@ -48,11 +49,13 @@ const HeadingCell = ({ heading }: { readonly heading: string | SortHeading }) =>
  * A table with a caption; on narrow screens it scrolls by itself, also with the keyboard. An empty heading is `[hidden text]`.
  * With `cards`, narrow screens show each row as a card, with its first cell as the title: `line` has the other cells in one line,
  * `labelled` each in a line of its own, after the heading of its column, `tiles` up to three numbers beside each other, each below
- * the heading of its column.
+ * the heading of its column. They show the first rows, and the others when asked.
  */
-export const Table = ({ caption, cards, headings, rows }: {
+export const Table = ({ caption, cards, first = cards === "line" ? 12 : 6, headings, rows }: {
   readonly caption: string
   readonly cards?: "line" | "labelled" | "tiles"
+  /** Cards that narrow screens show at first. Default: 12 of one line, else 6. */
+  readonly first?: FirstRows
   readonly headings: ReadonlyArray<string | SortHeading>
   readonly rows: ReadonlyArray<ReadonlyArray<Cell | ComponentChildren>>
 }) => (
@@ -83,6 +86,7 @@ export const Table = ({ caption, cards, headings, rows }: {
         ))}
       </tbody>
     </table>
+    {cards === undefined ? null : <MoreRows first={first} rows={rows.length} />}
   </div>
 )
 

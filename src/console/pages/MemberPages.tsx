@@ -238,6 +238,7 @@ const list = Effect.fnUntraced(
               : (
                 <Table
                   cards="labelled"
+                  first={3}
                   caption={isNarrowed(asked) ? `${counted(shown.found, "member")} of ${count(shown.all)}` : "Members"}
                   headings={[sorted("name"), sorted("role"), "Second factor", sorted("since"), "[Actions]"]}
                   rows={shown.rows.map((member) => [

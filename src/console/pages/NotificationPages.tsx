@@ -115,34 +115,31 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
               </Empty>
             )
             : (
-              <>
-                <p class="list-count small muted">{counted(page.found, "notification")}, newest first</p>
-                <Table
-                  cards="labelled"
-                  caption="Notifications, newest first"
-                  headings={["Notification", "Kind", "Time", "[Actions]"]}
-                  rows={page.rows.map(({ createdAt, id, kind, readAt, text, title }) => [
-                    <>
-                      <a href={`${path}/${id}`} dir="auto">{title}</a>{" "}
-                      {readAt === null ? <Badge kind="accent">unread</Badge> : null}
-                      <span class="sub" dir="auto">{text}</span>
-                    </>,
-                    kindWords[kind].label,
-                    { kind: "nowrap", content: <Time at={createdAt.toISOString()} zone={org.time_zone} /> },
-                    {
-                      kind: "actions",
-                      content: readAt === null
-                        ? (
-                          <Form action={`${path}/read`} csrf={csrfToken} inline>
-                            <input type="hidden" name="id" value={String(id)} />
-                            <Submit kind="compact" label={`Mark as read: ${title}`}>Mark as read</Submit>
-                          </Form>
-                        )
-                        : null,
-                    },
-                  ])}
-                />
-              </>
+              <Table
+                cards="labelled"
+                caption={`${counted(page.found, "notification")}, newest first`}
+                headings={["Notification", "Kind", "Time", "[Actions]"]}
+                rows={page.rows.map(({ createdAt, id, kind, readAt, text, title }) => [
+                  <>
+                    <a href={`${path}/${id}`} dir="auto">{title}</a>{" "}
+                    {readAt === null ? <Badge kind="accent">unread</Badge> : null}
+                    <span class="sub" dir="auto">{text}</span>
+                  </>,
+                  kindWords[kind].label,
+                  { kind: "nowrap", content: <Time at={createdAt.toISOString()} zone={org.time_zone} /> },
+                  {
+                    kind: "actions",
+                    content: readAt === null
+                      ? (
+                        <Form action={`${path}/read`} csrf={csrfToken} inline>
+                          <input type="hidden" name="id" value={String(id)} />
+                          <Submit kind="compact" label={`Mark as read: ${title}`}>Mark as read</Submit>
+                        </Form>
+                      )
+                      : null,
+                  },
+                ])}
+              />
             )}
           <ListPages asked={asked} at={path} label="Pages of notifications" page={page} shape={shape} />
         </Card>

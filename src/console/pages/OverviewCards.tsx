@@ -60,6 +60,7 @@ export const TemplatesInUse = ({ base, daily, names, shown, templates, today }: 
         : (
           <Table
             cards="labelled"
+            first={3}
             caption="Templates in use"
             headings={[
               "Template",

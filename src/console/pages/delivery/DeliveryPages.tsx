@@ -193,6 +193,7 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
               : (
                 <DeliveryTable
                   at={at}
+                  first={isPictured ? 3 : 6}
                   caption={`${total === undefined ? "Deliveries" : counted(total, "delivery", "deliveries")}, ${
                     order === "latest" ? "newest" : "oldest"
                   } first`}

@@ -1,5 +1,6 @@
 /** @jsxImportSource preact */
 import type { DeliveryPoint, DeliverySeries } from "../../../delivery/DeliveryRates.ts"
+import { PhoneFold } from "../../components/PhoneFold.tsx"
 import { Figure } from "../../charts/Figure.tsx"
 import { axisTime, count } from "../../Format.ts"
 import { LineChart } from "../../charts/TimeChart.tsx"
@@ -106,44 +107,48 @@ export const Pictures = ({ path, series: { hours, points, stepMinutes }, zone }:
             ]}
           />
         </Figure>
-        <Figure
-          id="waiting"
-          title="Messages waiting"
-          caption={`Messages that were due but not sent, measured once a minute${
-            stepMinutes === 1 ? "" : `; the most within ${length}`
-          }. At most ${count(most(queued))}.`}
-          headings={[from, "Waiting"]}
-          rows={latest.map((point) => [start(point), point.queued === null ? "not measured" : count(point.queued)])}
-        >
-          <LineChart
-            {...common("waiting")}
-            range={few}
-            formatValue={count}
-            lines={[{ series: 0, name: "Waiting", values: queued }]}
-          />
-        </Figure>
-        <Figure
-          id="oldest"
-          title="Age of the oldest message"
-          caption={`How long the oldest due message had been waiting. Maximum: ${
-            told(longest)
-          }. More than a few seconds means that ` +
-            `messages arrive faster than they are sent, or that the connection is paused or has problems.`}
-          headings={[from, "Oldest waiting"]}
-          rows={latest.map((point) => [start(point), told(point.oldestDueSeconds)])}
-        >
-          <LineChart
-            {...common("oldest")}
-            range={few}
-            formatValue={(value) => `${rate(value)} ${unit.name}`}
-            lines={[{
-              series: 0,
-              name: "Oldest",
-              values: waits.map((seconds) => seconds === null ? null : seconds / unit.seconds),
-            }]}
-          />
-        </Figure>
       </div>
+      <PhoneFold title="Messages waiting, and the age of the oldest">
+        <div class="charts">
+          <Figure
+            id="waiting"
+            title="Messages waiting"
+            caption={`Messages that were due but not sent, measured once a minute${
+              stepMinutes === 1 ? "" : `; the most within ${length}`
+            }. At most ${count(most(queued))}.`}
+            headings={[from, "Waiting"]}
+            rows={latest.map((point) => [start(point), point.queued === null ? "not measured" : count(point.queued)])}
+          >
+            <LineChart
+              {...common("waiting")}
+              range={few}
+              formatValue={count}
+              lines={[{ series: 0, name: "Waiting", values: queued }]}
+            />
+          </Figure>
+          <Figure
+            id="oldest"
+            title="Age of the oldest message"
+            caption={`How long the oldest due message had been waiting. Maximum: ${
+              told(longest)
+            }. More than a few seconds means that ` +
+              `messages arrive faster than they are sent, or that the connection is paused or has problems.`}
+            headings={[from, "Oldest waiting"]}
+            rows={latest.map((point) => [start(point), told(point.oldestDueSeconds)])}
+          >
+            <LineChart
+              {...common("oldest")}
+              range={few}
+              formatValue={(value) => `${rate(value)} ${unit.name}`}
+              lines={[{
+                series: 0,
+                name: "Oldest",
+                values: waits.map((seconds) => seconds === null ? null : seconds / unit.seconds),
+              }]}
+            />
+          </Figure>
+        </div>
+      </PhoneFold>
     </>
   )
 }

@@ -6,6 +6,7 @@ import { liveOf } from "../../../domain/Sandbox.ts"
 import { TemplateIndex, variantKey } from "../../../templates/TemplateIndex.ts"
 import { Form } from "../../components/Form.tsx"
 import { RowMenu } from "../../components/RowMenu.tsx"
+import type { FirstRows } from "../../components/MoreRows.tsx"
 import { type SortHeading, Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
 import type { Visit } from "../../Routes.tsx"
@@ -75,9 +76,11 @@ const Menu = ({ at, delivery, now, visit: { can, org, session } }: {
 )
 
 /** Deliveries with their actions. */
-export const DeliveryTable = ({ at, caption, names, now, queued, shown, visit }: {
+export const DeliveryTable = ({ at, caption, first, names, now, queued, shown, visit }: {
   readonly at: string
   readonly caption: string
+  /** Rows that narrow screens show at first. */
+  readonly first: FirstRows
   readonly names: DeliveryNames
   readonly now: number
   readonly queued: SortHeading
@@ -88,6 +91,7 @@ export const DeliveryTable = ({ at, caption, names, now, queued, shown, visit }:
   return (
     <Table
       cards="labelled"
+      first={first}
       caption={caption}
       headings={["To", "State", "Template and variant", queued, "Due", "Attempts", "[Actions]"]}
       rows={shown.map((delivery) => [
@@ -102,7 +106,7 @@ export const DeliveryTable = ({ at, caption, names, now, queued, shown, visit }:
         </>,
         { kind: "nowrap", content: <Time at={delivery.queuedAt.toISOString()} zone={zone} /> },
         {
-          kind: "nowrap",
+          kind: delivery.finishedAt === null ? "nowrap" : "nowrap wide",
           content: delivery.finishedAt === null
             ? <Time at={delivery.dueAt.toISOString()} zone={zone} />
             : <span class="muted">done</span>,

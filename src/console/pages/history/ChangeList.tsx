@@ -6,6 +6,7 @@ import type { Difference } from "../../../domain/Difference.ts"
 import { Time } from "../../components/Time.tsx"
 import { counted } from "../../Format.ts"
 import { deedOf, namesOf, type Shown, type ShownField, type ShownLine, shownOf } from "./Shown.ts"
+import { MoreRows } from "../../components/MoreRows.tsx"
 
 /** Characters of page for the differences of one entry in a list, for those of all, and for those of an entry alone. */
 const mostOfEntry = 6_000
@@ -100,53 +101,55 @@ export const ChangeList = ({ caption, entries, pathOf, subjectOf, zone }: {
 }) => {
   let left = mostOfList
   return (
-    <ol class="change-list" aria-label={caption}>
-      {entries.map((entry) => {
-        const { actor, at, changes, details, id } = entry
-        const shown = changes === null ? undefined : shownOf(changes, Math.min(mostOfEntry, left))
-        left -= shown?.cost ?? 0
-        const subject = subjectOf(entry)
-        const text = changes === null ? detailsText(details) : ""
-        return (
-          <li>
-            <div class="change-head">
-              <p>
-                <a href={pathOf(id)}>{deedOf(entry)}</a>
-                {subject === "" ? null : <span class="subject">{subject}</span>}
-              </p>
-              <p class="small muted">
-                {actor} ·{" "}
-                {"address" in entry && entry.address !== null
-                  ? <span class="mono">{`${entry.address} · `}</span>
-                  : null}
-                <Time at={at} zone={zone} />
-              </p>
-            </div>
-            {shown === undefined || changes === null
-              ? text === "" ? null : <p class="small details">{text}</p>
-              : changes.fields.length === 0
-              ? <p class="small muted">No changes.</p>
-              : isShort(entry, shown)
-              ? <Fields shown={shown} />
-              : (
-                <details>
-                  <summary>{namesOf(changes)}</summary>
-                  <Fields
-                    shown={shown}
-                    more={
-                      <p class="small">
-                        <a href={pathOf(id)}>
-                          Show the whole change<span class="visually-hidden">: {deedOf(entry)} {subject}</span>
-                        </a>
-                      </p>
-                    }
-                  />
-                </details>
-              )}
-          </li>
-        )
-      })}
-    </ol>
+    <>
+      <ol class="change-list" aria-label={caption}>
+        {entries.map((entry) => {
+          const { actor, at, changes, details, id } = entry
+          const shown = changes === null ? undefined : shownOf(changes, Math.min(mostOfEntry, left))
+          left -= shown?.cost ?? 0
+          const subject = subjectOf(entry)
+          const text = changes === null ? detailsText(details) : ""
+          return (
+            <li>
+              <div class="change-head">
+                <p>
+                  <a href={pathOf(id)}>{deedOf(entry)}</a>
+                  {subject === "" ? null : <span class="subject">{subject}</span>}
+                </p>
+                <p class="small muted">
+                  {actor} · {"address" in entry && entry.address !== null
+                    ? <span class="mono">{`${entry.address} · `}</span>
+                    : null}
+                  <Time at={at} zone={zone} />
+                </p>
+              </div>
+              {shown === undefined || changes === null
+                ? text === "" ? null : <p class="small details">{text}</p>
+                : changes.fields.length === 0
+                ? <p class="small muted">No changes.</p>
+                : isShort(entry, shown)
+                ? <Fields shown={shown} />
+                : (
+                  <details>
+                    <summary>{namesOf(changes)}</summary>
+                    <Fields
+                      shown={shown}
+                      more={
+                        <p class="small">
+                          <a href={pathOf(id)}>
+                            Show the whole change<span class="visually-hidden">: {deedOf(entry)} {subject}</span>
+                          </a>
+                        </p>
+                      }
+                    />
+                  </details>
+                )}
+            </li>
+          )
+        })}
+      </ol>
+      <MoreRows first={6} rows={entries.length} what="changes" />
+    </>
   )
 }
 

@@ -4,6 +4,7 @@ import { comparedIn, type TimedTemplateResults } from "../../../results/Template
 import type { TemplateSeries } from "../../../results/TemplateSeries.ts"
 import { percent } from "../../Format.ts"
 import { Fold } from "../../components/Fold.tsx"
+import { PhoneFold } from "../../components/PhoneFold.tsx"
 import { Time } from "../../components/Time.tsx"
 import { BestOverTime, GainOverTime, RateOverTime, ShareOverTime, type ShownResults } from "./Pictures.tsx"
 
@@ -56,7 +57,7 @@ export const shownOf = ({ found, over }: PageResults, zone: string): ShownResult
 export const OverTime = (shown: ShownResults) => {
   const { places, results, series: { left_out: leftOut, points, variants }, zone } = shown
   return (
-    <>
+    <PhoneFold title="Rates and traffic over time">
       <div data-live="incomplete">
         <Incomplete points={points} zone={zone} />
       </div>
@@ -74,7 +75,7 @@ export const OverTime = (shown: ShownResults) => {
           </p>
         )
         : null}
-    </>
+    </PhoneFold>
   )
 }
 

@@ -14,6 +14,7 @@ import { LineChart } from "../../charts/TimeChart.tsx"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { Live, LiveScript } from "../../components/Live.tsx"
+import { PhoneFold } from "../../components/PhoneFold.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Console, type Visit } from "../../Routes.tsx"
@@ -180,6 +181,7 @@ const Learned = ({ basis, levels, tau_hours: tau, variants }: TemplateSendTimes)
         {variants.length === 0 ? null : (
           <Table
             cards="tiles"
+            first={3}
             caption="By variant"
             headings={["Variant", "Messages", "Engaged with", "Own share", "Best hour"]}
             rows={variants.map(({ best, engagements, name, touches, weight }) => [
@@ -238,7 +240,9 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
           : (
             <div class="charts">
               <Week found={found} settings={`/console/o/${org.slug}/settings`} />
-              <Day hours={found.hours} />
+              <PhoneFold title="Attention through the day">
+                <Day hours={found.hours} />
+              </PhoneFold>
             </div>
           )}
         {found.hours.length === 0 ? null : <Learned {...found} />}

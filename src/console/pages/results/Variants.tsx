@@ -6,6 +6,7 @@ import { Swatch } from "../../charts/Figure.tsx"
 import { IntervalBar } from "../../charts/IntervalBar.tsx"
 import { count, percent, rateFormat } from "../../Format.ts"
 import { Badge } from "../../components/Badge.tsx"
+import { PhoneFold } from "../../components/PhoneFold.tsx"
 import { Form, Submit } from "../../components/Form.tsx"
 import { ListForm, ListPages, sortHeading } from "../../components/ListParts.tsx"
 import { type Cell, Table } from "../../components/Table.tsx"
@@ -190,6 +191,7 @@ export const Variants = ({ columns, place, results, series }: {
       </ListForm>
       <Table
         cards="tiles"
+        first={2}
         caption="Variants"
         headings={[
           heading("name", "Variant"),
@@ -209,22 +211,24 @@ export const Variants = ({ columns, place, results, series }: {
         ])}
       />
       <ListPages asked={asked} at={place.path} label="Pages of variants" more={more} page={page} shape={shape} />
-      <div class="small muted notes">
-        <p>
-          Rates are {objectiveText(objective)}{" "}
-          per decision{results.voided > 0 ? `, ${count(results.voided)} that bounced or failed left out` : ""}. The
-          model's rate allows for outcomes that are still expected and for differences in who saw which variant; the raw
-          rate does not. Intervals hold the true rate in{" "}
-          {coverageText(objective)}. Opens and clicks of machines, such as mail proxies and link scanners, are counted
-          separately and ignored by the model{machines.length > 0 ? `: ${list(machines)}` : ""}.
-          {results.forced.decisions > 0
-            ? ` ${
-              count(results.forced.decisions)
-            } decisions with a variant fixed by the request or a holdout are not in the table.`
-            : ""}
-          {otherCurrencyText(results.revenue?.other_currency ?? 0).map((text) => ` ${text}`)}
-        </p>
-      </div>
+      <PhoneFold title="About these rates">
+        <div class="small muted notes">
+          <p>
+            Rates are {objectiveText(objective)}{" "}
+            per decision{results.voided > 0 ? `, ${count(results.voided)} that bounced or failed left out` : ""}. The
+            model's rate allows for outcomes that are still expected and for differences in who saw which variant; the
+            raw rate does not. Intervals hold the true rate in{" "}
+            {coverageText(objective)}. Opens and clicks of machines, such as mail proxies and link scanners, are counted
+            separately and ignored by the model{machines.length > 0 ? `: ${list(machines)}` : ""}.
+            {results.forced.decisions > 0
+              ? ` ${
+                count(results.forced.decisions)
+              } decisions with a variant fixed by the request or a holdout are not in the table.`
+              : ""}
+            {otherCurrencyText(results.revenue?.other_currency ?? 0).map((text) => ` ${text}`)}
+          </p>
+        </div>
+      </PhoneFold>
     </>
   )
 }

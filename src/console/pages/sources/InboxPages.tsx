@@ -13,6 +13,7 @@ import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { Form, Submit } from "../../components/Form.tsx"
+import { MoreRows } from "../../components/MoreRows.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { Pagination } from "../../components/Pagination.tsx"
 import { Time } from "../../components/Time.tsx"
@@ -203,7 +204,12 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
               </Empty>
             </Card>
           )
-          : entries.map((entry) => <Entry at={at} entry={entry} visit={visit} />)}
+          : (
+            <>
+              <div class="stack">{entries.map((entry) => <Entry at={at} entry={entry} visit={visit} />)}</div>
+              <MoreRows first={6} rows={entries.length} what="payloads" />
+            </>
+          )}
         <Pagination
           label="Pages of the inbox"
           first={cursor === undefined ? undefined : here}

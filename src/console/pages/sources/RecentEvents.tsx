@@ -31,6 +31,7 @@ export const RecentEvents = ({ events, org }: {
     : (
       <Table
         cards="labelled"
+        first={3}
         caption="Recent events, newest first"
         headings={["Event", "Message", "User", "Happened", "State"]}
         rows={events.map((event) => [

@@ -15,6 +15,7 @@ import { Templates } from "../../../templates/Templates.ts"
 import { assets } from "../../Assets.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
+import { MoreRows } from "../../components/MoreRows.tsx"
 import { Confirm } from "../../components/Confirm.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { SelectField } from "../../components/Field.tsx"
@@ -233,9 +234,12 @@ const list = Effect.fnUntraced(
             {shown.length === 0
               ? <Empty title={which === "open" ? "No open comments" : "No comments"}>Comments are listed here.</Empty>
               : (
-                <ol class="change-list comments" aria-label="Comments, newest first">
-                  {shown.map((comment) => <CommentItem comment={comment} of={of} visit={visit} />)}
-                </ol>
+                <>
+                  <ol class="change-list comments" aria-label="Comments, newest first">
+                    {shown.map((comment) => <CommentItem comment={comment} of={of} visit={visit} />)}
+                  </ol>
+                  <MoreRows first={6} rows={shown.length} what="comments" />
+                </>
               )}
             <Pagination
               label="Pages of comments"

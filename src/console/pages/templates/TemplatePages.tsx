@@ -33,6 +33,7 @@ import { listPath, templatePath, variantPath } from "./Paths.ts"
 import { sampleFields } from "./SampleFields.ts"
 import { templateWarning } from "./SendNote.tsx"
 import { Sparkline } from "./Sparkline.tsx"
+import { MoreRows } from "../../components/MoreRows.tsx"
 import { variantOf } from "./TemplateHistoryPages.tsx"
 import { cardSources, maxCardText, VariantCard } from "./VariantCard.tsx"
 import { counted } from "../../Format.ts"
@@ -51,6 +52,7 @@ const Changes = ({ entries, here, template, zone }: {
 }) => (
   <Table
     cards="labelled"
+    first={2}
     caption="Changes, newest first"
     headings={["What", "Fields", "Who", "When"]}
     rows={entries.map((entry) => {
@@ -161,60 +163,65 @@ const Facts = ({ days, org, template }: {
   readonly org: Organization
   readonly template: Template
 }) => (
-  <dl class="template-facts">
-    <div>
-      <dt>Goal</dt>
-      <dd>{objectiveText(template.objective)}</dd>
-    </div>
-    <div>
-      <dt>Decisions, {trafficDays} days</dt>
-      <dd>
-        <Sparkline days={days} what="decision" />
-      </dd>
-    </div>
-    <div>
-      <dt>Keep the same variant</dt>
-      <dd>
-        {template.sticky_hours === 0 ? "no, chosen for every message" : `for ${counted(template.sticky_hours, "hour")}`}
-      </dd>
-    </div>
-    <div>
-      <dt>Holdout</dt>
-      <dd>{holdoutWords(template.holdout)}</dd>
-      <dt>Tracking</dt>
-      <dd>{trackingWords(template.tracking)}</dd>
-      <dt>Unsubscribe header</dt>
-      <dd>{template.list_unsubscribe ? "yes" : "no"}</dd>
-    </div>
-    <div>
-      <dt>Missing fields</dt>
-      <dd>{template.strict ? "fail (strict)" : "left blank"}</dd>
-    </div>
-    <div>
-      <dt>People who unsubscribed</dt>
-      <dd>{template.ignore_unsubscribes ? "get its messages (transactional)" : "get no message"}</dd>
-    </div>
-    <div>
-      <dt>Links with tracking id</dt>
-      <dd>{template.link_domains.length === 0 ? "none" : template.link_domains.join(", ")}</dd>
-    </div>
-    <div>
-      <dt>Conversion events</dt>
-      <dd>{template.conversion_events.length === 0 ? "none" : template.conversion_events.join(", ")}</dd>
-    </div>
-    <div>
-      <dt>Tags</dt>
-      <dd dir="auto">{template.tags.length === 0 ? "none" : template.tags.join(", ")}</dd>
-      <dt>Owner</dt>
-      <dd dir="auto">{template.owner ?? "no owner"}</dd>
-    </div>
-    <div>
-      <dt>Changed</dt>
-      <dd>
-        <Time at={template.updated_at} zone={org.time_zone} />
-      </dd>
-    </div>
-  </dl>
+  <>
+    <dl class="template-facts">
+      <div>
+        <dt>Goal</dt>
+        <dd>{objectiveText(template.objective)}</dd>
+      </div>
+      <div>
+        <dt>Decisions, {trafficDays} days</dt>
+        <dd>
+          <Sparkline days={days} what="decision" />
+        </dd>
+      </div>
+      <div>
+        <dt>Owner</dt>
+        <dd dir="auto">{template.owner ?? "no owner"}</dd>
+      </div>
+      <div>
+        <dt>Tags</dt>
+        <dd dir="auto">{template.tags.length === 0 ? "none" : template.tags.join(", ")}</dd>
+      </div>
+      <div>
+        <dt>Changed</dt>
+        <dd>
+          <Time at={template.updated_at} zone={org.time_zone} />
+        </dd>
+      </div>
+    </dl>
+    <details class="more-facts">
+      <summary>Sending and tracking</summary>
+      <dl class="template-facts">
+        {([
+          [
+            "Keep the same variant",
+            template.sticky_hours === 0
+              ? "no, chosen for every message"
+              : `for ${counted(template.sticky_hours, "hour")}`,
+          ],
+          ["Holdout", holdoutWords(template.holdout)],
+          ["Tracking", trackingWords(template.tracking)],
+          ["Unsubscribe header", template.list_unsubscribe ? "yes" : "no"],
+          ["Missing fields", template.strict ? "fail (strict)" : "left blank"],
+          [
+            "People who unsubscribed",
+            template.ignore_unsubscribes ? "get its messages (transactional)" : "get no message",
+          ],
+          ["Links with tracking id", template.link_domains.length === 0 ? "none" : template.link_domains.join(", ")],
+          [
+            "Conversion events",
+            template.conversion_events.length === 0 ? "none" : template.conversion_events.join(", "),
+          ],
+        ] as const).map(([label, value]) => (
+          <div key={label}>
+            <dt>{label}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </details>
+  </>
 )
 
 /** The form for the fields that the variants are rendered with. */
@@ -424,20 +431,23 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
               </Card>
             )
             : (
-              <ul class="variants">
-                {shown.map((variant, index) => (
-                  <VariantCard
-                    variant={variant}
-                    rendered={rendered[index]!}
-                    base={variantPath(org.slug, template.id, variant.id)}
-                    inSeason={Seasonality.compile(variant.seasons, org.time_zone).holds(now)}
-                    fieldsText={fieldsText}
-                    decisions={shares.get(variant.id) ?? 0}
-                    share={all === 0 ? undefined : (shares.get(variant.id) ?? 0) / all}
-                    actions={actions(visit, template, first + index)}
-                  />
-                ))}
-              </ul>
+              <>
+                <ul class="variants">
+                  {shown.map((variant, index) => (
+                    <VariantCard
+                      variant={variant}
+                      rendered={rendered[index]!}
+                      base={variantPath(org.slug, template.id, variant.id)}
+                      inSeason={Seasonality.compile(variant.seasons, org.time_zone).holds(now)}
+                      fieldsText={fieldsText}
+                      decisions={shares.get(variant.id) ?? 0}
+                      share={all === 0 ? undefined : (shares.get(variant.id) ?? 0) / all}
+                      actions={actions(visit, template, first + index)}
+                    />
+                  ))}
+                </ul>
+                <MoreRows first={2} rows={shown.length} what="variants" />
+              </>
             )}
           {pages === 1 ? null : <VariantPagination link={link} number={number} pages={pages} />}
         </section>
