@@ -60,7 +60,7 @@ const Entries = ({ entries, visit }: {
         content: address === null || !visit.can("removeSuppression")
           ? null
           : (
-            <Form action={`${pathOf(visit)}/remove`} csrf={visit.session.csrfToken}>
+            <Form action={`${pathOf(visit)}/remove`} csrf={visit.session.csrfToken} inline>
               <input type="hidden" name="email" value={address} />
               <input type="hidden" name="reason" value={reason} />
               <button type="submit" class="button compact danger" aria-label={`Remove ${address}`}>Remove</button>

@@ -96,6 +96,7 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
     : yield* services.explorer.explore(org.slug, template.id, question)
   const nameOf = (id: string | undefined) => template.variants.find((one) => one.id === id)?.name ?? ""
   const outcome = rateName(comparedOutcome(template.objective))
+  const capitalized = outcome[0]!.toUpperCase() + outcome.slice(1)
   const variants = template.variants.map(({ id, name }) => [id as string, name] as const)
   const named = attributes.map((name) => [name, name] as const)
   const view: View = {
@@ -155,8 +156,8 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
                   "Segment",
                   nameOf(variant),
                   nameOf(against),
-                  `${outcome}, ${nameOf(variant)}`,
-                  `${outcome}, ${nameOf(against)}`,
+                  `${capitalized}, ${nameOf(variant)}`,
+                  `${capitalized}, ${nameOf(against)}`,
                   "Difference",
                   "95 % interval",
                 ]}
@@ -165,7 +166,7 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
               <Notes
                 comparisons={explored.segments.filter(({ compared }) => compared !== null).length}
                 explored={explored}
-                outcome={outcome[0]!.toUpperCase() + outcome.slice(1)}
+                outcome={capitalized}
                 zone={org.time_zone}
               />
             </div>

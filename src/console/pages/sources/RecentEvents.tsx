@@ -5,6 +5,7 @@ import type { RecentEvent } from "../../../journal/Timeline.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { Table } from "../../components/Table.tsx"
+import { type DeliveryNames, templateName, variantName } from "../delivery/DeliveryTable.tsx"
 import { Time } from "../../components/Time.tsx"
 
 const statusBadge: {
@@ -17,8 +18,9 @@ const statusBadge: {
 }
 
 /** The latest events of a source, each with a way to its story. */
-export const RecentEvents = ({ events, org }: {
+export const RecentEvents = ({ events, names, org }: {
   readonly events: ReadonlyArray<RecentEvent>
+  readonly names: DeliveryNames
   readonly org: Organization
 }) =>
   events.length === 0
@@ -44,9 +46,10 @@ export const RecentEvents = ({ events, org }: {
               <a class="mono" href={`/console/o/${org.slug}/people?q=${encodeURIComponent(event.trackingId)}`}>
                 {event.trackingId}
               </a>
-              {event.templateId === null ? null : (
+              {event.templateId === null || event.copyId === null ? null : (
                 <span class="sub">
-                  {event.templateId} / {event.copyId}
+                  <bdi>{templateName(names, { templateId: event.templateId })}</bdi>,{" "}
+                  <bdi>{variantName(names, { templateId: event.templateId, copyId: event.copyId })}</bdi>
                 </span>
               )}
             </>

@@ -9,6 +9,7 @@ import { EventHistory } from "../../../journal/events/EventHistory.ts"
 import { mailSource } from "../../../domain/Source.ts"
 import { Timelines } from "../../../people/Timelines.ts"
 import { type SourceInput, WebhookSources } from "../../../intake/WebhookSources.ts"
+import { TemplateIndex } from "../../../templates/TemplateIndex.ts"
 import { Card } from "../../components/Card.tsx"
 import { Confirm } from "../../components/Confirm.tsx"
 import { Field } from "../../components/Field.tsx"
@@ -19,6 +20,7 @@ import { faultsIn, labelsOf, SchemaFields, settingsFrom, textIn } from "../../co
 import { TextAreaField } from "../../components/TextAreaField.tsx"
 import { Time } from "../../components/Time.tsx"
 import { Console, type Fields, type Visit } from "../../Routes.tsx"
+import { namesFor } from "../delivery/DeliveryTable.tsx"
 import * as DryRunPages from "./DryRunPages.tsx"
 import * as InboxPages from "./InboxPages.tsx"
 import { mailTitle } from "./InboxPages.tsx"
@@ -77,6 +79,7 @@ interface Services {
   readonly cookie: SessionCookie["Service"]
   readonly sources: WebhookSources["Service"]
   readonly history: EventHistory["Service"]
+  readonly index: TemplateIndex["Service"]
   readonly timelines: Timelines["Service"]
 }
 
@@ -321,6 +324,10 @@ const show = Effect.fnUntraced(
     const state = yield* stateOf(services, visit, sourceId)
     const { activity, setup } = state
     const events = yield* services.timelines.recent(org.slug, sourceId, shownEvents)
+    const served = events.flatMap(({ copyId, templateId }) =>
+      templateId === null || copyId === null ? [] : [{ templateId, copyId }]
+    )
+    const names = yield* namesFor(services.index, org, served)
     const faults = placed(sourceId, found)
     const values = sent ?? valuesOf(state)
     const old = setup?.secrets.find(({ acceptedUntil }) => acceptedUntil !== null)
@@ -380,7 +387,7 @@ const show = Effect.fnUntraced(
             ? <Note>An admin of the organization can set this source up.</Note>
             : null}
           <Card kind="flush">
-            <RecentEvents events={events} org={org} />
+            <RecentEvents events={events} names={names} org={org} />
           </Card>
           {setup !== undefined && sourceId !== "provider_e" && (can("putSource") || can("deleteSource"))
             ? <StopCard at={at} session={session} setup={setup} />
@@ -438,6 +445,7 @@ const pages = HttpRouter.use(Effect.fnUntraced(function* (router) {
     cookie: yield* SessionCookie,
     sources: yield* WebhookSources,
     history: yield* EventHistory,
+    index: yield* TemplateIndex,
     timelines: yield* Timelines,
   }
 
