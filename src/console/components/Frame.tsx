@@ -179,7 +179,7 @@ export const Frame = (
             {org === undefined || inSandbox ? null : <CommandLink base={base} />}
             {org === undefined || inSandbox ? null : <Bell base={base} path={path} unread={unread} />}
             <a href={helpFor(path)}>
-              Help<span class="beyond-phone">{" with this page"}</span>
+              Help <span class="beyond-phone">with this page</span>
             </a>
           </nav>
           {org === undefined || inSandbox ? null : <CommandBar base={base} commands={commandsFor(base, role, can)} />}
