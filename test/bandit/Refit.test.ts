@@ -89,6 +89,7 @@ describe("A model under another prior", () => {
       freshness: () => 0.8,
       uncertainty: () => 0.1,
       cases: (variant: string) => variant === "a" ? [0.2, -0.1] : [-0.2, 0.1],
+      reported: [],
     }
     const model = fitRows(rows, { fatigue, window: adaptive, curve: promptCurve, rounds: 60 })
     const refit = refitOf(model)

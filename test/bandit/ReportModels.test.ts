@@ -60,6 +60,7 @@ describe("The models of a report", () => {
       freshness: () => 0.8,
       uncertainty: () => 0.1,
       cases: (variant: string) => [1, 2, 3, 4, 5, 6].map((at) => variant === "a" ? at / 100 : 0),
+      reported: [],
     }
     const start = Math.floor(now / day) * day - 5 * day
     const model = fitRows(
