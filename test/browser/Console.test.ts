@@ -262,7 +262,7 @@ describeInBrowser("The console in a browser", startWith(), (tried) => {
       }
       await page.goto(`${tried.service().url}/console/o/looks/settings`)
       await page.getByLabel("Time zone").fill("Nowhere/Nothing")
-      await page.getByLabel("Share of random traffic").fill("7")
+      await page.getByLabel("Share of random traffic").fill("70")
       await page.getByLabel("Quiet from").fill("21:00")
       for (const day of await page.getByRole("group", { name: "Allowed sending days" }).getByRole("checkbox").all()) {
         await day.uncheck()
