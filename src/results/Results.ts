@@ -55,7 +55,7 @@ export class Results extends Context.Service<Results, {
         Effect.orDie(countsOf(sql, org, template, { from, to }))
 
       const results = Effect.fn("Results.results")(function* (org: OrgSlug, id: string, options: ResultsOptions) {
-        const template = yield* templates.get(org, id)
+        const template = yield* templates.outline(org, id)
         yield* worker.start
         const model = yield* learning.model(org, template.id, windowOf(options))
         const nowMillis = yield* Clock.currentTimeMillis

@@ -83,7 +83,7 @@ export class Series extends Context.Service<Series, {
         options: ResultsOptions,
         named: ReadonlyArray<string> = [],
       ) {
-        const template = yield* templates.get(org, id)
+        const template = yield* templates.outline(org, id)
         yield* worker.start
         const model = yield* learning.model(org, template.id, windowOf(options))
         const now = yield* Clock.currentTimeMillis

@@ -1,5 +1,6 @@
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
+import type { SqlError } from "effect/sql/SqlError"
 import { AlreadyExists, type Fault, InvalidInput, TemplateNotFound, VariantNotFound } from "../domain/Errors.ts"
 import { holdoutFault } from "../domain/Holdout.ts"
 import { type OrgSlug, randomId, TemplateId } from "../domain/Ids.ts"
@@ -15,10 +16,23 @@ import { maxVariantsOfOne, readTemplates } from "./TemplateRows.ts"
 
 const jsonOrNull = (value: unknown): string | null => value == null ? null : JSON.stringify(value)
 
+/** A template without the texts of its variants, which are most of it. */
+export interface TemplateOutline extends Omit<Template, "variants"> {
+  readonly variants: ReadonlyArray<Omit<Variant, "vars" | "formats">>
+}
+
 /** Reads, checks and changes the rows of templates. Callers hold the transaction. */
 export const templateContent = (sql: SqlClient.SqlClient, sources: SourceCheck["Service"]) => {
   const read = Effect.fnUntraced(function* (org: OrgSlug, id: string) {
     const [template] = yield* readTemplates(sql, org, [id])
+    return template ?? (yield* new TemplateNotFound({ id }))
+  })
+
+  const readOutline = Effect.fnUntraced(function* (org: OrgSlug, id: string): Effect.fn.Return<
+    TemplateOutline,
+    TemplateNotFound | SqlError
+  > {
+    const [template] = yield* readTemplates(sql, org, [id], { texts: false })
     return template ?? (yield* new TemplateNotFound({ id }))
   })
 
@@ -130,6 +144,7 @@ export const templateContent = (sql: SqlClient.SqlClient, sources: SourceCheck["
   })
   return {
     read,
+    readOutline,
     held,
     tellTemplate,
     tellVariant,

@@ -86,11 +86,15 @@ export const isOf = (sql: SqlClient.SqlClient, which: Which) =>
 /** SQL for templates as a table `t` within a larger statement, with their settings that other folders read. */
 export const templateRows = "(SELECT x.org_slug, x.id, x.ignore_unsubscribes, x.conversion_events FROM templates x) t"
 
-/** The templates of `ids` that exist, by id, each with its variants in the order they were added. */
+/**
+ * The templates of `ids` that exist, by id, each with its variants in the order they were added. Without `texts`, the variants have
+ * no texts.
+ */
 export const readTemplates = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: OrgSlug,
   ids: ReadonlyArray<string>,
+  { texts = true }: { readonly texts?: boolean } = {},
 ) {
   const rows = yield* sql<TemplateRow>`
     SELECT t.id, t.name, t.strict, t.sticky_hours, t.objective, t.holdout, t.tracking, t.list_unsubscribe,
@@ -100,7 +104,9 @@ export const readTemplates = Effect.fnUntraced(function* (
     FROM templates t WHERE t.org_slug = ${org} AND t.id = ANY(${[...ids]}::text[]) ORDER BY t.id`
   if (rows.length === 0) return []
   const variants = yield* sql<VariantRow>`
-    SELECT v.template_id, v.id, v.name, v.vars, v.formats, v.active, v.targeting, v.seasons, v.components,
+    SELECT v.template_id, v.id, v.name, ${
+    texts ? sql`v.vars, v.formats` : sql`'{}'::json AS vars, '{}'::json AS formats`
+  }, v.active, v.targeting, v.seasons, v.components,
       v.created_at, v.updated_at
     FROM variants v WHERE v.org_slug = ${org} AND v.template_id = ANY(${[...ids]}::text[]) ORDER BY v.position`
   return fromRows(rows, variants)

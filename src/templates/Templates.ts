@@ -25,7 +25,7 @@ import { existingOrganization } from "../organizations/Existing.ts"
 import { SourceCheck } from "../rendering/SourceCheck.ts"
 import { contentWriter } from "./ContentWrite.ts"
 import { ownerFaults } from "./Owners.ts"
-import { templateContent } from "./TemplateContent.ts"
+import { templateContent, type TemplateOutline } from "./TemplateContent.ts"
 import { isOf, readTemplates, type Which } from "./TemplateRows.ts"
 import { variantWriter } from "./VariantWriter.ts"
 
@@ -54,6 +54,8 @@ export class Templates extends Context.Service<Templates, {
   ) => Effect.Effect<ReadonlyArray<Template>, OrganizationNotFound>
   /** Reads a template. Fails with `TemplateNotFound` for an unknown template. */
   readonly get: (org: OrgSlug, id: string) => Effect.Effect<Template, TemplateNotFound>
+  /** Reads a template without the texts of its variants. Fails with `TemplateNotFound` for an unknown template. */
+  readonly outline: (org: OrgSlug, id: string) => Effect.Effect<TemplateOutline, TemplateNotFound>
   /**
    * Fails with `TemplateNotFound` for an unknown template, and with `InvalidInput` for a holdout whose fixed variant the
    * template does not have, and for a new owner who is not a member.
@@ -131,7 +133,7 @@ export class Templates extends Context.Service<Templates, {
       const write = contentWriter(sql, changes)
 
       const content = templateContent(sql, sources)
-      const { change, faultsOf, held, holdoutFaults, insert, read, refuse, tellTemplate } = content
+      const { change, faultsOf, held, holdoutFaults, insert, read, readOutline, refuse, tellTemplate } = content
 
       const create = Effect.fn("Templates.create")(function* (org: OrgSlug, input: TemplateInput) {
         const variants = input.variants ?? []
@@ -170,6 +172,11 @@ export class Templates extends Context.Service<Templates, {
 
       const get = Effect.fn("Templates.get")(
         (org: OrgSlug, id: string) => read(org, id),
+        Effect.catchTag("SqlError", Effect.die),
+      )
+
+      const outline = Effect.fn("Templates.outline")(
+        (org: OrgSlug, id: string) => readOutline(org, id),
         Effect.catchTag("SqlError", Effect.die),
       )
 
@@ -214,6 +221,7 @@ export class Templates extends Context.Service<Templates, {
         create,
         list,
         get,
+        outline,
         update,
         remove,
         createVariant,

@@ -180,7 +180,7 @@ const columnsAction = Effect.fnUntraced(function* (cookie: SessionCookie["Servic
 
 const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   const { org, params, query } = visit
-  const template = yield* services.templates.get(org.slug, lookedUp(params["template"] ?? ""))
+  const template = yield* services.templates.outline(org.slug, lookedUp(params["template"] ?? ""))
   const base = `/console/o/${org.slug}/templates/${encodeURIComponent(template.id)}`
   const path = `${base}/results`
   // An empty field of the form asks for nothing.

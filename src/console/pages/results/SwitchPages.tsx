@@ -5,7 +5,7 @@ import { HttpRouter } from "effect/http"
 import { lookedUp } from "../../../api/server/Requests.ts"
 import { decoder } from "../../../domain/Faults.ts"
 import type { OrgSlug } from "../../../domain/Ids.ts"
-import { type Template, VariantSwitch } from "../../../domain/Template.ts"
+import { type Template, type Variant, VariantSwitch } from "../../../domain/Template.ts"
 import { KeptResults } from "../../../results/KeptResults.ts"
 import type { TemplateResults } from "../../../results/TemplateResults.ts"
 import { Templates } from "../../../templates/Templates.ts"
@@ -58,7 +58,7 @@ const backTo = (
 /** The change made a moment ago, with a button that undoes it. Empty for other visits. */
 export const UndoNote = ({ path, template, visit }: {
   readonly path: string
-  readonly template: Pick<Template, "variants">
+  readonly template: { readonly variants: ReadonlyArray<Pick<Variant, "active" | "id" | "name">> }
   readonly visit: Visit
 }) => {
   const { can, query, session } = visit
