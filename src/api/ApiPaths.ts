@@ -1,5 +1,4 @@
 import { HttpApi } from "effect/http-api"
-import type { IncomingMessage } from "node:http"
 import type { WorkName } from "../telemetry/LoopWork.ts"
 import { Api } from "./Api.ts"
 
@@ -68,10 +67,12 @@ const nameOf = ({ method = "", requestId, url = "" }: Named): WorkName => {
   }
 }
 
+type RequestLine = Pick<Named, "method" | "url">
+
 /** The name of a request that is in work, which may get its request id later. */
-export const workNameOf = (request: IncomingMessage & Marked): WorkName =>
+export const workNameOf = (request: RequestLine & Marked): WorkName =>
   nameOf({ method: request.method, url: request.url, requestId: request[requestIds] })
 
 /** Names a request that has ended, without keeping it in memory. */
-export const namedAtEnd = ({ [requestIds]: requestId, method, url }: IncomingMessage & Marked): () => WorkName => () =>
+export const namedAtEnd = ({ [requestIds]: requestId, method, url }: RequestLine & Marked): () => WorkName => () =>
   nameOf({ method, url, requestId })

@@ -121,22 +121,26 @@ export const spanNamed = (traceparent: string | null | undefined): Tracer.Extern
 export const spanOf = (headers: Readonly<Record<string, string>>): Tracer.ExternalSpan | undefined =>
   spanNamed(headers["traceparent"])
 
-const decided = new WeakMap<object, boolean>()
+interface Decided {
+  [decided]?: boolean
+}
+
+const decided = Symbol("parlance/isTraced")
 
 /**
  * Whether a request of the server is traced: as its `traceparent` says, otherwise `share` of all are. Decided once for each
  * request.
  */
 export const isTraced = (
-  request: object,
+  request: object & Decided,
   headers: Readonly<Record<string, string | undefined>>,
   share: number,
   random: { readonly nextDoubleUnsafe: () => number },
 ): boolean => {
-  const before = decided.get(request)
+  const before = request[decided]
   if (before !== undefined) return before
   const given = spanNamed(headers["traceparent"])
   const isOne = given === undefined ? random.nextDoubleUnsafe() < share : given.sampled
-  decided.set(request, isOne)
+  request[decided] = isOne
   return isOne
 }

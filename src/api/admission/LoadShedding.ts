@@ -6,7 +6,8 @@ import { SlotSet, type Slotted } from "../../domain/ShortLived.ts"
 import type { Access } from "../../telemetry/AccessLog.ts"
 import { begin, end, type LoopWork } from "../../telemetry/LoopWork.ts"
 import { namedAtEnd, workNameOf } from "../ApiPaths.ts"
-import type { DirectRoutes, Pass } from "../server/DirectRoutes.ts"
+import type { DirectRequest, DirectRoutes, Pass } from "../server/DirectRoutes.ts"
+import { type Offer, plainBefore, type PlainResponse } from "../server/PlainConnections.ts"
 import { withPlainPath } from "../server/PathText.ts"
 import { requestIdOf } from "../server/Envelope.ts"
 import { type Gate, kindOf, lookMillis, type RequestKind, tellWaited } from "./LoadGate.ts"
@@ -37,7 +38,9 @@ interface Asked {
 }
 
 /** A request in work, with its entry for the watch of the event loop. */
-interface InWork extends Asked, Slotted {
+interface InWork extends Slotted {
+  readonly kind: RequestKind
+  readonly request: DirectRequest
   work?: LoopWork
 }
 
@@ -116,13 +119,13 @@ const heldBy = (request: IncomingMessage): number => {
  * Makes requests wait while the gate is full, and refuses those that waited too long. The cost of refusals reduces the
  * capacity for served requests. So while many requests wait, connections that just got a response are not read, and
  * their next requests wait in the operating system's buffers at no cost. `busy` returns the sockets with a request in
- * work or waiting. An idle connection has neither.
+ * work or waiting. An idle connection has neither. `offer` answers plain requests by direct routes, those that need not wait.
  */
 export const install = (
   server: Server,
   gate: Gate,
   options: LoadSheddingOptions = {},
-): { readonly busy: () => ReadonlySet<Socket> } => {
+): { readonly busy: () => ReadonlySet<Socket>; readonly offer: Offer } => {
   // Long: short callbacks that share the state of one server and call each other in a cycle (work, letIn, wait).
   const longest = { waitMillis, restMillis, ...options }
   // Requests that count as in work.
@@ -166,7 +169,7 @@ export const install = (
    */
   const enough = () => Math.max(watchedFrom, Math.min(2 * gate.limit, gate.rate * waitMillis / 2))
 
-  const rest = ({ kind, request: { socket } }: Asked) => {
+  const rest = ({ kind, request: { socket } }: InWork) => {
     // Webhooks, tracking and management requests cause little load, so their connections are read all the time.
     if (kind !== "api" || socket.destroyed || gate.isEnding) return
     socket.pause()
@@ -188,8 +191,8 @@ export const install = (
 
   const pass: Pass = (request, response) => void emit.call(server, "request", request, response)
 
-  const serve = ({ event, kind, request, response }: Asked): void => {
-    const mayBeDirect = event === "request" && (kind === "api" || kind === "tracking")
+  const serve = ({ event, kind, request, response }: Asked, wasTried: boolean): void => {
+    const mayBeDirect = !wasTried && event === "request" && (kind === "api" || kind === "tracking")
     if (mayBeDirect && options.respond?.(request, response, pass) === true) return
     if (kind !== "management") return void emit.call(server, event, request, response)
     const begun = performance.now()
@@ -198,24 +201,34 @@ export const install = (
     spentMillis = Math.min(4 * managementMillis, spentMillis + spentAt - begun)
   }
 
-  const work = (asked: InWork): void => {
-    const { kind, request, response } = asked
+  const beginWork = (asked: InWork): void => {
+    const { kind, request } = asked
     gate.enter(kind)
     inWork.add(asked)
     asked.work = begin(() => workNameOf(request))
+    watch()
+  }
+
+  /** Admits more requests after one is answered, and lets its connection rest while many wait. */
+  const letMoreIn = (asked: InWork): void => {
+    letIn()
+    if (waiting.api.size >= enough() / 2) rest(asked)
+  }
+
+  const work = (asked: Asked & InWork, wasTried = false): void => {
+    const { response } = asked
+    beginWork(asked)
     // The response is complete, so it frees its slot even if the client reads slowly. The next request is admitted on
     // `close`, not here, because this runs inside the handler of the current one.
     response.on("prefinish", () => done(asked))
     response.on("close", () => {
       done(asked)
-      letIn()
-      if (waiting.api.size >= enough() / 2) rest(asked)
+      letMoreIn(asked)
     })
     // Closes the connection after this response, so that the client does not send its next request to a closing
     // connection.
     if (gate.isEnding) response.shouldKeepAlive = false
-    watch()
-    serve(asked)
+    serve(asked, wasTried)
   }
 
   const turnAway = (asked: Asked, waitedMillis: number) => {
@@ -315,6 +328,24 @@ export const install = (
     else work(asked)
   }
 
+  const passPlain: Pass = (_, response) => (response as PlainResponse).pass()
+
+  const offer: Offer = (request, response) => {
+    const { respond } = options
+    const kind = kindOf(request.url)
+    if (respond === undefined || (kind !== "api" && kind !== "tracking") || gate.isEnding || isHeld(kind)) return false
+    const asked: InWork = { kind, request }
+    beginWork(asked)
+    response.ended = () => {
+      done(asked)
+      // In a later turn, as this runs inside the handler of the current request.
+      if (gate.waiting > 0) setTimeout(() => letMoreIn(asked), 0)
+    }
+    const isTaken = respond(request, response, passPlain)
+    if (!isTaken) done(asked)
+    return isTaken
+  }
+
   /**
    * Handles a pipelined request once the responses to the requests before it are written. If the connection closes
    * first, the request is dropped.
@@ -353,12 +384,15 @@ export const install = (
     const [request, response] = args as [IncomingMessage, ServerResponse]
     request.url = withPlainPath(request.url ?? "")
     const asked: Asked = { event, kind: kindOf(request.url), request, response }
-    if (response.socket === null) defer(asked)
+    const before = plainBefore(request)
+    if (before?.isAdmitted === true) work(asked, true)
+    else if (response.socket === null) defer(asked)
     else take(asked)
     return true
   } as Server["emit"]
 
   return {
+    offer,
     busy: () => {
       const sockets = new Set<Socket>()
       for (const { request } of inWork.values()) sockets.add(request.socket)

@@ -11,7 +11,7 @@ import { AccessLog } from "../../telemetry/AccessLog.ts"
 import { step } from "../../telemetry/Tracing.ts"
 import * as Body from "../server/Body.ts"
 import { type CallServices, directPost } from "../server/DirectCalls.ts"
-import { type DirectCall, DirectRoutes } from "../server/DirectRoutes.ts"
+import { type DirectCall, type DirectRequest, DirectRoutes } from "../server/DirectRoutes.ts"
 import { deliverBody, unknownInDeliver } from "./DeliverWire.ts"
 import { authorize } from "../admission/KeyRequired.ts"
 import {
@@ -42,8 +42,12 @@ const headersOf = ({ id, repeated }: Queued) => ({
 const idempotencyOf = (key: string | undefined, bytes: Uint8Array) =>
   key === undefined ? undefined : { key, digest: hash("sha256", bytes, "hex") }
 
-/** Failures of calls that were answered directly, for the router, which must not queue these messages again. */
-const failures = new WeakMap<object, Exit.Exit<Queued, EnqueueError>>()
+interface Tried {
+  /** The failure of a call that was to be answered directly, for the router, which must not queue the message again. */
+  [failure]?: Exit.Exit<Queued, EnqueueError>
+}
+
+const failure = Symbol("failure")
 
 /** The request in a body; undefined for one with faults, or with members that are unknown. */
 const decode = (body: Uint8Array, headers: IncomingHttpHeaders, now: number): DeliverRequest | undefined => {
@@ -69,12 +73,12 @@ const directly = Effect.fnUntraced(function* (services: CallServices, queue: Del
       method: "POST",
       prefix: "/api/deliver/",
       scope: "deliver",
-      answer: (org, asked, done, request) =>
+      answer: (org, asked, done, request: DirectRequest & Tried) =>
         void run(queue.enqueue(org as OrgSlug, asked)).addObserver((queued) => {
           if (Exit.isSuccess(queued)) {
             return done({ headers: { ...headersOf(queued.value), "content-type": "application/json" }, json: ok })
           }
-          failures.set(request, queued)
+          request[failure] = queued
           done(undefined)
         }),
     },
@@ -120,7 +124,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       ]
       if (Result.isFailure(decoded) || faults.length > 0) return yield* invalid(faults)
       yield* warn(request, [...ofMembers(unknownInDeliver(json)), ...ofQuery(request)])
-      const queueing = failures.get(request.source) ??
+      const queueing = (request.source as Tried)[failure] ??
         queue.enqueue(dataOrg, { ...decoded.success, idempotency: idempotencyOf(key, bytes) })
       const queued = yield* queueing.pipe(
         Effect.catchTags({

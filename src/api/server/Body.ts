@@ -4,6 +4,7 @@ import { IncomingMessage, type ServerResponse } from "node:http"
 import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import * as Json from "../../domain/Json.ts"
+import type { DirectReply, DirectRequest } from "./DirectRoutes.ts"
 import { InvalidRequest, PayloadTooLarge, Unavailable, UnsupportedMediaType } from "../Problems.ts"
 
 /** Bytes of a body at most: 1 MiB. */
@@ -72,7 +73,14 @@ interface Read {
 const arrived = Symbol("arrived")
 
 /** Keeps the body of a request that has been read before its route, which finds it here. */
-export const keep = (source: IncomingMessage & Read, body: Arrived): void => void (source[arrived] = body)
+export const keep = (source: DirectRequest & Read, body: Arrived): void => void (source[arrived] = body)
+
+/** Calls `done` with the body of a direct call: at once where it is kept, otherwise as `read` does. */
+export const readOnce = (request: DirectRequest & Read, response: DirectReply, done: (body: Arrived) => void): void => {
+  const before = request[arrived]
+  if (before !== undefined) done(before)
+  else read(request as IncomingMessage, response as ServerResponse, maxBodyBytes, done)
+}
 
 /** Request headers by lowercase name. */
 export type RequestHeaders = Readonly<Record<string, string | undefined>>

@@ -1,6 +1,5 @@
 import type { Clock } from "effect"
 import { Buffer } from "node:buffer"
-import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Grant, KeyAuth, PresentedKey } from "../../auth/KeyAuth.ts"
 import type { Scope } from "../../domain/ApiKey.ts"
 import type { Access } from "../../telemetry/AccessLog.ts"
@@ -9,7 +8,7 @@ import { waitedMillis } from "../admission/LoadGate.ts"
 import { chargeEarly, headersOfWindow } from "../admission/RateLimits.ts"
 import { noteRequestId } from "../ApiPaths.ts"
 import * as Body from "./Body.ts"
-import type { DirectCall } from "./DirectRoutes.ts"
+import type { DirectCall, DirectReply, DirectRequest } from "./DirectRoutes.ts"
 import { requestIdOf } from "./Envelope.ts"
 import { kindOf, measure } from "./RequestMetrics.ts"
 
@@ -33,9 +32,9 @@ export interface CallOf<A> {
   readonly prefix: string
   readonly scope: Scope
   /** Whether the key can be charged here; the router charges the others. Default: for one request. */
-  readonly isCharged?: (request: IncomingMessage, asked: A, window: Grant["window"]) => boolean
+  readonly isCharged?: (request: DirectRequest, asked: A, window: Grant["window"]) => boolean
   /** Calls `done` once, which may be at once. `org`: where decisions, events and messages of the key are kept. */
-  readonly answer: (org: string, asked: A, done: Done, request: IncomingMessage) => void
+  readonly answer: (org: string, asked: A, done: Done, request: DirectRequest) => void
 }
 
 export interface CallServices {
@@ -47,7 +46,7 @@ export interface CallServices {
 /** The last key of each connection. */
 const presented = new WeakMap<object, PresentedKey>()
 
-const presentedBy = ({ socket }: IncomingMessage): PresentedKey => {
+const presentedBy = ({ socket }: DirectRequest): PresentedKey => {
   let last = presented.get(socket)
   if (last === undefined) presented.set(socket, last = {})
   return last
@@ -57,7 +56,7 @@ const presentedBy = ({ socket }: IncomingMessage): PresentedKey => {
 const grantOf = <A>(
   { keys }: CallServices,
   { prefix, scope }: CallOf<A>,
-  request: IncomingMessage,
+  request: DirectRequest,
   path: string,
 ): Grant | undefined => {
   const key = keyOf(request.headers as Body.RequestHeaders)
@@ -69,7 +68,7 @@ const grantOf = <A>(
 }
 
 /** Writes a response. Closes the connection where that fails: an exception would end the group commit. */
-const respond = (response: ServerResponse, ready: Ready, requestId: string, window: Grant["window"]): void => {
+const respond = (response: DirectReply, ready: Ready, requestId: string, window: Grant["window"]): void => {
   try {
     const text = JSON.stringify(ready.json)
     const headers = {
@@ -89,8 +88,8 @@ const answerCall = <A>(
   { clock, logAccess }: CallServices,
   { answer, isCharged, method, prefix }: CallOf<A>,
   grant: Grant,
-  request: IncomingMessage,
-  response: ServerResponse,
+  request: DirectRequest,
+  response: DirectReply,
   asked: A | undefined,
   passOn: () => void,
 ): void => {
@@ -114,12 +113,12 @@ const answerCall = <A>(
 export const directPost = <A>(
   services: CallServices,
   call: CallOf<A>,
-  decode: (body: Uint8Array, request: IncomingMessage) => A | undefined,
+  decode: (body: Uint8Array, request: DirectRequest) => A | undefined,
 ): DirectCall =>
 (request, response, pass) => {
   const grant = grantOf(services, call, request, request.url!)
   if (grant === undefined || !Body.isPlain(request.headers as Body.RequestHeaders)) return false
-  Body.read(request, response, Body.maxBodyBytes, (body) => {
+  Body.readOnce(request, response, (body) => {
     const passOn = () => {
       Body.keep(request, body)
       pass(request, response)

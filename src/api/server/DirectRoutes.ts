@@ -1,5 +1,6 @@
 import { Context, Effect, Layer, Random, type Scope } from "effect"
-import type { IncomingMessage, ServerResponse } from "node:http"
+import type { IncomingHttpHeaders } from "node:http"
+import type { Socket } from "node:net"
 import { AccessLog } from "../../telemetry/AccessLog.ts"
 import { isTraced, TraceShare } from "../../telemetry/Tracing.ts"
 import { requestIdOf } from "./Envelope.ts"
@@ -14,6 +15,25 @@ export interface DirectResponse {
   readonly body?: Uint8Array | undefined
 }
 
+/** A request of Node's server, or a plain one that has arrived whole. */
+export interface DirectRequest {
+  readonly method?: string | undefined
+  readonly url?: string | undefined
+  readonly headers: IncomingHttpHeaders
+  readonly socket: Socket
+  /** Whether it has arrived to its end. */
+  readonly complete: boolean
+}
+
+/** Its response: written at once, or not at all. */
+export interface DirectReply {
+  /** The client has gone, or its connection was closed. */
+  readonly destroyed: boolean
+  readonly writeHead: (status: number, headers: Readonly<Record<string, string | number>>) => unknown
+  readonly end: (body?: string | Uint8Array) => unknown
+  readonly destroy: () => unknown
+}
+
 /** Request headers by lowercase name; the values of one that stands several times are joined. */
 type Headers = Readonly<Record<string, string | undefined>>
 
@@ -24,10 +44,10 @@ export type DirectRoute = (path: string, headers: Headers) => DirectResponse | u
  * Takes on a request, or leaves it to the router with false. One that it has taken on it may still give back to the router with
  * `pass`, as long as it has written nothing; the body that it has read is kept for the router by `Body.keep`.
  */
-export type DirectCall = (request: IncomingMessage, response: ServerResponse, pass: Pass) => boolean
+export type DirectCall = (request: DirectRequest, response: DirectReply, pass: Pass) => boolean
 
 /** Gives a request to the router. */
-export type Pass = (request: IncomingMessage, response: ServerResponse) => void
+export type Pass = (request: DirectRequest, response: DirectReply) => void
 
 /**
  * Routes that respond on Node's server, without a fiber. Reading the request and writing the response is then most of what a
@@ -45,7 +65,7 @@ export class DirectRoutes extends Context.Service<DirectRoutes, {
     call: DirectCall,
   ) => Effect.Effect<void, never, Scope.Scope>
   /** Takes on a request; false if no direct route does. */
-  readonly respond: (request: IncomingMessage, response: ServerResponse, pass: Pass) => boolean
+  readonly respond: (request: DirectRequest, response: DirectReply, pass: Pass) => boolean
 }>()("parlance/http/DirectRoutes") {
   static readonly layer = Layer.effect(
     DirectRoutes,
@@ -70,8 +90,8 @@ export class DirectRoutes extends Context.Service<DirectRoutes, {
         ).pipe(Effect.asVoid)
 
       const respondToGet = (
-        request: IncomingMessage,
-        response: ServerResponse,
+        request: DirectRequest,
+        response: DirectReply,
         headers: Headers,
         pass: Pass,
       ): boolean => {
@@ -95,7 +115,7 @@ export class DirectRoutes extends Context.Service<DirectRoutes, {
         return true
       }
 
-      const respond = (request: IncomingMessage, response: ServerResponse, pass: Pass): boolean => {
+      const respond = (request: DirectRequest, response: DirectReply, pass: Pass): boolean => {
         const { method, url = "" } = request
         // Node makes a list of the values of Set-Cookie alone, which no request has.
         const headers = request.headers as Headers

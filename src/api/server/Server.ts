@@ -10,6 +10,7 @@ import { AccessLog } from "../../telemetry/AccessLog.ts"
 import * as Body from "./Body.ts"
 import { ClientConnections } from "./ClientConnections.ts"
 import { DirectRoutes } from "./DirectRoutes.ts"
+import * as PlainConnections from "./PlainConnections.ts"
 import { LoadGate } from "../admission/LoadGate.ts"
 import * as LoadShedding from "../admission/LoadShedding.ts"
 import { HeadersTooLarge, InvalidRequest, RequestTimeout } from "../Problems.ts"
@@ -82,7 +83,8 @@ export const layerServer = Layer.unwrap(Effect.gen(function* () {
         shouldUpgradeCallback: () => false,
       })
       server.on("clientError", refuse)
-      const { busy } = LoadShedding.install(server, gate, { respond, logAccess })
+      const { busy, offer } = LoadShedding.install(server, gate, { respond, logAccess })
+      PlainConnections.install(server, offer, headersTimeoutMillis)
       connections.install(server, busy)
       return server
     },
