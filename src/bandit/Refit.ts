@@ -2,6 +2,7 @@ import { factor, invert, packedIndex, packedLength, solve } from "./Cholesky.ts"
 import { type Contexts, contextsOf } from "./Contexts.ts"
 import { foretellings } from "./Components.ts"
 import type { ModelSnapshot, VariantPosterior } from "./Model.ts"
+import { excessOfMode } from "./PosteriorMean.ts"
 
 /** The prior to put in the place of a model's own. */
 export interface OtherPrior {
@@ -9,11 +10,19 @@ export interface OtherPrior {
   readonly taus: ReadonlyArray<number>
   /** The case of the effects of earlier exposures, by its number; the model's own effects and their uncertainty unless given. */
   readonly fatigueCase?: number | undefined
+  /** Whether to give the means of the coefficients instead of their modes. Default: false. */
+  readonly byMean?: boolean | undefined
+}
+
+/** A model under another prior. */
+export interface OtherModel extends ModelSnapshot {
+  /** Whether the coefficients are means, so that a rate has the mean of a log-normal law. */
+  readonly byMean?: boolean
 }
 
 /** A model under another prior, and the logarithm of its marginal likelihood but for a constant; -Infinity if there is none. */
 export interface Refitted {
-  readonly model: ModelSnapshot
+  readonly model: OtherModel
   readonly logEvidence: number
 }
 
@@ -106,7 +115,7 @@ export class Refit {
   }
 
   /** The model under another prior. */
-  with({ fatigueCase, taus }: OtherPrior): Refitted {
+  with({ byMean = false, fatigueCase, taus }: OtherPrior): Refitted {
     const size = this.#contexts.size
     const prior = precisionsOf(this.#tau0, taus, this.#contexts)
     const information = new Float64Array(packedLength(size))
@@ -134,17 +143,20 @@ export class Refit {
     const { a0, f } = this.#model
     const model = {
       ...this.#model,
+      byMean,
       tau0: this.#tau0,
       taus,
       a0: a0 + shift[0]!,
       f: f.map((effect, i) => i === 0 ? effect : effect + shift[i]!),
-      variants: parts.map(({ covariance, mean, variant }) => {
+      variants: parts.map(({ covariance, higher, mean, precision, variant }) => {
         // Were the base rate higher by `shift`, the coefficients would be lower by as much as the data say.
         const held = multiply(covariance, shift.map((value, i) => value * prior[i]!))
         const widened = fatigueCase === undefined ? variant.fatigue?.widened ?? 0 : 0
+        const moved = mean.map((value, i) => value + held[i]! - variant.beta[i]! - (i === 0 ? higher : 0))
+        const excess = byMean ? excessOfMode(precision, prior, covariance, moved, this.#contexts) : undefined
         return {
           ...variant,
-          beta: Array.from(mean, (value, i) => value - shift[i]! + held[i]!),
+          beta: Array.from(mean, (value, i) => value - shift[i]! + held[i]! - (excess?.[i] ?? 0)),
           covariance: Array.from(covariance, (value, at) => at === 0 ? value + widened : value),
         }
       }),
@@ -159,8 +171,8 @@ const fitPart = ({ center, force, precision, variant }: Evidence, prior: Float64
   const covariance = precision.slice()
   const pull = force.slice()
   pull[0] = pull[0]! + prior[0]! * center
-  if (fatigueCase !== undefined) {
-    const higher = variant.fatigue?.cases[fatigueCase] ?? 0
+  const higher = fatigueCase === undefined ? 0 : variant.fatigue?.cases[fatigueCase] ?? 0
+  if (higher !== 0) {
     for (let i = 0; i < size; i++) pull[i] = pull[i]! + precision[packedIndex(i, 0)]! * higher
   }
   let logEvidence = -prior[0]! * center ** 2 / 2
@@ -173,5 +185,5 @@ const fitPart = ({ center, force, precision, variant }: Evidence, prior: Float64
   logEvidence -= halfLogDeterminant(covariance, size)
   invert(covariance, size)
   const mean = multiply(covariance, pull)
-  return { variant, covariance, mean, logEvidence: logEvidence + dot(pull, mean) / 2 }
+  return { variant, precision, higher, covariance, mean, logEvidence: logEvidence + dot(pull, mean) / 2 }
 }

@@ -1,13 +1,13 @@
 import { contextsOf } from "./Contexts.ts"
 import type { ModelSnapshot } from "./Model.ts"
-import { type OtherPrior, Refit } from "./Refit.ts"
+import { type OtherModel, type OtherPrior, Refit } from "./Refit.ts"
 
 // The models that the figures of results average over. Choices rest on one estimate of how far variants differ by an attribute,
 // and of how much people tire. It is drawn to a small value: good for choices, but intervals around it are too narrow and
 // differences too small.
 
-/** Candidates for the standard deviation of the effects of an attribute, as likely as each other without data. */
-const spreads: ReadonlyArray<number> = [0.05, 0.1, 0.2, 0.4, 0.8]
+/** Candidates for the standard deviation of the effects of an attribute. Without data each is as likely as it is large. */
+const spreads: ReadonlyArray<number> = [0.05, 0.1, 0.2, 0.4, 0.8, 1.2]
 
 /** Models of a report, of one with effects of fatigue alone, and the cases of these effects. */
 const mostModels = 12
@@ -27,7 +27,7 @@ const likelihoods = (refit: Refit, taus: ReadonlyArray<number>, j: number): Read
   const logs = spreads.map((spread) => refit.with({ taus: taus.map((tau, k) => k === j ? spread : tau) }).logEvidence)
   const largest = Math.max(...logs)
   if (largest === -Infinity) return []
-  const odds = logs.map((log) => Math.exp(log - largest))
+  const odds = logs.map((log, i) => spreads[i]! * Math.exp(log - largest))
   const all = odds.reduce((sum, one) => sum + one, 0)
   return odds.map((one) => one / all)
 }
@@ -43,7 +43,7 @@ const quantile = (shares: ReadonlyArray<number>, p: number): number => {
  * allow them, and with other effects of earlier exposures. The model alone where it has neither, and for models of earlier
  * releases. Templates with very many variants and attribute values get fewer models.
  */
-export const reportModels = (model: ModelSnapshot): ReadonlyArray<ModelSnapshot> => {
+export const reportModels = (model: ModelSnapshot): ReadonlyArray<OtherModel> => {
   const { attributes, names, size } = contextsOf(model.scheme)
   const { fittedWith, scheme, variants } = model
   const learned = names.flatMap((_, j) => j < scheme.keys.length || j >= attributes ? [j] : [])
@@ -64,6 +64,7 @@ export const reportModels = (model: ModelSnapshot): ReadonlyArray<ModelSnapshot>
     })
     const prior: OtherPrior = {
       taus,
+      byMean: learned.length > 0,
       fatigueCase: hasFatigue && count >= fatigueModels ? m % fatigueModels : undefined,
     }
     return refit.with(prior)

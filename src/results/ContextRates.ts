@@ -3,7 +3,8 @@ import { packedIndex } from "../bandit/Cholesky.ts"
 import { type ContextKey, contextsOf } from "../bandit/Contexts.ts"
 import { foretellings, interceptVariance } from "../bandit/Components.ts"
 import { reportModels } from "../bandit/ReportModels.ts"
-import { type ModelSnapshot, rate, type VariantPosterior } from "../bandit/Model.ts"
+import { type ModelSnapshot, possible, posterior, rate, type VariantPosterior } from "../bandit/Model.ts"
+import type { OtherModel } from "../bandit/Refit.ts"
 
 /** A sum of rates with its variance. */
 interface Sum {
@@ -66,7 +67,7 @@ class ModelRates {
   readonly #attributeOf: ArrayLike<number>
   readonly #base: BaseError
 
-  constructor(model: ModelSnapshot, variants: ReadonlyArray<string>, contexts: ReadonlyArray<ContextKey>) {
+  constructor(model: OtherModel, variants: ReadonlyArray<string>, contexts: ReadonlyArray<ContextKey>) {
     const compiled = contextsOf(model.scheme)
     const parsed = contexts.map((key) => compiled.parse(key))
     const known = new Map(model.variants.map((variant) => [variant.id, variant]))
@@ -79,7 +80,12 @@ class ModelRates {
     const foretold = model.components && foretellings(model.components)
     this.#coefficients = parsed.map(({ coefficients }) => coefficients)
     this.#rates = this.#variants.map((variant, v) =>
-      Float64Array.from(parsed, (context) => rate(model, variant, context, foretold?.(variants[v]!)))
+      Float64Array.from(parsed, (context) => {
+        const known = foretold?.(variants[v]!)
+        const middle = rate(model, variant, context, known)
+        if (model.byMean !== true || variant === undefined) return middle
+        return possible(model, middle * Math.exp(posterior(model, variant, context, known).sd ** 2 / 2))
+      })
     )
   }
 
