@@ -31,22 +31,24 @@ export const excessOfMode = (
   { attributeOf, size }: Pick<Contexts, "attributeOf" | "size">,
 ): Float64Array => {
   const tame = moved.map((change) => change > 0 ? Math.log1p(change) : change)
-  const square = (j: number, k: number) => at(covariance, j, k) + tame[j]! * tame[k]!
   const force = new Float64Array(size)
+  const shares = new Float64Array(size)
   for (let i = 0; i < size; i++) {
     const own = at(data, i, i)
     if (own < leastOutcomes) continue
     let change = 0
     // The variance of the mean log rate over the contexts: row `i` of `data` times `covariance` times the row.
     let spread = (own - prior[i]! + prior[i]! ** 2 * at(covariance, i, i)) / own ** 2
-    for (let j = 0, first = 0; j < size; j++) {
+    for (let j = 0, first = 0, row = 0; j < size; j++, row += j) {
       if (j === 0 || attributeOf[j] !== attributeOf[j - 1]) first = j
-      const share = at(data, i, j) / own
+      const share = shares[j] = at(data, i, j) / own
       if (share < leastShare) continue
       change += share * moved[j]!
       // Add the variation between the values of an attribute, of which a context has one.
-      spread += share * square(j, j) * (1 - share)
-      for (let k = first; k < j; k++) spread -= 2 * share * at(data, i, k) / own * square(j, k)
+      spread += share * (1 - share) * (covariance[row + j]! + tame[j]! ** 2)
+      let others = 0
+      for (let k = first; k < j; k++) others += shares[k]! * (covariance[row + k]! + tame[j]! * tame[k]!)
+      spread -= 2 * share * others
     }
     force[i] = own * (missed(change) + Math.max(0, spread) / 2)
   }
