@@ -114,6 +114,10 @@ describeShop("Templates in the console", (shop) => {
     const { variants } = await shop.manage("GET", "/organizations/shop/templates/cart")
     assert.deepInclude(variants[1], { name: "Copy of Mine", active: false, vars: { subject: "Hello {{ name }}" } })
 
+    // The variant of a holdout is chosen by its name.
+    const settings = (await editor.get(`${base}/cart/settings`)).text
+    assert.match(settings, /<select[^>]*name="holdout_copy_id"[^>]*>.*<option value="warm">Mine \(warm\)<\/option>/)
+
     const page = (await editor.get(`${base}/cart`)).text
     for (const deed of ["template created", "variant created", "variant changed", "variant deactivated"]) {
       assert.include(page, deed)

@@ -178,9 +178,17 @@ const WeightFields = ({ faults, fields }: {
   </fieldset>
 )
 
-const HoldoutFields = ({ faults, fields }: {
+/** Variants to choose one from: those of the template, and the chosen one where it is none of them (any more). */
+const variantOptions = (variants: Template["variants"], chosen: string) => [
+  ["", "Choose a variant"] as const,
+  ...variants.map(({ id, name }) => [id, name === id ? id : `${name} (${id})`] as const),
+  ...chosen === "" || variants.some(({ id }) => id === chosen) ? [] : [[chosen, `${chosen} (not a variant)`] as const],
+]
+
+const HoldoutFields = ({ faults, fields, variants }: {
   readonly faults: ReadonlyArray<Fault>
   readonly fields: Fields
+  readonly variants: Template["variants"]
 }) => (
   <fieldset class="quarters">
     <legend class="small muted">Only for a holdout of its own</legend>
@@ -193,13 +201,15 @@ const HoldoutFields = ({ faults, fields }: {
       faults={faults}
       hint="From 0 (no holdout) to 50 %."
     />
-    <Field
+    <SelectField
       name="holdout_copy_id"
       label={settingsLabels.holdout_copy_id}
-      required={false}
       value={fields["holdout_copy_id"] ?? ""}
       faults={faults}
-      hint="The id of the variant."
+      hint={variants.length === 0
+        ? "Add variants first, then choose one in the settings."
+        : "What everyone in the holdout gets."}
+      options={variantOptions(variants, fields["holdout_copy_id"] ?? "")}
     />
   </fieldset>
 )
@@ -326,12 +336,14 @@ const Keeping = ({ faults, fields, members }: {
 const basicFields = ["/tags", "/owner", "/name", "/objective", "", ...weights.map((name) => `/${name}`)]
 
 /** The settings of a template. Those that most templates leave as they are can be folded away. */
-export const SettingsFields = ({ children, faults, fields, isFolded = false, members }: {
+export const SettingsFields = ({ children, faults, fields, isFolded = false, members, variants = [] }: {
   readonly fields: Fields
   readonly faults: ReadonlyArray<Fault>
   readonly isFolded?: boolean
   /** The members of the organization, to choose an owner from; without them, tags and owner are left out. */
   readonly members?: ReadonlyArray<Member>
+  /** The variants of the template, to choose the one of a holdout from. */
+  readonly variants?: Template["variants"]
   /** Further advanced fields. */
   readonly children?: ComponentChildren
 }) => {
@@ -377,7 +389,7 @@ export const SettingsFields = ({ children, faults, fields, isFolded = false, mem
             ["no_message", "Own: no message"],
           ]}
         />
-        <HoldoutFields faults={faults} fields={fields} />
+        <HoldoutFields faults={faults} fields={fields} variants={variants} />
         <SelectField
           name="tracking"
           label={settingsLabels.tracking}

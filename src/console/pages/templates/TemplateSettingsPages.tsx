@@ -77,6 +77,7 @@ const settings = Effect.fnUntraced(
                 fields={fields ?? settingsOf(template)}
                 faults={faults}
                 members={yield* services.members.list(visit.org.slug)}
+                variants={template.variants}
               />
               <div>
                 <Submit>Save settings</Submit>
