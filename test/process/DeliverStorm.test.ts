@@ -208,8 +208,10 @@ describe("A storm of messages with kill -9 every few seconds", () => {
 })
 
 describe("Two services on one Postgres", () => {
-  const messages = Math.max(400, Math.ceil(wantedMessages / 4))
   const rounds = Number(process.env.DELIVER_TAKEOVERS ?? 2)
+  // Messages of half a round: before a kill, and after it.
+  const portion = Math.max(150, Math.ceil(wantedMessages / 8 / rounds))
+  const messages = 2 * rounds * portion
 
   it.live(
     "keep one ceiling between them, and the one goes on when the one that sends is killed",
@@ -226,49 +228,47 @@ describe("Two services on one Postgres", () => {
           let services = [first, await processes.start()]
           let turn = 0
           let unique = 0
+          let allowed = portion
           const refresh = async () => {
             await sink.refresh()
             return unique = reached(sink).size
           }
           const asked = newAsked()
+          // Clients get only so far ahead, so that there is something to send in every part of every round.
           const clients = insist({
             service: () => services[turn++ % services.length],
             key,
             prefix: "two",
             messages,
-            ahead: 3 * ceiling,
-            arrived: () => unique,
+            ahead: portion,
+            arrived: () => Math.min(unique, allowed - portion),
             clients: 8,
           }, asked)
-
-          /** The one that sends now. */
-          const holder = async (): Promise<ServiceProcess> => {
-            const before = await Promise.all(services.map(sentBy))
-            let found: ServiceProcess | undefined
-            await waitUntil("one of them sends", async () => {
-              const now = await Promise.all(services.map(sentBy))
-              found = services.find((_, i) => now[i]! > before[i]!)
-              return found !== undefined
-            })
-            return found!
-          }
 
           const unrecorded = new Set<string>()
           const takeovers: Array<number> = []
           const takeOver = async (round: number) => {
-            const share = Math.floor((round + 0.5 + 0.4 * random()) * messages / (rounds + 1))
+            const before = await Promise.all(services.map(sentBy))
+            allowed = (2 * round + 1) * portion
+            const share = Math.floor((2 * round + 0.1 + 0.4 * random()) * portion)
             await waitUntil(`${share} messages have arrived`, async () => await refresh() >= share, 120)
-            const victim = await holder()
-            services = services.filter((service) => service !== victim)
-            victim.kill("SIGKILL")
-            await victim.ended
+            let victim: ServiceProcess | undefined
+            await waitUntil("one of them has sent", async () => {
+              const now = await Promise.all(services.map(sentBy))
+              victim = services.find((_, i) => now[i]! > before[i]!)
+              return victim !== undefined
+            })
+            const survivor = services.find((service) => service !== victim)!
+            services = [survivor]
+            victim!.kill("SIGKILL")
+            await victim!.ended
             const killed = performance.now()
             for (const { id } of await deliveriesIn(env, "sending")) unrecorded.add(id)
-            const survivor = services[0]!
             const sent = await sentBy(survivor)
+            allowed += portion
             await waitUntil("the other goes on", async () => await sentBy(survivor) > sent, 60)
             takeovers.push((performance.now() - killed) / 1000)
-            services = [...services, await processes.start()]
+            services = [survivor, await processes.start()]
           }
           const controller = (async () => {
             for (let round = 0; round < rounds; round++) await takeOver(round)
