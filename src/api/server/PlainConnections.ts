@@ -32,8 +32,8 @@ interface Passed {
 const passed = Symbol("passed")
 
 /**
- * The plain request that this one of Node's server was before its connection was handed over; undefined for all others. What was
- * noted with it is then noted with this one.
+ * The plain request from which this request of Node's server was made when its connection was handed over; undefined for all others.
+ * Its notes, such as the request id and the charge, are copied to this request.
  */
 export const plainBefore = (request: IncomingMessage): PlainRequest | undefined => {
   const socket: Socket & Passed = request.socket
@@ -129,7 +129,7 @@ class PlainConnection implements Slotted {
   heldAt = 0
   #hasAnswered = false
   #inWork: PlainResponse | undefined
-  /** What arrived while a request was in work. */
+  /** Chunks that arrived while a request was in work. */
   #behind = noBytes
   #silent: ReturnType<typeof setTimeout> | undefined
   #isRefused = false

@@ -113,7 +113,7 @@ interface Placed {
   readonly decision: DecisionRef | undefined
 }
 
-/** Those of placed events that bear on the suppression list, each once, with the users of its decisions. */
+/** The placed events that may change the suppression list, each once, with the users of its decisions. */
 const reportedOf = (placed: ReadonlyArray<Placed>) => {
   const users = new Map<Incoming, Array<string>>()
   for (const { decision, event } of placed) {
@@ -251,8 +251,10 @@ const addChange = (sum: LedgerSum, decision: DecisionRef, before: Contribution, 
   if (automated !== undefined) sum.add({ ...at, track: "automated", counts: automated, delays: undefined })
 }
 
-/** Whether the events of a decision are counted. Those of sandboxes are not, and held-out users without a message give no
- * data to learn from: `Settling` counts them for the holdout. */
+/**
+ * Whether the events of a decision are counted. Sandboxes count nothing, and held-out users without a message give no data to
+ * learn from: `Settling` counts them for the holdout.
+ */
 const isCounted = ({ copyId, org }: DecisionRef) => copyId !== noMessage && !isSandbox(org)
 
 /** The events that each of some decisions has, by `decisionKey`. */

@@ -41,8 +41,7 @@ const scanMillis = 10_000
 /** Clicks on two links within this time come from a link scanner. Unit: milliseconds. */
 const burstMillis = 2_000
 
-const isTimed = (event: EventName): event is TimedOutcome =>
-  event === "open" || event === "click" || event === "conversion"
+const isTimed = (event: EventName): event is TimedOutcome => timedOutcomes.some((outcome) => outcome === event)
 
 const isVoiding = (event: EventName) => event === "bounce" || event === "soft_bounce" || event === "failed"
 
