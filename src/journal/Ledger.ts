@@ -120,6 +120,12 @@ export interface LedgerRow {
   readonly track: Track
   readonly counts: TallyCounts
   readonly delays: DelayCounts | null
+}
+
+/** Rows of the ledger that say the same. */
+export interface LedgerRows extends LedgerRow {
+  /** How many they are. */
+  readonly times: number
   /** Not asked for where nothing is traced. */
   readonly traceparent?: string | null
 }
@@ -143,20 +149,27 @@ export const countsIn = (sql: SqlClient.SqlClient, org: string, template: string
       ${sql.literal(of.map((measure) => `coalesce((l.counts->>'${measure}')::float8, 0) AS ${measure}`).join(", "))}
     FROM tally_ledger l WHERE l.org_slug = ${org} AND l.template_id = ${template}`
 
-/** Deletes the oldest rows of a template's ledger, at most `limit`, and returns them. */
+/**
+ * Deletes the oldest rows of a template's ledger, at most `limit`, and returns them. Those that say the same come together: most of the
+ * rows of a busy template do, and to read each of them held the event loop.
+ */
 export const take = (
   sql: SqlClient.SqlClient,
   org: string,
   template: string,
   { isTraced, limit }: { readonly limit: number; readonly isTraced: boolean },
 ) =>
-  sql<LedgerRow>`
-    DELETE FROM tally_ledger l WHERE l.org_slug = ${org} AND l.template_id = ${template} AND l.id = ANY(ARRAY(
-      SELECT f.id FROM tally_ledger f WHERE f.org_slug = ${org} AND f.template_id = ${template}
-      ORDER BY f.id LIMIT ${limit}))
-    RETURNING l.copy_id, l.segment AS context, l.hour, l.track, l.counts, l.delays${
-    sql.literal(isTraced ? ", l.traceparent" : "")
-  }`
+  sql<LedgerRows>`
+    WITH taken AS (
+      DELETE FROM tally_ledger l WHERE l.org_slug = ${org} AND l.template_id = ${template} AND l.id = ANY(ARRAY(
+        SELECT f.id FROM tally_ledger f WHERE f.org_slug = ${org} AND f.template_id = ${template}
+        ORDER BY f.id LIMIT ${limit}))
+      RETURNING l.copy_id, l.segment, l.hour, l.track, l.counts::text, l.delays::text,
+        ${sql.literal(isTraced ? "l.traceparent" : "NULL::text AS traceparent")}
+    )
+    SELECT t.copy_id, t.segment AS context, t.hour, t.track, t.counts::json, t.delays::json, t.traceparent,
+      count(*)::int AS times
+    FROM taken t GROUP BY t.copy_id, t.segment, t.hour, t.track, t.counts, t.delays, t.traceparent`
 
 /** Deletes the ledger of a template. */
 export const discard = (sql: SqlClient.SqlClient, org: string, template: string) =>

@@ -146,8 +146,12 @@ export interface Folded extends Counted {
 /** Most ledger rows folded in one transaction. */
 const foldedRows = 5000
 
-const addCounts = (into: { [name: string]: number }, counts: { readonly [name: string]: number | undefined }): void => {
-  for (const [name, count] of Object.entries(counts)) into[name] = (into[name] ?? 0) + (count ?? 0)
+const addCounts = (
+  into: { [name: string]: number },
+  counts: { readonly [name: string]: number | undefined },
+  times: number,
+): void => {
+  for (const [name, count] of Object.entries(counts)) into[name] = (into[name] ?? 0) + times * (count ?? 0)
 }
 
 /** Number of decisions of each variant on each of the last days. */
@@ -261,12 +265,16 @@ export class TallySum {
   readonly #delays = new Map<number, { [name: string]: number }>()
   readonly #variantDelays = new SeededMap<string, VariantDelays & { readonly delays: { [name: string]: number } }>()
 
-  /** `decidedHour` is the start of the hour of the decisions, Unix milliseconds, bucketed as of `now`. */
+  /**
+   * Adds counts, `times` over. `decidedHour` is the start of the hour of the decisions, Unix milliseconds, bucketed as of
+   * `now`.
+   */
   add(
     at: { readonly copyId: string; readonly context: ContextKey; readonly decidedHour: number; readonly track: Track },
     counts: TallyCounts,
     delays: DelayCounts | undefined,
     now: number,
+    times = 1,
   ): void {
     const { context, copyId, decidedHour, track } = at
     const { start } = bucketAt(decidedHour, now)
@@ -274,17 +282,17 @@ export class TallySum {
       const key = `${copyId}\0${context}\0${start}\0${track}`
       let tally = this.#tallies.get(key)
       if (tally === undefined) this.#tallies.set(key, tally = { copyId, context, start, track, counts: {} })
-      addCounts(tally.counts, counts)
+      addCounts(tally.counts, counts, times)
     }
     if (delays !== undefined) {
       let hour = this.#delays.get(decidedHour)
       if (hour === undefined) this.#delays.set(decidedHour, hour = {})
-      addCounts(hour, delays)
+      addCounts(hour, delays, times)
       const day = Math.floor(decidedHour / dayMillis) * dayMillis
       const key = `${copyId}\0${day}`
       let own = this.#variantDelays.get(key)
       if (own === undefined) this.#variantDelays.set(key, own = { copyId, day, delays: {} })
-      addCounts(own.delays, delays)
+      addCounts(own.delays, delays, times)
     }
   }
 
@@ -318,14 +326,16 @@ export const fold = Effect.fnUntraced(function* (
   const rows = yield* Ledger.take(sql, org, template, { limit: foldedRows, isTraced })
   const sum = new TallySum()
   const traces = new Set<string>()
-  for (const { context, copyId, counts, delays, hour, traceparent, track } of rows) {
+  let taken = 0
+  for (const { context, copyId, counts, delays, hour, times, traceparent, track } of rows) {
     if (traceparent !== null && traceparent !== undefined) traces.add(traceparent)
-    sum.add({ copyId, context, decidedHour: hour.getTime(), track }, counts, delays ?? undefined, now)
+    taken += times
+    sum.add({ copyId, context, decidedHour: hour.getTime(), track }, counts, delays ?? undefined, now, times)
   }
   yield* addTallies(sql, org, template, sum.tallies(), now)
   yield* addDelays(sql, org, template, sum.delays(), sum.variantDelays(), now)
   return {
-    rows: rows.length,
+    rows: taken,
     traces,
     tallies: sum.tallies().filter(({ track }) => track === "learned"),
     delays: sum.delays(),

@@ -2,9 +2,11 @@ import { PgTypes } from "@effect/sql-pg"
 import { Result } from "effect"
 import * as Json from "../domain/Json.ts"
 
+const decoder = new TextDecoder("utf-8", { fatal: true })
+
 const decode = (bytes: Uint8Array): Result.Result<unknown, PgTypes.CodecError> =>
   Result.try({
-    try: () => Json.parseStored(new TextDecoder("utf-8", { fatal: true }).decode(bytes)),
+    try: () => Json.parseStored(decoder.decode(bytes)),
     catch: (cause) => new PgTypes.CodecError({ message: `A JSON column cannot be read: ${cause}` }),
   })
 

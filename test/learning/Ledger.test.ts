@@ -104,6 +104,28 @@ const daysOf = (tallies: ReadonlyArray<Tally>) => {
 describe("the ledger", () => {
   const environment = temporaryEnvironment
   layer(layerMigrated(environment), { excludeTestServices: true })((it) => {
+    it.effect("counts rows that say the same as often as there are", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const same: LedgerEntry = {
+          org: "same",
+          templateId: "t",
+          copyId: "a",
+          context: "plan=pro",
+          hour: base,
+          track: "learned",
+          counts: { decisions: 2, revenue: 5 },
+          delays: { "click:1": 1 },
+        }
+        for (let n = 0; n < 3; n++) yield* append(sql, summed([same]))
+        yield* append(sql, summed([{ ...same, counts: { decisions: 1 } }]))
+        const folded = yield* sql.withTransaction(Tallies.fold(sql, "same", "t", Date.now()))
+        assert.strictEqual(folded.rows, 4)
+        assert.deepStrictEqual(folded.tallies.map(({ counts }) => counts), [{ decisions: 7, revenue: 15 }])
+        assert.deepStrictEqual(folded.delays, [{ hour: base, delays: { "click:1": 4 } }])
+        assert.deepStrictEqual(yield* dailyRows(sql, "same", "t"), [`${Math.floor(base / dayMillis)} a: 7`])
+      }))
+
     it.effect("holds what was appended, without zeros, and gives it to one fold alone", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
