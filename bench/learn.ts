@@ -1,9 +1,11 @@
 // What learning costs: events that come in beside Generate, how soon they change what is selected, and the arithmetic.
 //
-//   deno task bench learn [--quick] [--only pure|postgres|embedded] [--postgres-url URL]
+//   deno task bench learn [--quick] [--only pure|postgres|embedded] [--generate RATE] [--postgres-url URL]
 //
 // Servers run on core 0, load on core 1, Postgres where it likes. `--postgres-url`: a server for throwaway databases instead
 // of one started for this run; where it has loaded pg_stat_statements, the dearest statements are printed as well.
+// `--generate`: requests a second of Generate beside events. Default: half of what it reaches alone, which with Postgres, the
+// load and 5,000 events a second is more than two cores carry.
 import { rmSync } from "node:fs"
 import { openFolder, startPostgres } from "../test/support/throwawayPostgres.ts"
 import { printColumns, printTable } from "./support/Bench.ts"
@@ -13,11 +15,11 @@ import { flagsOf } from "./support/Flags.ts"
 import { measurePure } from "./support/learnPure.ts"
 import { measureStore, type Size, type StoreResult } from "./support/learnStore.ts"
 
-const { postgresUrl, quick, wanted } = flagsOf("learn")
+const { generate, postgresUrl, quick, wanted } = flagsOf("learn")
 
 const size: Size = quick
-  ? { quick: true, seconds: 3, probeSeconds: 14, decisions: 20_000, filled: 20_000 }
-  : { quick: false, seconds: 8, probeSeconds: 45, decisions: 100_000, filled: 100_000 }
+  ? { generate, quick: true, seconds: 3, probeSeconds: 14, decisions: 20_000, filled: 20_000 }
+  : { generate, quick: false, seconds: 8, probeSeconds: 45, decisions: 100_000, filled: 100_000 }
 
 const medianOf = (values: ReadonlyArray<number>): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN

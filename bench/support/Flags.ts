@@ -10,12 +10,14 @@ export const flagsOf = (benchmark: string) => {
       quick: { type: "boolean", default: false },
       only: { type: "string" },
       "postgres-url": { type: "string" },
+      generate: { type: "string" },
     },
   })
   const { only, "postgres-url": postgresUrl, quick } = values
+  const generate = values.generate === undefined ? undefined : Number(values.generate)
   if (only !== undefined && !parts.some((part) => part === only)) {
     console.error(`--only ${parts.join("|")}`)
     Deno.exit(1)
   }
-  return { quick, postgresUrl, wanted: (part: typeof parts[number]) => only === undefined || only === part }
+  return { quick, postgresUrl, generate, wanted: (part: typeof parts[number]) => only === undefined || only === part }
 }

@@ -11,6 +11,8 @@ import { bareInserts, fill } from "./StoredEvents.ts"
 /** How much of everything. */
 export interface Size {
   readonly quick: boolean
+  /** Requests a second of Generate beside events; undefined for half of what it reaches alone. */
+  readonly generate: number | undefined
   /** Seconds of one measurement. */
   readonly seconds: number
   /** Seconds of load during which it is tried how soon models change. */
@@ -221,7 +223,7 @@ export const measureStore = async (store: string, environment: Environment, size
 
     const alone = await generating("Generate alone, closed loop", 0, seconds, 0)
     generate.push(alone)
-    const half = Math.round(alone.perSecond / 2)
+    const half = size.generate ?? Math.round(alone.perSecond / 2)
     await pause(1500)
     /** Measures, and the processor time that each thread used meanwhile, per second. */
     const watched = async (run: () => Promise<Measured>): Promise<ReadonlyMap<string, number>> => {

@@ -134,7 +134,7 @@ class Child {
         "--cached-only",
         "--quiet",
         // The space for new objects is added three times: 48 MiB unless limited.
-        `--v8-flags=--max-old-space-size=${maxHeapMiB},--max-semi-space-size=4`,
+        `--v8-flags=--max-old-space-size=${maxHeapMiB},--max-semi-space-size=4,--no-allocation-site-pretenuring`,
         fileURLToPath(program),
       ],
       stdin: "piped",
