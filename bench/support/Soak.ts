@@ -96,15 +96,22 @@ export const soak = async (plan: SoakPlan): Promise<ReadonlyArray<SoakSample>> =
       const printed = service.output().length
       const load = await during()
       const pauses = pausesIn(service.output().slice(printed))
+      // Before the census, whose hundreds of megabytes stay with the process: the values after the first include them.
+      const resident = residentOf(service.pid)
       const heap = await heapCensus(inspectorPort)
       const minute = (performance.now() - begin) / 60_000
-      samples.push({ phase, minute, heap, resident: residentOf(service.pid), pauses, load })
+      samples.push({ phase, minute, heap, resident, pauses, load })
       plan.onSample?.(samples.at(-1)!)
     }
     const seconds = plan.intervalSeconds
     const idly = () => new Promise<undefined>((resolve) => setTimeout(resolve, seconds * 1000))
     for (let i = 0; i < plan.idle; i++) await sample("idle", idly)
-    for (let i = 0; i < plan.loaded; i++) await sample("load", () => loadFor({ seconds, rate }))
+    // After a census requests wait for seconds, and an open loop has to make up for that.
+    const settling = Math.min(10, seconds / 10)
+    for (let i = 0; i < plan.loaded; i++) {
+      await loadFor({ seconds: settling, rate })
+      await sample("load", () => loadFor({ seconds: seconds - settling, rate }))
+    }
     return samples
   } finally {
     service.kill("SIGTERM")
