@@ -22,10 +22,10 @@ const failInTransactions = (sql: SqlClient.SqlClient) => {
 }
 
 /**
- * Turns off the memory of texts and parameters of statements, from which none is ever read, as each statement runs once. V8 keeps the
- * values of such a `WeakMap` until the next full collection, so that it was most of what filled the old generation.
+ * Turns off the compiler's cache of texts and parameters. It never has a hit, because each statement runs once, and V8 frees the
+ * values of a `WeakMap` in full collections only: this cache was most of the garbage in the old generation.
  */
-const forgetTexts = (sql: SqlClient.SqlClient) => {
+const disableStatementCache = (sql: SqlClient.SqlClient) => {
   const none = { get: () => undefined, set: () => none }
   const { compiler } = sql`` as unknown as { readonly compiler: object }
   for (const name of ["statementCache", "statementCacheNoTransform"]) {
@@ -45,7 +45,7 @@ export const layer = Layer.unwrap(
     Effect.sync(() => {
       const sql = Context.get(context, SqlClient.SqlClient)
       failInTransactions(sql)
-      forgetTexts(sql)
+      disableStatementCache(sql)
     })
   ),
 )

@@ -104,7 +104,7 @@ const daysOf = (tallies: ReadonlyArray<Tally>) => {
 describe("the ledger", () => {
   const environment = temporaryEnvironment
   layer(layerMigrated(environment), { excludeTestServices: true })((it) => {
-    it.effect("counts rows that say the same as often as there are", () =>
+    it.effect("counts equal rows as often as there are", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const same: LedgerEntry = {
