@@ -44,8 +44,8 @@ export const unitName = (objective: Objective): string =>
 
 /**
  * How often intervals of rates and gains hold the true value, by simulations (`bench/honesty.ts`). With revenue, whose values
- * differ much, they had 93.8 and 95.1 % for rates, 94.7 and 96.0 % for gains. Where people tire of variants, rates had 92.2 %, and
- * where the effects of segments have a standard deviation of 0.6, rates of segments had 93 % and lifts over a random split 88 %.
+ * differ much, they had 93.8 and 95.1 % for rates, 94.7 and 96.0 % for gains. Where people tire of one of two variants, rates had
+ * 92.2 %, and where the effects of segments have a standard deviation of 0.6, gains and lifts over a random split had 93 %.
  */
 export const coverageText = (objective: Objective): string =>
   `${

@@ -113,7 +113,7 @@ const liftFields = {
   value: described(Schema.Finite, "Relative lift: the leader's rate over the baseline's, less 1"),
   interval: described(
     Interval,
-    "95 % credible interval of `value`; approximate where people tire of variants: it held the true lift in 88 to 96 % of " +
+    "95 % credible interval of `value`; approximate where people tire of variants: it held the true lift in 92 to 96 % of " +
       "simulated runs",
   ),
   difference: described(Schema.Finite, "The leader's rate less the baseline's, in the unit of the rates"),
