@@ -1,11 +1,11 @@
-// What learning costs: events that come in beside Generate, how soon they change what is selected, and the arithmetic.
+// The costs of learning: events that come in beside Generate, how soon they change the selection, and the arithmetic.
 //
 //   deno task bench learn [--quick] [--only pure|postgres|embedded] [--generate RATE] [--postgres-url URL]
 //
-// Servers run on core 0, load on core 1, Postgres where it likes. `--postgres-url`: a server for throwaway databases instead
+// Servers run on core 0, load on core 1, Postgres on either. `--postgres-url`: a server for throwaway databases instead
 // of one started for this run; where it has loaded pg_stat_statements, the dearest statements are printed as well.
-// `--generate`: requests a second of Generate beside events. Default: half of what it reaches alone, which with Postgres, the
-// load and 5,000 events a second is more than two cores carry.
+// `--generate`: requests a second of Generate beside events. Default: half of its full rate, which two cores cannot carry together
+// with Postgres, the load and 5,000 events a second.
 import { rmSync } from "node:fs"
 import { openFolder, startPostgres } from "../test/support/throwawayPostgres.ts"
 import { printColumns, printTable } from "./support/Bench.ts"
@@ -13,9 +13,10 @@ import { createDatabase, type Environment } from "./support/Databases.ts"
 import { type Acknowledged, measureEventBaseline } from "./support/eventBaseline.ts"
 import { flagsOf } from "./support/Flags.ts"
 import { measurePure } from "./support/learnPure.ts"
-import { measureStore, type Size, type StoreResult } from "./support/learnStore.ts"
+import { measureStore, rateNameOf, type Size, type StoreResult } from "./support/learnStore.ts"
 
-const { generate, postgresUrl, quick, wanted } = flagsOf("learn")
+const { numberOf, postgresUrl, quick, wanted } = flagsOf("learn", ["generate"])
+const generate = numberOf("generate")
 
 const size: Size = quick
   ? { generate, quick: true, seconds: 3, probeSeconds: 14, decisions: 20_000, filled: 20_000 }
@@ -69,7 +70,7 @@ const printStore = (baseline: ReadonlyArray<Acknowledged>, result: StoreResult) 
     ]),
   )
   printColumns(
-    "From acknowledgement to a changed model, 5,000 events/s and Generate at half (aim: under 5 s)",
+    `From acknowledgement to a changed model, 5,000 events/s and Generate ${rateNameOf(size)} (aim: under 5 s)`,
     ["", "probes", "counted p50 s", "counted max s", "model p50 s", "model max s", "cut off by the end, after s"],
     result.probes.map(({ counted, name, seconds, unseen }) => [
       name,
@@ -84,7 +85,7 @@ const printStore = (baseline: ReadonlyArray<Acknowledged>, result: StoreResult) 
   const { count, perFit, share } = result.fits
   console.log(`\n${count} fits of ${perFit.toFixed(1)} ms: ${(100 * share).toFixed(1)} % of a core (aim: at most 20 %)`)
   printColumns(
-    "Processor time by thread, Generate at half",
+    `Processor time by thread, Generate ${rateNameOf(size)}`,
     ["", "% of a core alone", "% of a core with 5,000 events/s"],
     [
       ...result.threads.filter(([, ...times]) => Math.max(...times) > 5000)

@@ -19,7 +19,7 @@ export interface SoakSample {
   readonly minute: number
   readonly heap: HeapCensus
   readonly resident: number
-  /** Full collections in the interval, without that of the census. */
+  /** Full collections in the interval, without the one of the census. */
   readonly pauses: ReadonlyArray<number>
   readonly load: SoakLoad | undefined
 }
@@ -30,7 +30,7 @@ export interface SoakPlan {
   readonly intervalSeconds: number
   readonly idle: number
   readonly loaded: number
-  /** Generates a second; a number of others comes beside them. 0: half of what the service can do, measured first. */
+  /** Generates a second; a number of others comes beside them. 0: half of the full rate, measured first. */
   readonly rate: number
   readonly onSample?: (sample: SoakSample) => void
 }
@@ -58,7 +58,7 @@ const setUp = async (service: ServiceProcess, sink: Sink): Promise<string> => {
 const residentOf = (pid: number): number =>
   Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) * 1024
 
-/** Pauses of full collections in what V8 printed (`--trace-gc`) of the main isolate, which is the first to print. */
+/** Pauses of full collections of the main isolate, which is the first in the output of `--trace-gc`. */
 const pausesIn = (output: string): ReadonlyArray<number> => {
   const lines = [
     ...output.matchAll(/\[\d+:(0x[0-9a-f]+)[^\]]*\].*?Mark-Compact.*? MB,(?: pooled: [^,]*,)? ([\d.]+) \/ /g),
@@ -96,7 +96,7 @@ export const soak = async (plan: SoakPlan): Promise<ReadonlyArray<SoakSample>> =
       const printed = service.output().length
       const load = await during()
       const pauses = pausesIn(service.output().slice(printed))
-      // Before the census, whose hundreds of megabytes stay with the process: the values after the first include them.
+      // Before the census. It takes hundreds of megabytes, which stay with the process and are part of every later value.
       const resident = residentOf(service.pid)
       const heap = await heapCensus(inspectorPort)
       const minute = (performance.now() - begin) / 60_000

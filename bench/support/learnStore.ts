@@ -11,7 +11,7 @@ import { bareInserts, fill } from "./StoredEvents.ts"
 /** How much of everything. */
 export interface Size {
   readonly quick: boolean
-  /** Requests a second of Generate beside events; undefined for half of what it reaches alone. */
+  /** Requests a second of Generate beside events; undefined for half of its full rate. */
   readonly generate: number | undefined
   /** Seconds of one measurement. */
   readonly seconds: number
@@ -21,6 +21,9 @@ export interface Size {
   /** Events put into the inbox to be taken at full speed. */
   readonly filled: number
 }
+
+/** The rate of Generate beside events, as tables name it. */
+export const rateNameOf = ({ generate }: Size): string => generate === undefined ? "at half" : `at ${generate}/s`
 
 /** Seconds from the acknowledgement of an event to a model that knows it. */
 export interface Probes {
@@ -193,7 +196,7 @@ export const measureStore = async (store: string, environment: Environment, size
       next = load.next
       if (load.wrong > 0) wrong.push(`${store}: ${load.wrong} acknowledgements named another number of events`)
       if (Object.keys(load.statuses).some((status) => status !== "200")) {
-        notes.push(`${name}: answers ${JSON.stringify(load.statuses)}; what was refused was sent again`)
+        notes.push(`${name}: answers ${JSON.stringify(load.statuses)}; refused bodies were sent again`)
       }
       return load
     }
@@ -223,7 +226,8 @@ export const measureStore = async (store: string, environment: Environment, size
 
     const alone = await generating("Generate alone, closed loop", 0, seconds, 0)
     generate.push(alone)
-    const half = size.generate ?? Math.round(alone.perSecond / 2)
+    const shared = size.generate ?? Math.round(alone.perSecond / 2)
+    const rateName = rateNameOf(size)
     await pause(1500)
     /** Measures, and the processor time that each thread used meanwhile, per second. */
     const watched = async (run: () => Promise<Measured>): Promise<ReadonlyMap<string, number>> => {
@@ -237,9 +241,9 @@ export const measureStore = async (store: string, environment: Environment, size
         ) => [name, (micros - (before.get(name) ?? 0)) / elapsed]),
       )
     }
-    const threadsAlone = await watched(() => generating("Generate alone, half of that", half, seconds, 0))
+    const threadsAlone = await watched(() => generating(`Generate alone, ${rateName}`, shared, seconds, 0))
 
-    // The events' load begins a little earlier and ends a little later than what is measured beside it.
+    // The events' load begins a little earlier and ends a little later than the measurement beside it.
     const beside = async <A>(run: () => Promise<A>, load: Promise<unknown>): Promise<A> => {
       await pause(1000)
       const result = await run()
@@ -250,8 +254,8 @@ export const measureStore = async (store: string, environment: Environment, size
     const fitsBefore = await metricsOf(url)
     const fitsBegan = performance.now()
     const threadsBeside = await beside(
-      () => watched(() => generating("Generate at half, with 5,000 events/s", half, seconds, 0)),
-      acknowledged("20 a request, Generate at half", rate / perRequest, perRequest, seconds + 2),
+      () => watched(() => generating(`Generate ${rateName}, with 5,000 events/s`, shared, seconds, 0)),
+      acknowledged(`20 a request, Generate ${rateName}`, rate / perRequest, perRequest, seconds + 2),
     )
     const threads = [...new Set([...threadsAlone.keys(), ...threadsBeside.keys()])].map((name) =>
       [name, threadsAlone.get(name) ?? 0, threadsBeside.get(name) ?? 0] as const
@@ -267,16 +271,16 @@ export const measureStore = async (store: string, environment: Environment, size
     // Single events: how many go through beside Generate at half, then half as many at a steady rate.
     let most = 0
     await beside(
-      () => generating("Generate at half, with single events", half, seconds, 0),
-      acknowledged("single, closed loop, Generate at half", 0, 1, seconds + 1).then(({ eventsPerSecond }) =>
+      () => generating(`Generate ${rateName}, with single events`, shared, seconds, 0),
+      acknowledged(`single, closed loop, Generate ${rateName}`, 0, 1, seconds + 1).then(({ eventsPerSecond }) =>
         most = eventsPerSecond
       ),
     )
     const singles = Math.max(50, Math.min(rate, Math.round(most / 2 / 50) * 50))
     generate.push(
       await beside(
-        () => generating(`Generate at half, with ${singles} single events/s`, half, seconds, 0),
-        acknowledged(`single, ${singles}/s, Generate at half`, singles, 1, seconds + 2),
+        () => generating(`Generate ${rateName}, with ${singles} single events/s`, shared, seconds, 0),
+        acknowledged(`single, ${singles}/s, Generate ${rateName}`, singles, 1, seconds + 2),
       ),
     )
 
@@ -339,7 +343,7 @@ export const measureStore = async (store: string, environment: Environment, size
         const waited = (performance.now() - acknowledgedAt) / 1000
         if (seen) took.push(waited)
         else unseen.push(waited)
-        // Out of step with what runs every second.
+        // Out of step with the jobs of every second.
         await pause(200 + 137 * (i % 7))
       }
       return { name: `${name}, ${store}`, seconds: took, counted, unseen }
@@ -350,7 +354,7 @@ export const measureStore = async (store: string, environment: Environment, size
     ])
     await Promise.all([
       sending("probes", rate / perRequest, perRequest, probeSeconds),
-      generating("Generate beside probes", half, probeSeconds, 0),
+      generating("Generate beside probes", shared, probeSeconds, 0),
     ])
     loading = false
     const probes = await probed

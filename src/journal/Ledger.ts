@@ -124,10 +124,10 @@ export interface LedgerRow {
 
 /** Equal rows of the ledger. */
 export interface LedgerRows extends LedgerRow {
-  /** How many they are. */
+  /** Their number. */
   readonly times: number
-  /** Not asked for where nothing is traced. */
-  readonly traceparent?: string | null
+  /** Null where nothing is traced. */
+  readonly traceparent: string | null
 }
 
 /** The ledger of a template. Fails with `SqlError` when the store does not answer, as all functions here do. */

@@ -328,7 +328,7 @@ export const fold = Effect.fnUntraced(function* (
   const traces = new Set<string>()
   let taken = 0
   for (const { context, copyId, counts, delays, hour, times, traceparent, track } of rows) {
-    if (traceparent !== null && traceparent !== undefined) traces.add(traceparent)
+    if (traceparent !== null) traces.add(traceparent)
     taken += times
     sum.add({ copyId, context, decidedHour: hour.getTime(), track }, counts, delays ?? undefined, now, times)
   }

@@ -42,7 +42,7 @@ const counts = {
   decisions: Schema.Finite,
   voided: described(
     Schema.Finite,
-    "Of the decisions: those that bounced or failed, so that nobody saw the message; they are no trial",
+    "Decisions whose message bounced or failed. No recipient saw it, so they do not count in rates",
   ),
   outcomes: OutcomeCounts,
   revenue: described(Schema.NullOr(RevenueCounts), "Null unless the objective has a `revenue_cap`"),
@@ -222,11 +222,17 @@ export const TimingResults = Schema.Struct({
   followed: described(TimingCount, "Messages sent at the time that Delay advised, within minutes"),
   explored: described(
     TimingCount,
-    "The same where the advised time was drawn evenly from all allowed ones, to have something to compare with",
+    "Messages whose advised time was drawn evenly from all allowed ones, for comparison",
   ),
   missed: described(TimingCount, "Messages with advice that were sent at another time"),
-  gain: described(TimingDifference, "Engagement of `followed` less that of `explored`, which chance alone told apart"),
-  followed_against_missed: described(TimingDifference, "Whoever keeps to advice may differ in other ways as well"),
+  gain: described(
+    TimingDifference,
+    "Engagement of `followed` less the engagement of `explored`. Chance alone divided the two groups",
+  ),
+  followed_against_missed: described(
+    TimingDifference,
+    "`followed` less `missed`. Senders who follow advice may differ in other ways as well",
+  ),
 })
 
 /** The results of a template. */

@@ -23,7 +23,7 @@ const failInTransactions = (sql: SqlClient.SqlClient) => {
 
 /**
  * Turns off the compiler's cache of texts and parameters. It never has a hit, because each statement runs once, and V8 frees the
- * values of a `WeakMap` in full collections only: this cache was most of the garbage in the old generation.
+ * values of a `WeakMap` in full collections only. Under events this cache was most of the garbage in the old generation.
  */
 const disableStatementCache = (sql: SqlClient.SqlClient) => {
   const none = { get: () => undefined, set: () => none }

@@ -35,7 +35,7 @@ export interface WorkerProcessOptions {
 export interface WorkerProcess<Request, Answer> {
   /**
    * Runs one request in the process. Requests run one at a time, in the order asked. Values are structured clones.
-   * `deadline` replaces that of the process.
+   * `deadline` replaces the deadline of the process.
    * Fails with `WorkFailed` when the deadline passes, the process ends, or the program throws.
    */
   readonly ask: (request: Request, deadline?: Duration.Input) => Effect.Effect<Answer, WorkFailed>
@@ -77,7 +77,7 @@ export const workerProcess = <Request, Answer>(options: WorkerProcessOptions) =>
     return {
       ask: (request: Request, own: Duration.Input = deadline) =>
         Effect.flatMap(started, (child) => child.ask<Answer>(request, Duration.fromInputUnsafe(own))).pipe(
-          // The process is still busy with a request that nobody waits for.
+          // The process is still busy with a request that has no waiting caller.
           Effect.onInterrupt(() => Effect.sync(end)),
           Effect.ensuring(rest),
           one.withPermits(1),
