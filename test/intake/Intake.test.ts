@@ -72,6 +72,29 @@ describe("Intake", () => {
         assert.deepInclude(timeline.decisions[0]!.events[0], { value: 49.9, currency: "EUR" })
       }))
 
+    it.effect("shows the first report as counted where reports of whole seconds tell of one time", () =>
+      Effect.gen(function* () {
+        yield* makeOrg("second")
+        yield* decide("second", "t1")
+        const sent = { event: "sent", tracking_id: "t1", occurred_at: new Date().toISOString().slice(0, 19) + "Z" }
+        for (const event_id of ["m", "z", "a"]) {
+          const before = Date.now()
+          while (Date.now() === before); // so that no two are received in one millisecond
+          yield* receive("second", { ...sent, event_id })
+        }
+        yield* settle("second")
+        const { decisions: [decision] } = yield* (yield* Timelines).find(
+          org("second"),
+          { trackingId: "t1" },
+          { cursor: undefined, limit: 10 },
+        )
+        assert.deepStrictEqual(decision!.events.map(({ effect, eventId }) => `${eventId} ${effect}`), [
+          "m counted",
+          "z repeated",
+          "a repeated",
+        ])
+      }))
+
     it.effect("keeps unreadable items with position and reason, and counts the rest", () =>
       Effect.gen(function* () {
         yield* makeOrg("odd")
