@@ -26,8 +26,8 @@ export interface Outlet {
 }
 
 export const outlets: ReadonlyArray<Outlet> = [
-  { name: "SMTP, 5 sessions (the default)", kind: "smtp", settings: {} },
-  { name: "SMTP, 20 sessions", kind: "smtp", settings: { connections: 20 } },
+  { name: "SMTP, 20 sessions (the default)", kind: "smtp", settings: {} },
+  { name: "SMTP, 5 sessions", kind: "smtp", settings: { connections: 5 } },
   { name: "webhook", kind: "webhook", settings: {} },
 ]
 

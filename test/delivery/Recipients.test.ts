@@ -23,7 +23,14 @@ const connected = Effect.fnUntraced(function* (
   yield* furnish(slug)
   yield* (yield* Connections).put(org(slug), "relay", {
     platform: "smtp",
-    settings: { host: "127.0.0.1", port: server.port, tls: "none", from: "shop@example.com", ...settings },
+    settings: {
+      host: "127.0.0.1",
+      port: server.port,
+      tls: "none",
+      from: "shop@example.com",
+      connections: 5,
+      ...settings,
+    },
     default: true,
     paused: true,
   })
@@ -159,6 +166,22 @@ describe("Recipients", () => {
           ["b@example.com", "transactional"],
           ["c@example.com", "bulk"],
         ])
+      }))
+
+    it.effect("sends all at the first attempt to a server that grants fewer sessions than the connection has", () =>
+      Effect.gen(function* () {
+        const slug = "few-sessions"
+        const options = { maxSessions: 3, acceptMillis: 20 }
+        const { send, server, untilReached } = yield* connected(slug, options, { connections: 20 })
+        const all = [...people(100, "good.example"), ...people(100, "fine.example")]
+        yield* send(all)
+        yield* untilReached(all)
+        yield* untilDone(slug, 60)
+        // Failed attempts are counted, and there is none.
+        const failed = (yield* deliveriesOf(slug)).filter(({ attempts, state }) => attempts > 0 || state !== "sent")
+        assert.deepStrictEqual(failed, [])
+        assert.lengthOf(server.attempts, 200)
+        assert.isNull((yield* (yield* Connections).get(org(slug), "relay")).trouble)
       }))
 
     it.effect("treats each recipient as its server does, and sends to all that are accepted in the end", () =>

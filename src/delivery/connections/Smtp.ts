@@ -78,7 +78,7 @@ export const Settings = Schema.Struct({
   bounce_domain: Schema.optionalKey(BounceDomain),
   /** How this client names itself (EHLO). */
   client_name: Schema.optionalKey(Host),
-  /** Sessions at once. Default 5. */
+  /** Sessions at once, as far as the server grants them. Default 20. */
   connections: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 20 }))),
   /**
    * Share of the sessions that messages to one recipient domain use while messages to other domains wait; at least one
@@ -204,7 +204,7 @@ export const make = (
     const guard = yield* AddressGuard
     const composing = yield* (yield* Composer).forConnection
     const dkim = yield* DkimSigning
-    const { connections = 5, tls = "starttls", user } = settings
+    const { connections = 20, tls = "starttls", user } = settings
     const secrets = password === undefined ? [] : [password]
     const line = open(guard, {
       host: settings.host,

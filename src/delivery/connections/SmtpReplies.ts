@@ -27,6 +27,15 @@ const isOwnPace = (detail: string) =>
     .test(detail)
 
 /**
+ * Whether a server refuses one more session for the moment, before any message or because of the sessions that are open. It may
+ * go on in these.
+ */
+export const isOfSessions = ({ cause, code, detail, stage }: SmtpFault): boolean =>
+  cause === undefined && code !== undefined && code >= 400 && code < 500 &&
+  (stage === "connect" || stage === "login" ||
+    (stage === "sender" && /concurrent |simultaneous |too many (?:connections|sessions)/i.test(detail)))
+
+/**
  * Whether a failure belongs to the message or the domain of its recipient: it came in answer to RCPT or after DATA, and the
  * server neither ends the session (421), nor lost track of it (503), nor complains about this client's rate.
  */

@@ -1,6 +1,7 @@
 import { Clock, Duration, Effect, Fiber, FiberSet } from "effect"
 import type { Composed } from "../../domain/Email.ts"
-import type { SmtpFault } from "./SmtpReplies.ts"
+import { GrantedSessions } from "./GrantedSessions.ts"
+import { isOfSessions, type SmtpFault } from "./SmtpReplies.ts"
 import { newProgress, type Progress, type SmtpSession } from "./SmtpSession.ts"
 
 /** Longest a message may take. Unit: milliseconds. */
@@ -41,8 +42,8 @@ interface Attempt {
 /** The sessions with one SMTP server. */
 export interface SmtpSessions {
   /**
-   * Sends a message through a session that is idle, or a new one. Messages beyond the number of sessions wait for their turn. When
-   * `giveUp` is aborted, the attempt ends as `yielded`, unless part of the message has been sent: then it may arrive.
+   * Sends a message through a session that is idle, or a new one. Messages beyond the number of sessions wait for their turn, as
+   * does one whose session the server refuses while others are open (`GrantedSessions`). When `giveUp` is aborted, the attempt ends as `yielded`, unless part of the message has been sent: then it may arrive.
    */
   readonly send: (mail: Composed, giveUp: AbortSignal | undefined) => Effect.Effect<AttemptEnd>
 }
@@ -57,6 +58,7 @@ export const makeSessions = Effect.fnUntraced(function* (
   const attempts = new Set<Attempt>()
   const waiting: Array<Attempt> = []
   const idle: Array<Kept> = []
+  const granted = new GrantedSessions(connections)
   let busy = 0
   let isClosing = false
   const now = () => clock.currentTimeMillisUnsafe()
@@ -79,7 +81,9 @@ export const makeSessions = Effect.fnUntraced(function* (
 
   const beginNew = (attempt: Attempt): void => {
     attempt.opening = fork(Effect.match(open, {
-      onFailure: (fault) => end(attempt, { _tag: "fault", fault }),
+      onFailure: (fault) => {
+        if (!putBack(attempt, fault)) end(attempt, { _tag: "fault", fault })
+      },
       onSuccess: (session) =>
         attempts.has(attempt) ? sendOver(attempt, { session, messages: 0, since: 0 }) : session.destroy(),
     }))
@@ -88,14 +92,36 @@ export const makeSessions = Effect.fnUntraced(function* (
   const sendOver = (attempt: Attempt, { messages, session }: Kept): void => {
     attempt.session = session
     session.send(attempt.mail, attempt.progress, (fault) => {
-      if (session.isOpen && (messages + 1 >= maxMessages || isClosing)) Effect.runFork(session.quit)
+      const isLast = messages + 1 >= maxMessages || isClosing || (fault !== undefined && isOfSessions(fault))
+      if (session.isOpen && isLast) Effect.runFork(session.quit)
       else if (session.isOpen) idle.push({ session, messages: messages + 1, since: now() })
       // The server had ended a kept session meanwhile, and not a byte of the message had gone out.
       const isStale = fault !== undefined && messages > 0 && !attempt.progress.began && fault.cause === undefined &&
         (fault.code === undefined || fault.code === 421)
       if (isStale) return beginNew(attempt)
+      if (fault !== undefined && putBack(attempt, fault)) return
       end(attempt, fault === undefined ? { _tag: "sent" } : { _tag: "fault", fault })
     })
+  }
+
+  /** Lets an attempt wait for another session if the server refused its own and there are others. Returns whether it waits. */
+  const putBack = (attempt: Attempt, fault: SmtpFault): boolean => {
+    const others = busy - 1 + idle.filter(({ session }) => session.isOpen).length
+    if (!attempts.has(attempt) || !isOfSessions(fault) || others === 0) return false
+    granted.refuse(others, now())
+    busy--
+    attempt.progress.isReady = false
+    waiting.unshift(Object.assign(attempt, { hasTurn: false, session: undefined, opening: undefined }))
+    beginWaiting()
+    return true
+  }
+
+  const beginWaiting = (): void => {
+    while (busy < granted.count(now())) {
+      const next = waiting.shift()
+      if (next === undefined) return
+      begin(next)
+    }
   }
 
   const end = (attempt: Attempt, how: AttemptEnd): void => {
@@ -104,8 +130,7 @@ export const makeSessions = Effect.fnUntraced(function* (
     attempt.opening?.interruptUnsafe()
     if (attempt.hasTurn) {
       busy--
-      const next = waiting.shift()
-      if (next !== undefined) begin(next)
+      beginWaiting()
     } else waiting.splice(waiting.indexOf(attempt), 1)
     attempt.done(how)
   }
@@ -130,13 +155,14 @@ export const makeSessions = Effect.fnUntraced(function* (
       attempts.add(attempt)
       giveUp?.addEventListener("abort", yieldNow)
       if (giveUp?.aborted === true) yieldNow()
-      else if (busy < connections) begin(attempt)
+      else if (busy < granted.count(now())) begin(attempt)
       else waiting.push(attempt)
       return Effect.sync(() => end(attempt, { _tag: "closed", progress }))
     })
 
   const look = Effect.suspend(() => {
     const at = now()
+    beginWaiting()
     for (const attempt of attempts) {
       if (at - attempt.startedAt >= totalMillis) end(attempt, { _tag: "late", progress: attempt.progress })
     }

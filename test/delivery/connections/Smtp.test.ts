@@ -93,6 +93,51 @@ describe("Smtp", () => {
       assert.deepStrictEqual([connection.concurrency, connection.idempotent], [3, false])
     }).pipe(Effect.provide(layerLoopback)))
 
+  for (
+    const [at, reply] of [
+      ["connect", "421 4.7.0 Too many connections, try again in a moment"],
+      ["connect", "421 Service not available"],
+      ["login", "432 4.3.2 Concurrent connections limit exceeded"],
+      ["sender", "421 4.7.0 Too many concurrent SMTP connections"],
+    ] as const
+  ) {
+    it.effect(`uses as many sessions as the server grants, which answers "${reply}" to others`, () =>
+      Effect.gen(function* () {
+        let most = 2
+        const { connection, receiver } = yield* opened({ login, limit: { at, reply, most: () => most } }, {
+          user: login.user,
+        }, { password: login.password })
+        const all = Effect.forEach(Array.from({ length: 30 }), () => sendTo(connection, "accepted"), {
+          concurrency: 20,
+          discard: true,
+        })
+        yield* all
+        assert.deepStrictEqual([receiver.mails.length, receiver.connections()], [30, 2])
+        const tried = receiver.sessions()
+        assert.isAtMost(tried, 20)
+        // It does not ask again with each message.
+        yield* all
+        assert.strictEqual(receiver.sessions(), tried)
+        // Once a minute it asks for one more. Those that were idle meanwhile have ended.
+        most = 20
+        yield* TestClock.adjust("61 seconds")
+        yield* Effect.promise(() => receiver.until(() => receiver.connections() === 0))
+        yield* all
+        assert.deepStrictEqual([receiver.mails.length, receiver.sessions()], [90, tried + 3])
+      }).pipe(Effect.provide(layerLoopback)))
+  }
+
+  it.effect("reports the refusal of a session where there is no other", () =>
+    Effect.gen(function* () {
+      const reply = "421 4.7.0 Too many connections"
+      const { connection, receiver } = yield* opened({ limit: { at: "connect", reply, most: () => 0 } })
+      yield* Effect.forEach(Array.from({ length: 5 }), () => sendTo(connection, "slow-down"), {
+        concurrency: 5,
+        discard: true,
+      })
+      assert.strictEqual(receiver.mails.length, 0)
+    }).pipe(Effect.provide(layerLoopback)))
+
   it.effect("goes on in a new session when the server has ended the old one", () =>
     Effect.gen(function* () {
       const { connection, receiver } = yield* opened()

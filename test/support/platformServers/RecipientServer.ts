@@ -46,6 +46,8 @@ export interface RecipientOptions {
   readonly tarMillis?: number
   /** How long a message takes to be accepted. Default 0. Unit: milliseconds. */
   readonly acceptMillis?: number
+  /** Further sessions are refused with 421. Default: none is. */
+  readonly maxSessions?: number
 }
 
 export interface RecipientServer {
@@ -118,6 +120,7 @@ export const startRecipientServer = (options: RecipientOptions = {}): Promise<Re
       authOptional: true,
       disableReverseLookup: true,
       logger: false,
+      ...(options.maxSessions === undefined ? {} : { maxClients: options.maxSessions }),
       onRcptTo: ({ address }, _session, done) => {
         pending++
         const answer = () => {

@@ -29,6 +29,8 @@ export interface SmtpOptions {
   readonly host?: string
   /** From this message on (the first is 1), replies wait until this many sessions were opened. */
   readonly holdReplies?: { readonly fromMessage: number; readonly untilSessions: number }
+  /** The sessions beyond the first `most` that are open get this reply, at one of these places. */
+  readonly limit?: { readonly at: "connect" | "login" | "sender"; readonly most: () => number; readonly reply: string }
 }
 
 /** A message as it came. */
@@ -57,7 +59,7 @@ const replied = (reply: string) => Object.assign(new Error(reply.slice(4)), { re
 /** A real SMTP server on loopback with a certificate of its own. */
 export const startSmtp = (options: SmtpOptions = {}): Promise<SmtpReceiver> =>
   new Promise((resolve, reject) => {
-    const { fault, faults = [], holdReplies, host = "127.0.0.1", login, loginReply } = options
+    const { fault, faults = [], holdReplies, host = "127.0.0.1", limit, login, loginReply } = options
     const mails: Array<Mail> = []
     const arrivals: Array<Arrival> = []
     const sockets = new Set<Socket>()
@@ -82,20 +84,26 @@ export const startSmtp = (options: SmtpOptions = {}): Promise<SmtpReceiver> =>
       else done(replied(wrong.reply))
       return true
     }
+    /** The reply to a session beyond the limit, if this is the place for it. */
+    const limitAt = (at: "connect" | "login" | "sender", { remotePort }: { readonly remotePort: number }) =>
+      limit?.at === at && [...open].indexOf(remotePort) >= limit.most() ? replied(limit.reply) : undefined
     const handlers: SMTPServerOptions = {
+      onConnect: (session, done) => done(limitAt("connect", session)),
       // Not the socket's own end: that goes unsaid once the session was encrypted.
       onClose: ({ remotePort }) => {
         for (const socket of sockets) if (socket.remotePort === remotePort || socket.destroyed) sockets.delete(socket)
         open.delete(remotePort)
         changed()
       },
-      onAuth: (auth, _session, done) =>
-        loginReply !== undefined
-          ? done(replied(loginReply))
-          : auth.username === login?.user && auth.password === login?.password
-          ? done(null, { user: auth.username })
-          : done(replied("535 5.7.8 Authentication credentials invalid")),
+      onAuth: (auth, session, done) => {
+        const refusal = loginReply === undefined ? limitAt("login", session) : replied(loginReply)
+        if (refusal !== undefined) done(refusal)
+        else if (auth.username === login?.user && auth.password === login?.password) done(null, { user: auth.username })
+        else done(replied("535 5.7.8 Authentication credentials invalid"))
+      },
       onMailFrom: (_address, session, done) => {
+        const refusal = limitAt("sender", session)
+        if (refusal !== undefined) return done(refusal)
         current.set(session.id, fault === undefined ? faults.shift() : fault(messages++))
         if (!spoil("sender", session, done)) done()
       },

@@ -108,7 +108,11 @@ export const connectionWords: { readonly [platform in PlatformName]: Readonly<Re
       hint: "The name with which this service introduces itself to the server.",
       further: true,
     },
-    connections: { label: "Concurrent sessions", hint: "1 to 20. Default: 5.", further: true },
+    connections: {
+      label: "Concurrent sessions",
+      hint: "1 to 20, as far as the server grants them. Default: 20.",
+      further: true,
+    },
     domain_share: {
       label: "Share of sessions per recipient domain",
       hint: "0.05 to 1. Default: 0.5. Applies while messages to other domains are waiting.",
