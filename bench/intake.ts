@@ -88,22 +88,22 @@ const takeIn = async (round: number) => {
   const look = async () => {
     const text = await (await fetch(`${server.url}/metrics`)).text()
     const counted = /^parlance_events_total\{[^}]*attributed[^}]*\} (\S+)/m.exec(text)
-    const pending = /^parlance_inbox_pending(?:\{.*\})? (\S+)/m.exec(text)
     return {
       events: Number(counted?.[1] ?? 0),
-      pending: Number(pending?.[1]),
       at: performance.now(),
       micros: cpuMicrosOf(server.pid),
       threads: cpuMicrosByThread(server.pid),
     }
   }
-  const from = await look()
+  let from = await look()
   let to = from
+  /** From the first events that are counted, as the intake begins up to a second after the start, to the last. */
   const drain = async () => {
-    do {
-      await new Promise((resolve) => setTimeout(resolve, 50))
+    while (to.events < events) {
+      await new Promise((resolve) => setTimeout(resolve, 20))
       to = await look()
-    } while (to.pending > 0)
+      if (from.events === 0) from = to
+    }
   }
   const profile = isProfiled ? await profileDuring(inspector, drain) : undefined
   const allocations = isAllocations ? await allocationsDuring(inspector, drain, { surviving: round === 2 }) : undefined
