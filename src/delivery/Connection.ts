@@ -48,7 +48,7 @@ export type FailureScope = "connection" | "recipient"
  *     accepted    the platform has it
  *     retry       not accepted, or not known to be; worth another attempt after a while
  *     slow-down   the platform wants less: the message stays as it was, and all messages of the scope wait
- *     yielded     given up on request before any part of the message was sent: the message stays as it was
+ *     yielded     given up on request, or for lack of a session, before any part of the message was sent: the message stays as it was
  *     refused     the platform will never take this message
  *     unfit       the message cannot be written in the platform's format; no request was made
  *     broken      the platform takes nothing from us (credentials, settings): the message stays, the connection stops
@@ -110,6 +110,8 @@ export interface Connection {
   readonly compose?: (message: Message) => Effect.Effect<Composed, NotComposed>
   /** Messages that may be under way at once. */
   readonly concurrency: number
+  /** How many of them the platform grants now, from 1 to `concurrency`. Absent: all. */
+  readonly granted?: () => number
   /** How recipient domains share them. Undefined: the platform does not let one recipient delay another. */
   readonly domains?: DomainLimits
   /** Sent twice under one id, the platform delivers it once. */

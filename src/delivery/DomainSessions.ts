@@ -142,7 +142,12 @@ export class DomainSessions<M extends Waiting> {
   /** Messages due earlier are to domains that the last claim passed over. */
   private passed: { readonly dueFrom: number; readonly without: ReadonlyArray<string>; readonly at: number } | undefined
 
-  constructor(private readonly sessions: number, private readonly limits: DomainLimits | undefined) {}
+  constructor(private sessions: number, private readonly limits: DomainLimits | undefined) {}
+
+  /** Shares so many sessions from now on, at least 1. Those that are taken stay so until their attempts end. */
+  resize(sessions: number): void {
+    this.sessions = sessions
+  }
 
   get waitingCount(): number {
     return this.waiting.length

@@ -270,9 +270,10 @@ const makeExecutor = Effect.fnUntraced(function* (
       case "attempt": {
         const { flight, message, platform } = command
         const startedAt = monotonic()
-        const sending = attempt(line.connection(), message, platform, giveUps.get(flight)!.signal)
+        const connection = line.connection()
+        const sending = attempt(connection, message, platform, giveUps.get(flight)!.signal)
         const fiber = fork(Effect.matchCause(asJob("delivery", org)(sending), {
-          onSuccess: (answer) => offer({ _tag: "answered", flight, ...answer }),
+          onSuccess: (answer) => offer({ _tag: "answered", flight, granted: connection.granted?.(), ...answer }),
           onFailure: () => {
             const isOverdue = monotonic() - startedAt >= sendMillis
             const result = unanswered(isOverdue ? "No answer in time" : "The attempt was broken off")

@@ -104,6 +104,7 @@ const apply = (turn: LaneTurn, input: LaneInput): void => {
     case "notChecked":
       return setOut(turn, input)
     case "answered":
+      grant(lane, input.granted)
       return takeAnswer(turn, input.flight, input.result, input.jitter)
     case "recorded":
       return endRecord(lane, now)
@@ -189,6 +190,13 @@ const useConnection = (lane: LaneDraft, concurrency: number, domains: DomainLimi
   const { active } = lane.phase as Extract<Phase, { _tag: "opening" }>
   lane.opened = { active, concurrency, sessions: new DomainSessions<Claimed>(concurrency, domains) }
   proceed(lane)
+}
+
+/** As many messages may be under way as the platform grants. */
+const grant = (lane: LaneDraft, granted: number | undefined): void => {
+  if (granted === undefined || granted === lane.opened!.concurrency) return
+  lane.opened!.sessions.resize(granted)
+  lane.opened = { ...lane.opened!, concurrency: granted }
 }
 
 /** Returns messages to the queue; false if there are none. */

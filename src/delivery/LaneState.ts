@@ -141,7 +141,14 @@ export type LaneInput =
   | { readonly _tag: "checked"; readonly flight: number; readonly found: Suppression | undefined }
   | { readonly _tag: "notChecked"; readonly flight: number }
   /** The end of an attempt. `jitter` is chance in [0, 1). */
-  | { readonly _tag: "answered"; readonly flight: number; readonly result: SendResult; readonly jitter: number }
+  /** `granted`: messages that may be under way at once from now on; undefined if that is as before. */
+  | {
+    readonly _tag: "answered"
+    readonly flight: number
+    readonly result: SendResult
+    readonly jitter: number
+    readonly granted?: number | undefined
+  }
   | { readonly _tag: "recorded" }
   | { readonly _tag: "notRecorded"; readonly cause: Cause.Cause<SqlError> }
   | { readonly _tag: "released" }

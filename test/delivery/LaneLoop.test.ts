@@ -113,6 +113,37 @@ describe("LaneLoop", () => {
     )
   })
 
+  it("has as many messages under way as the platform grants", () => {
+    const lane = new Driven()
+    lane.opened()
+    const messages = Array.from({ length: 20 }, (_, n) => message(String(n), ""))
+    lane.put({ _tag: "claimed", messages })
+    /** The messages under way once nothing more may leave. */
+    const settled = (): ReadonlyArray<number> => {
+      for (let step = 0; step < 10; step++) {
+        if (lane.state.phase._tag === "claiming") lane.put({ _tag: "claimed", messages: [] })
+        lane.put({ _tag: "woken" }, lane.now + 10)
+      }
+      return [...lane.state.flights.keys()]
+    }
+    assert.lengthOf(settled(), 5)
+    const answer = (granted: number | undefined) => {
+      const [flight] = settled()
+      lane.put({ _tag: "checked", flight: flight!, found: undefined })
+      lane.put({ _tag: "answered", flight: flight!, result: ok, jitter: 0, granted })
+      lane.put({ _tag: "recorded" })
+    }
+    answer(2)
+    assert.lengthOf(settled(), 4)
+    answer(2)
+    answer(2)
+    assert.lengthOf(settled(), 2)
+    answer(undefined)
+    assert.lengthOf(settled(), 2)
+    answer(3)
+    assert.lengthOf(settled(), 3)
+  })
+
   it("records sent messages before it ends, and releases the lease last", () => {
     const lane = new Driven()
     lane.opened()

@@ -1,9 +1,9 @@
 /** After a refusal, one more session is tried this often. Unit: milliseconds. */
-const retryMillis = 60_000
+const retryMillis = 10_000
 
 /**
  * How many sessions at once a server grants: as many as the connection has, until the server refuses one while others are
- * open. Then as many as are open, and one more each minute, as the limit may have been for a moment only.
+ * open. Then as many as are open, and one more every 10 seconds, as the limit may have been for a moment only.
  */
 export class GrantedSessions {
   #count: number
@@ -14,17 +14,17 @@ export class GrantedSessions {
     this.#count = most
   }
 
-  /** Sessions that may be open at `now` (milliseconds), from 1 to `most`. */
+  /** Sessions that may be open at `now` (milliseconds of a clock that does not jump), from 1 to `most`. */
   count(now: number): number {
     if (this.#count < this.most) {
-      const minutes = Math.floor((now - this.#changedAt) / retryMillis)
-      this.#count = Math.min(this.most, this.#count + minutes)
-      this.#changedAt += minutes * retryMillis
+      const more = Math.floor((now - this.#changedAt) / retryMillis)
+      this.#count = Math.min(this.most, this.#count + more)
+      this.#changedAt += more * retryMillis
     }
     return this.#count
   }
 
-  /** Notes that the server refused a session while `others` were open or being opened, at `now` (milliseconds). */
+  /** Notes that the server refused a session at `now` while `others` were open or being opened. */
   refuse(others: number, now: number): void {
     this.#count = Math.max(1, Math.min(this.most, others))
     this.#changedAt = now

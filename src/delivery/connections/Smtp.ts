@@ -180,6 +180,8 @@ const resultOf = (end: Exclude<AttemptEnd, { readonly _tag: "sent" }>, secrets: 
       return sortFault(end.fault, secrets)
     case "closed":
       return retry("The connection was closed here", end.progress.began)
+    case "crowded":
+      return { _tag: "yielded", reason: "The server grants no further session while others are open" }
     case "yielded":
       return {
         _tag: "yielded",
@@ -249,6 +251,7 @@ export const make = (
           ),
       }),
       concurrency: connections,
+      granted: sessions.granted,
       domains: { share: settings.domain_share ?? 0.5, perSecond: settings.domain_rate },
       idempotent: false,
     }

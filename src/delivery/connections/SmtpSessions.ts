@@ -14,11 +14,14 @@ const idleMillis = 30_000
 /** Between two searches for messages that take too long and for idle sessions. */
 const lookEvery = Duration.seconds(1)
 
-/** How an attempt ended; `late`: after 30 seconds, `closed`: with its connection. */
+/**
+ * How an attempt ended; `late`: after 30 seconds, `closed`: with its connection, `crowded`: the server granted no session to it
+ * beside those that are open.
+ */
 export type AttemptEnd =
   | { readonly _tag: "sent" }
   | { readonly _tag: "fault"; readonly fault: SmtpFault }
-  | { readonly _tag: "late" | "closed" | "yielded"; readonly progress: Progress }
+  | { readonly _tag: "late" | "closed" | "yielded" | "crowded"; readonly progress: Progress }
 
 /** A session, and the messages that it has sent. */
 interface Kept {
@@ -35,17 +38,21 @@ interface Attempt {
   readonly done: (end: AttemptEnd) => void
   /** Whether one of the sessions is its own. */
   hasTurn: boolean
-  session?: SmtpSession
-  opening?: Fiber.Fiber<void>
+  session?: SmtpSession | undefined
+  opening?: Fiber.Fiber<void> | undefined
+  /** The server refused its session. What that means is not known before the other sessions are open or refused. */
+  refusal?: SmtpFault
 }
 
 /** The sessions with one SMTP server. */
 export interface SmtpSessions {
   /**
-   * Sends a message through a session that is idle, or a new one. Messages beyond the number of sessions wait for their turn, as
-   * does one whose session the server refuses while others are open (`GrantedSessions`). When `giveUp` is aborted, the attempt ends as `yielded`, unless part of the message has been sent: then it may arrive.
+   * Sends a message through a session that is idle, or a new one. Messages beyond the number of sessions wait for their turn. When
+   * `giveUp` is aborted, the attempt ends as `yielded`, unless part of the message has been sent: then it may arrive.
    */
   readonly send: (mail: Composed, giveUp: AbortSignal | undefined) => Effect.Effect<AttemptEnd>
+  /** How many sessions the server grants now, from 1 to those of the connection. */
+  readonly granted: () => number
 }
 
 /** Makes up to `connections` sessions, which are kept from message to message and closed with the scope. */
@@ -55,127 +62,185 @@ export const makeSessions = Effect.fnUntraced(function* (
 ) {
   const clock = yield* Clock.Clock
   const fork = yield* FiberSet.makeRuntime<never, void, never>()
-  const attempts = new Set<Attempt>()
-  const waiting: Array<Attempt> = []
-  const idle: Array<Kept> = []
-  const granted = new GrantedSessions(connections)
-  let busy = 0
-  let isClosing = false
-  const now = () => clock.currentTimeMillisUnsafe()
+  const now = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
+  const pool = new Pool(open, (effect) => fork(effect), now, connections)
+  yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(lookEvery), pool.look)))
+  yield* Effect.addFinalizer(() => pool.close)
+  return { send: pool.send, granted: () => pool.granted.count(now()) } satisfies SmtpSessions
+})
 
-  /** The session used last, so that those in excess fall idle. */
-  const takeIdle = (): Kept | undefined => {
-    for (let kept = idle.pop(); kept !== undefined; kept = idle.pop()) {
-      if (kept.session.isOpen) return kept
-    }
-    return undefined
+/** The sessions that are open or being opened, and the attempts that use them or wait. Times are monotonic milliseconds. */
+class Pool {
+  readonly granted: GrantedSessions
+  readonly #attempts = new Set<Attempt>()
+  #waiting: Array<Attempt> = []
+  #idle: Array<Kept> = []
+  /** Attempts that have their turn, and sessions that say goodbye. */
+  #busy = 0
+  #quitting = 0
+  #isClosing = false
+
+  constructor(
+    private readonly open: Effect.Effect<SmtpSession, SmtpFault>,
+    private readonly fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>,
+    private readonly now: () => number,
+    connections: number,
+  ) {
+    this.granted = new GrantedSessions(connections)
   }
 
-  const begin = (attempt: Attempt): void => {
-    busy++
-    attempt.hasTurn = true
-    const kept = takeIdle()
-    if (kept === undefined) beginNew(attempt)
-    else sendOver(attempt, kept)
-  }
-
-  const beginNew = (attempt: Attempt): void => {
-    attempt.opening = fork(Effect.match(open, {
-      onFailure: (fault) => {
-        if (!putBack(attempt, fault)) end(attempt, { _tag: "fault", fault })
-      },
-      onSuccess: (session) =>
-        attempts.has(attempt) ? sendOver(attempt, { session, messages: 0, since: 0 }) : session.destroy(),
-    }))
-  }
-
-  const sendOver = (attempt: Attempt, { messages, session }: Kept): void => {
-    attempt.session = session
-    session.send(attempt.mail, attempt.progress, (fault) => {
-      const isLast = messages + 1 >= maxMessages || isClosing || (fault !== undefined && isOfSessions(fault))
-      if (session.isOpen && isLast) Effect.runFork(session.quit)
-      else if (session.isOpen) idle.push({ session, messages: messages + 1, since: now() })
-      // The server had ended a kept session meanwhile, and not a byte of the message had gone out.
-      const isStale = fault !== undefined && messages > 0 && !attempt.progress.began && fault.cause === undefined &&
-        (fault.code === undefined || fault.code === 421)
-      if (isStale) return beginNew(attempt)
-      if (fault !== undefined && putBack(attempt, fault)) return
-      end(attempt, fault === undefined ? { _tag: "sent" } : { _tag: "fault", fault })
-    })
-  }
-
-  /** Lets an attempt wait for another session if the server refused its own and there are others. Returns whether it waits. */
-  const putBack = (attempt: Attempt, fault: SmtpFault): boolean => {
-    const others = busy - 1 + idle.filter(({ session }) => session.isOpen).length
-    if (!attempts.has(attempt) || !isOfSessions(fault) || others === 0) return false
-    granted.refuse(others, now())
-    busy--
-    attempt.progress.isReady = false
-    waiting.unshift(Object.assign(attempt, { hasTurn: false, session: undefined, opening: undefined }))
-    beginWaiting()
-    return true
-  }
-
-  const beginWaiting = (): void => {
-    while (busy < granted.count(now())) {
-      const next = waiting.shift()
-      if (next === undefined) return
-      begin(next)
-    }
-  }
-
-  const end = (attempt: Attempt, how: AttemptEnd): void => {
-    if (!attempts.delete(attempt)) return
-    if (attempt.session?.isBusy === true) attempt.session.destroy()
-    attempt.opening?.interruptUnsafe()
-    if (attempt.hasTurn) {
-      busy--
-      beginWaiting()
-    } else waiting.splice(waiting.indexOf(attempt), 1)
-    attempt.done(how)
-  }
-
-  const send = (mail: Composed, giveUp: AbortSignal | undefined): Effect.Effect<AttemptEnd> =>
+  readonly send = (mail: Composed, giveUp: AbortSignal | undefined): Effect.Effect<AttemptEnd> =>
     Effect.callback((resume) => {
       const progress = newProgress()
       const yieldNow = () => {
         progress.isGivenUp = true
-        if (!progress.began) end(attempt, { _tag: "yielded", progress })
+        if (!progress.began) this.#end(attempt, { _tag: "yielded", progress })
       }
       const attempt: Attempt = {
         mail,
         progress,
-        startedAt: now(),
+        startedAt: this.now(),
         hasTurn: false,
         done: (how) => {
           giveUp?.removeEventListener("abort", yieldNow)
           resume(Effect.succeed(how))
         },
       }
-      attempts.add(attempt)
+      this.#attempts.add(attempt)
       giveUp?.addEventListener("abort", yieldNow)
       if (giveUp?.aborted === true) yieldNow()
-      else if (busy < granted.count(now())) begin(attempt)
-      else waiting.push(attempt)
-      return Effect.sync(() => end(attempt, { _tag: "closed", progress }))
+      else {
+        this.#waiting.push(attempt)
+        this.#beginWaiting()
+      }
+      return Effect.sync(() => this.#end(attempt, { _tag: "closed", progress }))
     })
 
-  const look = Effect.suspend(() => {
-    const at = now()
-    beginWaiting()
-    for (const attempt of attempts) {
-      if (at - attempt.startedAt >= totalMillis) end(attempt, { _tag: "late", progress: attempt.progress })
+  /** Ends attempts that take too long, and sessions that have been idle for long. */
+  readonly look = Effect.suspend(() => {
+    const at = this.now()
+    for (const attempt of this.#attempts) {
+      if (at - attempt.startedAt >= totalMillis) this.#end(attempt, { _tag: "late", progress: attempt.progress })
     }
-    const stale = idle.filter(({ session, since }) => !session.isOpen || at - since > idleMillis)
-    for (const one of stale) idle.splice(idle.indexOf(one), 1)
+    this.#beginWaiting()
+    const isStale = ({ session, since }: Kept) => !session.isOpen || at - since > idleMillis
+    const stale = this.#idle.filter(isStale)
+    this.#idle = this.#idle.filter((kept) => !isStale(kept))
     return Effect.forEach(stale, ({ session }) => session.quit, { discard: true, concurrency: "unbounded" })
   })
-  yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(lookEvery), look)))
 
-  yield* Effect.addFinalizer(() => {
-    isClosing = true
-    for (const attempt of [...attempts]) end(attempt, { _tag: "closed", progress: attempt.progress })
-    return Effect.forEach(idle.splice(0), ({ session }) => session.quit, { concurrency: "unbounded", discard: true })
+  readonly close = Effect.suspend(() => {
+    this.#isClosing = true
+    for (const attempt of [...this.#attempts]) this.#end(attempt, { _tag: "closed", progress: attempt.progress })
+    return Effect.forEach(this.#idle.splice(0), ({ session }) => session.quit, {
+      concurrency: "unbounded",
+      discard: true,
+    })
   })
-  return { send } satisfies SmtpSessions
-})
+
+  #beginWaiting(): void {
+    if (this.#isClosing) return
+    while (this.#waiting.length > 0 && this.#busy + this.#quitting < this.granted.count(this.now())) {
+      this.#begin(this.#waiting.shift()!)
+    }
+  }
+
+  #begin(attempt: Attempt): void {
+    this.#busy++
+    attempt.hasTurn = true
+    const kept = this.#takeIdle()
+    if (kept === undefined) this.#beginNew(attempt)
+    else this.#sendOver(attempt, kept)
+  }
+
+  /** The session used last, so that those in excess fall idle. */
+  #takeIdle(): Kept | undefined {
+    for (let kept = this.#idle.pop(); kept !== undefined; kept = this.#idle.pop()) {
+      if (kept.session.isOpen) return kept
+    }
+    return undefined
+  }
+
+  #beginNew(attempt: Attempt): void {
+    attempt.opening = this.fork(Effect.match(this.open, {
+      onFailure: (fault) => {
+        attempt.opening = undefined
+        this.#fail(attempt, fault)
+        this.#judgeRefusals()
+      },
+      onSuccess: (session) => {
+        attempt.opening = undefined
+        if (this.#attempts.has(attempt)) this.#sendOver(attempt, { session, messages: 0, since: 0 })
+        else session.destroy()
+        this.#judgeRefusals()
+      },
+    }))
+  }
+
+  #sendOver(attempt: Attempt, { messages, session }: Kept): void {
+    attempt.session = session
+    session.send(attempt.mail, attempt.progress, (fault) => {
+      attempt.session = undefined
+      const isLast = messages + 1 >= maxMessages || this.#isClosing || (fault !== undefined && isOfSessions(fault))
+      if (session.isOpen && isLast) this.#quit(session)
+      else if (session.isOpen) this.#idle.push({ session, messages: messages + 1, since: this.now() })
+      if (fault === undefined) return this.#end(attempt, { _tag: "sent" })
+      // The server had ended a kept session meanwhile, and not a byte of the message had gone out.
+      const isStale = messages > 0 && !attempt.progress.began && fault.cause === undefined &&
+        (fault.code === undefined || fault.code === 421)
+      if (isStale) return this.#beginNew(attempt)
+      this.#fail(attempt, fault)
+      this.#judgeRefusals()
+    })
+  }
+
+  /** Says goodbye in a session, whose place is free once it has ended. */
+  #quit(session: SmtpSession): void {
+    this.#quitting++
+    Effect.runFork(Effect.ensuring(
+      session.quit,
+      Effect.sync(() => {
+        this.#quitting--
+        this.#beginWaiting()
+      }),
+    ))
+  }
+
+  #fail(attempt: Attempt, fault: SmtpFault): void {
+    if (isOfSessions(fault) && this.#attempts.has(attempt)) attempt.refusal = fault
+    else this.#end(attempt, { _tag: "fault", fault })
+  }
+
+  /**
+   * Decides on refused sessions: with others open the server grants no more, and their messages may leave later; with none it
+   * refuses all, which is its fault. While others are being opened that is not known yet.
+   */
+  #judgeRefusals(): void {
+    const refused = [...this.#attempts].filter(({ refusal }) => refusal !== undefined)
+    if (refused.length === 0 || this.#isClosing) return
+    let opening = 0
+    let open = this.#idle.filter(({ session }) => session.isOpen).length
+    for (const attempt of this.#attempts) {
+      if (attempt.session !== undefined) open++
+      else if (attempt.opening !== undefined) opening++
+    }
+    if (open > 0) {
+      this.granted.refuse(open + opening, this.now())
+      for (const attempt of refused) this.#end(attempt, { _tag: "crowded", progress: attempt.progress })
+    } else if (opening === 0) {
+      for (const attempt of refused) this.#end(attempt, { _tag: "fault", fault: attempt.refusal! })
+    }
+  }
+
+  #end(attempt: Attempt, how: AttemptEnd): void {
+    if (!this.#attempts.delete(attempt)) return
+    if (attempt.session?.isBusy === true) attempt.session.destroy()
+    const wasOpening = attempt.opening !== undefined
+    attempt.opening?.interruptUnsafe()
+    if (attempt.hasTurn) this.#busy--
+    else this.#waiting = this.#waiting.filter((other) => other !== attempt)
+    attempt.done(how)
+    if (wasOpening) this.#judgeRefusals()
+    this.#beginWaiting()
+  }
+}

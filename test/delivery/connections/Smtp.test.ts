@@ -107,23 +107,26 @@ describe("Smtp", () => {
         const { connection, receiver } = yield* opened({ login, limit: { at, reply, most: () => most } }, {
           user: login.user,
         }, { password: login.password })
-        const all = Effect.forEach(Array.from({ length: 30 }), () => sendTo(connection, "accepted"), {
-          concurrency: 20,
-          discard: true,
-        })
-        yield* all
-        assert.deepStrictEqual([receiver.mails.length, receiver.connections()], [30, 2])
+        const outcomesOf = (atOnce: number) =>
+          Effect.forEach(Array.from({ length: atOnce }), () => connection.send(message()), { concurrency: atOnce })
+        assert.strictEqual(connection.granted!(), 20)
+        const first = yield* outcomesOf(20)
+        // Refused sessions are no failures: their messages stay in the queue.
+        const tags = new Set(first.map(({ _tag }) => _tag))
+        assert.deepStrictEqual([...tags].sort(), ["accepted", "yielded"])
+        assert.strictEqual(connection.granted!(), 2)
         const tried = receiver.sessions()
         assert.isAtMost(tried, 20)
-        // It does not ask again with each message.
-        yield* all
+        // More messages than sessions wait for their turn.
+        const second = yield* outcomesOf(10)
+        assert.isTrue(second.every(({ _tag }) => _tag === "accepted"))
         assert.strictEqual(receiver.sessions(), tried)
-        // Once a minute it asks for one more. Those that were idle meanwhile have ended.
+        // Every ten seconds one more may be tried.
         most = 20
-        yield* TestClock.adjust("61 seconds")
-        yield* Effect.promise(() => receiver.until(() => receiver.connections() === 0))
-        yield* all
-        assert.deepStrictEqual([receiver.mails.length, receiver.sessions()], [90, tried + 3])
+        yield* TestClock.adjust("10 seconds")
+        assert.strictEqual(connection.granted!(), 3)
+        assert.isTrue((yield* outcomesOf(10)).every(({ _tag }) => _tag === "accepted"))
+        assert.deepStrictEqual([receiver.sessions(), receiver.connections()], [tried + 1, 3])
       }).pipe(Effect.provide(layerLoopback)))
   }
 
@@ -135,7 +138,38 @@ describe("Smtp", () => {
         concurrency: 5,
         discard: true,
       })
-      assert.strictEqual(receiver.mails.length, 0)
+      assert.deepStrictEqual([receiver.mails.length, receiver.sessions()], [0, 5])
+      assert.strictEqual(connection.granted!(), 20, "the server refuses all, which does not tell how many it grants")
+    }).pipe(Effect.provide(layerLoopback)))
+
+  it.effect("opens the next session after 500 messages when the last one has ended", () =>
+    Effect.gen(function* () {
+      const reply = "421 4.7.0 Too many connections"
+      const { connection, receiver } = yield* opened({ limit: { at: "connect", reply, most: () => 1 } }, {
+        connections: 1,
+      })
+      yield* Effect.forEach(Array.from({ length: 510 }), () => sendTo(connection, "accepted"), {
+        concurrency: 5,
+        discard: true,
+      })
+      assert.deepStrictEqual([receiver.mails.length, receiver.sessions()], [510, 2])
+    }).pipe(Effect.provide(layerLoopback)))
+
+  it.effect("lets others wait on when a message is given up before it waits", () =>
+    Effect.gen(function* () {
+      const { connection, receiver } = yield* opened(
+        { holdReplies: { fromMessage: 1, untilSessions: 1 } },
+        { connections: 1 },
+      )
+      const given = new AbortController()
+      given.abort()
+      const sent = yield* Effect.forkChild(
+        Effect.forEach(Array.from({ length: 3 }), () => sendTo(connection, "accepted"), { concurrency: 3 }),
+        { startImmediately: true },
+      )
+      assert.strictEqual((yield* connection.send(message(), given.signal))._tag, "yielded")
+      yield* Fiber.join(sent)
+      assert.strictEqual(receiver.mails.length, 3)
     }).pipe(Effect.provide(layerLoopback)))
 
   it.effect("goes on in a new session when the server has ended the old one", () =>
@@ -398,7 +432,12 @@ describe("Smtp", () => {
 
   it.effect("leaves no session open when its scope closes, idle or busy", () =>
     Effect.gen(function* () {
-      const receiver = yield* server(() => startSmtp({ faults: [undefined, undefined, { at: "data", hang: true }] }))
+      const receiver = yield* server(() =>
+        startSmtp({
+          faults: [undefined, undefined, { at: "data", hang: true }],
+          holdReplies: { fromMessage: 1, untilSessions: 2 },
+        })
+      )
       const { close, connection } = yield* connectApart("smtp", settingsOf(receiver.port), {})
       yield* Effect.all([sendTo(connection, "accepted"), sendTo(connection, "accepted")], { concurrency: 2 })
       assert.strictEqual(receiver.connections(), 2)
