@@ -149,8 +149,12 @@ export const outcomeOf = (
     case "refused":
     case "unfit":
       return { ...fields, _tag: "failed", reason: storable(result.reason), burned: true }
-    case "slow-down":
     case "yielded":
+      return {
+        ...untried(message, connection, result.reason),
+        ...(result.keepsPlace === true ? { delayMillis: undefined } : {}),
+      }
+    case "slow-down":
     case "broken":
       return untried(message, connection, result.reason)
     case "retry":

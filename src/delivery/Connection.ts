@@ -76,7 +76,8 @@ export type SendResult =
     readonly reason: string
     readonly wait: Duration.Duration | undefined
   }
-  | { readonly _tag: "yielded"; readonly reason: string }
+  /** `keepsPlace`: it stays where it was in the queue, otherwise it goes to the end of the due ones. */
+  | { readonly _tag: "yielded"; readonly reason: string; readonly keepsPlace?: true }
   | { readonly _tag: "refused"; readonly reason: string }
   | { readonly _tag: "unfit"; readonly reason: string }
   | { readonly _tag: "broken"; readonly reason: string }

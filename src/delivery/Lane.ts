@@ -97,7 +97,8 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
 
   const inputs = yield* Queue.unbounded<LaneInput>()
   const offer = (input: LaneInput) => void Queue.offerUnsafe(inputs, input)
-  const execute = yield* makeExecutor(lane, surroundings, offer, monotonic)
+  const line = yield* makeLine(org, connections)
+  const execute = yield* makeExecutor(lane, line, surroundings, offer, monotonic)
   const alarm = yield* makeAlarm(() => offer({ _tag: "woken" }), monotonic)
   let state = start(laneSettings(settings), lane, askedAt, monotonic())
 
@@ -105,7 +106,8 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
     Effect.suspend(() => {
       // Inputs that were taken from the queue with the last one of the lane.
       if (state.phase._tag === "ended") return Effect.void
-      const [after, commands] = next(state, input, { millis: monotonic(), active: connections.active(org) })
+      const moment = { millis: monotonic(), active: connections.active(org), granted: line.granted() }
+      const [after, commands] = next(state, input, moment)
       state = after
       // Most commands have begun by now.
       const rest = commands.map(execute).filter((effect) => effect !== undefined)
@@ -175,13 +177,13 @@ const makeAlarm = Effect.fnUntraced(function* (ring: () => void, monotonic: () =
  */
 const makeExecutor = Effect.fnUntraced(function* (
   lane: Lane,
+  line: Line,
   { connections, outbox, settings }: Surroundings,
   offer: (input: LaneInput) => void,
   monotonic: () => number,
 ) {
   const { org } = lane
   const clock = yield* Clock.Clock
-  const line = yield* makeLine(org, connections)
   /** Done when the session of a message is needed for others. */
   const giveUps = new Map<number, AbortController>()
   const notes = yield* FiberSet.make<void>()
@@ -270,10 +272,9 @@ const makeExecutor = Effect.fnUntraced(function* (
       case "attempt": {
         const { flight, message, platform } = command
         const startedAt = monotonic()
-        const connection = line.connection()
-        const sending = attempt(connection, message, platform, giveUps.get(flight)!.signal)
+        const sending = attempt(line.connection(), message, platform, giveUps.get(flight)!.signal)
         const fiber = fork(Effect.matchCause(asJob("delivery", org)(sending), {
-          onSuccess: (answer) => offer({ _tag: "answered", flight, granted: connection.granted?.(), ...answer }),
+          onSuccess: (answer) => offer({ _tag: "answered", flight, ...answer }),
           onFailure: () => {
             const isOverdue = monotonic() - startedAt >= sendMillis
             const result = unanswered(isOverdue ? "No answer in time" : "The attempt was broken off")
@@ -301,6 +302,8 @@ const makeExecutor = Effect.fnUntraced(function* (
   }
 })
 
+type Line = Effect.Success<ReturnType<typeof makeLine>>
+
 /** Opens the connection of a lane, and closes the one before. */
 const makeLine = Effect.fnUntraced(function* (org: OrgSlug, connections: Connections["Service"]) {
   let opened: { readonly connection: Connection; readonly scope: Scope.Closeable } | undefined
@@ -323,7 +326,7 @@ const makeLine = Effect.fnUntraced(function* (org: OrgSlug, connections: Connect
     opened = { connection, scope }
     return { _tag: "opened", concurrency: connection.concurrency, domains: connection.domains }
   })
-  return { open, connection: () => opened!.connection }
+  return { open, connection: () => opened!.connection, granted: () => opened?.connection.granted?.() }
 })
 
 /** Sends a message. Errors are results, unless it is interrupted. */

@@ -52,7 +52,7 @@ const leaseRestMillis = 100
 export const next = (
   state: LaneState,
   input: LaneInput,
-  { active, millis }: Moment,
+  { active, granted, millis }: Moment,
 ): readonly [LaneState, ReadonlyArray<LaneCommand>] => {
   if (state.phase._tag === "ended") return [state, []]
   const lane: LaneDraft = {
@@ -63,6 +63,7 @@ export const next = (
     opened: state.opened === undefined ? undefined : { ...state.opened, sessions: copyOf(state.opened.sessions) },
   }
   const turn: LaneTurn = { lane, commands: [], now: millis, active }
+  if (granted !== undefined) grant(lane, granted)
   apply(turn, input)
   while (lane.phase._tag === "deciding") decide(turn)
   if (lane.phase._tag === "landing") leaveIfLanded(turn)
@@ -104,7 +105,6 @@ const apply = (turn: LaneTurn, input: LaneInput): void => {
     case "notChecked":
       return setOut(turn, input)
     case "answered":
-      grant(lane, input.granted)
       return takeAnswer(turn, input.flight, input.result, input.jitter)
     case "recorded":
       return endRecord(lane, now)
@@ -193,10 +193,10 @@ const useConnection = (lane: LaneDraft, concurrency: number, domains: DomainLimi
 }
 
 /** As many messages may be under way as the platform grants. */
-const grant = (lane: LaneDraft, granted: number | undefined): void => {
-  if (granted === undefined || granted === lane.opened!.concurrency) return
-  lane.opened!.sessions.resize(granted)
-  lane.opened = { ...lane.opened!, concurrency: granted }
+const grant = (lane: LaneDraft, granted: number): void => {
+  if (lane.opened === undefined || granted === lane.opened.concurrency) return
+  lane.opened.sessions.resize(granted)
+  lane.opened = { ...lane.opened, concurrency: granted }
 }
 
 /** Returns messages to the queue; false if there are none. */

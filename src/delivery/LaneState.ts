@@ -31,6 +31,8 @@ export interface Moment {
   /** Of a clock that does not jump. */
   readonly millis: number
   readonly active: ActiveConnection | undefined
+  /** Messages that the platform of the opened connection lets be under way at once; undefined if it sets no limit of its own. */
+  readonly granted?: number | undefined
 }
 
 /** Why a search of the queue was made. */
@@ -141,14 +143,7 @@ export type LaneInput =
   | { readonly _tag: "checked"; readonly flight: number; readonly found: Suppression | undefined }
   | { readonly _tag: "notChecked"; readonly flight: number }
   /** The end of an attempt. `jitter` is chance in [0, 1). */
-  /** `granted`: messages that may be under way at once from now on; undefined if that is as before. */
-  | {
-    readonly _tag: "answered"
-    readonly flight: number
-    readonly result: SendResult
-    readonly jitter: number
-    readonly granted?: number | undefined
-  }
+  | { readonly _tag: "answered"; readonly flight: number; readonly result: SendResult; readonly jitter: number }
   | { readonly _tag: "recorded" }
   | { readonly _tag: "notRecorded"; readonly cause: Cause.Cause<SqlError> }
   | { readonly _tag: "released" }

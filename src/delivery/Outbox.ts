@@ -74,7 +74,13 @@ export type Settled =
     /** Not sent: its recipient is suppressed. */
     | { readonly _tag: "cancelled"; readonly reason: string }
     /** Back into the queue, due after `delayMillis`; `burned` when that was one of its attempts. */
-    | { readonly _tag: "again"; readonly reason: string; readonly delayMillis: number; readonly burned: boolean }
+    /** `delayMillis`: until it is due; undefined: due as it was, in its old place. */
+    | {
+      readonly _tag: "again"
+      readonly reason: string
+      readonly delayMillis: number | undefined
+      readonly burned: boolean
+    }
   )
 
 const states = { sent: "sent", failed: "failed", cancelled: "cancelled", again: "queued" } as const
@@ -294,7 +300,7 @@ const makeSettle = (sql: SqlClient.SqlClient) => {
       message_id: one._tag === "sent" ? one.messageId?.slice(0, 400) : undefined,
       reason: one._tag === "sent" ? undefined : one.reason,
       burned: one._tag === "again" || one._tag === "failed" ? Number(one.burned) : 0,
-      delay_seconds: one._tag === "again" ? one.delayMillis / 1000 : undefined,
+      delay_seconds: one._tag !== "again" || one.delayMillis === undefined ? undefined : one.delayMillis / 1000,
     }))
     // A message that an earlier owner left under way is queued again under its fence: its late answer still counts.
     // A record that is repeated because its answer was lost finds its messages queued: they count as tried once.
@@ -306,7 +312,7 @@ const makeSettle = (sql: SqlClient.SqlClient) => {
           reason = g.reason, attempts = d.attempts + g.burned, interruptions = 0,
           first_failed_at = CASE WHEN g.burned = 1 THEN COALESCE(d.first_failed_at, now()) ELSE d.first_failed_at END,
           state = CASE WHEN g.state = 'queued' AND d.email IS NULL THEN 'cancelled' ELSE g.state END,
-          due_at = CASE WHEN g.state = 'queued' THEN now() + g.delay_seconds * interval '1 second' ELSE d.due_at END,
+          due_at = COALESCE(now() + g.delay_seconds * interval '1 second', d.due_at),
           finished_at = CASE WHEN g.state = 'queued' THEN NULL ELSE now() END
         FROM given g
         WHERE d.org_slug = ${org} AND d.id = ANY(${rows.map(({ id }) => id)}::text[]) AND d.id = g.id

@@ -63,6 +63,11 @@ describe("AttemptOutcome", () => {
         outcome({ _tag: "slow-down", scope: "connection", reason: "not now", wait: Duration.seconds(3) }, attempt),
         again,
       )
+      assert.deepStrictEqual<unknown>(outcome({ _tag: "yielded", reason: "not now" }, attempt), again)
+      assert.deepStrictEqual<unknown>(
+        outcome({ _tag: "yielded", reason: "not now", keepsPlace: true }, attempt),
+        { ...again, delayMillis: undefined },
+      )
     }
     assert.deepStrictEqual<unknown>(untried(message(), "main", "not now"), again)
   })

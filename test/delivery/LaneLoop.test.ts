@@ -50,9 +50,12 @@ class Driven {
   /** Whether the store renews the lease at once. */
   isHeld = true
 
+  /** Messages that the platform grants at once. */
+  granted: number | undefined
+
   put(input: LaneInput, now = this.now): ReadonlyArray<LaneCommand> {
     this.now = now
-    const [state, commands] = next(this.state, input, { millis: now, active: this.active })
+    const [state, commands] = next(this.state, input, { millis: now, active: this.active, granted: this.granted })
     this.state = state
     if (commands.some((one) => one._tag === "renew") && this.isHeld) this.put({ _tag: "renewed", isHeld: true })
     return commands
@@ -115,8 +118,9 @@ describe("LaneLoop", () => {
 
   it("has as many messages under way as the platform grants", () => {
     const lane = new Driven()
-    lane.opened()
-    const messages = Array.from({ length: 20 }, (_, n) => message(String(n), ""))
+    lane.put({ _tag: "woken" })
+    lane.put({ _tag: "opened", concurrency: 5, domains: undefined })
+    const messages = Array.from({ length: 20 }, (_, n) => message(String(n)))
     lane.put({ _tag: "claimed", messages })
     /** The messages under way once nothing more may leave. */
     const settled = (): ReadonlyArray<number> => {
@@ -127,10 +131,11 @@ describe("LaneLoop", () => {
       return [...lane.state.flights.keys()]
     }
     assert.lengthOf(settled(), 5)
-    const answer = (granted: number | undefined) => {
+    const answer = (granted: number) => {
       const [flight] = settled()
+      lane.granted = granted
       lane.put({ _tag: "checked", flight: flight!, found: undefined })
-      lane.put({ _tag: "answered", flight: flight!, result: ok, jitter: 0, granted })
+      lane.put({ _tag: "answered", flight: flight!, result: ok, jitter: 0 })
       lane.put({ _tag: "recorded" })
     }
     answer(2)
@@ -138,9 +143,10 @@ describe("LaneLoop", () => {
     answer(2)
     answer(2)
     assert.lengthOf(settled(), 2)
-    answer(undefined)
+    answer(2)
     assert.lengthOf(settled(), 2)
-    answer(3)
+    lane.granted = 3
+    lane.now += 250
     assert.lengthOf(settled(), 3)
   })
 

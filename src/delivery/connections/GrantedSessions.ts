@@ -14,6 +14,11 @@ export class GrantedSessions {
     this.#count = most
   }
 
+  /** Whether the server has refused a session lately. */
+  get isLimited(): boolean {
+    return this.#count < this.most
+  }
+
   /** Sessions that may be open at `now` (milliseconds of a clock that does not jump), from 1 to `most`. */
   count(now: number): number {
     if (this.#count < this.most) {

@@ -181,7 +181,11 @@ const resultOf = (end: Exclude<AttemptEnd, { readonly _tag: "sent" }>, secrets: 
     case "closed":
       return retry("The connection was closed here", end.progress.began)
     case "crowded":
-      return { _tag: "yielded", reason: "The server grants no further session while others are open" }
+      return {
+        _tag: "yielded",
+        reason: "The server grants no further session while others are open",
+        keepsPlace: true,
+      }
     case "yielded":
       return {
         _tag: "yielded",

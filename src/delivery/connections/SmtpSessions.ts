@@ -11,6 +11,12 @@ const totalMillis = 30_000
 const maxMessages = 500
 const idleMillis = 30_000
 
+/** A refusal is judged after this time at the latest. Unit: milliseconds. */
+const judgeMillis = 1_000
+
+/** How long a server with few sessions may take to notice that one was cut. */
+const noticed = Duration.millis(250)
+
 /** Between two searches for messages that take too long and for idle sessions. */
 const lookEvery = Duration.seconds(1)
 
@@ -40,8 +46,8 @@ interface Attempt {
   hasTurn: boolean
   session?: SmtpSession | undefined
   opening?: Fiber.Fiber<void> | undefined
-  /** The server refused its session. What that means is not known before the other sessions are open or refused. */
-  refusal?: SmtpFault
+  /** The server refused its session. The meaning of that is not known before other sessions are open or refused. */
+  refusal?: { readonly fault: SmtpFault; readonly at: number }
 }
 
 /** The sessions with one SMTP server. */
@@ -75,9 +81,9 @@ class Pool {
   readonly #attempts = new Set<Attempt>()
   #waiting: Array<Attempt> = []
   #idle: Array<Kept> = []
-  /** Attempts that have their turn, and sessions that say goodbye. */
+  /** Attempts that have their turn, and sessions that the server may still count although they are given up. */
   #busy = 0
-  #quitting = 0
+  #leaving = 0
   #isClosing = false
 
   constructor(
@@ -108,7 +114,8 @@ class Pool {
       }
       this.#attempts.add(attempt)
       giveUp?.addEventListener("abort", yieldNow)
-      if (giveUp?.aborted === true) yieldNow()
+      if (this.#isClosing) this.#end(attempt, { _tag: "closed", progress })
+      else if (giveUp?.aborted === true) yieldNow()
       else {
         this.#waiting.push(attempt)
         this.#beginWaiting()
@@ -122,11 +129,12 @@ class Pool {
     for (const attempt of this.#attempts) {
       if (at - attempt.startedAt >= totalMillis) this.#end(attempt, { _tag: "late", progress: attempt.progress })
     }
+    const stale = this.#idle.filter(({ session, since }) => session.isOpen && at - since > idleMillis)
+    this.#idle = this.#idle.filter((kept) => kept.session.isOpen && !stale.includes(kept))
+    for (const { session } of stale) this.#quit(session)
+    this.#judgeRefusals()
     this.#beginWaiting()
-    const isStale = ({ session, since }: Kept) => !session.isOpen || at - since > idleMillis
-    const stale = this.#idle.filter(isStale)
-    this.#idle = this.#idle.filter((kept) => !isStale(kept))
-    return Effect.forEach(stale, ({ session }) => session.quit, { discard: true, concurrency: "unbounded" })
+    return Effect.void
   })
 
   readonly close = Effect.suspend(() => {
@@ -140,7 +148,7 @@ class Pool {
 
   #beginWaiting(): void {
     if (this.#isClosing) return
-    while (this.#waiting.length > 0 && this.#busy + this.#quitting < this.granted.count(this.now())) {
+    while (this.#waiting.length > 0 && this.#busy + this.#leaving < this.granted.count(this.now())) {
       this.#begin(this.#waiting.shift()!)
     }
   }
@@ -194,26 +202,38 @@ class Pool {
     })
   }
 
-  /** Says goodbye in a session, whose place is free once it has ended. */
+  /** Says goodbye in a session. */
   #quit(session: SmtpSession): void {
-    this.#quitting++
+    this.#leave(session.quit)
+  }
+
+  /** Cuts a session. Where the server grants few, the next one would come before the server has noticed. */
+  #cut(session: SmtpSession): void {
+    session.destroy()
+    if (this.granted.isLimited) this.#leave(Effect.sleep(noticed))
+  }
+
+  /** Keeps a session's place until `ended` is over. */
+  #leave(ended: Effect.Effect<void>): void {
+    this.#leaving++
     Effect.runFork(Effect.ensuring(
-      session.quit,
+      ended,
       Effect.sync(() => {
-        this.#quitting--
+        this.#leaving--
         this.#beginWaiting()
       }),
     ))
   }
 
   #fail(attempt: Attempt, fault: SmtpFault): void {
-    if (isOfSessions(fault) && this.#attempts.has(attempt)) attempt.refusal = fault
+    if (isOfSessions(fault) && this.#attempts.has(attempt)) attempt.refusal = { fault, at: this.now() }
     else this.#end(attempt, { _tag: "fault", fault })
   }
 
   /**
    * Decides on refused sessions: with others open the server grants no more, and their messages may leave later; with none it
-   * refuses all, which is its fault. While others are being opened that is not known yet.
+   * refuses all, which is its fault. While others are being opened that is not known yet; after a second it seems to let them
+   * wait.
    */
   #judgeRefusals(): void {
     const refused = [...this.#attempts].filter(({ refusal }) => refusal !== undefined)
@@ -224,17 +244,18 @@ class Pool {
       if (attempt.session !== undefined) open++
       else if (attempt.opening !== undefined) opening++
     }
-    if (open > 0) {
+    const isLong = refused.some(({ refusal }) => this.now() - refusal!.at >= judgeMillis)
+    if (open > 0 || (opening > 0 && isLong)) {
       this.granted.refuse(open + opening, this.now())
       for (const attempt of refused) this.#end(attempt, { _tag: "crowded", progress: attempt.progress })
     } else if (opening === 0) {
-      for (const attempt of refused) this.#end(attempt, { _tag: "fault", fault: attempt.refusal! })
+      for (const attempt of refused) this.#end(attempt, { _tag: "fault", fault: attempt.refusal!.fault })
     }
   }
 
   #end(attempt: Attempt, how: AttemptEnd): void {
     if (!this.#attempts.delete(attempt)) return
-    if (attempt.session?.isBusy === true) attempt.session.destroy()
+    if (attempt.session?.isBusy === true) this.#cut(attempt.session)
     const wasOpening = attempt.opening !== undefined
     attempt.opening?.interruptUnsafe()
     if (attempt.hasTurn) this.#busy--

@@ -153,7 +153,7 @@ export class OutboxModel {
       else {
         row.state = "queued"
         row.reason = one.reason
-        row.dueAt = this.now + one.delayMillis
+        if (one.delayMillis !== undefined) row.dueAt = this.now + one.delayMillis
       }
     }
   }
