@@ -141,7 +141,7 @@ describe("AttemptOutcome", () => {
           for (let attempt = 1; attempt < 1_000; attempt++) {
             const settled = outcomeOf(message(attempt, retrying), failure, "main", limits, jitter)
             if (settled._tag !== "again") return assert.approximately(retrying, 24 * hour, 1)
-            retrying += settled.delayMillis
+            retrying += settled.delayMillis!
           }
           assert.fail("it is never given up")
         },

@@ -190,7 +190,7 @@ describe("Recipients", () => {
     it.effect("finds sessions for good recipients when the server grants three, and ten domains never answer", () =>
       Effect.gen(function* () {
         const options = { maxSessions: 3, tarMillis: 3_600_000 }
-        const { send, server, untilReached } = yield* connected("few-and-tarpits", options, { connections: 20 })
+        const { send, untilReached } = yield* connected("few-and-tarpits", options, { connections: 20 })
         const good = people(200, "good.example")
         yield* send([...Array.from({ length: 10 }, (_, n) => `p@tar${n}.example`), ...good])
         yield* untilReached(good)
