@@ -9,8 +9,8 @@ export class GrantedSessions {
   #count: number
   #changedAt = 0
 
-  /** `most`: the sessions of the connection, at least 1. */
-  constructor(private readonly most: number) {
+  /** `most`: the sessions of the connection, at least 1. `now`: milliseconds of a clock that does not jump. */
+  constructor(private readonly most: number, private readonly now: () => number) {
     this.#count = most
   }
 
@@ -19,19 +19,19 @@ export class GrantedSessions {
     return this.#count < this.most
   }
 
-  /** Sessions that may be open at `now` (milliseconds of a clock that does not jump), from 1 to `most`. */
-  count(now: number): number {
-    if (this.#count < this.most) {
-      const more = Math.floor((now - this.#changedAt) / retryMillis)
+  /** Sessions that may be open now, from 1 to `most`. */
+  get count(): number {
+    if (this.isLimited) {
+      const more = Math.floor((this.now() - this.#changedAt) / retryMillis)
       this.#count = Math.min(this.most, this.#count + more)
       this.#changedAt += more * retryMillis
     }
     return this.#count
   }
 
-  /** Notes that the server refused a session at `now` while `others` were open or being opened. */
-  refuse(others: number, now: number): void {
+  /** Notes that the server has just refused a session while `others` were open or being opened. */
+  refuse(others: number): void {
     this.#count = Math.max(1, Math.min(this.most, others))
-    this.#changedAt = now
+    this.#changedAt = this.now()
   }
 }

@@ -72,7 +72,7 @@ export const makeSessions = Effect.fnUntraced(function* (
   const pool = new Pool(open, (effect) => fork(effect), now, connections)
   yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(lookEvery), pool.look)))
   yield* Effect.addFinalizer(() => pool.close)
-  return { send: pool.send, granted: () => pool.granted.count(now()) } satisfies SmtpSessions
+  return { send: pool.send, granted: () => pool.granted.count } satisfies SmtpSessions
 })
 
 /** The sessions that are open or being opened, and the attempts that use them or wait. Times are monotonic milliseconds. */
@@ -92,7 +92,7 @@ class Pool {
     private readonly now: () => number,
     connections: number,
   ) {
-    this.granted = new GrantedSessions(connections)
+    this.granted = new GrantedSessions(connections, now)
   }
 
   readonly send = (mail: Composed, giveUp: AbortSignal | undefined): Effect.Effect<AttemptEnd> =>
@@ -148,7 +148,7 @@ class Pool {
 
   #beginWaiting(): void {
     if (this.#isClosing) return
-    while (this.#waiting.length > 0 && this.#busy + this.#leaving < this.granted.count(this.now())) {
+    while (this.#waiting.length > 0 && this.#busy + this.#leaving < this.granted.count) {
       this.#begin(this.#waiting.shift()!)
     }
   }
@@ -246,7 +246,7 @@ class Pool {
     }
     const isLong = refused.some(({ refusal }) => this.now() - refusal!.at >= judgeMillis)
     if (open > 0 || (opening > 0 && isLong)) {
-      this.granted.refuse(open + opening, this.now())
+      this.granted.refuse(open + opening)
       for (const attempt of refused) this.#end(attempt, { _tag: "crowded", progress: attempt.progress })
     } else if (opening === 0) {
       for (const attempt of refused) this.#end(attempt, { _tag: "fault", fault: attempt.refusal!.fault })

@@ -4,22 +4,25 @@ import { GrantedSessions } from "../../../src/delivery/connections/GrantedSessio
 const second = 1_000
 
 it("allows as many sessions as the server granted, and one more every ten seconds", () => {
-  const granted = new GrantedSessions(5)
-  assert.strictEqual(granted.count(100 * second), 5)
-  granted.refuse(2, 100 * second)
-  assert.strictEqual(granted.count(110 * second - 1), 2)
-  assert.strictEqual(granted.count(110 * second), 3)
-  assert.strictEqual(granted.count(119 * second), 3)
-  granted.refuse(2, 119 * second)
-  assert.strictEqual(granted.count(120 * second), 2)
-  assert.strictEqual(granted.count(129 * second), 3)
-  assert.strictEqual(granted.count(1_000 * second), 5)
+  let now = 100 * second
+  const granted = new GrantedSessions(5, () => now)
+  const countAt = (seconds: number) => {
+    now = seconds * second
+    return granted.count
+  }
+  assert.deepStrictEqual([granted.count, granted.isLimited], [5, false])
+  granted.refuse(2)
+  assert.isTrue(granted.isLimited)
+  assert.deepStrictEqual([109.999, 110, 119].map(countAt), [2, 3, 3])
+  granted.refuse(2)
+  assert.deepStrictEqual([120, 129, 1_000].map(countAt), [2, 3, 5])
+  assert.isFalse(granted.isLimited)
 })
 
 it("allows one session at least, and no more than the connection has", () => {
-  const granted = new GrantedSessions(2)
-  granted.refuse(0, 0)
-  assert.strictEqual(granted.count(0), 1)
-  granted.refuse(7, 0)
-  assert.strictEqual(granted.count(0), 2)
+  const granted = new GrantedSessions(2, () => 0)
+  granted.refuse(0)
+  assert.strictEqual(granted.count, 1)
+  granted.refuse(7)
+  assert.strictEqual(granted.count, 2)
 })
