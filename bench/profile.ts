@@ -1,5 +1,5 @@
 // Processor time of the main thread by function, in microseconds per request:
-// deno task bench profile [--what generate|batch|delay|deliver|send] [--places 45] [--sessions 5].
+// deno task bench profile [--what generate|batch|delay|deliver|send] [--places 45] [--sessions 20].
 import { freePort, makeOrganization, serviceAt } from "../test/support/service.ts"
 import { startPostgres } from "../test/support/throwawayPostgres.ts"
 import { runLoad, startServer } from "./support/Bench.ts"
@@ -11,7 +11,7 @@ const flag = (name: string, otherwise: string) =>
   new RegExp(`--${name}[ =](\\S+)`).exec(Deno.args.join(" "))?.[1] ?? otherwise
 const what = flag("what", "generate")
 const places = Number(flag("places", "45"))
-const sessions = Number(flag("sessions", "5"))
+const sessions = Number(flag("sessions", "20"))
 /** A platform that nothing is sent to. */
 const nowhere = { kind: "smtp", port: 9 } as const
 const fields = { name: "Ann", city: "Oslo", product: "boots" }

@@ -151,8 +151,11 @@ export const outcomeOf = (
       return { ...fields, _tag: "failed", reason: storable(result.reason), burned: true }
     case "yielded":
       return {
-        ...untried(message, connection, result.reason),
-        ...(result.keepsPlace === true ? { delayMillis: undefined } : {}),
+        ...fields,
+        _tag: "again",
+        reason: storable(result.reason),
+        delayMillis: result.keepsPlace === true ? undefined : 0,
+        burned: false,
       }
     case "slow-down":
     case "broken":

@@ -124,7 +124,10 @@ export const byNames = (
     ORDER BY d.decided_at DESC, d.tracking_id DESC, d.template_id DESC LIMIT ${limit}`
 }
 
-/** Events of decisions, the earliest first, at most `shownEvents` and one of each. */
+/**
+ * Events of decisions, the earliest first, at most `shownEvents` and one of each. Many platforms report times in whole
+ * seconds: of two events at one time, the one received first comes first, so that a later report does not take its effect.
+ */
 export const eventsOf = (sql: SqlClient.SqlClient, org: OrgSlug, decisions: ReadonlyArray<PersonDecision>) => {
   const wanted = decisions.map(({ templateId, trackingId }) => ({
     tracking_id: trackingId,
@@ -137,7 +140,7 @@ export const eventsOf = (sql: SqlClient.SqlClient, org: OrgSlug, decisions: Read
     CROSS JOIN LATERAL (
       SELECT * FROM events e
       WHERE e.org_slug = ${org} AND e.tracking_id = r.tracking_id AND e.template_id = r.template_id
-      ORDER BY e.occurred_at, e.source, e.event_key LIMIT ${shownEvents + 1}) e`)
+      ORDER BY e.occurred_at, e.received_at, e.source, e.event_key LIMIT ${shownEvents + 1}) e`)
 }
 
 /** Events under a tracking id that belong to no decision. */
@@ -146,7 +149,7 @@ export const looseEvents = (sql: SqlClient.SqlClient, org: OrgSlug, id: string) 
     SELECT e.tracking_id, e.template_id, e.source, e.event_key AS key, e.event, e.occurred_at, e.received_at,
       e.automated, e.link, e.value, e.currency, e.status
     FROM events e WHERE e.org_slug = ${org} AND e.tracking_id = ${id} AND e.template_id = ''
-    ORDER BY e.occurred_at, e.source, e.event_key LIMIT ${shownEvents}`)
+    ORDER BY e.occurred_at, e.received_at, e.source, e.event_key LIMIT ${shownEvents}`)
 
 /** The latest events that name a person and belong to no decision, the earliest first. */
 export const looseEventsOf = (sql: SqlClient.SqlClient, org: OrgSlug, names: ReadonlyArray<string>) => {

@@ -91,14 +91,8 @@ const keyOf = ({ templateId, trackingId }: { readonly trackingId: string | null;
 
 const eventId = (key: string) => key.startsWith("id:") ? key.slice(3) : null
 
-/**
- * The events of one decision with their effects, earliest first. Many platforms report times in whole seconds: of two
- * events at one time, the one received first comes first, so that a later report does not take its effect.
- */
-const explained = (decision: PersonDecision, stored: ReadonlyArray<EventRow>): ReadonlyArray<TimelineEvent> => {
-  const rows = stored.toSorted((a, b) =>
-    a.occurredAt.getTime() - b.occurredAt.getTime() || a.receivedAt.getTime() - b.receivedAt.getTime()
-  )
+/** The events of one decision with their effects, earliest first. */
+const explained = (decision: PersonDecision, rows: ReadonlyArray<EventRow>): ReadonlyArray<TimelineEvent> => {
   const effects = effectsOf(
     decision.decidedAt.getTime(),
     rows.map(({ automated, event, key, link, occurredAt, source, value }) => ({

@@ -21,19 +21,23 @@ const isPace = (detail: string) =>
   /too many (?:concurrent |simultaneous )?(?:connections|messages|mails|emails|sessions)|rate.?limit|throttl|too fast|slow down|(?:hourly|daily|sending) (?:limit|quota)|\b4\.7\.28\b/i
     .test(detail)
 
-/** Words about the rate of this client, whichever command they answer. */
+/** Words about the sessions of this client. */
+const isCrowd = (detail: string) => /(?:concurrent|simultaneous) |too many (?:connections|sessions)/i.test(detail)
+
+/** Words about the rate of this client, after any command. */
 const isOwnPace = (detail: string) =>
-  /(?:concurrent|simultaneous) |too many (?:connections|sessions)|throttl|(?:maximum|hourly|daily|sending) (?:sending )?(?:rate|limit|quota)|\b4\.7\.28\b/i
+  isCrowd(detail) ||
+  /throttl|(?:maximum|hourly|daily|sending) (?:sending )?(?:rate|limit|quota)|\b4\.7\.28\b/i
     .test(detail)
 
 /**
  * Whether a server refuses one more session for the moment, before any message or because of the sessions that are open. It may
  * go on in these.
  */
-export const isOfSessions = ({ cause, code, detail, stage }: SmtpFault): boolean =>
+export const isSessionRefusal = ({ cause, code, detail, stage }: SmtpFault): boolean =>
   cause === undefined && code !== undefined && code >= 400 && code < 500 &&
   (stage === "connect" || stage === "login" ||
-    (stage === "sender" && /concurrent |simultaneous |too many (?:connections|sessions)/i.test(detail)))
+    (stage === "sender" && isCrowd(detail)))
 
 /**
  * Whether a failure belongs to the message or the domain of its recipient: it came in answer to RCPT or after DATA, and the

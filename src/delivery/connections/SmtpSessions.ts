@@ -1,7 +1,7 @@
 import { Clock, Duration, Effect, Fiber, FiberSet } from "effect"
 import type { Composed } from "../../domain/Email.ts"
 import { GrantedSessions } from "./GrantedSessions.ts"
-import { isOfSessions, type SmtpFault } from "./SmtpReplies.ts"
+import { isSessionRefusal, type SmtpFault } from "./SmtpReplies.ts"
 import { newProgress, type Progress, type SmtpSession } from "./SmtpSession.ts"
 
 /** Longest a message may take. Unit: milliseconds. */
@@ -14,7 +14,7 @@ const idleMillis = 30_000
 /** A refusal is judged after this time at the latest. Unit: milliseconds. */
 const judgeMillis = 1_000
 
-/** How long a server with few sessions may take to notice that one was cut. */
+/** How long a server may take to notice that a session was cut. */
 const noticed = Duration.millis(250)
 
 /** Between two searches for messages that take too long and for idle sessions. */
@@ -124,17 +124,16 @@ class Pool {
     })
 
   /** Ends attempts that take too long, and sessions that have been idle for long. */
-  readonly look = Effect.suspend(() => {
+  readonly look = Effect.sync(() => {
     const at = this.now()
     for (const attempt of this.#attempts) {
       if (at - attempt.startedAt >= totalMillis) this.#end(attempt, { _tag: "late", progress: attempt.progress })
     }
     const stale = this.#idle.filter(({ session, since }) => session.isOpen && at - since > idleMillis)
     this.#idle = this.#idle.filter((kept) => kept.session.isOpen && !stale.includes(kept))
-    for (const { session } of stale) this.#quit(session)
+    for (const { session } of stale) this.#leave(session.quit)
     this.#judgeRefusals()
     this.#beginWaiting()
-    return Effect.void
   })
 
   readonly close = Effect.suspend(() => {
@@ -189,8 +188,8 @@ class Pool {
     attempt.session = session
     session.send(attempt.mail, attempt.progress, (fault) => {
       attempt.session = undefined
-      const isLast = messages + 1 >= maxMessages || this.#isClosing || (fault !== undefined && isOfSessions(fault))
-      if (session.isOpen && isLast) this.#quit(session)
+      const isLast = messages + 1 >= maxMessages || this.#isClosing || (fault !== undefined && isSessionRefusal(fault))
+      if (session.isOpen && isLast) this.#leave(session.quit)
       else if (session.isOpen) this.#idle.push({ session, messages: messages + 1, since: this.now() })
       if (fault === undefined) return this.#end(attempt, { _tag: "sent" })
       // The server had ended a kept session meanwhile, and not a byte of the message had gone out.
@@ -202,18 +201,7 @@ class Pool {
     })
   }
 
-  /** Says goodbye in a session. */
-  #quit(session: SmtpSession): void {
-    this.#leave(session.quit)
-  }
-
-  /** Cuts a session. Where the server grants few, the next one would come before the server has noticed. */
-  #cut(session: SmtpSession): void {
-    session.destroy()
-    if (this.granted.isLimited) this.#leave(Effect.sleep(noticed))
-  }
-
-  /** Keeps a session's place until `ended` is over. */
+  /** Keeps the place of a session that is given up until `ended` is over: the server counts it until then. */
   #leave(ended: Effect.Effect<void>): void {
     this.#leaving++
     Effect.runFork(Effect.ensuring(
@@ -226,7 +214,7 @@ class Pool {
   }
 
   #fail(attempt: Attempt, fault: SmtpFault): void {
-    if (isOfSessions(fault) && this.#attempts.has(attempt)) attempt.refusal = { fault, at: this.now() }
+    if (isSessionRefusal(fault) && this.#attempts.has(attempt)) attempt.refusal = { fault, at: this.now() }
     else this.#end(attempt, { _tag: "fault", fault })
   }
 
@@ -255,7 +243,10 @@ class Pool {
 
   #end(attempt: Attempt, how: AttemptEnd): void {
     if (!this.#attempts.delete(attempt)) return
-    if (attempt.session?.isBusy === true) this.#cut(attempt.session)
+    if (attempt.session?.isBusy === true) {
+      attempt.session.destroy()
+      this.#leave(Effect.sleep(noticed))
+    }
     const wasOpening = attempt.opening !== undefined
     attempt.opening?.interruptUnsafe()
     if (attempt.hasTurn) this.#busy--
