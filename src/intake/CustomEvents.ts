@@ -5,11 +5,11 @@ import type { Skipped } from "../domain/DryRun.ts"
 import { collect, faulty, ignored, type Items, itemsOf } from "./Items.ts"
 import { channelOf } from "../domain/Recipient.ts"
 import { keyOf, nameOf, textOf } from "../domain/EventKeys.ts"
+import { instantOf } from "./Instant.ts"
 import {
   automatedKeys,
   emailOf,
   find,
-  instantOf,
   isFlagged,
   isItem,
   type Item,

@@ -3,15 +3,13 @@ import * as Json from "../domain/Json.ts"
 import { isStorable } from "../domain/Attributes.ts"
 import { maxName, nameOf } from "../domain/EventKeys.ts"
 import type { NotUnderstood } from "../domain/DryRun.ts"
+import { maxTime } from "./Instant.ts"
 
 /** An object of parsed JSON, not an array. */
 export type Item = { readonly [name: string]: unknown }
 
 /** Most characters of a link. */
 const maxLink = 2_000
-
-/** Longest text that is read as a time. */
-const maxTime = 64
 
 /** Under any of these, `true` or `"true"` says that a machine did it. */
 export const automatedKeys: ReadonlyArray<string> = [
@@ -185,88 +183,6 @@ const decoded = (text: string): string => {
   } catch {
     return text
   }
-}
-
-const isoTime =
-  /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)? ?(?:[Zz]|UTC|GMT|([+-])(\d\d)(?::?(\d\d))?)?$/
-
-/** The number that `length` digits stand for; NaN where other characters stand there. */
-const digitsAt = (text: string, at: number, length: number): number => {
-  let value = 0
-  for (let place = at; place < at + length; place++) {
-    const digit = text.charCodeAt(place) - 0x30
-    if (!(digit >= 0 && digit <= 9)) return NaN
-    value = value * 10 + digit
-  }
-  return value
-}
-
-/**
- * The commonest form, `2026-11-24T09:30:00Z` with or without milliseconds, up to the 28th of a month. Undefined for any other,
- * which the pattern below reads at five times the cost.
- */
-const plainInstant = (text: string): number | undefined => {
-  const hasMillis = text.length === 24
-  if (!hasMillis && text.length !== 20) return undefined
-  if (text[4] !== "-" || text[7] !== "-" || text[10] !== "T" || text[13] !== ":" || text[16] !== ":") return undefined
-  if (text[text.length - 1] !== "Z" || (hasMillis && text[19] !== ".")) return undefined
-  const month = digitsAt(text, 5, 2)
-  const day = digitsAt(text, 8, 2)
-  const hour = digitsAt(text, 11, 2)
-  const minute = digitsAt(text, 14, 2)
-  const second = digitsAt(text, 17, 2)
-  const isPlain = month >= 1 && month <= 12 && day >= 1 && day <= 28 && hour <= 23 && minute <= 59 && second <= 59
-  const year = digitsAt(text, 0, 4)
-  if (!isPlain || !(year >= 1970)) return undefined
-  const instant = Date.UTC(year, month - 1, day, hour, minute, second, hasMillis ? digitsAt(text, 20, 3) : 0)
-  return Number.isNaN(instant) ? undefined : instant
-}
-
-const isoInstant = (text: string): number | undefined => {
-  const plain = plainInstant(text)
-  if (plain !== undefined) return plain
-  const parts = isoTime.exec(text)
-  if (parts === null) return undefined
-  const [, year, month, day, hour, minute, second = "0", fraction = "0", sign, offsetHour = "0", offsetMinute = "0"] =
-    parts
-  const midnight = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)))
-  // Date.UTC rolls the 30th of February over into March. A second of 60 is RFC 3339's leap second.
-  if (midnight.getUTCDate() !== Number(day) || midnight.getUTCMonth() !== Number(month) - 1) return undefined
-  if (Number(year) < 1970 || Number(hour) > 23 || Number(minute) > 59 || Number(second) > 60) return undefined
-  if (Number(offsetHour) > 23 || Number(offsetMinute) > 59) return undefined
-  const offset = (Number(offsetHour) * 60 + Number(offsetMinute)) * (sign === "-" ? -1 : 1)
-  return midnight.getTime() + (Number(hour) * 60 + Number(minute) - offset) * 60_000 + Number(second) * 1_000 +
-    Math.floor(Number(`0.${fraction}`) * 1_000)
-}
-
-const hyphen = 0x2d
-
-/** Unix milliseconds of a number of seconds, milliseconds or microseconds, told apart by their size. */
-const numericInstant = (value: number): number | undefined =>
-  value < 1e11
-    ? Math.round(value * 1_000)
-    : value < 1e14
-    ? Math.round(value)
-    : value < 1e17
-    ? Math.floor(value / 1_000)
-    : undefined
-
-/**
- * A stated time as Unix milliseconds: digits by their size (see `numericInstant`), or ISO 8601 with any offset, UTC where
- * it has none, a space for the `T` allowed. Undefined for anything else.
- */
-export const parseInstant = (value: string): number | undefined => {
-  if (value.length > maxTime) return undefined
-  const text = value.trim()
-  const isNumber = text.charCodeAt(4) !== hyphen && /^\d+(?:\.\d+)?(?:e\+\d+)?$/.test(text)
-  const instant = isNumber ? numericInstant(Number(text)) : isoInstant(text)
-  return instant === undefined || instant < 0 ? undefined : instant
-}
-
-/** A stated time as Unix milliseconds; the time of receipt if the stated time is invalid or in the future. */
-export const instantOf = (value: string | undefined, receivedAt: number): number => {
-  const instant = value === undefined ? undefined : parseInstant(value)
-  return instant === undefined || instant > receivedAt ? receivedAt : instant
 }
 
 /**

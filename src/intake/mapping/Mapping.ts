@@ -6,18 +6,8 @@ import { matcherOf, nodesOf, parsePath, type Step, valuesOf } from "./MappingPat
 import type { Candidate, Field, Mapping, TimeUnit } from "./MappingSchema.ts"
 import { MappingWork, maxText, ParsedTexts, TooMuchWork } from "./MappingWork.ts"
 import { keyOf, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
-import {
-  amountOf,
-  currencyOf,
-  instantOf,
-  isItem,
-  known,
-  lastSegment,
-  linkOf,
-  noise,
-  parameterOf,
-  parseJson,
-} from "../Reading.ts"
+import { instantOf } from "../Instant.ts"
+import { amountOf, currencyOf, isItem, known, lastSegment, linkOf, noise, parameterOf, parseJson } from "../Reading.ts"
 import type { Normalize } from "../Sources.ts"
 import type { DryRun, Explained, Found, NotUnderstood } from "../../domain/DryRun.ts"
 import { unknownNameReason } from "../UnknownName.ts"

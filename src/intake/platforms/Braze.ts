@@ -2,11 +2,11 @@ import type { EventName } from "../../domain/Event.ts"
 import * as CustomEvents from "../CustomEvents.ts"
 import { collect, collectAt, faulty, ignored, itemsOf, noItems, type ReadItem } from "../Items.ts"
 import { digestKey, keyOf, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
+import { instantOf } from "../Instant.ts"
 import {
   carriedIds,
   emailOf,
   find,
-  instantOf,
   isBlank,
   isFlagged,
   isItem,

@@ -1,18 +1,8 @@
 import type { EventName } from "../../domain/Event.ts"
 import { collect, faulty, ignored, itemsOf, jsonOf, type ReadItem } from "../Items.ts"
 import { keyOf, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
-import {
-  emailOf,
-  find,
-  instantOf,
-  isFlagged,
-  isItem,
-  type Item,
-  linkOf,
-  memberOf,
-  objectOf,
-  trackingIdOf,
-} from "../Reading.ts"
+import { instantOf } from "../Instant.ts"
+import { emailOf, find, isFlagged, isItem, type Item, linkOf, memberOf, objectOf, trackingIdOf } from "../Reading.ts"
 import { channelOf } from "../../domain/Recipient.ts"
 import type { Normalize } from "../Sources.ts"
 import * as Klaviyo from "./Klaviyo.ts"

@@ -1,11 +1,11 @@
 import type { EventName } from "../../domain/Event.ts"
 import { collect, faulty, ignored, itemsOf, noItems, type ReadItem } from "../Items.ts"
 import { digestKey, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
+import { instantOf } from "../Instant.ts"
 import {
   carriedIds,
   emailOf,
   find,
-  instantOf,
   isBlank,
   isFlagged,
   isItem,

@@ -1,7 +1,8 @@
 import type { EventName } from "../../domain/Event.ts"
 import { collect, faulty, ignored, type ReadItem } from "../Items.ts"
 import { keyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
-import { emailOf, find, instantOf, isItem, type Item, linkOf, memberOf, objectOf, trackingIdOf } from "../Reading.ts"
+import { instantOf } from "../Instant.ts"
+import { emailOf, find, isItem, type Item, linkOf, memberOf, objectOf, trackingIdOf } from "../Reading.ts"
 import { channelOf } from "../../domain/Recipient.ts"
 import type { Normalized } from "../../domain/Event.ts"
 

@@ -2,16 +2,15 @@ import { isStorable, maxAttributes, maxElements } from "../../domain/Attributes.
 import type { EventName } from "../../domain/Event.ts"
 import { collect, faulty, ignored, itemsOf, jsonOf, type ReadItem } from "../Items.ts"
 import { keyOf, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
+import { instantOf, parseInstant } from "../Instant.ts"
 import {
   emailOf,
   find,
-  instantOf,
   isFlagged,
   isItem,
   type Item,
   linkOf,
   memberOf,
-  parseInstant,
   trackingIdOf,
   valueIn,
   zoneIn,

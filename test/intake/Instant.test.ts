@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { parseInstant } from "../../src/intake/Reading.ts"
+import { parseInstant } from "../../src/intake/Instant.ts"
 
 describe("parseInstant", () => {
   it("reads each day and second of ISO 8601 with and without milliseconds, in UTC", () => {
@@ -34,6 +34,26 @@ describe("parseInstant", () => {
     ]
     for (const text of wrong) assert.isUndefined(parseInstant(text), text)
     assert.strictEqual(parseInstant("2024-02-29T12:00:60Z"), Date.UTC(2024, 1, 29, 12, 1))
+  })
+
+  it("reads every way to write a time of ISO 8601 with its zone", () => {
+    const at = Date.UTC(2026, 10, 24, 9, 30)
+    const written: ReadonlyArray<readonly [string, number]> = [
+      ["2026-11-24T09:30", at],
+      ["2026-11-24t09:30z", at],
+      ["2026-11-24 09:30:00", at],
+      ["2026-11-24 09:30:00 +00:00", at],
+      ["2026-11-24 11:30:00 +0200", at],
+      ["2026-11-24T05:00:00-04:30", at],
+      ["2026-11-24T10:30+01", at],
+      ["2026-11-24 09:30:00 UTC", at],
+      ["2026-11-24T09:30:00GMT", at],
+      ["2026-11-24T09:30:07.5Z", at + 7_500],
+      ["2026-11-24T09:30:07,123456789Z", at + 7_123],
+    ]
+    for (const [text, instant] of written) assert.strictEqual(parseInstant(text), instant, text)
+    const wrong = ["+1", "+010", "+01:0", "+24:00", "+01:60", "utc", "UTC+1", "-", ".", ".1234567890", ":", ":5"]
+    for (const end of wrong) assert.isUndefined(parseInstant(`2026-11-24T09:30${end}`), end)
   })
 
   it("reads numbers by their size as seconds, milliseconds or microseconds", () => {
