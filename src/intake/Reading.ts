@@ -4,6 +4,7 @@ import { isStorable } from "../domain/Attributes.ts"
 import { maxName, nameOf } from "../domain/EventKeys.ts"
 import type { NotUnderstood } from "../domain/DryRun.ts"
 import { maxTime } from "./Instant.ts"
+import { textOfUtf8 } from "../domain/Utf8.ts"
 
 /** An object of parsed JSON, not an array. */
 export type Item = { readonly [name: string]: unknown }
@@ -54,20 +55,14 @@ export const noise: ReadonlySet<string> = new Set([
   "transient",
 ])
 
-const utf8 = new TextDecoder("utf-8", { fatal: true })
-
 /** Whether a body is empty or has only JSON white space. Some platforms check their credentials with such a body. */
 export const isBlank = (body: Uint8Array): boolean =>
   body.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d)
 
 /** A body as JSON, or the reason why it is not JSON. */
 export const parseJson = (body: Uint8Array): { readonly json: unknown } | NotUnderstood => {
-  let text: string
-  try {
-    text = utf8.decode(body)
-  } catch {
-    return { reason: "The body is not valid UTF-8" }
-  }
+  const text = textOfUtf8(body)
+  if (text === undefined) return { reason: "The body is not valid UTF-8" }
   try {
     return { json: Json.parse(text) }
   } catch (error) {

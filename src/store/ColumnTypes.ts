@@ -2,7 +2,8 @@ import { PgTypes } from "@effect/sql-pg"
 import { Result } from "effect"
 import * as Json from "../domain/Json.ts"
 
-const decoder = new TextDecoder("utf-8", { fatal: true })
+// What PostgreSQL sends is valid. A decoder that is `fatal` takes two to four times as long: see `domain/Utf8.ts`.
+const decoder = new TextDecoder()
 
 const decode = (bytes: Uint8Array): Result.Result<unknown, PgTypes.CodecError> =>
   Result.try({

@@ -53,12 +53,8 @@ const failure = Symbol("failure")
 const decode = (body: Uint8Array, headers: IncomingHttpHeaders, now: number): DeliverRequest | undefined => {
   const key = headers["idempotency-key"] as string | undefined
   if (key !== undefined && !isKey(key)) return undefined
-  let json: unknown
-  try {
-    json = Body.parse(body)
-  } catch {
-    return undefined
-  }
+  const json = Body.parse(body)
+  if (json === undefined) return undefined
   const decoded = deliverBody(json, now)
   if (Result.isFailure(decoded) || unknownInDeliver(json).length > 0) return undefined
   return { ...decoded.success, idempotency: idempotencyOf(key, body) }

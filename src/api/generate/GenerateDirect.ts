@@ -12,12 +12,8 @@ import { batchBody, type BatchGenerateRequest, generateBody, type GenerateReques
 
 /** The request in a body; undefined for one with faults, or with members that are unknown. */
 const decodeWith = <A>(decode: Decode<A>) => (body: Uint8Array): A | undefined => {
-  let json: unknown
-  try {
-    json = Body.parse(body)
-  } catch {
-    return undefined
-  }
+  const json = Body.parse(body)
+  if (json === undefined) return undefined
   const decoded = decode(json)
   return Result.isSuccess(decoded) && decode.unknownMembers!(json).length === 0 ? decoded.success : undefined
 }

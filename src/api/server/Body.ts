@@ -4,6 +4,7 @@ import { IncomingMessage, type ServerResponse } from "node:http"
 import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import * as Json from "../../domain/Json.ts"
+import { textOfUtf8 } from "../../domain/Utf8.ts"
 import type { DirectReply, DirectRequest } from "./DirectRoutes.ts"
 import { InvalidRequest, PayloadTooLarge, Unavailable, UnsupportedMediaType } from "../Problems.ts"
 
@@ -12,8 +13,6 @@ export const maxBodyBytes = 1024 * 1024
 
 /** Bytes of a webhook's body at most: 8 MiB. */
 export const maxWebhookBytes = 8 * 1024 * 1024
-
-const utf8 = new TextDecoder("utf-8", { fatal: true })
 
 const isJson = (contentType: string): boolean => {
   const [type = "", ...parameters] = contentType.toLowerCase().split(";").map((part) => part.trim())
@@ -264,12 +263,8 @@ export const rawJson = (
   const refused = refusal(request, limit)
   if (refused !== undefined) return Effect.fail(refused)
   return Effect.flatMap(bytesOf(request, limit), (bytes) => {
-    let text: string
-    try {
-      text = utf8.decode(bytes)
-    } catch {
-      return invalid("The body is not valid UTF-8")
-    }
+    const text = textOfUtf8(bytes)
+    if (text === undefined) return invalid("The body is not valid UTF-8")
     try {
       return Effect.succeed<RawJson>({ bytes, json: Json.parse(text) })
     } catch (error) {
@@ -278,8 +273,16 @@ export const rawJson = (
   })
 }
 
-/** The bytes of a body as JSON. Throws for bytes that are not valid UTF-8, and as `Json.parse` does. */
-export const parse = (bytes: Uint8Array): unknown => Json.parse(utf8.decode(bytes))
+/** The bytes of a body as JSON; undefined for bytes that are no JSON in UTF-8. */
+export const parse = (bytes: Uint8Array): unknown => {
+  const text = textOfUtf8(bytes)
+  if (text === undefined) return undefined
+  try {
+    return Json.parse(text)
+  } catch {
+    return undefined
+  }
+}
 
 /** The bytes of a body that may be JSON, of which only the type is checked. Fails as `rawJson` does before it parses. */
 export const rawOfJson = (
