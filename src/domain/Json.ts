@@ -57,7 +57,7 @@ const padding = "-".repeat(11)
 /** Slices of up to 12 characters are copies. Longer ones would keep the whole text in memory as long as they live. */
 const maxCopied = 12
 
-/** Recently seen names, by a few of their characters. Most texts repeat the names of earlier texts. */
+/** Recently seen names in pairs, by a few of their characters. Most texts repeat the names of earlier texts. */
 const recentNames: Array<string> = new Array(512).fill("")
 const maxRecent = 64
 
@@ -198,10 +198,13 @@ class Parser {
       this.hasNewName = true
       return this.copied(start, end)
     }
-    const slot = (length * 31 + text.charCodeAt(start) * 7 + text.charCodeAt(end - 1) * 3) & (recentNames.length - 1)
-    const recent = recentNames[slot]!
-    if (recent.length === length && text.startsWith(recent, start)) return recent
+    const slot = (length * 31 + text.charCodeAt(start) * 7 + text.charCodeAt(end - 1) * 3) & (recentNames.length - 2)
+    const last = recentNames[slot]!
+    if (last.length === length && text.startsWith(last, start)) return last
+    const earlier = recentNames[slot + 1]!
+    if (earlier.length === length && text.startsWith(earlier, start)) return earlier
     this.hasNewName = true
+    recentNames[slot + 1] = last
     return recentNames[slot] = this.copied(start, end)
   }
 
