@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto"
+import { hash } from "node:crypto"
 import { isStorable } from "./Attributes.ts"
 
 // Names and keys that platforms give people, messages and events.
@@ -11,21 +11,37 @@ export const maxName = 200
 /** Most characters of a message key: see `NormalizedEvent.messageKey`. */
 const maxMessageKey = 400
 
+/** Whether text has more than white space. */
+const isWritten = (text: string): boolean => {
+  const first = text.charCodeAt(0)
+  return (first > 0x20 && first < 0x7f) || text.trim() !== ""
+}
+
 /** A text or number as text; undefined for other types and blank text. */
 export const textOf = (value: unknown): string | undefined =>
   typeof value === "string"
-    ? value.trim() === "" ? undefined : value
+    ? isWritten(value) ? value : undefined
     : typeof value === "number" && Number.isFinite(value)
     ? String(value)
     : undefined
+
+/** Whether text has no control character and no half of a surrogate pair. */
+const isPlain = (text: string): boolean => {
+  let hasSurrogate = false
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code < 0x20 || code === 0x7f) return false
+    if ((code & 0xf800) === 0xd800) hasSurrogate = true
+  }
+  return !hasSurrogate || text.isWellFormed()
+}
 
 /** A text that can name something here: see `domain/Ids.ts` for the same rules on the ids that callers send. */
 export const nameOf = (value: unknown): string | undefined => {
   // The length comes first: a text of megabytes is not even trimmed.
   if (typeof value === "string" && value.length > maxName) return undefined
   const text = textOf(value)
-  // deno-lint-ignore no-control-regex
-  return text === undefined || /[\u0000-\u001f\u007f]/.test(text) || !text.isWellFormed() ? undefined : text
+  return text === undefined || !isPlain(text) ? undefined : text
 }
 
 interface Frame {
@@ -104,11 +120,19 @@ const sortedJson = (item: Item): string => {
   return json
 }
 
-// `createHash` is four times as fast here as `hash`, whose base64url is slow on Deno 2.9.6 (measured).
+const digest = new Uint8Array(32)
+
+/** The SHA-256 of a text in base64url, by way of hexadecimal digits, which are the fastest that Deno 2.9.6 gives (measured). */
+const sha256 = (text: string): string => {
+  digest.setFromHex(hash("sha256", text, "hex"))
+  return digest.toBase64({ alphabet: "base64url", omitPadding: true })
+}
 
 /** `digest:` and the SHA-256 (base64url) of an object's content, independent of the order of its members. */
-export const digestKey = (content: Item): string =>
-  `digest:${createHash("sha256").update(canonicalJson(content)).digest("base64url")}`
+export const digestKey = (content: Item): string => `digest:${sha256(canonicalJson(content))}`
+
+/** The same for content whose names are in order at every level, and that has nothing undefined: in half the time. */
+export const digestKeyOfSorted = (content: Item): string => `digest:${sha256(JSON.stringify(content))}`
 
 /**
  * The `key` of an event: `id:` and the id the source gave it, 1 to 200 characters; without one that can be kept, the digest

@@ -1,6 +1,6 @@
 import type { EventName } from "../../domain/Event.ts"
 import { collect, faulty, ignored, itemsOf, noItems, type ReadItem } from "../Items.ts"
-import { digestKey, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
+import { digestKey, digestKeyOfSorted, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
 import { instantOf } from "../Instant.ts"
 import {
   carriedIds,
@@ -79,16 +79,13 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
   }
   const createdAt = find([fields], timeKeys, textOf)
   // Without either, all events of this name and user would be one: then the whole content tells them apart.
-  const content: Item = messageId === undefined && createdAt === undefined
-    ? item
-    // Sorted by name: see canonicalJson.
-    : {
-      createdAt: createdAt ?? null,
-      eventName: name,
-      messageId: messageId ?? null,
-      url: find([fields], urlKeys, textOf) ?? null,
-      user: user ?? null,
-    }
+  const key = messageId === undefined && createdAt === undefined ? digestKey(item) : digestKeyOfSorted({
+    createdAt: createdAt ?? null,
+    eventName: name,
+    messageId: messageId ?? null,
+    url: find([fields], urlKeys, textOf) ?? null,
+    user: user ?? null,
+  })
   const event = name === "emailbounce" && isSoft(fields) ? "soft_bounce" : meaning
   return {
     event,
@@ -96,7 +93,7 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
     templateId,
     user,
     ...emailOf({ event: meaning, trackingId, messageKey }, item["email"], fields["email"], user),
-    key: digestKey(content),
+    key,
     messageKey,
     occurredAt: instantOf(createdAt, receivedAt),
     automated: isAutomated(fields),

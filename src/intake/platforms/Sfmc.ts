@@ -1,6 +1,6 @@
 import type { EventName } from "../../domain/Event.ts"
 import { collect, faulty, ignored, itemsOf, jsonOf, noItems, type ReadItem } from "../Items.ts"
-import { digestKey, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
+import { digestKey, digestKeyOfSorted, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
 import { instantOf } from "../Instant.ts"
 import { emailOf, find, isItem, type Item, linkOf, memberOf, trackingIdOf } from "../Reading.ts"
 import { channelOf } from "../../domain/Recipient.ts"
@@ -74,8 +74,7 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
   const time = textOf(item["timestampUTC"])
   const emailId = isItem(item["composite"]) ? nameOf(item["composite"]["emailId"]) : undefined
   // Without a time, the content as a whole has to tell an event from another.
-  const content: Item = time === undefined ? item : {
-    // Sorted by name: see canonicalJson.
+  const digest = time === undefined ? digestKey(item) : digestKeyOfSorted({
     composite: {
       batchId: composite.batchId ?? null,
       emailId: emailId ?? null,
@@ -88,7 +87,7 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
     mid: mid ?? null,
     time,
     type,
-  }
+  })
   const event = type === "transactionalsendevents.emailbounced" ? bounceOf(info) : named
   return {
     event,
@@ -96,7 +95,7 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
     templateId: undefined,
     user,
     ...emailOf({ event: named, trackingId, messageKey: key }, info["to"], user),
-    key: digestKey(content),
+    key: digest,
     occurredAt: instantOf(time, receivedAt),
     // The service says nothing about machines.
     automated: false,
