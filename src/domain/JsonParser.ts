@@ -1,0 +1,296 @@
+import type { NameCost } from "./NameCost.ts"
+
+// `JSON.parse` enters every name and every string of up to 10 characters into V8's table of strings, which the whole process
+// shares. Deno's V8 hashes integer-like strings by their value, and other strings with a seed that is the same in every
+// process, so a body of 1 MB can hold 80,000 strings that collide, and parsing it takes seconds to minutes. The parser below
+// enters names only, and gives up when they collide. It takes about twice the time of `JSON.parse` (`bench/json.ts`).
+
+/** A text whose member names collide in V8's table of strings, and that was therefore not parsed to its end. */
+export class NamesCollide extends Error {
+  override readonly name = "NamesCollide"
+  constructor() {
+    super("has member names that take too long to store. Send fewer different names, or other ones")
+  }
+}
+
+/**
+ * Parses JSON as `JSON.parse` does, in time linear in the length of the text whatever it contains. Takes any depth, keeps
+ * `__proto__` as an ordinary member, and of a name that is given twice, the last value at the first place. Without `cost`,
+ * names may collide.
+ *
+ * Throws a `SyntaxError` that tells the position of the first fault, or `NamesCollide`.
+ */
+export const parse = (text: string, cost: NameCost | undefined): unknown => new Parser(text, cost).parse()
+
+const quote = 0x22
+const comma = 0x2c
+const colon = 0x3a
+const backslash = 0x5c
+const openBracket = 0x5b
+const closeBracket = 0x5d
+const openBrace = 0x7b
+const closeBrace = 0x7d
+
+const isSpace = (code: number) => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
+const isDigit = (code: number) => code >= 0x30 && code <= 0x39
+const isHex = (code: number) => isDigit(code) || ((code | 0x20) >= 0x61 && (code | 0x20) <= 0x66)
+
+/** The characters that may follow a backslash, but for `u`. */
+const escapes: ReadonlySet<number> = new Set(Array.from('"\\/bfnrt', (character) => character.charCodeAt(0)))
+
+const number = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
+
+/** `JSON.parse` enters strings of up to 10 characters into the table of strings; one that begins with this is longer. */
+const padding = "-".repeat(11)
+
+/** Slices of up to 12 characters are copies. Longer ones would keep the whole text in memory as long as they live. */
+const maxCopied = 12
+
+/** Recently seen names in pairs, by a few of their characters. Most texts repeat the names of earlier texts. */
+const recentNames: Array<string> = new Array(512).fill("")
+const maxRecent = 64
+
+class Parser {
+  private at = 0
+  /** Whether the string that was passed last has escapes. */
+  private escaped = false
+  /** Elements of the arrays, names and values of the objects that are open. */
+  private readonly pending: Array<unknown> = []
+  /** The places in `pending` where the open containers begin, with their kinds: see `enter`. */
+  private readonly outer: Array<number> = []
+  private start = 0
+  private inObject = false
+  /** Whether the object has a name that did not come lately. */
+  private hasNewName = false
+
+  constructor(private readonly text: string, private readonly cost: NameCost | undefined) {}
+
+  parse(): unknown {
+    for (;;) {
+      // Begins a value; a container that is not empty begins another one.
+      let value = this.value()
+      if (value === undefined) continue
+      // Ends the value, and the containers it is the last of.
+      for (;;) {
+        const code = this.skipSpace()
+        if (this.outer.length === 0) {
+          if (this.at < this.text.length) this.fail("the end of the text")
+          return value
+        }
+        this.pending.push(value)
+        if (code === comma) {
+          this.at++
+          if (this.inObject) this.member()
+          break
+        }
+        if (code !== (this.inObject ? closeBrace : closeBracket)) this.fail(this.inObject ? '"," or "}"' : '"," or "]"')
+        this.at++
+        value = this.leave()
+      }
+    }
+  }
+
+  /** Reads a scalar or an empty container. Enters any other container, and returns `undefined`. */
+  private value(): unknown {
+    const code = this.skipSpace()
+    switch (code) {
+      case quote:
+        return this.string()
+      case openBrace:
+        this.at++
+        if (this.skipSpace() === closeBrace) {
+          this.at++
+          return {}
+        }
+        this.enter(true)
+        this.member()
+        return undefined
+      case openBracket:
+        this.at++
+        if (this.skipSpace() === closeBracket) {
+          this.at++
+          return []
+        }
+        this.enter(false)
+        return undefined
+      case 0x74:
+        return this.word("true", true)
+      case 0x66:
+        return this.word("false", false)
+      case 0x6e:
+        return this.word("null", null)
+      default:
+        return this.number(code)
+    }
+  }
+
+  private enter(inObject: boolean): void {
+    this.outer.push(this.start * 4 + (this.inObject ? 2 : 0) + (this.hasNewName ? 1 : 0))
+    this.start = this.pending.length
+    this.inObject = inObject
+    this.hasNewName = false
+  }
+
+  /** Makes the innermost container and returns to the one around it. */
+  private leave(): object {
+    const { pending, start } = this
+    const container = this.inObject ? this.object() : pending.slice(start)
+    pending.length = start
+    const around = this.outer.pop()!
+    this.hasNewName = (around & 1) !== 0
+    this.inObject = (around & 2) !== 0
+    this.start = Math.floor(around / 4)
+    return container
+  }
+
+  private object(): object {
+    const { pending } = this
+    const object: Record<string, unknown> = {}
+    const cost = this.hasNewName ? this.cost : undefined
+    let began = cost === undefined ? 0 : performance.now()
+    let names = 0
+    for (let i = this.start; i < pending.length; i += 2) {
+      const name = pending[i] as string
+      const value = pending[i + 1]
+      if (name === "__proto__") {
+        Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true })
+      } else object[name] = value
+      names++
+      if (cost !== undefined && (names >= cost.namesPerStep || i + 2 === pending.length)) {
+        const now = performance.now()
+        if (cost.add(names, now - began)) throw new NamesCollide()
+        began = now
+        names = 0
+      }
+    }
+    return object
+  }
+
+  /** Reads a member up to its value. */
+  private member(): void {
+    if (this.skipSpace() !== quote) this.fail("a member name in double quotes")
+    this.pending.push(this.memberName())
+    if (this.skipSpace() !== colon) this.fail('":"')
+    this.at++
+  }
+
+  private memberName(): string {
+    const { text } = this
+    const start = this.at + 1
+    const end = this.passString()
+    const length = end - start
+    if (this.escaped) {
+      this.hasNewName = true
+      return this.unescaped(start, end)
+    }
+    if (length === 0 || length > maxRecent) {
+      this.hasNewName = true
+      return this.copied(start, end)
+    }
+    const slot = (length * 31 + text.charCodeAt(start) * 7 + text.charCodeAt(end - 1) * 3) & (recentNames.length - 2)
+    const last = recentNames[slot]!
+    if (last.length === length && text.startsWith(last, start)) return last
+    const earlier = recentNames[slot + 1]!
+    if (earlier.length === length && text.startsWith(earlier, start)) return earlier
+    this.hasNewName = true
+    recentNames[slot + 1] = last
+    return recentNames[slot] = this.copied(start, end)
+  }
+
+  private string(): string {
+    const start = this.at + 1
+    const end = this.passString()
+    return this.escaped ? this.unescaped(start, end) : this.copied(start, end)
+  }
+
+  private unescaped(start: number, end: number): string {
+    return (JSON.parse(`"${padding}${this.text.slice(start, end)}"`) as string).slice(padding.length)
+  }
+
+  private copied(start: number, end: number): string {
+    return end - start <= maxCopied ? this.text.slice(start, end) : JSON.parse(this.text.slice(start - 1, end + 1))
+  }
+
+  /** Checks a string and moves behind its closing quote, whose place it returns. */
+  private passString(): number {
+    const { text } = this
+    this.escaped = false
+    for (let at = this.at + 1;; at++) {
+      const code = text.charCodeAt(at)
+      if (code === quote) {
+        this.at = at + 1
+        return at
+      }
+      if (code === backslash) {
+        this.escaped = true
+        at = this.passEscape(at + 1)
+      } else if (!(code >= 0x20)) {
+        this.at = at
+        this.fail(Number.isNaN(code) ? "a closing quote" : "an escape such as \\n for a control character")
+      }
+    }
+  }
+
+  /** Validates an escape sequence after the backslash and returns the position of its last character. */
+  private passEscape(at: number): number {
+    const code = this.text.charCodeAt(at)
+    if (escapes.has(code)) return at
+    this.at = at
+    if (code !== 0x75) this.fail('an escape, one of \\" \\\\ \\/ \\b \\f \\n \\r \\t \\u')
+    for (let digit = 0; digit < 4; digit++) {
+      this.at++
+      if (!isHex(this.text.charCodeAt(this.at))) this.fail("four hexadecimal digits after \\u")
+    }
+    return this.at
+  }
+
+  private number(first: number): number {
+    const { text } = this
+    let code = first
+    let at = this.at
+    let value = 0
+    while (isDigit(code)) {
+      value = value * 10 + code - 0x30
+      code = text.charCodeAt(++at)
+    }
+    // Nearly every number is a short integer; its digits add up to it exactly.
+    const digits = at - this.at
+    const isInteger = digits > 0 && digits <= 15 && code !== 0x2e && (code | 0x20) !== 0x65
+    if (isInteger && (first !== 0x30 || digits === 1)) {
+      this.at = at
+      return value
+    }
+    number.lastIndex = this.at
+    const match = number.exec(text)
+    if (match === null) this.fail("a value")
+    this.at = number.lastIndex
+    return Number(match[0])
+  }
+
+  private word<A>(word: string, value: A): A {
+    if (!this.text.startsWith(word, this.at)) this.fail("a value")
+    this.at += word.length
+    return value
+  }
+
+  /** Moves to the next character that is no white space, and returns it; NaN at the end of the text. */
+  private skipSpace(): number {
+    const { text } = this
+    let code = text.charCodeAt(this.at)
+    while (code <= 0x20 && isSpace(code)) code = text.charCodeAt(++this.at)
+    return code
+  }
+
+  private fail(expected: string): never {
+    const { at, text } = this
+    const found = text.codePointAt(at)
+    const before = text.slice(0, at)
+    const line = before.split("\n").length
+    const place = `at position ${at} (line ${line} column ${at - before.lastIndexOf("\n")})`
+    throw new SyntaxError(
+      found === undefined
+        ? `expected ${expected}, but the text ends ${place}`
+        : `expected ${expected}, found ${JSON.stringify(String.fromCodePoint(found))} ${place}`,
+    )
+  }
+}
