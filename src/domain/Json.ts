@@ -1,7 +1,10 @@
 import { NameCost } from "./NameCost.ts"
 import { NamesCollide, parse as parseWith } from "./JsonParser.ts"
+import { ShortJson } from "./ShortJson.ts"
 
 export { NamesCollide }
+
+const short = new ShortJson()
 
 /**
  * The message for a text for which `parse` threw `error`, such as `is not valid JSON: expected a value, found "}" at
@@ -18,7 +21,7 @@ export const explain = (error: unknown): string =>
  *
  * Throws a `SyntaxError` that tells the position of the first fault, or `NamesCollide`.
  */
-export const parse = (text: string): unknown => parseWith(text, new NameCost())
+export const parse = (text: string): unknown => short.parse(text) ?? parseWith(text, new NameCost())
 
 /** Parses stored text that `parse` accepted before. Never throws `NamesCollide`. */
-export const parseStored = (text: string): unknown => parseWith(text, undefined)
+export const parseStored = (text: string): unknown => short.parse(text) ?? parseWith(text, undefined)

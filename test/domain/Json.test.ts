@@ -1,7 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import * as Json from "../../src/domain/Json.ts"
+import { parse as parseLong } from "../../src/domain/JsonParser.ts"
 import { NameCost } from "../../src/domain/NameCost.ts"
+import { ShortJson } from "../../src/domain/ShortJson.ts"
 import { integerText, seededText } from "../support/collisions.ts"
 
 /** The result of a parser: a value, or the class of the error. */
@@ -14,11 +16,13 @@ const outcome = (parse: (text: string) => unknown, text: string) => {
 }
 
 const sameAsNative = (text: string) => {
-  const own = outcome(Json.parse, text)
   const native = outcome(JSON.parse, text)
-  assert.deepStrictEqual(own, native, JSON.stringify(text))
-  // The order of names counts too.
-  assert.strictEqual(JSON.stringify(own.value), JSON.stringify(native.value))
+  for (const parse of [Json.parse, (text: string) => parseLong(text, new NameCost())]) {
+    const own = outcome(parse, text)
+    assert.deepStrictEqual(own, native, JSON.stringify(text))
+    // The order of names counts too.
+    assert.strictEqual(JSON.stringify(own.value), JSON.stringify(native.value))
+  }
 }
 
 const messageOf = (text: string): string => {
@@ -164,6 +168,43 @@ describe("Json.parse", () => {
       Json.explain(new Json.NamesCollide()),
       "has member names that take too long to store. Send fewer different names, or other ones",
     )
+  })
+})
+
+describe("ShortJson", () => {
+  /** A parser whose clock goes on by each of `steps`, in milliseconds, one for each reading. */
+  const timed = (steps: ReadonlyArray<number>) => {
+    let now = 1_000
+    let step = 0
+    return new ShortJson(() => now += steps[step++] ?? 0)
+  }
+
+  it("leaves long texts and those that are no JSON to the other parser", () => {
+    const json = new ShortJson()
+    assert.deepStrictEqual(json.parse(`["${"a".repeat(8_188)}"]`), ["a".repeat(8_188)])
+    assert.isUndefined(json.parse(`["${"a".repeat(8_189)}"]`))
+    assert.isUndefined(json.parse('{"a":1,}'))
+  })
+
+  it("parses nothing for a minute after a text that was slow twice", () => {
+    const json = timed([0, 1, 1, 59_000, 1_100])
+    assert.deepStrictEqual(json.parse("[1]"), [1])
+    assert.isUndefined(json.parse("[2]"))
+    assert.deepStrictEqual(json.parse("[3]"), [3])
+  })
+
+  it("goes on after a text that was slow once, as after a pause of the process", () => {
+    const json = timed([0, 500, 0.01, 0, 500, 0.01])
+    for (const value of [1, 2, 3]) assert.deepStrictEqual(json.parse(`[${value}]`), [value])
+  })
+
+  it("takes a long text for slow later than a short one", () => {
+    const long = `["${"a".repeat(8_000)}"]`
+    const json = timed([0, 0.15, 0, 0.15, 0.15])
+    for (const text of [long, long]) assert.isDefined(json.parse(text))
+    const other = timed([0, 0.15, 0.15])
+    assert.isDefined(other.parse("[1]"))
+    assert.isUndefined(other.parse("[1]"))
   })
 })
 
