@@ -1,6 +1,5 @@
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { Buffer } from "node:buffer"
 import { createHmac } from "node:crypto"
 import { SecretBox } from "../auth/SecretBox.ts"
 import { hmac, type HmacKey, hmacKey } from "../domain/Hmac.ts"
@@ -8,6 +7,8 @@ import { type AddressKey, addressKey } from "./AddressKey.ts"
 
 /** Begins the key of an erased person's address. No address begins so, as it has no `@`. */
 const prefix = "hmac:"
+
+const utf8 = new TextEncoder()
 
 /** A key of digests; its id stands in them. */
 interface DigestKey {
@@ -46,7 +47,7 @@ export class AddressKeys extends Context.Service<AddressKeys, {
       // A faulty key file: without the key an erased person would be mailed again.
       const keys = Effect.orDie(derived)
       const digest = ({ id, key }: DigestKey, address: AddressKey) =>
-        `${prefix}${id}:${Buffer.from(hmac(key, Buffer.from(address))).toString("base64url")}`
+        `${prefix}${id}:${hmac(key, utf8.encode(address)).toBase64({ alphabet: "base64url", omitPadding: true })}`
 
       return AddressKeys.of({
         of: (address) => {

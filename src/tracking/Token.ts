@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer"
 import { hash, timingSafeEqual } from "node:crypto"
 import { hmac, type HmacKey } from "../domain/Hmac.ts"
+import { LruMap } from "../domain/LruMap.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 
 // Tokens in the addresses of tracked messages. Pure.
@@ -36,35 +37,76 @@ const plainBytes = tagBytes + idBytes + macBytes
 
 const kindCodes: Readonly<Record<TokenKind, number>> = { open: 1, click: 2, unsubscribe: 3, bounce: 4, complaint: 5 }
 
-/** The start of a token of this organization. Two organizations may share it; the signature tells them apart. */
-export const orgTag = (org: OrgSlug): number => Number.parseInt(hash("sha256", org, "hex").slice(0, 2 * tagBytes), 16)
-
-const macOf = (key: HmacKey, kind: TokenKind, org: OrgSlug, content: Uint8Array): Uint8Array => {
-  const head = Buffer.from(`\0\0${org}`)
-  head[0] = kindCodes[kind]
-  head[1] = org.length
-  return hmac(key, head, content).subarray(0, macBytes)
+/** What tokens need of an organization. */
+interface OrgBytes {
+  readonly tag: number
+  readonly slug: Uint8Array
 }
 
-const linkBytes = (link: LinkRef | undefined): Buffer => {
-  if (link === undefined) return Buffer.alloc(0)
-  if (typeof link === "string") return Buffer.from(link, "base64url")
-  const bytes = Buffer.alloc(numberBytes)
-  bytes.writeUIntBE(link, 0, numberBytes)
+/** Of the organizations with the latest tokens, because a digest of the slug takes longer than the rest of a token. */
+const known = new LruMap<OrgBytes>(1_000)
+
+const bytesOf = (org: OrgSlug): OrgBytes => {
+  const found = known.get(org)
+  if (found !== undefined) return found
+  const tag = Number.parseInt(hash("sha256", org, "hex").slice(0, 2 * tagBytes), 16)
+  const bytes = { tag, slug: Buffer.from(org) }
+  known.set(org, bytes)
   return bytes
 }
 
+/** The start of a token of this organization. Two organizations may share it; the signature tells them apart. */
+export const orgTag = (org: OrgSlug): number => bytesOf(org).tag
+
+// Arrays of bytes that are used again for each token: to make one takes as long as to write it, as V8 keeps their memory
+// elsewhere and collects it as garbage.
+
+const head = new Uint8Array(2)
+
+/** The digest of which a token has the first `macBytes`. The next call with the key overwrites it. */
+const digestOf = (key: HmacKey, kind: TokenKind, org: OrgSlug, content: Uint8Array): Uint8Array => {
+  head[0] = kindCodes[kind]
+  head[1] = org.length
+  return hmac(key, head, bytesOf(org).slug, content)
+}
+
+/** Room for a token with a link of so many bytes. */
+const roomFor = (linkBytes: number) => {
+  const linkAt = tagBytes + idBytes
+  const macAt = linkAt + linkBytes
+  const token = new Uint8Array(macAt + macBytes)
+  return {
+    token,
+    tag: new DataView(token.buffer, 0, tagBytes),
+    id: token.subarray(tagBytes, linkAt),
+    link: token.subarray(linkAt, macAt),
+    content: token.subarray(tagBytes, macAt),
+    macAt,
+  }
+}
+const withoutLink = roomFor(0)
+const withNumber = roomFor(numberBytes)
+const withKey = roomFor(keyBytes)
+
 /** Writes and signs a token: 40 characters, 44 with the number of a link, 56 with the key of one. */
 export const writeToken = (key: HmacKey, kind: TokenKind, { id, link, org }: Token): string => {
-  const content = Buffer.concat([Buffer.from(id.replaceAll("-", ""), "hex"), linkBytes(link)])
-  const tag = Buffer.alloc(tagBytes)
-  tag.writeUInt32BE(orgTag(org))
-  return Buffer.concat([tag, content, macOf(key, kind, org, content)]).toString("base64url")
+  const room = link === undefined ? withoutLink : typeof link === "string" ? withKey : withNumber
+  room.tag.setUint32(0, orgTag(org))
+  room.id.setFromHex(id.replaceAll("-", ""))
+  if (typeof link === "string") room.link.setFromBase64(link, { alphabet: "base64url" })
+  else if (link !== undefined) room.link.set([link >>> 16, link >>> 8 & 0xff, link & 0xff])
+  const digest = digestOf(key, kind, org, room.content)
+  for (let at = 0; at < macBytes; at++) room.token[room.macAt + at] = digest[at]!
+  return room.token.toBase64({ alphabet: "base64url" })
 }
 
 /** The key of a shared target: the start of a digest, 16 characters of base64url. */
-export const targetKey = (target: string): string =>
-  Buffer.from(hash("sha256", target, "hex").slice(0, 2 * keyBytes), "hex").toString("base64url")
+export const targetKey = (target: string): string => {
+  targetBytes.setFromHex(hash("sha256", target, "hex").slice(0, 2 * keyBytes))
+  return targetBytes.toBase64({ alphabet: "base64url" })
+}
+
+const targetBytes = new Uint8Array(keyBytes)
 
 const isSizeOf = (kind: TokenKind, size: number): boolean =>
   kind === "click" ? size === plainBytes + numberBytes || size === plainBytes + keyBytes : size === plainBytes
@@ -87,7 +129,9 @@ export const readToken = (
   if (text.length % 4 !== 0 || !isSizeOf(kind, bytes.length)) return undefined
   const content = bytes.subarray(tagBytes, bytes.length - macBytes)
   const mac = bytes.subarray(bytes.length - macBytes)
-  const org = orgsOf(bytes.readUInt32BE()).find((one) => timingSafeEqual(macOf(key, kind, one, content), mac))
+  const org = orgsOf(bytes.readUInt32BE()).find((one) =>
+    timingSafeEqual(digestOf(key, kind, one, content).subarray(0, macBytes), mac)
+  )
   if (org === undefined) return undefined
   const link = content.subarray(idBytes)
   return {
