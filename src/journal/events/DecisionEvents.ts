@@ -50,31 +50,31 @@ export const readEvents = Effect.fnUntraced(function* (
     template_id: templateId,
     since: decidedAt - waitedDays * dayMillis,
   }))
-  interface Row extends Omit<StoredEvent, "occurredAt" | "link" | "value" | "currency"> {
+  interface Row extends Omit<StoredEvent, "link" | "value" | "currency"> {
     readonly place: number
-    readonly occurredAt: Date
     readonly link: string | null
     readonly value: number | null
     readonly currency: string | null
   }
   const rows = yield* sql<Row>`
-    SELECT r.place, e.source, e.event_key AS key, e.event, e.occurred_at, e.automated, e.link, e.value, e.currency
+    SELECT r.place, e.source, e.event_key AS key, e.event, e.automated, e.link, e.value, e.currency,
+      date_part('epoch', e.occurred_at) * 1000 AS "occurredAt"
     FROM ${recordset(wanted, decisionColumns)}
     CROSS JOIN LATERAL (
       SELECT * FROM events e
       WHERE e.org_slug = r.org_slug AND e.tracking_id = r.tracking_id AND e.template_id = r.template_id
         AND e.received_at >= to_timestamp(r.since / 1000.0)
       ORDER BY e.occurred_at, e.source, e.event_key LIMIT ${eventsPerDecision}
-    ) e`
+    ) e`.withoutTransform
   const events: Array<Array<StoredEvent>> = decisions.map(() => [])
   for (const { automated, currency, event, key, link, occurredAt, place, source, value } of rows) {
-    const at = occurredAt.getTime()
     events[place]!.push({
       source,
       key,
       event,
       automated,
-      occurredAt: at,
+      // Whole milliseconds, which a product of fractions may miss.
+      occurredAt: Math.round(occurredAt),
       link: link ?? undefined,
       ...(value === null ? {} : { value, ...(currency === null ? {} : { currency }) }),
     })
