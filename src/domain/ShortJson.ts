@@ -10,43 +10,55 @@ const maxLength = 8_192
 const slowMillis = 0.05
 const slowMillisPerCharacter = 0.000_02
 
-/** How often a slow text is parsed again. Two times in a row were slow without collisions every few million texts. */
-const repeats = 8
+// A slow text is parsed at least twice more, at most eight times, and no longer than this in all. Two times in a row were slow
+// without collisions every few million texts.
+const leastRepeats = 2
+const mostRepeats = 8
+const repeatedMillis = 2
 
-/** How long `JSON.parse` is not called once strings collide: the next full collection of garbage takes them out of the table. */
-const pauseMillis = 60_000
+/**
+ * How long `JSON.parse` is not called once strings collide. They stay in the table until a full collection of garbage, and each
+ * attempt adds hundreds.
+ */
+const pauseMillis = 24 * 60 * 60_000
 
 /** Parses short texts with `JSON.parse`, as long as their strings do not collide. */
 export class ShortJson {
-  #pausedUntil = 0
+  #pausedUntil = -Infinity
 
-  constructor(private readonly now: () => number = () => performance.now()) {}
+  /** `now`: of a clock that does not jump, in milliseconds. */
+  constructor(
+    private readonly now: () => number = () => performance.now(),
+    private readonly native: (text: string) => unknown = JSON.parse,
+  ) {}
 
   /** The value of a text; undefined for one that is too long, one that is no JSON, and for every text while strings collide. */
   parse(text: string): unknown {
     if (text.length > maxLength) return undefined
     const began = this.now()
     if (began < this.#pausedUntil) return undefined
-    const value = valueOf(text)
+    const value = this.#valueOf(text)
     const slow = slowMillis + text.length * slowMillisPerCharacter
     if (this.now() - began > slow && this.#isAlwaysSlow(text, slow)) this.#pausedUntil = this.now() + pauseMillis
     return value
   }
 
   #isAlwaysSlow(text: string, slow: number): boolean {
-    for (let repeat = 0; repeat < repeats; repeat++) {
+    const until = this.now() + repeatedMillis
+    for (let repeat = 0; repeat < mostRepeats; repeat++) {
       const began = this.now()
-      valueOf(text)
+      if (repeat >= leastRepeats && began > until) return true
+      this.#valueOf(text)
       if (this.now() - began <= slow) return false
     }
     return true
   }
-}
 
-const valueOf = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
+  #valueOf(text: string): unknown {
+    try {
+      return this.native(text)
+    } catch {
+      return undefined
+    }
   }
 }

@@ -172,12 +172,17 @@ describe("Json.parse", () => {
 })
 
 describe("ShortJson", () => {
-  /** A parser whose clock goes on by each of `steps`, in milliseconds, one for each reading. */
-  const timed = (steps: ReadonlyArray<number>) => {
+  /** A parser for which the texts take `times` one after another, in milliseconds, and all further ones no time. */
+  const taking = (...times: ReadonlyArray<number>) => {
     let now = 1_000
-    let step = 0
-    return new ShortJson(() => now += steps[step++] ?? 0)
+    let parsed = 0
+    const json = new ShortJson(() => now, (text) => {
+      now += times[parsed++] ?? 0
+      return JSON.parse(text)
+    })
+    return { json, pass: (millis: number) => now += millis, parsed: () => parsed }
   }
+  const hour = 60 * 60_000
 
   it("leaves long texts and those that are no JSON to the other parser", () => {
     const json = new ShortJson()
@@ -186,30 +191,40 @@ describe("ShortJson", () => {
     assert.isUndefined(json.parse('{"a":1,}'))
   })
 
-  /** The steps of a text that takes some milliseconds each time that it is parsed, with all repeats. */
-  const alwaysTaking = (millis: number) => Array.from({ length: 18 }, (_, step) => step % 2 === 0 ? 0 : millis)
-
-  it("parses nothing for a minute after a text that was slow each time", () => {
-    const json = timed([...alwaysTaking(1), 0, 59_000, 1_100])
+  it("parses nothing for a day after a text that was slow each time", () => {
+    const { json, parsed, pass } = taking(...Array(9).fill(0.2))
     assert.deepStrictEqual(json.parse("[1]"), [1])
+    assert.strictEqual(parsed(), 9)
+    pass(23 * hour)
     assert.isUndefined(json.parse("[2]"))
+    pass(hour)
     assert.deepStrictEqual(json.parse("[3]"), [3])
   })
 
+  it("repeats a very slow text twice", () => {
+    const { json, parsed } = taking(30, 15, 15)
+    assert.deepStrictEqual(json.parse("[1]"), [1])
+    assert.isUndefined(json.parse("[2]"))
+    assert.strictEqual(parsed(), 3)
+  })
+
   it("goes on after a text that was fast at last, as after a pause of the process", () => {
-    const once = [0, 500, 0, 0.01]
-    const often = [0, 500, 0, 300, 0, 300, 0, 300, 0, 300, 0, 0.01]
-    const json = timed([...once, ...often, ...once])
-    for (const value of [1, 2, 3]) assert.deepStrictEqual(json.parse(`[${value}]`), [value])
+    const { json } = taking(500, 0.01, 0.2, 0.2, 0.2, 0.2, 0.01, 500, 300, 0.01)
+    for (let value = 0; value < 10; value++) assert.deepStrictEqual(json.parse(`[${value}]`), [value])
   })
 
   it("takes a long text for slow later than a short one", () => {
     const long = `["${"a".repeat(8_000)}"]`
-    const json = timed([...alwaysTaking(0.15), ...alwaysTaking(0.15)])
-    for (const text of [long, long]) assert.isDefined(json.parse(text))
-    const other = timed([...alwaysTaking(0.15), 0, 0])
-    assert.isDefined(other.parse("[1]"))
-    assert.isUndefined(other.parse("[1]"))
+    const { json } = taking(...Array(20).fill(0.15))
+    for (let text = 0; text < 10; text++) assert.isDefined(json.parse(long))
+    assert.isDefined(json.parse("[1]"))
+    assert.isUndefined(json.parse(long))
+  })
+
+  it("counts texts that are no JSON", () => {
+    const { json } = taking(30, 15, 15)
+    assert.isUndefined(json.parse("[1,]"))
+    assert.isUndefined(json.parse("[1]"))
   })
 })
 
