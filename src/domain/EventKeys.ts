@@ -131,7 +131,7 @@ const sha256 = (text: string): string => {
 /** `digest:` and the SHA-256 (base64url) of an object's content, independent of the order of its members. */
 export const digestKey = (content: Item): string => `digest:${sha256(canonicalJson(content))}`
 
-/** The same for content whose names are in order at every level, and that has nothing undefined: in half the time. */
+/** As `digestKey`, in half the time, for content whose names are in order at every level and of which nothing is undefined. */
 export const digestKeyOfSorted = (content: Item): string => `digest:${sha256(JSON.stringify(content))}`
 
 /**

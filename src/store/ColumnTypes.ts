@@ -2,7 +2,7 @@ import { PgTypes } from "@effect/sql-pg"
 import { Result } from "effect"
 import * as Json from "../domain/Json.ts"
 
-// What PostgreSQL sends is valid. A decoder that is `fatal` takes two to four times as long: see `domain/Utf8.ts`.
+// PostgreSQL sends valid UTF-8, which needs no check. A decoder that is `fatal` takes two to four times as long: see `domain/Utf8.ts`.
 const decoder = new TextDecoder()
 
 const decode = (bytes: Uint8Array): Result.Result<unknown, PgTypes.CodecError> =>

@@ -37,7 +37,7 @@ const plainBytes = tagBytes + idBytes + macBytes
 
 const kindCodes: Readonly<Record<TokenKind, number>> = { open: 1, click: 2, unsubscribe: 3, bounce: 4, complaint: 5 }
 
-/** What tokens need of an organization. */
+/** The parts of a token that depend on the organization alone. */
 interface OrgBytes {
   readonly tag: number
   readonly slug: Uint8Array
