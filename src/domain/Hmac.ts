@@ -22,8 +22,9 @@ export const hmacKey = (secret: Uint8Array): HmacKey => ({
 })
 
 /**
- * HMAC-SHA256 (RFC 2104) of parts of a message, 32 bytes that the next call with this key overwrites. In JavaScript and from a prepared state, since every open, click and sent
- * message needs one: `createHmac` takes 19 µs on Deno 2.9.6, two calls of `hash` take 15, this takes 2.
+ * HMAC-SHA256 (RFC 2104) of parts of a message, 32 bytes that the next call with this key overwrites. In JavaScript and from
+ * a prepared state, since every open, click and sent message needs one: `createHmac` takes 19 µs on Deno 2.9.6, two calls of
+ * `hash` take 15, this takes 2.
  */
 export const hmac = ({ prepared, result, working }: HmacKey, ...parts: ReadonlyArray<Uint8Array>): Uint8Array => {
   prepared._cloneInto(working)

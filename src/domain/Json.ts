@@ -4,6 +4,7 @@ import { ShortJson } from "./ShortJson.ts"
 
 export { NamesCollide }
 
+/** Of this thread, for the texts of all callers. */
 const short = new ShortJson()
 
 /**
@@ -16,7 +17,7 @@ export const explain = (error: unknown): string =>
     : `is not valid JSON: ${error instanceof Error ? error.message : String(error)}`
 
 /**
- * Parses JSON as `JSON.parse` does, in time linear in the length of the text whatever it contains. Takes any depth, keeps
+ * Parses JSON as `JSON.parse` does, in time linear in the length of a long text whatever it contains. Takes any depth, keeps
  * `__proto__` as an ordinary member, and of a name that is given twice, the last value at the first place.
  *
  * Throws a `SyntaxError` that tells the position of the first fault, or `NamesCollide`.

@@ -88,13 +88,32 @@ const withoutLink = roomFor(0)
 const withNumber = roomFor(numberBytes)
 const withKey = roomFor(keyBytes)
 
-/** Writes and signs a token: 40 characters, 44 with the number of a link, 56 with the key of one. */
+const maxNumber = 2 ** (8 * numberBytes) - 1
+
+/** Puts a link into its room; returns whether it fits. */
+const putLink = (room: Uint8Array, link: LinkRef | undefined): boolean => {
+  if (typeof link === "string") {
+    const { read, written } = room.setFromBase64(link, { alphabet: "base64url" })
+    return read === link.length && written === keyBytes
+  }
+  if (link === undefined) return true
+  room.set([link >>> 16, link >>> 8 & 0xff, link & 0xff])
+  return link >= 0 && link <= maxNumber
+}
+
+/**
+ * Writes and signs a token: 40 characters, 44 with the number of a link, 56 with the key of one. Throws for an id that is no
+ * UUID, and for a link that is no number from 0 to 16,777,215 and no key.
+ */
 export const writeToken = (key: HmacKey, kind: TokenKind, { id, link, org }: Token): string => {
   const room = link === undefined ? withoutLink : typeof link === "string" ? withKey : withNumber
   room.tag.setUint32(0, orgTag(org))
-  room.id.setFromHex(id.replaceAll("-", ""))
-  if (typeof link === "string") room.link.setFromBase64(link, { alphabet: "base64url" })
-  else if (link !== undefined) room.link.set([link >>> 16, link >>> 8 & 0xff, link & 0xff])
+  const hex = id.replaceAll("-", "")
+  room.id.setFromHex(hex)
+  // What is too short would leave bytes of the token before.
+  if (hex.length !== 2 * idBytes || !putLink(room.link, link)) {
+    throw new RangeError("A token needs a UUID and a link of its form")
+  }
   const digest = digestOf(key, kind, org, room.content)
   for (let at = 0; at < macBytes; at++) room.token[room.macAt + at] = digest[at]!
   return room.token.toBase64({ alphabet: "base64url" })

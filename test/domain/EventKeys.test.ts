@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { canonicalJson } from "../../src/domain/EventKeys.ts"
+import { createHash } from "node:crypto"
+import { canonicalJson, digestKey, digestKeyOfSorted, nameOf } from "../../src/domain/EventKeys.ts"
 
 /** The same value with the names of its objects in another order. */
 const reversed = (value: unknown): unknown => {
@@ -45,5 +46,49 @@ describe("canonicalJson", () => {
       assert.isTrue(json.startsWith(`{"a":[${levels}],"b":`))
       assert.isTrue(json.endsWith("}".repeat(levels + 1)))
     }
+  })
+})
+
+describe("digestKey", () => {
+  it("is the SHA-256 of the canonical JSON, whether the names are known to be in order or not", () => {
+    const contents = [
+      {},
+      { a: null, b: "é \ud800", c: 'quote "', d: { e: "1", f: null } },
+      {
+        createdAt: "2026-11-24 09:30:00 +00:00",
+        eventName: "emailclick",
+        messageId: null,
+        url: "https://a.example",
+        user: "u",
+      },
+    ]
+    for (const content of contents) {
+      const expected = createHash("sha256").update(canonicalJson(content)).digest("base64url")
+      assert.strictEqual(digestKey(reversed(content) as Record<string, unknown>), `digest:${expected}`)
+      assert.strictEqual(digestKeyOfSorted(content), `digest:${expected}`)
+    }
+  })
+})
+
+describe("nameOf", () => {
+  it("takes text that can name something, and finite numbers", () => {
+    for (const name of ["a", "Ä 1", " a ", "\ufeffa", "😀", "a".repeat(200)]) assert.strictEqual(nameOf(name), name)
+    assert.strictEqual(nameOf(-0.5), "-0.5")
+  })
+
+  it("refuses blank text, control characters, halves of surrogate pairs, long text and all else", () => {
+    const wrong = [
+      "",
+      " ",
+      "\u00a0\u2003",
+      "a\n",
+      "\u007f",
+      "a\u0000",
+      "\ud83d",
+      "a\ude00b",
+      "😀\u0007",
+      "a".repeat(201),
+    ]
+    for (const value of [...wrong, NaN, Infinity, true, null, undefined, {}, ["a"]]) assert.isUndefined(nameOf(value))
   })
 })

@@ -31,6 +31,36 @@ describe("A token", () => {
     }
   })
 
+  it("has nothing of the tokens written before it", () => {
+    const links = [
+      undefined,
+      0xffffff,
+      targetKey("https://shop.example/"),
+      0,
+      undefined,
+      targetKey("https://other.example/"),
+    ]
+    const tokens = links.map((link) => ({ org: orgs[0]!, id: randomUUID(), link }))
+    const texts = tokens.map((token) => writeToken(key, token.link === undefined ? "open" : "click", token))
+    for (const [place, token] of tokens.entries()) {
+      assert.deepStrictEqual(readToken(key, token.link === undefined ? "open" : "click", texts[place]!, orgsOf), token)
+    }
+  })
+
+  it("is not written without a whole UUID, or with a link of another form", () => {
+    const id = randomUUID()
+    const wrong = [
+      { id: id.slice(0, -2), link: undefined },
+      { id: "", link: undefined },
+      { id: `${id}00`, link: undefined },
+      { id, link: -1 },
+      { id, link: 2 ** 24 },
+      { id, link: "AAAA" },
+      { id, link: `${targetKey("https://shop.example/")}AAAA` },
+    ]
+    for (const { id, link } of wrong) assert.throws(() => writeToken(key, "click", { org: orgs[0]!, id, link }))
+  })
+
   it("is valid for its own route, organization and key alone", () => {
     for (const kind of kinds) {
       const token = sample(kind)

@@ -273,7 +273,7 @@ export const rawJson = (
   })
 }
 
-/** The bytes of a body as JSON; undefined for bytes that are no JSON in UTF-8. */
+/** The bytes of a body as JSON; undefined for bytes that are no JSON in UTF-8, or whose names collide. */
 export const parse = (bytes: Uint8Array): unknown => {
   const text = textOfUtf8(bytes)
   if (text === undefined) return undefined
