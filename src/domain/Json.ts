@@ -4,7 +4,7 @@ import { ShortJson } from "./ShortJson.ts"
 
 export { NamesCollide }
 
-/** Of this thread, for the texts of all callers. */
+/** One for all texts of this thread, because they share one table of strings. */
 const short = new ShortJson()
 
 /**
@@ -17,8 +17,9 @@ export const explain = (error: unknown): string =>
     : `is not valid JSON: ${error instanceof Error ? error.message : String(error)}`
 
 /**
- * Parses JSON as `JSON.parse` does, in time linear in the length of a long text whatever it contains. Takes any depth, keeps
- * `__proto__` as an ordinary member, and of a name that is given twice, the last value at the first place.
+ * Parses JSON as `JSON.parse` does. Takes any depth, keeps `__proto__` as an ordinary member, and of a name that is given twice,
+ * the last value at the first place. The time is linear in the length of the text, except for a few short texts whose strings
+ * collide, before `ShortJson` notices them.
  *
  * Throws a `SyntaxError` that tells the position of the first fault, or `NamesCollide`.
  */

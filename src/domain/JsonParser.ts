@@ -46,7 +46,7 @@ const padding = "-".repeat(11)
 /** Slices of up to 12 characters are copies. Longer ones would keep the whole text in memory as long as they live. */
 const maxCopied = 12
 
-/** Recently seen names in pairs, by a few of their characters. Most texts repeat the names of earlier texts. */
+/** Recently seen names, two in each place, by a few of their characters. Most texts repeat the names of earlier texts. */
 const recentNames: Array<string> = new Array(512).fill("")
 const maxRecent = 64
 

@@ -1,6 +1,5 @@
 import { Clock, Context, Effect, Layer, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { createHash } from "node:crypto"
 import { templateRows } from "../templates/TemplateRows.ts"
 import { organizationRows } from "../organizations/OrganizationRows.ts"
 import { type NoSecretKey, SecretBox, type SecretFileFaulty } from "../auth/SecretBox.ts"
@@ -11,6 +10,7 @@ import { type Fault, InvalidInput, SourceNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { platforms, type SourceId } from "../domain/Source.ts"
 import { comparedSettings, secretIs } from "../domain/Blanked.ts"
+import { sha256 } from "../domain/Sha256.ts"
 import type { RecordFields } from "../domain/Difference.ts"
 import { Changes } from "../organizations/Changes.ts"
 import { liveOf } from "../domain/Sandbox.ts"
@@ -76,7 +76,7 @@ const keyedReading = (
   if (conversions.size === 0 && own.mapping === undefined) return undefined
   const said = JSON.stringify([source, [...conversions].sort(), settings["mapping"]])
   return {
-    key: createHash("sha256").update(said).digest("base64url"),
+    key: sha256(said),
     reading: { conversions, mapping: own.mapping },
   }
 }

@@ -1,5 +1,5 @@
-import { hash } from "node:crypto"
 import type { ContextKey } from "../bandit/Contexts.ts"
+import { sha256 } from "../domain/Sha256.ts"
 
 // An index row of Postgres holds at most 2,704 bytes, and the key of a context of six attributes can take 11 kB.
 
@@ -11,7 +11,7 @@ export const longestKey = 1000
 
 /** The column `segment` of a tally: the key of its context, or a digest of a long key. A digest has no `=`, unlike a key. */
 export const storedKey = (context: ContextKey): string =>
-  Buffer.byteLength(context) <= longestKey ? context : `sha256:${hash("sha256", context, "base64url")}`
+  Buffer.byteLength(context) <= longestKey ? context : `sha256:${sha256(context)}`
 
 /** The columns `segment` and `segment_text` of a tally. */
 export const contextColumns = (

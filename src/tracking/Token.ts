@@ -3,6 +3,7 @@ import { hash, timingSafeEqual } from "node:crypto"
 import { hmac, type HmacKey } from "../domain/Hmac.ts"
 import { LruMap } from "../domain/LruMap.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
+import { sha256 } from "../domain/Sha256.ts"
 
 // Tokens in the addresses of tracked messages. Pure.
 //
@@ -43,7 +44,7 @@ interface OrgBytes {
   readonly slug: Uint8Array
 }
 
-/** Of the organizations with the latest tokens, because a digest of the slug takes longer than the rest of a token. */
+/** Kept for the organizations that had tokens last, because the digest for the tag takes longer than the rest of a token. */
 const known = new LruMap<OrgBytes>(1_000)
 
 const bytesOf = (org: OrgSlug): OrgBytes => {
@@ -58,16 +59,16 @@ const bytesOf = (org: OrgSlug): OrgBytes => {
 /** The start of a token of this organization. Two organizations may share it; the signature tells them apart. */
 export const orgTag = (org: OrgSlug): number => bytesOf(org).tag
 
-// Arrays of bytes that are used again for each token: to make one takes as long as to write it, as V8 keeps their memory
-// elsewhere and collects it as garbage.
+// The arrays of bytes below are used for every token. New ones would take several times as long as the rest of a token,
+// because V8 keeps the memory of each outside of its heap and has to free it.
 
 const head = new Uint8Array(2)
 
-/** The digest of which a token has the first `macBytes`. The next call with the key overwrites it. */
-const digestOf = (key: HmacKey, kind: TokenKind, org: OrgSlug, content: Uint8Array): Uint8Array => {
+/** A token ends with the first `macBytes` of this digest. The next call with the key overwrites it. */
+const digestOf = (key: HmacKey, kind: TokenKind, { slug }: OrgBytes, content: Uint8Array): Uint8Array => {
   head[0] = kindCodes[kind]
-  head[1] = org.length
-  return hmac(key, head, bytesOf(org).slug, content)
+  head[1] = slug.length
+  return hmac(key, head, slug, content)
 }
 
 /** Room for a token with a link of so many bytes. */
@@ -107,25 +108,21 @@ const putLink = (room: Uint8Array, link: LinkRef | undefined): boolean => {
  */
 export const writeToken = (key: HmacKey, kind: TokenKind, { id, link, org }: Token): string => {
   const room = link === undefined ? withoutLink : typeof link === "string" ? withKey : withNumber
-  room.tag.setUint32(0, orgTag(org))
+  const orgBytes = bytesOf(org)
+  room.tag.setUint32(0, orgBytes.tag)
   const hex = id.replaceAll("-", "")
   room.id.setFromHex(hex)
-  // What is too short would leave bytes of the token before.
+  // After a shorter id or key, the room would still have bytes of an earlier token.
   if (hex.length !== 2 * idBytes || !putLink(room.link, link)) {
     throw new RangeError("A token needs a UUID and a link of its form")
   }
-  const digest = digestOf(key, kind, org, room.content)
+  const digest = digestOf(key, kind, orgBytes, room.content)
   for (let at = 0; at < macBytes; at++) room.token[room.macAt + at] = digest[at]!
   return room.token.toBase64({ alphabet: "base64url" })
 }
 
 /** The key of a shared target: the start of a digest, 16 characters of base64url. */
-export const targetKey = (target: string): string => {
-  targetBytes.setFromHex(hash("sha256", target, "hex").slice(0, 2 * keyBytes))
-  return targetBytes.toBase64({ alphabet: "base64url" })
-}
-
-const targetBytes = new Uint8Array(keyBytes)
+export const targetKey = (target: string): string => sha256(target).slice(0, keyBytes * 4 / 3)
 
 const isSizeOf = (kind: TokenKind, size: number): boolean =>
   kind === "click" ? size === plainBytes + numberBytes || size === plainBytes + keyBytes : size === plainBytes
@@ -149,7 +146,7 @@ export const readToken = (
   const content = bytes.subarray(tagBytes, bytes.length - macBytes)
   const mac = bytes.subarray(bytes.length - macBytes)
   const org = orgsOf(bytes.readUInt32BE()).find((one) =>
-    timingSafeEqual(digestOf(key, kind, one, content).subarray(0, macBytes), mac)
+    timingSafeEqual(digestOf(key, kind, bytesOf(one), content).subarray(0, macBytes), mac)
   )
   if (org === undefined) return undefined
   const link = content.subarray(idBytes)

@@ -178,7 +178,7 @@ describe("Recipients", () => {
         yield* untilReached(all)
         yield* untilDone(slug, 60)
         const stored = yield* deliveriesOf(slug)
-        // Failed attempts are counted, and there is none.
+        // No message has a failed attempt.
         assert.deepStrictEqual(stored.filter(({ attempts, state }) => attempts > 0 || state !== "sent"), [])
         // Nor was any message moved to the end of the queue.
         assert.deepStrictEqual(stored.filter(({ dueAt, queuedAt }) => dueAt.getTime() !== queuedAt.getTime()), [])

@@ -5,7 +5,7 @@ import { broken, deferred, excerpt, ofRecipient, refused, retry, slowDown } from
 export interface SmtpFault {
   /** `connect` up to and with the login, or while nothing was going on; then the command whose reply failed. */
   readonly stage: "connect" | "login" | "sender" | "recipient" | "data"
-  /** The reply's code; undefined when there was none. */
+  /** The code of the reply; undefined without a reply. */
   readonly code: number | undefined
   /** The reply, or the error that came instead. */
   readonly detail: string
@@ -21,18 +21,18 @@ const isPace = (detail: string) =>
   /too many (?:concurrent |simultaneous )?(?:connections|messages|mails|emails|sessions)|rate.?limit|throttl|too fast|slow down|(?:hourly|daily|sending) (?:limit|quota)|\b4\.7\.28\b/i
     .test(detail)
 
-/** Words about the sessions of this client. */
+/** Whether a reply speaks of too many sessions of this client. */
 const isCrowd = (detail: string) => /(?:concurrent|simultaneous) |too many (?:connections|sessions)/i.test(detail)
 
-/** Words about the rate of this client, after any command. */
+/** Whether a reply speaks of the rate of this client, whichever command came before. */
 const isOwnPace = (detail: string) =>
   isCrowd(detail) ||
   /throttl|(?:maximum|hourly|daily|sending) (?:sending )?(?:rate|limit|quota)|\b4\.7\.28\b/i
     .test(detail)
 
 /**
- * Whether a server refuses one more session for the moment, before any message or because of the sessions that are open. It may
- * go on in these.
+ * Whether a server refuses one more session for now: with any temporary reply before a message, or with one about too many
+ * sessions afterwards. Sessions that are open can be used further.
  */
 export const isSessionRefusal = ({ cause, code, detail, stage }: SmtpFault): boolean =>
   cause === undefined && code !== undefined && code >= 400 && code < 500 &&
@@ -54,7 +54,7 @@ const enhancedOf = (detail: string): string | undefined => /^\d{3}[ -][245]\.(\d
  * Decides the meaning of a failure, and whether it belongs to the connection or to the recipient:
  *
  *     530, 534, 535, 538, TLS, address    broken
- *     5yz before a message, or to its sender    broken: nobody's message would get through
+ *     5yz before a message, or to its sender    broken: no message would get through
  *     421 and 4yz that speak of pace    slow-down
  *     other 4yz    retry; to the recipient or the message: deferred
  *     503, no reply    retry
@@ -87,7 +87,7 @@ const meaningOf = (fault: SmtpFault, secrets: ReadonlyArray<string>): SendResult
   if (stage === "recipient" || stage === "data") {
     if (enhanced === "2.2" || (code === 552 && enhanced === undefined)) return refused(`The mailbox is full. ${reason}`)
   }
-  // A size is the message's own fault, although it is said in answer to the sender.
+  // A size is the message's own fault, although the server refuses the sender for it.
   if (code === 552 || enhanced === "3.4") return refused(reason)
   if (stage === "login") return broken(reason)
   if (stage === "connect") return broken(`${reason}, before any message`)

@@ -21,8 +21,8 @@ const noticed = Duration.millis(250)
 const lookEvery = Duration.seconds(1)
 
 /**
- * How an attempt ended; `late`: after 30 seconds, `closed`: with its connection, `crowded`: the server granted no session to it
- * beside those that are open.
+ * How an attempt ended; `late`: after 30 seconds, `closed`: with its connection, `crowded`: the server granted no further session
+ * while others are open.
  */
 export type AttemptEnd =
   | { readonly _tag: "sent" }
@@ -57,7 +57,7 @@ export interface SmtpSessions {
    * `giveUp` is aborted, the attempt ends as `yielded`, unless part of the message has been sent: then it may arrive.
    */
   readonly send: (mail: Composed, giveUp: AbortSignal | undefined) => Effect.Effect<AttemptEnd>
-  /** How many sessions the server grants now, from 1 to those of the connection. */
+  /** How many sessions the server grants now, at least 1 and at most as many as the connection has. */
   readonly granted: () => number
 }
 

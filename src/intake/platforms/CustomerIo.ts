@@ -109,9 +109,9 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
 
 /**
  * Reads Customer.io's reporting webhooks: an event per body; a list of them is taken too. `sent` events carry our id when
- * the webhook is set to include the body's content, clicks in their URL; all others are told by `delivery_id`.
+ * the webhook is set to include the body's content, clicks in their URL; all others are attributed by `delivery_id`.
  * Source: `providers.md` 4. The document names no fields for a digest: it is of metric, object type, time, delivery,
- * person, and link or response. Bodies of Klaviyo, the alternate platform of this source, are told by their envelope.
+ * person, and link or response. Bodies of Klaviyo, the alternate platform of this source, are recognized by their envelope.
  */
 export const normalize: Normalize = (body, _headers, receivedAt) => {
   const parsed = jsonOf(body, "Customer.io")

@@ -65,7 +65,9 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
   const info = memberOf(item, "info")
   const composite = compositeOf(item)
   const mid = nameOf(item["mid"])
-  const trackingId = nameOf(info["messageKey"]) ?? trackingIdOf(info["contentLink"])
+  const ownId = nameOf(info["messageKey"])
+  const jobUrlId = nameOf(info["jobUrlId"])
+  const trackingId = ownId ?? trackingIdOf(info["contentLink"])
   const user = find([info], ["subscriberKey", "contactKey", "to"], nameOf) ?? composite.subscriberId
   const key = messageKey(mid, composite)
   if (trackingId === undefined && user === undefined && key === undefined) {
@@ -82,8 +84,8 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
       listId: composite.listId ?? null,
       subscriberId: composite.subscriberId ?? null,
     },
-    jobUrlId: nameOf(info["jobUrlId"]) ?? null,
-    messageKey: nameOf(info["messageKey"]) ?? null,
+    jobUrlId: jobUrlId ?? null,
+    messageKey: ownId ?? null,
     mid: mid ?? null,
     time,
     type,
@@ -100,15 +102,15 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
     // The service says nothing about machines.
     automated: false,
     messageKey: key,
-    link: linkOf(info["contentLink"]) ?? linkOf(nameOf(info["jobUrlId"])),
+    link: linkOf(info["contentLink"]) ?? linkOf(jobUrlId),
     ...channelOf(event, !type.includes(".sms")),
   }
 }
 
 /**
  * Reads the Event Notification Service of Salesforce Marketing Cloud: a list of events, or a single one; the handshake of a
- * new callback has none. Transactional sends carry our id as `messageKey`, clicks in their URL; opens are told by business
- * unit and `composite`. Events have no id: the key is the digest of type, time, business unit, composite, `messageKey` and
+ * new callback has none. Transactional sends carry our id as `messageKey`, clicks in their URL; opens are attributed by
+ * business unit and `composite`. Events have no id: the key is the digest of type, time, business unit, composite, `messageKey` and
  * `jobUrlId`. Source: `providers.md` 6.
  */
 export const normalize: Normalize = (body, _headers, receivedAt) => {
