@@ -1,20 +1,28 @@
 // Replaces the text areas of Liquid sources by CodeMirror. A text area stays the control of the form: it has the text at
 // any time, and its `input` events tell of changes. Two events of the text area come the other way: `faults` (detail: texts
 // such as `line 2, column 5: there is no filter "x"`) and `replaced`, after a script has set its value.
-import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete"
+import { autocompletion, closeBrackets, closeBracketsKeymap, completionStatus } from "@codemirror/autocomplete"
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands"
 import { html } from "@codemirror/lang-html"
 import { liquid } from "@codemirror/lang-liquid"
 import { bracketMatching, LanguageSupport, StreamLanguage, syntaxHighlighting } from "@codemirror/language"
 import { setDiagnostics } from "@codemirror/lint"
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search"
-import { Compartment, EditorState } from "@codemirror/state"
+import { Compartment, EditorState, Prec } from "@codemirror/state"
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view"
 import { classHighlighter } from "@lezer/highlight"
 import { completeLiquid } from "./complete.js"
 import { diagnosticOf } from "./faults.js"
 
 const settings = JSON.parse(document.getElementById("editor-settings")?.textContent ?? "null")
+
+/**
+ * Leaves an open list of suggestions as it is. The package would ask for it again, and Enter, pressed while the new list is
+ * awaited, would break the line. Stands before the keys of the package, which have the highest precedence.
+ */
+const keepSuggestions = Prec.highest(keymap.of([
+  { key: "Ctrl-Space", run: ({ state }) => completionStatus(state) === "active" },
+]))
 
 const plainText = new LanguageSupport(StreamLanguage.define({
   name: "text",
@@ -81,6 +89,7 @@ const mount = (area) => {
         drawSelection(),
         bracketMatching(),
         closeBrackets(),
+        keepSuggestions,
         // Suggestions come inside of Liquid alone, where Enter has no other use, so that it takes one at once.
         autocompletion({ icons: false, interactionDelay: 0 }),
         highlightActiveLine(),
@@ -90,7 +99,7 @@ const mount = (area) => {
         EditorView.lineWrapping,
         EditorView.perLineTextDirection.of(true),
         // Tab is not bound: it leaves the editor, as it leaves every other control.
-        keymap.of([...closeBracketsKeymap, ...completionKeymap, ...searchKeymap, ...historyKeymap, ...defaultKeymap]),
+        keymap.of([...closeBracketsKeymap, ...searchKeymap, ...historyKeymap, ...defaultKeymap]),
         EditorView.updateListener.of(({ docChanged, state }) => {
           if (!docChanged || isSilent) return
           area.value = state.doc.toString()
