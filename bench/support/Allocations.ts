@@ -17,15 +17,18 @@ const placeOf = ({ functionName, lineNumber, url }: ProfileNode["callFrame"]): s
   return `${functionName === "" ? "(anonymous)" : functionName} ${file}${url === "" ? "" : `:${lineNumber + 1}`}`
 }
 
+/** Totals by place. Functions of V8, such as `next` of an iterator, are told apart by their callers. */
 const totalsOf = (head: ProfileNode): Allocations => {
   const byPlace = new Map<string, number>()
   let bytes = 0
-  const open = [head]
-  for (let node = open.pop(); node !== undefined; node = open.pop()) {
-    open.push(...node.children)
+  const open: Array<readonly [node: ProfileNode, caller: string]> = [[head, ""]]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const [node, caller] = next
+    const own = placeOf(node.callFrame)
+    const place = node.callFrame.url === "" && caller !== "" ? `${own}of ${caller}` : own
+    for (const child of node.children) open.push([child, place])
     if (node.selfSize === 0) continue
     bytes += node.selfSize
-    const place = placeOf(node.callFrame)
     byPlace.set(place, (byPlace.get(place) ?? 0) + node.selfSize)
   }
   return { bytes, byPlace }
