@@ -13,9 +13,10 @@ import {
 } from "./SecurityTally.ts"
 
 /** Requests refused for a reason that an attack would also give. */
-const refusedTotal = Metric.counter("parlance_refused_total", { incremental: true })
+const refusedTotal = (reason: Reason) =>
+  Metric.counter("parlance_refused_total", { incremental: true, attributes: { reason } })
 
-const byReason = new Map(reasons.map((reason) => [reason, Metric.withAttributes(refusedTotal, { reason })]))
+const byReason = new Map(reasons.map((reason) => [reason, refusedTotal(reason)]))
 
 const process = Context.empty()
 

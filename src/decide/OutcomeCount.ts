@@ -2,7 +2,8 @@ import { Context, Metric } from "effect"
 import type { Answer } from "./Answer.ts"
 
 /** Requests for a decision by outcome. */
-const decisions = Metric.counter("parlance_decisions_total", { incremental: true })
+const decisions = (outcome: string) =>
+  Metric.counter("parlance_decisions_total", { incremental: true, attributes: { outcome } })
 const counters = Object.fromEntries(
   ([
     "chosen",
@@ -13,17 +14,16 @@ const counters = Object.fromEntries(
     "template-archived",
     "variant-not-found",
   ] as const)
-    .map((outcome) => [
-      outcome,
-      Metric.withAttributes(decisions, { outcome: outcome.replaceAll("-", "_") }),
-    ]),
+    .map((outcome) => [outcome, decisions(outcome.replaceAll("-", "_"))]),
 )
+
+const process = Context.empty()
 
 const names = { Chosen: "chosen", HeldOut: "held-out", NotRendered: "not-rendered" } as const
 
 /** Counts an outcome and returns it. */
 export const countOutcome = <O extends Answer>(outcome: O): O => {
   const name = outcome._tag === "None" ? outcome.reason : names[outcome._tag]
-  counters[name]!.updateUnsafe(1, Context.empty())
+  counters[name]!.updateUnsafe(1, process)
   return outcome
 }

@@ -16,9 +16,10 @@ export interface Given {
 }
 
 /** Recommendations of this process, by whether they are stored for `results`. */
-const given = Metric.counter("parlance_send_advice_total", { incremental: true })
-const recorded = Metric.withAttributes(given, { recorded: "true" })
-const dropped = Metric.withAttributes(given, { recorded: "false" })
+const given = (recorded: "true" | "false") =>
+  Metric.counter("parlance_send_advice_total", { incremental: true, attributes: { recorded } })
+const recorded = given("true")
+const dropped = given("false")
 
 const adviceColumns = {
   org_slug: "text",

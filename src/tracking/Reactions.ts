@@ -19,12 +19,11 @@ export interface Reaction {
   readonly link?: string | undefined
 }
 
-/** Number of reactions by event and result: `recorded`, `repeated`, `dropped`. */
-const reactions = Metric.counter("parlance_tracking_events_total", { incremental: true })
 const events = ["open", "click", "unsubscribe"] as const
 const outcomes = ["recorded", "repeated", "dropped"] as const
+/** Number of reactions by event and result. */
 const counterOf = (event: Reaction["event"], outcome: typeof outcomes[number]) =>
-  Metric.withAttributes(reactions, { event, outcome })
+  Metric.counter("parlance_tracking_events_total", { incremental: true, attributes: { event, outcome } })
 const counters = Object.fromEntries(
   events.map((event) => [event, Object.fromEntries(outcomes.map((outcome) => [outcome, counterOf(event, outcome)]))]),
 ) as Record<Reaction["event"], Record<typeof outcomes[number], ReturnType<typeof counterOf>>>

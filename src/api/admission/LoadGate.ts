@@ -129,11 +129,10 @@ export class Gate {
 }
 
 /** Requests refused during overload, by kind. */
-const shedRequests = Metric.counter("parlance_shed_requests_total", { incremental: true })
+const shedRequests = (kind: string) =>
+  Metric.counter("parlance_shed_requests_total", { incremental: true, attributes: { kind } })
 const shedKinds = ["api", "webhook", "tracking", "management"] as const
-const shedBy = Object.fromEntries(
-  shedKinds.map((kind) => [kind, Metric.withAttributes(shedRequests, { kind })]),
-)
+const shedBy = Object.fromEntries(shedKinds.map((kind) => [kind, shedRequests(kind)]))
 /** Requests in work, and their limit. */
 const inFlight = Metric.gauge("parlance_in_flight_requests")
 const inFlightLimit = Metric.gauge("parlance_in_flight_limit")

@@ -13,17 +13,19 @@ import { retryAfter } from "../admission/RetryAfter.ts"
 /** Client connections that are open. */
 const openConnections = Metric.gauge("parlance_connections")
 /** Connections refused, by the limit they met. */
-const refusedConnections = Metric.counter("parlance_connections_refused_total", { incremental: true })
+const refusedConnections = (reason: string) =>
+  Metric.counter("parlance_connections_refused_total", { incremental: true, attributes: { reason } })
 /** Connections closed by the service, by reason: the client did not read, or the connection was idle and room was needed. */
-const closedConnections = Metric.counter("parlance_connections_closed_total", { incremental: true })
+const closedConnections = (reason: string) =>
+  Metric.counter("parlance_connections_closed_total", { incremental: true, attributes: { reason } })
 
 const refusedBy = {
-  total: Metric.withAttributes(refusedConnections, { reason: "total" }),
-  address: Metric.withAttributes(refusedConnections, { reason: "address" }),
+  total: refusedConnections("total"),
+  address: refusedConnections("address"),
 }
 const closedFor = {
-  unread: Metric.withAttributes(closedConnections, { reason: "unread" }),
-  idle: Metric.withAttributes(closedConnections, { reason: "idle" }),
+  unread: closedConnections("unread"),
+  idle: closedConnections("idle"),
 }
 const unlabelled = Context.empty()
 
