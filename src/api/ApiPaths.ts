@@ -45,14 +45,14 @@ export const noteRequestId = (source: object, requestId: string): void => {
 const slug = /^[a-z0-9][a-z0-9_-]{0,62}$/
 
 /** The parts of a request that its name in the log is made of. */
-interface Named {
+export interface Named {
   readonly method?: string | undefined
   readonly url?: string | undefined
   readonly requestId?: string | undefined
 }
 
 /** A request as the log names it: by its route and organization, not by its path, which may name a person. */
-const nameOf = ({ method = "", requestId, url = "" }: Named): WorkName => {
+export const nameOfParts = ({ method = "", requestId, url = "" }: Named): WorkName => {
   const path = pathOf(url)
   const route = routes.find((route) => route.method === method && route.pattern.test(path))
   const org = route?.pattern.exec(path)?.groups?.["org"] ?? /^\/console\/o\/([^/]+)/.exec(path)?.[1]
@@ -69,10 +69,12 @@ const nameOf = ({ method = "", requestId, url = "" }: Named): WorkName => {
 
 type RequestLine = Pick<Named, "method" | "url">
 
-/** The name of a request that is in work, which may get its request id later. */
-export const workNameOf = (request: RequestLine & Marked): WorkName =>
-  nameOf({ method: request.method, url: request.url, requestId: request[requestIds] })
+/** What a request is named by, for when it has ended: the request itself would be kept in memory. */
+export const namedParts = ({ [requestIds]: requestId, method, url }: RequestLine & Marked): Named => ({
+  method,
+  url,
+  requestId,
+})
 
-/** Names a request that has ended, without keeping it in memory. */
-export const namedAtEnd = ({ [requestIds]: requestId, method, url }: RequestLine & Marked): () => WorkName => () =>
-  nameOf({ method, url, requestId })
+/** The name of a request that is in work, which may get its request id later. */
+export const workNameOf = (request: RequestLine & Marked): WorkName => nameOfParts(namedParts(request))

@@ -2,7 +2,7 @@ import { Context, Effect, Layer, Metric, Queue } from "effect"
 import { performance } from "node:perf_hooks"
 import process from "node:process"
 import { getHeapStatistics } from "node:v8"
-import { known, type Suspect, suspectsOf } from "./LoopWork.ts"
+import { known, nameOf, type Suspect, suspectsOf } from "./LoopWork.ts"
 
 /** How often the loop is checked. Unit: milliseconds. */
 const tickMillis = 50
@@ -52,7 +52,7 @@ export const fieldsOf = (hold: Hold) => ({
   processor_ms: Math.round(hold.processorMillis),
   reason: causeOf(hold),
   work: hold.suspects.slice(0, namedWork).map(({ work }) => {
-    const { org, requestId, work: name } = work.name()
+    const { org, requestId, work: name } = nameOf(work)
     return { work: name, ...(org === undefined ? {} : { org }), ...(requestId === undefined ? {} : { requestId }) }
   }),
 })

@@ -14,7 +14,9 @@ export interface WorkName {
 
 /** Work that was begun. Times are of the process's clock, in milliseconds. */
 export interface LoopWork extends Slotted {
-  name: () => WorkName
+  /** Makes the name from `subject`: a function of many pieces of work, as one for each would be garbage. See `nameOf`. */
+  name: (subject: never) => WorkName
+  subject: unknown
   readonly startedAt: number
   /** Infinity while it is in work. */
   endedAt: number
@@ -28,19 +30,27 @@ const ended: Array<LoopWork> = []
 let next = 0
 
 /** Notes that work begins. `name` is called only when the loop was held meanwhile. */
-export const begin = (name: () => WorkName): LoopWork => {
-  const work: LoopWork = { name, startedAt: performance.now(), endedAt: Infinity }
+export const begin = <S>(name: (subject: S) => WorkName, subject: S): LoopWork => {
+  const work: LoopWork = { slot: -1, name, subject, startedAt: performance.now(), endedAt: Infinity }
   inWork.add(work)
   return work
 }
 
-/** Notes that work has ended. `name` takes the place of the one that it began with, which may refer to more. */
-export const end = (work: LoopWork, name: () => WorkName = work.name): void => {
+/** Notes that work has ended. */
+export const end = (work: LoopWork): void => {
   if (!inWork.delete(work)) return
-  work.name = name
   work.endedAt = performance.now()
   ended[next++ % remembered] = work
 }
+
+/** As `end`. `name` and `subject` take the places of those that it began with, which may refer to more. */
+export const endAs = <S>(work: LoopWork, name: (subject: S) => WorkName, subject: S): void => {
+  work.name = name
+  work.subject = subject
+  end(work)
+}
+
+export const nameOf = ({ name, subject }: LoopWork): WorkName => name(subject as never)
 
 /** All work that is known: in work, and ended of late. */
 export const known = (): ReadonlyArray<LoopWork> => [...inWork.values(), ...ended]
@@ -50,7 +60,7 @@ export const asJob = (work: string, org?: string) => {
   const name = () => ({ work, org })
   return <A, E, R>(job: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Effect.suspend(() => {
-      const begun = begin(name)
+      const begun = begin(name, undefined)
       return Effect.onExit(job, () => Effect.sync(() => end(begun)))
     })
 }

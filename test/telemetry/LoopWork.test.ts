@@ -1,15 +1,16 @@
 import { assert, describe, it } from "@effect/vitest"
 import { causeOf, fieldsOf, type Hold } from "../../src/telemetry/LoopWatch.ts"
-import { type LoopWork, suspectsOf } from "../../src/telemetry/LoopWork.ts"
+import { type LoopWork, nameOf, suspectsOf } from "../../src/telemetry/LoopWork.ts"
 
 const work = (name: string, startedAt: number, endedAt = Infinity): LoopWork => ({
   name: () => ({ work: name, org: "acme", requestId: `id-${name}` }),
+  subject: undefined,
   startedAt,
   endedAt,
 })
 
 const named = (all: ReadonlyArray<LoopWork>, from: number, until: number) =>
-  suspectsOf(all, from, until).map(({ isLikely, work }) => [work.name().work, isLikely])
+  suspectsOf(all, from, until).map(({ isLikely, work }) => [nameOf(work).work, isLikely])
 
 describe("Who held the event loop", () => {
   it("is the request that began and ended around the time in which nothing else happened", () => {

@@ -4,8 +4,8 @@ import type { Socket } from "node:net"
 import { performance } from "node:perf_hooks"
 import { SlotSet, type Slotted } from "../../domain/ShortLived.ts"
 import type { Access } from "../../telemetry/AccessLog.ts"
-import { begin, end, type LoopWork } from "../../telemetry/LoopWork.ts"
-import { namedAtEnd, workNameOf } from "../ApiPaths.ts"
+import { begin, endAs, type LoopWork } from "../../telemetry/LoopWork.ts"
+import { namedParts, nameOfParts, workNameOf } from "../ApiPaths.ts"
 import type { DirectRequest, DirectRoutes, Pass } from "../server/DirectRoutes.ts"
 import { type Offer, plainBefore, type PlainResponse } from "../server/PlainConnections.ts"
 import { withPlainPath } from "../server/PathText.ts"
@@ -41,7 +41,7 @@ interface Asked {
 interface InWork extends Slotted {
   readonly kind: RequestKind
   readonly request: DirectRequest
-  work?: LoopWork
+  work?: LoopWork | undefined
 }
 
 /** Refuses a request and returns its request id. */
@@ -149,7 +149,7 @@ export const install = (
   const done = (asked: InWork) => {
     if (!inWork.delete(asked)) return
     gate.leave(asked.kind)
-    end(asked.work!, namedAtEnd(asked.request))
+    endAs(asked.work!, nameOfParts, namedParts(asked.request))
   }
 
   /**
@@ -205,7 +205,7 @@ export const install = (
     const { kind, request } = asked
     gate.enter(kind)
     inWork.add(asked)
-    asked.work = begin(() => workNameOf(request))
+    asked.work = begin(workNameOf, request)
     watch()
   }
 
@@ -334,7 +334,7 @@ export const install = (
     const { respond } = options
     const kind = kindOf(request.url)
     if (respond === undefined || (kind !== "api" && kind !== "tracking") || gate.isEnding || isHeld(kind)) return false
-    const asked: InWork = { kind, request }
+    const asked: InWork = { slot: -1, kind, request, work: undefined }
     beginWork(asked)
     response.ended = () => {
       done(asked)
