@@ -42,9 +42,10 @@ export const rateLimitOf = (
 ): RateLimit | undefined =>
   row.rateLimit === null ? undefined : { requests: row.rateLimit, per: row.ratePer ?? "second" }
 
-/** The last key that came over a connection, its digest, and the stored digest that it was found equal to. */
+/** The last key that came over a connection, its id and digest, and the stored digest that it was found equal to. */
 export interface PresentedKey {
   text?: string
+  id?: string | undefined
   digest?: Buffer
   equal?: Buffer | undefined
 }
@@ -55,6 +56,7 @@ const digestOf = (text: string, presented: PresentedKey | undefined): Buffer => 
   const digest = Buffer.from(KeyText.digest(text))
   if (presented !== undefined) {
     presented.text = text
+    presented.id = KeyText.idOf(text)
     presented.digest = digest
     presented.equal = undefined
   }
@@ -174,7 +176,7 @@ export class KeyAuth extends Context.Service<KeyAuth, {
       }
 
       const known = (text: string, presented?: PresentedKey): Grant | undefined => {
-        const id = KeyText.idOf(text)
+        const id = presented?.text === text ? presented.id : KeyText.idOf(text)
         if (id === undefined) return undefined
         // An unknown id is compared too, so that it takes as long as a wrong secret.
         const grant = compare(text, id, presented)

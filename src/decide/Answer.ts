@@ -75,7 +75,6 @@ const withLinks = (
   trackingId: string,
   budget: Budget,
 ): Result.Result<Readonly<Record<string, string>>, { readonly variable: string; readonly detail: string }> => {
-  if (linkDomains.length === 0) return Result.succeed(rendered)
   const tagged: Array<readonly [string, string]> = []
   for (const [variable, text] of Object.entries(rendered)) {
     const isHtml = Object.hasOwn(formats, variable) && formats[variable] === "html"
@@ -89,24 +88,28 @@ const withLinks = (
   return Result.succeed(Object.fromEntries(tagged))
 }
 
+const faultsOf = ({ faults }: Renderer.LiquidFaults | Renderer.RenderFault): NotRendered["faults"] =>
+  faults.map(({ message, variable }) => ({ variable, detail: message }))
+
+const refused = (view: TemplateView, variant: VariantView, faults: NotRendered["faults"]): NotRendered =>
+  new NotRendered({ templateId: view.id, copyId: variant.id, faults })
+
+/** The rendered variables, or why there are none. */
 const render = (
   view: TemplateView,
   variant: VariantView,
   { budget, fields }: RenderInput,
   now: number,
   trackingId: string,
-): Result.Result<Readonly<Record<string, string>>, NotRendered> => {
-  const refuse = (faults: NotRendered["faults"]) =>
-    Result.fail(new NotRendered({ templateId: view.id, copyId: variant.id, faults }))
-  const faultsOf = ({ faults }: Renderer.LiquidFaults | Renderer.RenderFault) =>
-    faults.map(({ message, variable }) => ({ variable, detail: message }))
+): Readonly<Record<string, string>> | NotRendered => {
   const parsed = Renderer.parseVars(variant.vars, variant.formats)
-  if (Result.isFailure(parsed)) return refuse(faultsOf(parsed.failure))
+  if (Result.isFailure(parsed)) return refused(view, variant, faultsOf(parsed.failure))
   const options = { strict: view.strict, now, timeZone: view.org.timeZone, budget }
   const rendered = Renderer.render(parsed.success, fields, options)
-  if (Result.isFailure(rendered)) return refuse(faultsOf(rendered.failure))
+  if (Result.isFailure(rendered)) return refused(view, variant, faultsOf(rendered.failure))
+  if (view.linkDomains.length === 0) return rendered.success
   const linked = withLinks(view, variant, rendered.success, trackingId, budget)
-  return Result.isSuccess(linked) ? Result.succeed(linked.success) : refuse([linked.failure])
+  return Result.isSuccess(linked) ? linked.success : refused(view, variant, [linked.failure])
 }
 
 /** The answer to a choice: the variant rendered as of `now`, or the faults that prevent that. */
@@ -119,7 +122,7 @@ export const renderVariant = (
   trace: unknown,
 ): Answer => {
   const rendered = render(view, variant, request, now, trackingId)
-  return Result.isFailure(rendered)
-    ? { _tag: "NotRendered", trackingId, error: rendered.failure }
-    : { _tag: "Chosen", trackingId, copyId: variant.id, vars: rendered.success, durable: true, trace }
+  return rendered instanceof NotRendered
+    ? { _tag: "NotRendered", trackingId, error: rendered }
+    : { _tag: "Chosen", trackingId, copyId: variant.id, vars: rendered, durable: true, trace }
 }

@@ -1,4 +1,4 @@
-import { Effect, Exit } from "effect"
+import { Effect } from "effect"
 import type { Attributes } from "../domain/Attributes.ts"
 import type { TemplateId } from "../domain/Ids.ts"
 import { liveOf } from "../domain/Sandbox.ts"
@@ -13,8 +13,6 @@ import { Turn } from "./Turn.ts"
 
 /** The answers of a batch, in the order of its items. */
 export type BatchAnswers = ReadonlyArray<readonly [TemplateId, Answer]>
-
-export type BatchExit = Exit.Exit<BatchAnswers, BufferFull>
 
 /** A batch in work: the plans of its first items, in their order. */
 interface Progress {
@@ -127,27 +125,28 @@ const beginBatch = (services: PlannerServices, org: string, batch: BatchRequest)
 }
 
 /**
- * As `decideBatch`, for callers without a fiber. Calls `done` once, which may be at once. Takes a fiber, by `run`, only where
- * something but the shared commit has to be awaited.
+ * As `decideBatch`, for callers without a fiber. Calls `done` once, which may be at once, with undefined where `decideBatch`
+ * fails. Takes a fiber, by `run`, which calls `done` as well, only where something but the shared commit has to be awaited.
  */
 export const whenBatchDecided = (
   services: PlannerServices,
-  run: (batch: Effect.Effect<BatchAnswers, BufferFull>, done: (answers: BatchExit) => void) => void,
+  run: (batch: Effect.Effect<BatchAnswers, BufferFull>) => void,
   org: string,
   batch: BatchRequest,
-  done: (answers: BatchExit) => void,
+  done: (answers: BatchAnswers | undefined) => void,
 ): void => {
   let progress: Progress | undefined
   try {
     progress = beginBatch(services, org, batch)
-  } catch (error) {
-    return done(Exit.die(error))
+  } catch {
+    // `decideBatch` fails in the same way, where it is logged.
+    return done(undefined)
   }
-  if (progress === undefined) return run(decideBatch(services, org, batch), done)
+  if (progress === undefined) return run(decideBatch(services, org, batch))
   const { plans, requests } = progress
-  if (plans.length < requests.length || !plans.every(isReady)) return run(finishBatch(services, org, progress), done)
+  if (plans.length < requests.length || !plans.every(isReady)) return run(finishBatch(services, org, progress))
   services.log.whenAllRecorded(
     plans.filter(sharesCommit).map(({ decision }) => decision),
-    (recorded) => done(Exit.map(recorded, (recorded) => countAll(services, org, answersOf(requests, plans, recorded)))),
+    (recorded) => done(recorded && countAll(services, org, answersOf(requests, plans, recorded))),
   )
 }

@@ -14,6 +14,14 @@ import { StickyChoices } from "./StickyChoices.ts"
 import { RenderingCounts } from "./RenderingCounts.ts"
 import { storePlan } from "./StorePlan.ts"
 
+/** Counts a decision and returns it; undefined for another answer. */
+const countDecided = (
+  { renderings }: PlannerServices,
+  org: string,
+  { templateId }: DecideRequest,
+  answer: Answer,
+): Decided | undefined => isDecided(answer) ? renderings.count(org, templateId, answer) : undefined
+
 /** Chooses a variant and renders it: the use case behind Generate, Batch generate and Deliver. */
 export class Decider extends Context.Service<Decider, {
   /** Chooses and renders. Stores nothing and counts nothing: that is up to the caller, such as Deliver. */
@@ -56,6 +64,7 @@ export class Decider extends Context.Service<Decider, {
   static readonly layer = Layer.effect(
     Decider,
     Effect.gen(function* () {
+      const clock = yield* Clock.Clock
       const services: PlannerServices = {
         templateCache: yield* TemplateCache,
         log: yield* DecisionLog,
@@ -64,18 +73,13 @@ export class Decider extends Context.Service<Decider, {
         sticky: yield* StickyChoices,
         exposures: yield* ExposureCounts,
         renderings: yield* RenderingCounts,
-        clock: yield* Clock.Clock,
+        clock,
+        monotonicNow: () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6,
         random: yield* Random.Random,
       }
       const runFork = Effect.runForkWith(yield* Effect.context())
 
       const whenDecided: Decider["Service"]["whenDecided"] = (org, request, done) => {
-        const answered = (answer: Exit.Exit<Answer, unknown>) =>
-          done(
-            Exit.isSuccess(answer) && isDecided(answer.value)
-              ? services.renderings.count(org, request.templateId, answer.value)
-              : undefined,
-          )
         let plan: Planning
         try {
           plan = planRequest(services, org, request)
@@ -83,23 +87,29 @@ export class Decider extends Context.Service<Decider, {
           // `decide` fails in the same way, where it is logged.
           return done(undefined)
         }
-        if (Effect.isEffect(plan)) {
-          runFork(Effect.flatMap(plan, (plan) => storePlan(services, plan))).addObserver(answered)
-        } else if (plan._tag === "Decision" && plan.claim === undefined) {
-          services.log.whenRecorded(
-            plan.decision,
-            (recorded) => answered(Exit.map(recorded, (recorded) => settlePlan(plan, recorded))),
+        if (!Effect.isEffect(plan) && plan._tag === "Decision" && plan.claim === undefined) {
+          const decision = plan
+          return services.log.whenRecorded(
+            decision.decision,
+            (recorded) => done(recorded && countDecided(services, org, request, settlePlan(decision, recorded))),
           )
-        } else runFork(storePlan(services, plan)).addObserver(answered)
+        }
+        const stored = Effect.isEffect(plan)
+          ? Effect.flatMap(plan, (plan) => storePlan(services, plan))
+          : storePlan(services, plan)
+        runFork(stored).addObserver((answer) =>
+          done(Exit.isSuccess(answer) ? countDecided(services, org, request, answer.value) : undefined)
+        )
       }
 
       const whenBatch: Decider["Service"]["whenBatchDecided"] = (org, request, done) =>
         whenBatchDecided(
           services,
-          (batch, done) => runFork(batch).addObserver(done),
+          (batch) =>
+            void runFork(batch).addObserver((answers) => done(Exit.isSuccess(answers) ? answers.value : undefined)),
           org,
           request,
-          (answers) => done(Exit.isSuccess(answers) ? answers.value : undefined),
+          done,
         )
 
       return Decider.of({

@@ -75,7 +75,8 @@ export const renderChoice = (
 export const planDecision = (
   input: PlanInput,
   answer: Decided,
-  choice: Pick<Decision, "copyId" | "mode" | "propensity" | "weights" | "policy"> & {
+  choice: Pick<Decision, "copyId" | "mode" | "propensity" | "weights">,
+  made: Pick<Decision, "policy"> & {
     readonly recorded: RecordedContext
     readonly hasHoldout: boolean
     /** The choice that the new one takes the place of; only for sticky templates. */
@@ -89,16 +90,16 @@ export const planDecision = (
     trackingId,
     trackingIdGiven: request.trackingId !== undefined && request.isNewId !== true,
     userId: request.userId,
-    context: choice.recorded.context,
-    further: choice.recorded.further,
-    policy: choice.policy,
+    context: made.recorded.context,
+    further: made.recorded.further,
+    policy: made.policy,
     window: request.window,
     decidedAtMillis: nowMillis,
     copyId: choice.copyId,
     mode: choice.mode,
     propensity: choice.propensity,
     weights: choice.weights,
-    holdout: choice.hasHoldout ? holdoutText(view.holdout) : undefined,
+    holdout: made.hasHoldout ? holdoutText(view.holdout) : undefined,
   }
   const { heldOutId, userId } = request
   const isSticky = view.stickyHours > 0 && userId !== undefined && choice.mode !== "forced"
@@ -113,7 +114,7 @@ export const planDecision = (
       ? {
         decision: { ...decision, userId },
         expiresAtMillis: nowMillis + view.stickyHours * hourMillis,
-        replaces: choice.replaces,
+        replaces: made.replaces,
       }
       : undefined,
   }

@@ -32,6 +32,8 @@ export interface PlannerServices {
   readonly exposures: ExposureCounts["Service"]
   readonly renderings: RenderingCounts["Service"]
   readonly clock: Clock.Clock
+  /** A monotonic clock in milliseconds. */
+  readonly monotonicNow: () => number
   readonly random: typeof Random.Random.Service
 }
 
@@ -87,10 +89,15 @@ const traceOf = (
 }
 
 /** Runs work that may throw `LimitReached` while targeting. Rendering returns its faults. */
-const withinBudget = <A>({ request, trackingId, view }: PlanInput, run: () => A): A | Plan => {
+const withinBudget = <A>(
+  services: PlannerServices,
+  input: PlanInput,
+  run: (services: PlannerServices, input: PlanInput) => A,
+): A | Plan => {
+  const { request, trackingId, view } = input
   request.budget.resume()
   try {
-    return run()
+    return run(services, input)
   } catch (error) {
     if (!(error instanceof LimitReached)) throw error
     return answerPlan({ _tag: "NotRendered", trackingId, error: targetingLimit(view, error) })
@@ -111,8 +118,7 @@ const planForced = (services: PlannerServices, input: PlanInput, copyId: CopyId)
   const choice = { copyId, mode: "forced", propensity: null, weights: null } as const
   const answer = renderChoice(input, copyId, trackingId, traceOf(input, basis, choice, undefined))!
   if (!isDecided(answer)) return answerPlan(answer)
-  return planDecision(input, answer, {
-    ...choice,
+  return planDecision(input, answer, choice, {
     recorded: recordContext(services, input, basis),
     policy: basis.policy.model.version,
     hasHoldout: false,
@@ -127,20 +133,21 @@ const planSelected = (services: PlannerServices, input: PlanInput, standing: Sti
   const set = findEligible(input)
   const arm = armOf(view.holdout, set.ids, { org: liveOf(view.org.slug), userId: request.userId, trackingId })
   const epsilon = arm === "control" && view.holdout.content === "even" ? 1 : request.epsilon
-  const trace = (verdict: Verdict) => traceOf(input, basis, verdict, epsilon, set)
   if (set.ids.length === 0) {
-    return answerPlan({ _tag: "None", trackingId, reason: "no-candidate", trace: trace(nothingChosen) })
+    const trace = traceOf(input, basis, nothingChosen, epsilon, set)
+    return answerPlan({ _tag: "None", trackingId, reason: "no-candidate", trace })
   }
   if (standing !== undefined && Selection.mayRepeat(view, arm, standing, set)) {
-    return planRepeat(input, standing, trace({ copyId: standing.copyId, mode: "sticky", propensity: null }))
+    const verdict = { copyId: standing.copyId, mode: "sticky", propensity: null }
+    return planRepeat(input, standing, traceOf(input, basis, verdict, epsilon, set))
   }
   const u = services.random.nextDoubleUnsafe()
   const choice = Selection.choose(view, basis.policy, basis.context, set, { arm, epsilon, u, seen: request.exposures })
-  const answer = renderChoice(input, choice.copyId, trackingId, trace(choice))!
+  const trace = traceOf(input, basis, choice, epsilon, set)
+  const answer = renderChoice(input, choice.copyId, trackingId, trace)!
   if (!isDecided(answer)) return answerPlan(answer)
   services.policies.observe(view, request.attrs, nowMillis)
-  return planDecision(input, answer, {
-    ...choice,
+  return planDecision(input, answer, choice, {
     recorded: recordContext(services, input, basis),
     policy: basis.policy.model.version,
     hasHoldout: arm !== undefined,
@@ -153,7 +160,7 @@ const planSticky = (services: PlannerServices, input: PlanInput, userId: string)
   services.sticky.find(input.view.org.slug, input.view.id, userId).pipe(
     // While the database is down, earlier choices are unknown. A new choice is better than no variant.
     Effect.catch(() => Effect.succeed(undefined)),
-    Effect.map((standing) => withinBudget(input, () => planSelected(services, input, standing))),
+    Effect.map((standing) => withinBudget(services, input, () => planSelected(services, input, standing))),
   )
 
 /** Gives the variant of an earlier decision again. Undefined if that has been removed. */
@@ -177,7 +184,9 @@ const retryOr = (
   services.log.find(input.view.org.slug, input.view.id, input.trackingId).pipe(
     Effect.catch(() => Effect.succeed(undefined)),
     Effect.flatMap((copyId) => {
-      const plan = copyId === undefined ? undefined : withinBudget(input, () => planRetry(services, input, copyId))
+      const plan = copyId === undefined
+        ? undefined
+        : withinBudget(services, input, () => planRetry(services, input, copyId))
       return plan === undefined ? otherwise : Effect.succeed(plan)
     }),
   )
@@ -194,6 +203,9 @@ const planInput = (services: PlannerServices, input: PlanInput): Planning => {
   return mayBeRetry && plan._tag === "Answer" ? retryOr(services, input, Effect.succeed(plan)) : plan
 }
 
+const refused = (trackingId: string, reason: Extract<Answer, { readonly _tag: "None" }>["reason"]): Plan =>
+  answerPlan({ _tag: "None", trackingId, reason })
+
 /** Plans a request that is prepared. Without an effect unless the store has to be read. */
 export const planAt = (
   services: PlannerServices,
@@ -202,14 +214,12 @@ export const planAt = (
   nowMillis: number,
 ): Planning => {
   const trackingId = request.trackingId ?? makeTrackingId(nowMillis)
-  const refuse = (reason: Extract<Answer, { readonly _tag: "None" }>["reason"]) =>
-    answerPlan({ _tag: "None", trackingId, reason })
   const view = services.templateCache.template(org, request.templateId)
-  if (view === undefined) return refuse("template-not-found")
+  if (view === undefined) return refused(trackingId, "template-not-found")
   // Before retries and sticky choices: an archived template is not served in any way.
-  if (view.archived) return refuse("template-archived")
+  if (view.archived) return refused(trackingId, "template-archived")
   const input: PlanInput = { view, request, trackingId, nowMillis }
-  return withinBudget(input, () => planInput(services, input))
+  return withinBudget(services, input, planInput)
 }
 
 /** Makes the policy of a request ready. Undefined if it is ready already. */
@@ -269,16 +279,15 @@ export const prepare = (
 }
 
 /** A budget for one of `items` templates of a request. */
-export const makeBudget = ({ clock }: PlannerServices, items: number): Budget =>
-  new Budget(items, () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6)
+export const makeBudget = ({ monotonicNow }: PlannerServices, items: number): Budget => new Budget(items, monotonicNow)
 
 /** Plans a request whose attributes are complete. */
 const planPrepared = (services: PlannerServices, org: string, request: PreparedRequest): Planning => {
-  const now = () => services.clock.currentTimeMillisUnsafe()
+  const { clock } = services
   const prepared = prepare(services, org, request)
-  if (prepared === undefined) return planAt(services, org, request, now())
+  if (prepared === undefined) return planAt(services, org, request, clock.currentTimeMillisUnsafe())
   return Effect.flatMap(prepared, (ready) => {
-    const plan = planAt(services, org, ready, now())
+    const plan = planAt(services, org, ready, clock.currentTimeMillisUnsafe())
     return Effect.isEffect(plan) ? plan : Effect.succeed(plan)
   })
 }

@@ -52,7 +52,8 @@ const noNames: ReadonlyArray<string> = []
 export const unknownMembersOf = (fields: object) => (input: unknown, at = ""): ReadonlyArray<string> => {
   if (typeof input !== "object" || input === null || Array.isArray(input)) return noNames
   let unknown: Array<string> | undefined
-  for (const name of Object.keys(input)) {
+  // Every input is parsed JSON, which inherits no members.
+  for (const name in input) {
     if (!Object.hasOwn(fields, name)) (unknown ??= []).push(`${at}/${JsonPointer.escapeToken(name)}`)
   }
   return unknown ?? noNames

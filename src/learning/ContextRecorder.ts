@@ -138,14 +138,15 @@ export class ContextRecorder {
   ): RecordedContext {
     if (contexts !== this.#contexts) this.#follow(contexts)
     const request = ++this.#requests
-    for (const [name, [value]] of attrs) {
+    // `forEach` makes no object for each pair.
+    attrs.forEach(([value], name) => {
       const known = this.#names.get(name)
-      if (known === null || value === undefined) continue
+      if (known === null || value === undefined) return
       const found = known ?? this.#takeUp(name)
-      if (found === undefined) continue
+      if (found === undefined) return
       if ("pairs" in found) this.#noteBeside(found, value, userId, request)
       else this.#note(found, value, userId, request)
-    }
+    })
     const further = this.#beside.size === 0 ? undefined : this.#furtherOf(request, now)
     if (this.#further.length === 0) return { context: context.key, further }
     let codes = ""

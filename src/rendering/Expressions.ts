@@ -185,6 +185,7 @@ type Step = (input: unknown, run: Run) => unknown
 
 type FilterUse = Filter | FilteredValueToken["filters"][number]
 
+const noArguments: ReadonlyArray<unknown> = []
 const noNamed: ReadonlyMap<string, unknown> = new Map()
 
 const compileFilter = (token: FilterUse, html: boolean): Step => {
@@ -205,7 +206,7 @@ const compileFilter = (token: FilterUse, html: boolean): Step => {
   }
   return (input, run) => {
     run.spend(2)
-    const given = args.map((arg) => arg(run))
+    const given = args.length === 0 ? noArguments : args.map((arg) => arg(run))
     const names = named.length === 0 ? noNamed : new Map(named.map(([key, arg]) => [key, arg(run)]))
     const made = apply(rich ? input : plain(input), given, run, names)
     if (made instanceof Markup) {
@@ -241,8 +242,10 @@ export const compileValue = (
   const whole = at ?? value.initial.postfix[0]!
   const initial = compileExpression(value.initial.postfix, whole, lenient || names[0] === "default", html)
   const steps = value.filters.map((token: FilterUse) => compileFilter(token, html))
-  const evaluate: Evaluate = steps.length === 0
-    ? initial
-    : (run) => steps.reduce((input, step) => step(input, run), initial(run))
+  const evaluate: Evaluate = steps.length === 0 ? initial : (run) => {
+    let made = initial(run)
+    for (let place = 0; place < steps.length; place++) made = steps[place]!(made, run)
+    return made
+  }
   return { evaluate, escaped: escaped.has(names.at(-1) ?? "") }
 }

@@ -44,7 +44,9 @@ const describe = ({ column, line, message, variable }: SourceFault) =>
 
 /** The variables of one variant, ready to render. */
 export interface ParsedVars {
-  readonly entries: ReadonlyArray<readonly [name: string, parsed: Parsed]>
+  readonly names: ReadonlyArray<string>
+  /** In the order of the names. */
+  readonly parsed: ReadonlyArray<Parsed>
   /** How much of the variant's length is text without Liquid. */
   readonly constantLength: number
 }
@@ -72,12 +74,12 @@ export const parse = (source: string, format: Format): Result.Result<Parsed, Liq
   return isParsed(parsed) ? Result.succeed(parsed) : Result.fail(parsed)
 }
 
-const names = new WeakMap<Vars, ReadonlyArray<string>>()
+const knownNames = new WeakMap<Vars, ReadonlyArray<string>>()
 
 /** The names of a variant's variables, made once for each variant in use. */
 const namesOf = (vars: Vars): ReadonlyArray<string> => {
-  let known = names.get(vars)
-  if (known === undefined) names.set(vars, known = Object.keys(vars))
+  let known = knownNames.get(vars)
+  if (known === undefined) knownNames.set(vars, known = Object.keys(vars))
   return known
 }
 
@@ -86,18 +88,20 @@ const namesOf = (vars: Vars): ReadonlyArray<string> => {
  * together, which takes up to some 50 ms to parse. Fails with the faults of all of them at once.
  */
 export const parseVars = (vars: Vars, formats: Formats): Result.Result<ParsedVars, LiquidFaults> => {
-  const entries: Array<readonly [string, Parsed]> = []
+  const names = namesOf(vars)
+  const parsed = new Array<Parsed>(names.length)
   let faults: Array<SourceFault> | undefined
   let constantLength = 0
   let liquidLeft = Limits.liquidLength
-  for (const variable of namesOf(vars)) {
+  for (let place = 0; place < names.length; place++) {
+    const variable = names[place]!
     const format = Object.hasOwn(formats, variable) ? formats[variable]! : "text"
     const one = sources.parse(vars[variable]!, format, liquidLeft)
     if (!isParsed(one)) {
       ;(faults ??= []).push({ variable, ...one })
       continue
     }
-    entries.push([variable, one])
+    parsed[place] = one
     liquidLeft -= one.liquidLength
     if (typeof one.render !== "string") continue
     constantLength += one.render.length
@@ -106,7 +110,9 @@ export const parseVars = (vars: Vars, formats: Formats): Result.Result<ParsedVar
       ;(faults ??= []).push({ variable, message, line: 1, column: 1 })
     }
   }
-  return faults === undefined ? Result.succeed({ entries, constantLength }) : Result.fail(new LiquidFaults({ faults }))
+  return faults === undefined
+    ? Result.succeed({ names, parsed, constantLength })
+    : Result.fail(new LiquidFaults({ faults }))
 }
 
 /**
@@ -128,17 +134,14 @@ export const render = (
   if (parsed.constantLength > budget.length) return Result.fail(tooLong(parsed, budget))
   let faults: Array<VariableFault> | undefined
   let run: Run | undefined
-  for (const [variable, { render, source }] of parsed.entries) {
+  for (let place = 0; place < parsed.names.length; place++) {
+    const variable = parsed.names[place]!
+    const { render, source } = parsed.parsed[place]!
     if (typeof render === "string") {
       put(rendered, variable, render)
       continue
     }
-    run ??= new Run(
-      fields,
-      { strict: options.strict, now: options.now, timeZone: options.timeZone ?? "UTC" },
-      parsed.constantLength,
-      budget,
-    )
+    run ??= new Run(fields, options, parsed.constantLength, budget)
     run.begin()
     try {
       render(run)
@@ -155,10 +158,10 @@ export const render = (
 }
 
 /** The fault of a variant whose texts without Liquid alone are longer than one item of its request may be. */
-const tooLong = ({ entries }: ParsedVars, { length }: Budget): RenderFault =>
+const tooLong = ({ names }: ParsedVars, { length }: Budget): RenderFault =>
   new RenderFault({
     faults: [{
-      variable: entries[0]![0],
+      variable: names[0]!,
       kind: "limit",
       message: `makes the variant longer than ${length} characters`,
       undefinedVariables: [],

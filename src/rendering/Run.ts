@@ -10,8 +10,8 @@ export interface RunOptions {
   readonly strict: boolean
   /** Milliseconds since 1970, the `now` of date filters. */
   readonly now: number
-  /** IANA name; dates are read and written in it. */
-  readonly timeZone: string
+  /** IANA name; dates are read and written in it. Default: UTC. */
+  readonly timeZone?: string
 }
 
 /** One thing wrong in strict mode, with its offset in the source. */

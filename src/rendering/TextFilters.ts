@@ -15,6 +15,7 @@ const onText = (
   apply: (input, args, run) => {
     const source = text(input, run)
     run.scan(source.length, shift)
+    if (args.length === 0) return make(run, source)
     return make(
       run,
       source,

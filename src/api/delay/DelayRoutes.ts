@@ -14,6 +14,7 @@ import { ofParameters, warn } from "../server/Warnings.ts"
 // Responses are for one person at one moment and must not be cached.
 const fresh = { "cache-control": "no-store" }
 const contentType = "application/json; charset=utf-8"
+const freshTyped = { ...fresh, "content-type": contentType }
 
 /** A recommendation as the interface describes it, under the member `words`. */
 const toWire = (words: string, { copyId }: DelayRequest, { at, trace }: Advice) => ({
@@ -55,21 +56,15 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     return Effect.andThen(warn(request, ofParameters(given, isDelayParameter)), advice)
   }
 
-  const call: CallOf<DelayRequest> = {
+  const call: CallOf<DelayRequest, Advice> = {
     method: "GET",
     prefix: "/api/delay/",
     scope: "generate",
     answer: (org, asked, done) =>
       void run(sendTime.advise({ org, ...asked })).addObserver((advice) =>
-        done(
-          Exit.isSuccess(advice)
-            ? {
-              headers: { ...fresh, "content-type": contentType },
-              json: toWire(sendTime.serviceWords, asked, advice.value),
-            }
-            : undefined,
-        )
+        done(Exit.isSuccess(advice) ? advice.value : undefined)
       ),
+    ready: (advice, asked) => ({ headers: freshTyped, json: toWire(sendTime.serviceWords, asked, advice) }),
   }
   yield* direct.addCall(
     call.method,

@@ -63,7 +63,7 @@ const decode = (body: Uint8Array, headers: IncomingHttpHeaders, now: number): De
 /** Deliver without the layers of the router, for requests without faults whose message is queued. */
 const directly = Effect.fnUntraced(function* (services: CallServices, queue: DeliveryQueue["Service"]) {
   const run = Effect.runForkWith(yield* Effect.context())
-  const call = directPost<DeliverRequest>(
+  const call = directPost<DeliverRequest, Queued>(
     services,
     {
       method: "POST",
@@ -71,12 +71,11 @@ const directly = Effect.fnUntraced(function* (services: CallServices, queue: Del
       scope: "deliver",
       answer: (org, asked, done, request: DirectRequest & Tried) =>
         void run(queue.enqueue(org as OrgSlug, asked)).addObserver((queued) => {
-          if (Exit.isSuccess(queued)) {
-            return done({ headers: { ...headersOf(queued.value), "content-type": "application/json" }, json: ok })
-          }
+          if (Exit.isSuccess(queued)) return done(queued.value)
           request[failure] = queued
           done(undefined)
         }),
+      ready: (queued) => ({ headers: { ...headersOf(queued), "content-type": "application/json" }, json: ok }),
     },
     (body, { headers }) => decode(body, headers, services.clock.currentTimeMillisUnsafe()),
   )

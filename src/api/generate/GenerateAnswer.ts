@@ -62,3 +62,10 @@ const isDurable = (answer: Answer) => (answer._tag !== "Chosen" && answer._tag !
 /** The headers of a response that tells `answers`. */
 export const headersOf = (answers: ReadonlyArray<Answer>): Readonly<Record<string, string>> =>
   answers.every(isDurable) ? fresh : memoryOnly
+
+const freshTyped = { ...fresh, "content-type": contentType }
+const memoryOnlyTyped = { ...memoryOnly, "content-type": contentType }
+
+/** As `headersOf`, with the type of the content. */
+export const typedHeadersOf = (answers: ReadonlyArray<Answer>): Readonly<Record<string, string>> =>
+  answers.every(isDurable) ? freshTyped : memoryOnlyTyped

@@ -1,10 +1,12 @@
 import { Result } from "effect"
+import type { BatchAnswers } from "../../decide/DecideBatch.ts"
 import type { Decider } from "../../decide/Decider.ts"
+import type { Decided } from "../../decide/Plan.ts"
 import type { Decode } from "../../domain/Faults.ts"
 import { chargeEarly } from "../admission/RateLimits.ts"
 import * as Body from "../server/Body.ts"
 import { type CallOf, type CallServices, directPost } from "../server/DirectCalls.ts"
-import { contentType, headersOf, toWire, toWireBatch } from "./GenerateAnswer.ts"
+import { toWire, toWireBatch, typedHeadersOf } from "./GenerateAnswer.ts"
 import { batchBody, type BatchGenerateRequest, generateBody, type GenerateRequest } from "./GenerateWire.ts"
 
 // Generate and Batch generate by POST for nearly every request: with a body without faults, and with decisions as its answer.
@@ -18,41 +20,28 @@ const decodeWith = <A>(decode: Decode<A>) => (body: Uint8Array): A | undefined =
   return Result.isSuccess(decoded) && decode.unknownMembers!(json).length === 0 ? decoded.success : undefined
 }
 
-const withType = (headers: Readonly<Record<string, string>>) => ({ ...headers, "content-type": contentType })
-
-const generate = ({ whenDecided }: Decider["Service"]): CallOf<GenerateRequest> => ({
+const generate = ({ whenDecided }: Decider["Service"]): CallOf<GenerateRequest, Decided> => ({
   method: "POST",
   prefix: "/api/generate/",
   scope: "generate",
-  answer: (org, asked, done) =>
-    whenDecided(
-      org,
-      asked,
-      (answer) => done(answer && { headers: withType(headersOf([answer])), json: toWire(answer) }),
-    ),
+  answer: whenDecided,
+  ready: (answer) => ({ headers: typedHeadersOf([answer]), json: toWire(answer) }),
 })
 
-const batchGenerate = ({ whenBatchDecided }: Decider["Service"]): CallOf<BatchGenerateRequest> => ({
+const batchGenerate = ({ whenBatchDecided }: Decider["Service"]): CallOf<BatchGenerateRequest, BatchAnswers> => ({
   method: "POST",
   prefix: "/api/batch-generate/",
   scope: "generate",
   // Every item is a request.
   isCharged: (request, { items }, window) =>
     window === undefined || (items.length === 1 && chargeEarly(request, window)),
-  answer: (org, asked, done) =>
-    whenBatchDecided(
-      org,
-      asked,
-      (answers) =>
-        done(
-          answers && { headers: withType(headersOf(answers.map(([, answer]) => answer))), json: toWireBatch(answers) },
-        ),
-    ),
+  answer: whenBatchDecided,
+  ready: (answers) => ({ headers: typedHeadersOf(answers.map(([, answer]) => answer)), json: toWireBatch(answers) }),
 })
 
 /** Direct calls of Generate and Batch generate by POST. */
 export const directCalls = (services: CallServices, decider: Decider["Service"]) => {
-  const made = <A>(call: CallOf<A>, decode: Decode<A>) =>
+  const made = <A, R>(call: CallOf<A, R>, decode: Decode<A>) =>
     [call.method, call.prefix, directPost(services, call, decodeWith(decode))] as const
   return [made(generate(decider), generateBody), made(batchGenerate(decider), batchBody)]
 }

@@ -94,10 +94,11 @@ export const noFields = Object.freeze(Object.create(null)) as Readonly<Record<st
 
 export const attrsOf = (input: unknown, at: string): Decoded<Attributes.Attributes> => {
   const attrs = input !== null && typeof input === "object" && "attrs" in input ? input.attrs : undefined
-  return attrs === null || attrs === undefined ? Result.succeed(Attributes.empty) : Result.mapError(
-    Attributes.parse(attrs),
-    (faults) => faults.map(({ detail, pointer }) => ({ pointer: `${at}${pointer}`, detail })),
-  )
+  if (attrs === null || attrs === undefined) return Result.succeed(Attributes.empty)
+  const parsed = Attributes.parse(attrs)
+  return Result.isSuccess(parsed)
+    ? parsed
+    : Result.fail(parsed.failure.map(({ detail, pointer }) => ({ pointer: `${at}${pointer}`, detail })))
 }
 
 /** Combines two results. Fails with the faults of both; a pointer that both report is listed once. */

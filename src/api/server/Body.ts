@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import * as Json from "../../domain/Json.ts"
 import { textOfUtf8 } from "../../domain/Utf8.ts"
-import type { DirectReply, DirectRequest } from "./DirectRoutes.ts"
+import type { DirectRequest } from "./DirectRoutes.ts"
 import { InvalidRequest, PayloadTooLarge, Unavailable, UnsupportedMediaType } from "../Problems.ts"
 
 /** Bytes of a body at most: 1 MiB. */
@@ -62,7 +62,7 @@ const askForBody = (source: IncomingMessage, response: ServerResponse): void => 
 }
 
 /** The bytes of a body, or why it was refused. */
-type Arrived = Uint8Array | InvalidRequest | PayloadTooLarge | Unavailable
+export type Arrived = Uint8Array | InvalidRequest | PayloadTooLarge | Unavailable
 
 interface Read {
   /** What arrived, of a request whose body was read before its route. */
@@ -74,12 +74,8 @@ const arrived = Symbol("arrived")
 /** Keeps the body of a request that has been read before its route, which finds it here. */
 export const keep = (source: DirectRequest & Read, body: Arrived): void => void (source[arrived] = body)
 
-/** Calls `done` with the body of a direct call: at once where it is kept, otherwise as `read` does. */
-export const readOnce = (request: DirectRequest & Read, response: DirectReply, done: (body: Arrived) => void): void => {
-  const before = request[arrived]
-  if (before !== undefined) done(before)
-  else read(request as IncomingMessage, response as ServerResponse, maxBodyBytes, done)
-}
+/** The body of a request that is kept; undefined where it has not been read. */
+export const keptOf = (source: DirectRequest & Read): Arrived | undefined => source[arrived]
 
 /** Request headers by lowercase name. */
 export type RequestHeaders = Readonly<Record<string, string | undefined>>

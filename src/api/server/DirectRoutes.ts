@@ -79,6 +79,11 @@ export class DirectRoutes extends Context.Service<DirectRoutes, {
         POST: new Array<readonly [prefix: string, call: DirectCall]>(),
       }
 
+      const callOf = (method: "GET" | "POST", url: string): DirectCall | undefined => {
+        for (const entry of calls[method]) if (url.startsWith(entry[0])) return entry[1]
+        return undefined
+      }
+
       const addTo = <R>(list: Array<readonly [string, R]>) => (prefix: string, route: R) =>
         Effect.acquireRelease(
           Effect.sync(() => {
@@ -97,11 +102,11 @@ export class DirectRoutes extends Context.Service<DirectRoutes, {
       ): boolean => {
         const { url = "" } = request
         const entry = routes.find(([prefix]) => url.startsWith(prefix))
-        const call = entry === undefined ? calls.GET.find(([prefix]) => url.startsWith(prefix)) : undefined
+        const call = entry === undefined ? callOf("GET", url) : undefined
         if (entry === undefined && call === undefined) return false
         if (headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined) return false
         if (share !== undefined && isTraced(request, headers, share, random)) return false
-        if (entry === undefined) return call![1](request, response, pass)
+        if (entry === undefined) return call!(request, response, pass)
         const [prefix, route] = entry
         const ready = route(url, headers)
         if (ready === undefined) return false
@@ -121,10 +126,10 @@ export class DirectRoutes extends Context.Service<DirectRoutes, {
         const headers = request.headers as Headers
         if (method === "GET") return respondToGet(request, response, headers, pass)
         if (method !== "POST") return false
-        const entry = calls.POST.find(([prefix]) => url.startsWith(prefix))
-        if (entry === undefined) return false
+        const call = callOf("POST", url)
+        if (call === undefined) return false
         if (share !== undefined && isTraced(request, headers, share, random)) return false
-        return entry[1](request, response, pass)
+        return call(request, response, pass)
       }
 
       return DirectRoutes.of({

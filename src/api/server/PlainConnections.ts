@@ -45,46 +45,81 @@ export const plainBefore = (request: IncomingMessage): PlainRequest | undefined 
 }
 
 let second = 0
-let date = ""
+let lastLines = ""
 
-/** The time as the header `Date` has it. */
-const dateNow = (): string => {
+/** The lines at the end of each head: `Date`, and that the connection stays open. */
+const lastLinesNow = (): string => {
   const now = Math.floor(Date.now() / 1000)
   if (now !== second) {
     second = now
-    date = new Date(now * 1000).toUTCString()
+    lastLines = `Date: ${new Date(now * 1000).toUTCString()}\r\nConnection: keep-alive\r\n\r\n`
   }
-  return date
+  return lastLines
+}
+
+const firstLines = new Map<number, string>()
+
+const firstLineOf = (status: number): string => {
+  let line = firstLines.get(status)
+  if (line === undefined) firstLines.set(status, line = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`)
+  return line
 }
 
 const invalidInHeader = /[^\t\x20-\x7e\x80-\xff]/
 
+/** The last line of each header, as most have the same value each time. */
+const lines = new Map<string, { readonly begin: string; value: string | number | undefined; line: string }>()
+
+const lineOf = (name: string, value: string | number): string => {
+  let last = lines.get(name)
+  if (last === undefined) lines.set(name, last = { begin: `${name}: `, value: undefined, line: "" })
+  if (last.value !== value) {
+    if (invalidInHeader.test(String(value))) {
+      throw new TypeError(`The header ${name} has characters that no header may have`)
+    }
+    last.value = value
+    last.line = `${last.begin}${value}\r\n`
+  }
+  return last.line
+}
+
+/** Where a plain request came from. */
+interface Origin {
+  readonly socket: Socket
+  /** Called after the response is written. */
+  readonly written: () => void
+  /** Gives the request in work to Node's server. */
+  readonly passOn: () => void
+}
+
+const nothing = () => {}
+
 /** The response to a plain request, written at once, with the same bytes as by Node's server. */
 export class PlainResponse implements DirectReply {
   /** Called once, when the response is written or the connection is gone. */
-  ended: () => void = () => {}
+  ended: () => void = nothing
+  readonly socket: Socket
+  readonly #origin: Origin
   #head = ""
 
-  constructor(
-    readonly socket: Socket,
-    /** Called after the response is written. */
-    readonly written: () => void,
-    /** Gives the request to Node's server. */
-    readonly pass: () => void,
-  ) {}
+  constructor(origin: Origin) {
+    this.socket = origin.socket
+    this.#origin = origin
+  }
+
+  /** Gives the request to Node's server. */
+  pass(): void {
+    this.#origin.passOn()
+  }
 
   get destroyed(): boolean {
     return !this.socket.writable
   }
 
   writeHead(status: number, headers: Readonly<Record<string, string | number>>): void {
-    let head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`
-    for (const name in headers) {
-      const value = String(headers[name])
-      if (invalidInHeader.test(value)) throw new TypeError(`The header ${name} has characters that no header may have`)
-      head += `${name}: ${value}\r\n`
-    }
-    this.#head = `${head}Date: ${dateNow()}\r\nConnection: keep-alive\r\n\r\n`
+    let head = firstLineOf(status)
+    for (const name in headers) head += lineOf(name, headers[name]!)
+    this.#head = head + lastLinesNow()
   }
 
   end(body: string | Uint8Array = ""): void {
@@ -92,7 +127,7 @@ export class PlainResponse implements DirectReply {
       if (typeof body === "string") this.socket.write(this.#head + body)
       else this.socket.write(Buffer.concat([Buffer.from(this.#head, "latin1"), body]))
     }
-    this.written()
+    this.#origin.written()
   }
 
   destroy(): void {
@@ -122,13 +157,16 @@ interface Exits {
   readonly headersTimeoutMillis: number
 }
 
-class PlainConnection implements Slotted {
+class PlainConnection implements Origin, Slotted {
   slot = -1
   /** The beginning of a request whose body has not arrived, and the time of the sweep before it. */
   held: Buffer | undefined
   heldAt = 0
   #hasAnswered = false
   #inWork: PlainResponse | undefined
+  /** The request in work, and its bytes. */
+  #request: PlainRequest | undefined
+  #bytes: Buffer = noChunk
   /** Chunks that arrived while a request was in work. */
   #behind = noBytes
   #silent: ReturnType<typeof setTimeout> | undefined
@@ -169,14 +207,29 @@ class PlainConnection implements Slotted {
     }
     const request = new PlainRequest(head.method, head.url, head.headers, socket)
     Body.keep(request, bytes.subarray(head.bodyAt))
-    const response = this.#inWork = new PlainResponse(socket, this.#written, () => {
-      request.isAdmitted = true
-      this.#finish()
-      this.handOver(bytes, request)
-    })
+    this.#request = request
+    this.#bytes = bytes
+    const response = this.#inWork = new PlainResponse(this)
     if (this.exits.offer(request, response)) return
     this.#inWork = undefined
+    this.#handOverRequest()
+  }
+
+  #handOverRequest(): void {
+    const [bytes, request] = [this.#bytes, this.#request]
+    this.#forget()
     this.handOver(bytes, request)
+  }
+
+  #forget(): void {
+    this.#request = undefined
+    this.#bytes = noChunk
+  }
+
+  passOn(): void {
+    this.#request!.isAdmitted = true
+    this.#finish()
+    this.#handOverRequest()
   }
 
   #finish(): void {
@@ -185,8 +238,9 @@ class PlainConnection implements Slotted {
     response?.ended()
   }
 
-  readonly #written = (): void => {
+  written(): void {
     this.#finish()
+    this.#forget()
     this.#hasAnswered = true
     if (!this.exits.isListening()) this.socket.destroySoon()
     else if (this.#behind.length > 0) this.handOver(noChunk)

@@ -42,15 +42,29 @@ const lengthOf = (method: string, length: string | undefined): number | undefine
     : undefined
 }
 
+const carriageReturn = 0x0d
+const lineFeed = 0x0a
+
+/** Where the lines of the head end, before the empty one. */
+const linesEndIn = (bytes: Buffer): number | undefined => {
+  const most = Math.min(bytes.length, maxHeadBytes) - 3
+  for (let at = 0; at < most; at++) {
+    if (
+      bytes[at] === carriageReturn && bytes[at + 1] === lineFeed && bytes[at + 2] === carriageReturn &&
+      bytes[at + 3] === lineFeed
+    ) return at + 2
+  }
+  return undefined
+}
+
 /**
  * Reads the head at the beginning of `bytes`. Undefined for one that is incomplete, faulty or unusual in any way, which Node's
  * server has to read: it takes a strict subset of the requests that Node's server takes, and reads them the same.
  */
 export const plainHeadOf = (bytes: Buffer): PlainHead | undefined => {
-  const text = bytes.toString("latin1", 0, Math.min(bytes.length, maxHeadBytes))
-  const last = text.indexOf("\r\n\r\n") + 2
-  if (last === 1) return undefined
-  const head = text.slice(0, last)
+  const last = linesEndIn(bytes)
+  if (last === undefined) return undefined
+  const head = bytes.toString("latin1", 0, last)
   if (!form.test(head)) return undefined
   const method = head.startsWith("GET ") ? "GET" : "POST"
   const urlAt = method.length + 1

@@ -294,11 +294,8 @@ export class DecisionLog extends Context.Service<DecisionLog, {
    * many writes wait for the database, or it has been down for too long.
    */
   readonly record: (decision: Decision) => Effect.Effect<Recorded, GroupCommit.BufferFull>
-  /** As `record`, for callers without a fiber: calls `done` once, which may be at once. */
-  readonly whenRecorded: (
-    decision: Decision,
-    done: (recorded: Exit.Exit<Recorded, GroupCommit.BufferFull>) => void,
-  ) => void
+  /** As `record`, for callers without a fiber: calls `done` once, which may be at once, with undefined where `record` fails. */
+  readonly whenRecorded: (decision: Decision, done: (recorded: Recorded | undefined) => void) => void
   /**
    * Records several decisions. Returns the results in order, once all are recorded. Fails with `BufferFull` when too
    * many writes wait for the database, or it has been down for too long.
@@ -306,10 +303,10 @@ export class DecisionLog extends Context.Service<DecisionLog, {
   readonly recordAll: (
     decisions: ReadonlyArray<Decision>,
   ) => Effect.Effect<ReadonlyArray<Recorded>, GroupCommit.BufferFull>
-  /** As `recordAll`, for callers without a fiber: calls `done` once, which may be at once. */
+  /** As `recordAll`, for callers without a fiber: calls `done` once, which may be at once, with undefined where `recordAll` fails. */
   readonly whenAllRecorded: (
     decisions: ReadonlyArray<Decision>,
-    done: (recorded: Exit.Exit<ReadonlyArray<Recorded>, GroupCommit.BufferFull>) => void,
+    done: (recorded: ReadonlyArray<Recorded> | undefined) => void,
   ) => void
   /**
    * The variant recorded under a key, if there is one: in the store, or on its way there. Fails with `SqlError` when
@@ -391,8 +388,11 @@ export class DecisionLog extends Context.Service<DecisionLog, {
 
       const whenRecorded: DecisionLog["Service"]["whenRecorded"] = (decision, done) => {
         const ticket = ticketOf(decision)
-        if (ticket === undefined) return done(Exit.fail(new GroupCommit.BufferFull()))
-        commit.whenSettled(ticket, (answer) => done(Exit.map(answer, (committed) => recordedAs(ticket, committed))))
+        if (ticket === undefined) return done(undefined)
+        commit.whenSettled(
+          ticket,
+          (answer) => done(Exit.isSuccess(answer) ? recordedAs(ticket, answer.value) : undefined),
+        )
       }
 
       const recordAll = Effect.fnUntraced(function* (decisions: ReadonlyArray<Decision>) {
@@ -411,16 +411,13 @@ export class DecisionLog extends Context.Service<DecisionLog, {
       const whenAllRecorded: DecisionLog["Service"]["whenAllRecorded"] = (decisions, done) => {
         const recorded: Array<Recorded> = []
         let waiting = decisions.length
-        let failure: Exit.Exit<never, GroupCommit.BufferFull> | undefined
-        const settleOne = () => {
-          if (--waiting === 0) done(failure ?? Exit.succeed(recorded))
-        }
-        if (decisions.length === 0) return done(Exit.succeed(recorded))
+        let hasFailed = false
+        if (waiting === 0) return done(recorded)
         for (const [index, decision] of decisions.entries()) {
           whenRecorded(decision, (answer) => {
-            if (Exit.isSuccess(answer)) recorded[index] = answer.value
-            else failure = Exit.failCause(answer.cause)
-            settleOne()
+            if (answer === undefined) hasFailed = true
+            else recorded[index] = answer
+            if (--waiting === 0) done(hasFailed ? undefined : recorded)
           })
         }
       }
