@@ -1,4 +1,4 @@
-// What a running process allocates, over its inspector (`deno run --inspect=127.0.0.1:PORT`), by sampling.
+// Samples the allocations of a running process through its inspector (`deno run --inspect=127.0.0.1:PORT`).
 
 /** Bytes allocated by function and its place in the sources. */
 export interface Allocations {

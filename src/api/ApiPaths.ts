@@ -69,7 +69,7 @@ export const nameOfParts = ({ method = "", requestId, url = "" }: Named): WorkNa
 
 type RequestLine = Pick<Named, "method" | "url">
 
-/** What a request is named by, for when it has ended: the request itself would be kept in memory. */
+/** The parts from which a request is named after its end, when the request itself should leave memory. */
 export const namedParts = ({ [requestIds]: requestId, method, url }: RequestLine & Marked): Named => ({
   method,
   url,

@@ -126,7 +126,8 @@ const beginBatch = (services: PlannerServices, org: string, batch: BatchRequest)
 
 /**
  * As `decideBatch`, for callers without a fiber. Calls `done` once, which may be at once, with undefined where `decideBatch`
- * fails. Takes a fiber, by `run`, which calls `done` as well, only where something but the shared commit has to be awaited.
+ * fails. Where something but the shared commit has to be awaited, `run` gets an effect instead: it runs the effect in a fiber
+ * and calls the same `done` with its result.
  */
 export const whenBatchDecided = (
   services: PlannerServices,

@@ -52,7 +52,7 @@ const noNames: ReadonlyArray<string> = []
 export const unknownMembersOf = (fields: object) => (input: unknown, at = ""): ReadonlyArray<string> => {
   if (typeof input !== "object" || input === null || Array.isArray(input)) return noNames
   let unknown: Array<string> | undefined
-  // Every input is parsed JSON, which inherits no members.
+  // Every input is parsed JSON, so that all members which `in` finds are its own.
   for (const name in input) {
     if (!Object.hasOwn(fields, name)) (unknown ??= []).push(`${at}/${JsonPointer.escapeToken(name)}`)
   }

@@ -13,11 +13,11 @@ import type { Body } from "../journal/inbox/IntakeBatches.ts"
 import { noteCompleted } from "../journal/inbox/Completed.ts"
 import { moveTestEvents } from "../journal/events/TestEvents.ts"
 
-/** Bodies by final status: `done`, `partial`, `rejected`. */
-const processed = Metric.counter("parlance_inbox_processed_total", { incremental: true })
 const statuses = ["done", "partial", "rejected"] as const
 type Status = typeof statuses[number]
-const processedAs = (status: Status) => Metric.withAttributes(processed, { status })
+/** Bodies by final status. */
+const processedAs = (status: Status) =>
+  Metric.counter("parlance_inbox_processed_total", { incremental: true, attributes: { status } })
 
 /** Counters from the start: an alert on a rate needs a series before the first increment. */
 export const initializeMetrics = Effect.forEach(statuses, (status) => Metric.update(processedAs(status), 0), {

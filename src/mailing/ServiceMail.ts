@@ -21,11 +21,12 @@ const horizonMillis = 24 * 3_600_000
 /** The pause after the first failed attempt. */
 const firstPause = Duration.seconds(10)
 
-/** Results of attempts to send mails of the service, with the labels `kind` and `outcome`. */
-const attempts = Metric.counter("parlance_service_mails_total", { incremental: true })
 const outcomes = ["sent", "retried", "failed"] as const
+/** Results of attempts to send mails of the service. */
+const attemptsOf = (kind: DueMail["kind"], outcome: typeof outcomes[number]) =>
+  Metric.counter("parlance_service_mails_total", { incremental: true, attributes: { kind, outcome } })
 
-/** What follows an attempt. */
+/** The result of an attempt. */
 export type SendingOutcome =
   | { readonly _tag: "sent" }
   | { readonly _tag: "retried"; readonly delayMillis: number; readonly reason: string }
@@ -99,7 +100,7 @@ export class ServiceMail extends Context.Service<ServiceMail, {
       const forgotten = yield* ForgottenPasswords
       const counters = new Map(
         mailKinds.flatMap((kind) =>
-          outcomes.map((outcome) => [`${kind} ${outcome}`, Metric.withAttributes(attempts, { kind, outcome })] as const)
+          outcomes.map((outcome) => [`${kind} ${outcome}`, attemptsOf(kind, outcome)] as const)
         ),
       )
       // Shows them before the first mail, so that alerts have a series from startup.

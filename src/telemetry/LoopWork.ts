@@ -14,7 +14,7 @@ export interface WorkName {
 
 /** Work that was begun. Times are of the process's clock, in milliseconds. */
 export interface LoopWork extends Slotted {
-  /** Makes the name from `subject`: a function of many pieces of work, as one for each would be garbage. See `nameOf`. */
+  /** Makes the name from `subject`. One function serves many pieces of work: one for each would be garbage. See `nameOf`. */
   name: (subject: never) => WorkName
   subject: unknown
   readonly startedAt: number

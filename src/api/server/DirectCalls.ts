@@ -23,7 +23,7 @@ export interface Ready {
   readonly json: unknown
 }
 
-/** A kind of call. `A`: what its requests ask for, `R`: what comes of one. */
+/** A kind of call. `A`: a decoded request, `R`: its result, from which the response is made. */
 export interface CallOf<A, R> {
   readonly method: "GET" | "POST"
   /** The address, up to the organization. */
@@ -36,7 +36,7 @@ export interface CallOf<A, R> {
    * messages of the key are kept.
    */
   readonly answer: (org: string, asked: A, done: (result: R | undefined) => void, request: DirectRequest) => void
-  /** The response to a request, from what came of it. */
+  /** Makes the response from the result. */
   readonly ready: (result: R, asked: A) => Ready
 }
 
@@ -131,7 +131,7 @@ export const directPost = <A, R>(
   }
   const read = (grant: Grant, request: DirectRequest, response: DirectReply, pass: Pass) =>
     void Body.read(request as IncomingMessage, response as ServerResponse, Body.maxBodyBytes, (body) => {
-      // For the router, which may get the request yet.
+      // For the router, to which the request may still be passed.
       Body.keep(request, body)
       take(grant, request, response, body, pass)
     })

@@ -44,7 +44,7 @@ export const plainBefore = (request: IncomingMessage): PlainRequest | undefined 
   return before
 }
 
-let second = 0
+let second = NaN
 let lastLines = ""
 
 /** The lines at the end of each head: `Date`, and that the connection stays open. */
@@ -227,7 +227,8 @@ class PlainConnection implements Origin, Slotted {
   }
 
   passOn(): void {
-    this.#request!.isAdmitted = true
+    if (this.#request === undefined) return
+    this.#request.isAdmitted = true
     this.#finish()
     this.#handOverRequest()
   }

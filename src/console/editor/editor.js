@@ -20,9 +20,12 @@ const settings = JSON.parse(document.getElementById("editor-settings")?.textCont
  * Leaves an open list of suggestions as it is. The package would ask for it again, and Enter, pressed while the new list is
  * awaited, would break the line. Stands before the keys of the package, which have the highest precedence.
  */
-const keepSuggestions = Prec.highest(keymap.of([
-  { key: "Ctrl-Space", run: ({ state }) => completionStatus(state) === "active" },
-]))
+const keepSuggestions = Prec.highest(keymap.of(
+  [{ key: "Ctrl-Space" }, { mac: "Alt-`" }, { mac: "Alt-i" }].map((key) => ({
+    ...key,
+    run: ({ state }) => completionStatus(state) === "active",
+  })),
+))
 
 const plainText = new LanguageSupport(StreamLanguage.define({
   name: "text",

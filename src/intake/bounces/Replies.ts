@@ -5,10 +5,12 @@ import { Context, Effect, Metric } from "effect"
 /** Outcomes of mails that the listener was offered. */
 const outcomes = ["stored", "unknown_recipient", "no_report", "too_large", "limited", "unavailable"] as const
 export type MailOutcome = typeof outcomes[number]
-const mails = Metric.counter("parlance_bounce_mails_total", { incremental: true })
-const counters = Object.fromEntries(
-  outcomes.map((outcome) => [outcome, Metric.withAttributes(mails, { outcome })]),
-) as Record<MailOutcome, typeof mails>
+const mails = (outcome: MailOutcome) =>
+  Metric.counter("parlance_bounce_mails_total", { incremental: true, attributes: { outcome } })
+const counters = Object.fromEntries(outcomes.map((outcome) => [outcome, mails(outcome)])) as Record<
+  MailOutcome,
+  ReturnType<typeof mails>
+>
 
 /** A reply to a command, such as `550 5.1.1 No such mailbox`. A session ends with 421. */
 export interface MailRefusal {

@@ -303,7 +303,10 @@ export class DecisionLog extends Context.Service<DecisionLog, {
   readonly recordAll: (
     decisions: ReadonlyArray<Decision>,
   ) => Effect.Effect<ReadonlyArray<Recorded>, GroupCommit.BufferFull>
-  /** As `recordAll`, for callers without a fiber: calls `done` once, which may be at once, with undefined where `recordAll` fails. */
+  /**
+   * As `recordAll`, for callers without a fiber: calls `done` once, which may be at once, with undefined where `recordAll`
+   * fails.
+   */
   readonly whenAllRecorded: (
     decisions: ReadonlyArray<Decision>,
     done: (recorded: ReadonlyArray<Recorded> | undefined) => void,

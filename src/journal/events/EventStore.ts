@@ -40,12 +40,13 @@ export const linkHours = 1
  * Events by outcome: `attributed`, `waiting`, `person` (about a person and no message), `duplicate`. One that waited is counted
  * again when attributed.
  */
-const outcomes = Metric.counter("parlance_events_total", { incremental: true })
+const eventsOf = (outcome: string) =>
+  Metric.counter("parlance_events_total", { incremental: true, attributes: { outcome } })
 export const outcomeCounters = {
-  attributed: Metric.withAttributes(outcomes, { outcome: "attributed" }),
-  waiting: Metric.withAttributes(outcomes, { outcome: "waiting" }),
-  person: Metric.withAttributes(outcomes, { outcome: "person" }),
-  duplicate: Metric.withAttributes(outcomes, { outcome: "duplicate" }),
+  attributed: eventsOf("attributed"),
+  waiting: eventsOf("waiting"),
+  person: eventsOf("person"),
+  duplicate: eventsOf("duplicate"),
 }
 
 /**
