@@ -15,12 +15,13 @@ import { moveTestEvents } from "../journal/events/TestEvents.ts"
 
 const statuses = ["done", "partial", "rejected"] as const
 type Status = typeof statuses[number]
-/** Bodies by final status. */
+/** Bodies with a final status. */
 const processedAs = (status: Status) =>
   Metric.counter("parlance_inbox_processed_total", { incremental: true, attributes: { status } })
+const processed = { done: processedAs("done"), partial: processedAs("partial"), rejected: processedAs("rejected") }
 
 /** Counters from the start: an alert on a rate needs a series before the first increment. */
-export const initializeMetrics = Effect.forEach(statuses, (status) => Metric.update(processedAs(status), 0), {
+export const initializeMetrics = Effect.forEach(statuses, (status) => Metric.update(processed[status], 0), {
   discard: true,
 })
 
@@ -122,7 +123,7 @@ export const make = (
 
   /** Counts bodies that are complete; after the commit. */
   const count = (done: ReadonlyArray<Body>) =>
-    Effect.forEach(done, ({ id }) => Metric.update(processedAs(statusOf(reports.get(id)!)), 1), { discard: true })
+    Effect.forEach(done, ({ id }) => Metric.update(processed[statusOf(reports.get(id)!)], 1), { discard: true })
 
   return { eventsOf, store, count }
 }

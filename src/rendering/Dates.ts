@@ -203,7 +203,7 @@ const zoneOf = (name: unknown, filter: string, run: Run): string | undefined => 
  */
 export const date = (value: unknown, format: unknown, zone: unknown, run: Run): unknown => {
   if (isNothing(value)) return value
-  const usual = value instanceof ZonedTime ? value.zone : run.options.timeZone ?? "UTC"
+  const usual = value instanceof ZonedTime ? value.zone : run.timeZone
   const place = isNothing(zone)
     ? usual
     : typeof zone === "number" && Math.abs(zone) <= 1440
@@ -229,7 +229,7 @@ export const timeZone = (value: unknown, name: unknown, run: Run): unknown => {
   if (zone === undefined) return value
   const when = value instanceof ZonedTime
     ? moment(value.instant, zone, run)
-    : moment(read(value, run.options.timeZone ?? "UTC", run)?.instant ?? NaN, zone, run)
+    : moment(read(value, run.timeZone, run)?.instant ?? NaN, zone, run)
   if (when === undefined) return value
   run.spend(60)
   return new ZonedTime(write(when, "%Y-%m-%d %H:%M:%S %z"), when.instant, zone)

@@ -4,7 +4,7 @@ import { SourceFault } from "../domain/TextFaults.ts"
 import { Budget, LimitReached } from "./Budget.ts"
 import * as Limits from "./Limits.ts"
 import { ParsedSources } from "./ParsedSources.ts"
-import { Run } from "./Run.ts"
+import { Run, type RunOptions } from "./Run.ts"
 import { isParsed, type LiquidFault, type Parsed, placeOf } from "./Source.ts"
 
 export type { LiquidFault, Parsed } from "./Source.ts"
@@ -51,13 +51,7 @@ export interface ParsedVars {
   readonly constantLength: number
 }
 
-export interface RenderOptions {
-  /** Makes every unknown variable and unusable value a fault; false renders them as nothing. */
-  readonly strict: boolean
-  /** Time of `"now" | date`, in Unix milliseconds. */
-  readonly now: number
-  /** IANA name of the zone in which dates are read and written. Defaults to UTC. */
-  readonly timeZone?: string
+export interface RenderOptions extends RunOptions {
   /** Budget of rendering. Default: the budget of a request for one template. */
   readonly budget?: Budget
 }

@@ -7,10 +7,11 @@ export type Jump = typeof Jump[keyof typeof Jump]
 
 /** Options of `render` that all variables of one variant share. */
 export interface RunOptions {
+  /** Makes every unknown variable and unusable value a fault; false renders them as nothing. */
   readonly strict: boolean
-  /** Milliseconds since 1970, the `now` of date filters. */
+  /** Time of `"now" | date`, in Unix milliseconds. */
   readonly now: number
-  /** IANA name; dates are read and written in it. Default: UTC. */
+  /** IANA name of the zone in which dates are read and written. Default: UTC. */
   readonly timeZone?: string
 }
 
@@ -50,6 +51,10 @@ export class Run {
   constructor(readonly fields: object, readonly options: RunOptions, written: number, budget: Budget) {
     this.#written = written
     this.#budget = budget
+  }
+
+  get timeZone(): string {
+    return this.options.timeZone ?? "UTC"
   }
 
   /** `assign` and `capture`. */

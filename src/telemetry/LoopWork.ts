@@ -50,6 +50,7 @@ export const endAs = <S>(work: LoopWork, name: (subject: S) => WorkName, subject
   end(work)
 }
 
+/** The name of work, made when it is asked for. */
 export const nameOf = ({ name, subject }: LoopWork): WorkName => name(subject as never)
 
 /** All work that is known: in work, and ended of late. */

@@ -65,7 +65,7 @@ const askForBody = (source: IncomingMessage, response: ServerResponse): void => 
 export type Arrived = Uint8Array | InvalidRequest | PayloadTooLarge | Unavailable
 
 interface Read {
-  /** What arrived, of a request whose body was read before its route. */
+  /** The body of a request that was read before its route, or why it was refused. */
   [arrived]?: Arrived
 }
 

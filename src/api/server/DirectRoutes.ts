@@ -53,7 +53,7 @@ export type Pass = (request: DirectRequest, response: DirectReply) => void
  * Routes that respond on Node's server, without a fiber. Reading the request and writing the response is then most of what a
  * request costs. A route is for requests that come in great numbers and need nothing but memory, or one write that many
  * requests share. Each path has a route of the router as well, which takes every request that the direct one does not: other
- * methods, those that are refused, and those that are traced. Both send the same headers and count in the same metrics.
+ * methods, refused requests and traced ones. Both send the same headers and count in the same metrics.
  */
 export class DirectRoutes extends Context.Service<DirectRoutes, {
   /** Adds a route of GET without a body for addresses that begin with `prefix`, until the scope closes. */

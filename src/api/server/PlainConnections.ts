@@ -88,8 +88,8 @@ interface Origin {
   readonly socket: Socket
   /** Called after the response is written. */
   readonly written: () => void
-  /** Gives the request in work to Node's server. */
-  readonly passOn: () => void
+  /** Gives a request to Node's server, with its bytes. */
+  readonly passOn: (request: PlainRequest, bytes: Buffer) => void
 }
 
 const nothing = () => {}
@@ -100,16 +100,21 @@ export class PlainResponse implements DirectReply {
   ended: () => void = nothing
   readonly socket: Socket
   readonly #origin: Origin
+  readonly #request: PlainRequest
+  /** The request as it arrived. */
+  readonly #bytes: Buffer
   #head = ""
 
-  constructor(origin: Origin) {
+  constructor(origin: Origin, request: PlainRequest, bytes: Buffer) {
     this.socket = origin.socket
     this.#origin = origin
+    this.#request = request
+    this.#bytes = bytes
   }
 
   /** Gives the request to Node's server. */
   pass(): void {
-    this.#origin.passOn()
+    this.#origin.passOn(this.#request, this.#bytes)
   }
 
   get destroyed(): boolean {
@@ -164,9 +169,6 @@ class PlainConnection implements Origin, Slotted {
   heldAt = 0
   #hasAnswered = false
   #inWork: PlainResponse | undefined
-  /** The request in work, and its bytes. */
-  #request: PlainRequest | undefined
-  #bytes: Buffer = noChunk
   /** Chunks that arrived while a request was in work. */
   #behind = noBytes
   #silent: ReturnType<typeof setTimeout> | undefined
@@ -207,30 +209,16 @@ class PlainConnection implements Origin, Slotted {
     }
     const request = new PlainRequest(head.method, head.url, head.headers, socket)
     Body.keep(request, bytes.subarray(head.bodyAt))
-    this.#request = request
-    this.#bytes = bytes
-    const response = this.#inWork = new PlainResponse(this)
+    const response = this.#inWork = new PlainResponse(this, request, bytes)
     if (this.exits.offer(request, response)) return
     this.#inWork = undefined
-    this.#handOverRequest()
-  }
-
-  #handOverRequest(): void {
-    const [bytes, request] = [this.#bytes, this.#request]
-    this.#forget()
     this.handOver(bytes, request)
   }
 
-  #forget(): void {
-    this.#request = undefined
-    this.#bytes = noChunk
-  }
-
-  passOn(): void {
-    if (this.#request === undefined) return
-    this.#request.isAdmitted = true
+  passOn(request: PlainRequest, bytes: Buffer): void {
+    request.isAdmitted = true
     this.#finish()
-    this.#handOverRequest()
+    this.handOver(bytes, request)
   }
 
   #finish(): void {
@@ -241,7 +229,6 @@ class PlainConnection implements Origin, Slotted {
 
   written(): void {
     this.#finish()
-    this.#forget()
     this.#hasAnswered = true
     if (!this.exits.isListening()) this.socket.destroySoon()
     else if (this.#behind.length > 0) this.handOver(noChunk)
