@@ -13,8 +13,16 @@ export class NotRendered extends Schema.TaggedError<NotRendered>()("NotRendered"
   faults: Schema.Array(Schema.Struct({ variable: Schema.String, detail: Schema.String })),
 }) {}
 
+/** What the caller should know of a request that was answered, for the header `Parlance-Warnings`. */
+interface Warned {
+  /** Each says what is at fault, where, and its effect, with names as `shown` writes them. Absent without any. */
+  readonly warnings?: ReadonlyArray<string> | undefined
+}
+
 /** A rendered variant, or the reason why there is none. Without a variant, no decision is recorded. */
-export type Answer =
+export type Answer = Warned & Outcome
+
+type Outcome =
   | {
     readonly _tag: "Chosen"
     readonly trackingId: string
@@ -43,6 +51,10 @@ export type Answer =
     readonly trackingId: string
     readonly error: NotRendered
   }
+
+/** The answer with further warnings. */
+export const withWarnings = <A extends Answer>(answer: A, warnings: ReadonlyArray<string>): A =>
+  warnings.length === 0 ? answer : { ...answer, warnings: [...answer.warnings ?? [], ...warnings] }
 
 /** The values that a variant is rendered with, and the budget for it. */
 export interface RenderInput {

@@ -30,4 +30,6 @@ export interface Queued {
   readonly id: string
   /** An earlier request with the same idempotency key queued it. */
   readonly repeated: boolean
+  /** The warnings of the answer that the message was made from. */
+  readonly warnings?: ReadonlyArray<string> | undefined
 }

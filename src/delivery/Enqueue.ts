@@ -214,6 +214,11 @@ const storeClaimed = (
     Effect.catchTag("SqlError", () => Effect.fail(new GroupCommit.BufferFull())),
   )
 
+/** What became of a message, and the warnings of the answer it was made from. */
+interface Stored extends Pick<Queued, "warnings"> {
+  readonly result: StoreResult
+}
+
 /**
  * Stores a plan with its message and counts the outcome. A claim that another request won is planned again with the choice
  * that stands, which needs no claim.
@@ -222,7 +227,7 @@ const storePlanned: (
   services: EnqueueServices,
   draft: Draft,
   plan: Plan,
-) => Effect.Effect<StoreResult, EnqueueError> = Effect.fnUntraced(function* (services, draft, plan) {
+) => Effect.Effect<Stored, EnqueueError> = Effect.fnUntraced(function* (services, draft, plan) {
   const { answer } = plan
   const count = <A extends Answer>(outcome: A) => services.decider.count(draft.org, draft.request.templateId, outcome)
   if (answer._tag === "HeldOut" && plan._tag !== "Answer") {
@@ -234,14 +239,12 @@ const storePlanned: (
   const sendAt = yield* adviseSendAt(services, draft, answer.copyId)
   const message = makeMessage(services, draft, plan, answer, sendAt)
   if (plan._tag !== "Decision" || plan.claim === undefined) {
-    const stored = yield* storeInGroup(services, message)
-    count(answer)
-    return stored
+    const result = yield* storeInGroup(services, message)
+    return { result, warnings: count(answer).warnings }
   }
   const stored = yield* storeClaimed(services, message, plan.claim)
   if (typeof stored !== "string") return yield* storePlanned(services, draft, planStanding(plan, stored))
-  count(answer)
-  return stored
+  return { result: stored, warnings: count(answer).warnings }
 })
 
 /**
@@ -283,9 +286,9 @@ export const enqueue = Effect.fnUntraced(function* (
     tracking: yield* Effect.mapError(tracking.forMessage(org, id), () => new GroupCommit.BufferFull()),
     traceparent: yield* carried,
   }
-  const stored = yield* storePlanned(services, draft, yield* decider.plan(org, decideRequestOf(draft)))
-  if (stored === "queued") return { id, repeated: false }
-  if (stored === "reused") return yield* new KeyReused({ key: idempotency!.key })
+  const { result, warnings } = yield* storePlanned(services, draft, yield* decider.plan(org, decideRequestOf(draft)))
+  if (result === "queued") return { id, repeated: false, warnings }
+  if (result === "reused") return yield* new KeyReused({ key: idempotency!.key })
   const { standing } = yield* known({ org, key: idempotency!.key, addressKeys: [] })
   return { id: (yield* findMessage(standing, idempotency!)) ?? id, repeated: true }
 })

@@ -24,7 +24,7 @@ import {
   Unprocessable,
 } from "../Problems.ts"
 import { invalid, toProblems } from "../server/Requests.ts"
-import { ofMembers, ofQuery, warn } from "../server/Warnings.ts"
+import * as Warnings from "../server/Warnings.ts"
 
 /** An idempotency key as it comes in: printable ASCII, 1 to 255 characters. */
 export const isKey = (text: string) => /^[\x20-\x7e]{1,255}$/.test(text)
@@ -75,7 +75,10 @@ const directly = Effect.fnUntraced(function* (services: CallServices, queue: Del
           request[failure] = queued
           done(undefined)
         }),
-      ready: (queued) => ({ headers: { ...headersOf(queued), "content-type": "application/json" }, json: ok }),
+      ready: (queued) => ({
+        headers: { ...headersOf(queued), ...Warnings.headersOf(queued.warnings), "content-type": "application/json" },
+        json: ok,
+      }),
     },
     (body, { headers }) => decode(body, headers, services.clock.currentTimeMillisUnsafe()),
   )
@@ -118,7 +121,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         }]),
       ]
       if (Result.isFailure(decoded) || faults.length > 0) return yield* invalid(faults)
-      yield* warn(request, [...ofMembers(unknownInDeliver(json)), ...ofQuery(request)])
+      yield* Warnings.warn(request, [...Warnings.ofMembers(unknownInDeliver(json)), ...Warnings.ofQuery(request)])
       const queueing = (request.source as Tried)[failure] ??
         queue.enqueue(dataOrg, { ...decoded.success, idempotency: idempotencyOf(key, bytes) })
       const queued = yield* queueing.pipe(
@@ -138,6 +141,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         toProblems,
         step("enqueue"),
       )
+      if (queued.warnings !== undefined) yield* Warnings.warn(request, queued.warnings)
       return HttpServerResponse.jsonUnsafe(ok, { headers: headersOf(queued) })
     }),
   )

@@ -1,5 +1,7 @@
 import type { Answer } from "../../decide/Answer.ts"
 import type { BatchAnswers } from "../../decide/DecideBatch.ts"
+import { namedAtMost, shown } from "../../domain/WarningText.ts"
+import * as Warnings from "../server/Warnings.ts"
 
 const messages = {
   "no-candidate": "No candidates found",
@@ -66,6 +68,35 @@ export const headersOf = (answers: ReadonlyArray<Answer>): Readonly<Record<strin
 const freshTyped = { ...fresh, "content-type": contentType }
 const memoryOnlyTyped = { ...memoryOnly, "content-type": contentType }
 
-/** As `headersOf`, with the type of the content. */
-export const typedHeadersOf = (answers: ReadonlyArray<Answer>): Readonly<Record<string, string>> =>
-  answers.every(isDurable) ? freshTyped : memoryOnlyTyped
+const typed = (durable: boolean) => durable ? freshTyped : memoryOnlyTyped
+
+/** The headers of the response that tells one answer without the router. */
+export const directHeadersOf = (answer: Answer): Readonly<Record<string, string>> =>
+  answer.warnings === undefined
+    ? typed(isDurable(answer))
+    : { ...typed(isDurable(answer)), ...Warnings.headersOf(answer.warnings) }
+
+/**
+ * The warnings of a batch: those of every item once, the others behind the name of their template. Undefined without any.
+ */
+export const warningsOfBatch = (answers: BatchAnswers): ReadonlyArray<string> | undefined => {
+  if (answers.every(([, { warnings }]) => warnings === undefined)) return undefined
+  const templates = new Map<string, Array<string>>()
+  for (const [template, { warnings = [] }] of answers) {
+    for (const warning of new Set(warnings)) templates.set(warning, [...templates.get(warning) ?? [], template])
+  }
+  return [...templates].map(([warning, of]) =>
+    of.length === answers.length
+      ? warning
+      : `in ${of.slice(0, 3).map((id) => `"${shown(id)}"`).join(", ")}${
+        of.length > 3 ? ` and ${of.length - 3} more` : ""
+      }: ${warning}`
+  ).slice(0, namedAtMost)
+}
+
+/** The headers of the response that tells the answers of a batch without the router. */
+export const directBatchHeadersOf = (answers: BatchAnswers): Readonly<Record<string, string>> => {
+  const durable = answers.every(([, answer]) => isDurable(answer))
+  const warnings = warningsOfBatch(answers)
+  return warnings === undefined ? typed(durable) : { ...typed(durable), ...Warnings.headersOf(warnings) }
+}

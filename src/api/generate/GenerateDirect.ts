@@ -6,7 +6,7 @@ import type { Decode } from "../../domain/Faults.ts"
 import { chargeEarly } from "../admission/RateLimits.ts"
 import * as Body from "../server/Body.ts"
 import { type CallOf, type CallServices, directPost } from "../server/DirectCalls.ts"
-import { toWire, toWireBatch, typedHeadersOf } from "./GenerateAnswer.ts"
+import { directBatchHeadersOf, directHeadersOf, toWire, toWireBatch } from "./GenerateAnswer.ts"
 import { batchBody, type BatchGenerateRequest, generateBody, type GenerateRequest } from "./GenerateWire.ts"
 
 // Generate and Batch generate by POST for nearly every request: with a body without faults, and with decisions as its answer.
@@ -25,7 +25,7 @@ const generate = ({ whenDecided }: Decider["Service"]): CallOf<GenerateRequest, 
   prefix: "/api/generate/",
   scope: "generate",
   answer: whenDecided,
-  ready: (answer) => ({ headers: typedHeadersOf([answer]), json: toWire(answer) }),
+  ready: (answer) => ({ headers: directHeadersOf(answer), json: toWire(answer) }),
 })
 
 const batchGenerate = ({ whenBatchDecided }: Decider["Service"]): CallOf<BatchGenerateRequest, BatchAnswers> => ({
@@ -36,7 +36,7 @@ const batchGenerate = ({ whenBatchDecided }: Decider["Service"]): CallOf<BatchGe
   isCharged: (request, { items }, window) =>
     window === undefined || (items.length === 1 && chargeEarly(request, window)),
   answer: whenBatchDecided,
-  ready: (answers) => ({ headers: typedHeadersOf(answers.map(([, answer]) => answer)), json: toWireBatch(answers) }),
+  ready: (answers) => ({ headers: directBatchHeadersOf(answers), json: toWireBatch(answers) }),
 })
 
 /** Direct calls of Generate and Batch generate by POST. */

@@ -1,6 +1,7 @@
 import { Clock, Effect, Result } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { type Grant, KeyAuth } from "../../auth/KeyAuth.ts"
+import type { Answer } from "../../decide/Answer.ts"
 import { Decider } from "../../decide/Decider.ts"
 import * as Errors from "../../domain/Errors.ts"
 import {
@@ -12,7 +13,7 @@ import {
   isGenerateParameter,
   opaque,
 } from "./GenerateWire.ts"
-import { contentType, headersOf, toWire, toWireBatch } from "./GenerateAnswer.ts"
+import { contentType, headersOf, toWire, toWireBatch, warningsOfBatch } from "./GenerateAnswer.ts"
 import { directCalls } from "./GenerateDirect.ts"
 import { AccessLog } from "../../telemetry/AccessLog.ts"
 import { step } from "../../telemetry/Tracing.ts"
@@ -39,37 +40,48 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const unavailable = () =>
     new Unavailable({ detail: "The database cannot store decisions now, and the buffer for them is full" })
 
-  const one = (org: string, ask: GenerateRequest) =>
+  const respond = (
+    ask: GenerateRequest,
+    outcome: Answer,
+  ): Effect.Effect<HttpServerResponse.HttpServerResponse, TemplateNotFound | TemplateArchived | Unprocessable> => {
+    if (outcome._tag === "NotRendered") return notRendered(outcome.error)
+    if (outcome._tag === "None" && outcome.reason === "template-not-found") {
+      return new TemplateNotFound({ detail: `There is no template ${JSON.stringify(ask.templateId)} here.` })
+    }
+    if (outcome._tag === "None" && outcome.reason === "template-archived") {
+      return new TemplateArchived({ detail: new Errors.TemplateArchived({ id: ask.templateId }).message })
+    }
+    return Effect.succeed(
+      HttpServerResponse.jsonUnsafe(toWire(outcome), { contentType, headers: headersOf([outcome]) }),
+    )
+  }
+
+  /** Adds the warnings of an answer to its response, which may be a refusal. */
+  const told = <A, E, R>(
+    request: HttpServerRequest.HttpServerRequest,
+    warnings: ReadonlyArray<string> | undefined,
+    response: Effect.Effect<A, E, R>,
+  ) => warnings === undefined ? response : Effect.andThen(warn(request, warnings), response)
+
+  const one = (org: string, request: HttpServerRequest.HttpServerRequest, ask: GenerateRequest) =>
     Effect.matchEffect(step("decide")(decider.decide(org, ask)), {
       onFailure: unavailable,
-      onSuccess: (
-        outcome,
-      ): Effect.Effect<HttpServerResponse.HttpServerResponse, TemplateNotFound | TemplateArchived | Unprocessable> => {
-        if (outcome._tag === "NotRendered") return notRendered(outcome.error)
-        if (outcome._tag === "None" && outcome.reason === "template-not-found") {
-          return new TemplateNotFound({ detail: `There is no template ${JSON.stringify(ask.templateId)} here.` })
-        }
-        if (outcome._tag === "None" && outcome.reason === "template-archived") {
-          return new TemplateArchived({ detail: new Errors.TemplateArchived({ id: ask.templateId }).message })
-        }
-        return Effect.succeed(
-          HttpServerResponse.jsonUnsafe(toWire(outcome), {
-            contentType,
-            headers: headersOf([outcome]),
-          }),
-        )
-      },
+      onSuccess: (outcome) => told(request, outcome.warnings, respond(ask, outcome)),
     })
 
-  const many = (org: string, ask: BatchGenerateRequest) =>
+  const many = (org: string, request: HttpServerRequest.HttpServerRequest, ask: BatchGenerateRequest) =>
     Effect.matchEffect(step("decide", { items: ask.items.length })(decider.decideBatch(org, ask)), {
       onFailure: unavailable,
       onSuccess: (outcomes) =>
-        Effect.succeed(
-          HttpServerResponse.jsonUnsafe(toWireBatch(outcomes), {
-            contentType,
-            headers: headersOf(outcomes.map(([, outcome]) => outcome)),
-          }),
+        told(
+          request,
+          warningsOfBatch(outcomes),
+          Effect.succeed(
+            HttpServerResponse.jsonUnsafe(toWireBatch(outcomes), {
+              contentType,
+              headers: headersOf(outcomes.map(([, outcome]) => outcome)),
+            }),
+          ),
         ),
     })
 
@@ -97,7 +109,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     "POST",
     "/api/generate/:org",
     keyed((org, request) =>
-      warned(request, Effect.flatMap(body(request, generateBody, opaque), (ask) => one(org, ask)))
+      warned(request, Effect.flatMap(body(request, generateBody, opaque), (ask) => one(org, request, ask)))
     ),
   )
   const byQuery = keyed((org, request) => {
@@ -110,7 +122,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     )
     return Effect.flatMap(
       Result.isSuccess(asked) ? Effect.succeed(asked.success) : Effect.fail(invalid(asked.failure)),
-      (ask) => Effect.andThen(warn(request, unknown), one(org, ask)),
+      (ask) => Effect.andThen(warn(request, unknown), one(org, request, ask)),
     )
   })
   yield* router.add(
@@ -132,9 +144,9 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
           body(request, batchBody, opaque),
           (ask) =>
             grant.window === undefined || ask.items.length < 2
-              ? many(org, ask)
+              ? many(org, request, ask)
               // One was counted with the key: every item is a request.
-              : Effect.andThen(charge(request, grant, ask.items.length - 1), many(org, ask)),
+              : Effect.andThen(charge(request, grant, ask.items.length - 1), many(org, request, ask)),
         ),
       )
     ),

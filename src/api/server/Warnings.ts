@@ -1,12 +1,14 @@
 import { Effect } from "effect"
 import { HttpEffect, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { namedAtMost, shown } from "../../domain/WarningText.ts"
 
-/** Most warnings of one response, and characters of each name. */
-const namedAtMost = 10
-const nameLength = 40
+/** The value of the header `Parlance-Warnings`. It carries printable ASCII only, whatever a warning says. */
+export const headerOf = (warnings: ReadonlyArray<string>): string =>
+  warnings.map((text) => text.replace(/[^\x20-\x7e]/g, "?")).join("; ")
 
-/** A name in characters that a header can carry. */
-const shown = (name: string): string => name.slice(0, nameLength).replace(/[^\x21-\x7e]|["\\;]/g, "?")
+/** The headers of a response with these warnings: none without a warning. */
+export const headersOf = (warnings: ReadonlyArray<string> | undefined): Readonly<Record<string, string>> =>
+  warnings === undefined || warnings.length === 0 ? {} : { "parlance-warnings": headerOf(warnings) }
 
 /** Warnings about query parameters without effect: unknown and repeated ones. */
 export const ofParameters = (
@@ -41,6 +43,6 @@ export const warn = (
     Effect.sync(() => {
       const earlier = response.headers["parlance-warnings"]
       const all = earlier === undefined ? warnings : [earlier, ...warnings]
-      return HttpServerResponse.setHeader(response, "parlance-warnings", all.join("; "))
+      return HttpServerResponse.setHeader(response, "parlance-warnings", headerOf(all))
     })
   ).pipe(Effect.provideService(HttpServerRequest.HttpServerRequest, request))

@@ -1,0 +1,44 @@
+import { assert, describe, it } from "@effect/vitest"
+import { directBatchHeadersOf, directHeadersOf, warningsOfBatch } from "../../src/api/generate/GenerateAnswer.ts"
+import * as Warnings from "../../src/api/server/Warnings.ts"
+import { type Answer, withWarnings } from "../../src/decide/Answer.ts"
+import type { CopyId, TemplateId } from "../../src/domain/Ids.ts"
+
+const plain: Answer = { _tag: "Chosen", trackingId: "1", copyId: "a" as CopyId, vars: {}, durable: true }
+const none: Answer = { _tag: "None", trackingId: "2", reason: "no-candidate" }
+
+const batch = (...answers: ReadonlyArray<Answer>) =>
+  answers.map((answer, n) => [`t${n}` as TemplateId, answer] as const)
+
+describe("Warnings of an answer", () => {
+  it("are in the header of its response, and no answer without warnings has the header", () => {
+    assert.notProperty(directHeadersOf(plain), "parlance-warnings")
+    const warned = withWarnings(withWarnings(plain, ["one thing"]), ["another"])
+    assert.strictEqual(directHeadersOf(warned)["parlance-warnings"], "one thing; another")
+    assert.strictEqual(directHeadersOf(warned)["cache-control"], "no-store")
+    assert.strictEqual(withWarnings(plain, []), plain)
+  })
+
+  it("that all items of a batch have are told once, and others behind their templates", () => {
+    assert.isUndefined(warningsOfBatch(batch(plain, none)))
+    assert.notProperty(directBatchHeadersOf(batch(plain, none)), "parlance-warnings")
+    assert.deepStrictEqual(
+      warningsOfBatch(batch(withWarnings(plain, ["shared", "own"]), withWarnings(none, ["shared"]))),
+      ["shared", 'in "t0": own'],
+    )
+    const many = Array.from({ length: 5 }, () => withWarnings(plain, ["often"]))
+    assert.deepStrictEqual(warningsOfBatch(batch(...many, none)), ['in "t0", "t1", "t2" and 2 more: often'])
+    assert.strictEqual(
+      directBatchHeadersOf(batch(withWarnings(plain, ["x"]), none))["parlance-warnings"],
+      'in "t0": x',
+    )
+  })
+
+  it("of a batch are ten in number, and a header carries them in printable ASCII", () => {
+    const many = Array.from({ length: 30 }, (_, n) => `warning ${n}`)
+    assert.lengthOf(warningsOfBatch(batch(withWarnings(plain, many)))!, 10)
+    assert.strictEqual(Warnings.headerOf(["Zoë\r\nset-cookie: x", "b"]), "Zo???set-cookie: x; b")
+    assert.deepStrictEqual(Warnings.headersOf(undefined), {})
+    assert.deepStrictEqual(Warnings.headersOf([]), {})
+  })
+})
