@@ -130,7 +130,7 @@ export class Policy {
     const known = this.#choices.get(context.key)?.get(key)
     const choice = known ?? this.#keep(context, eligible.ids.length, key, this.#choose(context, eligible, effects?.by))
     if (epsilon === undefined || eligible.ids.length < 2) return choice
-    const weights = epsilonWeights(choice.ids, choice.means, epsilon)
+    const weights = epsilonWeights(choice.means, epsilon)
     return { ...choice, mode: "epsilon", weights, kappa: null, floor: null, epsilon }
   }
 

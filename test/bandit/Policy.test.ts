@@ -5,6 +5,7 @@ import { priorModel } from "../../src/bandit/Model.ts"
 import { eligibleSet, Policy } from "../../src/bandit/Policy.ts"
 import { defaultPriors } from "../../src/bandit/Priors.ts"
 import { bestArmProbabilities, epsilonWeights, kappa, mixFloor, sample } from "../../src/bandit/Weights.ts"
+import { adaptive, day, fitRows, now } from "./Samples.ts"
 
 const policy = (floor?: number) =>
   new Policy(
@@ -63,13 +64,67 @@ describe("weights", () => {
 })
 
 describe("epsilon", () => {
-  it("of 0 takes the best variant, of several the one with the smallest id", () => {
-    assert.deepStrictEqual([...epsilonWeights(["a", "b", "c"], [0, 2, 2], 0)], [0, 1, 0])
+  it("of 0 takes the best variant, and draws evenly where several are equally good", () => {
+    assert.deepStrictEqual([...epsilonWeights([0, 1, 2], 0)], [0, 0, 1])
+    assert.deepStrictEqual([...epsilonWeights([0, 2, 2], 0)], [0, 0.5, 0.5])
   })
 
   it("of 1 is uniform, and between is a mix of both", () => {
-    assert.deepStrictEqual([...epsilonWeights(["a", "b"], [0, 1], 1)], [0.5, 0.5])
-    assert.deepStrictEqual([...epsilonWeights(["a", "b"], [0, 1], 0.5)], [0.25, 0.75])
+    assert.deepStrictEqual([...epsilonWeights([0, 1], 1)], [0.5, 0.5])
+    assert.deepStrictEqual([...epsilonWeights([0, 1], 0.5)], [0.25, 0.75])
+  })
+
+  const idsOf = (count: number) => Array.from({ length: count }, (_, i) => `v${String(i).padStart(2, "0")}`)
+  const context = "country=de"
+  const scheme = { keys: [{ name: "country", values: ["de", "fr"] }], builtIns: [] }
+  const learned = { squares: 1.7, determined: 6, a0: Math.log(0.113), tau0: 0.53 }
+
+  for (const [name, organization] of Object.entries({ defaults: defaultPriors, "learned priors": learned })) {
+    it(`draws evenly among 2 to 20 variants without data, and records it exactly, with ${name}`, () => {
+      for (let count = 2; count <= 20; count++) {
+        for (const window of [adaptive, { mode: "window", lookbackDays: 14, offsetDays: 3 } as const]) {
+          const p = new Policy(priorModel({ version: "t:0", now, window, scheme, organization }))
+          for (const epsilon of [0, 0.1, 1]) {
+            const choice = p.choice(p.contexts.parse(context), eligibleSet(idsOf(count)), epsilon)
+            assert.deepInclude(choice, { mode: "epsilon", epsilon })
+            for (const weight of choice.weights) assert.closeTo(weight, 1 / count, 1e-15)
+          }
+        }
+      }
+    })
+
+    it(`draws evenly among variants with equal evidence, and prefers one with more clicks, with ${name}`, () => {
+      for (let count = 2; count <= 20; count++) {
+        const rows = (best: number) =>
+          idsOf(count).flatMap((variant, i) =>
+            [0, 1, 2].map((ago) => ({
+              variant,
+              context: ago === 2 ? "country=fr" : context,
+              start: now - (ago + 5) * day,
+              sends: 1_000,
+              clicks: ago === 0 && i === best ? 41 : 40 + ago,
+            }))
+          )
+        const weights = (best: number, epsilon: number) => {
+          const p = new Policy(fitRows(rows(best), { scheme, organization }))
+          return [...p.choice(p.contexts.parse(context), eligibleSet(idsOf(count)), epsilon).weights]
+        }
+        for (const epsilon of [0, 0.1, 1]) {
+          for (const weight of weights(-1, epsilon)) assert.closeTo(weight, 1 / count, 1e-15)
+          weights(1, epsilon).forEach((weight, i) =>
+            assert.closeTo(weight, epsilon / count + (i === 1 ? 1 - epsilon : 0), 1e-15)
+          )
+        }
+      }
+    })
+  }
+
+  it("draws evenly among the best where only some variants have data that speak against them", () => {
+    const rows = ["v00", "v01"].map((variant) => ({ variant, context, start: now - 5 * day, sends: 2_000, clicks: 1 }))
+    const organization = { ...defaultPriors, a0: Math.log(0.05) }
+    const p = new Policy(fitRows([...rows, { ...rows[0]!, variant: "gone", clicks: 100 }], { scheme, organization }))
+    const { weights } = p.choice(p.contexts.parse(context), eligibleSet(idsOf(4)), 0)
+    assert.deepStrictEqual([...weights], [0, 0, 0.5, 0.5])
   })
 })
 
