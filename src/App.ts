@@ -18,6 +18,7 @@ import { Decider } from "./decide/Decider.ts"
 import { Projections } from "./journal/Projection.ts"
 import { DecisionLog } from "./journal/decisions/DecisionLog.ts"
 import { Previews } from "./decide/Previews.ts"
+import { Draws } from "./decide/Draws.ts"
 import { ExposureCounts } from "./decide/ExposureCounts.ts"
 import { RenderingCounts } from "./decide/RenderingCounts.ts"
 import { Alerts } from "./alerts/Alerts.ts"
@@ -259,6 +260,7 @@ const servicesOver = (layerActors: LayerActors) =>
     Layer.provideMerge(
       Layer.mergeAll(
         StickyChoices.layer,
+        Draws.layer,
         ExposureCounts.layer,
         RenderingCounts.layer,
         DecisionLog.layer,

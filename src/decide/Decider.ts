@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Exit, Layer, Random } from "effect"
+import { Clock, Context, Effect, Exit, Layer } from "effect"
 import { Policies } from "../learning/Policies.ts"
 import { Profiles } from "../profiles/Profiles.ts"
 import type { BufferFull } from "../store/GroupCommit.ts"
@@ -7,6 +7,7 @@ import { type BatchAnswers, decideBatch, whenBatchDecided } from "./DecideBatch.
 import type { BatchRequest, DecideRequest } from "./DecideRequest.ts"
 import { DecisionLog } from "../journal/decisions/DecisionLog.ts"
 import type { Answer } from "./Answer.ts"
+import { Draws } from "./Draws.ts"
 import { ExposureCounts } from "./ExposureCounts.ts"
 import { type Decided, isDecided, type Plan, settlePlan } from "./Plan.ts"
 import { type PlannerServices, type Planning, planRequest } from "./Planner.ts"
@@ -75,7 +76,7 @@ export class Decider extends Context.Service<Decider, {
         renderings: yield* RenderingCounts,
         clock,
         monotonicNow: () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6,
-        random: yield* Random.Random,
+        draws: yield* Draws,
       }
       const runFork = Effect.runForkWith(yield* Effect.context())
 

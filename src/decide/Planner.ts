@@ -1,5 +1,5 @@
 import type { RecordedContext } from "../learning/ContextRecorder.ts"
-import { type Clock, Effect, type Random } from "effect"
+import { type Clock, Effect } from "effect"
 import type { Context } from "../bandit/Contexts.ts"
 import type { EligibleSet, Policy } from "../bandit/Policy.ts"
 import type { CopyId } from "../domain/Ids.ts"
@@ -13,6 +13,7 @@ import { noMessage } from "../journal/decisions/Decision.ts"
 import type { DecisionLog } from "../journal/decisions/DecisionLog.ts"
 import { armOf } from "../bandit/Holdout.ts"
 import { type Answer, targetingLimit } from "./Answer.ts"
+import type { Draws } from "./Draws.ts"
 import type { ExposureCounts } from "./ExposureCounts.ts"
 import { answerPlan, isDecided, type Plan, planDecision, type PlanInput, planRepeat, renderChoice } from "./Plan.ts"
 import type { RenderingCounts } from "./RenderingCounts.ts"
@@ -34,7 +35,7 @@ export interface PlannerServices {
   readonly clock: Clock.Clock
   /** A monotonic clock in milliseconds. */
   readonly monotonicNow: () => number
-  readonly random: typeof Random.Random.Service
+  readonly draws: Draws["Service"]
 }
 
 /** A plan, or an effect that makes it where something has to be awaited. The hot path awaits nothing. */
@@ -141,7 +142,7 @@ const planSelected = (services: PlannerServices, input: PlanInput, standing: Sti
     const verdict = { copyId: standing.copyId, mode: "sticky", propensity: null }
     return planRepeat(input, standing, traceOf(input, basis, verdict, epsilon, set))
   }
-  const u = services.random.nextDoubleUnsafe()
+  const u = services.draws.draw({ org: view.org.slug, templateId: view.id, trackingId }, 0)
   const choice = Selection.choose(view, basis.policy, basis.context, set, { arm, epsilon, u, seen: request.exposures })
   const trace = traceOf(input, basis, choice, epsilon, set)
   const answer = renderChoice(input, choice.copyId, trackingId, trace)!

@@ -48,8 +48,8 @@ const storedIn = Effect.fnUntraced(function* (slug: string) {
 const rivals = Effect.fnUntraced(function* (slug: string, options: Partial<DecideRequest> = {}) {
   const decider = yield* Decider
   const first = yield* decider.plan(slug, request({ ...options, trackingId: "first" }))
-  for (;;) {
-    const second = yield* decider.plan(slug, request({ ...options, trackingId: "second" }))
+  for (let n = 1;; n++) {
+    const second = yield* decider.plan(slug, request({ ...options, trackingId: `second-${n}` }))
     if (copyOf(second) !== copyOf(first)) return [first, second] as const
   }
 })
@@ -77,12 +77,19 @@ describe("Plans", () => {
     it.effect("of one tracking id agree on the variant that was stored first", () =>
       Effect.gen(function* () {
         const decider = yield* Decider
-        yield* makeTemplate("retried", 0)
-        const first = yield* decider.plan("retried", request({ trackingId: "one" }))
-        let second = first
-        while (copyOf(second) === copyOf(first)) {
-          second = yield* decider.plan("retried", request({ trackingId: "one", fields: { name: "Bob" }, trace: true }))
-        }
+        const variants = eight.map((variant) => ({
+          ...variant,
+          targeting: [{ attribute: "of", op: "in" as const, values: ["all", variant.id] }],
+        }))
+        yield* makeTemplate("retried", 0, variants)
+        const of = (value: string) => new Map([["of", [value]]])
+        const first = yield* decider.plan("retried", request({ trackingId: "one", attrs: of("all") }))
+        const other = eight.find(({ id }) => id !== copyOf(first))!
+        const second = yield* decider.plan(
+          "retried",
+          request({ trackingId: "one", fields: { name: "Bob" }, trace: true, attrs: of(other.id) }),
+        )
+        assert.strictEqual(copyOf(second), other.id)
         yield* decider.store(first)
         const outcome = yield* decider.store(second)
         assert.deepStrictEqual(summaryOf(outcome), ["one", copyOf(first), `${copyOf(first)} for Bob`])
@@ -104,9 +111,9 @@ describe("Plans", () => {
           const { aliases, choices, decisions } = yield* storedIn(slug)
           assert.lengthOf(decisions, 1, turn)
           const { copyId, trackingId } = decisions[0]!
-          if (turn !== "both") assert.strictEqual(trackingId, turn)
+          if (turn !== "both") assert.strictEqual(trackingId, ordered[0]!.answer.trackingId)
           assert.deepStrictEqual(choices, [{ copyId }])
-          const other = trackingId === "first" ? "second" : "first"
+          const other = plans.map(({ answer }) => answer.trackingId).find((id) => id !== trackingId)!
           assert.deepStrictEqual(aliases, [{ alias: other, trackingId }], "events of both are of the one decision")
           for (const outcome of outcomes) {
             assert.deepStrictEqual(summaryOf(outcome), [outcome.trackingId, copyId, `${copyId} for Ann`])
