@@ -45,27 +45,6 @@ const line = (what: string, own: number, native: number) =>
     }`,
   )
 
-/** The time of parsing many short texts of different integer-like strings that collide. Unit: microseconds a text. */
-const shortTexts = (from: number, strings: number, parse: (text: string) => unknown): number => {
-  const bodies = list(
-    Math.floor(30_000 / strings),
-    (body) => JSON.stringify(list(strings, (index) => integerText(from + body * strings + index))),
-  )
-  const began = performance.now()
-  for (const body of bodies) parse(body)
-  return (performance.now() - began) * 1_000 / bodies.length
-}
-// First, because the table of strings grows with what follows, and does not collide as easily then.
-console.log("Short texts of strings that collide, µs         Json.parse JSON.parse    times")
-for (const [place, strings] of [30, 600].entries()) {
-  const from = place * 60_000
-  line(
-    `30,000 strings, ${strings} in a text`,
-    shortTexts(from, strings, Json.parse),
-    shortTexts(from + 30_000, strings, JSON.parse),
-  )
-}
-
 const texts: ReadonlyArray<readonly [string, unknown]> = [
   ["a Generate body", generate],
   ["3,300 events", list(3_300, event)],

@@ -3,6 +3,7 @@ import * as client from "openid-client"
 import { Buffer } from "node:buffer"
 import { createCipheriv, createDecipheriv, hash, randomBytes } from "node:crypto"
 import { Settings } from "../Settings.ts"
+import * as Json from "../domain/Json.ts"
 
 /** Signing in at the identity provider did not work; the message says why. */
 export class OpenIdFailed extends Schema.TaggedError<OpenIdFailed>()("OpenIdFailed", { message: Schema.String }) {}
@@ -83,9 +84,9 @@ export class OpenId extends Context.Service<OpenId, {
           const bytes = Buffer.from(text, "base64url")
           const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, 12))
           decipher.setAuthTag(bytes.subarray(12, 28))
-          const state = JSON.parse(
+          const state = Json.parseStored(
             Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString("utf8"),
-          )
+          ) as State
           return state.until > clock.currentTimeMillisUnsafe() ? state : undefined
         } catch {
           return undefined

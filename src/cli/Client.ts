@@ -10,6 +10,7 @@ import {
 import type { HttpApiClient } from "effect/http-api"
 import type { Api } from "../api/Api.ts"
 import { endpoints } from "./Endpoints.ts"
+import { jsonOf } from "./ResponseJson.ts"
 
 // `HttpApiClient` would load the schemas of the whole API, which takes longer than all the rest of a command. JSON is the
 // encoded and the decoded form of the management API alike, which a test checks, so that paths and types are enough.
@@ -47,7 +48,7 @@ const isProblem = (value: unknown): value is { readonly type: string } =>
 /** The problem of a response. A response without one, or with status 503, stays with its headers: they say when to retry. */
 const failureOf = Effect.fnUntraced(function* (response: HttpClientResponse.HttpClientResponse) {
   const problem = response.status !== 503 && response.headers["content-type"]?.startsWith("application/problem+json")
-    ? yield* Effect.orElseSucceed(response.json, () => undefined)
+    ? yield* Effect.orElseSucceed(jsonOf(response), () => undefined)
     : undefined
   return isProblem(problem) ? { ...problem, _tag: tagOf(problem.type) } : new HttpClientError.HttpClientError({
     reason: new HttpClientError.StatusCodeError({ request: response.request, response }),
@@ -71,7 +72,7 @@ const contentOf = (
   response: HttpClientResponse.HttpClientResponse,
 ): Effect.Effect<unknown, HttpClientError.HttpClientError> => {
   if (response.status === 204) return Effect.void
-  return response.headers["content-type"]?.startsWith("application/json") ? response.json : response.text
+  return response.headers["content-type"]?.startsWith("application/json") ? jsonOf(response) : response.text
 }
 
 /** Says in a refusal of the token where the token came from: with two variables and profiles, it may be an unexpected place. */

@@ -34,6 +34,7 @@ import { type RemoteService, remoteService } from "./Remote.ts"
 import { messageOf } from "./Report.ts"
 import { print } from "./Root.ts"
 import { root } from "./RootCommand.ts"
+import * as Json from "../domain/Json.ts"
 
 /** How far back sources are judged. Unit: milliseconds. */
 const dayMillis = 86_400_000
@@ -103,7 +104,7 @@ const checkService = ({ url }: RemoteService) =>
       const before = yield* Clock.currentTimeMillis
       const { date, reasons, status } = yield* Effect.tryPromise(async () => {
         const response = await fetch(`${url}/readyz`)
-        const body: { readonly reasons?: ReadonlyArray<string> } = await response.json()
+        const body = Json.parse(await response.text()) as { readonly reasons?: ReadonlyArray<string> }
         return { date: response.headers.get("date"), reasons: body.reasons ?? [], status: response.status }
       })
       const after = yield* Clock.currentTimeMillis

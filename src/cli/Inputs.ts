@@ -2,6 +2,7 @@ import { Effect, Result, Schema } from "effect"
 import { readFileSync } from "node:fs"
 import { decoder } from "../domain/Faults.ts"
 import { CommandFailed } from "./Connection.ts"
+import * as Json from "../domain/Json.ts"
 
 /** Decodes the input of a command. Fails with `CommandFailed` and every fault, one on each line. */
 export const decodeInput = <S extends Schema.ConstraintDecoder<unknown>>(
@@ -31,6 +32,6 @@ export const readText = (file: string): Effect.Effect<string, CommandFailed> =>
 /** A JSON object given on the command line under `flag`. */
 export const readJson = (flag: string, text: string): Effect.Effect<unknown, CommandFailed> =>
   Effect.try({
-    try: (): unknown => JSON.parse(text),
+    try: (): unknown => Json.parse(text),
     catch: () => new CommandFailed({ message: `${flag} must be JSON, such as '{"name":"Ann"}'` }),
   })

@@ -10,6 +10,7 @@ import { decodeInput } from "./Inputs.ts"
 import { CommandFailed, ManagementClient } from "./Connection.ts"
 import { print } from "./Root.ts"
 import { table } from "./Table.ts"
+import * as Json from "../domain/Json.ts"
 
 const describe = (organizations: ReadonlyArray<Organization>) =>
   table(
@@ -104,7 +105,7 @@ const quietHoursOf = (text: string) => {
 const textsOf = (text: string): unknown => {
   if (text === "default") return null
   try {
-    return JSON.parse(text)
+    return Json.parse(text)
   } catch {
     return text
   }

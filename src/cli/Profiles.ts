@@ -2,6 +2,7 @@ import { Option, Result, Schema } from "effect"
 import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs"
 import { homedir } from "node:os"
 import { dirname, join } from "node:path"
+import * as Json from "../domain/Json.ts"
 
 /** A service that `parlance login` has stored. */
 export const Profile = Schema.Struct({
@@ -21,7 +22,7 @@ export const StoredProfiles = Schema.Struct({
 })
 export type StoredProfiles = typeof StoredProfiles.Type
 
-const decode = Schema.decodeUnknownResult(Schema.fromJsonString(StoredProfiles))
+const decode = Schema.decodeUnknownResult(StoredProfiles)
 
 /** The file of the profiles: `parlance/profiles.json` in `XDG_CONFIG_HOME`, or else in `~/.config`. */
 export const profilesFile = (): string =>
@@ -37,7 +38,7 @@ export const readProfiles = (file: string): Result.Result<StoredProfiles, string
     return Result.fail(`${file} cannot be read: ${(error as Error).message}`)
   }
   return Result.mapError(
-    decode(text),
+    Result.flatMap(Result.try(() => Json.parse(text)), decode),
     () => `${file} is damaged. Delete it and repeat \`parlance login URL\` for each service.`,
   )
 }

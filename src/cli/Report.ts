@@ -1,6 +1,7 @@
 import { Console, Effect } from "effect"
 import type { HttpClientResponse } from "effect/http"
 import * as HttpClientError from "effect/http/HttpClientError"
+import { jsonOf } from "./ResponseJson.ts"
 
 const member = (value: unknown, name: string): unknown =>
   value !== null && typeof value === "object" && name in value ? (value as Record<string, unknown>)[name] : undefined
@@ -19,7 +20,7 @@ export const faultText = (problem: unknown): string | undefined => {
 const messageOfResponse = Effect.fnUntraced(function* (response: HttpClientResponse.HttpClientResponse) {
   const { headers, status } = response
   const problem = headers["content-type"]?.startsWith("application/problem+json")
-    ? yield* Effect.orElseSucceed(response.json, () => undefined)
+    ? yield* Effect.orElseSucceed(jsonOf(response), () => undefined)
     : undefined
   const text = faultText(problem)
   if (status === 503) {

@@ -10,6 +10,7 @@ import { reportedEvents, sampleBodies, type SampleMessage, signedHeaders } from 
 import { faultText } from "./Report.ts"
 import { organization, print } from "./Root.ts"
 import { table } from "./Table.ts"
+import * as Json from "../domain/Json.ts"
 
 /** How long the service may take to read the bodies. */
 const patience = { interval: "250 millis", times: 80 } as const
@@ -57,7 +58,7 @@ const post = Effect.fnUntraced(function* (
     catch: (cause) =>
       new CommandFailed({ message: `${what}: ${cause instanceof Error ? cause.message : String(cause)}` }),
   })
-  const json: unknown = yield* Effect.try({ try: () => JSON.parse(text), catch: () => undefined }).pipe(
+  const json: unknown = yield* Effect.try({ try: () => Json.parse(text), catch: () => undefined }).pipe(
     Effect.orElseSucceed(() => undefined),
   )
   if (status === 200) return json
@@ -221,10 +222,10 @@ export const webhookTrigger = Command.make(
     for (const body of bodies) {
       yield* post(path, path, body, signedHeaders(platform, secret, settings, body, yield* Clock.currentTimeMillis))
     }
-    const expected = bodies.flatMap((body) => itemsOf(JSON.parse(body))).length
+    const expected = bodies.flatMap((body) => itemsOf(Json.parse(body))).length
     const events = yield* awaitEvents(trackingId, sourceId, { before, expected })
     yield* print(
-      { tracking_id: trackingId, source: sourceId, sent: bodies.map((body) => JSON.parse(body) as unknown), events },
+      { tracking_id: trackingId, source: sourceId, sent: bodies.map((body) => Json.parse(body) as unknown), events },
       recordedText(event, { decision, events, path }),
     )
     if (!events.some((one) => one.event === event)) process.exitCode = 1

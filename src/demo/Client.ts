@@ -1,6 +1,7 @@
 import { Effect, Schedule, Schema } from "effect"
 import { Buffer } from "node:buffer"
 import { Agent, request } from "node:http"
+import * as Json from "../domain/Json.ts"
 
 /** The service refused a request, also after further attempts. */
 export class NotAnswered extends Schema.TaggedError<NotAnswered>()("NotAnswered", {
@@ -44,7 +45,7 @@ export const make = Effect.fnUntraced(function* (url: string, key: string, conne
         response.on("end", () => {
           const status = response.statusCode ?? 0
           if (status !== 200) return fail(`${status} ${answer.slice(0, 500)}`, status === 503)
-          resume(Effect.succeed(JSON.parse(answer) as unknown))
+          resume(Effect.succeed(Json.parse(answer)))
         })
       })
       call.on("error", (error) => fail(error.message, true))

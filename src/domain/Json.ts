@@ -1,11 +1,7 @@
 import { NameCost } from "./NameCost.ts"
 import { NamesCollide, parse as parseWith } from "./JsonParser.ts"
-import { ShortJson } from "./ShortJson.ts"
 
 export { NamesCollide }
-
-/** One for all texts of this thread, because they share one table of strings. */
-const short = new ShortJson()
 
 /**
  * The message for a text for which `parse` threw `error`, such as `is not valid JSON: expected a value, found "}" at
@@ -17,13 +13,13 @@ export const explain = (error: unknown): string =>
     : `is not valid JSON: ${error instanceof Error ? error.message : String(error)}`
 
 /**
- * Parses JSON as `JSON.parse` does. Takes any depth, keeps `__proto__` as an ordinary member, and of a name that is given twice,
- * the last value at the first place. The time is linear in the length of the text, except for a few short texts whose strings
- * collide, before `ShortJson` notices them.
+ * Parses JSON in time linear in the length of the text. Accepts any depth. Keeps `__proto__` as an ordinary member. If a
+ * name is repeated, keeps the last value at the first place. An integer that a double cannot hold becomes its digits as a
+ * string; all other values are those of `JSON.parse`.
  *
- * Throws a `SyntaxError` that tells the position of the first fault, or `NamesCollide`.
+ * Throws a `SyntaxError` with the position of the first fault, or `NamesCollide`.
  */
-export const parse = (text: string): unknown => short.parse(text) ?? parseWith(text, new NameCost())
+export const parse = (text: string): unknown => parseWith(text, new NameCost())
 
 /** Parses stored text that `parse` accepted before. Never throws `NamesCollide`. */
-export const parseStored = (text: string): unknown => short.parse(text) ?? parseWith(text, undefined)
+export const parseStored = (text: string): unknown => parseWith(text, undefined)

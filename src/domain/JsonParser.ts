@@ -1,24 +1,29 @@
 import type { NameCost } from "./NameCost.ts"
 
-// `JSON.parse` enters every name and every string of up to 10 characters into V8's table of strings, which the whole process
-// shares. Deno's V8 hashes integer-like strings by their value, and other strings with a seed that is the same in every
-// process, so a body of 1 MB can hold 80,000 strings that collide, and parsing it takes seconds to minutes. The parser below
-// enters names only, and gives up when they collide. It takes about twice the time of `JSON.parse` (`bench/json.ts`).
+// `JSON.parse` must not read texts from outside of this process, for two reasons:
+//
+// - V8 15 mistakes names with escapes (nodejs/node#63785): if an earlier object of the same shape continued with another
+//   name, `JSON.parse` compares that name with the escaped text, so that one caller's names change those of another caller.
+// - It enters every name and every string of up to 10 characters into V8's table of strings, which the whole process
+//   shares. Deno's V8 hashes integer-like strings by their value, and other strings with a seed that is the same in every
+//   process, so a body of 1 MB can hold 80,000 strings that collide, and parsing it takes seconds to minutes.
+//
+// The parser below enters only names into the table, and stops when they collide.
 
 /** A text whose member names collide in V8's table of strings, and that was therefore not parsed to its end. */
 export class NamesCollide extends Error {
   override readonly name = "NamesCollide"
   constructor() {
-    super("has member names that take too long to store. Send fewer different names, or other ones")
+    super("has too many member names that collide. Send fewer distinct names")
   }
 }
 
 /**
- * Parses JSON as `JSON.parse` does, in time linear in the length of the text whatever it contains. Takes any depth, keeps
- * `__proto__` as an ordinary member, and of a name that is given twice, the last value at the first place. Without `cost`,
- * names may collide.
+ * Parses JSON in time linear in the length of the text. Accepts any depth. Keeps `__proto__` as an ordinary member. If a
+ * name is repeated, keeps the last value at the first place. An integer that a double cannot hold becomes its digits as a
+ * string. Without `cost`, the text is a stored one: its names may collide, and large doubles may lack their exponent.
  *
- * Throws a `SyntaxError` that tells the position of the first fault, or `NamesCollide`.
+ * Throws a `SyntaxError` with the position of the first fault, or `NamesCollide`.
  */
 export const parse = (text: string, cost: NameCost | undefined): unknown => new Parser(text, cost).parse()
 
@@ -35,16 +40,33 @@ const isSpace = (code: number) => code === 0x20 || code === 0x0a || code === 0x0
 const isDigit = (code: number) => code >= 0x30 && code <= 0x39
 const isHex = (code: number) => isDigit(code) || ((code | 0x20) >= 0x61 && (code | 0x20) <= 0x66)
 
-/** The characters that may follow a backslash, but for `u`. */
-const escapes: ReadonlySet<number> = new Set(Array.from('"\\/bfnrt', (character) => character.charCodeAt(0)))
+/** The characters of the escapes of one letter, by the code of the letter. */
+const escapes: ReadonlyMap<number, string> = new Map(
+  Object.entries({ '"': '"', "\\": "\\", "/": "/", b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" })
+    .map(([letter, character]) => [letter.charCodeAt(0), character]),
+)
 
 const number = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
 
-/** `JSON.parse` enters strings of up to 10 characters into the table of strings; one that begins with this is longer. */
-const padding = "-".repeat(11)
-
-/** Slices of up to 12 characters are copies. Longer ones would keep the whole text in memory as long as they live. */
+/** V8 copies slices of up to 12 characters. A longer slice keeps the whole text in memory as long as the slice lives. */
 const maxCopied = 12
+
+/** Integers of up to 15 digits are exact as doubles. */
+const maxExactDigits = 15
+
+/** The significant digits of a number: without sign, point, exponent and zeros at the end. */
+const significant = (text: string): string => text.replace(/e.*/, "").replace(/[-.]/g, "").replace(/0+$/, "")
+
+/**
+ * The value of a JSON number. An integer that a double cannot print again is its digits as a string, because it is
+ * probably an id: see decision 0126. PostgreSQL writes large doubles of stored rows without exponent; they stay numbers.
+ */
+const numberOf = (text: string, isStored: boolean): number | string => {
+  const value = Number(text)
+  if (text.length <= maxExactDigits || !/^-?\d+$/.test(text)) return value
+  const isExact = String(value) === text || (isStored && significant(text) === significant(value.toExponential()))
+  return isExact ? value : text
+}
 
 /** Recently seen names, two in each place, by a few of their characters. Most texts repeat the names of earlier texts. */
 const recentNames: Array<string> = new Array(512).fill("")
@@ -203,12 +225,28 @@ class Parser {
     return this.escaped ? this.unescaped(start, end) : this.copied(start, end)
   }
 
+  /** The string between two places, with its escapes decoded. */
   private unescaped(start: number, end: number): string {
-    return (JSON.parse(`"${padding}${this.text.slice(start, end)}"`) as string).slice(padding.length)
+    const { text } = this
+    let whole = ""
+    let from = start
+    for (let at = text.indexOf("\\", start); at !== -1 && at < end; at = text.indexOf("\\", from)) {
+      if (at > from) whole += this.copied(from, at)
+      const code = text.charCodeAt(at + 1)
+      const isHexadecimal = code === 0x75
+      whole += isHexadecimal ? String.fromCharCode(parseInt(text.slice(at + 2, at + 6), 16)) : escapes.get(code)!
+      from = at + (isHexadecimal ? 6 : 2)
+    }
+    return from < end ? whole + this.copied(from, end) : whole
   }
 
+  /** The characters between two places of the text, none of which is an escape, as a string of their own. */
   private copied(start: number, end: number): string {
-    return end - start <= maxCopied ? this.text.slice(start, end) : JSON.parse(this.text.slice(start - 1, end + 1))
+    const { text } = this
+    if (end - start <= maxCopied) return text.slice(start, end)
+    // The text of one string has no member names. `JSON.parse` is the fastest way to copy it.
+    const isQuoted = text.charCodeAt(start - 1) === quote && text.charCodeAt(end) === quote
+    return JSON.parse(isQuoted ? text.slice(start - 1, end + 1) : `"${text.slice(start, end)}"`)
   }
 
   /** Checks a string and moves behind its closing quote, whose place it returns. */
@@ -244,7 +282,7 @@ class Parser {
     return this.at
   }
 
-  private number(first: number): number {
+  private number(first: number): number | string {
     const { text } = this
     let code = first
     let at = this.at
@@ -255,7 +293,7 @@ class Parser {
     }
     // Nearly every number is a short integer; its digits add up to it exactly.
     const digits = at - this.at
-    const isInteger = digits > 0 && digits <= 15 && code !== 0x2e && (code | 0x20) !== 0x65
+    const isInteger = digits > 0 && digits <= maxExactDigits && code !== 0x2e && (code | 0x20) !== 0x65
     if (isInteger && (first !== 0x30 || digits === 1)) {
       this.at = at
       return value
@@ -264,7 +302,7 @@ class Parser {
     const match = number.exec(text)
     if (match === null) this.fail("a value")
     this.at = number.lastIndex
-    return Number(match[0])
+    return numberOf(match[0], this.cost === undefined)
   }
 
   private word<A>(word: string, value: A): A {

@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer"
+import * as Json from "../domain/Json.ts"
 
 // The cursor of an export. An export has two positions: in the rows by time, and in the rows that were stored or changed
 // late, which are listed again.
@@ -37,7 +38,7 @@ export const decode = (text: string, stream: Stream): Cursor | undefined => {
   if (!/^[\w-]{1,6000}$/.test(text)) return undefined
   let parts: unknown
   try {
-    parts = JSON.parse(Buffer.from(text, "base64url").toString("utf8"))
+    parts = Json.parse(Buffer.from(text, "base64url").toString("utf8"))
   } catch {
     return undefined
   }

@@ -1,6 +1,7 @@
 import type { RevenueRule } from "../bandit/Revenue.ts"
 import { weightsOf } from "../domain/ObjectiveWeights.ts"
 import type { Objective } from "../domain/Template.ts"
+import * as Json from "../domain/Json.ts"
 
 // The objective of a template as its learner compares and passes it on: one text, equal as long as counts keep their
 // meaning.
@@ -17,7 +18,9 @@ export interface LearnedObjective {
 
 /** Reads what `textOf` has written. */
 export const parse = (text: string): LearnedObjective => {
-  const parsed: Objective | { readonly objective: Objective; readonly currency: string | null } = JSON.parse(text)
+  const parsed = Json.parseStored(text) as
+    | Objective
+    | { readonly objective: Objective; readonly currency: string | null }
   if (typeof parsed === "string" || !("objective" in parsed)) return { objective: parsed, rule: undefined }
   const { currency, objective } = parsed
   return { objective, rule: { cap: weightsOf(objective).revenueCap, currency } }

@@ -4,6 +4,7 @@ import { ActorRequests } from "../cluster/ActorRequests.ts"
 import { Cluster } from "../cluster/Cluster.ts"
 import { Learner } from "./Learner.ts"
 import { LearningWindow } from "../domain/LearningWindow.ts"
+import * as Json from "../domain/Json.ts"
 
 /** Requests from a node to an actor on another node. */
 const Request = Schema.Union([
@@ -15,8 +16,12 @@ const Request = Schema.Union([
 ])
 type Request = typeof Request.Type
 
-const decodeRequest = Schema.decodeUnknownEffect(Schema.fromJsonString(Request))
-const decodeModel = Schema.decodeUnknownEffect(Schema.fromJsonString(ModelSnapshot))
+const decoderOf = <S extends Schema.ConstraintDecoder<unknown>>(schema: S) => {
+  const decode = Schema.decodeUnknownEffect(schema)
+  return (text: string | null) => Effect.flatMap(Effect.try(() => Json.parseStored(text ?? "null")), decode)
+}
+const decodeRequest = decoderOf(Request)
+const decodeModel = decoderOf(ModelSnapshot)
 
 /**
  * The actors of templates, on this node and on others. While an actor moves or its node hangs, an effect fails or never

@@ -5,6 +5,7 @@ import { randomUUID } from "node:crypto"
 import { SecretBox, type SecretFileFaulty, type SecretUnreadable } from "../auth/SecretBox.ts"
 import { Settings } from "../Settings.ts"
 import type { Letter } from "./Letters.ts"
+import * as Json from "../domain/Json.ts"
 
 /** The occasion of a mail. `forgotten`: its link is made when it is sent. */
 export type MailKind = "invitation" | "password" | "forgotten" | "notification"
@@ -39,7 +40,7 @@ export interface MailBacklog {
   readonly reason: string | null
 }
 
-const StoredLetter = Schema.fromJsonString(Schema.Struct({
+const decodeLetter = Schema.decodeUnknownSync(Schema.Struct({
   subject: Schema.String,
   text: Schema.String,
   html: Schema.String,
@@ -136,7 +137,7 @@ export class MailQueue extends Context.Service<MailQueue, {
         open: (id, content) =>
           Effect.map(
             box.open(purposeOf(id), content),
-            (letter) => Schema.decodeSync(StoredLetter)(Redacted.value(letter)),
+            (letter) => decodeLetter(Json.parseStored(Redacted.value(letter))),
           ),
         sent: (id) => Effect.asVoid(sql`DELETE FROM service_mails m WHERE m.id = ${id}`),
         again: (id, delayMillis, reason) =>

@@ -11,6 +11,7 @@ import { Organizations } from "../organizations/Organizations.ts"
 import { asJob } from "../telemetry/LoopWork.ts"
 import { digestDueAt } from "./Digest.ts"
 import { NotificationTexts } from "./NotificationTexts.ts"
+import * as Json from "../domain/Json.ts"
 
 /** Notifications that could not be mailed for so long are left out: nobody wants old news by mail. Unit: milliseconds. */
 const staleMillis = 48 * 3_600_000
@@ -79,7 +80,7 @@ export class NotificationMail extends Context.Service<NotificationMail, {
       const personOf = Effect.fn("NotificationMail.personOf")(function* (token: string) {
         const text = yield* signatures.open(purpose, token)
         if (text === undefined) return undefined
-        const [org, account]: [string, string] = JSON.parse(text)
+        const [org, account] = Json.parseStored(text) as [string, string]
         return { org, account }
       })
 

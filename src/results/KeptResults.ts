@@ -11,6 +11,7 @@ import type { ResultsOptions } from "./ResultsOptions.ts"
 import { Series } from "./Series.ts"
 import { comparedIn, type TimedTemplateResults } from "./TemplateResults.ts"
 import type { TemplateSeries } from "./TemplateSeries.ts"
+import * as Json from "../domain/Json.ts"
 
 // Results of a busy template take a second of arithmetic and queries. Pages therefore show the last ones while newer ones are made.
 
@@ -168,7 +169,11 @@ export class KeptResults extends Context.Service<KeptResults, {
 
       const make = Effect.fnUntraced(function* (asked: Asked) {
         const { org, segment, template, lookbackDays, offsetDays } = asked
-        const options = { lookbackDays, offsetDays, segment: new Map<string, string>(JSON.parse(segment)) }
+        const options = {
+          lookbackDays,
+          offsetDays,
+          segment: new Map(Json.parseStored(segment) as ReadonlyArray<[string, string]>),
+        }
         const madeAt = yield* Clock.currentTimeMillis
         const made = yield* Effect.all({
           found: results.results(org, template, options),

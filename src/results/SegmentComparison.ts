@@ -1,5 +1,6 @@
 import { type ContextKey, type Contexts, decodeContext } from "../bandit/Contexts.ts"
 import { Phi } from "../bandit/Normal.ts"
+import * as Json from "../domain/Json.ts"
 
 // One variant against another in the segments of two attributes, from the counts alone. Pure.
 //
@@ -153,7 +154,7 @@ export const compareSegments = (
   }).sort((x, y) => y.variant.trials + y.against.trials - x.variant.trials - x.against.trials).slice(0, mostSegments)
   const comparisons = segments.filter(({ found }) => found !== undefined).length
   return segments.map(({ against, found, key, variant }): ComparedSegment => {
-    const values = JSON.parse(key) as ReadonlyArray<string>
+    const values = Json.parseStored(key) as ReadonlyArray<string>
     return {
       segment: Object.fromEntries(question.attributes.map((name, i) => [name, values[i]!])),
       variant,

@@ -1,5 +1,6 @@
 import type { OpenApi } from "effect/http-api"
 import { readFileSync } from "node:fs"
+import * as Json from "../../domain/Json.ts"
 
 // Examples of the OpenAPI document: calls that the service answered, recorded by test/api/Examples.test.ts.
 
@@ -14,7 +15,7 @@ export type Examples = Readonly<Record<string, Example>>
 
 /** Recorded examples by operation id. */
 export const readExamples = (): Examples =>
-  JSON.parse(readFileSync(new URL("examples.json", import.meta.url), "utf8")) as Examples
+  Json.parse(readFileSync(new URL("examples.json", import.meta.url), "utf8")) as Examples
 
 type Content = Readonly<Record<string, object>>
 

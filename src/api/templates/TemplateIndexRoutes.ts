@@ -10,6 +10,7 @@ import { existing, lookedUp, toProblems } from "../server/Requests.ts"
 import type { FoundTemplate } from "./TemplateIndexApi.ts"
 import { TemplateListing, type TemplatesPage } from "./TemplateListing.ts"
 import { type ListedTemplate, stateOf, templateStates } from "./TemplateListShape.ts"
+import * as Json from "../../domain/Json.ts"
 
 const most = 200
 const otherwise = 50
@@ -25,7 +26,7 @@ const short = Parameters.text(
 const cursor: Parameters.Parameter<{ readonly id: string; readonly after: string | null } | undefined> = (given) => {
   if (given === undefined) return Result.succeed(undefined)
   try {
-    const [id, after] = JSON.parse(Buffer.from(given, "base64url").toString())
+    const [id, after] = Json.parse(Buffer.from(given, "base64url").toString()) as ReadonlyArray<unknown>
     if (typeof id === "string" && (after === null || typeof after === "string")) return Result.succeed({ id, after })
   } catch {
     // Refused below.

@@ -16,6 +16,7 @@ import {
 import { basename, dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { canBeEntered } from "./Folders.ts"
+import * as Json from "../../domain/Json.ts"
 
 /** There is no PostgreSQL for this machine, or it is not installed. */
 export class NoPrograms extends Schema.TaggedError<NoPrograms>()("NoPrograms", { reason: Schema.String }) {
@@ -56,9 +57,9 @@ const isForCompilers = (name: string): boolean =>
 
 /** Makes the links between libraries that npm does not keep. Returns false where the folder cannot be written. */
 const linkLibraries = (native: string): boolean => {
-  const list: ReadonlyArray<{ source: string; target: string }> = JSON.parse(
-    readFileSync(join(native, "pg-symlinks.json"), "utf8"),
-  )
+  const list = Json.parse(readFileSync(join(native, "pg-symlinks.json"), "utf8")) as ReadonlyArray<
+    { readonly source: string; readonly target: string }
+  >
   for (const { source, target } of list) {
     const path = join(dirname(native), target)
     if (existsSync(path)) continue
@@ -137,7 +138,7 @@ export const find = ({ forAnotherUser, installations }: ProgramsOptions): Effect
       if (name === undefined) throw new Error(`there is no PostgreSQL for ${process.platform} on ${process.arch}`)
       const root = folderOf(name)
       if (root === undefined) throw new Error(`the package ${name} is not installed, run npx -y deno@2.9.6 install`)
-      const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
+      const { version } = Json.parse(readFileSync(join(root, "package.json"), "utf8")) as { readonly version: string }
       const packaged = join(root, "native")
       const isUsable = linkLibraries(packaged) && (!forAnotherUser || canBeEntered(join(packaged, "bin")))
       const native = isUsable

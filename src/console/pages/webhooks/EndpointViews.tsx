@@ -6,6 +6,7 @@ import { Empty } from "../../components/Empty.tsx"
 import { Form, Submit } from "../../components/Form.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
+import * as Json from "../../../domain/Json.ts"
 
 /** The state of an endpoint. */
 export const EndpointBadge = ({ endpoint: { disabledReason, enabled, failingSince }, zone }: {
@@ -94,7 +95,7 @@ export const SentEvents = ({ events, replay, zone }: {
               class="source"
               tabIndex={0}
               aria-label={`JSON of ${id}`}
-            >{JSON.stringify(JSON.parse(body), null, 2)}</pre>
+            >{JSON.stringify(Json.parseStored(body), null, 2)}</pre>
           </details>,
           {
             kind: "actions",
