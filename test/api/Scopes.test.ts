@@ -175,6 +175,21 @@ suiteOnService("Scopes of API keys", (bench) => {
     }
   })
 
+  it("is refused without the word Bearer, by all calls, with what to write", async () => {
+    const org = await bench.organization("scopes-bare")
+    const paths = [`/api/generate/${org.slug}?template_id=t`, `/console/api/organizations/${org.slug}/templates`]
+    for (const path of paths) {
+      for (const authorization of [org.key, `Token ${org.key}`, `Basic ${btoa(`${org.key}:`)}`]) {
+        const refused = await call("GET", path, { authorization })
+        assertProblem(refused, 401, "unauthorized", path)
+        assert.match(refused.json.detail, /write `Authorization: Bearer`.*X-Api-Key/, path)
+        assert.notInclude(refused.text, org.key)
+      }
+    }
+    const { status } = await call("GET", paths[0]!, { authorization: `bearer ${org.key}` })
+    assert.strictEqual(status, 404, "the key is taken, and there is no such template")
+  })
+
   it("stops with its revocation, keeps to its limit, and is named in the audit log", async () => {
     const org = await bench.organization("scopes-life")
     const { body: key } = await bench.service.manage("POST", `/organizations/${org.slug}/keys`, {

@@ -7,6 +7,7 @@ import { sameCsrfToken } from "../../accounts/CsrfToken.ts"
 import { keyRefusal, refusal, sandboxRefusal } from "../../accounts/Policy.ts"
 import { SessionCookie } from "../../accounts/SessionCookie.ts"
 import { Sessions } from "../../accounts/Sessions.ts"
+import { authorizationFault } from "../../auth/AuthorizationHeader.ts"
 import { AdminAuth, type AdminTokenRejected } from "../../auth/AdminAuth.ts"
 import { type Grant, KeyAuth } from "../../auth/KeyAuth.ts"
 import { formFault, idOf } from "../../auth/KeyText.ts"
@@ -158,8 +159,9 @@ export class AdminRequired extends HttpApiMiddleware.Service<AdminRequired, { pr
             const problem = rejections.get(request.source)
             if (problem !== undefined) return yield* Effect.fail(problem)
             const token = cookie.read(request)
-            if (request.headers["authorization"] !== undefined || token === undefined) {
-              return yield* new Unauthorized({ detail: noToken })
+            const { authorization } = request.headers
+            if (authorization !== undefined || token === undefined) {
+              return yield* new Unauthorized({ detail: authorizationFault(authorization) ?? noToken })
             }
             const session = yield* sessions.resolve(token)
             if (session === undefined) {

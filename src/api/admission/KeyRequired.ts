@@ -1,5 +1,6 @@
 import { Effect, Redacted } from "effect"
 import type { HttpServerRequest } from "effect/http"
+import { authorizationFault } from "../../auth/AuthorizationHeader.ts"
 import type { Grant, KeyAuth, KeyRejected } from "../../auth/KeyAuth.ts"
 import type { Scope } from "../../domain/ApiKey.ts"
 import { Forbidden, type RateLimited, Unauthorized } from "../Problems.ts"
@@ -42,7 +43,8 @@ const rejected = (
     org,
     subject: keyId === undefined ? "An unknown key" : keyId,
   })
-  return new Unauthorized({ detail: details[reason] })
+  const fault = reason === "missing" ? authorizationFault(request.headers["authorization"]) : undefined
+  return new Unauthorized({ detail: fault ?? details[reason] })
 }
 
 /**

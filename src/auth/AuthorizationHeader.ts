@@ -1,0 +1,31 @@
+import { prefixOf } from "./KeyText.ts"
+
+const remedy = "write `Authorization: Bearer`, a space and the key, or send the key in X-Api-Key"
+
+const isKey = (text: string) => Object.values(prefixOf).some((prefix) => text.startsWith(prefix))
+
+/** The user name or password of `Basic` credentials that is an API key. */
+const hasKeyInBasic = (credentials: string): boolean => {
+  try {
+    return atob(credentials).split(":").some(isKey)
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Why a header `Authorization` carries no Bearer token, and what to write. It repeats no part of a secret. Undefined for a
+ * header that carries one, and for an absent header.
+ */
+export const authorizationFault = (header: string | undefined): string | undefined => {
+  const text = header?.trim() ?? ""
+  if (text === "" || /^bearer +\S/i.test(text)) return undefined
+  if (isKey(text.replace(/^["'`]/, ""))) {
+    return `The header Authorization has an API key without the word Bearer: ${remedy}`
+  }
+  const [, scheme = "", credentials = ""] = /^([a-z][a-z-]{0,19})(?:[\s:=]+(.*))?$/is.exec(text) ?? []
+  if (/^bearer/i.test(text)) return `The header Authorization has no space and key behind the word Bearer: ${remedy}`
+  if (scheme === "") return `The header Authorization has no Bearer token: ${remedy}`
+  const isCarried = isKey(credentials.trim()) || hasKeyInBasic(credentials.trim())
+  return `The header Authorization has the scheme "${scheme}"${isCarried ? " with an API key" : ""}: ${remedy}`
+}
