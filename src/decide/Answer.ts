@@ -15,7 +15,7 @@ export class NotRendered extends Schema.TaggedError<NotRendered>()("NotRendered"
 
 /** What the caller should know of a request that was answered, for the header `Parlance-Warnings`. */
 interface Warned {
-  /** Each says what is at fault, where, and its effect, with names as `shown` writes them. Absent without any. */
+  /** Each says what is at fault, where, and its effect, with names as `named` writes them. Absent without any. */
   readonly warnings?: ReadonlyArray<string> | undefined
 }
 

@@ -8,6 +8,7 @@ import type { Recorded } from "../journal/decisions/DecisionLog.ts"
 import type { Answer } from "./Answer.ts"
 import { type AnswerPlan, type DecisionPlan, settlePlan } from "./Plan.ts"
 import { makeBudget, planAt, type PlannerServices, type Planning, prepare } from "./Planner.ts"
+import { finish } from "./Finish.ts"
 import { storePlan } from "./StorePlan.ts"
 import { Turn } from "./Turn.ts"
 
@@ -67,10 +68,16 @@ const planTurn = (services: PlannerServices, org: string, { plans, requests, tur
   }
 }
 
-const countAll = ({ renderings }: PlannerServices, org: string, answers: BatchAnswers): BatchAnswers => {
-  for (const [template, answer] of answers) renderings.count(org, template, answer)
-  return answers
-}
+const finishAll = (
+  services: PlannerServices,
+  org: string,
+  { attrs, placeholders }: BatchRequest,
+  answers: BatchAnswers,
+): BatchAnswers =>
+  answers.map(([templateId, answer]) => [
+    templateId,
+    finish(services, org, { attrs, placeholders, templateId }, answer),
+  ])
 
 const answersOf = (
   requests: ReadonlyArray<PreparedRequest>,
@@ -85,7 +92,12 @@ const answersOf = (
 }
 
 /** Plans the rest of a batch and stores it. Other requests get a turn between items that take long. */
-const finishBatch = Effect.fnUntraced(function* (services: PlannerServices, org: string, progress: Progress) {
+const finishBatch = Effect.fnUntraced(function* (
+  services: PlannerServices,
+  org: string,
+  batch: BatchRequest,
+  progress: Progress,
+) {
   const { plans, requests, turn } = progress
   for (;;) {
     planTurn(services, org, progress)
@@ -104,14 +116,14 @@ const finishBatch = Effect.fnUntraced(function* (services: PlannerServices, org:
       : yield* storePlan(services, Effect.isEffect(plan) ? yield* plan : plan)
     answers.push([requests[index]!.templateId, answer])
   }
-  return countAll(services, org, answers)
+  return finishAll(services, org, batch, answers)
 })
 
 /** Decides for every item of a batch. Their decisions share one commit. */
 export const decideBatch = Effect.fnUntraced(function* (services: PlannerServices, org: string, batch: BatchRequest) {
   const known = services.profiles.attributes(liveOf(org), batch.userId, batch.attrs)
   const requests = yield* prepareItems(services, org, batch, known === undefined ? batch.attrs : yield* known)
-  return yield* finishBatch(services, org, { requests, plans: [], turn: new Turn(services.clock) })
+  return yield* finishBatch(services, org, batch, { requests, plans: [], turn: new Turn(services.clock) })
 })
 
 /** The first turn of a batch. Undefined if something has to be awaited before its items can be planned. */
@@ -145,9 +157,9 @@ export const whenBatchDecided = (
   }
   if (progress === undefined) return run(decideBatch(services, org, batch))
   const { plans, requests } = progress
-  if (plans.length < requests.length || !plans.every(isReady)) return run(finishBatch(services, org, progress))
+  if (plans.length < requests.length || !plans.every(isReady)) return run(finishBatch(services, org, batch, progress))
   services.log.whenAllRecorded(
     plans.filter(sharesCommit).map(({ decision }) => decision),
-    (recorded) => done(recorded && countAll(services, org, answersOf(requests, plans, recorded))),
+    (recorded) => done(recorded && finishAll(services, org, batch, answersOf(requests, plans, recorded))),
   )
 }

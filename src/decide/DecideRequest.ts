@@ -2,6 +2,7 @@ import type { EarlierDecisions, Policy } from "../bandit/Policy.ts"
 import type { Attributes } from "../domain/Attributes.ts"
 import type { CopyId, TemplateId } from "../domain/Ids.ts"
 import type { Budget } from "../rendering/Budget.ts"
+import type { Placeholder } from "../domain/Placeholders.ts"
 import type { LearningWindow } from "../domain/LearningWindow.ts"
 
 /** A request for a variant of one template. */
@@ -13,6 +14,8 @@ export interface DecideRequest {
   readonly userId: string | undefined
   readonly fields: Readonly<Record<string, unknown>>
   readonly attrs: Attributes
+  /** Places of the request that nobody filled in, which are warned of; undefined without any. */
+  readonly placeholders?: ReadonlyArray<Placeholder> | undefined
   /** Forces this variant: skips selection and targeting. */
   readonly copyId?: CopyId | undefined
   /** Send times to learn from; undefined: adaptive. */
@@ -30,7 +33,7 @@ export interface DecideRequest {
 }
 
 /** A request for a variant of each of several templates. */
-export interface BatchRequest extends Pick<DecideRequest, "userId" | "fields" | "attrs" | "epsilon"> {
+export interface BatchRequest extends Pick<DecideRequest, "userId" | "fields" | "attrs" | "placeholders" | "epsilon"> {
   readonly items: ReadonlyArray<
     Pick<DecideRequest, "templateId" | "trackingId"> & { readonly copyId: CopyId | undefined }
   >

@@ -13,15 +13,16 @@ import { type Decided, isDecided, type Plan, settlePlan } from "./Plan.ts"
 import { type PlannerServices, type Planning, planRequest } from "./Planner.ts"
 import { StickyChoices } from "./StickyChoices.ts"
 import { RenderingCounts } from "./RenderingCounts.ts"
+import { finish, type FinishedRequest } from "./Finish.ts"
 import { storePlan } from "./StorePlan.ts"
 
 /** Counts a decision and returns it; undefined for another answer. */
-const countDecided = (
-  { renderings }: PlannerServices,
+const finishDecided = (
+  services: PlannerServices,
   org: string,
-  { templateId }: DecideRequest,
+  request: DecideRequest,
   answer: Answer,
-): Decided | undefined => isDecided(answer) ? renderings.count(org, templateId, answer) : undefined
+): Decided | undefined => isDecided(answer) ? finish(services, org, request, answer) : undefined
 
 /** Chooses a variant and renders it: the use case behind Generate, Batch generate and Deliver. */
 export class Decider extends Context.Service<Decider, {
@@ -32,8 +33,8 @@ export class Decider extends Context.Service<Decider, {
    * wait for the database, or it has been down for too long.
    */
   readonly store: (plan: Plan) => Effect.Effect<Answer, BufferFull>
-  /** Counts the outcome of a plan for a template, and returns it. */
-  readonly count: <A extends Answer>(org: string, template: string, answer: A) => A
+  /** Counts the answer to a request, and returns it with what the request is warned of. */
+  readonly finish: <A extends Answer>(org: string, request: FinishedRequest, answer: A) => A
   /**
    * Plans, stores the plan and counts the outcome. Fails with `BufferFull` when too many writes wait for the database,
    * or it has been down for too long.
@@ -92,14 +93,14 @@ export class Decider extends Context.Service<Decider, {
           const decision = plan
           return services.log.whenRecorded(
             decision.decision,
-            (recorded) => done(recorded && countDecided(services, org, request, settlePlan(decision, recorded))),
+            (recorded) => done(recorded && finishDecided(services, org, request, settlePlan(decision, recorded))),
           )
         }
         const stored = Effect.isEffect(plan)
           ? Effect.flatMap(plan, (plan) => storePlan(services, plan))
           : storePlan(services, plan)
         runFork(stored).addObserver((answer) =>
-          done(Exit.isSuccess(answer) ? countDecided(services, org, request, answer.value) : undefined)
+          done(Exit.isSuccess(answer) ? finishDecided(services, org, request, answer.value) : undefined)
         )
       }
 
@@ -120,7 +121,7 @@ export class Decider extends Context.Service<Decider, {
             return Effect.isEffect(plan) ? plan : Effect.succeed(plan)
           }),
         store: (plan) => storePlan(services, plan),
-        count: services.renderings.count,
+        finish: (org, request, answer) => finish(services, org, request, answer),
         decide: (org, request) =>
           Effect.suspend(() => {
             const plan = planRequest(services, org, request)
@@ -128,7 +129,7 @@ export class Decider extends Context.Service<Decider, {
               Effect.isEffect(plan)
                 ? Effect.flatMap(plan, (plan) => storePlan(services, plan))
                 : storePlan(services, plan),
-              (answer) => services.renderings.count(org, request.templateId, answer),
+              (answer) => finish(services, org, request, answer),
             )
           }),
         whenDecided,

@@ -229,22 +229,22 @@ const storePlanned: (
   plan: Plan,
 ) => Effect.Effect<Stored, EnqueueError> = Effect.fnUntraced(function* (services, draft, plan) {
   const { answer } = plan
-  const count = <A extends Answer>(outcome: A) => services.decider.count(draft.org, draft.request.templateId, outcome)
+  const finish = <A extends Answer>(outcome: A) => services.decider.finish(draft.org, draft.request, outcome)
   if (answer._tag === "HeldOut" && plan._tag !== "Answer") {
     // There is no message to store it with. Usually the result is the same and refuses the request.
     return yield* storePlanned(services, draft, answerPlan(yield* services.decider.store(plan)))
   }
-  if (answer._tag !== "Chosen") return yield* refusalOf(draft.request, count(answer))
+  if (answer._tag !== "Chosen") return yield* refusalOf(draft.request, finish(answer))
   if (!answer.durable) return yield* new GroupCommit.BufferFull()
   const sendAt = yield* adviseSendAt(services, draft, answer.copyId)
   const message = makeMessage(services, draft, plan, answer, sendAt)
   if (plan._tag !== "Decision" || plan.claim === undefined) {
     const result = yield* storeInGroup(services, message)
-    return { result, warnings: count(answer).warnings }
+    return { result, warnings: finish(answer).warnings }
   }
   const stored = yield* storeClaimed(services, message, plan.claim)
   if (typeof stored !== "string") return yield* storePlanned(services, draft, planStanding(plan, stored))
-  return { result: stored, warnings: count(answer).warnings }
+  return { result: stored, warnings: finish(answer).warnings }
 })
 
 /**

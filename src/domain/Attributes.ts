@@ -31,9 +31,31 @@ export const maxFaults = 100
 /** The attributes of a request without `attrs`. */
 export const empty: Attributes = new Map()
 
-/** The comparison text of a scalar: lowercase by the rules of Unicode, independent of the process's locale. */
+/** Texts that people see as they are written: printable ASCII with single spaces between its words. */
+const hasMore = /[^ -~]| {2}/
+
+/** Invisible characters and controls. Tags stay, which make the flags of some countries. */
+const invisible = /(?![\s\u{e0020}-\u{e007f}])[\p{Default_Ignorable_Code_Point}\p{Cc}]|\ufeff/gu
+
+/** White space of any width, which people cannot tell from a space. */
+const spaces = /\s+/g
+
+/**
+ * The comparison text of a text within which white space counts, such as an operand of `contains`: see `textOf`. White space
+ * around it becomes one space.
+ */
+export const innerTextOf = (text: string): string =>
+  hasMore.test(text)
+    ? text.replace(invisible, "").replace(spaces, " ").toLowerCase().normalize("NFC")
+    : text.toLowerCase()
+
+/**
+ * The comparison text of a scalar: lowercase by the rules of Unicode, independent of the process's locale, and without what
+ * nobody can see. White space around it and invisible characters are left out, other white space is one space, and accents are
+ * composed (NFC).
+ */
 export const textOf = (value: string | number | boolean): string =>
-  typeof value === "string" ? value.toLowerCase() : String(value).toLowerCase()
+  typeof value === "string" ? innerTextOf(value).trim() : String(value).toLowerCase()
 
 const unstorable = "must be well-formed Unicode without NUL"
 

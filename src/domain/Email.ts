@@ -1,4 +1,5 @@
 import { domainToASCII } from "node:url"
+import { idFault } from "./Placeholders.ts"
 
 /** A mailbox with the name that mail programs show. */
 export interface Mailbox {
@@ -113,7 +114,7 @@ const isWide = /[\u0080-\uffff]/
  */
 export const validateAddress = (email: string): string | undefined => {
   if (email === "") return "must not be empty"
-  const fault = headerFault(email)
+  const fault = headerFault(email) ?? idFault(email)
   if (fault !== undefined) return fault
   if (email.length > maxAddress) return `must be ${maxAddress} characters at most`
   if (/[,;]/.test(email)) return "must be one address, not a list"

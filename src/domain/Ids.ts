@@ -1,5 +1,6 @@
 import { randomInt } from "node:crypto"
 import { Schema } from "effect"
+import { idFault } from "./Placeholders.ts"
 
 /**
  * A string the store can keep and give back unchanged: no NUL (Postgres `text` refuses it), no other control
@@ -15,12 +16,14 @@ const faultIn = (value: string): string | undefined =>
 
 const printable = Schema.makeFilter<string>(faultIn)
 
+const filledIn = Schema.makeFilter<string>((value) => faultIn(value) ?? idFault(value))
+
 const maxIdLength = 200
 
 /** Text of `min` to `max` UTF-16 code units without control characters. */
-const text = (min: number, max: number) =>
+const text = (min: number, max: number, filter = printable) =>
   // A description is attached to the last check, and lost if JSON Schema cannot express that check.
-  Schema.String.check(printable, Schema.isMinLength(min), Schema.isMaxLength(max))
+  Schema.String.check(filter, Schema.isMinLength(min), Schema.isMaxLength(max))
 
 /**
  * The organization's name in paths: 1 to 63 characters, lowercase letters, digits, `-` and `_`, starting with a letter
@@ -49,9 +52,17 @@ export type TrackingId = typeof TrackingId.Type
 export const UserId = text(1, maxIdLength).pipe(Schema.brand("UserId"))
 export type UserId = typeof UserId.Type
 
-/** Whether a value is the text of an id of a template, variant, tracking or user, without the work of a schema. */
+// Ids in requests. A placeholder that nobody filled in is refused there; what was stored under such an id before stays.
+const given = () => text(1, maxIdLength, filledIn)
+export const GivenTemplateId = given().pipe(Schema.brand("TemplateId"))
+export const GivenCopyId = given().pipe(Schema.brand("CopyId"))
+export const GivenTrackingId = given().pipe(Schema.brand("TrackingId"))
+export const GivenUserId = given().pipe(Schema.brand("UserId"))
+
+/** Whether a value is the text of an id in a request, without the work of a schema. */
 export const isIdText = (value: unknown): value is string =>
-  typeof value === "string" && value.length > 0 && value.length <= maxIdLength && faultIn(value) === undefined
+  typeof value === "string" && value.length > 0 && value.length <= maxIdLength && faultIn(value) === undefined &&
+  idFault(value) === undefined
 
 /** The public part of an API key, also its id in the management API: 16 lowercase letters and digits. */
 export const KeyId = Schema.String.check(Schema.isPattern(/^[a-z0-9]{16}$/)).pipe(Schema.brand("KeyId"))

@@ -4,7 +4,7 @@ import { TemplateConversionEvents } from "./ConversionEvents.ts"
 import { described } from "./described.ts"
 import { largestValue } from "./Event.ts"
 import { TemplateHoldout } from "./Holdout.ts"
-import { CopyId, DisplayName, TemplateId } from "./Ids.ts"
+import { CopyId, DisplayName, GivenCopyId, GivenTemplateId, TemplateId } from "./Ids.ts"
 import { Seasons } from "./Season.ts"
 import { Targeting } from "./Targeting.ts"
 import { TemplateTracking } from "./Tracking.ts"
@@ -192,7 +192,7 @@ const variantSettings = {
 /** A variant as its author writes it. Without `id` one is made; `active` is true unless said otherwise. */
 export const VariantInput = Schema.Struct({
   id: Schema.optionalKey(
-    described(CopyId, "Id of the variant, unique within its template. Without it, every import adds a variant"),
+    described(GivenCopyId, "Id of the variant, unique within its template. Without it, every import adds a variant"),
   ),
   vars: variantVars,
   ...variantSettings,
@@ -259,7 +259,7 @@ const templateSettings = {
 /** A template as its author writes it, with at most 1,000 variants. Without `id` one is made. */
 export const TemplateInput = Schema.Struct({
   id: Schema.optionalKey(
-    described(TemplateId, "Id of the template in requests. Without it, every import creates a template"),
+    described(GivenTemplateId, "Id of the template in requests. Without it, every import creates a template"),
   ),
   name: described(DisplayName, "Display name"),
   ...templateSettings,

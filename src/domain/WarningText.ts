@@ -2,5 +2,5 @@
 export const namedAtMost = 10
 const nameLength = 40
 
-/** A name in characters that a header can carry, without the separator of warnings. */
-export const shown = (name: string): string => name.slice(0, nameLength).replace(/[^\x21-\x7e]|["\\;]/g, "?")
+/** A name or value in characters that a header can carry, without the separator of warnings. */
+export const named = (name: string): string => name.slice(0, nameLength).replace(/[^\x20-\x7e]|["\\;]/g, "?")

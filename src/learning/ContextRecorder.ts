@@ -1,4 +1,4 @@
-import type { Attributes } from "../domain/Attributes.ts"
+import { type Attributes, textOf } from "../domain/Attributes.ts"
 import { listedValues } from "../bandit/AttributeCounts.ts"
 import { roundNumber } from "../bandit/AttributeOutcomes.ts"
 import { hourMillis } from "../bandit/Window.ts"
@@ -89,7 +89,7 @@ const isShort = (text: string): boolean =>
   text.length <= longestText && encodeURIComponent(text.toWellFormed()).length <= longestEncoded
 
 const isPersonal = (value: string, userId: string | undefined): boolean =>
-  value.includes("@") || value === userId?.toLowerCase()
+  value.includes("@") || (userId !== undefined && value === textOf(userId))
 
 const byName = (a: Further, b: Further): number => a.name < b.name ? -1 : a.name > b.name ? 1 : 0
 

@@ -1,4 +1,4 @@
-import { type Attributes, textOf } from "../domain/Attributes.ts"
+import { type Attributes, innerTextOf, textOf } from "../domain/Attributes.ts"
 import { SeededSet } from "../domain/SeededMap.ts"
 import { type Condition, type ConditionValue, decimalOf, type Operator, type Targeting } from "../domain/Targeting.ts"
 import type { Budget } from "../rendering/Budget.ts"
@@ -8,6 +8,7 @@ import type { Budget } from "../rendering/Budget.ts"
  * is given, and throws `LimitReached` past it.
  */
 export interface Audience {
+  readonly conditions: Targeting
   /** Whether every condition holds. */
   readonly holds: (attributes: Attributes, budget?: Budget) => boolean
   /** The first condition, in the order written, that does not hold; `undefined` when all do. */
@@ -73,6 +74,8 @@ const isIn = (texts: ReadonlyArray<string>) => {
 const checkOf = (condition: Condition): Check => {
   const texts = condition.values.map(textOf)
   const text = texts[0]!
+  // The end of a value is as good as the white space of an operand such as `"gold "`: both end a word.
+  const part = innerTextOf(String(condition.values[0] ?? ""))
   switch (condition.op) {
     case "is":
       return any((value) => value === text)
@@ -87,11 +90,13 @@ const checkOf = (condition: Condition): Check => {
     case "not_exists":
       return (values) => values.length === 0
     case "starts_with":
-      return any((value) => value.startsWith(text))
+      return part.endsWith(" ")
+        ? any((value) => `${value} `.startsWith(part.trimStart()))
+        : any((value) => value.startsWith(text))
     case "contains":
       return any((value, budget) => {
-        budget?.search(value.length, text.length)
-        return value.includes(text)
+        budget?.search(value.length, part.length)
+        return part === text || text === "" ? value.includes(part) : ` ${value} `.includes(part)
       })
     case "gt":
       return number(condition, (value, bound) => value > bound)
@@ -134,8 +139,9 @@ export const describe = ({ attribute, op, values }: Condition): string => {
 /**
  * Compiles a variant's conditions. All must hold; a variant without conditions is for everyone.
  *
- * - Text is compared lowercased and otherwise exactly: no trimming, no Unicode normalisation. An attribute's name is
- *   compared exactly. Numbers and booleans of a condition are compared by their text (`true` is `"true"`), except
+ * - Text is compared lowercased, without white space around it and without differences that nobody can see (see
+ *   \`textOf\`). An operand of \`starts_with\` or \`contains\` that ends in white space asks for the end of a word. An attribute's
+ *   name is compared exactly. Numbers and booleans of a condition are compared by their text (`true` is `"true"`), except
  *   where numbers are compared.
  * - `is`, `in`, `starts_with`, `contains` and the numeric operators hold if any value of the attribute does.
  *   `is_not` and `not_in` are the complements of `is` and `in`: they hold if no value of the attribute is named.
@@ -161,6 +167,7 @@ export const compile = (targeting: Targeting): Audience => {
     return undefined
   }
   return {
+    conditions: targeting,
     failing,
     holds: (attributes, budget) => failing(attributes, budget) === undefined,
     whyNot: (attributes, budget) => {

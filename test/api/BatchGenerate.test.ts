@@ -248,9 +248,9 @@ suiteOnService("Batch generate", (bench) => {
       ],
     })
     await org.template({ id: "single", variants: variants("only") })
-    await org.template({ id: "none", variants: [{ id: "off", vars: {}, active: false }] })
+    await org.template({ id: "nobody", variants: [{ id: "off", vars: {}, active: false }] })
     const { json } = await org.batch({
-      requests: [{ template_id: "t" }, { template_id: "single" }, { template_id: "none" }, { template_id: "nope" }],
+      requests: [{ template_id: "t" }, { template_id: "single" }, { template_id: "nobody" }, { template_id: "nope" }],
       attrs: { tier: "silver" },
       user_id: "u",
       trace: true,
@@ -287,9 +287,9 @@ suiteOnService("Batch generate", (bench) => {
       1,
       "only",
     ])
-    assert.deepStrictEqual([json.none.trace.chosen, json.none.trace.propensity], [null, null])
-    assert.deepStrictEqual(json.none.trace.candidates, [{ id: "off", eligible: false, reason: "not active" }])
-    assert.strictEqual(json.none.message, "No candidates found")
+    assert.deepStrictEqual([json.nobody.trace.chosen, json.nobody.trace.propensity], [null, null])
+    assert.deepStrictEqual(json.nobody.trace.candidates, [{ id: "off", eligible: false, reason: "not active" }])
+    assert.strictEqual(json.nobody.message, "No candidates found")
     assert.deepStrictEqual(Object.keys(json.nope).sort(), ["copy", "message", "tracking_id"])
 
     const forced = (await org.batch({ requests: [{ template_id: "t", copy_id: "off" }], trace: true })).json.t.trace

@@ -132,7 +132,7 @@ suiteOnService("Generate by POST", (bench) => {
       })),
       { requests: items("t", "sticky", "broken", "unknown"), user_id: "u" },
       { requests: [{ template_id: "t", tracking_id: "own-1" }, { template_id: "held", copy_id: "a" }] },
-      { requests: [{ template_id: "t", tracking_id: "own-1", copy_id: "none" }] },
+      { requests: [{ template_id: "t", tracking_id: "own-1", copy_id: "nope" }] },
       { requests: items("t"), epsilon: 0.5, lookback_days: 7, use_cache: false },
       { requests: items("t", "t") },
       { requests: [] },

@@ -433,7 +433,7 @@ describe("A service with too much to do", () => {
         )
         let inARow = 0
         await waitUntil("requests are served beside them", async () => {
-          const { status } = await service.generate("slow", key, { template_id: "none" })
+          const { status } = await service.generate("slow", key, { template_id: "nope" })
           inARow = status === 404 ? inARow + 1 : 0
           return inARow === 5
         })

@@ -99,7 +99,7 @@ suiteOnService("A connection with plain requests", (bench) => {
       "another organization": post("/api/generate/other", ask, headers),
       "a longer path": post(`${path}/more`, ask, headers),
       "a query": post(`${path}?a=1`, ask, headers),
-      "an unknown template": post(path, json({ template_id: "none" }), headers),
+      "an unknown template": post(path, json({ template_id: "nope" }), headers),
       "an unknown member": post(path, json({ template_id: "t", tracking_id: "one", more: 1 }), headers),
       "faults": post(path, json({ template_id: "", attrs: { a: {} } }), headers),
       "no JSON": post(path, "{", headers),

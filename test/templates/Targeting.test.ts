@@ -21,8 +21,29 @@ const absent = [undefined, null, [], [null]] as const
 
 describe("Targeting.compile", () => {
   const table: ReadonlyArray<readonly [Condition, holding: ReadonlyArray<unknown>, failing: ReadonlyArray<unknown>]> = [
-    [condition("is", "Gold"), ["gold", "GOLD", ["silver", "gold"]], ["golden", " gold", "", ["silver", "tin"]]],
-    [condition("is", ""), ["", ["x", ""]], ["x", " "]],
+    [
+      condition("is", "Gold"),
+      [
+        "gold",
+        "GOLD",
+        ["silver", "gold"],
+        " gold",
+        "gold\u00a0",
+        "\tgold\n",
+        "go\u00adld",
+        "\ufeffgold",
+        "go\u200bld",
+        "\u200fgold\u200e",
+      ],
+      ["golden", "", ["silver", "tin"], "go ld", "ｇｏｌｄ"],
+    ],
+    [
+      condition("is", "caf\u00e9 cr\u00e8me"),
+      ["cafe\u0301 cre\u0300me", "CAFE\u0301\u202fCRE\u0300ME", "café  crème"],
+      ["cafe creme"],
+    ],
+    [condition("is", " Pro\u200b "), ["pro", "PRO "], ["pro+"]],
+    [condition("is", ""), ["", ["x", ""], " ", "\u200b"], ["x"]],
     [condition("is", 18), [18, "18"], ["18.0", 19, "eighteen"]],
     [condition("is", true), [true, "TRUE"], [false, 1]],
     [condition("is", "straße"), ["Straße"], ["STRASSE"]],
@@ -31,12 +52,16 @@ describe("Targeting.compile", () => {
     [condition("not_in", "gold", "silver"), ["tin", "", ["tin", "iron"]], ["Gold", "silver", ["tin", "gold"]]],
     [condition("exists"), ["x", "", 0, false, ["x", "y"]], []],
     [condition("not_exists"), [], ["x", "", 0, false, ["x", "y"]]],
-    [condition("starts_with", "De"), ["de", "DE-AT", ["fr", "deutsch"]], ["d", "ade", "", ["fr", "ade"]]],
+    [condition("starts_with", "De"), ["de", "DE-AT", ["fr", "deutsch"], " de"], ["d", "ade", "", ["fr", "ade"]]],
+    [condition("starts_with", " Dr "), ["Dr Drake", "dr"], ["drake"]],
     [condition("starts_with", ""), ["", "x"], []],
     [condition("contains", "Kite"), ["kite", "a KITE!", ["x", "skites"]], ["kit", "", ["kit", "e"]]],
     [condition("contains", ""), ["", "x"], []],
+    [condition("contains", "gold "), ["gold", "Gold member", "old\u00a0gold "], ["goldmine", "marigolds"]],
+    [condition("contains", " "), ["a b", "a\u00a0b"], ["ab", " ab "]],
     [condition("gt", 18), [18.01, "19", "1e3", ["x", 19]], [18, "18", 17, "x", "", true, "0x20", "1,9", [1, "x"]]],
-    [condition("gte", "18"), [18, "18.0", "+18", ["17", 18]], [17.999, "x", "", " 19", "19 ", "infinity", [1, 2]]],
+    [condition("gte", "18"), [18, "18.0", "+18", ["17", 18]], [17.999, "x", "", "1 9", "infinity", [1, 2]]],
+    [condition("gte", " 18 "), [" 19", "19\u00a0"], [17]],
     [condition("lt", -1.5), [-2, "-1.51", [5, -3]], [-1.5, 0, "x", "", "-infinity"]],
     [condition("lte", 0), [0, "-0", "-.5", "0.", ["x", "0"]], [0.001, "", "x", "null", [1, "x"]]],
   ]
@@ -248,7 +273,7 @@ describe("the schema of targeting", () => {
     // No attribute could ever be compared with these.
     { attribute: "a", op: "gt", values: [true] },
     { attribute: "a", op: "gt", values: ["0x10"] },
-    { attribute: "a", op: "gt", values: [" 5 "] },
+    { attribute: "a", op: "gt", values: ["5 6"] },
     { attribute: "a", op: "gt", values: ["1e999"] },
   ])("refuses %j", (input) => assert.isFalse(accepts(input)))
 })

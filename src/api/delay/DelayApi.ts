@@ -2,8 +2,9 @@ import { Result, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import type { Fault } from "../../domain/Errors.ts"
 import { decoder } from "../../domain/Faults.ts"
-import { CopyId, isIdText, TemplateId, UserId } from "../../domain/Ids.ts"
+import { CopyId, GivenCopyId, GivenTemplateId, GivenUserId, isIdText, TemplateId, UserId } from "../../domain/Ids.ts"
 import * as Problems from "../Problems.ts"
+import { idFault } from "../../domain/Placeholders.ts"
 import { plusFault, separatorFaults } from "../server/QueryFaults.ts"
 import { withKey } from "../server/Security.ts"
 import { described } from "../../domain/described.ts"
@@ -18,10 +19,10 @@ export interface DelayRequest {
 }
 
 const Query = Schema.Struct({
-  delay_id: CopyId,
-  template_id: Schema.optionalKey(TemplateId),
-  user_id: Schema.optionalKey(UserId),
-  email: Schema.optionalKey(UserId),
+  delay_id: GivenCopyId,
+  template_id: Schema.optionalKey(GivenTemplateId),
+  user_id: Schema.optionalKey(GivenUserId),
+  email: Schema.optionalKey(GivenUserId),
   trace: Schema.optionalKey(Schema.Literals(["true", "false"])),
 })
 const decode = decoder(Query)
@@ -60,18 +61,19 @@ export const delayQuery = (query: URLSearchParams): Result.Result<DelayRequest, 
     if (values.length > 1) faults.push({ pointer: name, detail: "is given more than once" })
     if (values[0] !== undefined) input[name] = values[0]
   }
-  const plus = plusFault(input["email"] ?? "")
+  const email = input["email"] ?? ""
+  const plus = idFault(email) === undefined ? plusFault(email) : undefined
   if (plus !== undefined && faults.every(({ pointer }) => pointer !== "email")) {
     faults.push({ pointer: "email", detail: plus })
   }
   const decoded = decode(input)
   if (Result.isSuccess(decoded) && faults.length === 0) {
-    const { delay_id, email, template_id, trace, user_id } = decoded.success
+    const { delay_id, template_id, trace, user_id } = decoded.success
     return Result.succeed({
       copyId: delay_id,
       templateId: template_id,
       userId: user_id,
-      email,
+      email: decoded.success.email,
       trace: trace === "true",
     })
   }

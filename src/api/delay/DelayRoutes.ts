@@ -2,6 +2,8 @@ import { Clock, Effect, Exit, Result } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { KeyAuth } from "../../auth/KeyAuth.ts"
 import { type Advice, SendTime } from "../../sendtime/SendTime.ts"
+import { unfilledText } from "../../decide/RequestWarnings.ts"
+import { collectSuspects, type Placeholder } from "../../domain/Placeholders.ts"
 import { AccessLog } from "../../telemetry/AccessLog.ts"
 import { delayQuery, type DelayRequest, isDelayParameter } from "./DelayApi.ts"
 import { authorize } from "../admission/KeyRequired.ts"
@@ -25,10 +27,17 @@ const toWire = (words: string, { copyId }: DelayRequest, { at, trace }: Advice) 
   },
 })
 
+/** Warnings about parameters: without effect, or with a part that nobody filled in. */
+const warningsOf = (given: URLSearchParams): ReadonlyArray<string> => {
+  const suspects: Array<Placeholder> = []
+  collectSuspects({ user_id: given.get("user_id"), email: given.get("email") }, "", suspects)
+  return [...ofParameters(given, isDelayParameter), ...suspects.map(unfilledText)]
+}
+
 /** The request in parameters; undefined for those with faults, or that deserve a warning. */
 const decodeQuery = (given: URLSearchParams): DelayRequest | undefined => {
   const asked = delayQuery(given)
-  return Result.isSuccess(asked) && ofParameters(given, isDelayParameter).length === 0 ? asked.success : undefined
+  return Result.isSuccess(asked) && warningsOf(given).length === 0 ? asked.success : undefined
 }
 
 /** Delay, by a plain route and a direct call, which save most of the cost of a call. */
@@ -53,7 +62,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
           headers: fresh,
         })),
     })
-    return Effect.andThen(warn(request, ofParameters(given, isDelayParameter)), advice)
+    return Effect.andThen(warn(request, warningsOf(given)), advice)
   }
 
   const call: CallOf<DelayRequest, Advice> = {

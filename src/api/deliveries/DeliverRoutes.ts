@@ -3,6 +3,8 @@ import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { hash } from "node:crypto"
 import type { IncomingHttpHeaders } from "node:http"
 import { KeyAuth } from "../../auth/KeyAuth.ts"
+import { warningsOf } from "../../decide/RequestWarnings.ts"
+import { TemplateCache } from "../../templates/TemplateCache.ts"
 import { DeliveryQueue } from "../../delivery/DeliveryQueue.ts"
 import type { DeliverRequest, Queued } from "../../delivery/DeliverRequest.ts"
 import type { EnqueueError } from "../../delivery/EnqueueErrors.ts"
@@ -93,6 +95,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const keys = yield* KeyAuth
   const queue = yield* DeliveryQueue
   const clock = yield* Clock.Clock
+  const templates = yield* TemplateCache
   const services = { keys, clock, logAccess: yield* AccessLog }
 
   yield* (yield* DirectRoutes).addCall("POST", "/api/deliver/", yield* directly(services, queue))
@@ -138,6 +141,13 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
               detail: "The database cannot store messages now. No message was queued: send the request again",
             }),
         }),
+        // The message that was not queued had no answer to carry them.
+        Effect.tapError(() =>
+          Warnings.warn(
+            request,
+            warningsOf(templates.template(dataOrg, decoded.success.templateId), decoded.success) ?? [],
+          )
+        ),
         toProblems,
         step("enqueue"),
       )

@@ -2,9 +2,10 @@ import { Result, Schema } from "effect"
 import type { Attributes } from "../../domain/Attributes.ts"
 import type { Fault } from "../../domain/Errors.ts"
 import { decoder, unknownMembersOf } from "../../domain/Faults.ts"
-import { CopyId, isIdText, TemplateId, UserId } from "../../domain/Ids.ts"
+import { CopyId, GivenCopyId, GivenTemplateId, isIdText, TemplateId, UserId } from "../../domain/Ids.ts"
 import { type LearningWindow, learningWindow } from "../../domain/LearningWindow.ts"
 import { Priority } from "../../delivery/Delivery.ts"
+import type { Placeholder } from "../../domain/Placeholders.ts"
 import { validateAddress } from "../../domain/Email.ts"
 import {
   attrsOf,
@@ -15,6 +16,7 @@ import {
   noFields,
   policyMembers,
   quickPolicyMembers,
+  withPlaceholders,
 } from "../generate/GenerateWire.ts"
 
 // The body of Deliver. As in Generate, `null` counts as absent, and members that are not declared here are ignored.
@@ -27,15 +29,15 @@ export const scheduledDays = 7
 const Address = Schema.String.check(Schema.makeFilter<string>((email) => validateAddress(email)))
 
 export const DeliverBody = Schema.Struct({
-  template_id: TemplateId,
+  template_id: GivenTemplateId,
   email: Address.annotate({ description: "The recipient: one address, without a name" }),
-  copy_id: optional(CopyId).annotate({ description: "Forces this variant" }),
+  copy_id: optional(GivenCopyId).annotate({ description: "Forces this variant" }),
   fields: optional(Schema.Record(Schema.String, Schema.Unknown)).annotate({
     description: "Values for the Liquid placeholders of the variant, by name",
   }),
   attrs: optional(Schema.Record(Schema.String, Schema.Unknown)).annotate({
-    description:
-      "Targeting attributes: strings, numbers, booleans, or arrays of these; compared in lowercase. At most 1,000 " +
+    description: "Targeting attributes: strings, numbers, booleans, or arrays of these; compared in lowercase, " +
+      "without white space around them and without invisible characters. At most 1,000 " +
       "attributes, 1,000 characters in a string, and 1,000 elements or 20,000 characters in an array",
   }),
   ...policyMembers,
@@ -73,6 +75,8 @@ export interface Deliver {
   /** Unix milliseconds. */
   readonly expiresAt: number | undefined
   readonly priority: Priority | undefined
+  /** Places that nobody filled in; absent without any. */
+  readonly placeholders?: ReadonlyArray<Placeholder> | undefined
 }
 
 type Decoded<A> = Result.Result<A, ReadonlyArray<Fault>>
@@ -151,23 +155,24 @@ export const quickDeliverBody = (input: unknown): Deliver | undefined => {
 /** Decodes the body of Deliver, received at `now` (Unix milliseconds), or lists every fault. */
 export const deliverBody = (input: unknown, now: number): Decoded<Deliver> => {
   const quick = quickDeliverBody(input)
-  if (quick !== undefined) return Result.succeed(quick)
+  if (quick !== undefined) return Result.succeed(withPlaceholders(quick, input))
   return both(
     both(decodeBody(input), attrsOf(input, "/attrs"), (body, attrs) => ({ body, attrs })),
     timesOf(input, now),
-    ({ attrs, body }, { expiresAt, sendAt }): Deliver => ({
-      templateId: body.template_id,
-      email: body.email as UserId,
-      copyId: body.copy_id ?? undefined,
-      fields: body.fields ?? {},
-      attrs,
-      window: learningWindow(body.lookback_days, body.offset_days),
-      useCache: body.use_cache ?? true,
-      epsilon: body.epsilon ?? undefined,
-      sendAt,
-      optimizeSendTime: body.optimize_send_time ?? false,
-      expiresAt,
-      priority: body.priority ?? undefined,
-    }),
+    ({ attrs, body }, { expiresAt, sendAt }) =>
+      withPlaceholders<Deliver>({
+        templateId: body.template_id,
+        email: body.email as UserId,
+        copyId: body.copy_id ?? undefined,
+        fields: body.fields ?? {},
+        attrs,
+        window: learningWindow(body.lookback_days, body.offset_days),
+        useCache: body.use_cache ?? true,
+        epsilon: body.epsilon ?? undefined,
+        sendAt,
+        optimizeSendTime: body.optimize_send_time ?? false,
+        expiresAt,
+        priority: body.priority ?? undefined,
+      }, input),
   )
 }

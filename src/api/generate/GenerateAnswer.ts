@@ -1,6 +1,6 @@
 import type { Answer } from "../../decide/Answer.ts"
 import type { BatchAnswers } from "../../decide/DecideBatch.ts"
-import { namedAtMost, shown } from "../../domain/WarningText.ts"
+import { named, namedAtMost } from "../../domain/WarningText.ts"
 import * as Warnings from "../server/Warnings.ts"
 
 const messages = {
@@ -88,7 +88,7 @@ export const warningsOfBatch = (answers: BatchAnswers): ReadonlyArray<string> | 
   return [...templates].map(([warning, of]) =>
     of.length === answers.length
       ? warning
-      : `in ${of.slice(0, 3).map((id) => `"${shown(id)}"`).join(", ")}${
+      : `in ${of.slice(0, 3).map((id) => `"${named(id)}"`).join(", ")}${
         of.length > 3 ? ` and ${of.length - 3} more` : ""
       }: ${warning}`
   ).slice(0, namedAtMost)

@@ -3,9 +3,20 @@ import * as Attributes from "../../domain/Attributes.ts"
 import type { Fault } from "../../domain/Errors.ts"
 import * as Json from "../../domain/Json.ts"
 import { type LearningWindow, learningWindow } from "../../domain/LearningWindow.ts"
-import { CopyId, isIdText, TemplateId, TrackingId, UserId } from "../../domain/Ids.ts"
+import {
+  CopyId,
+  GivenCopyId,
+  GivenTemplateId,
+  GivenTrackingId,
+  GivenUserId,
+  isIdText,
+  TemplateId,
+  TrackingId,
+  UserId,
+} from "../../domain/Ids.ts"
 import { type Decode, decoder, unknownMembersOf } from "../../domain/Faults.ts"
 import { NameCost } from "../../domain/NameCost.ts"
+import { collectPlaceholders, collectSuspects, type Placeholder } from "../../domain/Placeholders.ts"
 import { separatorFaults } from "../server/QueryFaults.ts"
 
 // Bodies and parameters of Generate and Batch generate. `null` counts as absent, because platforms send it for unknown
@@ -21,16 +32,16 @@ const Fields = Schema.Record(Schema.String, Schema.Unknown).annotate({
   description: "Values for the Liquid placeholders of the variant, by name",
 })
 const Attrs = Schema.Record(Schema.String, Schema.Unknown).annotate({
-  description:
-    "Targeting attributes: strings, numbers, booleans, or arrays of these; compared in lowercase. At most 1,000 " +
+  description: "Targeting attributes: strings, numbers, booleans, or arrays of these; compared in lowercase, " +
+    "without white space around them and without invisible characters. At most 1,000 " +
     "attributes, 1,000 characters in a string, and 1,000 elements or 20,000 characters in an array",
 })
 
-const shared = { user_id: optional(UserId), fields: optional(Fields), attrs: optional(Attrs) }
+const shared = { user_id: optional(GivenUserId), fields: optional(Fields), attrs: optional(Attrs) }
 
 export const GenerateBody = Schema.Struct({
-  template_id: TemplateId,
-  tracking_id: optional(TrackingId),
+  template_id: GivenTemplateId,
+  tracking_id: optional(GivenTrackingId),
   ...shared,
 }).annotate({ identifier: "GenerateRequest" })
 
@@ -54,9 +65,9 @@ export const policyMembers = {
 }
 
 const BatchItem = Schema.Struct({
-  template_id: TemplateId,
-  copy_id: optional(CopyId),
-  tracking_id: optional(TrackingId),
+  template_id: GivenTemplateId,
+  copy_id: optional(GivenCopyId),
+  tracking_id: optional(GivenTrackingId),
 })
 
 export const BatchBody = Schema.Struct({
@@ -73,6 +84,8 @@ export interface GenerateRequest {
   readonly userId: UserId | undefined
   readonly fields: Readonly<Record<string, unknown>>
   readonly attrs: Attributes.Attributes
+  /** Places that nobody filled in; absent without any. */
+  readonly placeholders?: ReadonlyArray<Placeholder> | undefined
 }
 
 /** A request for variants of several templates, decoded, defaults filled in. */
@@ -110,6 +123,17 @@ export const both = <A, B, C>(a: Decoded<A>, b: Decoded<B>, combine: (a: A, b: B
   return Result.fail(faults.filter(({ pointer }) => !known.has(pointer) && known.add(pointer)))
 }
 
+/** A request that was decoded from a body, with the places of the body that nobody filled in. */
+export const withPlaceholders = <A extends object>(request: A, body: unknown): A => {
+  const { attrs, fields, requests } = body as Readonly<Record<string, unknown>>
+  const found: Array<Placeholder> = []
+  collectSuspects(body as object, "/", found)
+  if (Array.isArray(requests)) requests.forEach((item, index) => collectSuspects(item, `/requests/${index}/`, found))
+  collectPlaceholders(attrs, "/attrs", found)
+  collectPlaceholders(fields, "/fields", found)
+  return found.length === 0 ? request : { ...request, placeholders: found }
+}
+
 const decodeGenerate = decoder(GenerateBody)
 
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -140,14 +164,15 @@ export const generateBody: Decode<GenerateRequest> = Object.assign(
   (input: unknown): Decoded<GenerateRequest> => {
     const quick = quickGenerateBody(input)
     return quick !== undefined
-      ? Result.succeed(quick)
-      : both(decodeGenerate(input), attrsOf(input, "/attrs"), (body, attrs) => ({
-        templateId: body.template_id,
-        trackingId: body.tracking_id ?? undefined,
-        userId: body.user_id ?? undefined,
-        fields: body.fields ?? noFields,
-        attrs,
-      }))
+      ? Result.succeed(withPlaceholders(quick, input))
+      : both(decodeGenerate(input), attrsOf(input, "/attrs"), (body, attrs) =>
+        withPlaceholders({
+          templateId: body.template_id,
+          trackingId: body.tracking_id ?? undefined,
+          userId: body.user_id ?? undefined,
+          fields: body.fields ?? noFields,
+          attrs,
+        }, input))
   },
   { unknownMembers: unknownMembersOf(GenerateBody.fields) },
 )
@@ -216,7 +241,7 @@ export const quickBatchBody = (input: unknown): BatchGenerateRequest | undefined
 
 const decodeBatchBody = (input: unknown): Decoded<BatchGenerateRequest> => {
   const quick = quickBatchBody(input)
-  if (quick !== undefined) return Result.succeed(quick)
+  if (quick !== undefined) return Result.succeed(withPlaceholders(quick, input))
   const decoded = both(decodeBatch(input), attrsOf(input, "/attrs"), (body, attrs): BatchGenerateRequest => ({
     items: body.requests.map((item) => ({
       templateId: item.template_id,
@@ -241,7 +266,7 @@ const decodeBatchBody = (input: unknown): Decoded<BatchGenerateRequest> => {
         }]
         : []
     )
-    return twice.length === 0 ? Result.succeed(ask) : Result.fail(twice)
+    return twice.length === 0 ? Result.succeed(withPlaceholders(ask, input)) : Result.fail(twice)
   })
 }
 
@@ -320,7 +345,13 @@ export const generateQuery = (query: URLSearchParams): Decoded<GenerateRequest> 
   }
   Object.assign(body, objects)
   const decoded = generateBody(body)
-  if (Result.isSuccess(decoded) && faults.length === 0) return decoded
+  if (Result.isSuccess(decoded) && faults.length === 0) {
+    const { placeholders } = decoded.success
+    return placeholders === undefined ? decoded : Result.succeed({
+      ...decoded.success,
+      placeholders: placeholders.map((one) => ({ ...one, at: parameterOf(one.at) })),
+    })
+  }
   const named = Result.isFailure(decoded)
     ? decoded.failure.map(({ detail, pointer }) => ({ pointer: parameterOf(pointer), detail }))
     : []

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { HttpEffect, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { namedAtMost, shown } from "../../domain/WarningText.ts"
+import { named, namedAtMost } from "../../domain/WarningText.ts"
 
 /** The value of the header `Parlance-Warnings`. It carries printable ASCII only, whatever a warning says. */
 export const headerOf = (warnings: ReadonlyArray<string>): string =>
@@ -17,10 +17,10 @@ export const ofParameters = (
 ): ReadonlyArray<string> => {
   const names = [...asked.keys()]
   return [...new Set(names)].flatMap((name) => {
-    if (!isKnown(name)) return [`the parameter "${shown(name)}" is unknown and has no effect`]
+    if (!isKnown(name)) return [`the parameter "${named(name)}" is unknown and has no effect`]
     return names.indexOf(name) === names.lastIndexOf(name)
       ? []
-      : [`the parameter "${shown(name)}" is given more than once, only the first counts`]
+      : [`the parameter "${named(name)}" is given more than once, only the first counts`]
   }).slice(0, namedAtMost)
 }
 
@@ -32,7 +32,7 @@ export const ofQuery = ({ url }: HttpServerRequest.HttpServerRequest): ReadonlyA
 
 /** Warnings about members of a body that had no effect, by their JSON pointers. */
 export const ofMembers = (pointers: ReadonlyArray<string>): ReadonlyArray<string> =>
-  pointers.slice(0, namedAtMost).map((pointer) => `the member "${shown(pointer)}" is unknown and has no effect`)
+  pointers.slice(0, namedAtMost).map((pointer) => `the member "${named(pointer)}" is unknown and has no effect`)
 
 /** Adds warnings to the response of a request, in the header `Parlance-Warnings`, behind earlier ones. */
 export const warn = (

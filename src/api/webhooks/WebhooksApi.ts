@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { EventCategory, EventName } from "../../domain/Event.ts"
-import { UserId } from "../../domain/Ids.ts"
+import { GivenUserId } from "../../domain/Ids.ts"
 import { SourceInput } from "../../intake/WebhookSources.ts"
 import { AdminRequired } from "../admission/AdminRequired.ts"
 import * as Problems from "../Problems.ts"
@@ -60,8 +60,8 @@ export type ListedEvent = typeof ListedEvent.Type
 
 /** Whom to forget: by the caller's id, by e-mail address, or both. */
 export const ErasureBody = Schema.Struct({
-  user_id: Schema.optionalKey(UserId),
-  email: Schema.optionalKey(UserId),
+  user_id: Schema.optionalKey(GivenUserId),
+  email: Schema.optionalKey(GivenUserId),
 }).check(
   Schema.makeFilter<{ readonly user_id?: string; readonly email?: string }>((person) =>
     person.user_id === undefined && person.email === undefined ? "must have user_id or email" : undefined

@@ -1,0 +1,121 @@
+import { type Attributes, textOf } from "../domain/Attributes.ts"
+import { LruMap } from "../domain/LruMap.ts"
+import type { Placeholder } from "../domain/Placeholders.ts"
+import { named, namedAtMost } from "../domain/WarningText.ts"
+import type { TemplateView } from "../templates/TemplateCache.ts"
+import type { DecideRequest } from "./DecideRequest.ts"
+
+// What a request is warned of, given the template it is for: places that nobody filled in, and attributes whose names look like
+// one of the template's. Pure.
+
+/** The attributes that the targeting of a template names. */
+interface Targeted {
+  readonly names: ReadonlySet<string>
+  /** The names by their loose form. */
+  readonly byLoose: ReadonlyMap<string, string>
+  /** The values that conditions ask for, by the name of the attribute. */
+  readonly values: ReadonlyMap<string, ReadonlySet<string>>
+  /** The name that each name of a request looks like; null for one that looks like none. */
+  readonly nearest: LruMap<string | null>
+}
+
+/** Names of requests whose nearest name is remembered for a template. */
+const rememberedNames = 500
+
+/** A name without what people take for the same: case, width, separators and invisible characters. */
+export const looseName = (name: string): string =>
+  name.normalize("NFKC").toLowerCase().normalize("NFKC").replace(
+    /[\p{Default_Ignorable_Code_Point}\p{P}\p{S}\p{Z}\p{C}]/gu,
+    "",
+  )
+
+const targetedOf = ({ variants }: TemplateView): Targeted | undefined => {
+  const conditions = variants.flatMap(({ audience }) => audience.conditions)
+  if (conditions.length === 0) return undefined
+  const values = new Map<string, Set<string>>()
+  for (const { attribute, values: asked } of conditions) {
+    const known = values.get(attribute) ?? new Set()
+    for (const value of asked) known.add(textOf(value))
+    values.set(attribute, known)
+  }
+  const names = new Set(values.keys())
+  return {
+    names,
+    byLoose: new Map([...names].map((name) => [looseName(name), name])),
+    values,
+    nearest: new LruMap(rememberedNames),
+  }
+}
+
+const known = new WeakMap<TemplateView, Targeted | null>()
+
+const targeted = (view: TemplateView): Targeted | null => {
+  let found = known.get(view)
+  if (found === undefined) known.set(view, found = targetedOf(view) ?? null)
+  return found
+}
+
+const nearestOf = ({ byLoose, nearest }: Targeted, name: string): string | null => {
+  let near = nearest.get(name)
+  if (near === undefined) {
+    const loose = looseName(name)
+    nearest.set(name, near = loose === "" ? null : byLoose.get(loose) ?? null)
+  }
+  return near
+}
+
+const ofNames = (of: Targeted, attrs: Attributes): ReadonlyArray<string> | undefined => {
+  let warnings: Array<string> | undefined
+  // `forEach` makes no object for each pair.
+  attrs.forEach((_, name) => {
+    if (of.names.has(name)) return
+    const near = nearestOf(of, name)
+    if (near === null || attrs.has(near)) return
+    warnings ??= []
+    if (warnings.length < namedAtMost) {
+      warnings.push(
+        `the attribute "${named(name)}" is not targeted, the template asks for "${
+          named(near)
+        }": write the name like that`,
+      )
+    }
+  })
+  return warnings
+}
+
+/** Whether the template has a condition on the very value, which is then meant: `plan is none`. */
+const isMeant = (of: Targeted | null, { at, text }: Placeholder): boolean => {
+  const name = /^\/attrs\/([^/]+)/.exec(at)?.[1] ?? /^attrs\[(.*)\]$/s.exec(at)?.[1]
+  return name !== undefined &&
+    of?.values.get(name.replaceAll("~1", "/").replaceAll("~0", "~"))?.has(textOf(text)) === true
+}
+
+/** The placeholders of a request that its template does not ask for; undefined without any. */
+export const unfilledIn = (
+  view: TemplateView | undefined,
+  { placeholders }: Pick<DecideRequest, "placeholders">,
+): ReadonlyArray<Placeholder> | undefined => {
+  if (placeholders === undefined) return undefined
+  const of = view === undefined ? null : targeted(view)
+  const unfilled = placeholders.filter((placeholder) => placeholder.isName === true || !isMeant(of, placeholder))
+  return unfilled.length === 0 ? undefined : unfilled
+}
+
+/** The warning about a place that nobody filled in. */
+export const unfilledText = ({ at, isName, text }: Placeholder): string => {
+  const member = `the ${at.startsWith("/") ? "member" : "parameter"} "${named(at)}"`
+  return `${member} has ${isName === true ? "as its name " : ""}the placeholder "${
+    named(text)
+  }", which nobody filled in`
+}
+
+/** The warnings about a request; undefined without any. Costs a few look-ups for most requests. */
+export const warningsOf = (
+  view: TemplateView | undefined,
+  request: Pick<DecideRequest, "attrs" | "placeholders">,
+): ReadonlyArray<string> | undefined => {
+  const unfilled = unfilledIn(view, request)
+  const of = view === undefined ? null : targeted(view)
+  const names = of === null ? undefined : ofNames(of, request.attrs)
+  return unfilled === undefined ? names : [...unfilled.map(unfilledText), ...names ?? []].slice(0, namedAtMost)
+}

@@ -1,0 +1,260 @@
+import { JsonPointer } from "effect"
+
+// Placeholders that nobody filled in: what other systems write in place of a value that they do not have. One list for all
+// calls. As an id such a text makes all people one person, so it is refused; in a value it is warned of.
+
+/** Words that stand for no value. They count without regard to case, in quotes and in brackets. */
+const words: ReadonlySet<string> = new Set([
+  "null",
+  "undefined",
+  "none",
+  "nil",
+  "nan",
+  "n/a",
+  "#n/a",
+  "#null!",
+  "#ref!",
+  "#value!",
+  "#name?",
+  "\\n",
+])
+
+/** Words that do so in brackets: `(not set)`, `<no value>`. */
+const wordsInBrackets: ReadonlySet<string> = new Set([
+  "na",
+  "no value",
+  "not set",
+  "not provided",
+  "missing",
+  "empty",
+  "blank",
+  "unknown",
+  "unset",
+])
+
+/** Words that look like a failed conversion also as a part of an id: `user-undefined`. */
+const suspectParts: ReadonlySet<string> = new Set(["undefined", "null"])
+
+interface Notation {
+  readonly pattern: RegExp
+  /** Where it counts; absent: anywhere in an id or a value. */
+  readonly only?: "whole" | "id"
+}
+
+/** How platforms and programs write a place for a value. */
+const notations: ReadonlyArray<Notation> = [
+  // Liquid, Handlebars (two or three braces), Jinja, Braze, HubSpot, Marketo
+  { pattern: /\{\{[^]*?\}\}+/ },
+  { pattern: /\{%[^]*?%\}/ },
+  // JavaScript, Responsys, Ruby, Power Automate, Salesforce, MailerLite
+  { pattern: /[$#@]\{[^}]*\}|\{[!$][^}]*\}/ },
+  // Marketing Cloud (%%…%%, %%=…=%%), Mailchimp, ERB and ASP, SendGrid and Optimizely
+  { pattern: /%%[^%]+(?:%[^%]+)*%%/ },
+  { pattern: /\*\|[^|]*(?:\|[^*|]+)*\|\*/ },
+  { pattern: /<%[^]*?%>/ },
+  { pattern: /\[%[^]*?%\]/ },
+  // Iterable, GetResponse, Constant Contact
+  { pattern: /\[\[[^]*?\]\]/ },
+  // Mailgun, ActiveCampaign; not percent-encoded bytes such as %C3%A9
+  { pattern: /%(?![0-9a-f]{2})[a-z_][\w.:-]{2,}%/i },
+  { pattern: /^%[a-z_][\w.:-]{3,}%$/i },
+  // Python, Go, C, NSString
+  { pattern: /%\([a-z_]\w*\)[sdr]|%![a-z]\(/i },
+  { pattern: /^%[sdv@]$/, only: "whole" },
+  // A JavaScript object as text
+  { pattern: /\[object \w+\]/i },
+  // The same in percent-encoding, which was not decoded
+  { pattern: /%7b%7b[^]*?%7d%7d|%24%7b[^]*?%7d|\*%7c[^]*?%7c\*|%25%25[^]+?%25%25|%3c%25[^]*?%25%3e/i },
+  // Single braces: Sailthru, .NET, Python. In a longer value they may be code or a formula.
+  { pattern: /^\{(?:[a-z_][\w.]*|\d{0,2})\}$/i, only: "whole" },
+  { pattern: /\{(?:[a-z_][\w.]*|\d{0,2})\}/i, only: "id" },
+  // Emarsys, dotdigital, Keap, advertising macros, and words of a manual
+  { pattern: /^(?:\$[a-z_][\w.]*\$|~[a-z_][\w.]*~|<<[\w .-]+>>)$/i, only: "whole" },
+  { pattern: /^(?:@[A-Z][A-Z0-9_]*@|__[A-Z][A-Z0-9_]*__)$/, only: "whole" },
+  { pattern: /^<[a-z]+(?:[_ -][a-z]+)+>$/i, only: "id" },
+]
+
+/** One pattern for all of them that agree in the use of case. */
+const combined = (some: ReadonlyArray<Notation>): ReadonlyArray<RegExp> =>
+  ["", "i"].flatMap((flags) => {
+    const sources = some.flatMap(({ pattern }) => pattern.flags === flags ? [pattern.source] : [])
+    return sources.length === 0 ? [] : [new RegExp(sources.join("|"), flags)]
+  })
+const inValues = combined(notations.filter(({ only }) => only !== "id"))
+const inIds = combined(notations)
+
+/** Longer values are words for people, such as a whole paragraph, and not a place that was left open. Unit: UTF-16 code units. */
+const longestValue = 1_000
+const longestWord = 40
+
+/** Without the invisible characters, white space, quotes and brackets around a text. */
+const bare = (text: string): { readonly word: string; readonly hasBrackets: boolean } => {
+  const trimmed = text.replace(/\p{Default_Ignorable_Code_Point}/gu, "").trim().toLowerCase()
+  const unquoted = /^(["'`])(.*)\1$/s.exec(trimmed)?.[2] ?? trimmed
+  const inner = /^(?:\((.*)\)|<(.*)>|\[(.*)\]|\{(.*)\})$/s.exec(unquoted)
+  return inner === null
+    ? { word: unquoted, hasBrackets: false }
+    : { word: (inner[1] ?? inner[2] ?? inner[3] ?? inner[4] ?? "").trim(), hasBrackets: true }
+}
+
+/** Has one of the words, or begins with a sign that may stand before one. */
+const mayBeWord = /null|none|nil|nan|n\/a|undefined|^\W/i
+
+const isWord = (text: string): boolean => {
+  if (text.length > longestWord || !mayBeWord.test(text)) return false
+  const { hasBrackets, word } = bare(text)
+  return words.has(word) || (hasBrackets && wordsInBrackets.has(word))
+}
+
+const notationIn = (text: string, patterns: ReadonlyArray<RegExp>): string | undefined => {
+  for (const pattern of patterns) {
+    const found = pattern.exec(text)
+    if (found !== null) return found[0]
+  }
+  return undefined
+}
+
+// What a text has that a placeholder could be made of, in one look at its characters.
+const sign = 1
+const signAtStart = 2
+const wordStart = 4
+const letterN = 8
+const classes = new Uint8Array(128)
+const mark = (characters: string, of: number) => {
+  for (const character of characters) classes[character.charCodeAt(0)]! |= of
+}
+// Every notation has one of the first, or begins with one of the second.
+mark("{%*<[", sign)
+mark("@~$_", signAtStart)
+// Every word begins with one of these, or with an invisible character.
+mark("nuNU#\\\"'`(<[{ \t\r\n", wordStart)
+mark("nN", letterN)
+
+/** The classes of all characters of a text. Other characters than ASCII may stand before a word, unseen. */
+const classesOf = (text: string): number => {
+  let all = 0
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    all |= code < 128 ? classes[code]! : wordStart
+  }
+  return all
+}
+
+const startOf = (text: string): number => {
+  const code = text.charCodeAt(0)
+  return code < 128 ? classes[code]! : wordStart
+}
+
+/** The placeholder that a value is, or has in it; undefined for any other text. */
+export const placeholderIn = (text: string): string | undefined => {
+  if (text.length > longestValue) return undefined
+  const start = startOf(text)
+  if ((start & signAtStart) !== 0 || (classesOf(text) & sign) !== 0) {
+    const found = notationIn(text, inValues)
+    if (found !== undefined) return found
+  }
+  return (start & wordStart) !== 0 && isWord(text) ? text : undefined
+}
+
+const partsOf = (id: string): ReadonlyArray<string> => id.toLowerCase().split(/[^\p{L}\p{N}]+/u).filter(Boolean)
+
+const isSuspicious = (id: string): boolean => {
+  const all = classesOf(id)
+  return ((all | startOf(id)) & sign) !== 0 || (startOf(id) & (signAtStart | wordStart)) !== 0 ||
+    ((all & (letterN | wordStart)) !== 0 && mayBeWord.test(id))
+}
+
+/** The placeholder that an id is, or has in it; undefined for any other text. */
+export const placeholderInId = (id: string): string | undefined => {
+  if (!isSuspicious(id)) return undefined
+  const found = notationIn(id, inIds)
+  if (found !== undefined) return found
+  if (isWord(id)) return id
+  const parts = partsOf(id)
+  return parts.length > 1 && parts.every((part) => words.has(part)) ? id : undefined
+}
+
+/** The part of an id that looks like a failed conversion, such as `undefined` in `user-undefined`. */
+export const suspectPartOf = (id: string): string | undefined =>
+  isSuspicious(id) ? partsOf(id).find((part) => suspectParts.has(part)) : undefined
+
+/** A text as a message shows it. */
+const excerpt = (text: string): string => JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)
+
+/** Why an id is refused, to stand after its name; undefined for an id that may be one. */
+export const idFault = (id: string): string | undefined => {
+  const found = placeholderInId(id)
+  if (found !== undefined) {
+    return `has the placeholder ${excerpt(found)}, which nobody filled in. Send the id itself`
+  }
+  return id !== "" && id.trim() === "" ? "must not be white space alone" : undefined
+}
+
+/** A place where a value was not filled in. */
+export interface Placeholder {
+  /** JSON pointer of the member, or the name of a parameter. */
+  readonly at: string
+  /** The text as it was sent. */
+  readonly text: string
+  /** Whether the text is a name and not a value. */
+  readonly isName?: boolean
+}
+
+/** Values looked at in one request, and placeholders named. */
+const mostValues = 2_000
+const mostNamed = 10
+
+const pointerTo = (at: string, name: string) => `${at}/${JsonPointer.escapeToken(name.toWellFormed())}`
+
+/** Whether a member has a placeholder at any depth. Most have none, and need no pointers. */
+const hasPlaceholder = (value: object): boolean => {
+  let left = mostValues
+  const open = [value]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const isList = Array.isArray(next)
+    for (const name in next) {
+      if (left-- <= 0) return false
+      const inner = (next as Readonly<Record<string, unknown>>)[name]
+      if (!isList && placeholderIn(name) !== undefined) return true
+      if (typeof inner === "string") {
+        if (placeholderIn(inner) !== undefined) return true
+      } else if (typeof inner === "object" && inner !== null) open.push(inner)
+    }
+  }
+  return false
+}
+
+/** Finds the placeholders in the names and values of a member, at any depth. */
+export const collectPlaceholders = (value: unknown, at: string, found: Array<Placeholder>): void => {
+  if (typeof value !== "object" || value === null || !hasPlaceholder(value)) return
+  let left = mostValues
+  const open: Array<readonly [value: object, at: string]> = [[value, at]]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const [values, parent] = next
+    for (const [name, inner] of Object.entries(values)) {
+      if (left-- <= 0 || found.length >= mostNamed) return
+      const pointer = pointerTo(parent, name)
+      if (!Array.isArray(values) && placeholderIn(name) !== undefined) {
+        found.push({ at: pointer, text: name, isName: true })
+      }
+      if (typeof inner === "string" && placeholderIn(inner) !== undefined) found.push({ at: pointer, text: inner })
+      else if (typeof inner === "object" && inner !== null) open.push([inner as object, pointer])
+    }
+  }
+}
+
+/** The ids of a person and of what was sent. */
+const personal = ["user_id", "tracking_id", "email"] as const
+
+/** Finds ids with a part that looks unfilled, which alone is no reason to refuse them. */
+export const collectSuspects = (
+  ids: { readonly [name in typeof personal[number]]?: unknown },
+  at: string,
+  found: Array<Placeholder>,
+): void => {
+  for (const name of personal) {
+    const id = ids[name]
+    const text = typeof id === "string" ? suspectPartOf(id) : undefined
+    if (text !== undefined) found.push({ at: at + name, text })
+  }
+}
