@@ -10,7 +10,7 @@ export interface RevenueRule {
   readonly currency: string | null
 }
 
-/** A conversion with what its source says it is worth. */
+/** A conversion with what its source says it is worth, or a refund with a value below 0. */
 export interface Valued {
   readonly value?: number | undefined
   readonly currency?: string | undefined
@@ -22,7 +22,7 @@ const revenueScale = 1000
 /** Tallies have the square of a decision's revenue in this fraction of the squared cap. */
 const squareScale = 1e9
 
-/** Counts of revenue of one decision with these conversions; undefined if there is nothing to count. */
+/** Counts of revenue of one decision with these conversions and refunds; undefined if there is nothing to count. */
 export const revenueOf = (
   { cap, currency }: RevenueRule,
   conversions: ReadonlyArray<Valued>,
@@ -33,10 +33,11 @@ export const revenueOf = (
     if (value === undefined) continue
     if (currency !== null && given !== currency) others++
     // In whole thousandths, so that the order of the conversions leaves no trace.
-    else sum += Math.round(value * revenueScale)
+    else sum += Math.sign(value) * Math.round(Math.abs(value) * revenueScale)
   }
-  if (sum === 0 && others === 0) return undefined
-  const revenue = Math.min(sum, Math.round(cap * revenueScale))
+  if (sum <= 0 && others === 0) return undefined
+  // Refunds of conversions that are not known here lower nothing.
+  const revenue = Math.min(Math.max(0, sum), Math.round(cap * revenueScale))
   // A square is at least 1: the model would take revenue without squares for certain.
   const square = revenue === 0 ? 0 : Math.max(1, Math.round((revenue / revenueScale / cap) ** 2 * squareScale))
   return {

@@ -1,4 +1,4 @@
-import { EventName } from "../domain/Event.ts"
+import { countedEvents } from "../domain/Event.ts"
 import type { ContextKey } from "./Contexts.ts"
 
 /**
@@ -9,12 +9,12 @@ export const revenueMeasures = ["revenue", "revenue_square", "other_currency"] a
 export type RevenueMeasure = (typeof revenueMeasures)[number]
 
 /**
- * The counts of a tally. Per decision once each: the decision itself, every kind of event, `negative` (at least one of
+ * The counts of a tally. Per decision once each: the decision itself, every kind of event but refunds, `negative` (at least one of
  * `unsubscribe` and `spam`) and `voided` (a `bounce`, `soft_bounce` or `failed` without any human engagement or
  * conversion, so that the message was not seen). Then the measures of revenue. All are whole numbers, so that sums
  * are exact in any order.
  */
-export const measures = ["decisions", ...EventName.literals, "negative", "voided", ...revenueMeasures] as const
+export const measures = ["decisions", ...countedEvents, "negative", "voided", ...revenueMeasures] as const
 export type Measure = (typeof measures)[number]
 
 /**

@@ -208,7 +208,7 @@ const ownCode: Sender = {
     occurred_at: new Date(at).toISOString(),
     ...(["bounce", "soft_bounce", "spam", "unsubscribe"].includes(event) ? { email } : {}),
     ...(event === "click" ? { link } : {}),
-    ...(event === "conversion" ? { value: 49.9, currency: "EUR" } : {}),
+    ...(event === "conversion" || event === "refund" ? { value: 49.9, currency: "EUR" } : {}),
   }),
 }
 

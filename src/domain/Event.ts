@@ -5,8 +5,8 @@ export const EventCategory = Schema.Literals(["delivery", "engagement", "convers
 export type EventCategory = typeof EventCategory.Type
 
 /**
- * Kind of an event. `other` is any interaction except opens and clicks; `failed` means that the platform did not send
- * the message.
+ * Kind of an event. `other` is any interaction except opens and clicks; `refund` takes back revenue of a conversion; `failed`
+ * means that the platform did not send the message.
  */
 export const EventName = Schema.Literals([
   "sent",
@@ -15,6 +15,7 @@ export const EventName = Schema.Literals([
   "click",
   "other",
   "conversion",
+  "refund",
   "bounce",
   "soft_bounce",
   "failed",
@@ -22,6 +23,10 @@ export const EventName = Schema.Literals([
   "spam",
 ])
 export type EventName = typeof EventName.Type
+
+/** Kinds of events that count by themselves. A refund only lowers the revenue of conversions. */
+export type CountedEvent = Exclude<EventName, "refund">
+export const countedEvents: ReadonlyArray<CountedEvent> = EventName.literals.filter((name) => name !== "refund")
 
 /** The category each event belongs to. */
 export const categoryOf: { readonly [name in EventName]: EventCategory } = {
@@ -31,6 +36,7 @@ export const categoryOf: { readonly [name in EventName]: EventCategory } = {
   click: "engagement",
   other: "engagement",
   conversion: "conversion",
+  refund: "conversion",
   bounce: "negative",
   soft_bounce: "negative",
   failed: "negative",
@@ -74,14 +80,24 @@ export interface NormalizedEvent {
   /** On a suppressing event: the message was not an e-mail, so the event does not concern an address. */
   readonly otherChannel?: true
   /**
-   * Value of a conversion, 0 to 1,000,000,000, in the unit of `currency`. Absent for other events and for conversions
-   * without a value.
+   * Value of a conversion, 0 to 1,000,000,000, or of a refund, -1,000,000,000 to 0, in the unit of `currency`. Absent for
+   * other events and for conversions without a value.
    */
   readonly value?: number | undefined
   /** ISO 4217 code of the value's currency, three capital letters. Absent where none is given. */
   readonly currency?: string | undefined
   /** The IANA time zone of the user, as the source names it, not judged yet. Absent where it names none. */
   readonly timeZone?: string | undefined
+  /** Members that were given and could not be read. Absent if there are none. */
+  readonly faults?: ReadonlyArray<MemberFault>
+}
+
+/** A member of an item that was given and could not be read. The rest of the item was. */
+export interface MemberFault {
+  /** JSON pointer within the item. */
+  readonly member: string
+  /** The member's name, its value, what is expected, and how the event is kept. */
+  readonly reason: string
 }
 
 /** Why an item of a body is not an event: its place in the body (a JSON pointer) and the reason. */
@@ -92,6 +108,14 @@ export interface SkippedItem {
   readonly expected: boolean
   /** JSON pointer, within the item, of the member at fault. Absent where the item as a whole is. */
   readonly member?: string
+}
+
+/** A member of an event that could not be read, and the place of the event among the events of the body. */
+export interface IncompleteItem {
+  /** JSON pointer of the member within the body. */
+  readonly pointer: string
+  readonly reason: string
+  readonly event: number
 }
 
 /** Traits of an end user reported by a source, by name, in the form of a request's `attrs`. */
@@ -119,6 +143,8 @@ export interface Normalized {
   readonly items: number
   readonly events: ReadonlyArray<NormalizedEvent>
   readonly skipped: ReadonlyArray<SkippedItem>
+  /** Members that could not be read, of events in their order. Absent if there are none. */
+  readonly incomplete?: ReadonlyArray<IncompleteItem>
   /** The place of each skipped item among all items, in ascending order. Absent if the source needs no verdicts. */
   readonly skippedAt?: ReadonlyArray<number>
   /** JSON pointers of members that are not read, one for each name, up to 10. Absent if there are none, and without verdicts. */
@@ -127,5 +153,5 @@ export interface Normalized {
   readonly erasures?: ReadonlyArray<ErasureRequest>
 }
 
-/** Largest value of a conversion. */
+/** Largest value of a conversion or a refund. */
 export const largestValue = 1e9

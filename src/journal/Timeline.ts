@@ -47,9 +47,9 @@ export interface EventRow {
   readonly status: "attributed" | "waiting" | "unmatched" | "person"
 }
 
-/** The value of a conversion. Nothing else of an event is money. */
+/** The value of a conversion or refund. Nothing else of an event is money. */
 const Value = Schema.Struct({
-  value: Schema.NullOr(Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: largestValue }))),
+  value: Schema.NullOr(Schema.Finite.check(Schema.isBetween({ minimum: -largestValue, maximum: largestValue }))),
   currency: Schema.NullOr(Schema.String.check(Schema.isPattern(/^[A-Z]{3}$/))),
 })
 const readValue = rowReader("events", Value, ({ key, source }: EventRow) => `source ${source} and event_key ${key}`)

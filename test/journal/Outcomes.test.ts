@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import { delayClass } from "../../src/bandit/Maturity.ts"
 import { measures, type TallyCounts } from "../../src/bandit/Tally.ts"
-import { EventName } from "../../src/domain/Event.ts"
+import { countedEvents, EventName } from "../../src/domain/Event.ts"
 import { inOrder, type StoredEvent } from "../../src/journal/events/DecisionEvents.ts"
 import { type AttributedEvent, type Contribution, difference, outcomesOf } from "../../src/journal/events/Outcomes.ts"
 
@@ -50,7 +50,7 @@ describe("outcomesOf", () => {
     )
   })
 
-  for (const event of EventName.literals) {
+  for (const event of countedEvents) {
     it(`counts ${event}, of people and of machines apart`, () => {
       assert.strictEqual(outcomes(at(event, hour)).learned[event], 1)
       const machine = outcomes(at(event, hour, { automated: true }), at(event, 2 * hour, { automated: true }))
@@ -147,6 +147,18 @@ describe("outcomesOf", () => {
     assert.deepStrictEqual(outcomes(click(hour, "a"), click(hour + 1, "a")).automated, {})
     assert.deepStrictEqual(outcomes(click(hour, "a"), click(hour + 1)).automated, {})
     assert.deepStrictEqual(outcomes(click(hour), click(hour)).automated, {})
+  })
+
+  it("counts a refund for nothing but the revenue of conversions", () => {
+    const rule = { cap: 200, currency: null }
+    const refund = (value: number) => at("refund", 3 * hour, { key: `r${value}`, value, automated: true })
+    const of = (...events: ReadonlyArray<AttributedEvent>) => outcomesOf(decidedAt, events, rule)
+    assert.deepStrictEqual(of(refund(-5)), { learned: {}, automated: {}, delays: {} })
+    const sale = at("conversion", 4 * hour, { value: 20 })
+    assert.strictEqual(of(sale, refund(-5)).learned.revenue, 15_000)
+    assert.strictEqual(of(refund(-5), sale, refund(-5)).learned.revenue, 15_000)
+    assert.deepStrictEqual(of(refund(-30), sale).learned, { conversion: 1 })
+    assert.strictEqual(of(sale, at("refund", 337 * hour, { value: -5 })).learned.revenue, 20_000)
   })
 
   it("sees another link behind clicks on the same one", () => {

@@ -1,4 +1,4 @@
-import { type AttributedEvent, machineClicks, outcomesOf } from "./Outcomes.ts"
+import { type AttributedEvent, isInTime, machineClicks } from "./Outcomes.ts"
 
 /**
  * The effect of an event on the tallies of its decision.
@@ -24,11 +24,7 @@ export const effectsOf = (
   decidedAt: number,
   events: ReadonlyArray<AttributedEvent>,
 ): ReadonlyArray<ExplainedEffect> => {
-  const inTime = new Set(events.filter((event) => {
-    const { automated, learned } = outcomesOf(decidedAt, [event])
-    return learned[event.event] !== undefined || automated[event.event] !== undefined
-  }))
-  const timely = events.filter((event) => inTime.has(event))
+  const timely = events.filter(({ occurredAt }) => isInTime(decidedAt, occurredAt))
   const deliveredAt = Math.min(
     Infinity,
     ...timely.filter(({ event }) => event === "delivered").map(({ occurredAt }) => occurredAt),
@@ -37,7 +33,12 @@ export const effectsOf = (
   const counted = new Set<string>()
   const explained = new Map<AttributedEvent, ExplainedEffect>()
   for (const event of [...timely].sort((a, b) => a.occurredAt - b.occurredAt)) {
-    if (event.automated) {
+    if (event.event === "refund") {
+      explained.set(event, {
+        effect: "counted",
+        reason: "Lowers the revenue of the message's conversions, not below 0",
+      })
+    } else if (event.automated) {
       explained.set(event, { effect: "automated", reason: "Its source says that a machine did it" })
     } else if (event.event === "click" && isMachineClick(event)) {
       explained.set(event, {

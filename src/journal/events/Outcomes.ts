@@ -2,10 +2,10 @@ import { delayClass } from "../../bandit/Maturity.ts"
 import { revenueOf, type RevenueRule, type Valued } from "../../bandit/Revenue.ts"
 import { measures, type TallyCounts } from "../../bandit/Tally.ts"
 import { hourMillis } from "../../bandit/Window.ts"
-import type { EventName } from "../../domain/Event.ts"
+import type { CountedEvent, EventName } from "../../domain/Event.ts"
 import { type TimedOutcome, timedOutcomes } from "../Ledger.ts"
 
-/** One event that belongs to a decision. Only conversions have a value. */
+/** One event that belongs to a decision. Only conversions and refunds have a value. */
 export interface AttributedEvent extends Valued {
   /** Identity of an event within its source: a repeated event has the same value. */
   readonly key: string
@@ -40,6 +40,12 @@ const scanMillis = 10_000
 
 /** Clicks on two links within this time come from a link scanner. Unit: milliseconds. */
 const burstMillis = 2_000
+
+/** Whether an event counts for a decision by its time. Both in Unix milliseconds. */
+export const isInTime = (decidedAt: number, occurredAt: number): boolean => {
+  const hours = (occurredAt - decidedAt) / hourMillis
+  return hours >= -clockSkewHours && hours <= countedHours
+}
 
 const isTimed = (event: EventName): event is TimedOutcome => timedOutcomes.some((outcome) => outcome === event)
 
@@ -93,7 +99,8 @@ export const machineClicks = (
  * delivery is known, and clicks on different links at most 2 seconds apart. A later event can therefore take back what
  * an earlier one added: apply the `difference`. Source: docs/model.md, "Data".
  *
- * Under a rule of revenue, all conversions of people in that time count with their values, up to the cap.
+ * Under a rule of revenue, all conversions of people in that time count with their values, up to the cap, less the refunds
+ * in that time. A refund counts for nothing else.
  */
 export const outcomesOf = (
   decidedAt: number,
@@ -108,8 +115,8 @@ export const outcomesOf = (
   let undelivered = false
   const valued: Array<AttributedEvent> = []
 
-  const countHuman = (one: AttributedEvent) => {
-    const { event, occurredAt, value } = one
+  const countHuman = (one: AttributedEvent, event: CountedEvent) => {
+    const { occurredAt, value } = one
     learned[event] = 1
     if (value !== undefined) valued.push(one)
     if (!isTimed(event)) return
@@ -118,18 +125,21 @@ export const outcomesOf = (
   }
 
   for (const event of events) {
-    const hours = (event.occurredAt - decidedAt) / hourMillis
-    if (!(hours >= -clockSkewHours && hours <= countedHours)) continue
+    if (!isInTime(decidedAt, event.occurredAt)) continue
+    if (event.event === "refund") {
+      if (event.value !== undefined) valued.push(event)
+      continue
+    }
     if (event.event === "delivered") deliveredAt = Math.min(deliveredAt, event.occurredAt)
     if (isVoiding(event.event)) undelivered = true
     if (event.event === "click") clicks.push(event)
     else if (event.automated) automated[event.event] = 1
-    else countHuman(event)
+    else countHuman(event, event.event)
   }
   const isMachine = machineClicks(clicks, deliveredAt)
   for (const click of clicks) {
     if (isMachine(click)) automated.click = 1
-    else countHuman(click)
+    else countHuman(click, "click")
   }
   if (learned.unsubscribe === 1 || learned.spam === 1) learned.negative = 1
   const engaged = learned.open === 1 || learned.click === 1 || learned.other === 1 || learned.conversion === 1
