@@ -126,12 +126,15 @@ export const digestKey = (content: Item): string => `digest:${sha256(canonicalJs
 /** As `digestKey`, in half the time, for content whose names are in order at every level and of which nothing is undefined. */
 export const digestKeyOfSorted = (content: Item): string => `digest:${sha256(JSON.stringify(content))}`
 
+/** Whether an event can be known by this id of its source: 1 to 200 characters that can be stored. */
+export const isEventId = (id: string): boolean => id.length <= maxName && isStorable(id)
+
 /**
  * The `key` of an event: `id:` and the id the source gave it, 1 to 200 characters; without one that can be kept, the digest
  * of `content`: the whole item, or those members that tell it from others of its source.
  */
 export const keyOf = (content: Item, id: string | undefined): string =>
-  id !== undefined && id.length <= maxName && isStorable(id) ? `id:${id}` : digestKey(content)
+  id !== undefined && isEventId(id) ? `id:${id}` : digestKey(content)
 
 /**
  * The `messageKey` of an event from all that names its message, the recipient included. A single part stands as it is,

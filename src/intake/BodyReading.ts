@@ -53,7 +53,7 @@ export interface Piece {
   readonly ignored: number
   /** Why they were ignored, 20 reasons at most; in the last piece alone. */
   readonly unused: ReadonlyArray<Unused>
-  /** Items that were not understood, 100 at most; in the last piece alone. */
+  /** Items and members that were not understood, 100 at most; in the last piece alone. */
   readonly faults: ReadonlyArray<ItemFault>
   /** Whether the body is complete with this piece. */
   readonly isLast: boolean
@@ -83,6 +83,9 @@ export const readBody = (body: BodyToRead, normalize: Normalize | undefined): Pi
   for (const { expected, pointer, reason } of normalized.skipped) {
     if (expected) ignore(reason, pointer)
     else if (faults.length < maxFaults) faults.push({ pointer, reason })
+  }
+  for (const { pointer, reason } of normalized.incomplete ?? []) {
+    if (faults.length < maxFaults) faults.push({ pointer, reason })
   }
   const events = normalized.events.filter(isKept)
   return {

@@ -80,7 +80,10 @@ const read = (
   // A URI reference has no spaces, so that no two pairs share a key.
   const source = textOf(event.source)!
   const id = textOf(event.id)!
-  return { ...normal, key: keyOf({ source, id }, `${source} ${id}`) }
+  const faults = normal.faults?.map((fault) =>
+    fault.member === "/occurred_at" ? { member: "/time", reason: fault.reason.replace(/^occurred_at/, "time") } : fault
+  )
+  return { ...normal, key: keyOf({ source, id }, `${source} ${id}`), ...(faults === undefined ? {} : { faults }) }
 }
 
 const base64 = /^[A-Za-z0-9+/\s]*={0,2}\s*$/

@@ -1,26 +1,15 @@
 import { JsonPointer } from "effect"
 import { anyName } from "../domain/ConversionEvents.ts"
-import type { EventName, Normalized, NormalizedEvent } from "../domain/Event.ts"
+import type { EventName, MemberFault, Normalized, NormalizedEvent } from "../domain/Event.ts"
 import type { Skipped } from "../domain/DryRun.ts"
 import { collect, faulty, ignored, type Items, itemsOf } from "./Items.ts"
 import { channelOf } from "../domain/Recipient.ts"
-import { keyOf, nameOf, textOf } from "../domain/EventKeys.ts"
-import { instantOf } from "./Instant.ts"
-import {
-  automatedKeys,
-  emailOf,
-  find,
-  isFlagged,
-  isItem,
-  type Item,
-  known,
-  lastSegment,
-  linkOf,
-  noise,
-  trackingIdOf,
-  valueIn,
-  zoneIn,
-} from "./Reading.ts"
+import { isEventId, keyOf, nameOf, textOf } from "../domain/EventKeys.ts"
+import { type EventLevel, faultsIn, memberFault } from "./Given.ts"
+import { timeIn } from "./Instant.ts"
+import { type Money, moneyIn } from "./Money.ts"
+import { emailOf, find, isItem, type Item, known, lastSegment, linkOf, noise, trackingIdOf, zoneIn } from "./Reading.ts"
+import { automatedKeys, flagIn } from "./Truth.ts"
 import { unknownNameReason } from "./UnknownName.ts"
 
 /** Headers and settings that accompany the body. */
@@ -102,14 +91,65 @@ const eventOf = (
   )
 }
 
+/** The item, and its members `data` and `properties`: each may have any of the members of an event. */
+const levelsOf = (item: Item): { readonly levels: ReadonlyArray<EventLevel>; readonly fault?: MemberFault } => {
+  const levels: Array<EventLevel> = [{ item, at: "" }]
+  let fault: MemberFault | undefined
+  for (const name of ["data", "properties"]) {
+    const value = item[name]
+    if (isItem(value)) levels.push({ item: value, at: `/${name}` })
+    else if (value !== undefined && value !== null) {
+      fault ??= memberFault(`/${name}`, value, "is no object", "Its content is not read")
+    }
+  }
+  return { levels, ...(fault === undefined ? {} : { fault }) }
+}
+
+/** The fault of an id that is given in a form that cannot be kept. Blank texts are absent. */
+const idFault = (
+  levels: ReadonlyArray<EventLevel>,
+  keys: ReadonlyArray<string>,
+  effect: string,
+): MemberFault | undefined => {
+  for (const { at, item } of levels) {
+    for (const key of keys) {
+      const value = item[key]
+      if (value === undefined || value === null || (typeof value === "string" && value.trim() === "")) continue
+      return memberFault(
+        `${at}/${key}`,
+        value,
+        "is no id: send 1 to 200 characters without control characters",
+        effect,
+      )
+    }
+  }
+  return undefined
+}
+
+/** Why a refund cannot be counted; undefined for other events, and for a refund that can. */
+const refundFault = (
+  { event, faults, value }: Money,
+  trackingId: string | undefined,
+): { readonly reason: string; readonly keys: ReadonlyArray<string> } | undefined => {
+  if (event !== "refund") return undefined
+  if (trackingId === undefined) {
+    return { reason: "is a refund: send the tracking_id of the conversion that it takes back", keys: trackingKeys }
+  }
+  return value === undefined
+    ? {
+      reason: faults[0]?.reason ?? "is a refund without a value: send the amount that was paid back",
+      keys: valueKeys,
+    }
+    : undefined
+}
+
 /** The result of reading an item, without its position: an event, or the reason for skipping it. */
 export const readItem = (item: unknown, options: CustomEventsOptions): NormalizedEvent | Skipped => {
   const { receivedAt, strict, webhookId } = options
   const fault = (reason: string, member: () => string) => faulty(reason, strict === true ? member() : undefined)
   if (!isItem(item)) return faulty("must be an object")
-  const levels: Array<Item> = [item]
-  if (isItem(item["data"])) levels.push(item["data"])
-  if (isItem(item["properties"])) levels.push(item["properties"])
+  const { fault: levelFault, levels: given } = levelsOf(item)
+  const levels = given.map(({ item }) => item)
   const stated = find(levels, eventKeys, nameOf)
   if (stated === undefined) {
     return fault('has no event name: send event, such as "click"', () => memberAt(item, eventKeys, nameOf))
@@ -126,7 +166,19 @@ export const readItem = (item: unknown, options: CustomEventsOptions): Normalize
       () => memberAt(item, trackingKeys, nameOf),
     )
   }
-  const event = named.event === "bounce" && isSoftBounce(levels) ? "soft_bounce" : named.event
+  const { event, faults: moneyFaults, ...money } = moneyIn(
+    named.event === "bounce" && isSoftBounce(levels) ? "soft_bounce" : named.event,
+    given,
+    valueKeys,
+  )
+  const refund = refundFault({ event, faults: moneyFaults, ...money }, trackingId)
+  if (refund !== undefined) {
+    return fault(refund.reason, () => moneyFaults[0]?.member ?? memberAt(item, refund.keys, textOf))
+  }
+  const time = timeIn(given, timeKeys, receivedAt)
+  const machine = flagIn(given)
+  const ownId = find(levels, idKeys, textOf)
+  const isIdKept = ownId === undefined || isEventId(ownId)
   return {
     event,
     trackingId,
@@ -135,14 +187,22 @@ export const readItem = (item: unknown, options: CustomEventsOptions): Normalize
     ...emailOf({ event, trackingId }, find(levels, emailKeys, nameOf), user),
     key: keyOf(
       item,
-      find(levels, idKeys, textOf) ?? byMessage(event, find(levels, messageKeys, textOf)) ?? textOf(webhookId),
+      ownId ?? byMessage(event, find(levels, messageKeys, textOf)) ?? textOf(webhookId),
     ),
-    occurredAt: instantOf(find(levels, timeKeys, textOf), receivedAt),
-    automated: isFlagged(levels),
+    occurredAt: time.occurredAt,
+    automated: machine.automated,
     link: find(levels, linkKeys, linkOf),
     ...channelOf(event, isEmail(levels)),
-    ...valueIn(event, levels, valueKeys),
+    ...money,
     ...zoneIn(levels, zoneKeys),
+    ...faultsIn(
+      levelFault,
+      trackingId === undefined ? idFault(given, trackingKeys, "The event is attributed by its user") : undefined,
+      ownId === undefined || !isIdKept ? idFault(given, idKeys, "The content identifies the event") : undefined,
+      ...moneyFaults,
+      time.fault,
+      machine.fault,
+    ),
   }
 }
 

@@ -1,5 +1,12 @@
 import type { Skipped } from "../domain/DryRun.ts"
-import type { ErasureRequest, Normalized, NormalizedEvent, ProfileUpdate, SkippedItem } from "../domain/Event.ts"
+import type {
+  ErasureRequest,
+  IncompleteItem,
+  Normalized,
+  NormalizedEvent,
+  ProfileUpdate,
+  SkippedItem,
+} from "../domain/Event.ts"
 import { isBlank, isItem, parseJson } from "./Reading.ts"
 import type { NotUnderstood } from "../domain/DryRun.ts"
 
@@ -70,6 +77,7 @@ export const collectAt = <A>(
   areJudged = false,
 ): Normalized => {
   const skippedAt: Array<number> = []
+  const incomplete: Array<IncompleteItem> = []
   const events: Array<NormalizedEvent> = []
   const skipped: Array<SkippedItem> = []
   const profiles: Array<ProfileUpdate> = []
@@ -77,8 +85,12 @@ export const collectAt = <A>(
   for (let i = 0; i < items.length; i++) {
     const item = items[i]!
     const outcome = read(item)
-    if ("event" in outcome) events.push(outcome)
-    else if ("profile" in outcome) profiles.push(outcome.profile)
+    if ("event" in outcome) {
+      events.push(outcome)
+      for (const { member, reason } of outcome.faults ?? []) {
+        incomplete.push({ pointer: pointerOf(item, i) + member, reason, event: events.length - 1 })
+      }
+    } else if ("profile" in outcome) profiles.push(outcome.profile)
     else if ("erasure" in outcome) erasures.push(outcome.erasure)
     else {
       skipped.push({ pointer: pointerOf(item, i), ...outcome })
@@ -90,6 +102,7 @@ export const collectAt = <A>(
     events,
     skipped,
     ...(areJudged ? { skippedAt } : {}),
+    ...(incomplete.length > 0 ? { incomplete } : {}),
     ...(profiles.length > 0 ? { profiles } : {}),
     ...(erasures.length > 0 ? { erasures } : {}),
   }

@@ -1,9 +1,8 @@
-import { categoryOf, type EventName, largestValue, type NormalizedEvent } from "../domain/Event.ts"
+import { categoryOf, type EventName, type NormalizedEvent } from "../domain/Event.ts"
 import * as Json from "../domain/Json.ts"
 import { isStorable } from "../domain/Attributes.ts"
 import { maxName, nameOf } from "../domain/EventKeys.ts"
 import type { NotUnderstood } from "../domain/DryRun.ts"
-import { maxTime } from "./Instant.ts"
 import { textOfUtf8 } from "../domain/Utf8.ts"
 
 /** An object of parsed JSON, not an array. */
@@ -12,18 +11,6 @@ export type Item = { readonly [name: string]: unknown }
 /** Most characters of a link. */
 const maxLink = 2_000
 
-/** Under any of these, `true` or `"true"` says that a machine did it. */
-export const automatedKeys: ReadonlyArray<string> = [
-  "automated",
-  "is_bot",
-  "isBot",
-  "bot",
-  "machine_open",
-  "is_suspected_bot_click",
-  "prefetched",
-  "machine",
-]
-
 const synonyms: { readonly [name in EventName]: ReadonlyArray<string> } = {
   sent: ["sent", "send"],
   delivered: ["delivered", "delivery"],
@@ -31,6 +18,7 @@ const synonyms: { readonly [name in EventName]: ReadonlyArray<string> } = {
   click: ["click", "clicked"],
   other: ["other"],
   conversion: ["conversion", "converted", "purchase", "purchased", "order_completed"],
+  refund: ["refund", "refunded", "order_refunded", "purchase_refund", "refund_completed"],
   bounce: ["bounce", "bounced"],
   soft_bounce: ["soft_bounce", "soft_bounced"],
   failed: ["failed", "dropped", "rejected"],
@@ -108,33 +96,6 @@ export const zoneIn = (
   return timeZone === undefined ? {} : { timeZone }
 }
 
-/** A number from 0 to a billion, or the same as a decimal text: the value of a conversion. */
-export const amountOf = (value: unknown): number | undefined => {
-  const text = typeof value === "number" ? String(value) : typeof value === "string" ? value.trim() : ""
-  // More digits than a number has say nothing further.
-  const isDecimal = typeof value === "number" || (text.length <= 40 && /^\d+(\.\d+)?$/.test(text))
-  const amount = isDecimal ? Number(text) : NaN
-  return amount >= 0 && amount <= largestValue ? amount : undefined
-}
-
-/** The ISO 4217 code of a currency, in any case. */
-export const currencyOf = (value: unknown): string | undefined =>
-  typeof value === "string" && /^\s*[A-Za-z]{3}\s*$/.test(value.slice(0, maxTime))
-    ? value.trim().toUpperCase()
-    : undefined
-
-/** The value of a conversion with its currency, under the first of `keys` that has a number; nothing for other events. */
-export const valueIn = (
-  event: EventName,
-  levels: ReadonlyArray<Item>,
-  keys: ReadonlyArray<string>,
-): { readonly value?: number; readonly currency?: string } => {
-  const found = event === "conversion" ? find(levels, keys, (value) => amountOf(value)?.toString()) : undefined
-  if (found === undefined) return {}
-  const currency = find(levels, ["currency"], currencyOf)
-  return { value: Number(found), ...(currency === undefined ? {} : { currency }) }
-}
-
 /** The beginning of a link, 1 to 2,000 characters, if it can be stored. */
 export const linkOf = (value: unknown): string | undefined => {
   if (typeof value !== "string") return undefined
@@ -198,17 +159,6 @@ export const find = (
     }
   }
   return undefined
-}
-
-/** Whether one of the keys is `true` or `"true"` on any level. */
-export const isFlagged = (levels: ReadonlyArray<Item>, keys: ReadonlyArray<string> = automatedKeys): boolean => {
-  for (const level of levels) {
-    for (const key of keys) {
-      const value = level[key]
-      if (value === true || value === "true") return true
-    }
-  }
-  return false
 }
 
 /**

@@ -7,9 +7,17 @@ import type { Normalize } from "./Sources.ts"
 
 // Verdicts on the items of a body, for the answer to its sender. Pure.
 
-/** An item as it was read: the key of its event, or the reason why it has none. */
+/** What a verdict needs of an event, and the members of it that could not be read. */
+export interface JudgedEvent
+  extends Pick<NormalizedEvent, "key" | "occurredAt" | "event" | "trackingId" | "templateId"> {
+  /** JSON pointer of the first of the members. */
+  readonly pointer?: string
+  readonly reasons?: ReadonlyArray<string>
+}
+
+/** An item as it was read: its event, or the reason why it has none. */
 export type JudgedItem =
-  | Pick<NormalizedEvent, "key" | "occurredAt">
+  | JudgedEvent
   | {
     /** Whether it is known and means nothing here, or is at fault. */
     readonly status: "ignored" | "rejected"
@@ -36,13 +44,20 @@ export const judge = (
 ): Judged => {
   const normalized = normalize(body, headers, receivedAt)
   if ("reason" in normalized) return normalized
-  const { events, skipped, skippedAt = [], unknown } = normalized
+  const { events, incomplete = [], skipped, skippedAt = [], unknown } = normalized
   let nextSkipped = 0
   let nextEvent = 0
+  let nextIncomplete = 0
   const items = Array.from({ length: events.length + skipped.length }, (_, place): JudgedItem => {
     if (skippedAt[nextSkipped] !== place) {
-      const { key, occurredAt } = events[nextEvent++]!
-      return { key, occurredAt }
+      const { event, key, occurredAt, templateId, trackingId } = events[nextEvent]!
+      const judged = { event, key, occurredAt, templateId, trackingId }
+      const first = nextIncomplete
+      while (incomplete[nextIncomplete]?.event === nextEvent) nextIncomplete++
+      nextEvent++
+      if (nextIncomplete === first) return judged
+      const reasons = incomplete.slice(first, nextIncomplete).map(({ reason }) => reason)
+      return { ...judged, pointer: incomplete[first]!.pointer, reasons }
     }
     const { expected, member = "", pointer, reason } = skipped[nextSkipped++]!
     return expected ? { status: "ignored", pointer, reason } : { status: "rejected", pointer: pointer + member, reason }
@@ -52,11 +67,12 @@ export const judge = (
 
 export const Verdict = Schema.Struct({
   index: Schema.Int.annotate({ description: "Its place among the items of the body, from 0" }),
-  status: Schema.Literals(["accepted", "duplicate", "ignored", "rejected"]).annotate({
+  status: Schema.Literals(["accepted", "incomplete", "duplicate", "ignored", "rejected"]).annotate({
     description:
-      "`accepted`: kept, and counted once it is attributed. `duplicate`: an event of the same id, or of the same " +
-      "content without one, came in before. `ignored`: it says nothing about a message's effect. `rejected`: not kept, see " +
-      "`reason`",
+      "`accepted`: everything was understood and stored; the event counts once it is attributed. `incomplete`: stored " +
+      "without the member at `pointer`, which could not be read, see `reason`. `duplicate`: an event of the same id, or of " +
+      "the same content without one, came in before. `ignored`: it says nothing about a message's effect, or happened " +
+      "outside the time that counts for its decision. `rejected`: not stored, see `reason`",
   }),
   pointer: Schema.optionalKey(Schema.String).annotate({ description: "JSON pointer of the item or member meant" }),
   reason: Schema.optionalKey(Schema.String),
@@ -78,14 +94,18 @@ export const faultsOf = (items: ReadonlyArray<JudgedItem>): ReadonlyArray<Fault>
   return more === 0 ? faults : [...faults, { pointer: "", detail: `has ${more} more items with faults` }]
 }
 
+/** JSON pointers of the members that could not be read: the first of each event. */
+export const unreadIn = (items: ReadonlyArray<JudgedItem>): ReadonlyArray<string> =>
+  items.flatMap((item) => "key" in item && item.pointer !== undefined ? [item.pointer] : [])
+
 /** The events of a body, each once. */
-export const eventsOf = (
-  items: ReadonlyArray<JudgedItem>,
-): ReadonlyArray<Pick<NormalizedEvent, "key" | "occurredAt">> => {
-  const first = new SeededMap<string, Pick<NormalizedEvent, "key" | "occurredAt">>()
+export const eventsOf = (items: ReadonlyArray<JudgedItem>): ReadonlyArray<JudgedEvent> => {
+  const first = new SeededMap<string, JudgedEvent>()
   for (const item of items) if ("key" in item && !first.has(item.key)) first.set(item.key, item)
   return [...first.values()]
 }
+
+const refunded = "The value is paid back: it lowers the revenue of the message's conversions, not below 0"
 
 const repeated = "An event of the same id, or of the same content, came in before: it counts once"
 
@@ -104,6 +124,10 @@ export const verdictsOf = (items: ReadonlyArray<JudgedItem>, known: SeededSet<st
     if ("status" in item) return { index, status: item.status, pointer: item.pointer, ...told(item.reason) }
     const isRepeated = known.has(item.key) || seen.has(item.key)
     seen.add(item.key)
-    return isRepeated ? { index, status: "duplicate", ...told(repeated) } : { index, status: "accepted" }
+    if (isRepeated) return { index, status: "duplicate", ...told(repeated) }
+    if (item.reasons !== undefined) {
+      return { index, status: "incomplete", pointer: item.pointer!, ...told(item.reasons.join(". ")) }
+    }
+    return { index, status: "accepted", ...(item.event === "refund" ? told(refunded) : {}) }
   })
 }

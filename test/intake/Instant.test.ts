@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { parseInstant } from "../../src/intake/Instant.ts"
+import { parseInstant, readInstant } from "../../src/intake/Instant.ts"
 
 describe("parseInstant", () => {
   it("reads each day and second of ISO 8601 with and without milliseconds, in UTC", () => {
@@ -56,10 +56,96 @@ describe("parseInstant", () => {
     for (const end of wrong) assert.isUndefined(parseInstant(`2026-11-24T09:30${end}`), end)
   })
 
-  it("reads numbers by their size as seconds, milliseconds or microseconds", () => {
+  it("reads what mail, programming languages and databases write", () => {
+    const at = Date.UTC(2026, 10, 28, 10, 18)
+    const same = [
+      "Sat, 28 Nov 2026 10:18:00 +0000",
+      "Sat, 28 Nov 2026 11:18:00 +0100 (CET)",
+      "28 Nov 2026 10:18:00 GMT",
+      "Saturday, 28-Nov-26 10:18:00 GMT",
+      "Sat Nov 28 10:18:00 2026",
+      "Sat Nov 28 10:18:00 UTC 2026",
+      "Sat Nov 28 05:18:00 EST 2026",
+      "Sat Nov 28 2026 11:18:00 GMT+0100 (Central European Standard Time)",
+      "Nov 28, 2026, 10:18:00 AM",
+      "November 28, 2026 at 10:18 AM UTC",
+      "2026-11-28 11:18:00+01",
+      "2026-11-28 11:18:00.000000+01",
+      "2026-11-28 11:18:00 Europe/Berlin",
+      "2026-11-28T11:18+01:00[Europe/Berlin]",
+      "2026-11-28T11:18[Europe/Berlin]",
+      "2026-11-28T10:18:00Z[UTC]",
+      "2026-11-28 10:18:00.000000001 +0000 UTC m=+0.000000001",
+      "2026-11-28 10:18:00 +0000 UTC",
+      "2026-11-28 13:18:00 +0300 +03",
+      "20261128T101800Z",
+      "20261128T111800+0100",
+      "2026/11/28 10:18:00",
+      "/Date(1795861080000)/",
+      "/Date(1795861080000+0100)/",
+    ]
+    for (const text of same) assert.strictEqual(parseInstant(text), at, text)
+  })
+
+  it("leaves what may mean several times, or none", () => {
+    const wrong = [
+      "yesterday",
+      "now",
+      "",
+      "28.11.2026 10:18",
+      "11/28/2026 10:18:00",
+      "05/06/2026 10:18",
+      "2026-11-28",
+      "10:18",
+      "2026-11-28 11:18:00 CET",
+      "Sat Nov 28 11:18:00 IST 2026",
+      "31 Feb 2026 10:18:00 GMT",
+      "28 Novembre 2026 10:18:00",
+      "Nov 28, 2026, 13:18:00 PM",
+      "0044-03-15 BC",
+      "-0044-03-15T00:00:00Z",
+      "2026-W48-6T10:18Z",
+      "2026-11-28 11:18:00 Europe/Nowhere",
+      // The clocks show it twice.
+      "2026-10-25 02:30:00 Europe/Berlin",
+    ]
+    for (const text of wrong) assert.isUndefined(parseInstant(text), text)
+  })
+
+  it("reads numbers by their size as seconds, milliseconds, microseconds or nanoseconds", () => {
     assert.strictEqual(parseInstant("1790000000"), 1_790_000_000_000)
     assert.strictEqual(parseInstant("1790000000123"), 1_790_000_000_123)
     assert.strictEqual(parseInstant("1790000000123456"), 1_790_000_000_123)
+    assert.strictEqual(parseInstant("1790000000123456789"), 1_790_000_000_123)
     assert.strictEqual(parseInstant("1.79e+9"), 1_790_000_000_000)
+  })
+})
+
+describe("readInstant", () => {
+  const receivedAt = Date.UTC(2026, 10, 28, 10, 18)
+  const wrongOf = (value: unknown) => {
+    const read = readInstant(value, receivedAt)
+    return "wrong" in read ? read.wrong : String(read.value)
+  }
+
+  it("reads numbers of all types", () => {
+    for (const value of [1.79e9, 1.79e12, 1.79e15, 1.79e18, "1790000000000000000", "1790000000"]) {
+      assert.deepStrictEqual(readInstant(value, receivedAt), { value: 1_790_000_000_000 }, String(value))
+    }
+  })
+
+  it("takes the clock of the receipt for one that is a few minutes ahead", () => {
+    assert.deepStrictEqual(readInstant(receivedAt + 5 * 60_000, receivedAt), { value: receivedAt })
+    assert.include(wrongOf(receivedAt + 5 * 60_000 + 1), "is in the future")
+    assert.include(wrongOf("2027-11-28T10:18:00Z"), "is in the future")
+  })
+
+  it("takes the zero of a clock for no time", () => {
+    for (const value of [0, "0", "1970-01-01T00:00:00Z", "1970-01-01T01:00:00+01:00", 20261128]) {
+      assert.include(wrongOf(value), "is in 1970", String(value))
+    }
+    for (const value of ["0001-01-01T00:00:00Z", -1, true, {}, []]) {
+      assert.include(wrongOf(value), "no time", String(value))
+    }
   })
 })

@@ -81,6 +81,67 @@ describe("Verdicts", () => {
     )
   })
 
+  it("name each member that is given and cannot be read", () => {
+    const sale = { event: "conversion", tracking_id: "t" }
+    const given: ReadonlyArray<readonly [Record<string, unknown>, string, string]> = [
+      [{ value: "1,234" }, "/value", 'value "1,234" may mean 1.234 or 1234'],
+      [{ value: "49.90 €", currency: "USD" }, "/value", "is in EUR, but currency is USD"],
+      [{ value: 1e10 }, "/value", "value 10000000000 is beyond 1,000,000,000"],
+      [{ value: "" }, "/value", 'value "" is empty'],
+      [{ value: true }, "/value", "value true is no amount"],
+      [{ value: [49.9] }, "/value", "value a list is no amount"],
+      [{ properties: { revenue: {} } }, "/properties/revenue", "revenue an object is no amount"],
+      [{ value: 5, currency: "bucks" }, "/currency", 'currency "bucks" is no currency'],
+      [{ value: 5, currency: "PTS" }, "/currency", 'currency "PTS" is no ISO 4217 code known here'],
+      [{ occurred_at: "yesterday" }, "/occurred_at", 'occurred_at "yesterday" is no time'],
+      [{ data: { ts: "28.11.2026 10:18" } }, "/data/ts", 'ts "28.11.2026 10:18" is no time'],
+      [{ timestamp: 0 }, "/timestamp", "timestamp 0 is in 1970"],
+      [{ time: "2027-02-03T13:00:00Z" }, "/time", "is in the future"],
+      [{ automated: "maybe" }, "/automated", 'automated "maybe" is neither true nor false'],
+      [{ data: "x" }, "/data", 'data "x" is no object'],
+      [{ properties: [] }, "/properties", "properties a list is no object"],
+      [{ event_id: {} }, "/event_id", "event_id an object is no id"],
+      [{ event_id: "x".repeat(201) }, "/event_id", "is no id"],
+    ]
+    for (const [members, pointer, reason] of given) {
+      const [verdict] = verdictsOf(judged([{ ...sale, ...members }]), known())
+      const name = JSON.stringify(members)
+      assert.deepInclude(verdict, { status: "incomplete", pointer: `/0${pointer}` }, name)
+      assert.include(verdict!.reason, reason, name)
+    }
+    const [both] = verdictsOf(judged({ ...sale, value: "abc", occurred_at: "now" }), known())
+    assert.strictEqual(both!.pointer, "/value")
+    assert.include(both!.reason, "The event counts without a value. occurred_at")
+    const [byUser] = verdictsOf(judged({ ...sale, tracking_id: {}, user_id: "u" }), known())
+    assert.deepInclude(byUser, { status: "incomplete", pointer: "/tracking_id" })
+  })
+
+  it("accept what is read, and say what a refund does", () => {
+    const sale = { event: "conversion", tracking_id: "t" }
+    const read = [
+      { value: "49,90 €", occurred_at: "Tue, 03 Feb 2026 12:00:00 +0000", automated: "no" },
+      { value: null, occurred_at: null, automated: null, properties: null },
+      { value: "USD 1,234.50", currency: "usd", automated: "True" },
+    ]
+    for (const members of read) {
+      assert.deepStrictEqual(verdictsOf(judged({ ...sale, ...members }), known()), [{ index: 0, status: "accepted" }])
+    }
+    const [refund] = verdictsOf(judged({ ...sale, value: -50 }), known())
+    assert.strictEqual(refund!.status, "accepted")
+    assert.include(refund!.reason, "The value is paid back")
+  })
+
+  it("reject a refund that names no message or no amount", () => {
+    const faults: ReadonlyArray<readonly [Record<string, unknown>, string]> = [
+      [{ event: "conversion", user_id: "u", value: -5 }, "/tracking_id"],
+      [{ event: "refund", tracking_id: "t" }, "/value"],
+      [{ event: "refund", tracking_id: "t", data: { amount: "?" } }, "/data/amount"],
+    ]
+    for (const [item, pointer] of faults) {
+      assert.deepInclude(verdictsOf(judged(item), known())[0], { status: "rejected", pointer }, JSON.stringify(item))
+    }
+  })
+
   it("judge CloudEvents, of which the type is at fault", () => {
     const type = "application/cloudevents-batch+json"
     const event = (name: string) => ({

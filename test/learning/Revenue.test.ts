@@ -130,6 +130,34 @@ describe("Revenue as an objective", () => {
         assert.deepStrictEqual(yield* differences("sum"), [])
       }))
 
+    it.effect("lowers revenue by refunds, in any order, once each, and not below 0", () =>
+      Effect.gen(function* () {
+        yield* start("refund", capped)
+        yield* decideMany("refund", "a", 4)
+        const paid = [{ of: "a/0", value: 120 }, { of: "a/1", value: 80 }, { of: "a/2", value: 30 }]
+        const refunds = [
+          { of: "a/0", value: -50, id: "r0", afterHours: 5 },
+          { of: "a/2", value: -99, id: "r2", afterHours: 6 },
+          { of: "a/3", value: -10, id: "r3", afterHours: 7 },
+        ]
+        // The refunds of a/1 arrive before its conversion.
+        yield* buy("refund", [{ of: "a/1", value: -20, id: "r1", afterHours: 3 }, refunds[0]!])
+        yield* settle("refund")
+        assert.deepStrictEqual((yield* revenueOf("refund")).all, { value: 0, other_currency: 0 })
+        yield* buy("refund", paid)
+        yield* buy("refund", refunds)
+        yield* buy("refund", refunds)
+        yield* settle("refund")
+        assert.deepStrictEqual((yield* revenueOf("refund")).all, { value: 130, other_currency: 0 })
+        assert.deepStrictEqual(yield* tallies("refund"), [
+          "a plan=pro learned: conversion 3, decisions 4, revenue 130000, revenue_square 212500000",
+        ])
+        assert.deepStrictEqual(yield* differences("refund"), [])
+        yield* setObjective("refund", { revenue: 1, revenue_cap: 65 })
+        assert.deepStrictEqual((yield* revenueOf("refund")).all, { value: 125, other_currency: 0 })
+        assert.deepStrictEqual(yield* differences("refund"), [])
+      }))
+
     it.effect("counts past conversions again when the cap, the objective or the currency changes", () =>
       Effect.gen(function* () {
         yield* start("change", "click")

@@ -44,7 +44,7 @@ class Queued:
 class EventVerdict:
     index: int
     """Place of the event in the list that was sent."""
-    status: Literal["accepted", "duplicate", "ignored", "rejected"]
+    status: Literal["accepted", "incomplete", "duplicate", "ignored", "rejected"]
     pointer: str | None = None
     reason: str | None = None
 

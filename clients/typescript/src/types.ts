@@ -147,7 +147,7 @@ export interface Event {
 export interface EventVerdict {
   /** Place of the event in the list that was sent. */
   readonly index: number
-  readonly status: "accepted" | "duplicate" | "ignored" | "rejected"
+  readonly status: "accepted" | "incomplete" | "duplicate" | "ignored" | "rejected"
   readonly pointer?: string
   readonly reason?: string
 }

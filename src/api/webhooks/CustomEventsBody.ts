@@ -5,7 +5,7 @@ const text = (description: string) => Schema.optionalKey(described(Schema.String
 
 const CustomEvent = Schema.Struct({
   event: text(
-    "`sent`, `delivered`, `open`, `click`, `other`, `conversion` (also `purchase`, `order_completed`), `bounce`, " +
+    "`sent`, `delivered`, `open`, `click`, `other`, `conversion` (also `purchase`, `order_completed`), `refund`, `bounce`, " +
       "`soft_bounce`, `failed`, `unsubscribe`, `spam`, in any case and tense. Another name is a conversion if it is declared " +
       "in `conversion_events` of the organization or of a template, or in the settings of the source; others are rejected",
   ),
@@ -18,17 +18,21 @@ const CustomEvent = Schema.Struct({
   occurred_at: Schema.optionalKey(
     described(
       Schema.Union([Schema.String, Schema.Finite]),
-      "ISO 8601, or seconds, milliseconds or microseconds; otherwise the time of receipt",
+      "ISO 8601 with a zone, RFC 2822, or Unix seconds, milliseconds, microseconds or nanoseconds; otherwise the time of receipt",
     ),
   ),
   automated: Schema.optionalKey(
-    described(Schema.Boolean, "True: caused by a machine, such as a mail proxy or link scanner"),
+    described(
+      Schema.Union([Schema.Boolean, Schema.String, Schema.Finite]),
+      "True: caused by a machine, such as a mail proxy or link scanner",
+    ),
   ),
   link: text("The clicked link"),
   value: Schema.optionalKey(
     described(
       Schema.Union([Schema.String, Schema.Finite]),
-      "Value of the conversion, 0 to 1,000,000,000. It counts for objectives with `revenue`",
+      "Value of the conversion in the main unit of its currency, at most 1,000,000,000. It counts for objectives with " +
+        "`revenue`. Below 0: a refund",
     ),
   ),
   currency: text("ISO 4217 code of the value's currency, such as `EUR`"),

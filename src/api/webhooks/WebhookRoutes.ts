@@ -8,7 +8,7 @@ import { Inbox } from "../../journal/inbox/Inbox.ts"
 import { countItems } from "../../intake/ItemCount.ts"
 import { Judging } from "../../intake/Judging.ts"
 import { KnownEvents } from "../../journal/events/KnownEvents.ts"
-import { eventsOf, faultsOf, verdictsOf } from "../../intake/Verdicts.ts"
+import { eventsOf, faultsOf, unreadIn, verdictsOf } from "../../intake/Verdicts.ts"
 import { type QuotaReached, WebhookQuota } from "../../intake/WebhookQuota.ts"
 import { handshakeOf } from "../../intake/signatures/SfmcSignature.ts"
 import type { SignatureVerdict } from "../../intake/signatures/Verdict.ts"
@@ -20,7 +20,7 @@ import { PathNotFound, QuotaExceeded, Unauthorized, Unavailable } from "../Probl
 import { Refusals } from "../admission/Refusals.ts"
 import { separatorFaults } from "../server/QueryFaults.ts"
 import { invalid, lookedUp, query } from "../server/Requests.ts"
-import { ofMembers, ofParameters, warn } from "../server/Warnings.ts"
+import { ofMembers, ofParameters, ofUnread, warn } from "../server/Warnings.ts"
 
 /** Items of one body of custom events at most; more are several requests. */
 export const maxItems = 10_000
@@ -183,7 +183,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     if (items.length > 0 && items.every((item) => "status" in item && item.status === "rejected")) {
       return yield* invalid(faultsOf(items))
     }
-    yield* warn(request, ofMembers(unknown))
+    yield* warn(request, [...ofMembers(unknown), ...ofUnread(unreadIn(items))])
     const receivedAt = clock.currentTimeMillisUnsafe()
     const events = eventsOf(items).map((event) => ({ ...event, org, source: "events", receivedAt }))
     const { forget, keys } = yield* Effect.mapError(known.find(events, { enter: !isTrial }), storeIsDown)

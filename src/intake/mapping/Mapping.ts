@@ -3,11 +3,14 @@ import type { EventName, NormalizedEvent } from "../../domain/Event.ts"
 import type { Skipped } from "../../domain/DryRun.ts"
 import { collectAt, faulty, ignored } from "../Items.ts"
 import { matcherOf, nodesOf, parsePath, type Step, valuesOf } from "./MappingPath.ts"
-import type { Candidate, Field, Mapping, TimeUnit } from "./MappingSchema.ts"
+import type { Candidate, Field, Mapping } from "./MappingSchema.ts"
+import { amountText, type Read, readable, readableTime, scalarOf, type Unread, valuesIn } from "./MappingValues.ts"
 import { MappingWork, maxText, ParsedTexts, TooMuchWork } from "./MappingWork.ts"
-import { keyOf, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
-import { instantOf } from "../Instant.ts"
-import { amountOf, currencyOf, isItem, known, lastSegment, linkOf, noise, parameterOf, parseJson } from "../Reading.ts"
+import { keyOf, messageKeyOf, nameOf } from "../../domain/EventKeys.ts"
+import { readCurrency } from "../Currency.ts"
+import { faultsIn } from "../Given.ts"
+import { isItem, known, lastSegment, linkOf, noise, parameterOf, parseJson } from "../Reading.ts"
+import { readTruth } from "../Truth.ts"
 import type { Normalize } from "../Sources.ts"
 import type { DryRun, Explained, Found, NotUnderstood } from "../../domain/DryRun.ts"
 import { unknownNameReason } from "../UnknownName.ts"
@@ -49,17 +52,7 @@ interface Source {
   readonly values: (item: unknown, scope: Scope) => ReadonlyArray<unknown>
 }
 
-type Read = (value: unknown) => string | undefined
-
 type Lookup = (item: unknown, scope: Scope) => Found | undefined
-
-/** Booleans too. */
-const scalarOf: Read = (value) =>
-  typeof value === "boolean"
-    ? String(value)
-    : typeof value === "string" && value.length > maxText
-    ? undefined
-    : textOf(value)
 
 const stepsOf = (text: string) => {
   const path = parsePath(text)
@@ -145,24 +138,6 @@ const lookupOf = (field: Field | ReadonlyArray<string | Candidate> | undefined, 
   }
 }
 
-const millisOf: { readonly [unit in TimeUnit]?: (value: number) => number } = {
-  seconds: (value) => Math.round(value * 1_000),
-  milliseconds: Math.round,
-  microseconds: (value) => Math.floor(value / 1_000),
-}
-
-/** The text of a time that `instantOf` reads: ISO 8601 is the one form that says its unit. */
-const timeText = (unit: TimeUnit): Read => (value) => {
-  const text = scalarOf(value)?.trim()
-  if (text === undefined || unit === "auto") return text
-  const isNumber = /^\d{1,20}(?:\.\d{1,20})?$/.test(text)
-  const millis = millisOf[unit]
-  if (millis === undefined) return isNumber ? undefined : text
-  const instant = isNumber ? millis(Number(text)) : Number.NaN
-  // Past 8.64e15 a Date has no text.
-  return instant <= 8.64e15 ? new Date(instant).toISOString() : undefined
-}
-
 type Outcome = NormalizedEvent | Skipped
 
 type Reader = (item: unknown, scope: Scope, receivedAt: number, found: Record<string, Found | null>) => Outcome
@@ -186,14 +161,33 @@ export interface NameRules {
   readonly strict?: boolean | undefined
 }
 
+/** Finds values that are given where the mapping looks for a member, if none of them could be read, and adds them to `found`. */
+const unreadReader = (mapping: Mapping) => {
+  const members = (["occurred_at", "automated", "value", "currency"] as const).flatMap((name) => {
+    const field = mapping[name]
+    return field === undefined ? [] : [[name, lookupOf(field, scalarOf)] as const]
+  })
+  return (item: unknown, scope: Scope, found: Record<string, Found | null>): Unread => {
+    let unread: Unread = {}
+    for (const [name, lookup] of members) {
+      if (found[name] !== null) continue
+      const given = lookup(item, scope)
+      if (given === undefined) continue
+      found[name] = given
+      unread = { ...unread, [name]: given.value }
+    }
+    return unread
+  }
+}
+
 const readerOf = (mapping: Mapping, { conversions, strict }: NameRules = {}): Reader => {
   const conditions = (mapping.where ?? []).map(({ from, op, values = [] }) => ({
     holds: matcherOf(op, values),
     lookup: lookupOf(from, scalarOf),
   }))
   const meaningOf = namesOf(mapping.event)
-  const machine = typeof mapping.automated === "object" ? mapping.automated.equals ?? ["true"] : ["true"]
-  const machines = new Set(machine.map((text) => text.trim().toLowerCase()))
+  const equals = typeof mapping.automated === "object" ? mapping.automated.equals : undefined
+  const machines = equals && new Set(equals.map((text) => text.trim().toLowerCase()))
   const unit = typeof mapping.occurred_at === "object" ? mapping.occurred_at.unit ?? "auto" : "auto"
   const members: ReadonlyArray<readonly [name: string, field: Field | undefined, lookup: Lookup]> = (
     [
@@ -203,14 +197,16 @@ const readerOf = (mapping: Mapping, { conversions, strict }: NameRules = {}): Re
       ["user", mapping.user, nameOf],
       ["event_id", mapping.event_id, nameOf],
       ["message_id", mapping.message_id, nameOf],
-      ["occurred_at", mapping.occurred_at, timeText(unit)],
-      ["automated", mapping.automated, scalarOf],
+      ["occurred_at", mapping.occurred_at, readableTime(unit)],
+      ["automated", mapping.automated, machines === undefined ? readable(readTruth) : scalarOf],
       ["link", mapping.link, linkOf],
-      ["value", mapping.value, (value: unknown) => amountOf(value)?.toString()],
-      ["currency", mapping.currency, currencyOf],
+      ["value", mapping.value, amountText],
+      ["currency", mapping.currency, readable(readCurrency)],
       ["time_zone", mapping.time_zone, nameOf],
     ] as const
   ).map(([name, field, read]) => [name, field, lookupOf(field, read)])
+
+  const unreadOf = unreadReader(mapping)
 
   return (item, scope, receivedAt, found) => {
     for (const [i, { holds, lookup }] of conditions.entries()) {
@@ -246,23 +242,31 @@ const readerOf = (mapping: Mapping, { conversions, strict }: NameRules = {}): Re
     const user = valueOf("user")
     const messageKey = messageKeyOf(valueOf("message_id"))
     const timeZone = valueOf("time_zone")
-    const value = event === "conversion" ? valueOf("value") : undefined
-    const currency = valueOf("currency")
     if (trackingId === undefined && user === undefined && messageKey === undefined) {
       return faulty("names no message: no tracking_id, user or message_id was found")
     }
-    return {
+    const { event: kind, faults, ...values } = valuesIn(
       event,
+      valueOf,
+      unreadOf(item, scope, found),
+      machines,
+      receivedAt,
+    )
+    if (kind === "refund" && (values.value === undefined || (trackingId ?? messageKey) === undefined)) {
+      return faulty(faults[0]?.reason ?? "is a refund: it needs the tracking_id of its conversion, and a value")
+    }
+    return {
+      event: kind,
       trackingId,
       templateId: valueOf("template_id"),
       user,
       key: keyOf(isItem(item) ? item : { item }, valueOf("event_id")),
       messageKey,
-      occurredAt: instantOf(valueOf("occurred_at"), receivedAt),
-      automated: machines.has(valueOf("automated")?.trim().toLowerCase() ?? ""),
       link: valueOf("link"),
-      ...(value === undefined ? {} : { value: Number(value), ...(currency === undefined ? {} : { currency }) }),
+      ...values,
       ...(timeZone === undefined ? {} : { timeZone }),
+      // The members are where the mapping looks for them, so their pointers are not known.
+      ...faultsIn(...faults.map(({ reason }) => ({ member: "", reason }))),
     }
   }
 }

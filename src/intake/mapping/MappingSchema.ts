@@ -86,7 +86,7 @@ const MachineField = Schema.Union([
   Path,
   Schema.Struct({
     from: Candidates,
-    /** Values that mark an event as automated, ignoring case. `["true"]` by default. */
+    /** Values that mark an event as automated, ignoring case. By default, truth values: `true`, `yes`, `1`. */
     equals: Schema.optionalKey(Schema.Array(Name).check(Schema.isMinLength(1), Schema.isMaxLength(50))),
   }),
 ])
@@ -181,7 +181,7 @@ export const Mapping = Schema.Struct({
   occurred_at: Schema.optionalKey(TimeField),
   automated: Schema.optionalKey(MachineField),
   link: Schema.optionalKey(Field),
-  /** The value of a conversion, a number from 0 to a billion; of other events it is passed over. */
+  /** The value of a conversion or refund; other events have none. */
   value: Schema.optionalKey(Field),
   /** ISO 4217 code of the value's currency. */
   currency: Schema.optionalKey(Field),

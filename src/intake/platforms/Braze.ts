@@ -2,13 +2,14 @@ import type { EventName } from "../../domain/Event.ts"
 import * as CustomEvents from "../CustomEvents.ts"
 import { collect, collectAt, faulty, ignored, itemsOf, noItems, type ReadItem } from "../Items.ts"
 import { digestKey, keyOf, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
-import { instantOf } from "../Instant.ts"
+import { faultsIn } from "../Given.ts"
+import { timeIn } from "../Instant.ts"
+import { flagIn } from "../Truth.ts"
 import {
   carriedIds,
   emailOf,
   find,
   isBlank,
-  isFlagged,
   isItem,
   type Item,
   lastSegment,
@@ -149,6 +150,8 @@ const readCurrents = (item: unknown, receivedAt: number, { conversions }: BrazeS
   if (trackingId === undefined && user === undefined) {
     return faulty("names neither a tracking_id nor a user, so that it belongs to no message")
   }
+  const time = timeIn([{ item, at: "" }], timeKeys, receivedAt)
+  const machine = flagIn([{ item: properties, at: "/properties" }], machineKeys)
   return {
     event,
     trackingId,
@@ -157,11 +160,12 @@ const readCurrents = (item: unknown, receivedAt: number, { conversions }: BrazeS
     ...emailOf({ event, trackingId, messageKey }, email, external),
     key: keyOf(item, textOf(item["id"])),
     messageKey,
-    occurredAt: instantOf(find([item], timeKeys, textOf), receivedAt),
-    automated: isFlagged([properties], machineKeys),
+    occurredAt: time.occurredAt,
+    automated: machine.automated,
     link: find([properties], linkKeys, linkOf),
     ...channelOf(event, isEmail(type, properties)),
     ...zoneIn([person], ["timezone"]),
+    ...faultsIn(time.fault, machine.fault),
   }
 }
 
@@ -191,6 +195,7 @@ const readPostback = (item: Item, receivedAt: number): ReadItem => {
   if (trackingId === undefined && messageKey === undefined) {
     return faulty("names no message: neither metadata.external_send_id nor dispatch_id can be kept")
   }
+  const time = timeIn([{ item: metadata, at: "/metadata" }], status.times, receivedAt)
   return {
     event: status.event,
     trackingId,
@@ -198,9 +203,10 @@ const readPostback = (item: Item, receivedAt: number): ReadItem => {
     user: undefined,
     key: digestKey({ dispatch_id: dispatchId, status: name }),
     messageKey,
-    occurredAt: instantOf(find([metadata], status.times, textOf), receivedAt),
+    occurredAt: time.occurredAt,
     automated: false,
     link: undefined,
+    ...faultsIn(time.fault),
   }
 }
 

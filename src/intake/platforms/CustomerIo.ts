@@ -1,8 +1,10 @@
 import type { EventName } from "../../domain/Event.ts"
 import { collect, faulty, ignored, itemsOf, jsonOf, type ReadItem } from "../Items.ts"
 import { keyOf, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
-import { instantOf } from "../Instant.ts"
-import { emailOf, find, isFlagged, isItem, type Item, linkOf, memberOf, objectOf, trackingIdOf } from "../Reading.ts"
+import { faultsIn } from "../Given.ts"
+import { timeIn } from "../Instant.ts"
+import { flagIn } from "../Truth.ts"
+import { emailOf, find, isItem, type Item, linkOf, memberOf, objectOf, trackingIdOf } from "../Reading.ts"
 import { channelOf } from "../../domain/Recipient.ts"
 import type { Normalize } from "../Sources.ts"
 import * as Klaviyo from "./Klaviyo.ts"
@@ -91,6 +93,8 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
     href: textOf(data["href"]),
     response: textOf(data["tracked_response"]),
   }
+  const { fault, occurredAt } = timeIn([{ item, at: "" }], ["timestamp"], receivedAt)
+  const machine = flagIn([{ item: data, at: "/data" }], automatedKeys)
   return {
     event,
     trackingId,
@@ -98,12 +102,13 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
     user,
     ...emailOf({ event, trackingId, messageKey }, identifiers["email"], data["email_address"], data["recipient"]),
     key: keyOf(content, textOf(item["event_id"])),
-    occurredAt: instantOf(time, receivedAt),
-    automated: isFlagged([data], automatedKeys),
+    occurredAt,
+    automated: machine.automated,
     messageKey,
     // An in-app message has the action's name in place of a URL.
     link: find([data], ["href", "tracked_response"], linkOf),
     ...channelOf(event, isEmail(item)),
+    ...faultsIn(fault, machine.fault),
   }
 }
 

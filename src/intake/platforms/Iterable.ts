@@ -1,19 +1,10 @@
 import type { EventName } from "../../domain/Event.ts"
 import { collect, faulty, ignored, itemsOf, noItems, type ReadItem } from "../Items.ts"
 import { digestKey, digestKeyOfSorted, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
-import { instantOf } from "../Instant.ts"
-import {
-  carriedIds,
-  emailOf,
-  find,
-  isBlank,
-  isFlagged,
-  isItem,
-  type Item,
-  linkOf,
-  objectOf,
-  parseJson,
-} from "../Reading.ts"
+import { faultsIn } from "../Given.ts"
+import { timeIn } from "../Instant.ts"
+import { flagIn } from "../Truth.ts"
+import { carriedIds, emailOf, find, isBlank, isItem, type Item, linkOf, objectOf, parseJson } from "../Reading.ts"
 import { channelOf } from "../../domain/Recipient.ts"
 import type { Normalize } from "../Sources.ts"
 
@@ -51,8 +42,7 @@ const machineKeys = ["isBot"]
 /** Ours to write, the campaign's own data first. Not `trackedLink.trackingId`, nor `templateId`: both are Iterable's own. */
 const carrierKeys = ["transactionalData", "metadata"]
 /** Apple's proxy fetches every message when it arrives; Gmail's only when it is opened. */
-const isAutomated = (fields: Item): boolean =>
-  isFlagged([fields], machineKeys) || textOf(fields["proxySource"])?.trim().toLowerCase() === "apple"
+const isProxy = (fields: Item): boolean => textOf(fields["proxySource"])?.trim().toLowerCase() === "apple"
 
 /** A bounce that does not say how is taken for a hard one. */
 const isSoft = (fields: Item): boolean => {
@@ -87,6 +77,9 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
     user: user ?? null,
   })
   const event = name === "emailbounce" && isSoft(fields) ? "soft_bounce" : meaning
+  const dataFields = [{ item: fields, at: "/dataFields" }]
+  const time = timeIn(dataFields, timeKeys, receivedAt)
+  const machine = flagIn(dataFields, machineKeys)
   return {
     event,
     trackingId,
@@ -95,10 +88,11 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
     ...emailOf({ event: meaning, trackingId, messageKey }, item["email"], fields["email"], user),
     key,
     messageKey,
-    occurredAt: instantOf(createdAt, receivedAt),
-    automated: isAutomated(fields),
+    occurredAt: time.occurredAt,
+    automated: machine.automated || isProxy(fields),
     link: find([fields], linkKeys, linkOf),
     ...channelOf(event, name.startsWith("email")),
+    ...faultsIn(time.fault, machine.fault),
   }
 }
 

@@ -1,7 +1,9 @@
 import type { EventName } from "../../domain/Event.ts"
 import { collect, faulty, ignored, type ReadItem } from "../Items.ts"
 import { keyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
-import { instantOf } from "../Instant.ts"
+import { faultsIn } from "../Given.ts"
+import { timeIn } from "../Instant.ts"
+import { flagIn } from "../Truth.ts"
 import { emailOf, find, isItem, type Item, linkOf, memberOf, objectOf, trackingIdOf } from "../Reading.ts"
 import { channelOf } from "../../domain/Recipient.ts"
 import type { Normalized } from "../../domain/Event.ts"
@@ -52,6 +54,9 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
   if (trackingId === undefined && user === undefined) {
     return faulty("names neither a tracking_id nor a person, so that it belongs to no message")
   }
+  const payloadAt = "/payload/data/attributes"
+  const time = timeIn([{ item: attributes, at: payloadAt }], ["datetime", "timestamp"], receivedAt)
+  const machine = flagIn([{ item: properties, at: `${payloadAt}/event_properties` }], ["machine_open"])
   return {
     event,
     trackingId,
@@ -59,10 +64,11 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
     user,
     ...emailOf({ event, trackingId }, find([properties], emailKeys, nameOf)),
     key: keyOf(item, textOf(item["external_id"])),
-    occurredAt: instantOf(find([attributes], ["datetime", "timestamp"], textOf), receivedAt),
-    automated: properties["machine_open"] === true || properties["machine_open"] === "true",
+    occurredAt: time.occurredAt,
+    automated: machine.automated,
     link: find([properties], urlKeys, linkOf),
     ...channelOf(event, !name!.includes("sms")),
+    ...faultsIn(time.fault, machine.fault),
   }
 }
 

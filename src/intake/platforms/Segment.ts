@@ -2,20 +2,12 @@ import { isStorable, maxAttributes, maxElements } from "../../domain/Attributes.
 import type { EventName } from "../../domain/Event.ts"
 import { collect, faulty, ignored, itemsOf, jsonOf, type ReadItem } from "../Items.ts"
 import { keyOf, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
-import { instantOf, parseInstant } from "../Instant.ts"
-import {
-  emailOf,
-  find,
-  isFlagged,
-  isItem,
-  type Item,
-  linkOf,
-  memberOf,
-  trackingIdOf,
-  valueIn,
-  zoneIn,
-} from "../Reading.ts"
+import { type EventLevel, faultsIn } from "../Given.ts"
+import { parseInstant, timeIn } from "../Instant.ts"
+import { moneyIn } from "../Money.ts"
+import { emailOf, find, isItem, type Item, linkOf, memberOf, trackingIdOf, zoneIn } from "../Reading.ts"
 import { channelOf } from "../../domain/Recipient.ts"
+import { flagIn } from "../Truth.ts"
 import type { Normalize } from "../Sources.ts"
 
 /** An organization's settings for Segment. */
@@ -30,6 +22,7 @@ const names: { readonly [event in EventName]?: ReadonlyArray<string> } = {
   open: ["email opened", "push opened", "push notification tapped", "in-app message viewed"],
   click: ["email link clicked", "email clicked", "sms clicked", "in-app message clicked"],
   conversion: ["order completed", "campaign converted", "canvas converted", "email converted"],
+  refund: ["order refunded"],
   bounce: ["email bounced", "push bounced", "sms bounced", "sms delivery failed"],
   soft_bounce: ["email soft bounced"],
   spam: ["email marked as spam"],
@@ -69,13 +62,17 @@ const maxTrait = 1_000
 interface Call {
   readonly id: string | undefined
   readonly time: string | undefined
+  /** Places of the time, which may be unreadable. */
+  readonly timed: ReadonlyArray<EventLevel>
   readonly user: string | undefined
   readonly email: string | undefined
   readonly trackingId: string | undefined
   /** Properties of the event: `properties` for Segment, `custom_attributes` for mParticle. */
   readonly properties: Item
+  /** JSON pointer of `properties` within the item. */
+  readonly at: string
   /** Places of the flag for automated events. */
-  readonly levels: ReadonlyArray<Item>
+  readonly levels: ReadonlyArray<EventLevel>
   /** Places of the user's time zone. */
   readonly contexts: ReadonlyArray<Item>
 }
@@ -112,11 +109,13 @@ const callOf = (item: Item, { members }: Batch): Call => {
   return {
     id: find([item], ["messageId", "message_id"], textOf),
     time: find([item, members], timeKeys, timeText),
+    timed: [{ item, at: "" }],
     user: find([item], ["userId", "user_id"], nameOf) ?? email ?? find([item], ["anonymousId", "anonymous_id"], nameOf),
     email,
     trackingId: find(carriers, ["tracking_id"], nameOf) ?? linkTrackingId(properties),
     properties,
-    levels: [properties, ...contexts],
+    at: "/properties",
+    levels: [{ item: properties, at: "/properties" }, ...contexts.map((item) => ({ item, at: "/context" }))],
     contexts,
   }
 }
@@ -141,11 +140,13 @@ const mparticleCallOf = (item: Item, { identities, members }: Batch): Call => {
   return {
     id: textOf(data["source_message_id"]),
     time: find([data, members], timeKeys, timeText),
+    timed: [{ item: data, at: "/data" }],
     user: find([identities], ["customerid", "customer_id"], nameOf) ?? email,
     email,
     trackingId: find([properties], ["tracking_id"], nameOf) ?? linkTrackingId(properties),
     properties,
-    levels: [properties],
+    at: "/data/custom_attributes",
+    levels: [{ item: properties, at: "/data/custom_attributes" }],
     contexts: [],
   }
 }
@@ -164,6 +165,10 @@ const messageKey = ({ properties, user }: Call): string | undefined =>
   messageKeyOf("email_id", nameOf(properties["email_id"]), user) ??
     messageKeyOf("dispatch_id", nameOf(properties["dispatch_id"]), user)
 
+/** The first time of a call that can be read; of a call without one, the fault of the first that is given. */
+const timeOf = ({ time, timed }: Call, receivedAt: number) =>
+  timeIn(time === undefined ? timed : [{ item: { timestamp: time }, at: "" }], timeKeys, receivedAt)
+
 const readTrack = (
   item: Item,
   stated: string | undefined,
@@ -174,8 +179,8 @@ const readTrack = (
   const name = stated.trim().toLowerCase()
   const isConversion = call.trackingId !== undefined || conversions?.has(name) === true
   if (noise.has(name)) return ignored(`"${stated}" says nothing about a message's effect`)
-  const event = listed.get(name) ?? (isConversion ? "conversion" : undefined)
-  if (event === undefined) {
+  const named = listed.get(name) ?? (isConversion ? "conversion" : undefined)
+  if (named === undefined) {
     return ignored(
       `"${stated}" is no message event, and a conversion only with a tracking_id, or when configured as one`,
     )
@@ -183,6 +188,18 @@ const readTrack = (
   if (call.trackingId === undefined && call.user === undefined) {
     return faulty("names neither a message nor a person: send properties.tracking_id, or userId")
   }
+  const { event, faults, ...money } = moneyIn(
+    named,
+    [{ item: call.properties, at: call.at }],
+    ["revenue", "value", "total"],
+  )
+  if (event === "refund" && (money.value === undefined || call.trackingId === undefined)) {
+    return faults.length > 0
+      ? faulty(faults[0]!.reason)
+      : ignored("A refund counts only with its value and the tracking_id of the conversion that it takes back")
+  }
+  const time = timeOf(call, receivedAt)
+  const machine = flagIn(call.levels)
   // Without a time, the content as a whole has to tell an event from another.
   const content: Item = call.time === undefined ? { item, user: call.user } : {
     event: name,
@@ -199,13 +216,14 @@ const readTrack = (
     user: call.user,
     ...emailOf({ event, trackingId: call.trackingId, messageKey: messageKey(call) }, call.email, call.user),
     key: keyOf(content, call.id),
-    occurredAt: instantOf(call.time, receivedAt),
-    automated: isFlagged(call.levels),
+    occurredAt: time.occurredAt,
+    automated: machine.automated,
     messageKey: messageKey(call),
     link: find([call.properties], ["link_url", "url"], linkOf) ?? linkOf(nameOf(call.properties["link_id"])),
     ...channelOf(event, !/^(push|sms) /.test(name)),
-    ...valueIn(event, [call.properties], ["revenue", "value", "total"]),
+    ...money,
     ...zoneIn(call.contexts, ["timezone"]),
+    ...faultsIn(...faults, time.fault, machine.fault),
   }
 }
 
@@ -228,12 +246,13 @@ const traitsOf = (traits: Item): Readonly<Record<string, unknown>> =>
     }).slice(0, maxAttributes),
   )
 
-const readIdentify = (item: Item, { email, id, time, user }: Call, receivedAt: number): ReadItem => {
+const readIdentify = (item: Item, call: Call, receivedAt: number): ReadItem => {
+  const { email, id, time, user } = call
   if (user === undefined) return faulty("names no person: send userId, 1 to 200 characters without control characters")
   const traits = traitsOf(isItem(item["traits"]) ? item["traits"] : memberOf(memberOf(item, "context"), "traits"))
   if (Object.keys(traits).length === 0) return ignored("has no traits")
   const key = keyOf({ type: "identify", user, time, traits }, id)
-  return { profile: { user, email, traits, occurredAt: instantOf(time, receivedAt), key } }
+  return { profile: { user, email, traits, occurredAt: timeOf(call, receivedAt).occurredAt, key } }
 }
 
 const readDelete = (item: Item, { email, id, time, user }: Call): ReadItem => {

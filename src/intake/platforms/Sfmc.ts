@@ -1,7 +1,8 @@
 import type { EventName } from "../../domain/Event.ts"
 import { collect, faulty, ignored, itemsOf, jsonOf, noItems, type ReadItem } from "../Items.ts"
 import { digestKey, digestKeyOfSorted, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
-import { instantOf } from "../Instant.ts"
+import { faultsIn } from "../Given.ts"
+import { timeIn } from "../Instant.ts"
 import { emailOf, find, isItem, type Item, linkOf, memberOf, trackingIdOf } from "../Reading.ts"
 import { channelOf } from "../../domain/Recipient.ts"
 import type { Normalize } from "../Sources.ts"
@@ -91,6 +92,7 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
     type,
   })
   const event = type === "transactionalsendevents.emailbounced" ? bounceOf(info) : named
+  const { fault, occurredAt } = timeIn([{ item, at: "" }], ["timestampUTC"], receivedAt)
   return {
     event,
     trackingId,
@@ -98,12 +100,13 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
     user,
     ...emailOf({ event: named, trackingId, messageKey: key }, info["to"], user),
     key: digest,
-    occurredAt: instantOf(time, receivedAt),
+    occurredAt,
     // The service says nothing about machines.
     automated: false,
     messageKey: key,
     link: linkOf(info["contentLink"]) ?? linkOf(jobUrlId),
     ...channelOf(event, !type.includes(".sms")),
+    ...faultsIn(fault),
   }
 }
 

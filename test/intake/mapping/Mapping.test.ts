@@ -100,9 +100,9 @@ describe("Mapping: reading", () => {
     assert.strictEqual(at("microseconds", instant * 1_000 + 999), instant)
     assert.strictEqual(at("iso", "2026-05-11T10:00:00.123+02:00"), Date.parse("2026-05-11T08:00:00.123Z"))
     assert.strictEqual(at("auto", instant), instant)
-    // Seconds of 1970, which a guess by size would take for seconds too.
-    assert.strictEqual(at("milliseconds", 5_000), 5_000)
-    for (const nonsense of [null, "soon", -5, {}, "9".repeat(20), instant * 10]) {
+    // Milliseconds that a guess by size would take for seconds.
+    assert.strictEqual(at("milliseconds", 86_400_000_000), 86_400_000_000)
+    for (const nonsense of [null, 5_000, "soon", -5, {}, "9".repeat(20), instant * 10]) {
       assert.strictEqual(at("milliseconds", nonsense), receivedAt)
     }
     assert.strictEqual(at("iso", instant), receivedAt)
@@ -114,7 +114,10 @@ describe("Mapping: reading", () => {
       one({ ...least, automated }, { kind: "open", tid: "t", bot }).automated
     assert.isTrue(of("$.bot", true))
     assert.isTrue(of("$.bot", "True"))
-    assert.isFalse(of("$.bot", 1))
+    assert.isTrue(of("$.bot", 1))
+    assert.isTrue(of("$.bot", "yes"))
+    assert.isFalse(of("$.bot", "no"))
+    assert.isFalse(of("$.bot", "maybe"))
     assert.isTrue(of({ from: ["$.bot"], equals: ["1", "yes"] }, 1))
     assert.isFalse(of({ from: ["$.bot"], equals: ["1"] }, true))
   })

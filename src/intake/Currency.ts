@@ -1,0 +1,114 @@
+import type { ReadValue } from "./Given.ts"
+
+// How currencies are written. Codes are those of the runtime (Intl, CLDR); signs are the narrow and plain symbols of CLDR
+// for English, with the spellings of shops.
+
+/** Signs of several currencies: only `currency` tells which one is meant. */
+const sharedSigns: { readonly [sign: string]: string } = {
+  "$":
+    "ARS AUD BBD BMD BND BSD BZD CAD CLP COP CUC CUP DOP FJD GYD HKD JMD KYD LRD MXN NAD NZD SBD SGD SRD TTD TWD USD UYU XCD",
+  "£": "EGP FKP GBP GIP SHP SSP SYP",
+  "¥": "CNY JPY",
+  "￥": "CNY JPY",
+  "円": "JPY",
+  "元": "CNY TWD",
+  "kr": "DKK ISK NOK SEK",
+  "kr.": "DKK ISK NOK SEK",
+  "rs": "INR LKR MUR NPR PKR",
+  "rs.": "INR LKR MUR NPR PKR",
+  "₩": "KPW KRW",
+  "lei": "MDL RON",
+  "fr": "CHF XAF XOF XPF",
+  "fr.": "CHF XAF XOF XPF",
+}
+
+/** Signs and words of one currency, lowercase. */
+const ownSigns: { readonly [sign: string]: string } = {
+  "€": "EUR",
+  "euro": "EUR",
+  "euros": "EUR",
+  "us$": "USD",
+  "$us": "USD",
+  "a$": "AUD",
+  "au$": "AUD",
+  "ca$": "CAD",
+  "c$": "CAD",
+  "nz$": "NZD",
+  "hk$": "HKD",
+  "s$": "SGD",
+  "nt$": "TWD",
+  "mx$": "MXN",
+  "r$": "BRL",
+  "cn¥": "CNY",
+  "jp¥": "JPY",
+  "sfr": "CHF",
+  "sfr.": "CHF",
+  "kč": "CZK",
+  "zł": "PLN",
+  "ft": "HUF",
+  "лв": "BGN",
+  "лв.": "BGN",
+  "₽": "RUB",
+  "₴": "UAH",
+  "₸": "KZT",
+  "₾": "GEL",
+  "₼": "AZN",
+  "֏": "AMD",
+  "₺": "TRY",
+  "₪": "ILS",
+  "₹": "INR",
+  "৳": "BDT",
+  "฿": "THB",
+  "₫": "VND",
+  "₱": "PHP",
+  "₭": "LAK",
+  "₮": "MNT",
+  "៛": "KHR",
+  "₦": "NGN",
+  "gh₵": "GHS",
+  "₲": "PYG",
+  "₡": "CRC",
+}
+
+const signs: ReadonlyMap<string, ReadonlyArray<string>> = new Map([
+  ...Object.entries(sharedSigns).map(([sign, codes]): [string, ReadonlyArray<string>] => [sign, codes.split(" ")]),
+  ...Object.entries(ownSigns).map(([sign, code]): [string, ReadonlyArray<string>] => [sign, [code]]),
+])
+
+const codes: ReadonlySet<string> = new Set(Intl.supportedValuesOf("currency"))
+
+/** ISO 4217 codes of no currency: none, for tests, and precious metals. */
+const noCurrency: ReadonlySet<string> = new Set(["XXX", "XTS", "XAU", "XAG", "XPT", "XPD"])
+
+/** Longest text that is read as a currency. */
+const maxText = 40
+
+/** Currencies that a sign, a word or a code in any case may mean; undefined if it means none. */
+export const currenciesOf = (text: string): ReadonlyArray<string> | undefined => {
+  const written = text.trim()
+  const found = signs.get(written.toLowerCase())
+  if (found !== undefined) return found
+  const code = written.toUpperCase()
+  return /^[A-Za-z]{3}$/.test(written) && codes.has(code) && !noCurrency.has(code) ? [code] : undefined
+}
+
+const expected = "send its ISO 4217 code, such as EUR"
+
+/**
+ * The ISO 4217 code of a currency from a code in any case, or the sign or word of one currency. Any other three letters are
+ * read as they are, with `isUnknown`: they may be a currency newer than the runtime.
+ */
+export const readCurrency = (
+  value: unknown,
+): ReadValue<{ readonly code: string; readonly isUnknown: boolean }> => {
+  if (typeof value !== "string" || value.length > maxText) return { wrong: `is no currency: ${expected}` }
+  const found = currenciesOf(value)
+  if (found?.length === 1) return { value: { code: found[0]!, isUnknown: false } }
+  if (found !== undefined) {
+    return { wrong: `may mean ${found.slice(0, 3).join(", ")}${found.length > 3 ? " …" : ""}: ${expected}` }
+  }
+  const code = value.trim().toUpperCase()
+  return /^[A-Z]{3}$/.test(code) && !noCurrency.has(code)
+    ? { value: { code, isUnknown: true } }
+    : { wrong: `is no currency: ${expected}` }
+}

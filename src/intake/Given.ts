@@ -1,0 +1,72 @@
+import type { MemberFault } from "../domain/Event.ts"
+import { isItem, type Item } from "./Reading.ts"
+
+/** The value of a member, or what is wrong with it and what is expected: `is no number: send …`. */
+export type ReadValue<A> = { readonly value: A } | { readonly wrong: string }
+
+/** An object that may hold a member, and its JSON pointer within the item. */
+export interface EventLevel {
+  readonly item: Item
+  readonly at: string
+}
+
+/** A value that was read, or the first fault if the member is given and no value can be read. */
+export interface ReadMember<A> {
+  readonly value?: A
+  /** The member that was read. */
+  readonly from?: { readonly member: string; readonly raw: unknown }
+  readonly fault?: MemberFault
+}
+
+const nothing: ReadMember<never> = {}
+
+/** Characters of a value that a reason quotes. */
+const quoted = 60
+
+/** A value in a reason, without control characters and halves of surrogate pairs. */
+export const shown = (value: unknown): string => {
+  if (Array.isArray(value)) return "a list"
+  if (isItem(value)) return "an object"
+  const text = typeof value === "string" ? value : String(value)
+  const cut = text.length > quoted ? `${text.slice(0, quoted)}…` : text
+  // deno-lint-ignore no-control-regex
+  const plain = cut.toWellFormed().replaceAll(/[\u0000-\u001f\u007f]/g, "\ufffd")
+  return typeof value === "string" ? JSON.stringify(plain) : plain
+}
+
+/** The fault of a member, and how its event is kept. `key` is a constant of the source, so that its pointer needs no escape. */
+export const memberFault = (member: string, value: unknown, wrong: string, effect: string): MemberFault => ({
+  member,
+  reason: `${member.slice(member.lastIndexOf("/") + 1)} ${shown(value)} ${wrong}. ${effect}`,
+})
+
+/**
+ * The first value that `read` accepts: all keys of the first level, then those of the next level. If the keys have values
+ * and none can be read, the fault of the first. Null is absent. `effect` says in the fault how the event is kept.
+ */
+export const given = <A>(
+  levels: ReadonlyArray<EventLevel>,
+  keys: ReadonlyArray<string>,
+  read: (value: unknown) => ReadValue<A>,
+  effect: string,
+): ReadMember<A> => {
+  let first: { readonly member: string; readonly value: unknown; readonly wrong: string } | undefined
+  for (const { at, item } of levels) {
+    for (const key of keys) {
+      const value = item[key]
+      if (value === undefined || value === null) continue
+      const result = read(value)
+      if ("value" in result) return { value: result.value, from: { member: `${at}/${key}`, raw: value } }
+      first ??= { member: `${at}/${key}`, value, wrong: result.wrong }
+    }
+  }
+  return first === undefined ? nothing : { fault: memberFault(first.member, first.value, first.wrong, effect) }
+}
+
+/** Faults as a member of an event; nothing if there are none. */
+export const faultsIn = (
+  ...faults: ReadonlyArray<MemberFault | undefined>
+): { readonly faults?: ReadonlyArray<MemberFault> } => {
+  const found = faults.filter((fault) => fault !== undefined)
+  return found.length === 0 ? {} : { faults: found }
+}

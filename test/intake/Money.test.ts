@@ -1,0 +1,65 @@
+import { assert, describe, it } from "@effect/vitest"
+import { moneyIn } from "../../src/intake/Money.ts"
+
+const of = (item: Record<string, unknown>, event: "conversion" | "refund" | "click" = "conversion") =>
+  moneyIn(event, [{ item, at: "" }], ["value", "revenue"])
+
+const faultsOf = (item: Record<string, unknown>) => of(item).faults.map(({ member }) => member)
+
+describe("moneyIn", () => {
+  it("reads values as platforms and shops send them", () => {
+    const sent: ReadonlyArray<readonly [Record<string, unknown>, number, string | undefined]> = [
+      // Shopify, WooCommerce and Plausible send texts, GA4, Braze and Segment numbers.
+      [{ value: "199.00", currency: "USD" }, 199, "USD"],
+      [{ value: "49.9000", currency: "EUR" }, 49.9, "EUR"],
+      [{ value: 30.03, currency: "usd" }, 30.03, "USD"],
+      [{ value: "1 234,50 €" }, 1234.5, "EUR"],
+      [{ value: "£5", currency: "GBP" }, 5, "GBP"],
+      [{ value: "1.234", currency: "KWD" }, 1.234, "KWD"],
+      [{ value: "n/a", revenue: 7 }, 7, undefined],
+    ]
+    for (const [item, value, currency] of sent) {
+      const read = of(item)
+      assert.deepStrictEqual([read.value, read.currency, read.faults], [value, currency, []], JSON.stringify(item))
+    }
+  })
+
+  it("leaves out a value whose currency is unknown or contradicts it", () => {
+    const faulty: ReadonlyArray<readonly [Record<string, unknown>, string]> = [
+      [{ value: "49.90 €", currency: "USD" }, "/value"],
+      [{ value: "$49.90" }, "/value"],
+      [{ value: 5, currency: "$" }, "/currency"],
+      [{ value: 5, currency: "XXX" }, "/currency"],
+      [{ value: 5, currency: 978 }, "/currency"],
+      [{ value: 5, currency: "" }, "/currency"],
+      [{ value: "1,234", currency: "EUR" }, "/value"],
+    ]
+    for (const [item, member] of faulty) {
+      assert.deepStrictEqual(faultsOf(item), [member], JSON.stringify(item))
+      assert.isUndefined(of(item).value, JSON.stringify(item))
+    }
+  })
+
+  it("keeps a value with an unknown code, and says so", () => {
+    const read = of({ value: 5, currency: "PTS" })
+    assert.deepStrictEqual([read.value, read.currency, read.faults.length], [5, "PTS", 1])
+  })
+
+  it("takes a conversion below 0 for a refund, and a refund for a negative value", () => {
+    for (
+      const read of [
+        of({ value: -50 }),
+        of({ value: 50 }, "refund"),
+        of({ value: "(50.00)" }),
+        of({ value: -50 }, "refund"),
+      ]
+    ) {
+      assert.deepStrictEqual([read.event, read.value], ["refund", -50])
+    }
+  })
+
+  it("has no value for other events, and no faults for a currency alone", () => {
+    assert.deepStrictEqual(of({ value: "abc" }, "click"), { event: "click", faults: [] })
+    assert.deepStrictEqual(of({ currency: "?" }), { event: "conversion", faults: [] })
+  })
+})
