@@ -1,6 +1,7 @@
 import { Effect, Fiber, Layer } from "effect"
 import { Command } from "effect/cli"
 import * as Progress from "../runtime/Progress.ts"
+import { servicePatience, StartPatience } from "../store/FirstConnection.ts"
 import { keepNewFilesPrivate } from "../store/PrivateFiles.ts"
 import * as StoreFromSettings from "../store/StoreFromSettings.ts"
 import * as Telemetry from "../telemetry/Telemetry.ts"
@@ -18,6 +19,7 @@ const serve = Effect.gen(function* () {
   )
   yield* Layer.launch(layer.pipe(
     Layer.provide(StoreFromSettings.layerMigrated),
+    Layer.provide(Layer.succeed(StartPatience, servicePatience)),
     Layer.provide(AccessLog.layer),
     Layer.provide(Telemetry.layer),
   ))

@@ -1,5 +1,6 @@
 import { PgClient, PgConnection } from "@effect/sql-pg"
 import { Deferred, Effect, Layer, Schedule } from "effect"
+import { Reactivity } from "effect/reactivity"
 import { join } from "node:path"
 import { withProgress } from "../runtime/Progress.ts"
 import { Settings } from "../Settings.ts"
@@ -9,7 +10,9 @@ import * as Lock from "./bundled/Lock.ts"
 import { find, type Programs } from "./bundled/Programs.ts"
 import * as ServerProcess from "./bundled/ServerProcess.ts"
 import type { ServerFailed } from "./bundled/Spawn.ts"
+import { makeAnswers } from "./Answers.ts"
 import { clientOptions } from "./ClientOptions.ts"
+import { explainEmbedded } from "./ConnectFailure.ts"
 import { tighten } from "./PrivateFiles.ts"
 import { Store } from "./Store.ts"
 
@@ -95,6 +98,7 @@ export const layer = Layer.unwrap(Effect.gen(function* () {
     maxConnections: databasePoolSize,
     ...clientOptions,
   })
+  const answers = yield* makeAnswers(connectionTo(folders)).pipe(Effect.provide(Reactivity.layer))
   return Layer.merge(
     client,
     Layer.succeed(
@@ -102,10 +106,11 @@ export const layer = Layer.unwrap(Effect.gen(function* () {
       Store.of({
         kind: "embedded",
         address: dataDir,
+        answers,
         look: undefined,
         listen: (channel) =>
           Effect.flatMap(PgConnection.make(connectionTo(folders)), (connection) => connection.listen(channel)),
-        explain: () => Effect.undefined,
+        explain: (error) => Effect.succeed(explainEmbedded(error, dataDir)),
       }),
     ),
   )

@@ -154,11 +154,65 @@ const closed = ({ message, target }: Failure): string =>
 const isConnectFailure = ({ reason }: SqlError): boolean =>
   reason._tag === "ConnectionError" || reason._tag === "AuthenticationError"
 
+/** The message of the server, the operating system or TLS. */
+const messageOf = ({ message, reason }: SqlError): string =>
+  reason.cause instanceof Error && reason.cause.message !== "" ? reason.cause.message : reason.message ?? message
+
 const codeOf = ({ reason: { cause } }: SqlError): string =>
   cause instanceof Error && "code" in cause ? String(cause.code) : ""
 
+/**
+ * States that pass by themselves: a connection that broke (08), a server that is full (53), stops or starts (57P01 to 57P03),
+ * or is a standby that may be promoted (25006).
+ */
+const passingState = /^(08(?!P01)...|53...|57P0[123]|25006)$/
+
+/**
+ * Codes of the operating system for a server, a network or a name server that is not there yet. The names of containers and
+ * of headless services exist only while their server runs, so an unknown name may pass too.
+ */
+const passingCodes = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "ECONNABORTED",
+  "EPIPE",
+  "ENOENT",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "EHOSTDOWN",
+  "ENETDOWN",
+  "ETIMEDOUT",
+])
+
+/** Texts of failures without a code, and of PgBouncer, whose failures all have the state 08P01. */
+const passingText =
+  /^(Connection timed out|Connection (was )?closed.*)$|login has been failing|cannot connect to server|server_login_retry|query_wait_timeout|client_login_timeout/i
+
+/**
+ * Whether a database that cannot be used may become usable without a change of its settings or of this service's. False for
+ * a wrong password, an unknown role or database, a missing right, and a refused certificate.
+ */
+export const isPassing = (error: SqlError): boolean => {
+  const state = stateOf(error)
+  if (passingState.test(state)) return true
+  const message = messageOf(error)
+  if (state === "08P01") return passingText.test(message)
+  return isConnectFailure(error) && (passingCodes.has(codeOf(error)) || passingText.test(message))
+}
+
 /** Whether a certificate was refused, so that `explain` needs the certificate. */
 export const isCertificateRefused = (error: SqlError): boolean => byCode[codeOf(error)] === certificateRefused
+
+/** Explains why the embedded database in `dataDir` cannot be used. Undefined for errors that do not concern the connection. */
+export const explainEmbedded = (error: SqlError, dataDir: string): string | undefined =>
+  isConnectFailure(error) || isPassing(error)
+    ? `${
+      messageOf(error)
+    }. If the machine is busy, start again later. Otherwise look at the log lines of the embedded ` +
+      `database above, and at the free space and the rights of ${dataDir}`
+    : undefined
 
 export interface ExplainOptions {
   readonly target: DatabaseTarget
@@ -177,8 +231,7 @@ export const explain = (
   error: SqlError,
   { certificate, now, poolSize, target }: ExplainOptions,
 ): string | undefined => {
-  const { cause } = error.reason
-  const message = cause instanceof Error && cause.message !== "" ? cause.message : error.reason.message ?? error.message
+  const message = messageOf(error)
   const role = target.username ?? "postgres"
   const failure: Failure = {
     message,

@@ -3,8 +3,11 @@ import { Migrator, SqlClient } from "effect/sql"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import { readdirSync, readFileSync } from "node:fs"
 import { type Report, withProgress } from "../runtime/Progress.ts"
+import { isPassing } from "./ConnectFailure.ts"
+import { whenReachable } from "./FirstConnection.ts"
 import { innermost } from "./innermost.ts"
 import { Store } from "./Store.ts"
+import { StoreUnreachable } from "./StoreUnreachable.ts"
 
 /** The database was migrated by a newer release, whose tables this one cannot work with. */
 export class SchemaTooNew extends Schema.TaggedError<SchemaTooNew>()("SchemaTooNew", {
@@ -25,16 +28,6 @@ export class MigrationFailed extends Schema.TaggedError<MigrationFailed>()("Migr
 }) {
   override get message() {
     return `The database could not be migrated, nothing was changed: ${this.reason}`
-  }
-}
-
-/** The server cannot be reached, or refuses a statement that every start needs. */
-export class StoreUnreachable extends Schema.TaggedError<StoreUnreachable>()("StoreUnreachable", {
-  address: Schema.String,
-  reason: Schema.String,
-}) {
-  override get message() {
-    return `DATABASE_URL: the database at ${this.address} cannot be used: ${this.reason}`
   }
 }
 
@@ -95,10 +88,16 @@ const isInTheWay = (error: unknown): boolean =>
 const tries = 60
 
 const failureOf = Effect.fnUntraced(function* (error: SqlError) {
-  const { address, explain } = yield* Store
+  const { address, explain, kind } = yield* Store
   const reason = yield* explain(error)
   if (reason === undefined) return yield* new MigrationFailed({ reason: innermost(error), cause: error })
-  return yield* new StoreUnreachable({ address, reason })
+  return yield* new StoreUnreachable({
+    setting: kind === "embedded" ? "DATA_DIR" : "DATABASE_URL",
+    address,
+    reason,
+    isPassing: isPassing(error),
+    triedSeconds: 0,
+  })
 })
 
 /** The error of the database within that of the migrator. */
@@ -131,49 +130,51 @@ const applyPending = Effect.fnUntraced(function* (known: number, report: Report)
  * Applies pending migrations in one transaction under an exclusive lock on the table of migrations, so that of several
  * nodes that start at once one migrates and the others wait. A database newer than this release is used as long as
  * everything that the release needs still exists, so that nodes of two releases run side by side during an upgrade.
+ * A database that cannot be used yet is tried again, see `whenReachable`.
  */
-export const migrate = Effect.gen(function* () {
-  const known = Math.max(...files().map(({ id }) => id))
-  let isWaiting = false
-  const apply = (report: Report) =>
-    applyPending(known, report).pipe(
-      Effect.tapError((error) => {
-        if (isWaiting || !isInTheWay(error)) return Effect.void
-        isWaiting = true
-        return Effect.logWarning(
-          "The migration of the database waits for other sessions that use its tables, such as a backup",
-          { waitingFor: isSqlError(error) ? `The table ${table} could not be locked` : error.message },
-        )
-      }),
-      Effect.retry({ while: isInTheWay, times: tries, schedule: Schedule.spaced("500 millis") }),
-    )
-  const applied = yield* withProgress("Migrating the database", apply)
-  const sql = yield* SqlClient.SqlClient
-  const { latest } = yield* latestApplied
-  if (latest !== undefined && latest > known) {
-    const [compatible] = yield* sql<{ worksFrom: number }>`SELECT c.works_from FROM schema_compatibility c`
-    if (compatible === undefined || compatible.worksFrom > known) {
-      return yield* new SchemaTooNew({ found: latest, known })
+export const migrate = whenReachable(
+  Effect.gen(function* () {
+    const known = Math.max(...files().map(({ id }) => id))
+    let isWaiting = false
+    const apply = (report: Report) =>
+      applyPending(known, report).pipe(
+        Effect.tapError((error) => {
+          if (isWaiting || !isInTheWay(error)) return Effect.void
+          isWaiting = true
+          return Effect.logWarning(
+            "The migration of the database waits for other sessions that use its tables, such as a backup",
+            { waitingFor: isSqlError(error) ? `The table ${table} could not be locked` : error.message },
+          )
+        }),
+        Effect.retry({ while: isInTheWay, times: tries, schedule: Schedule.spaced("500 millis") }),
+      )
+    const applied = yield* withProgress("Migrating the database", apply)
+    const sql = yield* SqlClient.SqlClient
+    const { latest } = yield* latestApplied
+    if (latest !== undefined && latest > known) {
+      const [compatible] = yield* sql<{ worksFrom: number }>`SELECT c.works_from FROM schema_compatibility c`
+      if (compatible === undefined || compatible.worksFrom > known) {
+        return yield* new SchemaTooNew({ found: latest, known })
+      }
+      yield* Effect.logWarning(
+        "A newer release has migrated the database. This release works with it until it is replaced",
+        {
+          found: latest,
+          known,
+        },
+      )
     }
-    yield* Effect.logWarning(
-      "A newer release has migrated the database. This release works with it until it is replaced",
-      {
-        found: latest,
-        known,
+    return applied
+  }).pipe(
+    Effect.catchTags({
+      MigrationError: (error) => {
+        const cause = sqlErrorIn(error)
+        return cause === undefined ? new MigrationFailed({ reason: innermost(error), cause: error }) : failureOf(cause)
       },
-    )
-  }
-  return applied
-}).pipe(
-  Effect.catchTags({
-    MigrationError: (error) => {
-      const cause = sqlErrorIn(error)
-      return cause === undefined ? new MigrationFailed({ reason: innermost(error), cause: error }) : failureOf(cause)
-    },
-    SqlError: failureOf,
-  }),
-  Effect.withSpan("Migrations.migrate"),
-)
+      SqlError: failureOf,
+    }),
+  ),
+).pipe(Effect.withSpan("Migrations.migrate"))
 
 /**
  * The schema version of the database (0 before the first migration) and the newest that this release knows. Changes nothing.

@@ -1,6 +1,8 @@
 import { PgClient, PgConnection } from "@effect/sql-pg"
 import { DateTime, Effect, Layer } from "effect"
+import { Reactivity } from "effect/reactivity"
 import { join } from "node:path"
+import { makeAnswers } from "./Answers.ts"
 import { Settings } from "../Settings.ts"
 import { explain, isCertificateRefused } from "./ConnectFailure.ts"
 import { clientOptions } from "./ClientOptions.ts"
@@ -48,12 +50,13 @@ export const layer = (target: DatabaseTarget) =>
           ({ rows: [row] }) => ({ server: `${row!["server"]}`, isStandby: row!["is_standby"] === true }),
         ))),
     })
+    const watched = { ...connection, ...(watch && { stream: watch.open }) }
     const client = PgClient.layer({
-      ...connection,
-      ...(watch && { stream: watch.open }),
+      ...watched,
       maxConnections: databasePoolSize,
       ...clientOptions,
     })
+    const answers = yield* makeAnswers(watched).pipe(Effect.provide(Reactivity.layer))
     return Layer.merge(
       client,
       Layer.succeed(
@@ -61,12 +64,9 @@ export const layer = (target: DatabaseTarget) =>
         Store.of({
           kind: "postgres",
           address: addressOf(target),
+          answers,
           look: watch?.look,
-          listen: (channel) =>
-            Effect.flatMap(
-              PgConnection.make({ ...connection, ...(watch && { stream: watch.open }) }),
-              (own) => own.listen(channel),
-            ),
+          listen: (channel) => Effect.flatMap(PgConnection.make(watched), (own) => own.listen(channel)),
           explain: (error) =>
             Effect.zipWith(
               isCertificateRefused(error) ? certificateOf(target) : Effect.undefined,

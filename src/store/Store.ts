@@ -8,6 +8,11 @@ export class Store extends Context.Service<Store, {
   readonly kind: "embedded" | "postgres"
   /** Location for messages: a folder, or host, port and database. Never a password. */
   readonly address: string
+  /**
+   * Whether the database answers within 2 seconds. Asks over a connection of its own, so that it neither waits for the
+   * pool of requests nor takes a connection from it.
+   */
+  readonly answers: Effect.Effect<boolean>
   /** Follows the address to another server, see ServerWatch; undefined if the address cannot lead to another server. */
   readonly look: Effect.Effect<boolean> | undefined
   /**

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Duration, Effect, Layer } from "effect"
+import { StartPatience } from "../../src/store/FirstConnection.ts"
 import { migrate } from "../../src/store/Migrations.ts"
 import * as StoreFromSettings from "../../src/store/StoreFromSettings.ts"
 import { freePort } from "../support/service.ts"
@@ -11,6 +12,7 @@ import { startPostgres } from "../support/throwawayPostgres.ts"
 const refusalOf = (url: string) =>
   Effect.flip(migrate).pipe(
     Effect.map(({ message }) => message),
+    Effect.provideService(StartPatience, Duration.zero),
     Effect.provide(Layer.fresh(StoreFromSettings.layer.pipe(Layer.provide(layerSettings({ DATABASE_URL: url }))))),
   )
 

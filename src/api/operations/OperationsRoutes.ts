@@ -73,14 +73,7 @@ export const layer = HttpApiBuilder.group(
       Effect.map(Effect.cachedWithTTL(Effect.forkIn(asked, scope), moment), Effect.flatMap(Fiber.join))
 
     // Migrations ran before the server listened, so the tables exist. Only the database itself can be unavailable.
-    const storeAnswers = yield* shared(
-      sql`SELECT 1`.pipe(
-        bounded("2 seconds"),
-        Effect.as(true),
-        Effect.orElseSucceed(() => false),
-      ),
-      "500 millis",
-    )
+    const storeAnswers = yield* shared(store.answers, "500 millis")
 
     /** Queue lengths in the database; the last known values while it does not respond. */
     const measureBacklog = yield* shared(

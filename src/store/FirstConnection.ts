@@ -1,0 +1,55 @@
+import { Clock, Context, Duration, Effect } from "effect"
+import { withProgress } from "../runtime/Progress.ts"
+import { Store } from "./Store.ts"
+import type { StoreUnreachable } from "./StoreUnreachable.ts"
+
+/** How long a start tries to use a database whose failure may pass by itself. Commands use the default of 10 seconds. */
+export const StartPatience = Context.Reference<Duration.Duration>("parlance/store/StartPatience", {
+  defaultValue: () => Duration.seconds(10),
+})
+
+/** The patience of a serving process: PostgreSQL starts, recovers or fails over within it. */
+export const servicePatience = Duration.seconds(60)
+
+/** Pauses between two attempts, from the first to the longest. Unit: milliseconds. */
+const firstPause = 250
+const longestPause = 5_000
+
+/**
+ * Repeats `attempt` while it fails for a reason that may pass by itself, such as a server that is still starting, for as
+ * long as `StartPatience` says. Other failures, such as a wrong password, end it at once.
+ */
+export const whenReachable = <A, E, R>(attempt: Effect.Effect<A, E | StoreUnreachable, R>) =>
+  Effect.gen(function* () {
+    const patience = Duration.toMillis(yield* StartPatience)
+    const { address } = yield* Store
+    const startedAt = yield* Clock.currentTimeMillis
+    const seconds = Math.round(patience / 1000)
+    let logged = ""
+
+    const after = Effect.fnUntraced(function* (
+      error: StoreUnreachable,
+      pause: number,
+    ): Effect.fn.Return<A, E | StoreUnreachable, R> {
+      const left = startedAt + patience - (yield* Clock.currentTimeMillis)
+      if (left <= 0) return yield* seconds > 0 ? error.afterTrying(seconds) : error
+      if (error.reason !== logged) {
+        logged = error.reason
+        yield* Effect.logWarning(`Waiting up to ${seconds} s for the database at ${address}: ${error.reason}`)
+      }
+      yield* Effect.sleep(Math.min(pause, left))
+      return yield* orAgain((again) => after(again, Math.min(2 * pause, longestPause)))
+    })
+    const orAgain = (
+      wait: (error: StoreUnreachable) => Effect.Effect<A, E | StoreUnreachable, R>,
+    ): Effect.Effect<A, E | StoreUnreachable, R> =>
+      Effect.catchIf(attempt, (error): error is E & StoreUnreachable => isPassing(error), wait)
+
+    return yield* orAgain((error) =>
+      withProgress(`Waiting for the database at ${address}`, () => after(error, firstPause))
+    )
+  })
+
+const isPassing = (error: unknown): error is StoreUnreachable =>
+  typeof error === "object" && error !== null && "_tag" in error && error._tag === "StoreUnreachable" &&
+  (error as StoreUnreachable).isPassing
