@@ -1,10 +1,10 @@
 import { Context, Duration, Effect, Layer } from "effect"
 import { ChecksBusy } from "../domain/Errors.ts"
 import * as Turns from "../store/Turns.ts"
-import { workerProcess, WorkFailed } from "../store/WorkerProcess.ts"
+import { isByMachine, workerProcess, WorkFailed } from "../store/WorkerProcess.ts"
 import type { CheckKind, CheckRequest, Checks } from "./Checks.ts"
 
-/** Time limits of a check by its kind. Waiting for other checks does not count. */
+/** Processor time of a check by its kind. */
 const usualDeadlines: { readonly [Kind in CheckKind]: Duration.Input } = {
   sources: "1 second",
   render: "1 second",
@@ -18,15 +18,17 @@ const usualDeadlines: { readonly [Kind in CheckKind]: Duration.Input } = {
 const maxWaitingOfOne = 16
 const maxWaiting = 64
 
-/** Longest time a check waits for others, of other organizations as of its own. */
+/** Longest time a check waits for others, of other organizations as of its own, and then for the process to start. */
 const maxWait: Duration.Input = "15 seconds"
 
 /** Heap limit of the process. With the 100 MB that it takes by itself, one check adds less than 256 MiB of memory. */
 const maxHeapMiB = 128
 
 export interface CheckingOptions {
-  /** Time limit of every check. By kind unless given: 1 to 5 seconds. */
+  /** Processor time of every check. By kind unless given: 1 to 5 seconds. */
   readonly deadline?: Duration.Input
+  /** Longest wait of a check for the process to start. Default 15 seconds. */
+  readonly patience?: Duration.Input
   /** How long the process is kept without work. Default 1 minute; it holds about 100 MB. */
   readonly idle?: Duration.Input
   /** The module the process runs. Default `check.process.ts`. */
@@ -50,8 +52,8 @@ export class Checking extends Context.Service<Checking, {
   /**
    * Runs one check. Checks run one at a time; organizations with waiting checks take turns. Fails with `WorkFailed` when the
    * deadline passes or the process runs out of memory, and with `ChecksBusy` when 16 checks of the organization or 64 in all
-   * wait already, or after 15 seconds of waiting. A process that cannot be started, or throws, is a defect. `deadline`
-   * replaces the usual one of the kind.
+   * wait already, after 15 seconds of waiting, or if the process does not start or hangs. A process that throws is a
+   * defect. `deadline` replaces the usual one of the kind.
    */
   readonly run: <Kind extends CheckKind>(
     org: string,
@@ -68,10 +70,11 @@ export class Checking extends Context.Service<Checking, {
           program: options.program ?? new URL("../checker/check.process.ts", import.meta.url),
           purpose: "checks Liquid",
           deadline: options.deadline ?? usualDeadlines.sources,
+          patience: options.patience ?? maxWait,
           maxHeapMiB,
           ...(options.idle === undefined ? {} : { idle: options.idle }),
         })
-        const inTurn = yield* Turns.make({ maxWaiting, maxWaitingOfOne, maxWait, busy: () => new ChecksBusy() })
+        const inTurn = yield* Turns.make({ maxWaiting, maxWaitingOfOne, maxWait, busy: () => new ChecksBusy({}) })
 
         const run = Effect.fn("Checking.run")(function* <Kind extends CheckKind>(
           org: string,
@@ -82,10 +85,15 @@ export class Checking extends Context.Service<Checking, {
           const deadline = options.deadline ?? asked
           const work = process.ask({ kind, ...request } as CheckRequest, deadline)
           return yield* inTurn(org, work).pipe(
-            Effect.catchTag("WorkFailed", (failure) =>
-              failure.reason === "deadline" || failure.reason === "ended"
-                ? Effect.fail(failure as CheckStopped)
-                : Effect.die(failure)),
+            Effect.catchTag("WorkFailed", (failure): Effect.Effect<never, CheckStopped | ChecksBusy> =>
+              isByMachine(failure)
+                ? Effect.andThen(
+                  Effect.logWarning("A check was not carried out", failure.detail),
+                  new ChecksBusy({ reason: failure.detail }),
+                )
+                : failure.reason === "threw"
+                ? Effect.die(failure)
+                : Effect.fail(failure as CheckStopped)),
           ) as Effect.Effect<Checks[Kind]["answer"], CheckStopped | ChecksBusy>
         })
         return Checking.of({ run })

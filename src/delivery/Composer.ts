@@ -61,8 +61,7 @@ export const aheadLength = 16_384
  *     ordinary message ──► process A, 2 s ──deadline, out of memory──┐
  *     large message ─────► process B, 5 s ──deadline, out of memory──┴─► process B, 5 s ──► the message fails
  *
- * A message that fails in a process is tried once more, in the process for large ones: the first deadline may have passed
- * because the machine stood still. After that it fails for good, since composition is deterministic.
+ * A message that fails in a process is tried once more, in the process for large ones, which has more time and memory. After that it fails for good, since composition is deterministic.
  */
 export class Composer extends Context.Service<Composer, {
   /** Composes the e-mails of one connection. Connections take turns. */
@@ -192,6 +191,7 @@ const faultOf = ({ detail, reason }: WorkFailed, { html, text }: Email, deadline
     case "threw":
       return new NotComposed({ final: true, reason: `The message cannot be composed: ${detail}` })
     case "start":
+    case "stalled":
       return new NotComposed({ final: false, reason: detail })
   }
 }

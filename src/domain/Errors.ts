@@ -189,9 +189,15 @@ export class BulkKeyReused extends Schema.TaggedError<BulkKeyReused>()("BulkKeyR
   }
 }
 
-/** Too many checks of templates, previews and mappings wait for each other. */
-export class ChecksBusy extends Schema.TaggedError<ChecksBusy>()("ChecksBusy", {}) {
+/** Templates, previews and mappings cannot be checked at this time. Nothing is known to be wrong with them. */
+export class ChecksBusy extends Schema.TaggedError<ChecksBusy>()("ChecksBusy", {
+  /** The state of the process that checks them; absent if too many checks wait for it. */
+  reason: Schema.optional(Schema.String),
+}) {
   override get message() {
+    if (this.reason !== undefined) {
+      return `${this.reason}. Try again in a few seconds. If this persists, the machine is overloaded: see the service's log.`
+    }
     return "Too many templates, previews and mappings are being checked at this time. Try again in a few seconds."
   }
 }

@@ -2,7 +2,7 @@ import { Clock, Context, type Duration, Effect, Layer, Schema } from "effect"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { LruMap } from "../domain/LruMap.ts"
 import * as Turns from "../store/Turns.ts"
-import { workerProcess, type WorkFailed } from "../store/WorkerProcess.ts"
+import { isByMachine, workerProcess, type WorkFailed } from "../store/WorkerProcess.ts"
 import { tooMuchWork } from "./mapping/Mapping.ts"
 import { defaultReading, type Normalize, normalizeBeside, type Reading } from "./Sources.ts"
 import { judge, type Judged } from "./Verdicts.ts"
@@ -26,13 +26,13 @@ export interface JudgeRequest {
 /** Bodies up to this size are judged beside other requests, in about 2 ms; larger ones in a process. Unit: bytes. */
 const maxBeside = 64 * 1024
 
-/** Time for one body. Waiting for other bodies does not count. */
+/** Processor time for one body. */
 const deadline: Duration.Input = "5 seconds"
 
 /** Heap limit of the process; a body of 8 MiB with 10,000 events takes 60. Unit: MiB. */
 const maxHeapMiB = 96
 
-/** Large bodies in memory at once, of one organization and of all, and how long one waits for its turn. */
+/** Large bodies in memory at once, of one organization and of all, and how long one waits for its turn, and then for the process to start. */
 const maxWaitingOfOne = 4
 const maxWaiting = 12
 const maxWait: Duration.Input = "10 seconds"
@@ -66,6 +66,7 @@ export class Judging extends Context.Service<Judging, {
         program: new URL("./judge.process.ts", import.meta.url),
         purpose: "judges webhook bodies",
         deadline,
+        patience: maxWait,
         idle: "10 minutes",
         maxHeapMiB,
       })
@@ -86,7 +87,7 @@ export class Judging extends Context.Service<Judging, {
           Effect.catchTag(
             "WorkFailed",
             (failed): Effect.Effect<Judged, JudgingBusy> =>
-              failed.reason === "start" || failed.reason === "threw"
+              isByMachine(failed) || failed.reason === "threw"
                 ? Effect.andThen(
                   Effect.logWarning("A webhook body could not be checked", failed.detail),
                   new JudgingBusy(),

@@ -1,15 +1,18 @@
-import { Duration, Effect, Schema, Semaphore } from "effect"
+import { Duration, Effect, Fiber, Schema, Semaphore } from "effect"
 import { fileURLToPath } from "node:url"
 import { deserialize } from "node:v8"
+import { watchWork, type WorkLimits } from "./WorkLimits.ts"
 import { frameOf, Frames, type ProcessAnswer } from "./WorkerProtocol.ts"
 
 /** Work that a worker process did not complete. */
 export class WorkFailed extends Schema.TaggedError<WorkFailed>()("WorkFailed", {
   /**
-   * `deadline`: it took too long and the process was killed. `ended`: the process ended, most likely for lack of memory.
-   * `threw`: the program threw an exception. `start`: no process could be started, so the work was not tried.
+   * `deadline`: it used too much processor time and the process was killed. `ended`: the process ended, most likely for
+   * lack of memory. `threw`: the program threw an exception. `start`: no process could be started, so the work was not
+   * tried. `stalled`: the process hung without using its processor time and was killed. The last two are not the fault of
+   * the work, see `isByMachine`.
    */
-  reason: Schema.Literals(["deadline", "ended", "threw", "start"]),
+  reason: Schema.Literals(["deadline", "ended", "threw", "start", "stalled"]),
   detail: Schema.String,
   /** The last note of the program about this work (see `answerAsProcess`), such as the item at fault. */
   note: Schema.Unknown,
@@ -19,13 +22,20 @@ export class WorkFailed extends Schema.TaggedError<WorkFailed>()("WorkFailed", {
   }
 }
 
+/** Whether the machine is the cause of the failure, so that the work may succeed later. */
+export const isByMachine = ({ reason }: WorkFailed): boolean => reason === "start" || reason === "stalled"
+
 export interface WorkerProcessOptions {
   /** The module that the process runs; it calls `answerAsProcess`. */
   readonly program: URL
   /** The purpose of the process, for errors: "checks Liquid". */
   readonly purpose: string
-  /** Time limit of a request that has none of its own. Waiting for other requests does not count. */
+  /** Processor time of a request that has no limit of its own. On a busy machine a request may take longer by the clock. */
   readonly deadline: Duration.Input
+  /** Time by the clock after which a process without progress is killed. Default 30 seconds, or ten times the deadline. */
+  readonly hangLimit?: Duration.Input
+  /** Longest wait of a request for the process to start; the process goes on starting after it. Default 2 minutes. */
+  readonly patience?: Duration.Input
   /** How long the process is kept without work. Default 1 minute. */
   readonly idle?: Duration.Input
   /** Heap limit of the process. Default 256 MiB. */
@@ -36,14 +46,15 @@ export interface WorkerProcess<Request, Answer> {
   /**
    * Runs one request in the process. Requests run one at a time, in the order asked. Values are structured clones.
    * `deadline` replaces the deadline of the process.
-   * Fails with `WorkFailed` when the deadline passes, the process ends, or the program throws.
+   * Fails with `WorkFailed` when the deadline passes, or the process does not start, ends, hangs, or throws.
    */
   readonly ask: (request: Request, deadline?: Duration.Input) => Effect.Effect<Answer, WorkFailed>
 }
 
 /**
  * Runs untrusted work in a process of its own, which has no permissions and no secrets. The process starts with the first
- * request, is reused while it is warm, and is killed at the deadline. It ends with the scope.
+ * request, is reused while it is warm, and is killed at the deadline. A start goes on if the caller gives up, so that a busy
+ * machine completes it for the next one. The process ends with the scope.
  *
  * A worker thread cannot do this on Deno: `terminate()` leaves a busy one running (denoland/deno#35657; seen on 2.9.6 with
  * `Worker` and `node:worker_threads` alike).
@@ -53,7 +64,9 @@ export const workerProcess = <Request, Answer>(options: WorkerProcessOptions) =>
     const deadline = Duration.fromInputUnsafe(options.deadline)
     const idleMillis = Duration.toMillis(Duration.fromInputUnsafe(options.idle ?? "1 minute"))
     const one = yield* Semaphore.make(1)
+    const scope = yield* Effect.scope
     let warm: Child | undefined
+    let starting: Fiber.Fiber<Child, WorkFailed> | undefined
     let idle: ReturnType<typeof setTimeout> | undefined
 
     const end = () => {
@@ -63,11 +76,21 @@ export const workerProcess = <Request, Answer>(options: WorkerProcessOptions) =>
     }
     yield* Effect.addFinalizer(() => Effect.sync(end))
 
+    const start = Child.start(options).pipe(
+      Effect.tap((child) => Effect.sync(() => void (warm = child))),
+      Effect.ensuring(Effect.sync(() => void (starting = undefined))),
+    )
+    const startInBackground = Effect.tap(
+      Effect.forkIn(start, scope),
+      (fiber) => Effect.sync(() => void (starting = fiber)),
+    )
     const started = Effect.suspend(() => {
       clearTimeout(idle)
       if (warm?.alive) return Effect.succeed(warm)
-      return Effect.tap(Child.start(options), (child) => Effect.sync(() => void (warm = child)))
-    })
+      return Effect.flatMap(starting === undefined ? startInBackground : Effect.succeed(starting), Fiber.join)
+    }).pipe(
+      Effect.timeoutOrElse({ duration: options.patience ?? startLimits.clock, orElse: () => stillStarting(options) }),
+    )
 
     const rest = Effect.sync(() => {
       idle = setTimeout(end, idleMillis)
@@ -76,55 +99,83 @@ export const workerProcess = <Request, Answer>(options: WorkerProcessOptions) =>
 
     return {
       ask: (request: Request, own: Duration.Input = deadline) =>
-        Effect.flatMap(started, (child) => child.ask<Answer>(request, Duration.fromInputUnsafe(own))).pipe(
-          // The process is still busy with a request that has no waiting caller.
-          Effect.onInterrupt(() => Effect.sync(end)),
+        Effect.flatMap(
+          started,
+          (child) =>
+            // An interrupted process is still busy with a request that has no waiting caller.
+            Effect.onInterrupt(child.ask<Answer>(request, Duration.fromInputUnsafe(own)), () => Effect.sync(end)),
+        ).pipe(
           Effect.ensuring(rest),
           one.withPermits(1),
         ),
     } satisfies WorkerProcess<Request, Answer>
   })
 
-/** How long a process may take to start, even on a busy machine. Unit: milliseconds. */
-const startMillis = 30_000
+/** Limits of a start, even on a busy machine: at rest it takes half a second of processor time. */
+const startLimits: WorkLimits = { processor: 30_000, clock: 120_000 }
+
+/** Limits of a request with this deadline. Only a process that hangs reaches the one by the clock. */
+const limitsOf = ({ hangLimit }: WorkerProcessOptions, deadline: Duration.Duration): WorkLimits => {
+  const processor = Duration.toMillis(deadline)
+  const clock = hangLimit === undefined
+    ? Math.max(10 * processor, 30_000)
+    : Duration.toMillis(Duration.fromInputUnsafe(hangLimit))
+  return { processor, clock }
+}
+
+const notStarted = ({ purpose }: WorkerProcessOptions, reason: string) =>
+  new WorkFailed({ reason: "start", detail: `The process that ${purpose} did not start: ${reason}`, note: undefined })
+
+const stillStarting = (options: WorkerProcessOptions) => {
+  const patience = Duration.format(Duration.fromInputUnsafe(options.patience ?? startLimits.clock))
+  return Effect.fail(notStarted(options, `it is not ready after ${patience}`))
+}
 
 type Received = ProcessAnswer | { readonly type: "exit"; readonly reason: string }
 
-/**
- * A running process. Its deadline uses the machine's clock: it limits processor time, which a test clock does not
- * advance.
- */
+/** A running process. Its limits use the machine's clock and processor time, which a test clock does not advance. */
 class Child {
   alive = true
+  readonly #options: WorkerProcessOptions
   #note: unknown
   #complaint = ""
   #receive: (answer: Received) => void = () => {}
   readonly #child: Deno.ChildProcess
   readonly #requests: WritableStreamDefaultWriter<Uint8Array>
 
-  /** Fails with `WorkFailed` (`start`) when the process does not report ready in time. */
+  /** Fails with `WorkFailed` (`start`) when the process ends or reaches a limit before it reports ready. */
   static start(options: WorkerProcessOptions): Effect.Effect<Child, WorkFailed> {
     return Effect.callback<Child, WorkFailed>((resume) => {
       const child = new Child(options)
       const fail = (reason: string) => {
         child.kill()
-        const detail = `The process that ${options.purpose} did not start: ${reason}`
-        resume(Effect.fail(new WorkFailed({ reason: "start", detail, note: undefined })))
+        resume(Effect.fail(notStarted(options, reason)))
       }
-      const timer = setTimeout(() => fail(`it was not ready after ${startMillis / 1000} seconds`), startMillis)
+      const stop = watchWork(
+        child.#child.pid,
+        startLimits,
+        (verdict) =>
+          fail(
+            verdict === "overrun"
+              ? `it was not ready after ${startLimits.processor / 1000} seconds of processor time`
+              : `it was not ready after ${startLimits.clock / 1000} seconds`,
+          ),
+      )
       child.#receive = (answer) => {
-        clearTimeout(timer)
+        stop()
         if (answer.type === "exit") fail(answer.reason)
         else resume(Effect.succeed(child))
       }
       return Effect.sync(() => {
-        clearTimeout(timer)
+        stop()
         child.kill()
       })
     })
   }
 
-  private constructor({ maxHeapMiB = 256, program }: WorkerProcessOptions) {
+  private constructor(options: WorkerProcessOptions) {
+    this.#options = options
+    const { maxHeapMiB = 256, program } = options
     // Not `spawn` of `node:child_process`: on Deno it adds `-A`, all permissions, when it runs Deno itself.
     this.#child = new Deno.Command(Deno.execPath(), {
       args: [
@@ -161,20 +212,25 @@ class Child {
     return Effect.callback<Answer, WorkFailed>((resume) => {
       this.#note = undefined
       const fail = (reason: WorkFailed["reason"], detail: string) => {
-        clearTimeout(timer)
+        stop()
         resume(Effect.fail(new WorkFailed({ reason, detail, note: this.#note })))
       }
-      const timer = setTimeout(() => {
+      const limits = limitsOf(this.#options, deadline)
+      const stop = watchWork(this.#child.pid, limits, (verdict) => {
         this.kill()
-        fail("deadline", `takes longer than ${Duration.format(deadline)}`)
-      }, Duration.toMillis(deadline))
+        if (verdict === "overrun") return fail("deadline", `takes longer than ${Duration.format(deadline)}`)
+        fail(
+          "stalled",
+          `The process that ${this.#options.purpose} did not answer within ${limits.clock / 1000} seconds`,
+        )
+      })
       this.#receive = (answer) => {
         switch (answer.type) {
           case "note":
             this.#note = answer.value
             return
           case "answer":
-            clearTimeout(timer)
+            stop()
             return resume(Effect.succeed(answer.value as Answer))
           case "threw":
             return fail("threw", answer.message)

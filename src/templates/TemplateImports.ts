@@ -204,7 +204,7 @@ export class TemplateImports extends Context.Service<TemplateImports, {
           yield* existingOrganization(sql, org)
           return yield* execute(org, inputs, now, dryRun).pipe(
             Effect.retry({ times: maxReplans, while: (error) => error._tag === "Moved" }),
-            Effect.catchTag("Moved", () => new ChecksBusy()),
+            Effect.catchTag("Moved", () => new ChecksBusy({})),
           )
         },
         Effect.catchTag("SqlError", Effect.die),

@@ -2,7 +2,7 @@ import { Cause } from "effect"
 import { isSqlError } from "effect/sql/SqlError"
 import { isByCircumstance, isSpent, reasonOf } from "../../store/Attempts.ts"
 import { isDataFault } from "../../store/DataFault.ts"
-import { WorkFailed } from "../../store/WorkerProcess.ts"
+import { isByMachine, WorkFailed } from "../../store/WorkerProcess.ts"
 
 // The states of bodies during processing, and after failures. A body is `pending` until it is processed or rejected.
 // Meanwhile it is
@@ -62,8 +62,8 @@ const reasonFor = (error: unknown, cause: Cause.Cause<unknown>): string => {
 export const verdictOf = ({ bodies, isSingle }: Taking, cause: Cause.Cause<unknown>): AttemptVerdict => {
   const error = Cause.squash(cause)
   const failed = workFailed(error)
-  // Without a process nothing was tried.
-  if (isByCircumstance(cause) || failed?.reason === "start") return { type: "release" }
+  // Without a process that runs nothing was tried.
+  if (isByCircumstance(cause) || (failed !== undefined && isByMachine(failed))) return { type: "release" }
   const culprit = bodies.length === 1 ? bodies[0] : bodies.find(({ id }) => id === failed?.note)
   if (culprit === undefined) return { type: "singly" }
   const attempts = isSingle ? culprit.attempts : culprit.attempts + 1

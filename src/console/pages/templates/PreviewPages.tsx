@@ -4,6 +4,7 @@ import { HttpRouter } from "effect/http"
 import { type Preview, type PreviewRequest, Previews } from "../../../decide/Previews.ts"
 import type { Attributes } from "../../../domain/Attributes.ts"
 import { Connections } from "../../../delivery/Connections.ts"
+import type { Message } from "../../../delivery/Connection.ts"
 import { MailPreviews } from "../../../delivery/MailPreviews.ts"
 import { type Fault, VariantNotFound } from "../../../domain/Errors.ts"
 import * as Json from "../../../domain/Json.ts"
@@ -19,9 +20,10 @@ import { TemplateCache } from "../../../templates/TemplateCache.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { type Draft, ofVariant, placed, read, sourcesOf } from "../../../templates/VariantForm.ts"
 import { conditionText, lookOf, ofFields, type PreviewLook, readSample, type Sample, sampleOf } from "./Draft.ts"
-import { framed, message, RawRoutes } from "../../RawRoutes.tsx"
+import { framed, message, type PageRequest, RawRoutes } from "../../RawRoutes.tsx"
 import { opened } from "./EditorPage.tsx"
 import { MailCard, NoMailNote, VariableTexts } from "./PreviewMail.tsx"
+import { inTime, NotPreviewed, NotPreviewedNote, pagePatience } from "./PreviewInTime.tsx"
 import { matchesOf, VariantMatches } from "./PreviewVariants.tsx"
 import { draftWarning } from "./SendNote.tsx"
 import { seasonText } from "./Words.ts"
@@ -141,21 +143,44 @@ const rendered = Effect.fnUntraced(
   },
 )
 
+/** A message in place of one that was not rendered. */
+const notRendered = (reason: string): string =>
+  `<p style="font:14px sans-serif">Not rendered: ${reason.replaceAll("&", "&amp;").replaceAll("<", "&lt;")}</p>`
+
 /** The address that `{{ unsubscribe_url }}` has in a preview; Deliver fills in one for each message. */
 const sampleUnsubscribeUrl = "https://example.com/unsubscribe"
 
+/** The e-mail of the variables, or why there is none to show. */
+const mailOf = (services: Services, org: Organization, template: string, content: Pick<Message, "formats" | "vars">) =>
+  services.mails.preview(org.slug, template, content).pipe(
+    Effect.timeoutOrElse({
+      duration: pagePatience,
+      orElse: () =>
+        Effect.succeed({ reason: `The message was not composed within ${pagePatience}. Preview it again.` }),
+    }),
+  )
+
 const preview = Effect.fnUntraced(
-  function* (services: Services, org: Organization, template: string, draft: Draft, sample: Sample, look: PreviewLook) {
+  function* (
+    services: Services,
+    { org, request }: Pick<PageRequest, "org" | "request">,
+    template: string,
+    draft: Draft,
+    sample: Sample,
+    look: PreviewLook,
+  ) {
     const given = readSample(sample)
     const { attrs, at, fields } = Result.isSuccess(given)
       ? given.success
       : { attrs: new Map<string, ReadonlyArray<string>>(), at: undefined, fields: {} }
-    const { faults, vars } = yield* rendered(services, org, template, draft, {
+    const shown = yield* inTime(rendered(services, org, template, draft, {
       fields: { unsubscribe_url: sampleUnsubscribeUrl, ...fields },
       attrs,
-    })
+    }))
+    const isMissing = shown instanceof NotPreviewed
+    const { faults, vars } = isMissing ? { faults: [], vars: {} } : shown
     const { formats } = sourcesOf(draft)
-    const mail = yield* services.mails.preview(org.slug, template, { vars, formats })
+    const mail = isMissing ? undefined : yield* mailOf(services, org, template, { vars, formats })
     // The name does not change the preview.
     const variant = read({ ...draft, name: "preview" })
     const shaped = Result.isFailure(variant) ? variant.failure : []
@@ -163,7 +188,7 @@ const preview = Effect.fnUntraced(
     const clock = yield* Clock.currentTimeMillis
     const now = at === undefined ? clock : Seasonality.instantOf(at, LocalTime.of(org.time_zone))
     const view = services.templateCache.template(org.slug, template)
-    const subject = services.connections.active(org.slug)?.variables?.subject ?? "subject"
+    const subject = isMissing ? undefined : services.connections.active(org.slug)?.variables?.subject ?? "subject"
     const matches = view === undefined ? [] : yield* matchesOf(services.previews, view, subject, { attrs, fields, now })
     const labels: Readonly<Record<string, string>> = {
       ...labelsOf(draft),
@@ -185,11 +210,16 @@ const preview = Effect.fnUntraced(
             </ul>
           </div>
         )}
-        {"reason" in mail ? <NoMailNote reason={mail.reason} /> : <MailCard mail={mail} look={look} />}
+        {isMissing ? <NotPreviewedNote {...shown} retry={request.method === "GET" ? request.url : undefined} /> : null}
+        {mail === undefined
+          ? null
+          : "reason" in mail
+          ? <NoMailNote reason={mail.reason} />
+          : <MailCard mail={mail} look={look} />}
         <VariableTexts
           vars={vars}
           formats={formats}
-          isShown={(name) => "reason" in mail || !mail.variables.includes(name)}
+          isShown={(name) => mail === undefined || "reason" in mail || !mail.variables.includes(name)}
         />
         {Result.isSuccess(variant)
           ? <Audience org={org} variant={variant.success} attrs={attrs} now={now} />
@@ -228,7 +258,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       "preview",
       (ask) =>
         Effect.gen(function* () {
-          const { org, params, query, request } = ask
+          const { params, query, request } = ask
           const { stored: shown } = yield* opened(services, ask)
           if (shown === undefined) return yield* new VariantNotFound({ id: "" })
           const draft = ofVariant(shown)
@@ -238,7 +268,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
             "Preview",
             yield* preview(
               services,
-              org,
+              ask,
               lookedUp(params["template"] ?? ""),
               draft,
               sample,
@@ -249,10 +279,10 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     ),
     route("POST", "/console/o/:org/templates/:template/preview", "preview", (ask) =>
       Effect.gen(function* () {
-        const { fields, org, params, request } = ask
+        const { fields, params, request } = ask
         const sample = sampleOf((name) => fields[name], noSample)
         const look = lookOf((name) => fields[name])
-        const body = yield* preview(services, org, lookedUp(params["template"] ?? ""), ofFields(fields), sample, look)
+        const body = yield* preview(services, ask, lookedUp(params["template"] ?? ""), ofFields(fields), sample, look)
         return framed(request, "Preview", body)
       })),
     // One html variable of a stored variant, as a recipient sees it.
@@ -266,17 +296,21 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
           const { formats, id, vars } = yield* stored(services, org, params)
           const name = query.get("name") ?? ""
           if (!Object.hasOwn(vars, name) || formats[name] !== "html") return yield* new VariantNotFound({ id })
-          const [shown] = yield* services.previews.render(org.slug, [{ vars: { [name]: vars[name]! }, formats }], {
-            fields: JSON.stringify(objectOf(query.get("fields"))),
-            strict: services.templateCache.template(org.slug, lookedUp(params["template"] ?? ""))?.strict ?? false,
-            timeZone: org.time_zone,
-          })
+          const rendered = yield* inTime(
+            services.previews.render(org.slug, [{ vars: { [name]: vars[name]! }, formats }], {
+              fields: JSON.stringify(objectOf(query.get("fields"))),
+              strict: services.templateCache.template(org.slug, lookedUp(params["template"] ?? ""))?.strict ?? false,
+              timeZone: org.time_zone,
+            }),
+          )
+          if (rendered instanceof NotPreviewed) {
+            return message(
+              `${notRendered(rendered.reason)}<p style="font:14px sans-serif"><a href="">Try again</a></p>`,
+            )
+          }
+          const [shown] = rendered
           return message(
-            "vars" in shown!
-              ? shown.vars[name]!
-              : `<p style="font:14px sans-serif">Not rendered: ${
-                shown!.faults.map(({ message }) => message).join("; ").replaceAll("&", "&amp;").replaceAll("<", "&lt;")
-              }</p>`,
+            "vars" in shown! ? shown.vars[name]! : notRendered(shown!.faults.map(({ message }) => message).join("; ")),
           )
         }),
     ),

@@ -4,6 +4,7 @@ import type { Previews } from "../../../decide/Previews.ts"
 import type { Attributes } from "../../../domain/Attributes.ts"
 import { Budget, LimitReached } from "../../../rendering/Budget.ts"
 import { type TemplateView, whyNotEligible } from "../../../templates/TemplateCache.ts"
+import { inTime, NotPreviewed } from "./PreviewInTime.tsx"
 import { Badge } from "../../components/Badge.tsx"
 
 // Which of a template's variants the sample person can get, and why not the others.
@@ -33,11 +34,35 @@ const reasonOf = (variant: TemplateView["variants"][number], attrs: Attributes, 
   }
 }
 
-/** The stored variants of a template for a person at a time (Unix milliseconds). Fails with `ChecksBusy`. */
-export const matchesOf = Effect.fnUntraced(function* (
+/** The rendered subjects of variants by id, as far as they can be rendered in time. */
+const subjectsOf = Effect.fnUntraced(function* (
   previews: Previews["Service"],
   view: TemplateView,
   subject: string,
+  variants: TemplateView["variants"],
+  fields: string,
+) {
+  const written = variants.filter(({ vars }) => Object.hasOwn(vars, subject)).slice(0, maxRendered)
+  const rendered = yield* inTime(previews.render(
+    view.org.slug,
+    written.map(({ vars }) => ({ vars: { [subject]: vars[subject]! }, formats: {} })),
+    { fields, strict: view.strict, timeZone: view.org.timeZone, maxText: 200 },
+  ))
+  if (rendered instanceof NotPreviewed) return new Map<string, string>()
+  return new Map(written.flatMap(({ id }, at) => {
+    const one = rendered[at]!
+    return "vars" in one ? [[id, one.vars[subject]!] as const] : []
+  }))
+})
+
+/**
+ * The stored variants of a template for a person at a time (Unix milliseconds). Without `subject`, the variable of the
+ * subject, and if the subjects cannot be rendered in time, they have none.
+ */
+export const matchesOf = Effect.fnUntraced(function* (
+  previews: Previews["Service"],
+  view: TemplateView,
+  subject: string | undefined,
   { attrs, fields, now }: {
     readonly attrs: Attributes
     readonly fields: Readonly<Record<string, unknown>>
@@ -48,17 +73,13 @@ export const matchesOf = Effect.fnUntraced(function* (
     variant,
     reason: reasonOf(variant, attrs, now),
   }))
-  const written = listed.filter(({ reason, variant }) => reason === undefined && Object.hasOwn(variant.vars, subject))
-    .slice(0, maxRendered).map(({ variant }) => variant)
-  const rendered = yield* previews.render(
-    view.org.slug,
-    written.map(({ vars }) => ({ vars: { [subject]: vars[subject]! }, formats: {} })),
-    { fields: JSON.stringify(fields), strict: view.strict, timeZone: view.org.timeZone, maxText: 200 },
+  const subjects = subject === undefined ? new Map<string, string>() : yield* subjectsOf(
+    previews,
+    view,
+    subject,
+    listed.flatMap(({ reason, variant }) => reason === undefined ? [variant] : []),
+    JSON.stringify(fields),
   )
-  const subjects = new Map(written.map(({ id }, at) => {
-    const one = rendered[at]!
-    return [id, "vars" in one ? one.vars[subject] : undefined]
-  }))
   return listed.map(({ reason, variant }): VariantMatch => ({
     id: variant.id,
     reason,

@@ -30,6 +30,7 @@ import { Console, type Visit } from "../../Routes.tsx"
 import { deedOf, namesOf } from "../history/Shown.ts"
 import { TemplateDraftsNote } from "./DraftNotes.tsx"
 import { listPath, templatePath, variantPath } from "./Paths.ts"
+import { inTime, NotPreviewed, NotPreviewedNote } from "./PreviewInTime.tsx"
 import { sampleFields } from "./SampleFields.ts"
 import { templateWarning } from "./SendNote.tsx"
 import { Sparkline } from "./Sparkline.tsx"
@@ -136,7 +137,7 @@ const actions = (visit: Visit, template: Template, at: number) => {
   )
 }
 
-/** The texts of each card, rendered together. */
+/** The texts of each card, rendered together, or why they could not be. */
 const textsOf = Effect.fnUntraced(
   function* (
     services: Services,
@@ -146,12 +147,13 @@ const textsOf = Effect.fnUntraced(
     fields: string,
   ) {
     const sources = variants.map(cardSources)
-    const rendered = yield* services.previews.render(org.slug, sources.flat(), {
+    const rendered = yield* inTime(services.previews.render(org.slug, sources.flat(), {
       fields,
       strict: template.strict,
       timeZone: org.time_zone,
       maxText: maxCardText,
-    })
+    }))
+    if (rendered instanceof NotPreviewed) return rendered
     let at = 0
     return sources.map(({ length }) => rendered.slice(at, at += length))
   },
@@ -432,11 +434,12 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
             )
             : (
               <>
+                {rendered instanceof NotPreviewed ? <NotPreviewedNote {...rendered} retry={link(number)} /> : null}
                 <ul class="variants">
                   {shown.map((variant, index) => (
                     <VariantCard
                       variant={variant}
-                      rendered={rendered[index]!}
+                      rendered={rendered instanceof NotPreviewed ? undefined : rendered[index]!}
                       base={variantPath(org.slug, template.id, variant.id)}
                       inSeason={Seasonality.compile(variant.seasons, org.time_zone).holds(now)}
                       fieldsText={fieldsText}

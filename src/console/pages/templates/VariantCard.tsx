@@ -21,10 +21,11 @@ export const cardSources = ({ formats, vars }: Variant): ReadonlyArray<Sources> 
     .map(([name, source]) => ({ vars: { [name]: source }, formats: {} }))
 
 /** A variant's texts for the sample fields, or why there is none. */
-const textsOf = (variant: Variant, rendered: ReadonlyArray<Rendered>) =>
+const textsOf = (variant: Variant, rendered: ReadonlyArray<Rendered> | undefined) =>
   cardSources(variant).map(({ vars }, at) => {
     const [name = ""] = Object.keys(vars)
-    const one = rendered[at]!
+    const one = rendered?.[at]
+    if (one === undefined) return { name, text: undefined, fault: undefined }
     return "vars" in one
       ? { name, text: one.vars[name]!, fault: undefined }
       : { name, text: "", fault: one.faults.map(({ message }) => message).join("; ") }
@@ -37,8 +38,8 @@ const cut = (all: ReadonlyArray<string>) =>
 export const VariantCard = (
   { actions, base, decisions, fieldsText, inSeason, rendered, share, variant }: {
     readonly variant: Variant
-    /** Its `cardSources`, rendered. */
-    readonly rendered: ReadonlyArray<Rendered>
+    /** Its `cardSources`, rendered. Undefined if the preview could not be made. */
+    readonly rendered: ReadonlyArray<Rendered> | undefined
     /** The variant's own pages are below it. */
     readonly base: string
     readonly inSeason: boolean
@@ -71,6 +72,8 @@ export const VariantCard = (
             <dd>
               {fault !== undefined
                 ? <span class="fault">{fault}</span>
+                : text === undefined
+                ? <span class="muted">no preview</span>
                 : text === ""
                 ? <span class="muted">empty</span>
                 : text}
