@@ -37,7 +37,8 @@ const average: DelayCurve = delayEdges.map((_, j) =>
 )
 const withOutliers = (curve: DelayCurve): DelayCurve =>
   curve.map((share, j) => (1 - outlierShare) * share + outlierShare * average[j]!)
-const generic = logNormals.map(withOutliers)
+/** The curves that a template begins with, from the fastest to the slowest. */
+export const generic: ReadonlyArray<DelayCurve> = logNormals.map(withOutliers)
 
 /** The delay curve of an organization, and the number of clicks it rests on. */
 export interface OrganizationDelays {

@@ -4,6 +4,7 @@ import { packedIndex, packedLength } from "./Cholesky.ts"
 import { ComponentFit, type Composition } from "./Components.ts"
 import type { Counts } from "./Counts.ts"
 import type { Fatigue } from "./Fatigue.ts"
+import type { EarlierDelays } from "./FasterReactions.ts"
 import type { DelayCurve } from "./Maturity.ts"
 import { logBaseRate, type ModelSnapshot, startingTaus, type VariantPosterior } from "./Model.ts"
 import { type Observations, observe, rowsOf } from "./Observations.ts"
@@ -38,6 +39,8 @@ export interface FitInput {
   readonly spread?: DelayCurve
   /** Delay curves of variants that differ from `curve`, by id. */
   readonly curves?: ReadonlyMap<string, DelayCurve>
+  /** The delay curves of the decisions before people became faster; absent if they have not. */
+  readonly earlier?: EarlierDelays | undefined
   /** Effects of earlier exposures that are in use. */
   readonly fatigue?: Fatigue | undefined
   /** Unix milliseconds. */
@@ -170,7 +173,17 @@ const poolRate = ({ clicks, variants }: Observations, organization: Organization
 export const fit = (input: FitInput): ModelSnapshot => {
   const { active, counts, curve, now, organization, scheme, spread, window } = input
   const contexts = contextsOf(scheme)
-  const seen = observe(counts, contexts, window, curve, now, spread, input.curves, input.fatigue?.freshness)
+  const seen = observe(
+    counts,
+    contexts,
+    window,
+    curve,
+    now,
+    spread,
+    input.curves,
+    input.fatigue?.freshness,
+    input.earlier,
+  )
   const { contextOfPair, dayOfEntry, design, exposureOfEntry, pairOfEntry } = seen
   const dayCount = seen.days.length
   const pairCount = contextOfPair.length

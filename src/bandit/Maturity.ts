@@ -226,11 +226,12 @@ export class Delays {
     return [...this.#hours].sort(([a], [b]) => a - b)
   }
 
-  /** The counts for `delayCurve` at `now` (Unix milliseconds). */
-  counts(now: number): MaturityCounts {
+  /** The counts for `delayCurve` at `now`, of sends from the hour of `from` on (Unix milliseconds). */
+  counts(now: number, from = -Infinity): MaturityCounts {
     const within = new Array<number>(steps).fill(0)
     const upTo = new Array<number>(steps).fill(0)
     for (const [hour, row] of this.#hours) {
+      if (hour + hourMillis <= from) continue
       const age = (now - hour) / hourMillis - 1
       let sum = 0
       for (let j = 0; j < steps && age >= delayEdges[j + 1]!; j++) {
@@ -253,13 +254,14 @@ export class Delays {
   }
 
   /**
-   * Log likelihood of the delays under each curve at `now` (Unix milliseconds), given how old their sends are: a click of
-   * a young send can only be a quick one.
+   * Log likelihood of the delays under each curve at `now`, of sends from the hour of `from` on (Unix milliseconds), given
+   * how old their sends are: a click of a young send can only be a quick one.
    */
-  logLikelihoods(curves: ReadonlyArray<DelayCurve>, now: number): ReadonlyArray<number> {
+  logLikelihoods(curves: ReadonlyArray<DelayCurve>, now: number, from = -Infinity): ReadonlyArray<number> {
     const logs = new Array<number>(curves.length).fill(0)
     const older = new Array<number>(delayClasses).fill(0)
     for (const [hour, row] of this.#hours) {
+      if (hour + hourMillis <= from) continue
       const oldest = Math.max(0, now - hour) / hourMillis
       if (oldest < youngHours) {
         if (!row.some((count) => count > 0)) continue

@@ -197,9 +197,27 @@ export const posterior = (
   return { mean, sd: Math.sqrt(Math.max(0, variance)) }
 }
 
+/** Sends without an outcome that are added to those of a variant where all have one. */
+const pseudoSends = 4
+
 /** `rate`, or the largest rate that is possible. */
 export const possible = ({ mostPerSend = Infinity }: Pick<ModelSnapshot, "mostPerSend">, rate: number): number =>
   Math.min(mostPerSend, rate)
+
+/**
+ * An interval of a variant's rate, within the possible rates. An interval above all of them contradicts the data, so that
+ * only the outcomes seen are certain: it then begins at their share of the sends.
+ */
+export const possibleInterval = (
+  model: ModelSnapshot,
+  variant: VariantPosterior | undefined,
+  [low, high]: readonly [number, number],
+): readonly [number, number] => {
+  const { mostPerSend = Infinity } = model
+  if (low < mostPerSend) return [low, possible(model, high)]
+  const { clicks, sends } = variant ?? { clicks: 0, sends: 0 }
+  return [Math.max(0, clicks) / (sends + pseudoSends), mostPerSend]
+}
 
 /** Value per send expected of a variant in a context, on a day like the average one; at most the largest possible. */
 export const rate = (
@@ -218,5 +236,5 @@ export const interval = (
 ): readonly [number, number] => {
   const { mean, sd } = posterior(model, variant, context, foretold)
   const center = logBaseRate(model, context) + mean
-  return [possible(model, Math.exp(center - 1.96 * sd)), possible(model, Math.exp(center + 1.96 * sd))]
+  return possibleInterval(model, variant, [Math.exp(center - 1.96 * sd), Math.exp(center + 1.96 * sd)])
 }

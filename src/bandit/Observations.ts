@@ -1,3 +1,4 @@
+import type { EarlierDelays } from "./FasterReactions.ts"
 import type { Context, ContextKey, Contexts } from "./Contexts.ts"
 import type { Counts } from "./Counts.ts"
 import { curveAt, type DelayCurve, maturity } from "./Maturity.ts"
@@ -82,6 +83,7 @@ export const observe = (
   spread?: DelayCurve,
   curves?: ReadonlyMap<string, DelayCurve>,
   freshness?: (variant: string, start: number) => number,
+  earlier?: EarlierDelays,
 ): Observations => {
   // Long: one pass over all counts of a template fills arrays of every kind. Separate passes would each read the counts again.
   const series = counts.series()
@@ -112,7 +114,8 @@ export const observe = (
     const weight = bucketWeight(window, bucket, now)
     starts[hour] = bucket.start
     const age = ages[hour] = bucketAgeHours(bucket, now)
-    maturities[hour] = Math.max(maturity(curve, age), seen.get(bucket.start) ?? 0)
+    const ofTime = earlier !== undefined && bucket.start < earlier.until ? earlier.curve : curve
+    maturities[hour] = Math.max(maturity(ofTime, age), seen.get(bucket.start) ?? 0)
     if (spread !== undefined) spreads[hour] = curveAt(spread, age)
     return weights[hour] = weight
   }
@@ -137,7 +140,8 @@ export const observe = (
   let clicks = 0
 
   for (const { context: key, clicks: ys, sends: ns, starts: at, variant } of series) {
-    const own = curves?.get(variant)
+    const ownNow = curves?.get(variant)
+    const ownEarlier = earlier?.curves.get(variant)
     let context = parsed.get(key)
     if (context === undefined) parsed.set(key, context = contexts.parse(key))
     let pair = -1
@@ -185,6 +189,7 @@ export const observe = (
 
       const totals = variants[variants.length - 1]!
       const y = ys[i]!
+      const own = earlier !== undefined && start < earlier.until ? ownEarlier : ownNow
       const matured = n *
         (own === undefined ? maturities[hour]! : Math.max(maturity(own, ages[hour]!), seen.get(start) ?? 0))
       totals.sends += n

@@ -1,6 +1,6 @@
 import { contextsOf } from "./Contexts.ts"
 import { type ComponentEffect, componentEffects } from "./ComponentReport.ts"
-import { type ModelSnapshot, possible } from "./Model.ts"
+import { type ModelSnapshot, possible, possibleInterval } from "./Model.ts"
 import { type EligibleSet, eligibleSet, Policy } from "./Policy.ts"
 import { reportModels } from "./ReportModels.ts"
 import { seededNormal } from "./SeededNormal.ts"
@@ -141,12 +141,13 @@ export const report = (request: ReportRequest): ReportAnswer => {
   ])
   const contenders = new Set(eligible)
   const shares = sharesOf(request)
+  const posteriors = new Map(model.variants.map((variant) => [variant.id, variant]))
   const shared = (variants: ReadonlyArray<VariantReport>, traffic: ReadonlyArray<ContextTraffic>) => {
     const share = shares(traffic)
     return variants.map((variant, v): SharedVariant => ({
       ...variant,
       rate: possible(model, variant.rate),
-      interval: [possible(model, variant.interval[0]), possible(model, variant.interval[1])],
+      interval: possibleInterval(model, posteriors.get(variant.id), variant.interval),
       share: share[v]!,
     }))
   }

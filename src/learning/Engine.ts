@@ -21,6 +21,7 @@ import { withPairs } from "../bandit/PairEvidence.ts"
 import { contributionOf, type OrganizationPriors, type PriorContribution } from "../bandit/Priors.ts"
 import { revenueUnit, squareUnit } from "../bandit/Revenue.ts"
 import type { Tally, TallyCounts } from "../bandit/Tally.ts"
+import { type FollowedDelays, followFaster } from "../bandit/FasterReactions.ts"
 import { variantCurves } from "../bandit/VariantDelays.ts"
 import { look } from "../bandit/Verdict.ts"
 import { bucketAt, dayMillis, hourMillis, type Window } from "../bandit/Window.ts"
@@ -179,6 +180,9 @@ export const withVerdict = (
   }),
 })
 
+/** How often a template is searched for faster reactions. Unit: milliseconds. */
+const followMillis = 600_000
+
 class Template {
   readonly #objective: Objective
   readonly counts: Counts
@@ -187,6 +191,8 @@ class Template {
   readonly #delays = new Delays()
   readonly #variantDelays = new Map<string, Delays>()
   #curves: ReadonlyMap<string, DelayCurve> = new Map()
+  /** The search for faster reactions of a period, and its result if there are any. */
+  #faster: { readonly period: number; readonly found: FollowedDelays | undefined } = { period: 0, found: undefined }
   #halfLife: HalfLifeState
   #model: ModelSnapshot | null
   #hour = 0
@@ -227,6 +233,16 @@ class Template {
     return this.#fatigue.inUse
   }
 
+  /** The curves, or those since people became faster. */
+  #follow(known: FollowedDelays, now: number): FollowedDelays {
+    const period = Math.floor(now / followMillis)
+    if (this.#faster.period !== period) {
+      const found = followFaster(known, this.#delays, this.counts, now)
+      this.#faster = { period, found: found === known ? undefined : found }
+    }
+    return this.#faster.found ?? known
+  }
+
   fit(request: FitRequest): FitAnswer {
     const { active, attributeCounts, attributeOutcomes, composition, now, organization, version, window } = request
     const began = performance.now()
@@ -249,6 +265,7 @@ class Template {
       this.#curves = variantCurves(new Map(counts), curve)
       this.#hour = hour
     }
+    const followed = this.#follow({ curve, spread, curves: this.#curves }, now)
     let scheme = this.#model?.scheme ?? emptyScheme
     if (attributeCounts !== undefined) {
       const counted = new AttributeCounts()
@@ -261,9 +278,7 @@ class Template {
       version,
       counts: this.counts,
       scheme,
-      curve,
-      spread,
-      curves: this.#curves,
+      ...followed,
       now,
       organization,
       active: new Set(active),

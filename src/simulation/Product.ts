@@ -10,6 +10,7 @@ import { learnDelays, type LearnedDelays, type OrganizationDelays, organizationD
 import { type DelayCurve, Delays } from "../bandit/Maturity.ts"
 import { type ModelSnapshot, priorModel } from "../bandit/Model.ts"
 import { defaultFloor, Policy as Choices } from "../bandit/Policy.ts"
+import { followFaster } from "../bandit/FasterReactions.ts"
 import { variantCurves } from "../bandit/VariantDelays.ts"
 import { withPairs } from "../bandit/PairEvidence.ts"
 import { contributionOf, organizationPriors, type PriorContribution } from "../bandit/Priors.ts"
@@ -242,14 +243,13 @@ export class Product implements Learner {
         template.fatigue = fatigueOf(template.exposures.counts(now), template.fatigue !== undefined)
       }
     }
+    const followed = followFaster({ curve, spread, curves: template.curves }, template.delays, template.counts, now)
     const fitted = fit({
       version: `${template.id}:1`,
       counts: template.counts,
       scheme: template.scheme,
       window: windowOf(this.#window, template.halfLife),
-      curve,
-      spread,
-      curves: template.curves,
+      ...followed,
       now,
       organization,
       active: template.active,
