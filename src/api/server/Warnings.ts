@@ -36,7 +36,7 @@ export const ofMembers = (pointers: ReadonlyArray<string>): ReadonlyArray<string
 
 /** Warnings about members of events that could not be read, by their JSON pointers. The verdicts have the reasons. */
 export const ofUnread = (pointers: ReadonlyArray<string>): ReadonlyArray<string> =>
-  pointers.slice(0, namedAtMost).map((pointer) => `the member "${shown(pointer)}" could not be read, see the verdict`)
+  pointers.slice(0, namedAtMost).map((pointer) => `the member "${named(pointer)}" could not be read, see the verdict`)
 
 /** Adds warnings to the response of a request, in the header `Parlance-Warnings`, behind earlier ones. */
 export const warn = (
