@@ -198,7 +198,8 @@ CREATE TABLE decisions (
   offset_days double precision,
   decided_at timestamp with time zone NOT NULL,
   holdout text,
-  further text
+  further text,
+  failed json
 );
 CREATE INDEX decisions_by_time ON ONLY public.decisions USING brin (decided_at);
 CREATE INDEX decisions_by_user ON ONLY public.decisions USING btree (org_slug, user_id, decided_at) WHERE (user_id IS NOT NULL);
@@ -219,6 +220,7 @@ CREATE TABLE decisions_first (
   decided_at timestamp with time zone NOT NULL,
   holdout text,
   further text,
+  failed json,
   PRIMARY KEY (org_slug, tracking_id, template_id)
 );
 CREATE INDEX decisions_first_by_time ON public.decisions_first USING brin (decided_at);
@@ -240,6 +242,7 @@ CREATE TABLE decisions_other (
   decided_at timestamp with time zone NOT NULL,
   holdout text,
   further text,
+  failed json,
   PRIMARY KEY (org_slug, tracking_id, template_id)
 );
 CREATE INDEX decisions_other_decided_at_idx ON public.decisions_other USING brin (decided_at);
@@ -996,6 +999,7 @@ CREATE TABLE tallies (
   revenue bigint NOT NULL DEFAULT 0,
   revenue_square bigint NOT NULL DEFAULT 0,
   other_currency integer NOT NULL DEFAULT 0,
+  unrendered integer NOT NULL DEFAULT 0,
   PRIMARY KEY (org_slug, template_id, copy_id, segment, bucket_start, track)
 );
 

@@ -11,10 +11,18 @@ export type RevenueMeasure = (typeof revenueMeasures)[number]
 /**
  * The counts of a tally. Per decision once each: the decision itself, every kind of event but refunds, `negative` (at least one of
  * `unsubscribe` and `spam`) and `voided` (a `bounce`, `soft_bounce` or `failed` without any human engagement or
- * conversion, so that the message was not seen). Then the measures of revenue. All are whole numbers, so that sums
- * are exact in any order.
+ * conversion, so that the message was not seen). Then the measures of revenue, and `unrendered`: the renderings that
+ * failed, which are among the `decisions` of the track `learned`, but not of `forced`. All are whole numbers, so that sums are
+ * exact in any order.
  */
-export const measures = ["decisions", ...countedEvents, "negative", "voided", ...revenueMeasures] as const
+export const measures = [
+  "decisions",
+  ...countedEvents,
+  "negative",
+  "voided",
+  ...revenueMeasures,
+  "unrendered",
+] as const
 export type Measure = (typeof measures)[number]
 
 /**

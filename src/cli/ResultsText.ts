@@ -226,7 +226,11 @@ const apartText = ({ automated, forced }: TemplateResults): ReadonlyArray<string
   ]
   return [
     ...(machines.length > 0 ? [`${list(machines)} of machines`] : []),
-    ...(forced.decisions > 0 ? [`${forced.decisions} forced decisions with ${forced.outcomes.click} clicks`] : []),
+    ...(forced.decisions > 0
+      ? [
+        `${forced.decisions} decisions that were not drawn (forced, fixed or fallbacks) with ${forced.outcomes.click} clicks`,
+      ]
+      : []),
   ]
 }
 

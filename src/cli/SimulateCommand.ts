@@ -73,13 +73,17 @@ const readDecisions = Effect.fnUntraced(function* (options: {
     asked += page.decisions.length
     yield* options.report({ done: asked, unit: "decisions" })
     cursor = page.next ?? undefined
-    for (const { copy_id, decided_at, mode, outcomes, propensity, segment, weights } of page.decisions) {
+    for (const { decided_at, failed, segment, outcomes, ...chosen } of page.decisions) {
       const at = Date.parse(decided_at)
-      // Forced choices and fixed content of a holdout were not drawn; with one variant there was no choice.
-      if (mode === "forced" || mode === "single" || propensity === null || weights === null) continue
       if (at < options.since) continue
-      const choice = { at, context: segment, copyId: copy_id, propensity, weights, control: mode === "control" }
-      read.push({ ...choice, ...outcomeOf(options.objective, outcomes) })
+      // A variant that could not be rendered was drawn all the same, and has no outcome.
+      const draws = [{ ...chosen, outcomes }, ...(failed ?? []).map((one) => ({ ...one, outcomes: {} }))]
+      for (const { copy_id, mode, outcomes, propensity, weights } of draws) {
+        // Forced choices and fixed content of a holdout were not drawn; with one variant there was no choice.
+        if (mode === "forced" || mode === "single" || propensity === null || weights === null) continue
+        const choice = { at, context: segment, copyId: copy_id, propensity, weights, control: mode === "control" }
+        read.push({ ...choice, ...outcomeOf(options.objective, outcomes) })
+      }
     }
   } while (cursor !== undefined && asked < options.limit)
   return read

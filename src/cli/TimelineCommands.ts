@@ -27,6 +27,9 @@ const textOf = (story: TimelineResource): string => {
         weights.length === 0 ? "" : ` of ${weights.join(", ")}`
       }; segment ${decision.segment === "" ? "(all)" : decision.segment}; model ${decision.policy}`,
     )
+    if (decision.failed !== undefined) {
+      parts.push(`  could not be rendered: ${decision.failed.map(({ copy_id }) => copy_id).join(", ")}`)
+    }
     if (decision.delivery !== null) {
       const { email, reason, state } = decision.delivery
       parts.push(`  delivery ${state} to ${email ?? "(erased)"}${reason === null ? "" : `: ${reason}`}`)

@@ -1,16 +1,22 @@
 import { Result, Schema } from "effect"
 import type { CopyId } from "../domain/Ids.ts"
 import { type Budget, LimitReached } from "../rendering/Budget.ts"
+import { named } from "../domain/WarningText.ts"
 import { tagLinks } from "../rendering/Links.ts"
 import * as Renderer from "../rendering/Renderer.ts"
 import type { TemplateView, VariantView } from "../templates/TemplateCache.ts"
 
-/** The chosen variant cannot be rendered with these fields, or none can be chosen within limits; nothing was recorded. */
+/** No candidate can be rendered with these fields, or none can be chosen within limits; nothing was recorded. */
 export class NotRendered extends Schema.TaggedError<NotRendered>()("NotRendered", {
   templateId: Schema.String,
   /** Null: checking who the variants are for takes too much work, so none was chosen. */
   copyId: Schema.NullOr(Schema.String),
-  faults: Schema.Array(Schema.Struct({ variable: Schema.String, detail: Schema.String })),
+  faults: Schema.Array(Schema.Struct({
+    variable: Schema.String,
+    detail: Schema.String,
+    /** Names of fields that the request lacks. */
+    missing: Schema.optionalKey(Schema.Array(Schema.String)),
+  })),
 }) {}
 
 /** What the caller should know of a request that was answered, for the header `Parlance-Warnings`. */
@@ -31,6 +37,8 @@ type Outcome =
     /** False while the store is down: the decision is in memory only. */
     readonly durable: boolean
     readonly trace?: unknown
+    /** Variants that were chosen before and could not be rendered, the first choice first; absent without any. */
+    readonly failed?: ReadonlyArray<NotRendered>
   }
   | {
     readonly _tag: "None"
@@ -49,12 +57,48 @@ type Outcome =
   | {
     readonly _tag: "NotRendered"
     readonly trackingId: string
+    /** About the first choice. */
     readonly error: NotRendered
+    /** Candidates that were tried after it; absent without any. */
+    readonly others?: ReadonlyArray<NotRendered>
   }
 
 /** The answer with further warnings. */
 export const withWarnings = <A extends Answer>(answer: A, warnings: ReadonlyArray<string>): A =>
   warnings.length === 0 ? answer : { ...answer, warnings: [...answer.warnings ?? [], ...warnings] }
+
+type Chosen = Extract<Answer, { readonly _tag: "Chosen" }>
+
+/** Most fields named in one warning. */
+const fieldsNamed = 5
+
+const causeOf = ({ detail, missing = [], variable }: NotRendered["faults"][number]): string => {
+  if (missing.length === 0) return `"${named(variable)}" ${detail}`
+  const fields = missing.slice(0, fieldsNamed).map((name) => `/fields/${named(name).replaceAll(".", "/")}`)
+  const more = missing.length > fieldsNamed ? ` and ${missing.length - fieldsNamed} more` : ""
+  return `${fields.join(", ")}${more} ${missing.length === 1 ? "is" : "are"} missing, needed by "${named(variable)}"`
+}
+
+/** Marks a variant as sent in place of others that could not be rendered, which its warnings say. */
+export const inPlaceOf = (answer: Chosen, failed: ReadonlyArray<NotRendered>): Chosen =>
+  withWarnings(
+    { ...answer, failed },
+    failed.map(({ copyId, faults }) =>
+      `the variant "${named(copyId ?? "")}" could not be rendered: ${
+        faults.map(causeOf).join(", ").replaceAll(";", ",")
+      }. The variant "${named(answer.copyId)}" was sent instead`
+    ),
+  )
+
+const noFailures: ReadonlyArray<NotRendered> = []
+
+/** The renderings that failed for an answer, in their order. */
+export const failuresOf = (answer: Answer): ReadonlyArray<NotRendered> =>
+  answer._tag === "Chosen"
+    ? answer.failed ?? noFailures
+    : answer._tag === "NotRendered"
+    ? [answer.error, ...(answer.others ?? noFailures)]
+    : noFailures
 
 /** The values that a variant is rendered with, and the budget for it. */
 export interface RenderInput {
@@ -101,7 +145,13 @@ const withLinks = (
 }
 
 const faultsOf = ({ faults }: Renderer.LiquidFaults | Renderer.RenderFault): NotRendered["faults"] =>
-  faults.map(({ message, variable }) => ({ variable, detail: message }))
+  faults.map((fault) => ({
+    variable: fault.variable,
+    detail: fault.message,
+    ..."undefinedVariables" in fault && fault.undefinedVariables.length > 0
+      ? { missing: fault.undefinedVariables }
+      : {},
+  }))
 
 const refused = (view: TemplateView, variant: VariantView, faults: NotRendered["faults"]): NotRendered =>
   new NotRendered({ templateId: view.id, copyId: variant.id, faults })

@@ -1,5 +1,5 @@
 import { Context, Metric } from "effect"
-import type { Answer } from "./Answer.ts"
+import { type Answer, failuresOf } from "./Answer.ts"
 
 /** Requests for a decision by outcome. */
 const decisions = (outcome: string) =>
@@ -17,13 +17,18 @@ const counters = Object.fromEntries(
     .map((outcome) => [outcome, decisions(outcome.replaceAll("-", "_"))]),
 )
 
+/** Variants that could not be rendered: of answers with another variant, and of refusals. */
+const failures = Metric.counter("parlance_failed_renderings_total", { incremental: true })
+
 const process = Context.empty()
 
 const names = { Chosen: "chosen", HeldOut: "held-out", NotRendered: "not-rendered" } as const
 
-/** Counts an outcome and returns it. */
+/** Counts an outcome, with the renderings that failed for it, and returns it. */
 export const countOutcome = <O extends Answer>(outcome: O): O => {
   const name = outcome._tag === "None" ? outcome.reason : names[outcome._tag]
   counters[name]!.updateUnsafe(1, process)
+  const failed = failuresOf(outcome)
+  if (failed.length > 0) failures.updateUnsafe(failed.length, process)
   return outcome
 }

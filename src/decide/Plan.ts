@@ -6,7 +6,7 @@ import type { TemplateView } from "../templates/TemplateCache.ts"
 import type { PreparedRequest } from "./DecideRequest.ts"
 import { type Decision, noMessage } from "../journal/decisions/Decision.ts"
 import type { Recorded } from "../journal/decisions/DecisionLog.ts"
-import { type Answer, renderVariant } from "./Answer.ts"
+import { type Answer, inPlaceOf, renderVariant } from "./Answer.ts"
 import { changeTrace } from "./Selection.ts"
 import type { TrackingAlias } from "../journal/decisions/TrackingAliases.ts"
 import type { StickyChoice, StickyClaim } from "./StickyChoices.ts"
@@ -75,12 +75,14 @@ export const renderChoice = (
 export const planDecision = (
   input: PlanInput,
   answer: Decided,
-  choice: Pick<Decision, "copyId" | "mode" | "propensity" | "weights">,
+  choice: Pick<Decision, "copyId" | "mode" | "propensity" | "weights" | "failed">,
   made: Pick<Decision, "policy"> & {
     readonly recorded: RecordedContext
     readonly hasHoldout: boolean
     /** The choice that the new one takes the place of; only for sticky templates. */
     readonly replaces: StickyChoice | undefined
+    /** Whether a user of a sticky template keeps the variant. Default: unless the caller named it. */
+    readonly isKept?: boolean
   },
 ): DecisionPlan => {
   const { nowMillis, request, trackingId, view } = input
@@ -100,9 +102,11 @@ export const planDecision = (
     propensity: choice.propensity,
     weights: choice.weights,
     holdout: made.hasHoldout ? holdoutText(view.holdout) : undefined,
+    failed: choice.failed,
   }
   const { heldOutId, userId } = request
-  const isSticky = view.stickyHours > 0 && userId !== undefined && choice.mode !== "forced"
+  const isSticky = view.stickyHours > 0 && userId !== undefined && choice.mode !== "forced" &&
+    made.isKept !== false
   return {
     _tag: "Decision",
     input,
@@ -135,11 +139,23 @@ export const planRepeat = (input: PlanInput, standing: StickyChoice, trace: unkn
 }
 
 /**
- * Plans again for a claim that another request won: the user gets the standing choice, with the numbers of this request in
- * the trace.
+ * Plans again for a claim that another request won: the user gets the standing choice, with the numbers of this request in the
+ * trace. If that cannot be rendered with these fields, the user gets the planned variant for this request alone.
  */
-export const planStanding = ({ answer, input }: DecisionPlan, standing: StickyChoice): AnswerPlan | AliasPlan =>
-  planRepeat(input, standing, changeTrace(answer.trace, standing.copyId, "sticky"))
+export const planStanding = (plan: DecisionPlan, standing: StickyChoice): Plan => {
+  const { answer, decision, input } = plan
+  const repeat = planRepeat(input, standing, changeTrace(answer.trace, standing.copyId, "sticky"))
+  if (repeat.answer._tag !== "NotRendered" || answer._tag !== "Chosen") return repeat
+  const { error } = repeat.answer
+  const mode = decision.mode === "control" ? "control" : "fallback"
+  const failed = [{ copyId: standing.copyId, mode: "sticky", propensity: null, weights: null } as const]
+  return {
+    ...plan,
+    answer: inPlaceOf({ ...answer, trace: changeTrace(answer.trace, answer.copyId, "fallback", [error]) }, [error]),
+    decision: { ...decision, mode, propensity: null, weights: null, failed },
+    claim: undefined,
+  }
+}
 
 /**
  * The answer to a plan whose decision is stored. If the tracking id has an earlier decision, the caller gets its variant,

@@ -11,11 +11,12 @@ import type { TemplateCache, TemplateView } from "../templates/TemplateCache.ts"
 import type { DecideRequest, PreparedRequest } from "./DecideRequest.ts"
 import { noMessage } from "../journal/decisions/Decision.ts"
 import type { DecisionLog } from "../journal/decisions/DecisionLog.ts"
-import { armOf } from "../bandit/Holdout.ts"
+import { type Arm, armOf } from "../bandit/Holdout.ts"
 import { type Answer, targetingLimit } from "./Answer.ts"
 import type { Draws } from "./Draws.ts"
 import type { ExposureCounts } from "./ExposureCounts.ts"
 import { answerPlan, isDecided, type Plan, planDecision, type PlanInput, planRepeat, renderChoice } from "./Plan.ts"
+import { type FailedChoice, renderFallback } from "./Fallback.ts"
 import type { RenderingCounts } from "./RenderingCounts.ts"
 import * as Selection from "./Selection.ts"
 import type { StickyChoice, StickyChoices } from "./StickyChoices.ts"
@@ -127,6 +128,57 @@ const planForced = (services: PlannerServices, input: PlanInput, copyId: CopyId)
   })
 }
 
+/** How a request is decided: the policy, the candidates, and the side of the holdout. */
+interface Terms {
+  readonly basis: Basis
+  readonly set: EligibleSet
+  readonly arm: Arm | undefined
+  readonly epsilon: number | undefined
+  /** The user's sticky choice, and whether its place is taken. */
+  readonly standing: StickyChoice | undefined
+  readonly isKept: boolean
+}
+
+/**
+ * Plans another candidate in place of `first`, which could not be rendered. The policy draws it from the candidates that are left; the
+ * holdout draws it evenly.
+ */
+const planFallback = (
+  services: PlannerServices,
+  input: PlanInput,
+  { arm, basis, epsilon, isKept, set, standing }: Terms,
+  first: FailedChoice,
+  trace: unknown,
+): Plan => {
+  const { nowMillis, request, trackingId, view } = input
+  const share = arm === "control" ? 1 : epsilon
+  const fallback = renderFallback(input, set, first, (left, turn) => {
+    const u = services.draws.draw({ org: view.org.slug, templateId: view.id, trackingId }, turn)
+    return Selection.draw(view, basis.policy, basis.context, left, share, u, request.exposures).variant.id
+  }, trace)
+  if (!("failed" in fallback)) return answerPlan(fallback)
+  services.policies.observe(view, request.attrs, nowMillis)
+  const { answer, failed } = fallback
+  const mode = arm === "control" ? "control" : "fallback"
+  return planDecision(input, answer, { copyId: answer.copyId, mode, propensity: null, weights: null, failed }, {
+    recorded: recordContext(services, input, basis),
+    policy: basis.policy.model.version,
+    hasHoldout: arm !== undefined,
+    replaces: standing,
+    isKept,
+  })
+}
+
+/** Gives `standing` again, or another candidate for this request alone if it cannot be rendered with these fields. */
+const planAgain = (services: PlannerServices, input: PlanInput, terms: Terms, standing: StickyChoice): Plan => {
+  const verdict = { copyId: standing.copyId, mode: "sticky", propensity: null } as const
+  const trace = traceOf(input, terms.basis, verdict, terms.epsilon, terms.set)
+  const plan = planRepeat(input, standing, trace)
+  if (plan.answer._tag !== "NotRendered") return plan
+  const first = { ...verdict, weights: null, error: plan.answer.error }
+  return planFallback(services, input, { ...terms, isKept: false }, first, trace)
+}
+
 /** Selects a variant and renders it. Gives `standing`, the user's sticky choice, again where that is still allowed. */
 const planSelected = (services: PlannerServices, input: PlanInput, standing: StickyChoice | undefined): Plan => {
   const { nowMillis, request, trackingId, view } = input
@@ -139,13 +191,16 @@ const planSelected = (services: PlannerServices, input: PlanInput, standing: Sti
     return answerPlan({ _tag: "None", trackingId, reason: "no-candidate", trace })
   }
   if (standing !== undefined && Selection.mayRepeat(view, arm, standing, set)) {
-    const verdict = { copyId: standing.copyId, mode: "sticky", propensity: null }
-    return planRepeat(input, standing, traceOf(input, basis, verdict, epsilon, set))
+    return planAgain(services, input, { arm, basis, epsilon, isKept: true, set, standing }, standing)
   }
   const u = services.draws.draw({ org: view.org.slug, templateId: view.id, trackingId }, 0)
   const choice = Selection.choose(view, basis.policy, basis.context, set, { arm, epsilon, u, seen: request.exposures })
   const trace = traceOf(input, basis, choice, epsilon, set)
   const answer = renderChoice(input, choice.copyId, trackingId, trace)!
+  if (answer._tag === "NotRendered") {
+    const terms = { arm, basis, epsilon, isKept: true, set, standing }
+    return planFallback(services, input, terms, { ...choice, error: answer.error }, trace)
+  }
   if (!isDecided(answer)) return answerPlan(answer)
   services.policies.observe(view, request.attrs, nowMillis)
   return planDecision(input, answer, choice, {

@@ -4,10 +4,10 @@ import type { SqlError } from "effect/sql/SqlError"
 import { hourMillis } from "../bandit/Window.ts"
 import { isSandbox } from "../domain/Sandbox.ts"
 import { recordset } from "../store/Recordset.ts"
-import type { Answer } from "./Answer.ts"
+import { type Answer, failuresOf } from "./Answer.ts"
 import { countOutcome } from "./OutcomeCount.ts"
 
-/** Requests for a variant in the current and the previous hour. */
+/** Renderings of a variant in the current and the previous hour. */
 export interface VariantRendering {
   readonly templateId: string
   readonly copyId: string
@@ -103,11 +103,12 @@ export class RenderingCounts extends Context.Service<RenderingCounts, {
         countOutcome(answer)
         if (isSandbox(org)) return answer
         if (answer._tag === "Chosen") countedOf(current(), org, template, answer.copyId).requests++
-        else if (answer._tag === "NotRendered" && answer.error.copyId !== null) {
-          const counted = countedOf(current(), org, template, answer.error.copyId)
+        for (const { copyId, faults } of failuresOf(answer)) {
+          if (copyId === null) continue
+          const counted = countedOf(current(), org, template, copyId)
           counted.requests++
           counted.failed++
-          counted.variable = answer.error.faults[0]?.variable ?? ""
+          counted.variable = faults[0]?.variable ?? ""
         }
         return answer
       }

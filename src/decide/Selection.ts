@@ -4,6 +4,7 @@ import type { Context } from "../bandit/Contexts.ts"
 import { dayMillis, hourMillis } from "../bandit/Window.ts"
 import type { Attributes } from "../domain/Attributes.ts"
 import type { CopyId } from "../domain/Ids.ts"
+import type { NotRendered } from "./Answer.ts"
 import type { Budget } from "../rendering/Budget.ts"
 import { type Decision, noMessage } from "../journal/decisions/Decision.ts"
 import type { Arm } from "../bandit/Holdout.ts"
@@ -137,11 +138,31 @@ export const mayRepeat = (
 
 const iso = (millis: number): string | null => Number.isFinite(millis) ? new Date(millis).toISOString() : null
 
-/** Changes a trace to show an earlier choice that turned out to stand, beside the numbers of this request. */
-export const changeTrace = (trace: unknown, chosen: CopyId, mode: "retry" | "sticky"): unknown =>
-  trace !== null && typeof trace === "object"
-    ? { ...trace, mode, chosen: chosen === noMessage ? null : chosen, propensity: null }
-    : undefined
+/**
+ * Changes a trace to show a variant other than the drawn one, with the numbers of this request. `failed` are the variants that could
+ * not be rendered.
+ */
+export const changeTrace = (
+  trace: unknown,
+  chosen: CopyId,
+  mode: "retry" | "sticky" | "fallback",
+  failed: ReadonlyArray<NotRendered> = [],
+): unknown => {
+  if (trace === null || typeof trace !== "object") return undefined
+  const { failed: _, ...rest } = trace as { readonly failed?: unknown }
+  return {
+    ...rest,
+    mode,
+    chosen: chosen === noMessage ? null : chosen,
+    propensity: null,
+    ...(failed.length === 0 ? {} : {
+      failed: failed.map(({ copyId, faults }) => ({
+        id: copyId,
+        faults: faults.map(({ detail, variable }) => ({ variable, detail })),
+      })),
+    }),
+  }
+}
 
 /**
  * The content of `trace: true`: the numbers behind the decision, and why each other variant was excluded. Throws

@@ -30,7 +30,7 @@ const storeClaim = (
     onSuccess: (standing) =>
       standing.trackingId === claim.decision.trackingId
         ? Effect.succeed(settlePlan(plan, { copyId: standing.copyId, durable: true }))
-        : storeRepeat(stores, planStanding(plan, standing)),
+        : storePlan(stores, planStanding(plan, standing)),
   })
 
 /**

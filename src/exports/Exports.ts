@@ -40,6 +40,7 @@ export const columnsOf: Readonly<Record<Stream, ReadonlyArray<string>>> = {
     "lookback_days",
     "offset_days",
     "decided_at",
+    "failed",
   ],
   events: [
     "source",

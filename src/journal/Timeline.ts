@@ -2,6 +2,7 @@ import { recordset } from "../store/Recordset.ts"
 import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { type EventName, largestValue } from "../domain/Event.ts"
+import type { StoredFailure } from "./decisions/FailedRenderings.ts"
 import { rowReader } from "../store/ReadRows.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 
@@ -16,12 +17,14 @@ export interface PersonDecision {
   /** Null where none was given, and once the person has been erased. */
   readonly user: string | null
   readonly segment: string
-  /** `bandit`, `epsilon`, `single` or `forced`. */
+  /** See `Mode`. */
   readonly mode: string
   /** Probability of choosing the variant; null if the caller named the variant. */
   readonly propensity: number | null
   /** Probability of choosing each eligible variant. */
   readonly weights: Readonly<Record<string, number>> | null
+  /** Variants that were chosen before and could not be rendered, the first choice first; null without any. */
+  readonly failed: ReadonlyArray<StoredFailure> | null
   /** The model that decided. */
   readonly policy: string
   /** The requested window, in days; null for the adaptive window. */
@@ -88,7 +91,7 @@ const recentBodies = 200
 
 const decisionColumns = (sql: SqlClient.SqlClient) =>
   sql`d.tracking_id, d.template_id, d.copy_id, d.user_id AS "user", d.segment, d.mode,
-  d.propensity, d.weights, d.policy, d.lookback_days, d.offset_days, d.decided_at`
+  d.propensity, d.weights, d.policy, d.lookback_days, d.offset_days, d.decided_at, d.failed`
 
 /** Decisions under a tracking id, and the decisions it repeats. */
 export const byTrackingId = (sql: SqlClient.SqlClient, org: OrgSlug, id: string) =>

@@ -121,3 +121,23 @@ export const variantDecisions = (sql: SqlClient.SqlClient, org: string, template
     SELECT d.copy_id, sum(d.decisions)::float8 AS decisions FROM daily_decisions d
     WHERE d.org_slug = ${org} AND d.template_id = ${template} AND d.day >= ${first}
     GROUP BY d.copy_id`
+
+/** The renderings of a variant: how many were tried, and how many of them failed. */
+export interface RenderedCounts {
+  readonly copyId: string
+  readonly attempted: number
+  readonly failed: number
+}
+
+/**
+ * Renderings by variant for the decisions of a span, as far as folded. Refusals, for which no candidate could be rendered, are no
+ * decisions and do not count.
+ */
+export const renderingsOf = (sql: SqlClient.SqlClient, org: string, template: string, { from, to }: BucketSpan) =>
+  sql<RenderedCounts>`
+    SELECT t.copy_id,
+      (sum(t.decisions) + coalesce(sum(t.unrendered) FILTER (WHERE t.track = 'forced'), 0))::float8 AS attempted,
+      sum(t.unrendered)::float8 AS failed
+    FROM tallies t
+    WHERE t.org_slug = ${org} AND t.template_id = ${template} AND t.bucket_start >= ${from} AND t.bucket_start < ${to}
+    GROUP BY t.copy_id ORDER BY t.copy_id`

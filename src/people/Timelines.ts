@@ -12,6 +12,7 @@ import type { EventRow, PersonDecision, Position, RecentEvent } from "../journal
 import { deliveriesOf, deliveryIdsTo } from "../delivery/DeliveriesOfPeople.ts"
 import { profilesOf, type StoredProfile } from "../profiles/ProfileRows.ts"
 import { adviceOf, type GivenAdvice } from "../sendtime/AdviceRows.ts"
+import { isForced } from "../journal/decisions/Track.ts"
 import { effectsOf, type EventEffect } from "../journal/events/EventEffects.ts"
 
 /** An event and its effect. */
@@ -110,12 +111,14 @@ const explained = (decision: PersonDecision, rows: ReadonlyArray<EventRow>): Rea
 
 const effectOf = (
   { effect, reason }: ReturnType<typeof effectsOf>[number],
-  { mode, propensity }: Pick<PersonDecision, "mode" | "propensity">,
+  decision: Pick<PersonDecision, "failed" | "mode" | "propensity">,
 ) => ({
   effect,
-  reason: effect !== "counted" || (mode !== "forced" && (mode !== "control" || propensity !== null))
+  reason: effect !== "counted" || !isForced(decision)
     ? reason ?? null
-    : mode === "forced"
+    : decision.failed !== null
+    ? "Counted separately: the variant was sent in place of one that could not be rendered, so the event is not learned from"
+    : decision.mode === "forced"
     ? "Counted separately: the caller named the variant, so the event is not learned from"
     : "Counted apart: the person is held out, and nothing was drawn that could be learned from",
 })

@@ -16,6 +16,7 @@ import { contributionOf, readEvents } from "../journal/events/DecisionEvents.ts"
 import { type DecisionRef, refOf } from "../journal/events/DecisionRef.ts"
 import { rulesIn } from "../journal/events/RevenueRules.ts"
 import { countDecisions, decisionsAfter, type PagedDecision } from "../journal/decisions/DecisionPages.ts"
+import { failedDraws, failureOf } from "../journal/decisions/FailedRenderings.ts"
 import * as TallyRebuild from "../learning/TallyRebuild.ts"
 import { firstPeriod } from "../bandit/AttributeOutcomes.ts"
 import { AttributeOutcomesSum, replaceAttributeOutcomes } from "../learning/OutcomesByAttribute.ts"
@@ -123,12 +124,18 @@ const recount = Effect.fnUntraced(function* (
         Object.entries(delays).map(([outcome, delayClass]) => [`${outcome}:${delayClass}`, 1]),
       )
       sum.add({ ...at, track: ref.forced ? "forced" : "learned" }, { decisions: 1, ...learned }, timed, now)
+      for (const failure of rows[place]!.failed ?? []) {
+        const { counts, track } = failureOf(failure)
+        sum.add({ ...at, copyId: failure.copy_id, track }, counts, undefined, now)
+      }
       if (Object.keys(automated).length > 0) sum.add({ ...at, track: "automated" }, automated, undefined, now)
       if (!check && ref.decidedAt >= firstPeriod(now) && ref.decidedAt < settled.until) {
         byAttribute.add(rows[place]!, events[place]!)
+        for (const draw of failedDraws([rows[place]!])) byAttribute.add(draw, [])
       }
       if (ref.decidedAt >= settled.from && ref.decidedAt < settled.to) {
         evenSplits.add(rows[place]!, events[place]!)
+        for (const draw of failedDraws([rows[place]!])) evenSplits.add(draw, [])
       }
     })
     if (!check) {

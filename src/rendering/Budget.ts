@@ -71,6 +71,16 @@ export class Budget {
     return this.#share.steps - this.#steps
   }
 
+  /** Whether a charge has failed, so that every charge from now on fails. */
+  get isOverdrawn(): boolean {
+    return this.#overdrawn !== undefined
+  }
+
+  /** Returns a full budget of the same size. */
+  renewed(): Budget {
+    return new Budget(this.#share.items, this.#now)
+  }
+
   /** Starts a stretch of synchronous work. The time between two stretches is not charged. */
   resume(): void {
     this.#read = undefined

@@ -39,7 +39,10 @@ export const RevenueCounts = Schema.Struct({
 export type RevenueCounts = typeof RevenueCounts.Type
 
 const counts = {
-  decisions: Schema.Finite,
+  decisions: described(
+    Schema.Finite,
+    "With those whose variant could not be rendered, which have no outcome; another variant was sent",
+  ),
   voided: described(
     Schema.Finite,
     "Decisions whose message bounced or failed. No recipient saw it, so they do not count in rates",
@@ -52,8 +55,8 @@ const apart = {
   automated: described(OutcomeCounts, "Events of machines, such as prefetching proxies and link scanners; not learned"),
   forced: described(
     Schema.Struct(counts),
-    "Decisions whose variant the caller (`copy_id`) or a holdout (`fixed`) named, with their outcomes; reported, never " +
-      "learned from",
+    "Decisions whose variant was not drawn, with their outcomes: the caller (`copy_id`) or a holdout (`fixed`) named it, or it " +
+      "was sent in place of a variant that could not be rendered; reported, never learned from",
   ),
 }
 

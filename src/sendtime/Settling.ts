@@ -6,6 +6,7 @@ import { organizationRows } from "../organizations/OrganizationRows.ts"
 import { dayMillis, hourMillis } from "../bandit/Window.ts"
 import { noMessage } from "../journal/decisions/Decision.ts"
 import { decidingOrganizations, decisionsBetween, firstDecisionBefore } from "../journal/decisions/DecisionPages.ts"
+import { failedDraws } from "../journal/decisions/FailedRenderings.ts"
 import { countEvenSplits } from "../learning/EvenSplitTallies.ts"
 import { countAttributeOutcomes, whileCounting } from "../learning/OutcomesByAttribute.ts"
 import { countFatigue } from "../learning/FatigueTallies.ts"
@@ -216,10 +217,15 @@ export class Settling extends Context.Service<Settling, {
               decisions,
               decisions.map(({ decidedAt }, place) => sendingOf(decidedAt.getTime(), events[place]!)),
             )
+            const now = clock.currentTimeMillisUnsafe()
             yield* countHoldouts(sql, org, found, foundEvents)
-            yield* countEvenSplits(sql, org, found, foundEvents, clock.currentTimeMillisUnsafe())
-            yield* countFatigue(sql, org, found, foundEvents, clock.currentTimeMillisUnsafe())
-            yield* countAttributeOutcomes(sql, org, found, foundEvents, clock.currentTimeMillisUnsafe())
+            // A user sees no variant that could not be rendered, so failures do not count for fatigue.
+            yield* countFatigue(sql, org, found, foundEvents, now)
+            const failures = failedDraws(found)
+            const drawn = [...found, ...failures]
+            const drawnEvents = [...foundEvents, ...failures.map(() => [])]
+            yield* countEvenSplits(sql, org, drawn, drawnEvents, now)
+            yield* countAttributeOutcomes(sql, org, drawn, drawnEvents, now)
             yield* sql`
               INSERT INTO send_time_marks (org_slug, settled_until) VALUES (${org}, ${new Date(until)})
               ON CONFLICT (org_slug) DO UPDATE SET settled_until = EXCLUDED.settled_until`

@@ -15,6 +15,7 @@ import { composeSeries } from "../results/SeriesComposition.ts"
 import type { TemplateResults } from "../results/TemplateResults.ts"
 import type { ComposedSeries } from "../results/TemplateSeries.ts"
 import { weightedGain } from "../results/WeightedGain.ts"
+import { type Failing, withFailures } from "./FailingVariants.ts"
 import type { LearnerKind } from "./Learners.ts"
 import { type Knowledge, Product } from "./Product.ts"
 import { run } from "./Run.ts"
@@ -42,6 +43,8 @@ export interface HonestyWorld {
   readonly values?: Values
   /** Decisions are about people who tire of the variants they have seen; about nobody in particular without it. */
   readonly fatigue?: Tiring
+  /** Variants that cannot be rendered for a part of the people; none without it. */
+  readonly failing?: Failing
 }
 
 /** People who tire of the variants they have seen. A fifth of them get ten times the messages of the others. */
@@ -84,6 +87,8 @@ export interface Look {
 /** One run of a setting. */
 export interface HonestyRun {
   readonly looks: ReadonlyArray<Look>
+  /** Share of the decisions of the last 7 days that chose each variant. */
+  readonly lastShares: ReadonlyArray<number>
   /** Ids of the variants with the highest true rate. */
   readonly best: ReadonlySet<string>
   /**
@@ -174,7 +179,8 @@ export const honestyWorld = (setting: HonestyWorld, seed: number): World => {
       }
     },
   })
-  return { ...world, values: drawValues(setting, seed, world) }
+  const valued = { ...world, values: drawValues(setting, seed, world) }
+  return setting.failing === undefined ? valued : withFailures(valued, setting.failing, seed)
 }
 
 /** Decisions weighted to a random split, counted when they are four days old. */
@@ -320,7 +326,8 @@ class Truth {
     this.gainAsSeen += beyondSplit(rates)
     const day = this.#days[Math.floor((at - worldStart) / dayMillis)] ??= { decisions: 0, freshness: 0, freshGain: 0 }
     day.decisions++
-    day.freshness += rates[arm]! / fresh[arm]!
+    // Without tiring, a variant that fails for this person has a rate of 0.
+    day.freshness += fresh === rates ? 1 : rates[arm]! / fresh[arm]!
     day.freshGain += beyondSplit(fresh)
     if (at < this.#from) return
     for (const key of value === undefined ? [""] : ["", value]) {
@@ -393,6 +400,7 @@ export const honestyRun = (
   const evenSplits = new EvenSplits()
   const settledUntil = end - 5 * dayMillis
   const looks: Array<Look> = []
+  const lastChosen = arms.map(() => 0)
   const fresh = setting.fatigue && new Float64Array(arms.length)
   let learner: Product | undefined
   const policy: LearnerKind = { name: "adaptive", make: (options) => learner = new Product(options, { refitHours }) }
@@ -418,6 +426,7 @@ export const honestyRun = (
     while (at[decision]! >= worldStart + (looks.length + 1) * dayMillis) look(at[decision]!)
     if (fresh !== undefined) world.rates(decision, fresh)
     truth.add(at[decision]!, requests[requestOf[decision]!]!.attrs.get("tier")?.[0], arm, rates, fresh)
+    if (at[decision]! >= end - 7 * dayMillis) lastChosen[arm]!++
     if (at[decision]! >= settledUntil) return
     const hasClicked = clickChance[decision]! < clickRates[arm]! && delayHours[decision]! <= 96
     const { person = decision } = requests[requestOf[decision]!]!
@@ -437,8 +446,10 @@ export const honestyRun = (
     gain === null ? null : { shown: gain.gained, interval: gain.interval, truth }
   const weightedGain = setting.values === undefined ? evenSplits.check(series.points, settledUntil) : null
   const highest = Math.max(...arms.map((id) => rateOf(id)))
+  const lastDecisions = lastChosen.reduce((sum, count) => sum + count, 0)
   return {
     looks,
+    lastShares: lastChosen.map((count) => count / lastDecisions),
     best: new Set(arms.filter((id) => rateOf(id) >= highest * (1 - 1e-9))),
     gain: gainAgainst(truth.gain),
     gainAsSeen: gainAgainst(truth.gainAsSeen),

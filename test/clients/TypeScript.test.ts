@@ -134,6 +134,11 @@ describe("The TypeScript client", () => {
           const instead = await client.generate({ template_id: "welcome", attrs: { tier: "none" } }, { fallback })
           assert.deepInclude(instead, { copy_id: undefined, vars: fallback, message: "No candidates found" })
           assert.include(instead.fallback?.message, "No candidates found")
+          const lacking = await failed(client.generate({ template_id: "coded" }))
+          assert.isTrue(isProblem(lacking, "unprocessable"), "no variant can be rendered")
+          const replaced = await client.generate({ template_id: "coded" }, { fallback })
+          assert.deepInclude(replaced, { copy_id: undefined, vars: fallback })
+          assert.isTrue(isProblem(replaced.fallback, "unprocessable"))
 
           const nowhere = new Parlance({ url: "http://127.0.0.1:9", org, apiKey, retries: 1 })
           const unreachable = await failed(nowhere.generate({ template_id: "welcome" }))

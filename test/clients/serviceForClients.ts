@@ -16,7 +16,10 @@ const template = {
   }],
 }
 
-/** A service with a template, a key for all calls, and a connection that is paused. */
+/** A template whose variant cannot be rendered without the field `code`. */
+const coded = { id: "coded", name: "Coded", strict: true, variants: [{ id: "code", vars: { subject: "{{ code }}" } }] }
+
+/** A service with two templates, a key for all calls, and a connection that is paused. */
 export const serviceForClients = Effect.gen(function* () {
   const service = yield* startInProcess(temporaryEnvironment, {
     SECRET_KEY: "5e".repeat(32),
@@ -25,6 +28,7 @@ export const serviceForClients = Effect.gen(function* () {
   const apiKey = yield* Effect.promise(async () => {
     await service.manage("POST", "/organizations", { slug: org, name: "Acme" })
     await service.manage("POST", `/organizations/${org}/templates`, template)
+    await service.manage("POST", `/organizations/${org}/templates`, coded)
     await service.manage("PUT", `/organizations/${org}/connections/main`, {
       platform: "webhook",
       settings: { url: "http://127.0.0.1:9/never" },

@@ -93,9 +93,9 @@ class Parlance:
     ) -> Generated:
         """Selects and renders the variant that works best for this user. Needs the scope `generate`.
 
-        With `fallback` it answers these variables when the service cannot be reached or has no candidate, and raises only for
-        requests that are refused as faulty or unauthorized. It does not wait longer than `timeout` for another attempt then,
-        whatever `Retry-After` says.
+        With `fallback` it answers these variables when the service cannot be reached or has no variant that can be
+        rendered, and raises only for requests that are refused as faulty or unauthorized. It does not wait longer than
+        `timeout` for another attempt then, whatever `Retry-After` says.
         """
         tracking_id = tracking_id or r.new_id()
         call = self._requests.generate(
@@ -267,9 +267,9 @@ class AsyncParlance:
     ) -> Generated:
         """Selects and renders the variant that works best for this user. Needs the scope `generate`.
 
-        With `fallback` it answers these variables when the service cannot be reached or has no candidate, and raises only for
-        requests that are refused as faulty or unauthorized. It does not wait longer than `timeout` for another attempt then,
-        whatever `Retry-After` says.
+        With `fallback` it answers these variables when the service cannot be reached or has no variant that can be
+        rendered, and raises only for requests that are refused as faulty or unauthorized. It does not wait longer than
+        `timeout` for another attempt then, whatever `Retry-After` says.
         """
         tracking_id = tracking_id or r.new_id()
         call = self._requests.generate(

@@ -219,10 +219,11 @@ def with_fallback(
         if fallback is None or found.copy_id is not None or found.held_out:
             return found
         return Generated(tracking_id, None, fallback, found.message, fallback=Exception(found.message))
-    is_passing = isinstance(found, ParlanceUnavailable) or (
-        isinstance(found, ParlanceProblem) and (found.status in PASSING or found.status >= 500)
+    # 422: no variant can be rendered with these fields.
+    helps = isinstance(found, ParlanceUnavailable) or (
+        isinstance(found, ParlanceProblem) and (found.status in PASSING or found.status == 422 or found.status >= 500)
     )
-    if fallback is None or not is_passing:
+    if fallback is None or not helps:
         raise found
     return Generated(tracking_id, None, fallback, fallback=found)
 

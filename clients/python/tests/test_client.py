@@ -1,6 +1,7 @@
 """Tests the client against a running service: `PARLANCE_URL`, `PARLANCE_ORG` and `PARLANCE_KEY` name it.
 
 The key has the scopes generate, events and deliver; the template `welcome` has one variant, `only`, for everyone but `tier: none`.
+The one variant of the strict template `coded` needs the field `code`.
 """
 
 from __future__ import annotations
@@ -88,6 +89,12 @@ class BlockingClient(unittest.TestCase):
         self.assertEqual((none.copy_id, none.vars, none.message), (None, {}, "No candidates found"))
         instead = self.client.generate("welcome", attrs={"tier": "none"}, fallback={"subject": "Hello"})
         self.assertEqual(instead.vars, {"subject": "Hello"})
+        with self.assertRaises(ParlanceProblem) as caught:
+            self.client.generate("coded")
+        self.assertEqual(caught.exception.status, 422)
+        lacking = self.client.generate("coded", fallback={"subject": "Hello"})
+        self.assertEqual((lacking.copy_id, lacking.vars), (None, {"subject": "Hello"}))
+        self.assertIsInstance(lacking.fallback, ParlanceProblem)
         with Parlance("http://127.0.0.1:9", ORG, KEY, retries=1) as nowhere:
             with self.assertRaisesRegex(ParlanceUnavailable, "did not answer in 2 attempts"):
                 nowhere.generate("welcome")

@@ -1,4 +1,5 @@
 import { type Answer, type Call, isObject, isPassing, send, type Transport } from "./http.ts"
+import { ParlanceProblem, type ParlanceUnavailable } from "./errors.ts"
 import type {
   BatchRequest,
   CallOptions,
@@ -41,6 +42,10 @@ const checkOptions = ({ apiKey, org, url }: ParlanceOptions): void => {
     throw new TypeError("apiKey must be the text of an API key, without spaces or line breaks")
   }
 }
+
+/** Whether a fallback helps: the error may pass, or no variant can be rendered with these fields (422). */
+const hasNoContent = (error: unknown): error is ParlanceProblem | ParlanceUnavailable =>
+  isPassing(error) || (error instanceof ParlanceProblem && error.status === 422)
 
 /** Requests in one batch. */
 const batchSize = 20
@@ -126,7 +131,7 @@ export class Parlance {
       if (fallback === undefined || generated.copy_id !== undefined || generated.held_out) return generated
       return instead(new Error(generated.message), generated.message)
     } catch (error) {
-      if (fallback === undefined || !isPassing(error)) throw error
+      if (fallback === undefined || !hasNoContent(error)) throw error
       return instead(error)
     }
   }

@@ -21,9 +21,10 @@ const Excluded = Schema.Struct({
 
 const Trace = Schema.Struct({
   mode: described(
-    Schema.Literals(["bandit", "epsilon", "single", "forced", "control", "sticky", "retry", "none"]),
+    Schema.Literals(["bandit", "epsilon", "single", "forced", "control", "sticky", "retry", "fallback", "none"]),
     "`single`: the only candidate; `forced`: by `copy_id`; `control`: the user is held out; `sticky`: the user had " +
-      "it before; `retry`: chosen under this tracking id before; `none`: no candidate",
+      "it before; `retry`: chosen under this tracking id before; `fallback`: drawn in place of variants that could not be " +
+      "rendered; `none`: no candidate",
   ),
   policy_version: described(Schema.String, "The model that decided"),
   cell: described(
@@ -53,8 +54,15 @@ const Trace = Schema.Struct({
   chosen: Schema.NullOr(Schema.String),
   propensity: described(
     Schema.NullOr(Schema.Finite),
-    "The probability with which `chosen` was drawn; null if it was not drawn",
+    "The probability with which `chosen` was drawn; null if it was not drawn, or in place of another variant",
   ),
+  failed: Schema.optionalKey(described(
+    Schema.Array(Schema.Struct({
+      id: Schema.String,
+      faults: Schema.Array(Schema.Struct({ variable: Schema.String, detail: Schema.String })),
+    })),
+    "Variants that were chosen before `chosen` and could not be rendered, the first choice first; absent without any",
+  )),
 })
 
 const example: typeof Trace.Type = {

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { described } from "../../domain/described.ts"
+import { DecisionMode, FailedRenderings } from "../timelines/FailedRendering.ts"
 import { AdminRequired } from "../admission/AdminRequired.ts"
 import * as Problems from "../Problems.ts"
 
@@ -43,13 +43,10 @@ export const LoggedDecision = Schema.Struct({
       "Attributes recorded with the decision: `name=value` pairs, percent-encoded, sorted and joined by `&`. " +
       "The model that decided may have used fewer",
   }),
-  mode: described(
-    Schema.Literals(["bandit", "epsilon", "single", "forced", "control"]),
-    "`control`: the user is held out. Without a propensity the holdout named the variant, or, with an empty `copy_id`, " +
-      "the user got no message",
-  ),
+  mode: DecisionMode,
   propensity: Schema.NullOr(Schema.Finite),
   weights: Schema.NullOr(Schema.Record(Schema.String, Schema.Finite)),
+  failed: FailedRenderings,
   policy: Schema.String,
   decided_at: Schema.String,
   outcomes: Schema.Struct({

@@ -85,6 +85,7 @@ export const layer = HttpApiBuilder.group(
               mode: decision.mode as "bandit",
               propensity: decision.propensity,
               weights: decision.weights,
+              ...(decision.failed === null ? {} : { failed: decision.failed }),
               policy: decision.policy,
               decided_at: iso(decision.decidedAt),
               outcomes: {

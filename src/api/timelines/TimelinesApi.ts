@@ -6,6 +6,7 @@ import { DeliveryResource } from "../deliveries/DeliveryApi.ts"
 import * as Problems from "../Problems.ts"
 import { SuppressionResource } from "../suppressions/SuppressionsApi.ts"
 import { described } from "../../domain/described.ts"
+import { DecisionMode, FailedRenderings } from "./FailedRendering.ts"
 
 // The part of the management API for the timeline of one message or person, and for the latest events of a source.
 
@@ -41,13 +42,10 @@ export const TimelineDecisionResource = Schema.Struct({
     "Attributes recorded with the decision: `name=value` pairs, percent-encoded, sorted and joined by `&`. The model that " +
       "decided may have used fewer",
   ),
-  mode: described(
-    Schema.Literals(["bandit", "epsilon", "single", "forced", "control"]),
-    "`control`: the user is held out. Without a propensity the holdout named the variant, or, with an empty `copy_id`, " +
-      "the user got no message",
-  ),
+  mode: DecisionMode,
   propensity: Schema.NullOr(Schema.Finite),
   weights: Schema.NullOr(Schema.Record(Schema.String, Schema.Finite)),
+  failed: FailedRenderings,
   policy: described(Schema.String, "The model that decided"),
   lookback_days: described(Schema.NullOr(Schema.Finite), "Null: the adaptive window"),
   offset_days: Schema.NullOr(Schema.Finite),

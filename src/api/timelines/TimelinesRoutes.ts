@@ -53,6 +53,7 @@ const toWire = (
     mode: decision.mode as "bandit",
     propensity: decision.propensity,
     weights: decision.weights,
+    ...(decision.failed === null ? {} : { failed: decision.failed }),
     policy: decision.policy,
     lookback_days: decision.lookbackDays,
     offset_days: decision.offsetDays,

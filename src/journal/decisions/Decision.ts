@@ -4,12 +4,25 @@ import type { LearningWindow } from "../../domain/LearningWindow.ts"
 
 /**
  * How a variant was chosen: by the policy; by the caller's epsilon; as the only eligible variant; by the caller
- * (reported, but never learned from); or as the control of a held-out user (`control`).
+ * (reported, but never learned from); as the control of a held-out user (`control`); or in place of a variant that could not be
+ * rendered (`fallback`; reported, but never learned from).
  */
-export type Mode = "bandit" | "epsilon" | "single" | "forced" | "control"
+export const modes = ["bandit", "epsilon", "single", "forced", "control", "fallback"] as const
+export type Mode = typeof modes[number]
 
 /** Variant id in decisions of held-out users who get no message. No variant has this id. */
 export const noMessage = "" as CopyId
+
+/** A variant that was chosen for a decision and could not be rendered. */
+export interface FailedRendering {
+  readonly copyId: CopyId
+  /** How it was chosen; `sticky`: the user had it before. */
+  readonly mode: Mode | "sticky"
+  /** Probability with which it was drawn; null where it was not drawn, or was drawn in place of another failed variant. */
+  readonly propensity: number | null
+  /** Probabilities of all eligible variants as a JSON object; null where `propensity` is. */
+  readonly weights: string | null
+}
 
 /** One selection of one variant for one tracking id. */
 export interface Decision {
@@ -23,8 +36,8 @@ export interface Decision {
   readonly userId: string | undefined
   readonly mode: Mode
   /**
-   * Probability with which `copyId` was chosen, given the side of the holdout; null where nothing was drawn: when forced,
-   * and for people who are held out and get a fixed variant or no message.
+   * Probability with which `copyId` was chosen, given the side of the holdout; null where nothing was drawn: when forced, for
+   * people who are held out and get a fixed variant or no message, and in place of a variant that could not be rendered.
    */
   readonly propensity: number | null
   /** Probabilities of all eligible variants as a JSON object; null where `propensity` is. */
@@ -42,4 +55,6 @@ export interface Decision {
   /** The holdout in force, as `holdoutText` writes it, on whichever side the user is; undefined without one. */
   readonly holdout: string | undefined
   readonly decidedAtMillis: number
+  /** Variants that were chosen before and could not be rendered, the first choice first; absent without any. */
+  readonly failed?: ReadonlyArray<FailedRendering> | undefined
 }

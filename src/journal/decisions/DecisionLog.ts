@@ -12,6 +12,8 @@ import * as GroupCommit from "../../store/GroupCommit.ts"
 import { recordset } from "../../store/Recordset.ts"
 import { step } from "../../telemetry/Tracing.ts"
 import { type Decision, noMessage } from "./Decision.ts"
+import { failedText, failureCounts } from "./FailedRenderings.ts"
+import { trackSql } from "./Track.ts"
 import { madeAt, toleranceMillis } from "./TrackingId.ts"
 
 /** Result of recording a decision. */
@@ -76,6 +78,7 @@ const toRow = (decision: Decision) => ({
   offset_days: decision.window?.offsetDays,
   holdout: decision.holdout,
   decided_at: decision.decidedAtMillis,
+  failed: failedText(decision.failed),
   ...(decision.trackingIdGiven
     ? { ...toGiven(decision), awaited_since: decision.decidedAtMillis - awaitedDays * dayMillis }
     : { key: undefined, made_at: undefined, awaited_since: undefined }),
@@ -102,10 +105,11 @@ const unkeyed = "decisions without keys"
 const staleDays = leastRetentionDays - 1
 
 const columns = `org_slug, tracking_id, template_id, copy_id, user_id, mode, propensity, weights, segment, further,
-  policy, lookback_days, offset_days, holdout, decided_at`
+  policy, lookback_days, offset_days, holdout, decided_at, failed`
 
 const values = `g.org_slug, g.tracking_id, g.template_id, g.copy_id, g.user_id, g.mode, g.propensity, g.weights::json,
-  g.segment, g.further, g.policy, g.lookback_days, g.offset_days, g.holdout, to_timestamp(g.decided_at / 1000.0)`
+  g.segment, g.further, g.policy, g.lookback_days, g.offset_days, g.holdout, to_timestamp(g.decided_at / 1000.0),
+  g.failed::json`
 
 const decisionColumns = {
   org_slug: "text",
@@ -123,6 +127,7 @@ const decisionColumns = {
   offset_days: "float8",
   holdout: "text",
   decided_at: "float8",
+  failed: "text",
   key: "uuid",
   made_at: "float8",
   awaited_since: "float8",
@@ -136,10 +141,10 @@ const fragments = (sql: SqlClient.SqlClient, rows: ReadonlyArray<ReturnType<type
   counted: sql`counted AS (
       INSERT INTO tally_ledger (org_slug, template_id, copy_id, segment, hour, track, counts)
       SELECT i.org_slug, i.template_id, i.copy_id, i.segment, date_bin('1 hour', i.decided_at, 'epoch'),
-        CASE WHEN i.mode = 'forced' OR (i.mode = 'control' AND i.propensity IS NULL) THEN 'forced' ELSE 'learned' END,
-        json_build_object('decisions', count(*))
+        ${sql.literal(trackSql("i"))}, json_build_object('decisions', count(*))
       FROM inserted i WHERE i.copy_id <> ${noMessage} AND right(i.org_slug, ${sandboxSuffix.length}) <> ${sandboxSuffix}
       GROUP BY 1, 2, 3, 4, 5, 6
+      ${rows.some(({ failed }) => failed !== null) ? failureCounts(sql, sandboxSuffix) : sql.literal("")}
     )`,
 })
 
@@ -156,7 +161,7 @@ const insertOwn = (sql: SqlClient.SqlClient, rows: ReadonlyArray<ReturnType<type
       WITH ${given}, inserted AS (
         INSERT INTO decisions (${sql.literal(columns)}) SELECT ${sql.literal(values)} FROM given g
         ON CONFLICT DO NOTHING
-        RETURNING org_slug, template_id, copy_id, segment, mode, propensity, decided_at
+        RETURNING org_slug, template_id, copy_id, segment, mode, propensity, decided_at, failed
       ), ${counted}
       SELECT (SELECT count(*)::int FROM inserted) AS count, NULL::json AS awaited`,
     ([result]) => result!,
@@ -200,7 +205,7 @@ const insertGiven = (
         INSERT INTO decisions (${sql.literal(columns)}) SELECT ${sql.literal(values)} FROM fresh g
         WHERE g.key IS NULL OR g.key IN (SELECT c.key FROM claimed c)
         ON CONFLICT DO NOTHING
-        RETURNING org_slug, template_id, copy_id, segment, mode, propensity, decided_at
+        RETURNING org_slug, template_id, copy_id, segment, mode, propensity, decided_at, failed
       ), ${counted}
       SELECT (SELECT count(*)::int FROM inserted) AS count,
         (SELECT json_agg(json_build_object('org', g.org_slug, 'trackingId', g.tracking_id)) FROM given g

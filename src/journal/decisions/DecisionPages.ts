@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { DecisionRow } from "../events/DecisionRef.ts"
 import { noMessage } from "./Decision.ts"
+import type { StoredFailure } from "./FailedRenderings.ts"
 
 /** A decision with the probabilities it was made with. */
 export interface PagedDecision extends DecisionRow {
@@ -9,6 +10,8 @@ export interface PagedDecision extends DecisionRow {
   readonly weights: Readonly<Record<string, number>> | null
   /** Attributes that the segment lacks. */
   readonly further: string | null
+  /** Variants that could not be rendered. */
+  readonly failed: ReadonlyArray<StoredFailure> | null
 }
 
 /** Which decisions of an organization to read. */
@@ -31,7 +34,7 @@ export const decisionsAfter = (
 ) =>
   sql<PagedDecision>`
     SELECT d.tracking_id, d.template_id, d.copy_id, d.segment, d.further, d.mode, d.propensity, d.weights,
-      d.user_id, d.decided_at FROM decisions d
+      d.user_id, d.decided_at, d.failed FROM decisions d
     WHERE d.org_slug = ${org} AND (d.tracking_id, d.template_id) > (${after.trackingId}, ${after.templateId})
       AND d.decided_at >= ${since} AND d.copy_id <> ${noMessage}
       AND ${template === undefined ? sql`TRUE` : sql`d.template_id = ${template}`}
@@ -64,6 +67,7 @@ export interface SettlingDecision {
   readonly propensity: number | null
   readonly weights: Readonly<Record<string, number>> | null
   readonly decidedAt: Date
+  readonly failed: ReadonlyArray<StoredFailure> | null
 }
 
 /** Decisions made from `from` to before `until`, the earliest first, at most `limit` of them. */
@@ -74,7 +78,7 @@ export const decisionsBetween = (
 ) =>
   sql<SettlingDecision>`
     SELECT d.tracking_id, d.template_id, d.copy_id, d.user_id, d.segment, d.further, d.mode, d.holdout, d.propensity,
-      d.weights, d.decided_at
+      d.weights, d.decided_at, d.failed
     FROM decisions d
     WHERE d.org_slug = ${org} AND d.decided_at >= ${from} AND d.decided_at < ${until}
     ORDER BY d.decided_at LIMIT ${limit ?? null}`

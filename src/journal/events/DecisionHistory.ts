@@ -3,6 +3,7 @@ import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { OrgSlug } from "../../domain/Ids.ts"
 import { type TimedOutcome, timedOutcomes } from "../Ledger.ts"
+import type { StoredFailure } from "../decisions/FailedRenderings.ts"
 import { readEvents } from "./DecisionEvents.ts"
 import { type DecisionRef, type DecisionRow, refOf } from "./DecisionRef.ts"
 
@@ -12,6 +13,8 @@ export interface PastDecision extends DecisionRef {
   readonly propensity: number | null
   readonly weights: Readonly<Record<string, number>> | null
   readonly policy: string
+  /** Variants that could not be rendered; null without any. */
+  readonly failed: ReadonlyArray<StoredFailure> | null
   /** Unix milliseconds. */
   readonly outcomes: { readonly [outcome in TimedOutcome]?: number }
 }
@@ -20,6 +23,7 @@ interface Row extends DecisionRow {
   readonly propensity: number | null
   readonly weights: Readonly<Record<string, number>> | null
   readonly policy: string
+  readonly failed: ReadonlyArray<StoredFailure> | null
 }
 
 /** Past decisions with their outcomes. */
@@ -43,7 +47,7 @@ export class DecisionHistory extends Context.Service<DecisionHistory, {
       ) {
         const rows = yield* sql<Row>`
           SELECT d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.user_id, d.propensity, d.weights, d.policy,
-            d.decided_at
+            d.decided_at, d.failed
           FROM decisions d
           WHERE d.org_slug = ${org} AND d.template_id = ${template} AND d.tracking_id > ${cursor ?? ""}
           ORDER BY d.tracking_id LIMIT ${limit}`

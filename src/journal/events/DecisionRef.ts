@@ -1,3 +1,5 @@
+import { isForced } from "../decisions/Track.ts"
+
 /** A decision, as far as its events need it. */
 export interface DecisionRef {
   readonly org: string
@@ -7,7 +9,7 @@ export interface DecisionRef {
   readonly copyId: string
   /** The context key, see the glossary. */
   readonly context: string
-  /** Its variant was named, by the caller or by the holdout, and not drawn: it is reported and never learned from. */
+  /** Its variant was not drawn, see `isForced`. */
   readonly forced: boolean
   /** The caller's name for the end user; undefined where none was given. */
   readonly user: string | undefined
@@ -34,7 +36,7 @@ export const refOf = (org: string, row: DecisionRow): DecisionRef => ({
   templateId: row.templateId,
   copyId: row.copyId,
   context: row.segment,
-  forced: row.mode === "forced" || (row.mode === "control" && row.propensity === null),
+  forced: isForced(row),
   user: row.userId ?? undefined,
   decidedAt: row.decidedAt.getTime(),
 })

@@ -30,6 +30,7 @@ const modes: Readonly<Record<string, string>> = {
   single: "The only eligible variant",
   forced: "Requested by copy_id",
   control: "Holdout: chosen without the model",
+  fallback: "In place of a variant that could not be rendered",
 }
 
 /** The value of a conversion, such as `worth 49.9 EUR`. */
@@ -94,6 +95,12 @@ const Why = ({ decision }: { readonly decision: TimelineDecision }) => {
         <dl class="facts">
           <dt>How</dt>
           <dd>{modes[decision.mode] ?? decision.mode}</dd>
+          {decision.failed === null ? null : (
+            <>
+              <dt>Could not be rendered</dt>
+              <dd>{decision.failed.map(({ copy_id }) => copy_id).join(", ")}</dd>
+            </>
+          )}
           <dt>Segment</dt>
           <dd>
             <Segment segment={decision.segment} />

@@ -223,7 +223,7 @@ export const Variants = ({ columns, place, results, series }: {
             {results.forced.decisions > 0
               ? ` ${
                 count(results.forced.decisions)
-              } decisions with a variant fixed by the request or a holdout are not in the table.`
+              } decisions are not in the table: the request or a holdout fixed the variant, or it replaced one that could not be rendered.`
               : ""}
             {otherCurrencyText(results.revenue?.other_currency ?? 0).map((text) => ` ${text}`)}
           </p>

@@ -1,0 +1,58 @@
+import type { SqlClient } from "effect/sql"
+import type { Tally, TallyCounts } from "../../bandit/Tally.ts"
+import type { FailedRendering } from "./Decision.ts"
+
+// A variant that could not be rendered is charged with its draw: one decision without an outcome (intention to treat). The decision's
+// events belong to the variant that was sent in its place.
+
+/** A failed rendering as the column `failed` of a decision has it. */
+export interface StoredFailure {
+  readonly copy_id: string
+  readonly mode: FailedRendering["mode"]
+  readonly propensity: number | null
+  readonly weights: Readonly<Record<string, number>> | null
+}
+
+const textOf = ({ copyId, mode, propensity, weights }: FailedRendering): string =>
+  `{"copy_id":${JSON.stringify(copyId)},"mode":"${mode}","propensity":${propensity},"weights":${weights}}`
+
+/** The column `failed` of a decision. */
+export const failedText = (failed: ReadonlyArray<FailedRendering> | undefined): string | null =>
+  failed === undefined ? null : `[${failed.map(textOf).join(",")}]`
+
+/** The counts of a failed rendering. Only one that was drawn is a decision to learn from. */
+export const failureOf = (
+  { propensity }: Pick<StoredFailure, "propensity">,
+): Pick<Tally, "track"> & { readonly counts: TallyCounts } =>
+  propensity === null
+    ? { track: "forced", counts: { unrendered: 1 } }
+    : { track: "learned", counts: { decisions: 1, unrendered: 1 } }
+
+/** SQL that adds the counts of `failureOf` to those of the decisions `inserted`, for rows of the ledger. */
+export const failureCounts = (sql: SqlClient.SqlClient, sandboxSuffix: string) =>
+  sql`
+      UNION ALL
+      SELECT i.org_slug, i.template_id, f.copy_id, i.segment, date_bin('1 hour', i.decided_at, 'epoch'),
+        CASE WHEN f.propensity IS NULL THEN 'forced' ELSE 'learned' END,
+        CASE WHEN f.propensity IS NULL THEN json_build_object('unrendered', count(*))
+          ELSE json_build_object('decisions', count(*), 'unrendered', count(*)) END
+      FROM inserted i CROSS JOIN LATERAL json_to_recordset(i.failed) AS f (copy_id text, propensity float8)
+      WHERE right(i.org_slug, ${sandboxSuffix.length}) <> ${sandboxSuffix}
+      GROUP BY 1, 2, 3, 4, 5, f.propensity IS NULL`
+
+/** The columns of a decision that tell how its variant was chosen. */
+interface Drawn {
+  readonly copyId: string
+  readonly mode: string
+  readonly propensity: number | null
+  readonly weights: Readonly<Record<string, number>> | null
+  readonly failed: ReadonlyArray<StoredFailure> | null
+}
+
+/** The draws among some decisions whose variant could not be rendered, as decisions of that variant. They have no events. */
+export const failedDraws = <A extends Drawn>(decisions: ReadonlyArray<A>): ReadonlyArray<A> =>
+  decisions.flatMap((decision) =>
+    (decision.failed ?? []).flatMap(({ copy_id, mode, propensity, weights }): ReadonlyArray<A> =>
+      propensity === null ? [] : [{ ...decision, copyId: copy_id, mode, propensity, weights, failed: null }]
+    )
+  )

@@ -1,0 +1,22 @@
+import type { Track } from "../../bandit/Tally.ts"
+
+/** The columns of a decision that tell whether the model learns from it. */
+interface Chosen {
+  readonly mode: string
+  readonly propensity: number | null
+}
+
+/**
+ * Whether the variant of a decision was not drawn: the caller or the holdout named it, or it was sent in place of a variant that could
+ * not be rendered. Such decisions are reported and never learned from.
+ */
+export const isForced = ({ mode, propensity }: Chosen): boolean =>
+  mode === "forced" || mode === "fallback" || (mode === "control" && propensity === null)
+
+/** The track of a decision. */
+export const trackOf = (decision: Chosen): Track => isForced(decision) ? "forced" : "learned"
+
+/** SQL for the track of the decision `row`. */
+export const trackSql = (row: string): string =>
+  `CASE WHEN ${row}.mode IN ('forced', 'fallback') OR (${row}.mode = 'control' AND ${row}.propensity IS NULL)
+          THEN 'forced' ELSE 'learned' END`
