@@ -2,7 +2,8 @@ import type { TemplateCache } from "../templates/TemplateCache.ts"
 import { type Answer, withWarnings } from "./Answer.ts"
 import type { DecideRequest } from "./DecideRequest.ts"
 import type { RenderingCounts } from "./RenderingCounts.ts"
-import { warningsOf } from "./RequestWarnings.ts"
+import { unfilledIn, warningsOf } from "./RequestWarnings.ts"
+import { countUnfilled } from "./UnfilledCount.ts"
 
 /** Services that every answer passes, whichever way it was decided. */
 export interface FinishServices {
@@ -21,7 +22,10 @@ export const finish = <A extends Answer>(
   answer: A,
 ): A => {
   const { templateId } = request
-  const warnings = warningsOf(templateCache.template(org, templateId), request)
+  const view = templateCache.template(org, templateId)
+  const warnings = warningsOf(view, request)
+  const unfilled = unfilledIn(view, request)
+  if (unfilled !== undefined) countUnfilled(unfilled)
   renderings.count(org, templateId, answer)
   return warnings === undefined ? answer : withWarnings(answer, warnings)
 }

@@ -117,5 +117,6 @@ export const warningsOf = (
   const unfilled = unfilledIn(view, request)
   const of = view === undefined ? null : targeted(view)
   const names = of === null ? undefined : ofNames(of, request.attrs)
-  return unfilled === undefined ? names : [...unfilled.map(unfilledText), ...names ?? []].slice(0, namedAtMost)
+  if (unfilled === undefined) return names
+  return [...unfilled.map(unfilledText), ...names ?? []].slice(0, namedAtMost)
 }

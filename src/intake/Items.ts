@@ -7,6 +7,7 @@ import type {
   ProfileUpdate,
   SkippedItem,
 } from "../domain/Event.ts"
+import { filledIn } from "./Unfilled.ts"
 import { isBlank, isItem, parseJson } from "./Reading.ts"
 import type { NotUnderstood } from "../domain/DryRun.ts"
 
@@ -84,7 +85,7 @@ export const collectAt = <A>(
   const erasures: Array<ErasureRequest> = []
   for (let i = 0; i < items.length; i++) {
     const item = items[i]!
-    const outcome = read(item)
+    const outcome = filledIn(read(item), item)
     if ("event" in outcome) {
       events.push(outcome)
       for (const { member, reason } of outcome.faults ?? []) {

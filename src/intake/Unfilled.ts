@@ -1,0 +1,79 @@
+import { JsonPointer } from "effect"
+import { categoryOf, type ErasureRequest, type NormalizedEvent, type ProfileUpdate } from "../domain/Event.ts"
+import type { Skipped } from "../domain/DryRun.ts"
+import { idFault, placeholderInId } from "../domain/Placeholders.ts"
+import { isItem } from "./Reading.ts"
+
+// Ids of events that nobody filled in. An event of such an id would count for whoever else has it.
+
+/** The ids that events, profiles and erasures have, and their names in messages. */
+const ids = { trackingId: "tracking_id", user: "user_id", email: "email", templateId: "template_id" } as const
+
+type Ids = { readonly [id in keyof typeof ids]?: string | undefined }
+
+const unfilledIn = (of: Ids): ReadonlyArray<keyof typeof ids> =>
+  (Object.keys(ids) as ReadonlyArray<keyof typeof ids>).filter((id) =>
+    of[id] !== undefined && placeholderInId(of[id]) !== undefined
+  )
+
+/** Places of an item in which a member may stand. */
+const levels = ["", "/data", "/properties"]
+
+/** The JSON pointer, within an item, of the member with this text; undefined where it stands deeper. */
+const memberWith = (item: unknown, text: string): string | undefined => {
+  for (const at of levels) {
+    const level = isItem(item) && at !== "" ? item[at.slice(1)] : item
+    const name = isItem(level) ? Object.keys(level).find((name) => level[name] === text) : undefined
+    if (name !== undefined) return `${at}/${JsonPointer.escapeToken(name)}`
+  }
+  return undefined
+}
+
+const skip = (of: Ids, id: keyof typeof ids, item: unknown): Skipped => {
+  const text = of[id]!
+  const member = memberWith(item, text)
+  return {
+    reason: `${ids[id]} ${idFault(text)}`,
+    expected: false,
+    ...(member === undefined ? {} : { member }),
+  }
+}
+
+/**
+ * An event without the ids that nobody filled in, which makes it an incomplete one. It is skipped where it needs them: a placeholder names no message and no
+ * person. Kept are events with another id of their message, and opt-outs, complaints and bounces of anybody who is named.
+ */
+const eventFilledIn = (event: NormalizedEvent, item: unknown): NormalizedEvent | Skipped => {
+  const unfilled = unfilledIn(event)
+  if (unfilled.length === 0) return event
+  const faults = unfilled.map((id) => {
+    const { member = "", reason } = skip(event, id, item)
+    return { member, reason: `${reason}. The event is kept without it` }
+  })
+  const rest: NormalizedEvent = {
+    ...event,
+    ...Object.fromEntries(unfilled.map((id) => [id, undefined])),
+    faults: [...faults, ...event.faults ?? []],
+  }
+  const names = categoryOf[event.event] === "negative"
+    ? rest.trackingId ?? rest.email ?? rest.user ?? rest.messageKey
+    : unfilled.includes("trackingId")
+    ? undefined
+    : rest.trackingId ?? rest.messageKey
+  return names === undefined ? skip(event, unfilled[0]!, item) : rest
+}
+
+type Read =
+  | NormalizedEvent
+  | Skipped
+  | { readonly profile: ProfileUpdate }
+  | { readonly erasure: ErasureRequest }
+
+/** What was read of an item, without ids that nobody filled in, or the reason why nothing is left of it. */
+export const filledIn = (read: Read, item: unknown): Read => {
+  if ("reason" in read) return read
+  if ("event" in read) return eventFilledIn(read, item)
+  const person = "profile" in read ? read.profile : read.erasure
+  const [first] = unfilledIn(person)
+  return first === undefined ? read : skip(person, first, item)
+}
