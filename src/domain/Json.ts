@@ -1,21 +1,21 @@
 import { NameCost } from "./NameCost.ts"
-import { NamesCollide, parse as parseWith } from "./JsonParser.ts"
+import { ControlNames, NamesCollide, parse as parseWith, parseRequest } from "./JsonParser.ts"
 
-export { NamesCollide }
+export { ControlNames, NamesCollide, parseRequest }
 
 /**
  * The message for a text for which `parse` threw `error`, such as `is not valid JSON: expected a value, found "}" at
  * …`.
  */
 export const explain = (error: unknown): string =>
-  error instanceof NamesCollide
+  error instanceof NamesCollide || error instanceof ControlNames
     ? error.message
     : `is not valid JSON: ${error instanceof Error ? error.message : String(error)}`
 
 /**
  * Parses JSON in time linear in the length of the text. Accepts any depth. Keeps `__proto__` as an ordinary member. If a
- * name is repeated, keeps the last value at the first place. An integer that a double cannot hold becomes its digits as a
- * string; all other values are those of `JSON.parse`.
+ * name is repeated, keeps the last value at the first place. An integer beyond 2^53 becomes its digits as a string; all
+ * other values are those of `JSON.parse`.
  *
  * Throws a `SyntaxError` with the position of the first fault, or `NamesCollide`.
  */

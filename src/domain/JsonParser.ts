@@ -1,4 +1,6 @@
-import type { NameCost } from "./NameCost.ts"
+import { controlNamesIn, hasControl } from "./ControlNames.ts"
+import { exactNumber } from "./ExactNumber.ts"
+import { NameCost } from "./NameCost.ts"
 
 // `JSON.parse` must not read texts from outside of this process, for two reasons:
 //
@@ -18,14 +20,32 @@ export class NamesCollide extends Error {
   }
 }
 
+/** Member names of a request's text have control characters. */
+export class ControlNames extends Error {
+  override readonly name = "ControlNames"
+  constructor(
+    /** JSON pointers to the members, up to 100. */
+    readonly pointers: ReadonlyArray<string>,
+  ) {
+    super("has member names with control characters. Remove these characters from the names")
+  }
+}
+
 /**
  * Parses JSON in time linear in the length of the text. Accepts any depth. Keeps `__proto__` as an ordinary member. If a
- * name is repeated, keeps the last value at the first place. An integer that a double cannot hold becomes its digits as a
- * string. Without `cost`, the text is a stored one: its names may collide, and large doubles may lack their exponent.
+ * name is repeated, keeps the last value at the first place. An integer beyond 2^53 becomes its digits as a string. Without `cost`, the text is a stored one: its names may collide, and large doubles may lack their exponent.
  *
  * Throws a `SyntaxError` with the position of the first fault, or `NamesCollide`.
  */
 export const parse = (text: string, cost: NameCost | undefined): unknown => new Parser(text, cost).parse()
+
+/** Parses JSON as `parse` does. Also throws `ControlNames`. */
+export const parseRequest = (text: string): unknown => {
+  const parser = new Parser(text, new NameCost())
+  const value = parser.parse()
+  if (parser.hasControlName) throw new ControlNames(controlNamesIn(value))
+  return value
+}
 
 const quote = 0x22
 const comma = 0x2c
@@ -57,15 +77,11 @@ const maxExactDigits = 15
 /** The significant digits of a number: without sign, point, exponent and zeros at the end. */
 const significant = (text: string): string => text.replace(/e.*/, "").replace(/[-.]/g, "").replace(/0+$/, "")
 
-/**
- * The value of a JSON number. An integer that a double cannot print again is its digits as a string, because it is
- * probably an id: see decision 0126. PostgreSQL writes large doubles of stored rows without exponent; they stay numbers.
- */
+/** The value of a JSON number. PostgreSQL writes large doubles of stored rows without exponent; they stay numbers. */
 const numberOf = (text: string, isStored: boolean): number | string => {
   const value = Number(text)
-  if (text.length <= maxExactDigits || !/^-?\d+$/.test(text)) return value
-  const isExact = String(value) === text || (isStored && significant(text) === significant(value.toExponential()))
-  return isExact ? value : text
+  if (text.length <= maxExactDigits) return value
+  return isStored && significant(text) === significant(value.toExponential()) ? value : exactNumber(text)
 }
 
 /** Recently seen names, two in each place, by a few of their characters. Most texts repeat the names of earlier texts. */
@@ -84,6 +100,7 @@ class Parser {
   private inObject = false
   /** Whether the object has a name that did not come lately. */
   private hasNewName = false
+  hasControlName = false
 
   constructor(private readonly text: string, private readonly cost: NameCost | undefined) {}
 
@@ -201,22 +218,24 @@ class Parser {
     const start = this.at + 1
     const end = this.passString()
     const length = end - start
-    if (this.escaped) {
-      this.hasNewName = true
-      return this.unescaped(start, end)
-    }
-    if (length === 0 || length > maxRecent) {
-      this.hasNewName = true
-      return this.copied(start, end)
-    }
+    if (this.escaped || length === 0 || length > maxRecent) return this.newName(start, end)
     const slot = (length * 31 + text.charCodeAt(start) * 7 + text.charCodeAt(end - 1) * 3) & (recentNames.length - 2)
     const last = recentNames[slot]!
     if (last.length === length && text.startsWith(last, start)) return last
     const earlier = recentNames[slot + 1]!
     if (earlier.length === length && text.startsWith(earlier, start)) return earlier
-    this.hasNewName = true
+    const name = this.newName(start, end)
+    // A recent name is not searched for control characters again.
+    if (hasControl(name)) return name
     recentNames[slot + 1] = last
-    return recentNames[slot] = this.copied(start, end)
+    return recentNames[slot] = name
+  }
+
+  private newName(start: number, end: number): string {
+    this.hasNewName = true
+    const name = this.escaped ? this.unescaped(start, end) : this.copied(start, end)
+    if (hasControl(name)) this.hasControlName = true
+    return name
   }
 
   private string(): string {

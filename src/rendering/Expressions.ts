@@ -7,6 +7,7 @@ import {
   TypeGuards,
   type Value,
 } from "liquidjs"
+import { exactNumber } from "../domain/ExactNumber.ts"
 import { escaped, filters } from "./Filters.ts"
 import * as Limits from "./Limits.ts"
 import type { Run } from "./Run.ts"
@@ -39,7 +40,8 @@ const constant = (value: unknown): Evaluate => () => value
 /** `lenient`: an undefined variable is no fault even in strict mode, because the template asks whether there is one. */
 const compileToken: Compile = (token, lenient, depth) => {
   if (depth > Limits.nesting) throw new Refused(`is nested deeper than ${Limits.nesting} levels`, token.begin)
-  if (TypeGuards.isNumberToken(token) || TypeGuards.isQuotedToken(token)) return constant(token.content)
+  if (TypeGuards.isNumberToken(token)) return constant(exactNumber(token.getText()))
+  if (TypeGuards.isQuotedToken(token)) return constant(token.content)
   if (TypeGuards.isLiteralToken(token)) {
     switch (token.literal) {
       case "true":

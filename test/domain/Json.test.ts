@@ -138,8 +138,9 @@ describe("Json.parse", () => {
     }
   })
 
-  it("reads an integer that a double cannot hold as its digits", () => {
+  it("reads an integer beyond 2^53 as its digits", () => {
     const digits = [
+      "9007199254740992",
       "9007199254740993",
       "-9007199254740993",
       "12345678901234567890",
@@ -147,7 +148,13 @@ describe("Json.parse", () => {
       "1".repeat(400),
     ]
     for (const text of digits) assert.deepStrictEqual(Json.parse(`[{"a":${text}}]`), [{ a: text }])
-    const doubles = ["9007199254740992", "-9007199254740992", "100000000000000000000", "0.12345678901234567890", "1e21"]
+    const doubles = [
+      "9007199254740991",
+      "-9007199254740991",
+      "0.12345678901234567890",
+      "1e21",
+      "10000000000000000000.5",
+    ]
     for (const text of doubles) assert.strictEqual(Json.parse(text), Number(text))
     const [one, other] = Json.parse("[9007199254740992,9007199254740993]") as ReadonlyArray<unknown>
     assert.notStrictEqual(String(one), String(other))

@@ -441,3 +441,22 @@ describe("Rendering at a time", () => {
     assert.deepStrictEqual([at(), at("Asia/Tokyo")], ["2026-03-14 15:09", "2026-03-15 00:09"])
   })
 })
+
+describe("Long integers", () => {
+  const long = "12345678901234567890"
+
+  it("keep their digits in the source and in data, and count as numbers where one is needed", () =>
+    holds([
+      [`{{ ${long} }}|{{ -${long} }}|{{ 9007199254740993 }}`, {}, `${long}|-${long}|9007199254740993`],
+      [`{% if n == ${long} %}y{% endif %}`, { n: long }, "y"],
+      [`{% if n == 12345678901234567891 %}y{% else %}n{% endif %}`, { n: long }, "n"],
+      ["{% if n > 1000 %}y{% endif %}{% if 1000 < n %}y{% endif %}", { n: long }, "yy"],
+      [`{% if 3 < ${long} %}y{% endif %}`, {}, "y"],
+      [`{% case n %}{% when ${long} %}y{% endcase %}`, { n: long }, "y"],
+      ["{{ n | number_with_delimiter }}", { n: long }, "12,345,678,901,234,567,890"],
+      ["{{ n | minus: 12345678901234567000 | abs | at_most: 5000 }}", { n: long }, "0"],
+      ["{{ n | json }} {{ o }}", { n: long, o: { n: long } }, `"${long}" {"n":"${long}"}`],
+      ["{{ n | slice: -4, 4 }} {{ n | append: '!' }} {{ n | url_encode }}", { n: long }, `7890 ${long}! ${long}`],
+      ["{{ n | default: 'none' }}", { n: long }, long],
+    ]))
+})

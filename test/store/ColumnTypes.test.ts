@@ -26,6 +26,12 @@ describe("JSON columns", () => {
         assert.isNull(none)
       }))
 
+    it.effect("keep the digits of long integers, and large doubles as numbers", () =>
+      Effect.gen(function* () {
+        const { jsonb } = yield* read('{"id": 12345678901234567890, "list": [9007199254740993], "sum": 1.5e21}')
+        assert.deepStrictEqual(jsonb, { id: "12345678901234567890", list: ["9007199254740993"], sum: 1.5e21 })
+      }))
+
     it.effect("may hold any number of strings, and names that were accepted once, whose hashes collide", () =>
       Effect.gen(function* () {
         const strings = Array.from({ length: 200_000 }, (_, index) => integerText(index))

@@ -1,0 +1,8 @@
+/**
+ * The value of a decimal number in JSON or Liquid. An integer that is not safe as a double (beyond 2^53 - 1) is its digits as
+ * a string, because it is probably an id: see decision 0126.
+ */
+export const exactNumber = (text: string): number | string => {
+  const value = Number(text)
+  return Number.isSafeInteger(value) || !/^-?[1-9]\d*$/.test(text) ? value : text
+}
