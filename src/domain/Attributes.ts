@@ -1,4 +1,5 @@
 import { JsonPointer, Result } from "effect"
+import { hasControl } from "./ControlNames.ts"
 
 /**
  * Attributes of an end user in a request, for targeting and learning: lowercase values by attribute name. Names are
@@ -57,6 +58,7 @@ export const innerTextOf = (text: string): string =>
 export const textOf = (value: string | number | boolean): string =>
   typeof value === "string" ? innerTextOf(value).trim() : String(value).toLowerCase()
 
+const nameFault = "the name must be well-formed Unicode without control characters"
 const unstorable = "must be well-formed Unicode without NUL"
 
 /**
@@ -64,6 +66,8 @@ const unstorable = "must be well-formed Unicode without NUL"
  * cannot be stored would sink the whole group commit it takes part in.
  */
 export const isStorable = (text: string) => text.isWellFormed() && !text.includes("\u0000")
+
+const isName = (name: string) => name.isWellFormed() && !hasControl(name)
 
 const segment = (name: string) => `/${JsonPointer.escapeToken(name.toWellFormed())}`
 
@@ -98,7 +102,7 @@ const explain = (input: object): ReadonlyArray<AttributeFault> => {
   const entries = Object.entries(input)
   if (entries.length > maxAttributes) faults.push({ pointer: "", detail: "must have at most 1,000 attributes" })
   for (const [name, value] of entries.slice(0, maxAttributes)) {
-    if (!isStorable(name)) faults.push({ pointer: segment(name), detail: `the name ${unstorable}` })
+    if (!isName(name)) faults.push({ pointer: segment(name), detail: nameFault })
     if (value === null) continue
     if (!Array.isArray(value)) {
       const detail = faultOf(value, "a string, a number, a boolean, or an array of them")
@@ -141,7 +145,7 @@ export const parse = (input: unknown): Result.Result<Attributes, ReadonlyArray<A
   const record = input as { readonly [name: string]: unknown }
   const attributes = new Map<string, ReadonlyArray<string>>()
   for (const name of names) {
-    if (!isStorable(name)) return Result.fail(explain(input))
+    if (!isName(name)) return Result.fail(explain(input))
     const value = record[name]
     if (value === null) continue
     if (isScalar(value)) {

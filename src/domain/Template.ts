@@ -4,6 +4,7 @@ import { TemplateConversionEvents } from "./ConversionEvents.ts"
 import { described } from "./described.ts"
 import { largestValue } from "./Event.ts"
 import { TemplateHoldout } from "./Holdout.ts"
+import { hasControl } from "./ControlNames.ts"
 import { CopyId, DisplayName, GivenCopyId, GivenTemplateId, TemplateId } from "./Ids.ts"
 import { Seasons } from "./Season.ts"
 import { Targeting } from "./Targeting.ts"
@@ -18,13 +19,14 @@ const storable = Schema.makeFilter<string>((value) =>
 )
 
 /** Whether a template variable, such as `subject`, may have this name. */
-const isVariableName = (name: string) => name.length >= 1 && name.length <= 100 && isStorable(name)
+const isVariableName = (name: string) =>
+  name.length >= 1 && name.length <= 100 && name.isWellFormed() && !hasControl(name)
 
 // Names are checked here and not by the key of a record, whose other members would be dropped without a word.
 const wellNamed = Schema.makeFilter<Readonly<Record<string, unknown>>>((record) =>
   Object.keys(record).filter((name) => !isVariableName(name)).map((name) => ({
     path: [name],
-    issue: "must be a name of 1 to 100 characters of well-formed Unicode without NUL",
+    issue: "must be a name of 1 to 100 characters of well-formed Unicode without control characters",
   }))
 )
 

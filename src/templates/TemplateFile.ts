@@ -57,7 +57,7 @@ const unknown = "is unknown"
 const unknownMember = ({ ast }: SchemaIssue.UnexpectedKey): string => {
   const known = ast._tag === "Objects" ? ast.propertySignatures.map(({ name }) => String(name)) : []
   return known.length === 0
-    ? "must be a name of 1 to 100 characters of well-formed Unicode without NUL"
+    ? "must be a name of 1 to 100 characters of well-formed Unicode without control characters"
     : `${unknown}. Known members: ${listed(known, "and")}`
 }
 

@@ -30,6 +30,20 @@ suiteOnSending("Deliver", (bench) => {
     assert.deepInclude(delivery, { state: "sent", connection: "main", message_id: `wm-${delivery.id}`, reason: null })
   })
 
+  it("keeps the digits of long integers, and refuses names with control characters", async () => {
+    const org = await bench.sender("long", { connection: { paused: false } })
+    const answer = await org.deliver(
+      '{"template_id":"t","email":"a@example.com","fields":{"name":12345678901234567890}}',
+    )
+    assert.strictEqual(answer.status, 200, answer.text)
+    await waitUntil("it has been sent", async () => (await org.deliveries("?state=sent")).length === 1)
+    const arrived = bench.server.requests.find(({ json }) => json.data?.org === "long")!.json.data
+    assert.strictEqual(arrived.vars.subject, "Hi 12345678901234567890")
+    const refused = await org.deliver('{"template_id":"t","email":"a@example.com","fields":{"na\\u0001me":"x"}}')
+    assertProblem(refused, 400, "invalid-request")
+    assert.deepStrictEqual(pointersOf(refused), ["/fields/na\u0001me"])
+  })
+
   it("takes every field of the interface, null for an absent one, and ignores unknown fields", async () => {
     const org = await bench.sender("fields")
     const full = {

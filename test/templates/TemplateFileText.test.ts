@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
 import * as fc from "fast-check"
+import { hasControl } from "../../src/domain/ControlNames.ts"
 import type { Operator } from "../../src/domain/Targeting.ts"
 import { Template, TemplateInput } from "../../src/domain/Template.ts"
 import * as TemplateFile from "../../src/templates/TemplateFile.ts"
@@ -59,7 +60,7 @@ const name = fc.oneof(
   fc.stringMatching(/^[ -~]{1,20}$/),
 )
 const variable = fc.oneof(fc.constantFrom("subject", "body_html", "1", "null", "constructor"), words)
-  .filter((text) => text.length > 0 && text !== "__proto__")
+  .filter((text) => text.length > 0 && text !== "__proto__" && !hasControl(text))
 const value = fc.oneof(words, fc.boolean(), fc.double({ noNaN: true, noDefaultInfinity: true }), fc.integer())
 
 const anyCondition = fc.oneof(

@@ -1,6 +1,7 @@
 import { JsonPointer, Result, Schema } from "effect"
 import * as Attributes from "../../domain/Attributes.ts"
 import type { Fault } from "../../domain/Errors.ts"
+import { controlFault, hasControl } from "../../domain/ControlNames.ts"
 import * as Json from "../../domain/Json.ts"
 import { type LearningWindow, learningWindow } from "../../domain/LearningWindow.ts"
 import {
@@ -314,11 +315,15 @@ export const generateQuery = (query: URLSearchParams): Decoded<GenerateRequest> 
       continue
     }
     try {
-      const parsed: unknown = Json.parse(value)
+      const parsed: unknown = Json.parseRequest(value)
       if (parsed === null || typeof parsed !== "object" || Array.isArray(parsed)) throw new TypeError("not an object")
       objects[name] = parsed as Record<string, unknown>
-    } catch {
-      faults.push({ pointer: name, detail: `must be one JSON object, such as ${name}={"key":"value"}` })
+    } catch (error) {
+      if (error instanceof Json.ControlNames) {
+        for (const pointer of error.pointers) {
+          faults.push({ pointer: parameterOf(`/${name}${pointer}`), detail: controlFault })
+        }
+      } else faults.push({ pointer: name, detail: `must be one JSON object, such as ${name}={"key":"value"}` })
     }
   }
   const cost = new NameCost()
@@ -330,6 +335,10 @@ export const generateQuery = (query: URLSearchParams): Decoded<GenerateRequest> 
     const key = match[3] ?? (isArray ? match[2]!.slice(0, -2) : match[2]!)
     if (key === "" || /[[\]]/.test(key)) {
       faults.push({ pointer: name, detail: `must name one key, such as ${match[1]}[key]=value` })
+      continue
+    }
+    if (hasControl(key)) {
+      faults.push({ pointer: name, detail: controlFault })
       continue
     }
     const target = objects[match[1]!] ??= {}

@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer"
 import { IncomingMessage, type ServerResponse } from "node:http"
 import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
+import { controlFault } from "../../domain/ControlNames.ts"
 import * as Json from "../../domain/Json.ts"
 import { textOfUtf8 } from "../../domain/Utf8.ts"
 import type { DirectRequest } from "./DirectRoutes.ts"
@@ -21,6 +22,17 @@ const isJson = (contentType: string): boolean => {
 }
 
 const invalid = (detail: string) => new InvalidRequest({ detail, errors: [{ pointer: "", detail }] })
+
+/** The problem of a body for which the parser threw `error`. */
+const notParsed = (error: unknown): InvalidRequest => {
+  const detail = `The body ${Json.explain(error)}`
+  return error instanceof Json.ControlNames
+    ? new InvalidRequest({
+      detail,
+      errors: error.pointers.map((pointer) => ({ pointer, detail: controlFault })),
+    })
+    : invalid(detail)
+}
 
 /**
  * Memory that all bodies on their way may take together; webhooks, which are sent again, leave a third to the others. As much
@@ -262,19 +274,19 @@ export const rawJson = (
     const text = textOfUtf8(bytes)
     if (text === undefined) return invalid("The body is not valid UTF-8")
     try {
-      return Effect.succeed<RawJson>({ bytes, json: Json.parse(text) })
+      return Effect.succeed<RawJson>({ bytes, json: Json.parseRequest(text) })
     } catch (error) {
-      return invalid(`The body ${Json.explain(error)}`)
+      return notParsed(error)
     }
   })
 }
 
-/** The bytes of a body as JSON; undefined for bytes that are no JSON in UTF-8, or whose names collide. */
+/** The bytes of a body as JSON. Undefined for bytes that `rawJson` refuses. */
 export const parse = (bytes: Uint8Array): unknown => {
   const text = textOfUtf8(bytes)
   if (text === undefined) return undefined
   try {
-    return Json.parse(text)
+    return Json.parseRequest(text)
   } catch {
     return undefined
   }
