@@ -1,14 +1,22 @@
 // Whether the numbers in results are true: deno task bench honesty [--runs 300] [--from 1] [--settings NAME,…]
-// [--refit-hours 3]. The product decides in worlds whose rates are known; its results are read once a day. Prints how often
+// [--refit-hours 3] [--without people]. The product decides in worlds whose rates are known; its results are read once a day. Prints how often
 // 95 % intervals hold the truth, and how often each verdict was ever given. Settings whose names contain "components" look
 // at the effects of components instead.
 import { parseArgs } from "node:util"
 import { type Checked, coverage, type HonestyRun, honestyRun, type HonestyWorld } from "../src/simulation/Honesty.ts"
 import { coverage as coverageOf, crowds } from "../src/simulation/PropensityCrowds.ts"
 import { componentRun, type ComponentSetting } from "../src/simulation/ComponentHonesty.ts"
+import { features } from "../src/simulation/Product.ts"
 import { spread } from "../src/simulation/Spread.ts"
 
 const base = { variants: 4, decisionsPerDay: 500, days: 28, rate: 0.03, sd: 0 }
+/** As many people as get a message each, and heavy users who get 100 each: this share of all mail. */
+const crowdOf = (heavy: number, sends: number) => ({
+  people: Math.round(sends * (1 - heavy)),
+  heavy,
+  keenness: 0.5,
+  taste: 1.5,
+})
 const fatigue = { people: 8000, effects: [0, -0.3, -0.6, -1] }
 const settings: ReadonlyArray<HonestyWorld> = [
   { ...base, name: "identical" },
@@ -27,6 +35,19 @@ const settings: ReadonlyArray<HonestyWorld> = [
   { ...base, name: "A/A 1000", variants: 2, days: 45, decisionsPerDay: 1000 },
   { ...base, name: "lift 30 %", variants: 2, days: 45, decisionsPerDay: 1000, lift: 0.3 },
   { ...base, name: "lift 30 % of 4", days: 45, decisionsPerDay: 1000, lift: 0.3 },
+  { ...base, name: "1 % to heavy users", variants: 2, crowd: crowdOf(0.01, 14_000) },
+  { ...base, name: "10 % to heavy users", variants: 2, crowd: crowdOf(0.1, 14_000) },
+  { ...base, name: "50 % to heavy users", variants: 2, crowd: crowdOf(0.5, 14_000) },
+  { ...base, name: "heavy users A/A", variants: 2, days: 45, decisionsPerDay: 1000, crowd: crowdOf(0.5, 45_000) },
+  {
+    ...base,
+    name: "heavy users lift 30 %",
+    variants: 2,
+    days: 45,
+    decisionsPerDay: 1000,
+    lift: 0.3,
+    crowd: crowdOf(0.1, 45_000),
+  },
   { ...base, name: "revenue", values: { median: 40, sigma: 1, cap: 300, sd: 0 } },
   { ...base, name: "revenue sd 0.25", sd: 0.1, values: { median: 40, sigma: 1, cap: 300, sd: 0.25 } },
   { ...base, name: "revenue skewed", sd: 0.1, values: { median: 40, sigma: 1.5, cap: 1000, sd: 0.25 } },
@@ -49,12 +70,14 @@ const { values: flags } = parseArgs({
     from: { type: "string", default: "1" },
     settings: { type: "string", default: allNames.join() },
     "refit-hours": { type: "string", default: "3" },
+    without: { type: "string", default: "" },
   },
 })
 const runs = Number(flags.runs)
 const from = Number(flags.from)
 const refitHours = Number(flags["refit-hours"])
 const names = flags.settings.split(",")
+const without = features.filter((feature) => flags.without.split(",").includes(feature))
 const unknown = names.filter((name) => !allNames.includes(name))
 if (unknown.length > 0 || !(Number.isInteger(runs) && runs > 0) || !Number.isInteger(from) || !(refitHours > 0)) {
   console.error(
@@ -176,7 +199,7 @@ const done: Array<readonly [string, ReadonlyArray<HonestyRun>]> = []
 for (const setting of settings.filter(({ name }) => names.includes(name))) {
   const start = performance.now()
   const all: Array<HonestyRun> = []
-  for (let i = 0; i < runs; i++) all.push(honestyRun(setting, from + i, { refitHours, estimates: true }))
+  for (let i = 0; i < runs; i++) all.push(honestyRun(setting, from + i, { refitHours, estimates: true, without }))
   console.error(`${setting.name}: ${((performance.now() - start) / 1000).toFixed(0)} s`)
   console.error(
     [row(gainRow(setting.name, all)), row(verdictRow(setting.name, all)), row(leadRow(setting.name, all))].join("\n"),

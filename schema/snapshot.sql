@@ -778,6 +778,17 @@ CREATE TABLE rendering_hours (
   FOREIGN KEY (org_slug) REFERENCES organizations(slug)
 );
 
+CREATE TABLE repeat_tallies (
+  org_slug text NOT NULL,
+  template_id text NOT NULL,
+  copy_id text NOT NULL,
+  bucket_start timestamp with time zone NOT NULL,
+  outcome text NOT NULL,
+  again bigint NOT NULL,
+  seen bigint NOT NULL,
+  PRIMARY KEY (org_slug, template_id, copy_id, bucket_start, outcome)
+);
+
 CREATE TABLE result_shares (
   org_slug text NOT NULL,
   id text NOT NULL,

@@ -1,4 +1,5 @@
 import type { ContextKey } from "./Contexts.ts"
+import type { VariantRepeats } from "./Repeats.ts"
 import { bucketAt, isExpired } from "./Window.ts"
 
 /**
@@ -14,13 +15,21 @@ export interface Valuation {
   readonly mostPerSend: number
   /** The value of one outcome as long as there is none. Above 0. */
   readonly firstWorth: number
+  /** For each number the place of the one that says how many outcomes there were. Default: the number itself. */
+  readonly countedBy?: ReadonlyArray<number>
 }
 
 /** One kind of outcome, worth 1, at most once for each send. */
 export const singleOutcome: Valuation = { values: [1], squares: [1], mostPerSend: 1, firstWorth: 1 }
 
 /** Outcomes of any value: the numbers counted are the sum of the values and the sum of their squares. */
-export const anyValues: Valuation = { values: [1, 0], squares: [0, 1], mostPerSend: Infinity, firstWorth: 1 }
+export const anyValues: Valuation = {
+  values: [1, 0],
+  squares: [0, 1],
+  mostPerSend: Infinity,
+  firstWorth: 1,
+  countedBy: [0, 0],
+}
 
 /** Sends and the value of their outcomes, by bucket of the send time (start in Unix milliseconds), oldest bucket first. */
 export interface CountSeries {
@@ -30,13 +39,14 @@ export interface CountSeries {
   readonly sends: ReadonlyArray<number>
   /** Value of the outcomes by the valuation: the number of clicks where one click is worth 1. */
   readonly clicks: ReadonlyArray<number>
+  /** The numbers counted, by their place in the valuation and then by bucket. */
+  readonly outcomes: ReadonlyArray<ReadonlyArray<number>>
 }
 
 interface MutableSeries extends CountSeries {
   readonly starts: Array<number>
   readonly sends: Array<number>
   readonly clicks: Array<number>
-  /** The numbers counted, by their place in the valuation and then by bucket. */
   readonly outcomes: ReadonlyArray<Array<number>>
 }
 
@@ -67,6 +77,8 @@ export class Counts {
   readonly #series = new Map<string, Map<string, MutableSeries>>()
   /** By start of the bucket: sends, then the numbers counted. */
   readonly #totals = new Map<number, Array<number>>()
+  /** By variant and start of the bucket. */
+  readonly #repeats = new Map<string, Map<number, { readonly again: Array<number>; readonly seen: Array<number> }>>()
   #sorted: ReadonlyArray<CountSeries> | undefined
 
   constructor(valuation: Valuation = singleOutcome) {
@@ -88,6 +100,26 @@ export class Counts {
     this.#addAt(series, start, sends, (k) => outcomes[k] ?? 0)
   }
 
+  /** Adds repeats (of either sign) to the bucket that starts at `start`. */
+  addRepeats({ again, seen, start, variant }: VariantRepeats): void {
+    let buckets = this.#repeats.get(variant)
+    if (buckets === undefined) this.#repeats.set(variant, buckets = new Map())
+    let sum = buckets.get(start)
+    if (sum === undefined) buckets.set(start, sum = { again: again.map(() => 0), seen: seen.map(() => 0) })
+    for (let k = 0; k < again.length; k++) {
+      sum.again[k] = sum.again[k]! + again[k]!
+      sum.seen[k] = sum.seen[k]! + seen[k]!
+    }
+  }
+
+  /** All repeats, by variant and bucket, in no particular order. */
+  repeats(): ReadonlyArray<VariantRepeats> {
+    return Array.from(
+      this.#repeats,
+      ([variant, buckets]) => Array.from(buckets, ([start, sum]) => ({ variant, start, ...sum })),
+    ).flat()
+  }
+
   /** Moves counts into the buckets they belong to at `now` (Unix milliseconds) and drops those over 180 days old. */
   rollUp(now: number): void {
     this.#totals.clear()
@@ -102,6 +134,12 @@ export class Counts {
         else contexts.delete(context)
       }
       if (contexts.size === 0) this.#series.delete(variant)
+    }
+    const repeats = this.repeats()
+    this.#repeats.clear()
+    for (const one of repeats) {
+      const { start } = bucketAt(one.start, now)
+      if (!isExpired(start, now)) this.addRepeats({ ...one, start })
     }
     this.#sorted = undefined
   }

@@ -1,6 +1,7 @@
 import { contextsOf } from "./Contexts.ts"
 import type { Counts } from "./Counts.ts"
 import { logBaseRate, type ModelSnapshot } from "./Model.ts"
+import { independence } from "./Repeats.ts"
 import { hourMillis } from "./Window.ts"
 
 // Whether one variant is better than another, by a test that stays valid however often it is evaluated.
@@ -29,6 +30,8 @@ export class Evidence {
   readonly #stretches = new Map<string, Map<number, { outcomes: number; expected: number }>>()
   /** The variance of a rate that is not small is that of a binomial. */
   readonly #binomial: number
+  /** Outcomes of one person for one variant are no independent evidence. */
+  readonly #independence: ReadonlyMap<string, number>
 
   /** Only sends from `from` on are evidence, Unix milliseconds. Default: all sends. */
   constructor(counts: Counts, model: ModelSnapshot, from = -Infinity) {
@@ -56,6 +59,7 @@ export class Evidence {
     }
     const rate = sends > 0 ? Math.min(0.95, outcomes / sends) : 0
     this.#binomial = rate > highRate ? 1 / (1 - rate) : 1
+    this.#independence = independence(counts, (start) => start < from ? 0 : 1, () => 1)
   }
 
   /** The ratio for `better` against `other`, 0 or more; 1 without data. */
@@ -72,6 +76,7 @@ export class Evidence {
         share: mine.expected / (mine.expected + rival.expected),
       })
     }
+    const share = Math.min(this.#independence.get(better) ?? 1, this.#independence.get(other) ?? 1)
     let mixture = 0
     let weights = 0
     for (let k = 0; k < points; k++) {
@@ -83,7 +88,7 @@ export class Evidence {
       }
       const weight = Math.exp(-z * z / 2)
       weights += weight
-      mixture += weight * Math.exp(Math.min(700, this.#binomial * log))
+      mixture += weight * Math.exp(Math.min(700, share * this.#binomial * log))
     }
     return mixture / weights
   }

@@ -334,6 +334,7 @@ const snapshot = (
     maturedSends: totals.maturedSends,
     effectiveSends: totals.effectiveSends,
     clicks: totals.clicks,
+    ...(totals.independence < 1 ? { independence: totals.independence } : {}),
     ...(input.fatigue === undefined
       ? {}
       : { fatigue: { widened: widened[v]!, cases: input.fatigue.cases(totals.id) } }),
@@ -374,7 +375,7 @@ const snapshot = (
 const meanFreshness = ({ exposureOfEntry, entries, variants }: Observations): number => {
   let exposure = 0
   for (let e = 0; e < entries; e++) exposure += exposureOfEntry[e]!
-  const sends = variants.reduce((sum, { effectiveSends }) => sum + effectiveSends, 0)
+  const sends = variants.reduce((sum, { effectiveSends, independence }) => sum + effectiveSends * independence, 0)
   return exposure > 0 && sends > 0 ? Math.log(exposure / sends) : 0
 }
 

@@ -26,6 +26,8 @@ export const VariantPosterior = Schema.Struct({
   maturedSends: Schema.Finite,
   effectiveSends: Schema.Finite,
   clicks: Schema.Finite,
+  /** Share of the counts that tells as much as if every decision was about another person, see `independence`; absent: 1. */
+  independence: Schema.optionalKey(Schema.Finite),
   /**
    * With effects of earlier exposures in use. `widened`: what their uncertainty adds to the variance of the intercept. `cases`:
    * by equally likely case of the effects, what it adds to the log rate that the data give (see `Fatigue`).

@@ -2,6 +2,7 @@ import type { EarlierDelays } from "./FasterReactions.ts"
 import type { Context, ContextKey, Contexts } from "./Contexts.ts"
 import type { Counts } from "./Counts.ts"
 import { curveAt, type DelayCurve, maturity } from "./Maturity.ts"
+import { independence } from "./Repeats.ts"
 import type { Design, Rows } from "./VariantFit.ts"
 import { bucketAgeHours, bucketAt, bucketWeight, dayMillis, hourMillis, type Window, windowBounds } from "./Window.ts"
 
@@ -11,7 +12,7 @@ const trafficDays = 14
 
 /**
  * Sums over one variant's sends inside the window, as in `VariantPosterior`. `weightedSends` have the window's weight
- * alone; `exposureSd` is the standard deviation of `effectiveSends`, as far as the delay curve is uncertain.
+ * and the independence alone; `exposureSd` is the standard deviation of `effectiveSends`, as far as the delay curve is uncertain.
  */
 export interface VariantTotals {
   readonly id: string
@@ -21,6 +22,8 @@ export interface VariantTotals {
   maturedSends: number
   effectiveSends: number
   clicks: number
+  /** Share of the counts that tells as much as they would if every decision was about another person, see `independence`. */
+  readonly independence: number
 }
 
 /**
@@ -120,6 +123,13 @@ export const observe = (
     return weights[hour] = weight
   }
 
+  const weightOf = (start: number): number => {
+    const hour = Math.floor((start - base) / hourMillis)
+    if (hour < 0 || hour >= hours) return 0
+    return Number.isNaN(weights[hour]!) ? look(hour) : weights[hour]!
+  }
+  const shares = independence(counts, weightOf, (start) => maturities[Math.floor((start - base) / hourMillis)]!)
+
   const parsed = new Map<ContextKey, Context>()
   const rowOfContext = new Map<string, number>()
   const coefficients: Array<Int32Array> = []
@@ -142,6 +152,7 @@ export const observe = (
   for (const { context: key, clicks: ys, sends: ns, starts: at, variant } of series) {
     const ownNow = curves?.get(variant)
     const ownEarlier = earlier?.curves.get(variant)
+    const share = shares.get(variant) ?? 1
     let context = parsed.get(key)
     if (context === undefined) parsed.set(key, context = contexts.parse(key))
     let pair = -1
@@ -170,6 +181,7 @@ export const observe = (
             effectiveSends: 0,
             exposureSd: 0,
             clicks: 0,
+            independence: share,
           })
           firstPair.push(contextOfPair.length)
           pairOfRow.clear()
@@ -194,17 +206,17 @@ export const observe = (
         (own === undefined ? maturities[hour]! : Math.max(maturity(own, ages[hour]!), seen.get(start) ?? 0))
       totals.sends += n
       totals.maturedSends += matured
-      totals.weightedSends += weight * n
+      totals.weightedSends += share * weight * n
       totals.effectiveSends += weight * matured
       totals.exposureSd += weight * n * spreads[hour]!
       totals.clicks += y
-      const weighted = weight * y / worth
+      const weighted = share * weight * y / worth
       clicks += weighted
       clicksOfPair[pair] = clicksOfPair[pair]! + weighted
       const day = Math.floor((start - base) / dayMillis)
       dayUsed[day] = 1
       clicksByRawDay[day] = clicksByRawDay[day]! + weighted
-      const exposure = weight * matured * (freshness?.(variant, start) ?? 1)
+      const exposure = share * weight * matured * (freshness?.(variant, start) ?? 1)
       if (entries > 0 && pairOfEntry[entries - 1] === pair && rawDayOfEntry[entries - 1] === day) {
         exposureOfEntry[entries - 1] = exposureOfEntry[entries - 1]! + exposure
       } else {

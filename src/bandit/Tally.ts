@@ -1,4 +1,5 @@
 import { countedEvents } from "../domain/Event.ts"
+import { type ValuedOutcome, valuedOutcomes } from "../domain/ObjectiveWeights.ts"
 import type { ContextKey } from "./Contexts.ts"
 
 /**
@@ -34,6 +35,17 @@ export type Track = (typeof tracks)[number]
 
 /** Counts by measure; what is absent is 0. */
 export type TallyCounts = { readonly [measure in Measure]?: number }
+
+/** Outcomes whose repetition by the same person is counted. */
+export const repeatedOutcomes = valuedOutcomes
+export type RepeatedOutcome = ValuedOutcome
+
+/** The name of a count of repeats, see `RepeatChange`. */
+export const repeatName = <const K extends "again" | "seen">(outcome: RepeatedOutcome, kind: K) =>
+  `${outcome}_${kind}` as const
+
+/** Counts of repeats. Absent counts are 0. */
+export type RepeatCounts = { readonly [name in `${RepeatedOutcome}_${"again" | "seen"}`]?: number }
 
 /** The counts of one variant in one context for the decisions of one bucket of time. */
 export interface Tally {

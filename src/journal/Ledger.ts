@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { ContextKey } from "../bandit/Contexts.ts"
-import type { Measure, TallyCounts, Track } from "../bandit/Tally.ts"
+import type { Measure, RepeatCounts, TallyCounts, Track } from "../bandit/Tally.ts"
 import { SeededMap } from "../domain/SeededMap.ts"
 import { recordset } from "../store/Recordset.ts"
 import { carried } from "../telemetry/Tracing.ts"
@@ -26,7 +26,7 @@ export interface LedgerEntry {
   /** Start of the hour of the decision, Unix milliseconds. */
   readonly hour: number
   readonly track: Track
-  readonly counts: TallyCounts
+  readonly counts: TallyCounts & RepeatCounts
   readonly delays: DelayCounts | undefined
 }
 
@@ -118,7 +118,7 @@ export interface LedgerRow {
   readonly context: ContextKey
   readonly hour: Date
   readonly track: Track
-  readonly counts: TallyCounts
+  readonly counts: TallyCounts & RepeatCounts
   readonly delays: DelayCounts | null
 }
 

@@ -36,6 +36,7 @@ import {
 import type { Objective } from "../domain/Template.ts"
 import type { LearningWindow } from "../domain/LearningWindow.ts"
 import { type DelayCounts, type TimedOutcome, timedOutcomes } from "../journal/Ledger.ts"
+import type { RepeatTally } from "./RepeatTallies.ts"
 
 /** Most past days that are judged for the half-life. More days say nothing new. */
 const judgedDays = 30
@@ -58,6 +59,7 @@ export interface Counted {
   readonly tallies: ReadonlyArray<Omit<Tally, "track">>
   readonly delays: ReadonlyArray<HourDelays>
   readonly variantDelays?: ReadonlyArray<VariantDelays>
+  readonly repeats?: ReadonlyArray<RepeatTally>
 }
 
 /** Everything the engine needs to learn about a template. */
@@ -108,23 +110,28 @@ export interface FitAnswer {
   readonly millis: number
 }
 
+const isRevenue = (name: string): boolean => name === "revenue" || name === "revenue_square"
+
 /** The outcomes that an objective values, and how its tallies enter the counts. */
 const valuationOf = (weights: ObjectiveWeights) => {
   const { revenue, revenueCap } = weights
   const outcomes = valuedOutcomes.filter((outcome) => weights[outcome] !== 0)
   const worths = outcomes.map((outcome) => weights[outcome])
-  // A sum of values and a sum of squares, see `anyValues`.
-  const tallied = revenue === 0 ? [] : (["revenue", "revenue_square"] as const)
+  // A sum of values and a sum of squares, see `anyValues`, and the number of conversions, which says how many there are.
+  const uncounted = outcomes.includes("conversion") ? [] : (["conversion"] as const)
+  const tallied = revenue === 0 ? [] : (["revenue", "revenue_square", ...uncounted] as const)
+  const names = [...outcomes, ...tallied]
   const valuation: Valuation = {
-    values: [...worths, ...(revenue === 0 ? [] : [revenue * revenueUnit, 0])],
+    values: [...worths, ...(revenue === 0 ? [] : [revenue * revenueUnit, 0, ...uncounted.map(() => 0)])],
     squares: [
       ...worths.map((weight) => weight ** 2),
-      ...(revenue === 0 ? [] : [0, revenue ** 2 * squareUnit(revenueCap)]),
+      ...(revenue === 0 ? [] : [0, revenue ** 2 * squareUnit(revenueCap), ...uncounted.map(() => 0)]),
     ],
     mostPerSend: [...worths, revenue * revenueCap].reduce((sum, weight) => sum + Math.max(0, weight), 0),
     firstWorth: Math.max(...worths, revenue * revenueCap),
+    countedBy: names.map((name, place) => isRevenue(name) ? names.indexOf("conversion") : place),
   }
-  return { valuation, amountsOf: (counts: TallyCounts) => [...outcomes, ...tallied].map((name) => counts[name] ?? 0) }
+  return { names, valuation, amountsOf: (counts: TallyCounts) => names.map((name) => counts[name] ?? 0) }
 }
 
 /** Delays of the outcomes with a weight, in the form of the maturity curve. */
@@ -188,6 +195,8 @@ class Template {
   readonly counts: Counts
   readonly #weights: ObjectiveWeights
   readonly #amountsOf: (counts: TallyCounts) => ReadonlyArray<number>
+  /** The numbers counted. */
+  readonly #names: ReadonlyArray<string>
   readonly #delays = new Delays()
   readonly #variantDelays = new Map<string, Delays>()
   #curves: ReadonlyMap<string, DelayCurve> = new Map()
@@ -201,7 +210,8 @@ class Template {
   constructor(request: OpenRequest, now: number) {
     this.#objective = request.objective
     this.#weights = weightsOf(request.objective)
-    const { amountsOf, valuation } = valuationOf(this.#weights)
+    const { amountsOf, names, valuation } = valuationOf(this.#weights)
+    this.#names = names
     this.counts = new Counts(valuation)
     this.#amountsOf = amountsOf
     this.#halfLife = request.halfLife ?? initialHalfLife
@@ -209,10 +219,14 @@ class Template {
     this.apply(request, now)
   }
 
-  apply({ delays, tallies, variantDelays = [] }: Counted, now: number): void {
+  apply({ delays, repeats = [], tallies, variantDelays = [] }: Counted, now: number): void {
     for (const { context, copyId, counts, start } of tallies) {
       const sends = (counts.decisions ?? 0) - (counts.voided ?? 0)
       this.counts.add(copyId, context, bucketAt(start, now).start, sends, ...this.#amountsOf(counts))
+    }
+    for (const { again, copyId: variant, outcome, seen, start } of repeats) {
+      const of = (amount: number) => this.#names.map((name) => name === outcome ? amount : 0)
+      this.counts.addRepeats({ variant, start: bucketAt(start, now).start, again: of(again), seen: of(seen) })
     }
     this.#delays.merge(delayRows(this.#weights, delays))
     for (const { copyId, day, delays } of variantDelays) {

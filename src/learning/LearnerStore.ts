@@ -13,6 +13,7 @@ import * as FoldAttempts from "./FoldAttempts.ts"
 import type { FittedModel } from "./LearnerState.ts"
 import type { Models } from "./Models.ts"
 import { followRule } from "./RevenueRecount.ts"
+import { readRepeats } from "./RepeatTallies.ts"
 import * as Tallies from "./Tallies.ts"
 
 /** Everything stored about a template's learning, read in one snapshot. */
@@ -82,6 +83,7 @@ const readStored = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, org: s
     tallies: tallies.filter(({ track }) => track === "learned"),
     delays: yield* Tallies.readDelays(sql, org, template),
     variantDelays: yield* Tallies.readVariantDelays(sql, org, template),
+    repeats: yield* readRepeats(sql, org, template),
     halfLife: state?.halfLife ?? null,
     model: latest?.snapshot ?? null,
   }

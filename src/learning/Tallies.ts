@@ -3,13 +3,23 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import type { ContextKey } from "../bandit/Contexts.ts"
-import { type Measure, measures, type Tally, type TallyCounts, type Track } from "../bandit/Tally.ts"
+import {
+  type Measure,
+  measures,
+  type RepeatCounts,
+  repeatedOutcomes,
+  repeatName,
+  type Tally,
+  type TallyCounts,
+  type Track,
+} from "../bandit/Tally.ts"
 import { bucketAt, dayMillis, isExpired } from "../bandit/Window.ts"
 import { SeededMap } from "../domain/SeededMap.ts"
 import { recordset } from "../store/Recordset.ts"
 import type { Counted, HourDelays, VariantDelays } from "./Engine.ts"
 import type { DelayCounts } from "../journal/Ledger.ts"
 import { contextColumns, contextSql } from "./ContextColumns.ts"
+import { addRepeats, RepeatSum, type RepeatTally, rollUpRepeats } from "./RepeatTallies.ts"
 
 // The tables that the ledger is folded into. Only a template's actor (and a rebuild) writes them.
 
@@ -139,6 +149,7 @@ export const readAllDelays = (sql: SqlClient.SqlClient, org: string) =>
 export interface Folded extends Counted {
   readonly rows: number
   readonly variantDelays: ReadonlyArray<VariantDelays>
+  readonly repeats: ReadonlyArray<RepeatTally>
   /** The distinct traces of the rows, as `traceparent`. */
   readonly traces: ReadonlySet<string>
 }
@@ -259,11 +270,19 @@ export const addDelays = Effect.fnUntraced(function* (
       count = delay_tallies.count + EXCLUDED.count`
 })
 
-/** Sums counts by variant, context, bucket and track, and delays by hour. */
+/** Names of the counts of repeats. */
+const repeatNames = repeatedOutcomes.map((outcome) => ({
+  outcome,
+  again: repeatName(outcome, "again"),
+  seen: repeatName(outcome, "seen"),
+}))
+
+/** Sums counts by variant, context, bucket and track, delays by hour, and repeats by variant and bucket. */
 export class TallySum {
   readonly #tallies = new SeededMap<string, Tally & { readonly counts: { [name: string]: number } }>()
   readonly #delays = new Map<number, { [name: string]: number }>()
   readonly #variantDelays = new SeededMap<string, VariantDelays & { readonly delays: { [name: string]: number } }>()
+  readonly #repeats = new RepeatSum()
 
   /**
    * Adds counts, `times` over. `decidedHour` is the start of the hour of the decisions, Unix milliseconds, bucketed as of
@@ -271,7 +290,7 @@ export class TallySum {
    */
   add(
     at: { readonly copyId: string; readonly context: ContextKey; readonly decidedHour: number; readonly track: Track },
-    counts: TallyCounts,
+    counts: TallyCounts & RepeatCounts,
     delays: DelayCounts | undefined,
     now: number,
     times = 1,
@@ -283,6 +302,12 @@ export class TallySum {
       let tally = this.#tallies.get(key)
       if (tally === undefined) this.#tallies.set(key, tally = { copyId, context, start, track, counts: {} })
       addCounts(tally.counts, counts, times)
+    }
+    for (const { again, outcome, seen } of repeatNames) {
+      const { [again]: pairs = 0, [seen]: earlier = 0 } = counts
+      if (pairs !== 0 || earlier !== 0) {
+        this.#repeats.add({ copyId, start: decidedHour, outcome, again: pairs, seen: earlier }, now, times)
+      }
     }
     if (delays !== undefined) {
       let hour = this.#delays.get(decidedHour)
@@ -298,6 +323,10 @@ export class TallySum {
 
   tallies(): ReadonlyArray<Tally> {
     return [...this.#tallies.values()]
+  }
+
+  repeats(): ReadonlyArray<RepeatTally> {
+    return this.#repeats.rows()
   }
 
   delays(): ReadonlyArray<HourDelays> {
@@ -334,12 +363,14 @@ export const fold = Effect.fnUntraced(function* (
   }
   yield* addTallies(sql, org, template, sum.tallies(), now)
   yield* addDelays(sql, org, template, sum.delays(), sum.variantDelays(), now)
+  yield* addRepeats(sql, org, template, sum.repeats())
   return {
     rows: taken,
     traces,
     tallies: sum.tallies().filter(({ track }) => track === "learned"),
     delays: sum.delays(),
     variantDelays: sum.variantDelays(),
+    repeats: sum.repeats(),
   }
 })
 /** Whether a fold reached its limit, so that there may be more rows. */
@@ -368,6 +399,7 @@ export const rollUp = Effect.fnUntraced(function* (
   template: string,
   now: number,
 ): Effect.fn.Return<void, SqlError> {
+  yield* rollUpRepeats(sql, org, template, now)
   const starts = yield* sql<{ start: Date }>`
     SELECT DISTINCT t.bucket_start AS start FROM tallies t WHERE t.org_slug = ${org} AND t.template_id = ${template}`
   const moves: Array<{ readonly start: number; readonly target: number | null }> = []

@@ -6,6 +6,7 @@ import type { OrgSlug } from "../domain/Ids.ts"
 import * as Ledger from "../journal/Ledger.ts"
 import type { HourDelays, VariantDelays } from "./Engine.ts"
 import { stopCounting } from "./OutcomesByAttribute.ts"
+import { type RepeatTally, replaceRepeats } from "./RepeatTallies.ts"
 import * as Tallies from "./Tallies.ts"
 
 // Replaces tallies by counts recomputed from decisions and events.
@@ -54,6 +55,7 @@ export interface TrueTallies {
   readonly tallies: ReadonlyArray<Tally>
   readonly delays: ReadonlyArray<HourDelays>
   readonly variantDelays: ReadonlyArray<VariantDelays>
+  readonly repeats: ReadonlyArray<RepeatTally>
 }
 
 /** Replaces a template's stored tallies by recomputed ones. Call it in a transaction after `stopFolding`. */
@@ -71,6 +73,7 @@ export const replaceTallies = Effect.fnUntraced(function* (
   yield* sql`DELETE FROM variant_delay_tallies v WHERE v.org_slug = ${org} AND v.template_id = ${template}`
   yield* Tallies.addTallies(sql, org, template, truth.tallies, now)
   yield* Tallies.addDelays(sql, org, template, truth.delays, truth.variantDelays, now)
+  yield* replaceRepeats(sql, org, template, truth.repeats)
   // Adds two: an actor that is awake takes that for a missed fold and reads everything again.
   yield* sql`
     INSERT INTO bandit_states AS s (org_slug, template_id, revision, folded_at, rolled_up_at)

@@ -14,6 +14,7 @@ import { isDataFault } from "../store/DataFault.ts"
 import { innermost } from "../store/innermost.ts"
 import { contributionOf, readEvents } from "../journal/events/DecisionEvents.ts"
 import { type DecisionRef, refOf } from "../journal/events/DecisionRef.ts"
+import { repeatsOf } from "../journal/events/Repeats.ts"
 import { rulesIn } from "../journal/events/RevenueRules.ts"
 import { countDecisions, decisionsAfter, type PagedDecision } from "../journal/decisions/DecisionPages.ts"
 import { failedDraws, failureOf } from "../journal/decisions/FailedRenderings.ts"
@@ -84,7 +85,7 @@ const differencesOf = (
   })
 }
 
-/** The true tallies by template. Those of fatigue and of attributes are not counted for a check. */
+/** The true tallies by template. Those of fatigue, attributes and repeats are not counted for a check. */
 const recount = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: OrgSlug,
@@ -114,8 +115,9 @@ const recount = Effect.fnUntraced(function* (
     })
     const refs = rows.map((row) => refOf(org, row))
     const events = yield* readEvents(sql, refs)
+    const contributions = refs.map((ref, place) => contributionOf(ref, events[place]!, rules.of(ref)))
     refs.forEach((ref, place) => {
-      const { automated, delays, learned } = contributionOf(ref, events[place]!, rules.of(ref))
+      const { automated, delays, learned } = contributions[place]!
       let sum = sums.get(ref.templateId)
       if (sum === undefined) sums.set(ref.templateId, sum = new Tallies.TallySum())
       const decidedHour = Math.floor(ref.decidedAt / hourMillis) * hourMillis
@@ -139,6 +141,12 @@ const recount = Effect.fnUntraced(function* (
       }
     })
     if (!check) {
+      const outcomes = refs.map((decision, place) => ({ decision, before: {}, after: contributions[place]!.learned }))
+      for (const { counts, decision } of yield* repeatsOf(sql, outcomes, true)) {
+        const { context, copyId, decidedAt, templateId } = decision
+        const decidedHour = Math.floor(decidedAt / hourMillis) * hourMillis
+        sums.get(templateId)!.add({ copyId, context, decidedHour, track: "learned" }, counts, undefined, now)
+      }
       const counts = ({ decidedAt }: DecisionRef) => decidedAt >= fatigueSince && decidedAt < settled.to
       yield* fatigue.add(
         rows.filter((_, place) => counts(refs[place]!)),
@@ -221,6 +229,7 @@ export class Rebuild extends Context.Service<Rebuild, {
                 tallies: withoutZeros(sum.tallies(), now),
                 delays: sum.delays(),
                 variantDelays: sum.variantDelays(),
+                repeats: sum.repeats(),
               }
               differences.push(
                 ...differencesOf(id, yield* TallyRebuild.countedTallies(sql, org, id, now), truth.tallies),

@@ -107,8 +107,19 @@ const tabulate = (contexts: Contexts, { against, attributes, variant }: SegmentQ
 /** A share with one more decision with an outcome, and one without: no share is known to be 0. */
 const smoothed = ({ outcomes, trials }: SegmentCounts): number => (outcomes + 1) / (trials + 2)
 
+/** For each variant the share of its outcomes that counts as outcomes of different people, see `independence`. */
+interface Shares {
+  readonly variant: number
+  readonly against: number
+}
+
 /** Rates and difference over days, with half the width of its interval; undefined with fewer than three days on which both were sent. */
-const differenceOver = (days: ReadonlyArray<Pair>, variant: SegmentCounts, against: SegmentCounts) => {
+const differenceOver = (
+  days: ReadonlyArray<Pair>,
+  variant: SegmentCounts,
+  against: SegmentCounts,
+  shares: Shares,
+) => {
   const [p, q] = [smoothed(variant), smoothed(against)]
   let count = 0
   let weights = 0
@@ -122,7 +133,7 @@ const differenceOver = (days: ReadonlyArray<Pair>, variant: SegmentCounts, again
     weights += weight
     rate += weight * a / n
     rateAgainst += weight * b / m
-    variance += weight ** 2 * (p * (1 - p) / n + q * (1 - q) / m)
+    variance += weight ** 2 * (p * (1 - p) / n / shares.variant + q * (1 - q) / m / shares.against)
   }
   if (count < leastData.days) return undefined
   return {
@@ -134,11 +145,15 @@ const differenceOver = (days: ReadonlyArray<Pair>, variant: SegmentCounts, again
   }
 }
 
-/** Compares two variants in the segments of one or two attributes. */
+/**
+ * Compares two variants in the segments of one or two attributes. `shares` has the independence of the variants' outcomes in the
+ * template as a whole. Default: every decision is about another person.
+ */
 export const compareSegments = (
   contexts: Contexts,
   question: SegmentQuestion,
   rows: Iterable<DayCount>,
+  shares: Shares = { variant: 1, against: 1 },
 ): ReadonlyArray<ComparedSegment> => {
   const segments = [...tabulate(contexts, question, rows)].map(([key, byDay]) => {
     const days = [...byDay.values()]
@@ -150,7 +165,7 @@ export const compareSegments = (
     const against = total("against")
     const isEnough = Math.min(variant.trials, against.trials) >= leastData.decisions &&
       variant.outcomes + against.outcomes >= leastData.outcomes
-    return { key, variant, against, found: isEnough ? differenceOver(days, variant, against) : undefined }
+    return { key, variant, against, found: isEnough ? differenceOver(days, variant, against, shares) : undefined }
   }).sort((x, y) => y.variant.trials + y.against.trials - x.variant.trials - x.against.trials).slice(0, mostSegments)
   const comparisons = segments.filter(({ found }) => found !== undefined).length
   return segments.map(({ against, found, key, variant }): ComparedSegment => {

@@ -66,7 +66,7 @@ export class SegmentExplorer extends Context.Service<SegmentExplorer, {
       const explore = Effect.fn("SegmentExplorer.explore")(
         function* (org: OrgSlug, id: string, question: SegmentQuestion) {
           const template = yield* templates.get(org, id)
-          const { scheme } = yield* learning.model(org, template.id, undefined)
+          const { scheme, variants } = yield* learning.model(org, template.id, undefined)
           const now = yield* Clock.currentTimeMillis
           const from = firstBucketFrom(now - (mostDays + settledDays) * dayMillis, now)
           const to = firstBucketFrom(now - settledDays * dayMillis, now)
@@ -88,7 +88,9 @@ export class SegmentExplorer extends Context.Service<SegmentExplorer, {
             trials: countAt(row, "decisions") - countAt(row, "voided"),
             outcomes: countAt(row, outcome),
           }))
-          return { from, to, segments: compareSegments(contextsOf(scheme), question, counts) }
+          const shareOf = (copyId: string) => variants.find(({ id }) => id === copyId)?.independence ?? 1
+          const shares = { variant: shareOf(question.variant), against: shareOf(question.against) }
+          return { from, to, segments: compareSegments(contextsOf(scheme), question, counts, shares) }
         },
       )
 

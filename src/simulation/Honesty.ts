@@ -17,7 +17,7 @@ import type { ComposedSeries } from "../results/TemplateSeries.ts"
 import { weightedGain } from "../results/WeightedGain.ts"
 import { type Failing, withFailures } from "./FailingVariants.ts"
 import type { LearnerKind } from "./Learners.ts"
-import { type Knowledge, Product } from "./Product.ts"
+import { type Feature, type Knowledge, Product } from "./Product.ts"
 import { run } from "./Run.ts"
 import { chance, seedOf } from "./Chance.ts"
 import { armIds, type AttributePlan, makeWorld, type World, type WorldPlan, worldStart } from "./World.ts"
@@ -45,7 +45,22 @@ export interface HonestyWorld {
   readonly fatigue?: Tiring
   /** Variants that cannot be rendered for a part of the people; none without it. */
   readonly failing?: Failing
+  /** Decisions are about people of whom some get much mail; about nobody in particular without it. Variants differ by `lift` alone. */
+  readonly crowd?: MailCrowd
 }
+
+/** People of whom some get 100 times the messages of the others, and have tastes of their own. */
+export interface MailCrowd {
+  readonly people: number
+  /** Share of the mail that goes to these. */
+  readonly heavy: number
+  /** Standard deviation of their log rates, of all variants alike and of each. Their mean rates are those of the others. */
+  readonly keenness: number
+  readonly taste: number
+}
+
+/** Messages of a heavy user for each of another person. */
+const heavyMail = 100
 
 /** People who tire of the variants they have seen. A fifth of them get ten times the messages of the others. */
 export interface Tiring {
@@ -149,12 +164,36 @@ const drawValues = (setting: HonestyWorld, seed: number, world: World): World["v
   return (decision, arm) => Math.min(values.cap, medians[arm]! * factors[decision]!)
 }
 
-const peopleOf = ({ fatigue }: HonestyWorld): Pick<WorldPlan, "people" | "person" | "tire"> =>
-  fatigue === undefined ? {} : {
+const crowdOf = (
+  { heavy, keenness, people, taste }: MailCrowd,
+  variants: number,
+): Pick<WorldPlan, "people" | "person"> => {
+  // As many people as give heavy users this share of the mail.
+  const share = heavy / (heavy + heavyMail * (1 - heavy))
+  return {
+    people,
+    person: ({ normal, uniform }) => {
+      const isHeavy = uniform() < share
+      const draw = (sd: number) => isHeavy ? sd * normal() - sd ** 2 / 2 : 0
+      return {
+        share: isHeavy ? heavyMail : 1,
+        log: draw(keenness),
+        tastes: Array.from({ length: variants }, () => draw(taste)),
+      }
+    },
+  }
+}
+
+const peopleOf = ({ crowd, fatigue, variants }: HonestyWorld): Pick<WorldPlan, "people" | "person" | "tire"> =>
+  crowd !== undefined ? crowdOf(crowd, variants) : fatigue === undefined ? {} : {
     people: fatigue.people,
     person: ({ uniform }) => ({ share: uniform() < 0.2 ? 10 : 1, log: 0 }),
     tire: (seen) => fatigue.effects[exposureClass(seen)]!,
   }
+
+/** The rates among all people that a crowd could be drawn from, which results are about. */
+const audienceRates = ({ crowd, lift = 0, rate, variants }: HonestyWorld): Float64Array | undefined =>
+  crowd && Float64Array.from({ length: variants }, (_, arm) => arm === 0 ? rate * (1 + lift) : rate)
 
 /** Makes the world of a setting; the same seed makes the same one. */
 export const honestyWorld = (setting: HonestyWorld, seed: number): World => {
@@ -384,6 +423,15 @@ const checkLifts = (
   }
 }
 
+/** How to run a setting. */
+export interface HonestyOptions {
+  readonly estimates?: boolean
+  /** Least simulated time between two fits. */
+  readonly refitHours?: number
+  /** Parts of the model that are left out. */
+  readonly without?: ReadonlyArray<Feature>
+}
+
 /**
  * Runs the product in a world of the setting, reads the results once a day, and compares the last ones with the truth. With
  * `estimates`, each look also reads the losers and the days until a winner, which takes half as long again.
@@ -391,7 +439,7 @@ const checkLifts = (
 export const honestyRun = (
   setting: HonestyWorld,
   seed: number,
-  { estimates = false, refitHours = 3 } = {},
+  { estimates = false, refitHours = 3, without = [] }: HonestyOptions = {},
 ): HonestyRun => {
   const world = honestyWorld(setting, seed)
   const { arms, at, clickChance, requestOf, requests, delayHours } = world
@@ -403,7 +451,10 @@ export const honestyRun = (
   const lastChosen = arms.map(() => 0)
   const fresh = setting.fatigue && new Float64Array(arms.length)
   let learner: Product | undefined
-  const policy: LearnerKind = { name: "adaptive", make: (options) => learner = new Product(options, { refitHours }) }
+  const policy: LearnerKind = {
+    name: "adaptive",
+    make: (options) => learner = new Product(options, { refitHours, without }),
+  }
   const look = (now: number) => {
     // Results show the verdict that the model stores.
     const known = learner!.knowledge(0, now)
@@ -421,8 +472,9 @@ export const honestyRun = (
   const worths = setting.values === undefined
     ? undefined
     : mediansOf(setting, seed).map((median) => meanValue(median, setting.values!))
+  const people = audienceRates(setting)
   run(world, policy, seed, (decision, arm, clickRates, propensity) => {
-    const rates = worths === undefined ? clickRates : clickRates.map((rate, i) => rate * worths[i]!)
+    const rates = people ?? (worths === undefined ? clickRates : clickRates.map((rate, i) => rate * worths[i]!))
     while (at[decision]! >= worldStart + (looks.length + 1) * dayMillis) look(at[decision]!)
     if (fresh !== undefined) world.rates(decision, fresh)
     truth.add(at[decision]!, requests[requestOf[decision]!]!.attrs.get("tier")?.[0], arm, rates, fresh)

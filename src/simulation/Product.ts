@@ -18,6 +18,7 @@ import { bucketAt, dayMillis, hourMillis } from "../bandit/Window.ts"
 import { judgeDays, windowOf, withVerdict } from "../learning/Engine.ts"
 import type { Learner, LearnerKind, Setting } from "./Learners.ts"
 import { SimulatedExposures } from "./SimulatedExposures.ts"
+import { SimulatedRepeats } from "./SimulatedRepeats.ts"
 import { SimulatedOutcomes } from "./SimulatedOutcomes.ts"
 import type { Eligible, SimulatedRequest } from "./World.ts"
 
@@ -25,7 +26,7 @@ import type { Eligible, SimulatedRequest } from "./World.ts"
 const schemeDays = 3
 
 /** Parts of the model that a simulation can leave out. */
-export const features = ["components", "pairs", "delays", "fatigue", "attributes"] as const
+export const features = ["components", "pairs", "delays", "fatigue", "attributes", "people"] as const
 export type Feature = typeof features[number]
 
 /** Options of the product in a simulation. */
@@ -68,6 +69,7 @@ interface Learned {
   readonly firstDay: number
   readonly exposures: SimulatedExposures
   readonly outcomes: SimulatedOutcomes
+  readonly repeats: SimulatedRepeats
   fatigue: Fatigue | undefined
   /** Delay curve of the other templates, and the day it was made. */
   prior: OrganizationDelays
@@ -96,6 +98,7 @@ export class Product implements Learner {
   readonly #variantDelays: boolean
   readonly #fatigue: boolean
   readonly #attributes: boolean
+  readonly #people: boolean
   readonly #templates: Array<Learned | undefined> = []
   readonly #contributions = new Map<string, PriorContribution>()
 
@@ -106,6 +109,7 @@ export class Product implements Learner {
     this.#variantDelays = has("delays")
     this.#fatigue = has("fatigue")
     this.#attributes = has("attributes")
+    this.#people = has("people")
     this.#verdicts = options.verdicts ?? true
     this.#arms = arms
     this.#floor = options.floor ?? defaultFloor
@@ -137,6 +141,7 @@ export class Product implements Learner {
     const template = this.#template(request.template, now)
     template.attributeCounts.add(request.attrs, now)
     this.#count(template, request, arm, now, now, 1, 0)
+    if (this.#people && request.person !== undefined) template.repeats.sent(request.person, this.#arms[arm]!, now)
     if (this.#attributes) template.outcomes.sent(request, this.#arms[arm]!, now)
     if (this.#fatigue && request.person !== undefined) {
       const { key } = template.choices.contextOf(request.attrs, hourOfWeek(now))
@@ -154,6 +159,13 @@ export class Product implements Learner {
     own.add(Math.floor(sentAt / dayMillis) * dayMillis + dayMillis - hourMillis, delay)
     this.#count(template, request, arm, sentAt, now, 0, outcome)
     if (this.#fatigue && request.person !== undefined) template.exposures.observe(request.person, sentAt)
+    if (this.#people && request.person !== undefined) {
+      const variant = this.#arms[arm]!
+      for (const { again, at, seen } of template.repeats.observe(request.person, variant, sentAt)) {
+        const { start } = bucketAt(at, now)
+        template.counts.addRepeats({ variant, start, again: [again, 0], seen: [seen, 0] })
+      }
+    }
     if (this.#attributes) template.outcomes.observe(request, sentAt, now)
   }
 
@@ -206,6 +218,7 @@ export class Product implements Learner {
       firstDay: Math.floor(now / dayMillis),
       exposures: new SimulatedExposures(),
       outcomes: new SimulatedOutcomes(),
+      repeats: new SimulatedRepeats(),
       fatigue: undefined,
       prior: organizationDelays(new Delays(), now),
       priorDay: NaN,

@@ -95,8 +95,13 @@ export interface WorldPlan {
    * one person for each combination of values, which is too many for many attributes.
    */
   readonly people?: number
-  /** How often a decision is about this person, as a number drawn from `chance`, and the effect on the log rate. Default: 1 and 0. */
-  readonly person?: (chance: Chance) => { readonly share: number; readonly log: number }
+  /**
+   * How often a decision is about this person, as a number drawn from `chance`, and the effect on the log rate, of all variants and
+   * of each. Default: 1, 0 and 0.
+   */
+  readonly person?: (
+    chance: Chance,
+  ) => { readonly share: number; readonly log: number; readonly tastes?: ReadonlyArray<number> }
   /** See `World.tire`. */
   readonly tire?: (seen: number, total: number) => number
   /** Components of the variants; none unless given. */
@@ -195,12 +200,15 @@ export const makeWorld = (plan: WorldPlan): World => {
     )
     : Array.from({ length: plan.people }, () => cumulated.map(drawValue))
   const persons = chance(seedOf(plan.seed, `${plan.name} people`))
-  const people = combinations.map(() => plan.person?.(persons) ?? { share: 1, log: 0 })
+  const people = combinations.map(() => plan.person?.(persons) ?? { share: 1, log: 0, tastes: undefined })
   let shares = 0
   const upTo = people.map(({ share }) => shares += share)
   const valuesLog = Float64Array.from(
     { length: combinations.length * count },
-    (_, i) => byValues(combinations[Math.floor(i / count)]!, i % count) + people[Math.floor(i / count)]!.log,
+    (_, i) => {
+      const { log, tastes } = people[Math.floor(i / count)]!
+      return byValues(combinations[Math.floor(i / count)]!, i % count) + log + (tastes?.[i % count] ?? 0)
+    },
   )
   const wholeDays = Math.ceil(days)
   const dayLog = Float64Array.from({ length: wholeDays * count }, (_, i) => byDay(Math.floor(i / count), i % count))

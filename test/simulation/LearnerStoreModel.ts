@@ -131,6 +131,7 @@ export class LearnerStoreModel {
       tallies: rows.map(tallyOf),
       delays: [],
       variantDelays: [],
+      repeats: [],
     })
     const oldest = () => this.ledger.slice(0, batchRows)
     const commit = (rows: ReadonlyArray<number>) => batchOf(rows, rows.length === 0 ? undefined : this.take(rows, now))

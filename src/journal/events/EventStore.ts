@@ -17,6 +17,7 @@ import type { DecisionRef } from "./DecisionRef.ts"
 import { bearsOnSuppression, suppressByEvents } from "./EventSuppressions.ts"
 import { findKnown } from "./KnownEvents.ts"
 import { type Contribution, difference } from "./Outcomes.ts"
+import { repeatsOf } from "./Repeats.ts"
 import { rulesFor } from "./RevenueRules.ts"
 
 // Storage of events and their path to the ledger. All functions require a transaction that holds the lock of the
@@ -224,15 +225,18 @@ export const insertEvents = Effect.fnUntraced(function* (
 
 const decisionKey = ({ org, templateId, trackingId }: DecisionRef) => `${org}\0${trackingId}\0${templateId}`
 
+/** Where the ledger counts a decision. */
+const placeOf = ({ context, copyId, decidedAt, org, templateId }: DecisionRef) => ({
+  org,
+  templateId,
+  copyId,
+  context,
+  hour: Math.floor(decidedAt / hourMillis) * hourMillis,
+})
+
 /** Adds the difference between two contributions of a decision. */
 const addChange = (sum: LedgerSum, decision: DecisionRef, before: Contribution, after: Contribution): void => {
-  const at = {
-    org: decision.org,
-    templateId: decision.templateId,
-    copyId: decision.copyId,
-    context: decision.context,
-    hour: Math.floor(decision.decidedAt / hourMillis) * hourMillis,
-  }
+  const at = placeOf(decision)
   const delays: Record<string, number> = {}
   for (const outcome of timedOutcomes) {
     const from = before.delays[outcome]
@@ -311,9 +315,14 @@ export const countEvents = Effect.fnUntraced(function* (
     sql,
     reported.flatMap(({ decision, events }) => events.some(({ value }) => value !== undefined) ? [decision] : []),
   )
-  for (const { before, decision, events } of reported) {
+  const changed = reported.map(({ before, decision, events }) => {
     const rule = rules.of(decision)
-    addChange(sum, decision, contributionOf(decision, before, rule), contributionOf(decision, events, rule))
+    const contributions = [contributionOf(decision, before, rule), contributionOf(decision, events, rule)] as const
+    addChange(sum, decision, ...contributions)
+    return { decision, before: contributions[0].learned, after: contributions[1].learned }
+  })
+  for (const { counts, decision } of yield* repeatsOf(sql, changed)) {
+    sum.add({ ...placeOf(decision), track: "learned", counts, delays: undefined })
   }
   yield* append(sql, sum)
   yield* applyProjections(sql, { decisions: reported, zones: [] })

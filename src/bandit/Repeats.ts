@@ -1,0 +1,150 @@
+import type { Counts } from "./Counts.ts"
+import { dayMillis } from "./Window.ts"
+
+// One person is one person: how much the outcomes of a variant tell, when some come from the same people. Pure.
+
+/** Earlier decisions count as the same person's within this time. Unit: milliseconds. */
+export const repeatMillis = 30 * dayMillis
+
+/** Most earlier decisions of a person and variant that are looked at for each decision, the latest ones. */
+export const mostRepeats = 200
+
+/** A decision about a person, with what it counted as before and after a change, in the order of some list of outcomes. */
+export interface PersonalOutcome {
+  /** Unix milliseconds. */
+  readonly at: number
+  readonly before: ReadonlyArray<number>
+  readonly after: ReadonlyArray<number>
+  /** Whether the change is this decision's. */
+  readonly isChanged: boolean
+}
+
+/**
+ * What a decision adds for each outcome that it has: `again` counts the earlier outcomes of the same kind by the same person for
+ * the same variant, `seen` the earlier decisions.
+ */
+export interface RepeatChange {
+  /** Place of the decision in the list. */
+  readonly place: number
+  readonly again: ReadonlyArray<number>
+  readonly seen: ReadonlyArray<number>
+}
+
+const hasAny = (amounts: ReadonlyArray<number>): boolean => amounts.some((amount) => amount !== 0)
+
+/**
+ * Changes of the repeats of one person and variant; `decisions` has the earliest first. With `isRecount` the decisions that
+ * did not change say nothing of themselves: each of them is counted when it is its turn.
+ */
+export const repeatChanges = (
+  decisions: ReadonlyArray<PersonalOutcome>,
+  isRecount = false,
+): ReadonlyArray<RepeatChange> => {
+  const changes: Array<RepeatChange> = []
+  let first = 0
+  decisions.forEach(({ after, at, before, isChanged }, place) => {
+    while (decisions[first]!.at < at - repeatMillis || place - first > mostRepeats) first++
+    if ((isRecount && !isChanged) || !(hasAny(before) || hasAny(after))) return
+    const again = after.map(() => 0)
+    const earlier = place - first
+    for (let i = first; i < place; i++) {
+      const other = decisions[i]!
+      if (!isChanged && !other.isChanged) continue
+      for (let k = 0; k < again.length; k++) {
+        again[k] = again[k]! + after[k]! * other.after[k]! - before[k]! * other.before[k]!
+      }
+    }
+    const seen = after.map((amount, k) => isChanged ? (amount - before[k]!) * earlier : 0)
+    if (hasAny(again) || hasAny(seen)) changes.push({ place, again, seen })
+  })
+  return changes
+}
+
+/** Repeats of a variant's decisions in one bucket, by the places of the valuation. */
+export interface VariantRepeats {
+  readonly variant: string
+  /** Start of the bucket, Unix milliseconds. */
+  readonly start: number
+  readonly again: ReadonlyArray<number>
+  readonly seen: ReadonlyArray<number>
+}
+
+/** A variant with few outcomes takes those of the others as its own: weight of that, in outcomes. */
+const borrowed = 5
+
+interface VariantSum {
+  sends: number
+  readonly amounts: Array<number>
+  readonly again: Array<number>
+  readonly seen: Array<number>
+}
+
+/**
+ * The share of their number that the outcomes of each variant are worth, as outcomes of different people: 1 over the design effect
+ * (L. Kish, "Survey Sampling", 1965). Variants that are absent have 1; without repeats there are none. `weightOf` and
+ * `maturityOf` take the start of a bucket.
+ *
+ *     excess_v = 2 (again_v - r_v seen_v) / (Y_v (1 - r_v))        r_v = Y_v / N_v
+ *     share_v  = 1 / (1 + max(0, excess_v, (Y_v excess_v + 5 excess) / (Y_v + 5)))
+ *
+ * It is that of the sums of outcomes over people, squared: two outcomes of one person tell less than those of two people, as far
+ * as a person who had one is likelier to have the next.
+ */
+export const independence = (
+  counts: Counts,
+  weightOf: (start: number) => number,
+  maturityOf: (start: number) => number,
+): ReadonlyMap<string, number> => {
+  const repeats = counts.repeats()
+  if (repeats.length === 0) return new Map()
+  const { countedBy, squares } = counts.valuation
+  const sums = new Map<string, VariantSum>()
+  const sumOf = (variant: string): VariantSum => {
+    let sum = sums.get(variant)
+    if (sum === undefined) {
+      const zeros = () => squares.map(() => 0)
+      sums.set(variant, sum = { sends: 0, amounts: zeros(), again: zeros(), seen: zeros() })
+    }
+    return sum
+  }
+  const addTo = (to: Array<number>, weight: number, amounts: ReadonlyArray<number>) =>
+    amounts.forEach((amount, k) => to[k] = to[k]! + weight * amount)
+  for (const { outcomes, sends, starts, variant } of counts.series()) {
+    const sum = sumOf(variant)
+    starts.forEach((start, i) => {
+      const weight = weightOf(start)
+      if (weight === 0) return
+      sum.sends += weight * maturityOf(start) * sends[i]!
+      outcomes.forEach((column, k) => sum.amounts[k] = sum.amounts[k]! + weight * column[i]!)
+    })
+  }
+  for (const { again, seen, start, variant } of repeats) {
+    const weight = weightOf(start)
+    const sum = sumOf(variant)
+    addTo(sum.again, weight, again)
+    addTo(sum.seen, weight, seen)
+  }
+  const found = Array.from(sums, ([variant, { again, amounts, seen, sends }]) => {
+    // Outcomes of several kinds: the mean by their parts of the variance.
+    let variance = 0
+    let excess = 0
+    let outcomes = 0
+    squares.forEach((square, k) => {
+      const own = square * Math.max(0, amounts[k]!)
+      if (own === 0) return
+      const by = countedBy?.[k] ?? k
+      const count = amounts[by]!
+      const rate = sends > 0 ? Math.min(0.95, count / sends) : 0
+      variance += own
+      outcomes += count
+      if (count > 0) excess += own * Math.max(0, 2 * (again[by]! - rate * seen[by]!) / (count * (1 - rate)))
+    })
+    return { variant, outcomes, excess: variance > 0 ? excess / variance : 0 }
+  })
+  const all = found.reduce((sum, { outcomes }) => sum + outcomes, 0)
+  const common = all > 0 ? found.reduce((sum, { excess, outcomes }) => sum + outcomes * excess, 0) / all : 0
+  return new Map(found.flatMap(({ excess, outcomes, variant }) => {
+    const most = Math.max(excess, (outcomes * excess + borrowed * common) / (outcomes + borrowed))
+    return most > 0 ? [[variant, 1 / (1 + most)] as const] : []
+  }))
+}
