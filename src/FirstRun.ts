@@ -1,8 +1,9 @@
-import { Effect, Result, Schema } from "effect"
+import { Effect, Result, Schedule, Schema } from "effect"
 import { readFileSync } from "node:fs"
 import { Accounts } from "./accounts/Accounts.ts"
 import { OneTimeLinks } from "./accounts/OneTimeLinks.ts"
 import { Keys } from "./auth/Keys.ts"
+import { ChecksBusy } from "./domain/Errors.ts"
 import { OrgSlug } from "./domain/Ids.ts"
 import { Organizations } from "./organizations/Organizations.ts"
 import * as TemplateFile from "./templates/TemplateFile.ts"
@@ -20,7 +21,10 @@ const makeDemo = Effect.gen(function* () {
     TemplateFile.parse(readFileSync(sample, "utf8"), "examples/demo.yaml"),
     (faults) => new Error(JSON.stringify(faults)),
   )
-  yield* (yield* TemplateImports).importAll(demo, inputs)
+  // On a busy machine the process that checks Liquid may still be starting.
+  yield* (yield* TemplateImports).importAll(demo, inputs).pipe(
+    Effect.retry({ while: (error) => error instanceof ChecksBusy, times: 5, schedule: Schedule.spaced("1 second") }),
+  )
   const { key } = yield* (yield* Keys).create(demo, { name: "First run", scopes: ["generate", "deliver", "events"] })
   return key
 }).pipe(

@@ -18,8 +18,11 @@ const usualDeadlines: { readonly [Kind in CheckKind]: Duration.Input } = {
 const maxWaitingOfOne = 16
 const maxWaiting = 64
 
-/** Longest time a check waits for others, of other organizations as of its own, and then for the process to start. */
+/** Longest time a check waits for others, of other organizations as of its own. */
 const maxWait: Duration.Input = "15 seconds"
+
+/** Longest time a check waits for the process to start. The start goes on after it. */
+const startPatience: Duration.Input = "30 seconds"
 
 /** Heap limit of the process. With the 100 MB that it takes by itself, one check adds less than 256 MiB of memory. */
 const maxHeapMiB = 128
@@ -27,7 +30,7 @@ const maxHeapMiB = 128
 export interface CheckingOptions {
   /** Processor time of every check. By kind unless given: 1 to 5 seconds. */
   readonly deadline?: Duration.Input
-  /** Longest wait of a check for the process to start. Default 15 seconds. */
+  /** Longest wait of a check for the process to start. Default 30 seconds. */
   readonly patience?: Duration.Input
   /** How long the process is kept without work. Default 1 minute; it holds about 100 MB. */
   readonly idle?: Duration.Input
@@ -70,7 +73,7 @@ export class Checking extends Context.Service<Checking, {
           program: options.program ?? new URL("../checker/check.process.ts", import.meta.url),
           purpose: "checks Liquid",
           deadline: options.deadline ?? usualDeadlines.sources,
-          patience: options.patience ?? maxWait,
+          patience: options.patience ?? startPatience,
           maxHeapMiB,
           ...(options.idle === undefined ? {} : { idle: options.idle }),
         })

@@ -32,10 +32,13 @@ const deadline: Duration.Input = "5 seconds"
 /** Heap limit of the process; a body of 8 MiB with 10,000 events takes 60. Unit: MiB. */
 const maxHeapMiB = 96
 
-/** Large bodies in memory at once, of one organization and of all, and how long one waits for its turn, and then for the process to start. */
+/** Large bodies in memory at once, of one organization and of all, and how long one waits for its turn. */
 const maxWaitingOfOne = 4
 const maxWaiting = 12
 const maxWait: Duration.Input = "10 seconds"
+
+/** Longest time a body waits for the process to start. The start goes on after it. */
+const startPatience: Duration.Input = "30 seconds"
 
 /** Compiled readings that are kept. */
 const maxCompiled = 1_000
@@ -66,7 +69,7 @@ export class Judging extends Context.Service<Judging, {
         program: new URL("./judge.process.ts", import.meta.url),
         purpose: "judges webhook bodies",
         deadline,
-        patience: maxWait,
+        patience: startPatience,
         idle: "10 minutes",
         maxHeapMiB,
       })
