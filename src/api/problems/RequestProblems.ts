@@ -94,7 +94,8 @@ export class UnsupportedMediaType extends HttpApiError.Problem<UnsupportedMediaT
     "unsupported-media-type",
     415,
     "The media type of the body is not supported",
-    "Send JSON in UTF-8 with `Content-Type: application/json` and without a Content-Encoding.",
+    "Send JSON in UTF-8 with `Content-Type: application/json` and without a Content-Encoding. " +
+      "Webhooks may use gzip, deflate, br or zstd.",
   ),
 ) {}
 

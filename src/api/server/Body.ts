@@ -7,6 +7,7 @@ import { controlFault } from "../../domain/ControlNames.ts"
 import * as Json from "../../domain/Json.ts"
 import { textOfUtf8 } from "../../domain/Utf8.ts"
 import type { DirectRequest } from "./DirectRoutes.ts"
+import { codingOf, codings, inflate, type InflateFailure } from "./Inflate.ts"
 import { InvalidRequest, PayloadTooLarge, Unavailable, UnsupportedMediaType } from "../Problems.ts"
 
 /** Bytes of a body at most: 1 MiB. */
@@ -97,6 +98,26 @@ export const isPlain = (headers: RequestHeaders): boolean =>
   Number(headers["content-length"]) <= smallBytes && headers["expect"] === undefined &&
   headers["transfer-encoding"] === undefined && refusal({ headers }, smallBytes) === undefined
 
+/** Memory for a body of at most `limit` bytes. */
+const reservation = (limit: number) => {
+  let counted = 0
+  return {
+    /** Reserves memory for so many bytes in all; false if other bodies use it. */
+    makesRoom: (bytes: number): boolean => {
+      if (bytes <= smallBytes) return true
+      const after = held - counted + bytes
+      if (after > (limit > maxBodyBytes ? webhookRoomBytes : roomBytes)) return false
+      held = after
+      counted = bytes
+      return true
+    },
+    release: (): void => {
+      held -= counted
+      counted = 0
+    },
+  }
+}
+
 /**
  * Reads the body of a request of at most `limit` bytes, and calls `done` with it or with the reason why it was refused: past
  * the limit, and where there is no room for it beside the others that are on their way. Calls `done` never if the client
@@ -112,23 +133,15 @@ export const read = (
   done: (body: Arrived) => void,
 ): () => void => {
   const announced = Number(source.headers["content-length"] ?? 0)
-  // Size up to which the body can grow without another reservation, and the memory reserved for it.
+  // Size up to which the body can grow without another reservation.
   let room = 0
-  let counted = 0
+  const memory = reservation(limit)
   const makesRoom = (bytes: number): boolean => {
-    if (bytes > smallBytes) {
-      const after = held - counted + bytes
-      if (after > (limit > maxBodyBytes ? webhookRoomBytes : roomBytes)) return false
-      held = after
-      counted = bytes
-    }
+    if (!memory.makesRoom(bytes)) return false
     room = bytes
     return true
   }
-  const release = () => {
-    held -= counted
-    counted = 0
-  }
+  const { release } = memory
   let bytes: Uint8Array = noBytes
   let size = 0
   let chunks = 0
@@ -225,25 +238,30 @@ const bytesOf = (
   })
 }
 
+/** The problem of a body that is declared to be anything but JSON in UTF-8. */
+const refusalOfType = (contentType: string | undefined): UnsupportedMediaType | undefined =>
+  contentType === undefined || contentType === "application/json" || isJson(contentType)
+    ? undefined
+    : new UnsupportedMediaType({
+      detail: `The body is declared as ${JSON.stringify(contentType.slice(0, 100))}. Send JSON with Content-Type: ` +
+        "application/json",
+    })
+
+const refusedCoding = (encoding: string | undefined, instead: string) =>
+  new UnsupportedMediaType({
+    detail: `The body has the Content-Encoding ${JSON.stringify((encoding ?? "").slice(0, 100))}. ${instead}`,
+  })
+
 /** The problem of a body that can be refused before it is read, by its type, encoding or declared size. */
 const refusal = (
   { headers }: { readonly headers: RequestHeaders },
   limit: number,
 ): PayloadTooLarge | UnsupportedMediaType | undefined => {
-  const contentType = headers["content-type"]
-  if (contentType !== undefined && contentType !== "application/json" && !isJson(contentType)) {
-    return new UnsupportedMediaType({
-      detail: `The body is declared as ${JSON.stringify(contentType.slice(0, 100))}. Send JSON with Content-Type: ` +
-        "application/json",
-    })
-  }
+  const type = refusalOfType(headers["content-type"])
+  if (type !== undefined) return type
   const encoding = headers["content-encoding"]
-  if (encoding !== undefined && encoding !== "identity") {
-    return new UnsupportedMediaType({
-      detail: `The body has the Content-Encoding ${
-        JSON.stringify(encoding.slice(0, 100))
-      }. Send it without an encoding`,
-    })
+  if (encoding !== undefined && codingOf(encoding) !== "none") {
+    return refusedCoding(encoding, "Send it without an encoding")
   }
   return Number(headers["content-length"] ?? 0) > limit ? tooLarge(limit) : undefined
 }
@@ -292,14 +310,49 @@ export const parse = (bytes: Uint8Array): unknown => {
   }
 }
 
-/** The bytes of a body that may be JSON, of which only the type is checked. Fails as `rawJson` does before it parses. */
-export const rawOfJson = (
-  request: HttpServerRequest.HttpServerRequest,
-  limit: number,
-): Effect.Effect<Uint8Array, InvalidRequest | PayloadTooLarge | Unavailable | UnsupportedMediaType> => {
-  const refused = refusal(request, limit)
-  return refused === undefined ? bytesOf(request, limit) : Effect.fail(refused)
+/** A webhook's body. */
+export interface WebhookBody {
+  /** The bytes without their coding. */
+  readonly bytes: Uint8Array
+  /** The bytes as they came. */
+  readonly received: Uint8Array
 }
+
+/**
+ * Reads the body of a webhook, at most 8 MiB before and after decoding: in one of the codings of `Inflate`, or none. With
+ * `ofJson`, the body must not be declared as another type. Other codings fail with `UnsupportedMediaType` before the body
+ * is read, and faulty ones with `InvalidRequest`.
+ */
+export const ofWebhook = Effect.fnUntraced(function* (
+  request: HttpServerRequest.HttpServerRequest,
+  { ofJson }: { readonly ofJson: boolean },
+): Effect.fn.Return<WebhookBody, InvalidRequest | PayloadTooLarge | Unavailable | UnsupportedMediaType> {
+  const encoding = request.headers["content-encoding"]
+  const coding = codingOf(encoding)
+  if (coding === "unsupported") return yield* refusedCoding(encoding, `Send ${codings}, or no encoding`)
+  const type = ofJson ? refusalOfType(request.headers["content-type"]) : undefined
+  if (type !== undefined) return yield* type
+  const received = yield* raw(request, maxWebhookBytes)
+  if (coding === "none" || received.length === 0) return { bytes: received, received }
+  const memory = reservation(maxWebhookBytes)
+  const inflated = yield* Effect.callback<Uint8Array | InflateFailure>((resume) => {
+    const stop = inflate(
+      received,
+      coding,
+      maxWebhookBytes,
+      memory.makesRoom,
+      (result) => resume(Effect.succeed(result)),
+    )
+    return Effect.sync(stop)
+  }).pipe(Effect.ensuring(Effect.sync(memory.release)))
+  if (inflated === "invalid") return yield* invalid(`The body is not valid ${coding}`)
+  if (inflated === "too large") {
+    return yield* new PayloadTooLarge({
+      detail: `The body is larger than ${maxWebhookBytes} bytes without its encoding, or grows too much`,
+    })
+  }
+  return inflated === "no room" ? yield* noRoom : { bytes: inflated, received }
+})
 
 /**
  * Reads the request's body of any type. Fails with `PayloadTooLarge` past `limit` bytes, and with `Unavailable` if the

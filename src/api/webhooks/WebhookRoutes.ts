@@ -123,6 +123,27 @@ const makeStore = (inbox: Inbox["Service"], quota: WebhookQuota["Service"]) => {
   return store
 }
 
+/** Verifies a signature. Most senders sign the body and then compress it. Gateways sign what they send. */
+const makeVerify =
+  (sources: WebhookSources["Service"]) =>
+  (org: string, sourceId: SourceId, headers: Record<string, string>, { bytes, received }: Body.WebhookBody) => {
+    const verdict = sources.verify(org, sourceId, headers, bytes)
+    return verdict?.ok === false && received !== bytes ? sources.verify(org, sourceId, headers, received) : verdict
+  }
+
+/** Counts a refused signature, and says why it was refused. */
+const makeRefusal = (refusals: Refusals["Service"]) =>
+(
+  request: HttpServerRequest.HttpServerRequest,
+  org: string,
+  sourceId: SourceId,
+  verdict: Exclude<SignatureVerdict, { readonly ok: true }> | undefined,
+  otherwise: string,
+): Unauthorized => {
+  refusals.count(request, "bad_signature", { org, subject: sourceId })
+  return new Unauthorized({ detail: verdict?.reason ?? otherwise })
+}
+
 /** Answers the question whether CloudEvents may be delivered. The key of each delivery decides, so the answer is yes. */
 const answerHandshake = Effect.map(HttpServerRequest.HttpServerRequest, ({ headers }) => {
   const origin = headers["webhook-request-origin"]
@@ -146,25 +167,15 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const judging = yield* Judging
   const known = yield* KnownEvents
   const clock = yield* Clock.Clock
-  const refusals = yield* Refusals
   /** Time and result of the last handshake of each organization. */
   const shaken = new Map<string, {
     readonly at: number
     readonly answer: Effect.Effect<HttpServerResponse.HttpServerResponse, QuotaReached | Unavailable>
   }>()
 
-  const refusal = (
-    request: HttpServerRequest.HttpServerRequest,
-    org: string,
-    sourceId: SourceId,
-    verdict: Exclude<SignatureVerdict, { readonly ok: true }> | undefined,
-    otherwise: string,
-  ): Unauthorized => {
-    refusals.count(request, "bad_signature", { org, subject: sourceId })
-    return new Unauthorized({ detail: verdict?.reason ?? otherwise })
-  }
-
+  const refusal = makeRefusal(yield* Refusals)
   const store = makeStore(inbox, quota)
+  const verify = makeVerify(sources)
 
   /** Judges the items of a body, and stores it unless all are faulty or the caller only asks for the verdicts. */
   const judgeAndStore = Effect.fnUntraced(function* (
@@ -208,9 +219,10 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     }
     // The attributes of a binary CloudEvent are in its headers, and its body may be anything.
     const binary = headers["ce-specversion"] !== undefined && isCloudEvents(headers as Record<string, string>)
-    const bytes = yield* (signed || binary ? Body.raw : Body.rawOfJson)(request, Body.maxWebhookBytes)
+    const body = yield* Body.ofWebhook(request, { ofJson: !signed && !binary })
+    const { bytes } = body
     if (signed) {
-      const verdict = sources.verify(org, "events", headers as Record<string, string>, bytes)
+      const verdict = verify(org, "events", headers as Record<string, string>, body)
       if (verdict?.ok !== true) return yield* refusal(request, org, "events", verdict, noSignedEvents)
     }
     const counted = binary ? { items: 1 } : yield* countItems(bytes)
@@ -240,7 +252,8 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       if (verdict?.ok !== true) return yield* refusal(request, org, sourceId, verdict, notSetUp)
       yield* quota.check(org)
     }
-    const bytes = yield* Body.raw(request, Body.maxWebhookBytes)
+    const body = yield* Body.ofWebhook(request, { ofJson: false })
+    const { bytes } = body
     if (sourceId === "provider_e" && handshakeOf(headers, bytes) !== undefined) {
       const now = clock.currentTimeMillisUnsafe()
       const last = shaken.get(org)
@@ -255,7 +268,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       return yield* answer
     }
     if (readsBody === true) {
-      const verdict = sources.verify(org, sourceId, headers, bytes)
+      const verdict = verify(org, sourceId, headers, body)
       if (verdict?.ok !== true) return yield* refusal(request, org, sourceId, verdict, notSetUp)
     }
     const counted = bytes.length === 0 ? { items: 0 } : yield* countItems(bytes)
