@@ -53,6 +53,7 @@ import { Erasures } from "./people/Erasures.ts"
 import { EventHistory } from "./journal/events/EventHistory.ts"
 import { Judging } from "./intake/Judging.ts"
 import { KnownEvents } from "./journal/events/KnownEvents.ts"
+import { UntimelyEvents } from "./journal/events/UntimelyEvents.ts"
 import { MailQueue } from "./mail/MailQueue.ts"
 import { NotificationMail } from "./mailing/NotificationMail.ts"
 import { NotificationTexts } from "./mailing/NotificationTexts.ts"
@@ -266,6 +267,7 @@ const servicesOver = (layerActors: LayerActors) =>
         DecisionLog.layer,
         Inbox.layer,
         KnownEvents.layer,
+        UntimelyEvents.layer,
         WebhookQuota.layer,
         WebhookSources.layer,
         layerLearning(layerActors),

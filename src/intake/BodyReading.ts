@@ -63,7 +63,7 @@ export interface Piece {
 const maxFaults = 100
 
 /** Reasons kept of the items that were ignored. */
-const maxUnused = 20
+export const maxUnused = 20
 
 /** Everything that a body holds, as one piece. */
 export const readBody = (body: BodyToRead, normalize: Normalize | undefined): Piece => {

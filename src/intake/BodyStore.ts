@@ -3,7 +3,7 @@ import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { isSandbox } from "../domain/Sandbox.ts"
 import type { Profiles } from "../profiles/Profiles.ts"
-import type { ItemFault, Piece, Unused } from "./BodyReading.ts"
+import { type ItemFault, maxUnused, type Piece, type Unused } from "./BodyReading.ts"
 import type { OnSuppressed } from "../suppressions/OnSuppressed.ts"
 import type { Projections } from "../journal/Projection.ts"
 import type { Erasures } from "../people/Erasures.ts"
@@ -36,6 +36,14 @@ interface Report {
 
 const statusOf = ({ duplicates, events, faults, ignored }: Report): Status =>
   faults.length === 0 ? "done" : events + duplicates + ignored === 0 ? "rejected" : "partial"
+
+/** Notes an event that does not count for its decision by its time. */
+const noteIgnored = (report: Report, { event, key, trackingId }: Incoming, reason: string): void => {
+  report.ignored++
+  if (report.unused.length >= maxUnused) return
+  const name = key.startsWith("id:") ? key.slice("id:".length) : trackingId ?? ""
+  report.unused = [...report.unused, { reason: `${event} ${JSON.stringify(name)}: ${reason}`, count: 1, pointer: "" }]
+}
 
 /** The result of one transaction. */
 export interface StoredSlice {
@@ -105,10 +113,12 @@ export const make = (
     const sorted = yield* moveTestEvents(sql, events)
     yield* lockEvents(sql, [...pieces.map(({ id }) => byId.get(id)!.orgSlug), ...sorted.map(({ org }) => org)])
     const { left, stored } = yield* storeEvents(sql, sorted, now)
-    for (const { event: { inboxId, org }, templates: named } of stored) {
+    for (const { event, ignored, templates: named } of stored) {
+      const { inboxId, org } = event
       const report = reports.get(inboxId)!
-      report.events++
       report.duplicates--
+      if (ignored === undefined) report.events++
+      else noteIgnored(report, event, ignored)
       // Sandboxes have nothing to fold.
       if (isSandbox(org)) continue
       for (const template of named) templates.set(`${org}/${template}`, [org, template])

@@ -110,10 +110,15 @@ const refunded = "The value is paid back: it lowers the revenue of the message's
 const repeated = "An event of the same id, or of the same content, came in before: it counts once"
 
 /**
- * The verdicts on the items of a body, given the keys of its events that came in before it. Reasons are left out of the
+ * The verdicts on the items of a body, given the keys of its events that came in before it, and by key why events do not count
+ * for their decision. Reasons are left out of the
  * later verdicts of a body with very many.
  */
-export const verdictsOf = (items: ReadonlyArray<JudgedItem>, known: SeededSet<string>): ReadonlyArray<Verdict> => {
+export const verdictsOf = (
+  items: ReadonlyArray<JudgedItem>,
+  known: SeededSet<string>,
+  untimely: Pick<SeededMap<string, string>, "get">,
+): ReadonlyArray<Verdict> => {
   const seen = new SeededSet<string>()
   let left = maxReasons
   const told = (reason: string) => {
@@ -125,6 +130,8 @@ export const verdictsOf = (items: ReadonlyArray<JudgedItem>, known: SeededSet<st
     const isRepeated = known.has(item.key) || seen.has(item.key)
     seen.add(item.key)
     if (isRepeated) return { index, status: "duplicate", ...told(repeated) }
+    const late = untimely.get(item.key)
+    if (late !== undefined) return { index, status: "ignored", ...told(late) }
     if (item.reasons !== undefined) {
       return { index, status: "incomplete", pointer: item.pointer!, ...told(item.reasons.join(". ")) }
     }

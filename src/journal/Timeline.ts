@@ -47,7 +47,7 @@ export interface EventRow {
   /** The value of a conversion; null where none was given. */
   readonly value: number | null
   readonly currency: string | null
-  readonly status: "attributed" | "waiting" | "unmatched" | "person"
+  readonly status: "attributed" | "ignored" | "waiting" | "unmatched" | "person"
 }
 
 /** The value of a conversion or refund. Nothing else of an event is money. */
@@ -71,7 +71,7 @@ export interface RecentEvent {
   readonly automated: boolean
   readonly occurredAt: Date
   readonly receivedAt: Date
-  readonly status: "attributed" | "waiting" | "unmatched" | "person"
+  readonly status: "attributed" | "ignored" | "waiting" | "unmatched" | "person"
 }
 
 /** End of a page of decisions: `[decidedAt in Unix milliseconds, tracking id, template id]`. */

@@ -78,6 +78,58 @@ suiteOnServer("Verdicts on custom events", (server) => {
     assert.strictEqual(body.faults.length, 5)
   })
 
+  it("stores an event without the member that cannot be read, and says so in verdict, header and inbox", async () => {
+    const org = await organization("incomplete")
+    const sale = { event: "conversion", tracking_id: "t", event_id: "s-1", value: "1,234" }
+    for (const query of ["?validate=true", ""]) {
+      const answer = await org.post([sale, { event: "open", tracking_id: "t", automated: "maybe" }], query)
+      assert.deepStrictEqual(statuses(answer), ["incomplete", "incomplete"])
+      assert.deepStrictEqual(answer.json.items.map(({ pointer }: Json) => pointer), ["/0/value", "/1/automated"])
+      assert.include(answer.json.items[0].reason, "may mean 1.234 or 1234")
+      assert.strictEqual(
+        answer.headers.get("parlance-warnings"),
+        'the member "/0/value" could not be read, see the verdict; the member "/1/automated" could not be read, ' +
+          "see the verdict",
+      )
+    }
+    await org.taken()
+    const [body] = await org.inbox()
+    assert.deepInclude(body, { status: "partial", events: 2 })
+    assert.deepStrictEqual(body.faults.map(({ pointer }: Json) => pointer), ["/0/value", "/1/automated"])
+  })
+
+  it("ignores events outside the counted time, in the answer, the inbox and the event list", async () => {
+    const org = await organization("untimely")
+    const template = { id: "t", name: "T", variants: [{ id: "a", vars: { s: "a" } }] }
+    assert.strictEqual((await org.manage("POST", "/templates", template)).status, 201)
+    const decided = await server().service.request(`/api/generate/${org.slug}`, {
+      method: "POST",
+      headers: { "x-api-key": org.key, "content-type": "application/json" },
+      body: JSON.stringify({ template_id: "t", tracking_id: "early" }),
+    })
+    assert.strictEqual(decided.status, 200)
+    const before = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString()
+    const events = [
+      { event: "click", tracking_id: "early", event_id: "e-1", occurred_at: before(3) },
+      { event: "click", tracking_id: "early", event_id: "e-2", occurred_at: before(1) },
+      { event: "unsubscribe", tracking_id: "early", event_id: "e-3", occurred_at: before(3), email: "ann@example.com" },
+    ]
+    for (const query of ["?validate=true", ""]) {
+      const answer = await org.post(events, query)
+      assert.deepStrictEqual(statuses(answer), ["ignored", "accepted", "accepted"])
+      assert.match(answer.json.items[0].reason, /happened at \S+, more than 2 hours before its decision at \S+/)
+    }
+    await org.taken()
+    const [body] = await org.inbox()
+    assert.deepInclude(body, { status: "done", events: 2, ignored: 1 })
+    assert.match(body.unused[0].reason, /click "e-1": It happened at/)
+    const listed = (await org.manage("GET", "/events?limit=10")).body.events
+    assert.deepStrictEqual(
+      listed.map(({ event_id, status }: Json) => [event_id, status]).sort(),
+      [["e-1", "ignored"], ["e-2", "attributed"], ["e-3", "attributed"]],
+    )
+  })
+
   it("refuses a body of faulty items alone with all faults, and stores nothing of it", async () => {
     const org = await organization("faulty")
     const refused = await org.post({ event: "clik", tracking_id: "t" })

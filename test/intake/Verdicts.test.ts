@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
-import { SeededSet } from "../../src/domain/SeededMap.ts"
+import { SeededMap, SeededSet } from "../../src/domain/SeededMap.ts"
 import { normalizer } from "../../src/intake/Sources.ts"
 import { suggestionFor, unknownNameReason } from "../../src/intake/UnknownName.ts"
-import { eventsOf, judge, verdictsOf } from "../../src/intake/Verdicts.ts"
+import { eventsOf, judge, type JudgedItem, verdictsOf as verdictsOn } from "../../src/intake/Verdicts.ts"
 import { receivedAt } from "./customEventsSupport.ts"
 
 const judged = (body: unknown, headers: Readonly<Record<string, string>> = {}, conversions: Iterable<string> = []) => {
@@ -16,6 +16,9 @@ const judged = (body: unknown, headers: Readonly<Record<string, string>> = {}, c
   if ("reason" in found) throw new Error(found.reason)
   return found.items
 }
+
+const verdictsOf = (items: ReadonlyArray<JudgedItem>, known: SeededSet<string>) =>
+  verdictsOn(items, known, new SeededMap())
 
 const known = (...keys: ReadonlyArray<string>) => new SeededSet(keys)
 
@@ -129,6 +132,18 @@ describe("Verdicts", () => {
     const [refund] = verdictsOf(judged({ ...sale, value: -50 }), known())
     assert.strictEqual(refund!.status, "accepted")
     assert.include(refund!.reason, "The value is paid back")
+  })
+
+  it("ignore events outside the time that counts for their decision", () => {
+    const click = { event: "click", tracking_id: "t" }
+    const items = judged([{ ...click, event_id: "1" }, { ...click, event_id: "1" }, { ...click, event_id: "2" }])
+    assert.deepStrictEqual(
+      verdictsOn(items, known(), new SeededMap([["id:1", "It happened too late"]])).map(({ reason, status }) => [
+        status,
+        reason,
+      ]).filter(([status]) => status !== "duplicate"),
+      [["ignored", "It happened too late"], ["accepted", undefined]],
+    )
   })
 
   it("reject a refund that names no message or no amount", () => {

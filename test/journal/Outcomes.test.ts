@@ -4,7 +4,14 @@ import { delayClass } from "../../src/bandit/Maturity.ts"
 import { measures, type TallyCounts } from "../../src/bandit/Tally.ts"
 import { countedEvents, EventName } from "../../src/domain/Event.ts"
 import { inOrder, type StoredEvent } from "../../src/journal/events/DecisionEvents.ts"
-import { type AttributedEvent, type Contribution, difference, outcomesOf } from "../../src/journal/events/Outcomes.ts"
+import {
+  type AttributedEvent,
+  type Contribution,
+  difference,
+  ignoredReason,
+  outcomesOf,
+  untimelyReason,
+} from "../../src/journal/events/Outcomes.ts"
 
 const decidedAt = Date.parse("2026-02-03T12:00:00Z")
 const second = 1_000
@@ -147,6 +154,23 @@ describe("outcomesOf", () => {
     assert.deepStrictEqual(outcomes(click(hour, "a"), click(hour + 1, "a")).automated, {})
     assert.deepStrictEqual(outcomes(click(hour, "a"), click(hour + 1)).automated, {})
     assert.deepStrictEqual(outcomes(click(hour), click(hour)).automated, {})
+  })
+
+  it("says why an event does not count by its time, with both times", () => {
+    assert.isUndefined(untimelyReason(decidedAt, decidedAt - 2 * hour))
+    assert.isUndefined(untimelyReason(decidedAt, decidedAt + 336 * hour))
+    const early = untimelyReason(decidedAt, decidedAt - 2 * hour - 1)!
+    assert.include(early, "more than 2 hours before its decision at")
+    assert.include(early, new Date(decidedAt).toISOString())
+    assert.include(early, new Date(decidedAt - 2 * hour - 1).toISOString())
+    assert.include(untimelyReason(decidedAt, decidedAt + 336 * hour + 1), "more than 14 days after its decision")
+    const late = at("click", 337 * hour)
+    assert.isDefined(ignoredReason(late, [decidedAt]))
+    assert.isUndefined(ignoredReason(late, [decidedAt, decidedAt + 2 * hour]), "it counts for one of them")
+    assert.isUndefined(ignoredReason(late, []))
+    for (const event of ["unsubscribe", "spam", "bounce"] as const) {
+      assert.isUndefined(ignoredReason(at(event, 400 * hour), [decidedAt]), event)
+    }
   })
 
   it("counts a refund for nothing but the revenue of conversions", () => {

@@ -106,7 +106,7 @@ export const RecentEvent = Schema.Struct({
   automated: Schema.Boolean,
   occurred_at: Schema.String,
   received_at: Schema.String,
-  status: Schema.Literals(["attributed", "waiting", "unmatched", "person"]),
+  status: Schema.Literals(["attributed", "ignored", "waiting", "unmatched", "person"]),
 }).annotate({ identifier: "RecentEvent" })
 
 export class TimelinesGroup extends HttpApiGroup.make("stories")

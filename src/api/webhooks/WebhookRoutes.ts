@@ -8,6 +8,7 @@ import { Inbox } from "../../journal/inbox/Inbox.ts"
 import { countItems } from "../../intake/ItemCount.ts"
 import { Judging } from "../../intake/Judging.ts"
 import { KnownEvents } from "../../journal/events/KnownEvents.ts"
+import { UntimelyEvents } from "../../journal/events/UntimelyEvents.ts"
 import { eventsOf, faultsOf, unreadIn, verdictsOf } from "../../intake/Verdicts.ts"
 import { type QuotaReached, WebhookQuota } from "../../intake/WebhookQuota.ts"
 import { handshakeOf } from "../../intake/signatures/SfmcSignature.ts"
@@ -166,6 +167,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const quota = yield* WebhookQuota
   const judging = yield* Judging
   const known = yield* KnownEvents
+  const untimely = yield* UntimelyEvents
   const clock = yield* Clock.Clock
   /** Time and result of the last handshake of each organization. */
   const shaken = new Map<string, {
@@ -198,7 +200,8 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     const receivedAt = clock.currentTimeMillisUnsafe()
     const events = eventsOf(items).map((event) => ({ ...event, org, source: "events", receivedAt }))
     const { forget, keys } = yield* Effect.mapError(known.find(events, { enter: !isTrial }), storeIsDown)
-    const answer = { status: "ok", received, items: verdictsOf(items, keys) }
+    const late = yield* step("compare times")(untimely.find(events))
+    const answer = { status: "ok", received, items: verdictsOf(items, keys, late) }
     if (isTrial) return HttpServerResponse.jsonUnsafe(answer)
     return yield* Effect.onError(store(request, org, "events", bytes, answer), () => forget)
   })

@@ -51,9 +51,9 @@ export const ListedEvent = Schema.Struct({
   template_id: Schema.NullOr(Schema.String),
   copy_id: Schema.NullOr(Schema.String),
   segment: Schema.NullOr(Schema.String),
-  status: Schema.Literals(["attributed", "waiting", "unmatched", "person"]).annotate({
+  status: Schema.Literals(["attributed", "ignored", "waiting", "unmatched", "person"]).annotate({
     description:
-      "`waiting` for its decision; `unmatched`: no decision was found in time; `person`: it names a person but no message",
+      "`ignored`: outside the time that counts for its decision; `waiting` for its decision; `unmatched`: no decision was found in time; `person`: it names a person but no message",
   }),
 }).annotate({ identifier: "Event" })
 export type ListedEvent = typeof ListedEvent.Type

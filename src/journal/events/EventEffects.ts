@@ -1,4 +1,4 @@
-import { type AttributedEvent, isInTime, machineClicks } from "./Outcomes.ts"
+import { type AttributedEvent, isInTime, machineClicks, untimelyReason } from "./Outcomes.ts"
 
 /**
  * The effect of an event on the tallies of its decision.
@@ -60,7 +60,7 @@ export const effectsOf = (
   return events.map((event) =>
     explained.get(event) ?? {
       effect: "out_of_time",
-      reason: "It happened more than 2 hours before the decision, or more than 14 days after it",
+      reason: untimelyReason(decidedAt, event.occurredAt),
     }
   )
 }

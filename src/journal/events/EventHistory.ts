@@ -22,7 +22,7 @@ export interface PastEvent {
   readonly automated: boolean
   readonly occurredAt: Date
   readonly receivedAt: Date
-  readonly status: "attributed" | "waiting" | "unmatched" | "person"
+  readonly status: "attributed" | "ignored" | "waiting" | "unmatched" | "person"
 }
 
 /** Counts of one source in the last 24 hours. */

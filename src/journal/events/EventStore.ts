@@ -16,7 +16,7 @@ import { contributionOf, inOrder, readEvents, type StoredEvent } from "./Decisio
 import type { DecisionRef } from "./DecisionRef.ts"
 import { bearsOnSuppression, suppressByEvents } from "./EventSuppressions.ts"
 import { findKnown } from "./KnownEvents.ts"
-import { type Contribution, difference } from "./Outcomes.ts"
+import { type Contribution, difference, ignoredReason } from "./Outcomes.ts"
 import { repeatsOf } from "./Repeats.ts"
 import { rulesFor } from "./RevenueRules.ts"
 
@@ -38,7 +38,8 @@ export interface Incoming extends NormalizedEvent {
 export const linkHours = 1
 
 /**
- * Events by outcome: `attributed`, `waiting`, `person` (about a person and no message), `duplicate`. One that waited is counted
+ * Events by outcome: `attributed`, `waiting`, `person` (about a person and no message), `ignored` (outside the time that
+ * counts for their decision), `duplicate`. One that waited is counted
  * again when attributed.
  */
 const eventsOf = (outcome: string) =>
@@ -47,6 +48,7 @@ export const outcomeCounters = {
   attributed: eventsOf("attributed"),
   waiting: eventsOf("waiting"),
   person: eventsOf("person"),
+  ignored: eventsOf("ignored"),
   duplicate: eventsOf("duplicate"),
 }
 
@@ -145,9 +147,13 @@ const suppressByPlaced = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, 
       AND e.received_at < to_timestamp((r.received_at + 1) / 1000.0)`
 })
 
+/** The status of an event with its decision: `ignored` if it does not count for the decision by its time. */
+export const placedStatus = (decision: DecisionRef, event: Incoming): "attributed" | "ignored" =>
+  ignoredReason(event, [decision.decidedAt]) === undefined ? "attributed" : "ignored"
+
 /** The status of an event as it is stored: one that names neither a message nor a decision's user waits for no decision. */
-const statusOf = ({ decision, event }: Placed): "attributed" | "waiting" | "person" =>
-  decision !== undefined ? "attributed" : isAttributable(event) ? "waiting" : "person"
+const statusOf = ({ decision, event }: Placed): "attributed" | "ignored" | "waiting" | "person" =>
+  decision !== undefined ? placedStatus(decision, event) : isAttributable(event) ? "waiting" : "person"
 
 const eventColumns = {
   place: "int",
@@ -332,6 +338,8 @@ export const countEvents = Effect.fnUntraced(function* (
 export interface NewEvent {
   readonly event: Incoming
   readonly templates: ReadonlyArray<string>
+  /** Why the event does not count for its decisions by its time; undefined if it counts or has none. */
+  readonly ignored: string | undefined
 }
 
 /** Decisions that events are attributed to in one transaction at most; a single event may exceed it. */
@@ -390,7 +398,19 @@ export const storeEvents = Effect.fnUntraced(function* (
   const personal = placed.filter((one) => statusOf(one) === "person").length
   yield* Metric.update(outcomeCounters.waiting, waiting)
   yield* Metric.update(outcomeCounters.person, personal)
-  yield* Metric.update(outcomeCounters.attributed, stored.length - waiting - personal)
+  const decided = new Map<Incoming, Array<number>>()
+  for (const { decision, event } of placed) {
+    if (decision === undefined) continue
+    const times = decided.get(event)
+    if (times === undefined) decided.set(event, [decision.decidedAt])
+    else times.push(decision.decidedAt)
+  }
+  const ignored = new Map(
+    Array.from(decided, ([event, times]) => [event, ignoredReason(event, times)] as const)
+      .filter(([, reason]) => reason !== undefined),
+  )
+  yield* Metric.update(outcomeCounters.ignored, ignored.size)
+  yield* Metric.update(outcomeCounters.attributed, stored.length - waiting - personal - ignored.size)
   yield* Metric.update(outcomeCounters.duplicate, incoming.length - left.length - stored.length)
   const templates = new Map<Incoming, Array<string>>()
   for (const { decision, event } of placed) {
@@ -398,5 +418,8 @@ export const storeEvents = Effect.fnUntraced(function* (
     if (named === undefined) templates.set(event, decision === undefined ? [] : [decision.templateId])
     else if (decision !== undefined) named.push(decision.templateId)
   }
-  return { stored: stored.map((event) => ({ event, templates: templates.get(event) ?? [] })), left }
+  return {
+    stored: stored.map((event) => ({ event, templates: templates.get(event) ?? [], ignored: ignored.get(event) })),
+    left,
+  }
 })

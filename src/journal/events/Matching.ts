@@ -16,6 +16,7 @@ import {
   insertEvents,
   linkHours,
   outcomeCounters,
+  placedStatus,
   readEarlier,
   retryAt,
 } from "./EventStore.ts"
@@ -142,7 +143,7 @@ export const matchWaiting = (
         event_key: event.key,
         template_id: first?.templateId ?? "",
         tracking_id: first?.trackingId ?? event.trackingId ?? null,
-        status: first !== undefined ? "attributed" : next === undefined ? "unmatched" : "waiting",
+        status: first !== undefined ? placedStatus(first, event) : next === undefined ? "unmatched" : "waiting",
         retry_at: next ?? null,
       }
     })

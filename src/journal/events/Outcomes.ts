@@ -2,7 +2,7 @@ import { delayClass } from "../../bandit/Maturity.ts"
 import { revenueOf, type RevenueRule, type Valued } from "../../bandit/Revenue.ts"
 import { measures, type TallyCounts } from "../../bandit/Tally.ts"
 import { hourMillis } from "../../bandit/Window.ts"
-import type { CountedEvent, EventName } from "../../domain/Event.ts"
+import { categoryOf, type CountedEvent, type EventName } from "../../domain/Event.ts"
 import { type TimedOutcome, timedOutcomes } from "../Ledger.ts"
 
 /** One event that belongs to a decision. Only conversions and refunds have a value. */
@@ -30,10 +30,10 @@ export interface Contribution {
 }
 
 /** Events further from their decision are not counted: hours, the last edge of the classes of delay. */
-const countedHours = 336
+export const countedHours = 336
 
 /** The clocks of a platform and of this service may differ by this much, in hours. */
-const clockSkewHours = 2
+export const clockSkewHours = 2
 
 /** Clicks within this time after delivery come from a link scanner. Unit: milliseconds. */
 const scanMillis = 10_000
@@ -45,6 +45,29 @@ const burstMillis = 2_000
 export const isInTime = (decidedAt: number, occurredAt: number): boolean => {
   const hours = (occurredAt - decidedAt) / hourMillis
   return hours >= -clockSkewHours && hours <= countedHours
+}
+
+const iso = (instant: number): string => new Date(instant).toISOString()
+
+/** Why an event does not count for a decision by its time, with both times; undefined if it counts. */
+export const untimelyReason = (decidedAt: number, occurredAt: number): string | undefined =>
+  isInTime(decidedAt, occurredAt)
+    ? undefined
+    : `It happened at ${iso(occurredAt)}, more than ${
+      occurredAt < decidedAt ? `${clockSkewHours} hours before` : `${countedHours / 24} days after`
+    } its decision at ${iso(decidedAt)}`
+
+/**
+ * Why an event is ignored, by the times of the decisions that it belongs to; undefined if it counts for one. Reports of
+ * bounces, opt-outs and complaints concern the suppression list as well, at any time.
+ */
+export const ignoredReason = (
+  { event, occurredAt }: Pick<AttributedEvent, "event" | "occurredAt">,
+  decided: ReadonlyArray<number>,
+): string | undefined => {
+  if (categoryOf[event] === "negative") return undefined
+  const reasons = decided.map((decidedAt) => untimelyReason(decidedAt, occurredAt))
+  return reasons.includes(undefined) ? undefined : reasons[0]
 }
 
 const isTimed = (event: EventName): event is TimedOutcome => timedOutcomes.some((outcome) => outcome === event)

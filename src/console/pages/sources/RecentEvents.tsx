@@ -12,6 +12,7 @@ const statusBadge: {
   readonly [status in RecentEvent["status"]]: readonly [kind: "good" | "plain" | "warn", text: string]
 } = {
   attributed: ["good", "attributed"],
+  ignored: ["plain", "outside the counted time"],
   waiting: ["plain", "waiting for its decision"],
   unmatched: ["warn", "no decision found"],
   person: ["plain", "about a person"],

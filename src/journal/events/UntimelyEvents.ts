@@ -1,0 +1,68 @@
+import { Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { hourMillis } from "../../bandit/Window.ts"
+import { SeededMap } from "../../domain/SeededMap.ts"
+import { Settings } from "../../Settings.ts"
+import { bounded } from "../../store/bounded.ts"
+import { madeAt } from "../decisions/TrackingId.ts"
+import { attribute } from "./Attribution.ts"
+import type { Claim } from "./Claim.ts"
+import { clockSkewHours, countedHours, ignoredReason } from "./Outcomes.ts"
+
+/** An event whose time is compared with the time of its decision. */
+export interface TimedClaim extends Omit<Claim, "user"> {
+  readonly key: string
+  /** Unix milliseconds. */
+  readonly receivedAt: number
+}
+
+/** Events of one request that are looked up. */
+const maxLookedUp = 1_000
+
+/**
+ * Whether an event may be outside the time that counts for its decision. Decisions are made before the receipt, so an event
+ * of the last two hours is too late only for an old decision, and the tracking ids of this service tell the time of theirs.
+ */
+const mayBeUntimely = ({ occurredAt, receivedAt, trackingId }: TimedClaim): boolean => {
+  if (trackingId === undefined) return false
+  if (receivedAt - occurredAt > clockSkewHours * hourMillis) return true
+  const made = madeAt(trackingId)
+  return made !== undefined && occurredAt - made > countedHours * hourMillis
+}
+
+/** Finds the events that do not count for their decisions by their time, for the answer to their sender. */
+export class UntimelyEvents extends Context.Service<UntimelyEvents, {
+  /**
+   * Why events are ignored, by their keys. Looks up the first 1,000 events that may be, and finds none if the database does not
+   * respond: the intake compares the times of all events.
+   */
+  readonly find: (claims: ReadonlyArray<TimedClaim>) => Effect.Effect<Pick<SeededMap<string, string>, "get">>
+}>()("parlance/journal/UntimelyEvents") {
+  static readonly layer = Layer.effect(
+    UntimelyEvents,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { storeTimeout } = yield* Settings
+
+      const find = Effect.fnUntraced(function* (claims: ReadonlyArray<TimedClaim>) {
+        const reasons = new SeededMap<string, string>()
+        const asked = claims.filter(mayBeUntimely).slice(0, maxLookedUp)
+        if (asked.length === 0) return reasons
+        const found = yield* attribute(sql, asked.map((claim) => ({ ...claim, user: undefined }))).pipe(
+          bounded(storeTimeout),
+          Effect.orElseSucceed(() => undefined),
+        )
+        found?.forEach((decisions, place) => {
+          const { key } = asked[place]!
+          const reason = decisions.length === 0
+            ? undefined
+            : ignoredReason(asked[place]!, decisions.map(({ decidedAt }) => decidedAt))
+          if (reason !== undefined) reasons.set(key, reason)
+        })
+        return reasons
+      })
+
+      return UntimelyEvents.of({ find })
+    }),
+  )
+}
