@@ -3,6 +3,7 @@ import { Result, Schema } from "effect"
 import * as fc from "fast-check"
 import { hasControl } from "../../src/domain/ControlNames.ts"
 import type { Operator } from "../../src/domain/Targeting.ts"
+import { idFault } from "../../src/domain/Placeholders.ts"
 import { Template, TemplateInput } from "../../src/domain/Template.ts"
 import * as TemplateFile from "../../src/templates/TemplateFile.ts"
 import { fullContent, parsed } from "./fullContent.ts"
@@ -59,6 +60,8 @@ const name = fc.oneof(
   fc.constantFrom("no", "123", "true", "- a", "a: b", "Winter", "'", "#1"),
   fc.stringMatching(/^[ -~]{1,20}$/),
 )
+/** An id that is no placeholder, which would be refused. */
+const id = name.filter((text) => idFault(text) === undefined)
 const variable = fc.oneof(fc.constantFrom("subject", "body_html", "1", "null", "constructor"), words)
   .filter((text) => text.length > 0 && text !== "__proto__" && !hasControl(text))
 const value = fc.oneof(words, fc.boolean(), fc.double({ noNaN: true, noDefaultInfinity: true }), fc.integer())
@@ -82,7 +85,7 @@ const anySeason = fc.record({
 }, optional).filter(({ ends_at, starts_at }) => ends_at === undefined || starts_at !== undefined)
 
 const anyVariant = fc.record({
-  id: name,
+  id,
   name,
   active: fc.boolean(),
   vars: fc.dictionary(variable, words, { maxKeys: 4 }),
@@ -99,7 +102,7 @@ const anyVariant = fc.record({
 }, { requiredKeys: ["vars"] })
 
 const anyTemplate = fc.record({
-  id: name,
+  id,
   name,
   archived: fc.boolean(),
   strict: fc.boolean(),
