@@ -5,6 +5,7 @@
 import { parseArgs } from "node:util"
 import { type Checked, coverage, type HonestyRun, honestyRun, type HonestyWorld } from "../src/simulation/Honesty.ts"
 import { coverage as coverageOf, crowds } from "../src/simulation/PropensityCrowds.ts"
+import { failingSettings } from "../src/simulation/FailingVariants.ts"
 import { componentRun, type ComponentSetting } from "../src/simulation/ComponentHonesty.ts"
 import { features } from "../src/simulation/Product.ts"
 import { spread } from "../src/simulation/Spread.ts"
@@ -52,6 +53,15 @@ const settings: ReadonlyArray<HonestyWorld> = [
   { ...base, name: "revenue sd 0.25", sd: 0.1, values: { median: 40, sigma: 1, cap: 300, sd: 0.25 } },
   { ...base, name: "revenue skewed", sd: 0.1, values: { median: 40, sigma: 1.5, cap: 1000, sd: 0.25 } },
 ]
+const failingWorlds = failingSettings.map(({ failing, name }): HonestyWorld => ({
+  ...base,
+  name,
+  failing,
+  variants: failing.below.length,
+  days: 21,
+  decisionsPerDay: 2000,
+  rate: 0.1,
+}))
 const made = { days: 20, decisionsPerDay: 1000 }
 const componentSettings: ReadonlyArray<ComponentSetting> = [
   { ...made, name: "components", effects: 0.15, variants: 0.05 },
@@ -61,7 +71,7 @@ const componentSettings: ReadonlyArray<ComponentSetting> = [
 ]
 
 /** The gain by propensities is tried in crowds as well, where people decide more than once. */
-const allNames = [...[...settings, ...componentSettings].map(({ name }) => name), "crowds"]
+const allNames = [...[...settings, ...failingWorlds, ...componentSettings].map(({ name }) => name), "crowds"]
 
 const { values: flags } = parseArgs({
   args: Deno.args.slice(1),
@@ -213,6 +223,22 @@ for (const setting of settings.filter(({ name }) => names.includes(name))) {
   }
 }
 
+/** Coverage where variants fail for a part of the people, and how often one of these ended above its fair share or was a winner. */
+const failingRows = failingWorlds.filter(({ name }) => names.includes(name)).map((setting) => {
+  const all = Array.from({ length: runs }, (_, i) => honestyRun(setting, from + i, { refitHours }))
+  const isAbove = ({ lastShares }: HonestyRun) => lastShares.slice(1).some((one) => one > 1 / setting.variants)
+  const won = ({ looks }: HonestyRun) => looks.some(({ winner }) => winner !== null && winner !== "v1")
+  const cells = [
+    setting.name,
+    percent(coverage(all.flatMap(({ rates }) => rates))),
+    percent(coverage(all.flatMap(({ lift }) => lift === null ? [] : [lift]))),
+    share(all, isAbove),
+    share(all, won),
+  ]
+  console.error(row(cells))
+  return cells
+})
+
 const effects = componentSettings.filter(({ name }) => names.includes(name)).map((setting) => {
   const all = Array.from({ length: runs }, (_, i) => componentRun(setting, from + i, refitHours))
   const cells = [
@@ -225,6 +251,13 @@ const effects = componentSettings.filter(({ name }) => names.includes(name)).map
   console.error(row(cells))
   return cells
 })
+if (failingRows.length > 0) {
+  console.log(
+    `\n${runs} runs from seed ${from}. Variants that fail: coverage of 95 % intervals, and shares of the runs in percent\n`,
+  )
+  const headings = ["setting", "rates", "lift", "a failing variant above its fair share at the end", "ever the winner"]
+  console.log([...header(headings), ...failingRows.map(row)].join("\n"))
+}
 if (effects.length > 0) {
   console.log(`\n${runs} runs from seed ${from}. Coverage of 95 % intervals in percent\n`)
   const headings = ["setting", "effects of components", "wholly above", "rates of variants", "wholly above"]

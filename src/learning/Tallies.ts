@@ -165,11 +165,13 @@ const addCounts = (
   for (const [name, count] of Object.entries(counts)) into[name] = (into[name] ?? 0) + times * (count ?? 0)
 }
 
-/** Number of decisions of each variant on each of the last days. */
+/** Number of decisions of each variant on each of the last days, without those whose variant could not be rendered. */
 const dailyOf = (tallies: ReadonlyArray<Tally>, now: number) => {
   const since = firstDay(now)
   const days = new Map<string, { readonly copy_id: string; readonly day: number; decisions: number }>()
-  for (const { copyId, counts: { decisions = 0 }, start } of tallies) {
+  for (const { copyId, counts, start, track } of tallies) {
+    // The fallback that was sent in place of a failed rendering is a decision of its own.
+    const decisions = (counts.decisions ?? 0) - (track === "learned" ? counts.unrendered ?? 0 : 0)
     if (decisions === 0 || start < since) continue
     const day = Math.floor(start / dayMillis) * dayMillis
     const key = `${day}/${copyId}`
@@ -384,10 +386,12 @@ const recountDays = (sql: SqlClient.SqlClient, org: string, template: string, no
         AND d.day < ${new Date(firstDay(now))}`,
     sql`
       INSERT INTO daily_decisions AS d (org_slug, template_id, day, copy_id, decisions)
-      SELECT t.org_slug, t.template_id, date_bin('1 day', t.bucket_start, 'epoch'), t.copy_id, sum(t.decisions)
-      FROM tallies t
-      WHERE t.org_slug = ${org} AND t.template_id = ${template} AND t.bucket_start >= ${new Date(firstDay(now))}
-      GROUP BY 1, 2, 3, 4 HAVING sum(t.decisions) > 0
+      SELECT d.org_slug, d.template_id, d.day, d.copy_id, sum(d.sent) FROM (
+        SELECT t.org_slug, t.template_id, date_bin('1 day', t.bucket_start, 'epoch') AS day, t.copy_id,
+          t.decisions - CASE WHEN t.track = 'learned' THEN t.unrendered ELSE 0 END AS sent
+        FROM tallies t
+        WHERE t.org_slug = ${org} AND t.template_id = ${template} AND t.bucket_start >= ${new Date(firstDay(now))}) d
+      GROUP BY 1, 2, 3, 4 HAVING sum(d.sent) > 0
       ON CONFLICT (org_slug, template_id, day, copy_id) DO UPDATE SET decisions = EXCLUDED.decisions
       WHERE d.decisions <> EXCLUDED.decisions`,
   )

@@ -8,7 +8,9 @@ import { dailyDecisions, variantDecisions } from "../learning/TallyReports.ts"
 /** Days that are looked back on, today included. */
 export const trafficDays = dailyDays
 
-/** How much was decided lately, by day and by variant. Some seconds behind, as tallies are; forced decisions count. */
+/**
+ * How much was decided lately, by day and by variant sent. Some seconds behind, as tallies are; forced decisions and fallbacks count.
+ */
 export class Traffic extends Context.Service<Traffic, {
   /** Decisions of each template on each of the last `trafficDays` days (UTC), oldest first. */
   readonly daily: (

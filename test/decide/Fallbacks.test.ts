@@ -111,6 +111,12 @@ describe("A variant that cannot be rendered", () => {
           ...(drawn === 1 ? [] : [`a learned: decisions ${drawn - 1}`]),
           "b learned: decisions 1, unrendered 1",
         ])
+        // Traffic counts the messages that were sent.
+        const sql = yield* SqlClient.SqlClient
+        const sent = yield* sql<{ copyId: string; sent: number }>`
+          SELECT d.copy_id, sum(d.decisions)::int AS sent FROM daily_decisions d
+          WHERE d.org_slug = 'charged' AND d.decisions > 0 GROUP BY d.copy_id`
+        assert.deepStrictEqual(sent, [{ copyId: "a", sent: drawn }])
       }))
 
     it.effect("is counted alike by a rebuild, and by variant over a span of time", () =>
@@ -165,7 +171,7 @@ describe("A variant that cannot be rendered", () => {
         assert.strictEqual(yield* countDecisions("forced"), 0)
       }))
 
-    it.effect("may use up its budget twice before the request is refused", () =>
+    it.effect("is passed over where it uses up its budget, three times before the request is refused", () =>
       Effect.gen(function* () {
         yield* makeTemplate("budget-2", [variant("a", "Hi"), variant("b", endless), variant("c", endless)])
         for (let i = 0; i < 6; i++) assert.strictEqual(copyOf(yield* decide("budget-2", { fields: many })), "a")
@@ -202,6 +208,26 @@ describe("A variant that cannot be rendered", () => {
         const lines = (yield* tallies("sticky-kept")).map((line) => line.replace(/ \S+ /, " "))
         assert.include(lines, "b forced: unrendered 1")
         assert.deepStrictEqual((yield* (yield* Rebuild).run(org("sticky-kept"), { check: true })).differences, [])
+      }))
+
+    it.effect("is replaced for one request where another request has just given it to the user", () =>
+      Effect.gen(function* () {
+        yield* makeTemplate("rival", plainAndCoded, { sticky_hours: 24 })
+        const decider = yield* Decider
+        const plan = (trackingId: string, fields: Record<string, unknown>) =>
+          decider.plan("rival", request({ trackingId, userId: "ann", fields, trace: true }))
+        let first = yield* plan("first-0", { code: "X1" })
+        for (let i = 1; copyOf(first.answer) !== "b"; i++) first = yield* plan(`first-${i}`, { code: "X1" })
+        const second = yield* plan("second", {})
+        yield* decider.store(first)
+        const answer = yield* decider.store(second)
+        assert.strictEqual(copyOf(answer), "a")
+        assert.match(answer.warnings?.at(-1) ?? "", /^the variant "b" could not be rendered/)
+        const { failed, mode } = yield* rowOf("rival", "second")
+        assert.strictEqual(mode, "fallback")
+        assert.deepStrictEqual(failed, [{ copy_id: "b", mode: "sticky", propensity: null, weights: null }])
+        const third = yield* decide("rival", { trackingId: "third", userId: "ann", fields: { code: "X1" } })
+        assert.strictEqual(copyOf(third), "b")
       }))
 
     it.effect("keeps people who are held out on their side, with an even draw in its place", () =>

@@ -32,6 +32,16 @@ describe("Budget", () => {
     )
   })
 
+  it("can be renewed in its size once it is overdrawn, with all of its steps", () => {
+    const budget = new Budget(20, () => 0)
+    assert.isFalse(budget.isOverdrawn)
+    assert.isDefined(endOf(budget, 125_001))
+    assert.isTrue(budget.isOverdrawn)
+    const renewed = budget.renewed()
+    assert.isFalse(renewed.isOverdrawn)
+    assert.deepStrictEqual([renewed.stepsLeft, renewed.length], [125_000, budget.length])
+  })
+
   it("divides the steps and the length of a request evenly among its items", () => {
     const budget = new Budget(20, () => 0)
     assert.strictEqual(budget.stepsLeft, 125_000)
