@@ -216,7 +216,7 @@ describe("the results as text", () => {
     assert.match(text, /^welcome: 20080 decisions in 180 days; /)
     assert.include(
       text,
-      "Not in the table: 2000 opens and 40 clicks of machines and 12 forced decisions with 2 clicks.",
+      "Not in the table: 2000 opens and 40 clicks of machines and 12 decisions that were not drawn (forced, fixed or fallbacks) with 2 clicks.",
     )
     assert.match(text, /\n(Undecided|Winner|Firm winner): a/)
     assert.notInclude(text, "plan=free")
