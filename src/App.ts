@@ -31,6 +31,7 @@ import { People } from "./sendtime/People.ts"
 import { SendTime } from "./sendtime/SendTime.ts"
 import { Settling } from "./sendtime/Settling.ts"
 import { AddressGuard } from "./delivery/AddressGuard.ts"
+import { AnswerValidity } from "./delivery/AnswerValidity.ts"
 import { layerCancelSuppressed } from "./delivery/CancelSuppressed.ts"
 import { layerStoredTargets } from "./delivery/StoredTargets.ts"
 import { Composer } from "./delivery/Composer.ts"
@@ -62,6 +63,8 @@ import { Notifications } from "./notifications/Notifications.ts"
 import { MappingTrials } from "./intake/mapping/MappingTrials.ts"
 import { Rebuild } from "./projections/Rebuild.ts"
 import { Timelines } from "./people/Timelines.ts"
+import { OptOuts } from "./intake/OptOuts.ts"
+import { PromptIntake } from "./intake/PromptIntake.ts"
 import { WebhookQuota } from "./intake/WebhookQuota.ts"
 import { WebhookSources } from "./intake/WebhookSources.ts"
 import * as AccountsRoutes from "./api/accounts/AccountsRoutes.ts"
@@ -204,7 +207,7 @@ const layerProjections = Layer.succeed(Projections, [historyProjection])
 /** The suppression list. */
 const layerSuppressions = SuppressionImports.layer.pipe(
   Layer.provideMerge(Suppressions.layer),
-  Layer.provideMerge(Layer.mergeAll(AddressKeys.layer, layerCancelSuppressed)),
+  Layer.provideMerge(Layer.mergeAll(AddressKeys.layer, layerCancelSuppressed, AnswerValidity.layer)),
 )
 
 /** Recommended send times. */
@@ -217,7 +220,7 @@ const servicesOver = (layerActors: LayerActors) =>
   Layer.mergeAll(
     TestGroups.layer,
     TestMessages.layer.pipe(Layer.provideMerge(layerDelivery), Layer.provideMerge(Previews.layer)),
-    Intake.layer,
+    OptOuts.layer,
     Rebuild.layer,
     DecisionHistory.layer,
     EventHistory.layer,
@@ -253,8 +256,9 @@ const servicesOver = (layerActors: LayerActors) =>
     OrganizationChanges.layer.pipe(Layer.provideMerge(Organizations.layer)),
     Drain.layer,
     Retention.layer,
-    Reactions.layer,
   ).pipe(
+    Layer.provideMerge(Reactions.layer),
+    Layer.provideMerge(PromptIntake.layer.pipe(Layer.provideMerge(Intake.layer))),
     Layer.provideMerge(Decider.layer),
     Layer.provideMerge(Judging.layer),
     Layer.provideMerge(layerSendTimes),

@@ -127,6 +127,7 @@ const repeated = (
  *     refused, unfit       failed
  *     slow-down, yielded, broken    queued again; the attempt does not count
  *     retry                queued again after a pause; failed once its horizon has passed
+ *     yielded for a suppression     cancelled
  *
  * `jitter` is in [0, 1).
  */
@@ -150,6 +151,7 @@ export const outcomeOf = (
     case "unfit":
       return { ...fields, _tag: "failed", reason: storable(result.reason), burned: true }
     case "yielded":
+      if (result.isCancelled === true) return { ...fields, _tag: "cancelled", reason: storable(result.reason) }
       return {
         ...fields,
         _tag: "again",

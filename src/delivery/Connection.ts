@@ -77,7 +77,13 @@ export type SendResult =
     readonly wait: Duration.Duration | undefined
   }
   /** `keepsPlace`: it stays where it was in the queue, otherwise it goes to the end of the due ones. */
-  | { readonly _tag: "yielded"; readonly reason: string; readonly keepsPlace?: true }
+  | {
+    readonly _tag: "yielded"
+    readonly reason: string
+    readonly keepsPlace?: true
+    /** The recipient has been suppressed meanwhile: the message is cancelled. */
+    readonly isCancelled?: true
+  }
   | { readonly _tag: "refused"; readonly reason: string }
   | { readonly _tag: "unfit"; readonly reason: string }
   | { readonly _tag: "broken"; readonly reason: string }
@@ -101,7 +107,8 @@ export interface DomainLimits {
 export interface Connection {
   /**
    * Never fails: every error is a `SendResult`. The platform has 30 seconds to answer. When `giveUp` is aborted, an
-   * attempt of which no part of the message has been sent may end as `yielded`.
+   * attempt of which no part of the message has been sent may end as `yielded`. It asks `MayBegin` right before the message
+   * begins to leave, and ends as `yielded` if it may not.
    */
   readonly send: (message: Message, giveUp?: AbortSignal) => Effect.Effect<SendResult>
   readonly test: Effect.Effect<TestResult>

@@ -1,8 +1,8 @@
 import { Duration, Effect, FiberMap, Latch, Layer, Metric, Queue, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
-import { randomUUID } from "node:crypto"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { Settings } from "../Settings.ts"
+import { AnswerValidity } from "./AnswerValidity.ts"
 import { Connections } from "./Connections.ts"
 import { DeliveryQueue } from "./DeliveryQueue.ts"
 import { endExpired } from "./Expiry.ts"
@@ -22,6 +22,7 @@ const removedAtOnce = 10_000
 export const layer = Layer.effectDiscard(Effect.gen(function* () {
   const outbox = yield* Outbox
   const connections = yield* Connections
+  const answers = yield* AnswerValidity
   const queue = yield* DeliveryQueue
   const settings = yield* Settings
   const sql = yield* SqlClient.SqlClient
@@ -32,7 +33,7 @@ export const layer = Layer.effectDiscard(Effect.gen(function* () {
     outbox,
     connections,
     settings,
-    owner: randomUUID(),
+    answers,
   }
 
   const lanes = yield* FiberMap.make<OrgSlug, void>()

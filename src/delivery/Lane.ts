@@ -19,14 +19,17 @@ import type { OrgSlug } from "../domain/Ids.ts"
 import type { Settings } from "../Settings.ts"
 import { asJob } from "../telemetry/LoopWork.ts"
 import { spanNamed, stepOf } from "../telemetry/Tracing.ts"
+import type { AnswerValidity } from "./AnswerValidity.ts"
 import type { CircuitBreaker } from "./CircuitBreaker.ts"
 import type { Connection, SendResult } from "./Connection.ts"
 import { retry } from "./connections/Answers.ts"
 import type { ActiveConnection, Connections, ConnectionTrouble } from "./Connections.ts"
 import { next } from "./LaneLoop.ts"
 import { type LaneCommand, type LaneInput, type LaneSettings, start, wakeAt } from "./LaneState.ts"
+import { MayBegin } from "./MayBegin.ts"
 import type { Claimed, Lane, Outbox, Settled } from "./Outbox.ts"
-import { SuppressionChecks } from "./SuppressionChecks.ts"
+import { type CheckAnswer, SuppressionChecks } from "./SuppressionChecks.ts"
+import { cancelledText } from "../suppressions/Suppression.ts"
 
 /** Messages sent by this process, by platform, and other results of attempts. */
 const sent = Metric.counter("parlance_deliveries_sent_total", { incremental: true })
@@ -72,8 +75,7 @@ export interface Surroundings {
     | "deliveryRecipientRetryHorizon"
     | "shutdownTimeout"
   >
-  /** Names this process among others. */
-  readonly owner: string
+  readonly answers: AnswerValidity["Service"]
 }
 
 /**
@@ -87,7 +89,7 @@ export interface Surroundings {
  * `LaneLoop.ts` decides everything; this executes its commands and passes the results back as inputs.
  */
 export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Latch, surroundings: Surroundings) {
-  const { connections, outbox, owner, settings } = surroundings
+  const { answers: { owner }, connections, outbox, settings } = surroundings
   const clock = yield* Clock.Clock
   const monotonic = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
   const askedAt = monotonic()
@@ -98,9 +100,10 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
   const inputs = yield* Queue.unbounded<LaneInput>()
   const offer = (input: LaneInput) => void Queue.offerUnsafe(inputs, input)
   const line = yield* makeLine(org, connections)
-  const execute = yield* makeExecutor(lane, line, surroundings, offer, monotonic)
-  const alarm = yield* makeAlarm(() => offer({ _tag: "woken" }), monotonic)
   let state = start(laneSettings(settings), lane, askedAt, monotonic())
+  const isHeld = () => !state.isLost && monotonic() < state.heldUntil
+  const execute = yield* makeExecutor(lane, line, surroundings, offer, monotonic, isHeld)
+  const alarm = yield* makeAlarm(() => offer({ _tag: "woken" }), monotonic)
 
   const step = (input: LaneInput) =>
     Effect.suspend(() => {
@@ -178,9 +181,10 @@ const makeAlarm = Effect.fnUntraced(function* (ring: () => void, monotonic: () =
 const makeExecutor = Effect.fnUntraced(function* (
   lane: Lane,
   line: Line,
-  { connections, outbox, settings }: Surroundings,
+  { answers, connections, outbox, settings }: Surroundings,
   offer: (input: LaneInput) => void,
   monotonic: () => number,
+  isHeld: () => boolean,
 ) {
   const { org } = lane
   const clock = yield* Clock.Clock
@@ -204,12 +208,16 @@ const makeExecutor = Effect.fnUntraced(function* (
     }))
   }
 
-  const checks = new SuppressionChecks((messages, onAnswer) => {
-    fork(Effect.matchCause(asJob("delivery", org)(outbox.suppressionsOf(messages)), {
-      onSuccess: onAnswer,
-      onFailure: () => onAnswer(undefined),
-    }))
-  }, monotonic)
+  const checks = new SuppressionChecks(
+    (messages, onAnswer) => {
+      fork(Effect.matchCause(asJob("delivery", org)(outbox.suppressionsOf(messages)), {
+        onSuccess: onAnswer,
+        onFailure: () => onAnswer(undefined),
+      }))
+    },
+    monotonic,
+    () => answers.epochOf(org),
+  )
 
   /** Attempts under way. */
   const attempts = new Map<number, { readonly fiber: Fiber.Fiber<void>; readonly startedAt: number }>()
@@ -272,7 +280,8 @@ const makeExecutor = Effect.fnUntraced(function* (
       case "attempt": {
         const { flight, message, platform } = command
         const startedAt = monotonic()
-        const sending = attempt(line.connection(), message, platform, giveUps.get(flight)!.signal)
+        const gate = new Gate(message, checks, isHeld)
+        const sending = attempt(line.connection(), message, platform, giveUps.get(flight)!.signal, gate)
         const fiber = fork(Effect.matchCause(asJob("delivery", org)(sending), {
           onSuccess: (answer) => offer({ _tag: "answered", flight, ...answer }),
           onFailure: () => {
@@ -329,9 +338,41 @@ const makeLine = Effect.fnUntraced(function* (org: OrgSlug, connections: Connect
   return { open, connection: () => opened!.connection, granted: () => opened?.connection.granted?.() }
 })
 
+/** Lets a message begin only while the lane is held and its recipient is not suppressed. */
+class Gate {
+  /** The result of an attempt that was not let begin. */
+  refusal: SendResult | undefined
+
+  constructor(
+    private readonly message: Claimed,
+    private readonly checks: SuppressionChecks,
+    private readonly isHeld: () => boolean,
+  ) {}
+
+  readonly mayBegin: MayBegin = (decide) => {
+    this.refusal = undefined
+    this.checks.begin(this.message, (answer) => {
+      this.refusal = this.#refusalOf(answer)
+      decide(this.refusal === undefined)
+    })
+  }
+
+  #refusalOf(answer: CheckAnswer): SendResult | undefined {
+    if (answer._tag === "notChecked") {
+      return { _tag: "yielded", reason: "The suppression list could not be read in time", keepsPlace: true }
+    }
+    if (answer.found !== undefined) return { _tag: "yielded", reason: cancelledText(answer.found), isCancelled: true }
+    return this.isHeld()
+      ? undefined
+      : { _tag: "yielded", reason: "The lease of the queue ended before the message was sent", keepsPlace: true }
+  }
+}
+
 /** Sends a message. Errors are results, unless it is interrupted. */
-const attempt = (connection: Connection, message: Claimed, platform: string, giveUp: AbortSignal) =>
+const attempt = (connection: Connection, message: Claimed, platform: string, giveUp: AbortSignal, gate: Gate) =>
   connection.send(message, giveUp).pipe(
+    Effect.provideService(MayBegin, gate.mayBegin),
+    Effect.map((result) => result._tag === "yielded" ? gate.refusal ?? result : result),
     Effect.catchCause((cause) =>
       Cause.hasInterruptsOnly(cause)
         ? Effect.failCause(cause)

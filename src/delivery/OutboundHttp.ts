@@ -4,6 +4,7 @@ import * as http from "node:http"
 import * as https from "node:https"
 import { isIP } from "node:net"
 import { AddressGuard, AddressRefused, guardCode } from "./AddressGuard.ts"
+import { MayBegin } from "./MayBegin.ts"
 
 /** How long a connection may take to be made, its TLS handshake included. */
 const connectTimeout = Duration.seconds(10)
@@ -18,9 +19,9 @@ const idleMillis = 4_000
 export class NoAnswer extends Schema.TaggedError<NoAnswer>()("NoAnswer", {
   /**
    * `address`: the guard refused it. `certificate`: TLS failed for good. `unreachable`: no connection came about.
-   * `broken`: the connection ended early. `timeout`: it took too long.
+   * `broken`: the connection ended early. `timeout`: it took too long. `withheld`: it was not let begin (see `MayBegin`).
    */
-  kind: Schema.Literals(["address", "certificate", "unreachable", "broken", "timeout"]),
+  kind: Schema.Literals(["address", "certificate", "unreachable", "broken", "timeout", "withheld"]),
   /** The error in words, without the body or any header. */
   detail: Schema.String,
   /** The request, or part of it, may have arrived. */
@@ -46,7 +47,7 @@ export interface OutboundResponse {
 
 /** Sends requests to other people's servers. */
 export interface OutboundHttp {
-  /** Takes 30 seconds at most; interruption ends the connection. */
+  /** Takes 30 seconds at most; interruption ends the connection. Asks `MayBegin` once it is connected. */
   readonly request: (request: OutboundRequest) => Effect.Effect<OutboundResponse, NoAnswer>
 }
 
@@ -95,7 +96,7 @@ export const make: Effect.Effect<OutboundHttp, never, Scope.Scope | AddressGuard
       : undefined
   }
 
-  const attempt = ({ body, headers, method, url }: OutboundRequest, progress: Progress) =>
+  const attempt = ({ body, headers, method, url }: OutboundRequest, progress: Progress, mayBegin: MayBegin) =>
     Effect.callback<OutboundResponse, NoAnswer>((resume) => {
       const payload = body === undefined ? undefined : Buffer.from(body, "utf8")
       const isSecure = url.protocol === "https:"
@@ -125,7 +126,16 @@ export const make: Effect.Effect<OutboundHttp, never, Scope.Scope | AddressGuard
         if (sockets > 1) return request.destroy(new Error("The connection was reset after the request had been sent"))
         const ready = () => {
           progress.connected = true
-          progress.sent = true
+          mayBegin((may) => {
+            if (answered) return
+            if (!may) {
+              answered = true
+              request.destroy()
+              return resume(Effect.fail(new NoAnswer({ kind: "withheld", detail: "It was withheld", sent: false })))
+            }
+            progress.sent = true
+            request.end(payload)
+          })
         }
         if (socket.connecting) socket.once(isSecure ? "secureConnect" : "connect", ready)
         else ready()
@@ -151,7 +161,6 @@ export const make: Effect.Effect<OutboundHttp, never, Scope.Scope | AddressGuard
         // Only after the last byte, because then the connection is free for the next request.
         response.on("close", () => response.complete ? finish() : fail(new Error("The answer ended early")))
       })
-      request.end(payload)
       return Effect.sync(() => {
         answered = true
         request.destroy()
@@ -171,7 +180,7 @@ export const make: Effect.Effect<OutboundHttp, never, Scope.Scope | AddressGuard
             ? Effect.never
             : Effect.fail(timedOut(`no connection within ${Duration.toSeconds(connectTimeout)} seconds`, false))
         )
-        return attempt(request, progress).pipe(
+        return Effect.flatMap(MayBegin, (mayBegin) => attempt(request, progress, mayBegin)).pipe(
           Effect.raceFirst(Effect.andThen(Effect.sleep(connectTimeout), slowToConnect)),
           Effect.timeoutOrElse({
             duration: totalTimeout,

@@ -1,11 +1,15 @@
+import { validMillis } from "./AnswerValidity.ts"
 import type { Suppression } from "../suppressions/Suppression.ts"
 import type { Claimed } from "./Outbox.ts"
 
-/** For how long the answer of a check counts, from the time of the question. Unit: milliseconds. */
+/** For how long the answer of a check spares another question. Unit: milliseconds. */
 export const freshMillis = 50
 
 /** Messages that are checked ahead, together with one that is to leave now. */
 export const aheadAtMost = 49
+
+/** Questions about one message before it begins; further ones would hold up its session. */
+const questionsMax = 5
 
 /** The answer about a message: its suppression, nothing, or that the list could not be read. */
 export type CheckAnswer =
@@ -15,6 +19,8 @@ export type CheckAnswer =
 /** Messages that are asked about together. */
 interface Group {
   readonly askedAt: number
+  /** The validity of answers when the question was put: see `AnswerValidity`. */
+  readonly epoch: number
   /** In the order of its messages; undefined while they are being asked about. */
   answers: ReadonlyArray<CheckAnswer> | undefined
   /** To be called once there are answers, or once it is known that there will be none. */
@@ -44,6 +50,7 @@ export class SuppressionChecks {
       onAnswer: (found: ReadonlyArray<Suppression | undefined> | undefined) => void,
     ) => void,
     private readonly now: () => number,
+    private readonly epoch: () => number = () => 0,
   ) {}
 
   /** Calls `onAnswer` with the answer about `message`: at once if there is a fresh one. */
@@ -56,16 +63,38 @@ export class SuppressionChecks {
     else answer()
   }
 
+  /**
+   * Calls `onAnswer` with an answer about `message` that is valid at the time of the call: at once if the last one still is. To
+   * be called right before the message begins to leave.
+   */
+  begin(message: Claimed, onAnswer: (answer: CheckAnswer) => void, questionsLeft = questionsMax): void {
+    const place = this.#places.get(message)
+    const answer = place !== undefined && this.#isWithin(place.group, validMillis)
+      ? place.group.answers?.[place.index]
+      : undefined
+    if (answer !== undefined) return onAnswer(answer)
+    if (questionsLeft === 0) return onAnswer({ _tag: "notChecked" })
+    this.check(
+      message,
+      [],
+      (asked) => asked._tag === "notChecked" ? onAnswer(asked) : this.begin(message, onAnswer, questionsLeft - 1),
+    )
+  }
+
+  #isWithin({ askedAt, epoch }: Group, millis: number): boolean {
+    return epoch === this.epoch() && this.now() - askedAt <= millis
+  }
+
   #freshPlace(message: Claimed): Place | undefined {
     const place = this.#places.get(message)
-    return place !== undefined && this.now() - place.group.askedAt <= freshMillis ? place : undefined
+    return place !== undefined && this.#isWithin(place.group, freshMillis) ? place : undefined
   }
 
   #askAbout(message: Claimed, ahead: ReadonlyArray<Claimed>): Place {
     // Half as many again as left in time after the last question.
     const wanted = ahead.slice(0, Math.ceil(1.5 * (this.#last?.used ?? 1)))
     const messages = [message, ...wanted.filter((one) => one !== message && this.#freshPlace(one) === undefined)]
-    const group: Group = { askedAt: this.now(), answers: undefined, waiting: [], used: 0 }
+    const group: Group = { askedAt: this.now(), epoch: this.epoch(), answers: undefined, waiting: [], used: 0 }
     this.#last = group
     messages.forEach((one, index) => this.#places.set(one, { group, index }))
     this.ask(messages, (found) => {

@@ -13,7 +13,7 @@ import { current, linksTo, spanOf, stepOf, TraceShare } from "../telemetry/Traci
 import { BodyReader, type Readable, type ReadingLane } from "./BodyReader.ts"
 import * as BodyStore from "./BodyStore.ts"
 import { Erasures } from "../people/Erasures.ts"
-import { batchBytes, Inbox } from "../journal/inbox/Inbox.ts"
+import { type ArrivedBody, batchBytes, Inbox, stored } from "../journal/inbox/Inbox.ts"
 import * as IntakeBatches from "../journal/inbox/IntakeBatches.ts"
 import { type AttemptVerdict, verdictOf } from "../journal/inbox/IntakeRules.ts"
 import type { Projections } from "../journal/Projection.ts"
@@ -220,6 +220,11 @@ const reportSpent = ({ spent }: IntakeBatches.Spent) =>
 export class Intake extends Context.Service<Intake, {
   /** Takes all that is pending now, but for bodies whose next attempt is not due. Fails when the store does. */
   readonly drain: Effect.Effect<void, SqlError | WorkFailed>
+  /**
+   * Stores bodies and takes them in before the others. False if they are stored and could not be taken in, which is tried
+   * again. Fails with `SqlError` if they were not stored, and with `WorkFailed` if no process could read them.
+   */
+  readonly takeNew: (entries: ReadonlyArray<ArrivedBody>) => Effect.Effect<boolean, SqlError | WorkFailed>
   /** Processes the inbox until interrupted. */
   readonly run: Effect.Effect<never>
 }>()("parlance/events/Intake") {
@@ -266,38 +271,46 @@ export class Intake extends Context.Service<Intake, {
         batches.renew(claimed).pipe(Effect.ignore, Effect.delay(IntakeBatches.renewEvery), Effect.forever)
 
       /**
-       * Claims bodies and takes them in, and settles what becomes of them if that fails; returns whether there were any. Fails
+       * Claims bodies and takes them in, and settles what becomes of them if that fails. Fails
        * only by circumstances. The claim is not interrupted: one that is stored and that nobody knows of would cost an attempt.
        */
       const takeNext = (
         claim: Effect.Effect<IntakeBatches.ClaimedBodies | IntakeBatches.Spent | undefined, SqlError>,
       ) =>
         Effect.uninterruptibleMask((restore) =>
-          Effect.flatMap(claim, (claimed): Effect.Effect<boolean, SqlError | WorkFailed> => {
-            if (claimed === undefined) return Effect.succeed(false)
-            if ("spent" in claimed) return Effect.as(reportSpent(claimed), true)
+          Effect.flatMap(claim, (claimed): Effect.Effect<Taken, SqlError | WorkFailed> => {
+            if (claimed === undefined) return Effect.succeed("none")
+            if ("spent" in claimed) return Effect.as(reportSpent(claimed), "failed")
             return restore(Effect.raceFirst(takeIn(claimed), renewing(claimed))).pipe(
+              Effect.as<Taken>("taken"),
               Effect.onInterrupt(() => bounded("5 seconds")(settle(claimed, { type: "release" })).pipe(Effect.ignore)),
               Effect.catchCause((cause) => {
                 if (Cause.hasInterrupts(cause)) return Effect.failCause(cause)
                 const verdict = verdictOf(claimed, cause)
                 const settled = settle(claimed, verdict)
-                return verdict.type === "release" ? Effect.andThen(settled, Effect.failCause(cause)) : settled
+                return verdict.type === "release"
+                  ? Effect.andThen(settled, Effect.failCause(cause))
+                  : Effect.as(settled, "failed" as const)
               }),
-              Effect.as(true),
             )
           })
         )
 
       const takeBatches = Effect.gen(function* () {
         yield* settleAll
-        while (yield* takeNext(batches.claimBatch));
+        while ((yield* takeNext(batches.claimBatch)) !== "none");
       })
 
       const takeSingles = Effect.gen(function* () {
         yield* settleAll
-        while (yield* takeNext(batches.claimSingle));
+        while ((yield* takeNext(batches.claimSingle)) !== "none");
       })
+
+      const takeNew = (entries: ReadonlyArray<ArrivedBody>) =>
+        takeNext(Effect.tap(batches.claimNew(entries), () => Metric.update(stored, entries.length))).pipe(
+          Effect.map((taken) => taken === "taken"),
+          asJob("intake of events"),
+        )
 
       const matchAll = Effect.fnUntraced(function* (decided?: ReadonlyArray<JustDecided>) {
         let after: EventId | undefined
@@ -357,7 +370,7 @@ export class Intake extends Context.Service<Intake, {
         repeated(Effect.andThen(wokenForSingles, drainSingles)),
       )
 
-      return Intake.of({ drain, run })
+      return Intake.of({ drain, run, takeNew })
     }),
   ).pipe(Layer.provide(BodyReader.layer))
 
@@ -366,6 +379,9 @@ export class Intake extends Context.Service<Intake, {
     Effect.flatMap(Intake, ({ run }) => Effect.forkScoped(run)),
   )
 }
+
+/** What became of claimed bodies; `none`: there were none. */
+type Taken = "none" | "taken" | "failed"
 
 /** The result of a transaction, with the bodies that remain. */
 interface Traced extends BodyStore.StoredSlice {

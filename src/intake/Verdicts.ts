@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import type { Fault } from "../domain/Errors.ts"
 import type { NormalizedEvent } from "../domain/Event.ts"
+import { isSuppressing } from "../domain/Recipient.ts"
 import { SeededMap, SeededSet } from "../domain/SeededMap.ts"
 import type { NotUnderstood } from "../domain/DryRun.ts"
 import type { Normalize } from "./Sources.ts"
@@ -13,6 +14,8 @@ export interface JudgedEvent
   /** JSON pointer of the first of the members. */
   readonly pointer?: string
   readonly reasons?: ReadonlyArray<string>
+  /** Whether it may suppress the address of its recipient. */
+  readonly suppresses?: true
 }
 
 /** An item as it was read: its event, or the reason why it has none. */
@@ -50,8 +53,9 @@ export const judge = (
   let nextIncomplete = 0
   const items = Array.from({ length: events.length + skipped.length }, (_, place): JudgedItem => {
     if (skippedAt[nextSkipped] !== place) {
-      const { event, key, occurredAt, templateId, trackingId } = events[nextEvent]!
-      const judged = { event, key, occurredAt, templateId, trackingId }
+      const { event, key, occurredAt, otherChannel, templateId, trackingId } = events[nextEvent]!
+      const suppresses = isSuppressing(event) && otherChannel !== true
+      const judged = { event, key, occurredAt, templateId, trackingId, ...(suppresses ? { suppresses } : {}) }
       const first = nextIncomplete
       while (incomplete[nextIncomplete]?.event === nextEvent) nextIncomplete++
       nextEvent++

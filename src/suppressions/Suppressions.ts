@@ -4,6 +4,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { rowReader } from "../store/ReadRows.ts"
 import { AddressKeys, isDigest } from "./AddressKeys.ts"
+import { EarlierAnswers } from "./EarlierAnswers.ts"
 import { type NewSuppression, Suppression, type SuppressionEntry, type SuppressionReason } from "./Suppression.ts"
 import { OnSuppressed } from "./OnSuppressed.ts"
 import { addSuppressions } from "./SuppressionStore.ts"
@@ -39,8 +40,8 @@ const toEntries = (rows: ReadonlyArray<Row>) => Effect.forEach(rows, (row) => Ef
  */
 export class Suppressions extends Context.Service<Suppressions, {
   /**
-   * Adds addresses, and cancels messages to them that are queued. Once it has returned, no attempt to send to them
-   * begins. Joins a transaction of the caller. Returns how many entries are new; texts that are no addresses are left
+   * Adds addresses, and cancels messages to them that are queued. Once it has returned, no message to them begins to leave,
+   * on any node. Call it outside of a transaction. Returns how many entries are new; texts that are no addresses are left
    * out. Fails with `SqlError` when the database does not respond.
    */
   readonly add: (added: ReadonlyArray<NewSuppression>) => Effect.Effect<number, SqlError>
@@ -57,12 +58,14 @@ export class Suppressions extends Context.Service<Suppressions, {
       const sql = yield* SqlClient.SqlClient
       const keys = yield* AddressKeys
       const onSuppressed = yield* OnSuppressed
+      const earlierAnswers = yield* EarlierAnswers
 
       const columns = sql`s.id::float8 AS id, s.address_key, s.reason, s.source, s.suppressed_at`
 
       const add = Effect.fn("Suppressions.add")((added: ReadonlyArray<NewSuppression>) =>
         sql.withTransaction(addSuppressions(sql, added)).pipe(
           Effect.provideService(OnSuppressed, onSuppressed),
+          Effect.tap(() => earlierAnswers.lapsed([...new Set(added.map(({ org }) => org))])),
           Effect.map(({ length }) => length),
         )
       )

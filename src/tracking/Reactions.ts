@@ -48,14 +48,25 @@ const shortened = (link: string): string => link.length > 100 ? targetKey(link) 
 
 /**
  * The id of a reaction's event, the same on every node. The first open of a person and of a machine count, so each is one
- * event. Clicks are told apart by their time as well: a scanner's must not hide a person's on the same link.
+ * event. Clicks are told apart by their time as well: a scanner's must not hide a person's on the same link. Each unsubscribe
+ * is an event of its own: a person who has opted in again may use the link of an old message once more.
  */
 export const eventIdOf = ({ automated, event, id, link }: Reaction, at: number): string => {
   const parts = [id, event, ...(automated ? ["machine"] : [])]
-  return (event === "click" ? [...parts, Math.floor(at / clickMillis), shortened(link ?? "")] : parts).join(" ")
+  switch (event) {
+    case "click":
+      return [...parts, Math.floor(at / clickMillis), shortened(link ?? "")].join(" ")
+    case "unsubscribe":
+      return [...parts, at].join(" ")
+    case "open":
+      return parts.join(" ")
+  }
 }
 
-const itemOf = ({ at, automated, event, id, key, link }: Entry) => ({
+/** A reaction as an item of the inbox. `at` is in Unix milliseconds. */
+export const itemOf = (reaction: Reaction, at: number) => itemWith({ ...reaction, at, key: eventIdOf(reaction, at) })
+
+const itemWith = ({ at, automated, event, id, key, link }: Entry) => ({
   event,
   event_id: key,
   tracking_id: id,
@@ -71,11 +82,8 @@ const itemOf = ({ at, automated, event, id, key, link }: Entry) => ({
 export class Reactions extends Context.Service<Reactions, {
   /** Takes a reaction without waiting for the store. One that finds no room is dropped and counted. */
   readonly note: (reaction: Reaction) => void
-  /**
-   * Answers once the reaction is committed, or from memory while the store is out. Fails with `BufferFull` when too
-   * many writes wait for the database, or it has been down for too long.
-   */
-  readonly record: (reaction: Reaction) => Effect.Effect<{ readonly durable: boolean }, GroupCommit.BufferFull>
+  /** Counts a reaction that was taken otherwise. */
+  readonly count: (event: Reaction["event"], outcome: typeof outcomes[number]) => void
 }>()("parlance/tracking/Reactions") {
   static readonly layer = Layer.effect(
     Reactions,
@@ -93,7 +101,7 @@ export class Reactions extends Context.Service<Reactions, {
             org,
             source: deliverSource,
             headers: {},
-            body: Buffer.from(JSON.stringify(some.map(itemOf))),
+            body: Buffer.from(JSON.stringify(some.map(itemWith))),
             receivedAt,
           }))
           return Effect.as(inbox.insert(bodies), entries.map(() => undefined))
@@ -127,20 +135,7 @@ export class Reactions extends Context.Service<Reactions, {
         count(event, "recorded")
       }
 
-      const record = (reaction: Reaction) =>
-        Effect.suspend(() => {
-          const ticket = commit.submit(entryOf(reaction))
-          if (ticket === undefined) {
-            count(reaction.event, "dropped")
-            return new GroupCommit.BufferFull()
-          }
-          return Effect.map(commit.settled(ticket), ({ durable }) => {
-            count(reaction.event, "recorded")
-            return { durable }
-          })
-        })
-
-      return Reactions.of({ note, record })
+      return Reactions.of({ note, count })
     }),
   )
 }

@@ -24,11 +24,17 @@ const listen = (server: { listen: (port: number, host: string, done: () => void)
   new Promise<number>((resolve) => server.listen(0, "127.0.0.1", () => resolve((at() as AddressInfo).port)))
 
 const startSmtp = () => {
+  const began = new Map<string, number>()
   const server = new SMTPServer({
     disabledCommands: ["AUTH", "STARTTLS"],
     authOptional: true,
     disableReverseLookup: true,
     logger: false,
+    onMailFrom: (_, session, done) => {
+      began.set(session.id, now())
+      done()
+    },
+    onClose: ({ id }) => void began.delete(id),
     onData: (stream, session, done) => {
       let head = ""
       let isHead = true
@@ -39,7 +45,9 @@ const startSmtp = () => {
       })
       stream.on("end", () => {
         const id = /^x-tracking-id:\s*(\S+)/im.exec(head)?.[1] ?? ""
-        arrivals.push([id, session.envelope.rcptTo[0]?.address ?? "", now(), true])
+        const path = /^list-unsubscribe:\s*<https?:\/\/[^/]+(\/u\/[\w-]+)>/im.exec(head.replaceAll(/\r\n[ \t]+/g, " "))
+          ?.[1]
+        arrivals.push([id, session.envelope.rcptTo[0]?.address ?? "", now(), true, began.get(session.id), path])
         done()
       })
     },

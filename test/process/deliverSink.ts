@@ -5,8 +5,18 @@ import type { Attempt, RecipientOptions } from "../support/platformServers/Recip
 /** Platforms that messages can be sent to; `recipients` is an SMTP server that treats recipients by their addresses. */
 export type SinkKind = "smtp" | "webhook" | "recipients"
 
-/** A message that a platform took whole: `at` in milliseconds of its own clock; `isNew`: handed on, not a repetition. */
-export type SinkArrival = readonly [id: string, email: string, at: number, isNew: boolean]
+/**
+ * A message that a platform took whole: `at` in milliseconds of its own clock; `isNew`: handed on, not a repetition. Of `smtp`
+ * also when its first command came, and the path of its unsubscribe link.
+ */
+export type SinkArrival = readonly [
+  id: string,
+  email: string,
+  at: number,
+  isNew: boolean,
+  began?: number,
+  unsubscribe?: string | undefined,
+]
 
 /** A platform in a process of its own. */
 export interface Sink {

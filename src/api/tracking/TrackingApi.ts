@@ -43,7 +43,8 @@ export class TrackingGroup extends HttpApiGroup.make("tracking")
       .annotateMerge(describe(
         "Unsubscribes the recipient of a message",
         "One-click unsubscribe (RFC 8058), with the body `List-Unsubscribe=One-Click`; any other body works too. Needs no cookie and responds " +
-          "without a redirect, once the event is stored, or 503 if the service can neither store nor keep it.",
+          "without a redirect: 200 once the opt-out is stored and no message to the person begins on any node, or 503 while the " +
+          "database does not respond.",
       )),
   )
   .annotate(OpenApi.Description, "Opens, clicks and unsubscribes of messages that Deliver sends") {}

@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Buffer } from "node:buffer"
 import { isMachineClick, isMachineOpen } from "../../tracking/Machines.ts"
+import { OptOuts } from "../../intake/OptOuts.ts"
 import { Reactions } from "../../tracking/Reactions.ts"
 import { type Target, Targets } from "../../tracking/Targets.ts"
 import type { Token, TokenKind } from "../../tracking/Token.ts"
@@ -51,6 +52,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const tracking = yield* Tracking
   const targets = yield* Targets
   const reactions = yield* Reactions
+  const optOuts = yield* OptOuts
   const direct = yield* DirectRoutes
 
   /** A route for genuine tokens. Others are not known here, and the store is not asked about them. */
@@ -129,10 +131,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     Effect.andThen(
       // Read to its end, so that the connection can be used again.
       Body.raw(request, maxFormBytes),
-      Effect.match(reactions.record({ org: token.org, id: token.id, event: "unsubscribe", automated: false }), {
-        onFailure: () => pageOf(token, request, "later"),
-        onSuccess: () => pageOf(token, request, "done"),
-      }),
+      Effect.map(optOuts.record(token.org, token.id), (isDone) => pageOf(token, request, isDone ? "done" : "later")),
     ))
 
   yield* direct.add("/o/", openDirectly)

@@ -6,6 +6,8 @@ import { listOfSources, type SourceId, sourceIdOf } from "../../domain/Source.ts
 import { isCloudEvents } from "../../intake/CloudEvents.ts"
 import { Inbox } from "../../journal/inbox/Inbox.ts"
 import { countItems } from "../../intake/ItemCount.ts"
+import { maySuppress } from "../../intake/MaySuppress.ts"
+import { PromptIntake } from "../../intake/PromptIntake.ts"
 import { Judging } from "../../intake/Judging.ts"
 import { KnownEvents } from "../../journal/events/KnownEvents.ts"
 import { UntimelyEvents } from "../../journal/events/UntimelyEvents.ts"
@@ -98,21 +100,32 @@ const noSignedEvents = "No secret for signed events has been set up here"
 /** Unknown organizations get the same response. */
 const notSetUp = "This source is not set up for this organization, or is disabled"
 
-/** Stores a body within the quota of its organization, and gives the answer. */
-const makeStore = (inbox: Inbox["Service"], quota: WebhookQuota["Service"]) => {
+/**
+ * Stores a body within the quota of its organization, and gives the answer. A body that may suppress addresses is applied
+ * first.
+ */
+const makeStore = Effect.gen(function* () {
+  const inbox = yield* Inbox
+  const promptIntake = yield* PromptIntake
+  const quota = yield* WebhookQuota
   const store = (
     request: HttpServerRequest.HttpServerRequest,
     org: string,
     source: SourceId,
     body: Uint8Array,
     answer: Record<string, unknown>,
+    suppresses: boolean,
   ) =>
     carried.pipe(
       Effect.flatMap((traceparent) => {
         const headers = headersOf(request, source)
         // With the body, so that what becomes of it is seen in the trace of the request that brought it.
         if (traceparent !== undefined) headers["traceparent"] = traceparent
-        const storing = Effect.mapError(inbox.store({ org: org as OrgSlug, source, headers, body }), storeIsDown)
+        const received = { org: org as OrgSlug, source, headers, body }
+        const storing = Effect.mapError(
+          suppresses ? promptIntake.take(received) : inbox.store(received),
+          storeIsDown,
+        )
         return quota.check(org).pipe(
           Effect.andThen(storing),
           Effect.tap(() => Effect.sync(() => quota.add(org, body.byteLength + charactersOf(headers)))),
@@ -122,7 +135,7 @@ const makeStore = (inbox: Inbox["Service"], quota: WebhookQuota["Service"]) => {
       Effect.as(HttpServerResponse.jsonUnsafe(answer)),
     )
   return store
-}
+})
 
 /** Verifies a signature. Most senders sign the body and then compress it. Gateways sign what they send. */
 const makeVerify =
@@ -162,7 +175,6 @@ const answerHandshake = Effect.map(HttpServerRequest.HttpServerRequest, ({ heade
 /** Webhooks: what messaging platforms and callers report. The body is stored as it came, then answered. */
 export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const keys = yield* KeyAuth
-  const inbox = yield* Inbox
   const sources = yield* WebhookSources
   const quota = yield* WebhookQuota
   const judging = yield* Judging
@@ -176,7 +188,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   }>()
 
   const refusal = makeRefusal(yield* Refusals)
-  const store = makeStore(inbox, quota)
+  const store = yield* makeStore
   const verify = makeVerify(sources)
 
   /** Judges the items of a body, and stores it unless all are faulty or the caller only asks for the verdicts. */
@@ -203,7 +215,8 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     const late = yield* step("compare times")(untimely.find(events))
     const answer = { status: "ok", received, items: verdictsOf(items, keys, late) }
     if (isTrial) return HttpServerResponse.jsonUnsafe(answer)
-    return yield* Effect.onError(store(request, org, "events", bytes, answer), () => forget)
+    const storing = store(request, org, "events", bytes, answer, items.some((item) => "suppresses" in item))
+    return yield* Effect.onError(storing, () => forget)
   })
 
   /** Custom events, by API key or with a Standard Webhooks signature. */
@@ -261,7 +274,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       const now = clock.currentTimeMillisUnsafe()
       const last = shaken.get(org)
       if (last !== undefined && now - last.at < handshakeEvery) return yield* last.answer
-      const answer = yield* store(request, org, sourceId, bytes, { status: "ok", received: 0 }).pipe(
+      const answer = yield* store(request, org, sourceId, bytes, { status: "ok", received: 0 }, false).pipe(
         Effect.tap((stored) => Effect.sync(() => shaken.set(org, { at: now, answer: Effect.succeed(stored) }))),
         Effect.onError(() => Effect.sync(() => shaken.delete(org))),
         Effect.cached,
@@ -277,7 +290,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     const counted = bytes.length === 0 ? { items: 0 } : yield* countItems(bytes)
     // A body that is not JSON counts as one faulty item.
     const received = "reason" in counted ? 1 : counted.items
-    return yield* store(request, org, sourceId, bytes, { status: "ok", received })
+    return yield* store(request, org, sourceId, bytes, { status: "ok", received }, maySuppress(bytes))
   })
 
   yield* router.add(

@@ -126,12 +126,15 @@ const lossOf = (platform: string, { detail, kind }: NoAnswer): string => {
       return `The connection to ${platform} broke: ${detail}`
     case "timeout":
       return `${platform} was too slow: ${detail}`
+    case "withheld":
+      return `Nothing was sent to ${platform}: ${detail}`
   }
 }
 
 /** The result of an attempt without a response. */
 export const sortNoAnswer = (platform: string, loss: NoAnswer, secrets: ReadonlyArray<string>): SendResult => {
   const reason = excerpt(lossOf(platform, loss), secrets)
+  if (loss.kind === "withheld") return { _tag: "yielded", reason }
   return loss.kind === "address" || loss.kind === "certificate" ? broken(reason) : retry(reason, loss.sent)
 }
 

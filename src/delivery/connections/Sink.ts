@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer"
 import { magicDomain } from "../sandbox/Magic.ts"
 import { type HeaderLine, SinkMessages, type SunkEmail } from "../sandbox/SinkMessages.ts"
 import { Composer } from "../Composer.ts"
+import { MayBegin } from "../MayBegin.ts"
 import type { Connection, Message, SendResult } from "../Connection.ts"
 import { accepted, retry, works } from "./Answers.ts"
 import { Address, DisplayName, entry, Variables } from "./Entry.ts"
@@ -55,6 +56,11 @@ const faulty = ({ from }: Settings, fault: string): SunkEmail => ({
   fault,
 })
 
+const mayBegin = Effect.flatMap(
+  MayBegin,
+  (ask) => Effect.callback<boolean>((resume) => ask((may) => resume(Effect.succeed(may)))),
+)
+
 /**
  * Takes every message and sends none. It composes the e-mail as an SMTP connection does and keeps it for the console; of
  * variables that make no e-mail it keeps the variables, and why.
@@ -90,10 +96,13 @@ export const make = (given: Settings): Effect.Effect<Connection, never, Scope.Sc
           (email): Effect.Effect<SendResult> =>
             email === undefined
               ? Effect.succeed(retry("The message was not composed in time"))
-              : Effect.match(messages.take(message, email), {
-                onFailure: () => retry("The message could not be kept, as the store does not answer"),
-                onSuccess: () => accepted(Smtp.messageIdOf(settings, message)),
-              }),
+              : Effect.flatMap(mayBegin, (may) =>
+                !may
+                  ? Effect.succeed<SendResult>({ _tag: "yielded", reason: "It was withheld" })
+                  : Effect.match(messages.take(message, email), {
+                    onFailure: () => retry("The message could not be kept, as the store does not answer"),
+                    onSuccess: () => accepted(Smtp.messageIdOf(settings, message)),
+                  })),
         ),
       test: Effect.succeed(works("Messages are kept for the page Sandbox of the console. None is sent.")),
       concurrency: 20,

@@ -1,5 +1,6 @@
 import { Clock, Duration, Effect, Fiber, FiberSet } from "effect"
 import type { Composed } from "../../domain/Email.ts"
+import { MayBegin } from "../MayBegin.ts"
 import { GrantedSessions } from "./GrantedSessions.ts"
 import { isSessionRefusal, type SmtpFault } from "./SmtpReplies.ts"
 import { newProgress, type Progress, type SmtpSession } from "./SmtpSession.ts"
@@ -41,6 +42,7 @@ interface Attempt {
   readonly mail: Composed
   readonly progress: Progress
   readonly startedAt: number
+  readonly mayBegin: MayBegin
   readonly done: (end: AttemptEnd) => void
   /** Whether one of the sessions is its own. */
   hasTurn: boolean
@@ -96,7 +98,10 @@ class Pool {
   }
 
   readonly send = (mail: Composed, giveUp: AbortSignal | undefined): Effect.Effect<AttemptEnd> =>
-    Effect.callback((resume) => {
+    Effect.flatMap(MayBegin, (mayBegin) => this.#send(mail, giveUp, mayBegin))
+
+  #send(mail: Composed, giveUp: AbortSignal | undefined, mayBegin: MayBegin): Effect.Effect<AttemptEnd> {
+    return Effect.callback((resume) => {
       const progress = newProgress()
       const yieldNow = () => {
         progress.isGivenUp = true
@@ -106,6 +111,7 @@ class Pool {
         mail,
         progress,
         startedAt: this.now(),
+        mayBegin,
         hasTurn: false,
         done: (how) => {
           giveUp?.removeEventListener("abort", yieldNow)
@@ -122,6 +128,7 @@ class Pool {
       }
       return Effect.sync(() => this.#end(attempt, { _tag: "closed", progress }))
     })
+  }
 
   /** Ends attempts that take too long, and sessions that have been idle for long. */
   readonly look = Effect.sync(() => {
@@ -184,13 +191,35 @@ class Pool {
     }))
   }
 
-  #sendOver(attempt: Attempt, { messages, session }: Kept): void {
-    attempt.session = session
+  /** Sends a message over a session if it may begin now. */
+  #sendOver(attempt: Attempt, kept: Kept): void {
+    attempt.session = kept.session
+    attempt.mayBegin((may) => {
+      // It may have ended while the question was open.
+      if (!this.#attempts.has(attempt)) return this.#keep(kept)
+      if (!may) {
+        attempt.session = undefined
+        this.#keep(kept)
+        return this.#end(attempt, { _tag: "yielded", progress: attempt.progress })
+      }
+      if (kept.session.isOpen) return this.#transfer(attempt, kept)
+      attempt.session = undefined
+      this.#beginNew(attempt)
+    })
+  }
+
+  #keep({ messages, session }: Kept): void {
+    if (!session.isOpen) return
+    if (this.#isClosing) this.#leave(session.quit)
+    else this.#idle.push({ session, messages, since: this.now() })
+  }
+
+  #transfer(attempt: Attempt, { messages, session }: Kept): void {
     session.send(attempt.mail, attempt.progress, (fault) => {
       attempt.session = undefined
       const isLast = messages + 1 >= maxMessages || this.#isClosing || (fault !== undefined && isSessionRefusal(fault))
       if (session.isOpen && isLast) this.#leave(session.quit)
-      else if (session.isOpen) this.#idle.push({ session, messages: messages + 1, since: this.now() })
+      else this.#keep({ session, messages: messages + 1, since: this.now() })
       if (fault === undefined) return this.#end(attempt, { _tag: "sent" })
       // The server had ended a kept session meanwhile, and not a byte of the message had gone out.
       const isStale = messages > 0 && !attempt.progress.began && fault.cause === undefined &&

@@ -2,10 +2,11 @@ import { Clock, Context, Duration, Effect, FiberSet } from "effect"
 import { Buffer } from "node:buffer"
 import type { SMTPServerDataStream, SMTPServerSession } from "smtp-server"
 import { networkOf } from "../../domain/Addresses.ts"
-import { batchBytes, Inbox } from "../../journal/inbox/Inbox.ts"
+import { batchBytes } from "../../journal/inbox/Inbox.ts"
 import { deliveryHeader, isReport } from "../mail/MailReports.ts"
 import { readHeaders } from "../mail/Mime.ts"
 import { mailSource } from "../../domain/Source.ts"
+import { PromptIntake } from "../PromptIntake.ts"
 import { WebhookQuota } from "../WebhookQuota.ts"
 import { Tracking } from "../../tracking/Tracking.ts"
 import type { BounceMailbox } from "../../tracking/BounceAddress.ts"
@@ -66,13 +67,13 @@ const localPartOf = (address: string): string => address.slice(0, Math.max(0, ad
 const maxAddress = 320
 
 /**
- * The handlers of the SMTP server: they admit mail to signed mailboxes alone, and answer 250 once it is in the inbox. A report
+ * The handlers of the SMTP server: they admit mail to signed mailboxes alone, and answer 250 once it is applied. A report
  * that comes again after a crash becomes the same event.
  */
 export const makeReception = Effect.gen(function* () {
   const clock = yield* Clock.Clock
   const tracking = yield* Tracking
-  const inbox = yield* Inbox
+  const promptIntake = yield* PromptIntake
   const quota = yield* WebhookQuota
   const limits = yield* Limits
   const run = yield* FiberSet.makeRuntime()
@@ -138,7 +139,7 @@ export const makeReception = Effect.gen(function* () {
       "client-address": remoteAddress,
       ...(bytes > body.length ? { "size": String(bytes) } : {}),
     }
-    return Effect.match(inbox.store({ org: mailbox.org, source: mailSource, headers, body }), {
+    return Effect.match(promptIntake.take({ org: mailbox.org, source: mailSource, headers, body }), {
       onFailure: () => refuse(done, refusals.unavailable),
       onSuccess: () => {
         quota.add(mailbox.org, body.length)

@@ -18,6 +18,11 @@ export interface Received {
   readonly body: Uint8Array
 }
 
+/** A body with the time of its receipt, in Unix milliseconds. */
+export interface ArrivedBody extends Received {
+  readonly receivedAt: number
+}
+
 /** State of a webhook body. `pending`: not read yet; `partial`: some items were not understood; `rejected`: none was. */
 export type InboxStatus = "pending" | "done" | "partial" | "rejected"
 
@@ -42,7 +47,7 @@ export interface InboxEntry {
 }
 
 /** Bodies stored by this process. */
-const stored = Metric.counter("parlance_inbox_stored_total", { incremental: true })
+export const stored = Metric.counter("parlance_inbox_stored_total", { incremental: true })
 
 const shownCharacters = 10_000
 
@@ -53,6 +58,22 @@ export const replayedAtMost = 1_000
 export const batchBytes = 256 * 1024
 
 const bodyColumns = { org_slug: "text", source: "text", received_at: "float8", headers: "text", body: "text" } as const
+
+/** The statement that stores bodies as pending. */
+export const insertBodies = (sql: SqlClient.SqlClient, entries: ReadonlyArray<ArrivedBody>) => {
+  const rows = entries.map(({ body, headers, org, receivedAt, source }) => ({
+    org_slug: org,
+    source,
+    received_at: receivedAt,
+    headers: JSON.stringify(headers),
+    body: Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("base64"),
+  }))
+  return sql`
+    INSERT INTO inbox (org_slug, source, received_at, headers, body, status)
+    SELECT r.org_slug, r.source, to_timestamp(r.received_at / 1000.0), r.headers::json, decode(r.body, 'base64'),
+      'pending'
+    FROM ${recordset(rows, bodyColumns)}`
+}
 
 /**
  * Webhook bodies, stored before the response, so that all later steps can be repeated. Bodies that arrive at the same
@@ -66,7 +87,7 @@ export class Inbox extends Context.Service<Inbox, {
    * with `SqlError` when the database does not respond.
    */
   readonly insert: (
-    received: ReadonlyArray<Received & { readonly receivedAt: number }>,
+    received: ReadonlyArray<ArrivedBody>,
   ) => Effect.Effect<void, SqlError>
   /** Offered to when bodies have been stored or are to be looked at again on this node. */
   readonly arrived: Queue.Dequeue<void>
@@ -102,23 +123,8 @@ export class Inbox extends Context.Service<Inbox, {
       // Initialise the counters to 0, so that alerts on missing traffic have a series from startup.
       yield* Metric.update(stored, 0)
 
-      const insertRows = (entries: ReadonlyArray<Received & { readonly receivedAt: number }>) => {
-        const rows = entries.map(({ body, headers, org, receivedAt, source }) => ({
-          org_slug: org,
-          source,
-          received_at: receivedAt,
-          headers: JSON.stringify(headers),
-          body: Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("base64"),
-        }))
-        return sql`
-          INSERT INTO inbox (org_slug, source, received_at, headers, body, status)
-          SELECT r.org_slug, r.source, to_timestamp(r.received_at / 1000.0), r.headers::json, decode(r.body, 'base64'),
-            'pending'
-          FROM ${recordset(rows, bodyColumns)}`
-      }
-
-      const insert = (entries: ReadonlyArray<Received & { readonly receivedAt: number }>) =>
-        insertRows(entries).pipe(
+      const insert = (entries: ReadonlyArray<ArrivedBody>) =>
+        insertBodies(sql, entries).pipe(
           Effect.andThen(Metric.update(stored, entries.length)),
           Effect.map(() => {
             Queue.offerUnsafe(arrived, undefined)
@@ -126,7 +132,7 @@ export class Inbox extends Context.Service<Inbox, {
           }),
         )
 
-      const commit = yield* GroupCommit.make<Received & { readonly receivedAt: number }, void>({
+      const commit = yield* GroupCommit.make<ArrivedBody, void>({
         write: (entries) => Effect.as(insert(entries), entries.map(() => undefined)),
         onSettled: () => {},
         maxGroup: 500,

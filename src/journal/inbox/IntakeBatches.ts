@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { isSpent, unfinishedReason } from "../../store/Attempts.ts"
+import { type ArrivedBody, insertBodies } from "./Inbox.ts"
 import type { AttemptVerdict } from "./IntakeRules.ts"
 
 // Which bodies a node is taking in: rows of `intake_batches`, which other nodes pass over. See `IntakeRules` for the states.
@@ -73,6 +74,20 @@ export const make = (sql: SqlClient.SqlClient, batchBytes: number) => {
       SELECT b.id::float8 AS batch_id, t.* FROM taken t CROSS JOIN batch b ORDER BY t.id`,
     (rows) => rows.length === 0 ? undefined : { batchId: rows[0]!.batchId, bodies: rows, isSingle: false },
   )
+
+  /** Stores bodies that this node claims at the same time. */
+  const claimNew = (entries: ReadonlyArray<ArrivedBody>): Effect.Effect<ClaimedBodies, SqlError> =>
+    Effect.map(
+      sql<Body & { readonly batchId: number }>`
+        WITH i AS (
+          ${insertBodies(sql, entries)} RETURNING *
+        ), batch AS (
+          INSERT INTO intake_batches (inbox_ids, due_at) SELECT array_agg(i.id::bigint), ${lease} FROM i
+          RETURNING id
+        )
+        SELECT b.id::float8 AS batch_id, ${body} FROM i CROSS JOIN batch b ORDER BY i.id`,
+      (rows) => ({ batchId: rows[0]!.batchId, bodies: rows, isSingle: false }),
+    )
 
   const reject = (id: number, attempts: number, reason: string) =>
     sql`
@@ -167,5 +182,5 @@ export const make = (sql: SqlClient.SqlClient, batchBytes: number) => {
     }
   }
 
-  return { claimBatch, claimSingle, renew, finish, settle }
+  return { claimBatch, claimNew, claimSingle, renew, finish, settle }
 }

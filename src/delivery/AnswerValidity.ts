@@ -1,0 +1,52 @@
+import { Context, Duration, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { randomUUID } from "node:crypto"
+import { EarlierAnswers } from "../suppressions/EarlierAnswers.ts"
+
+/**
+ * For how long an answer of the suppression list lets a message begin, from the time of the question on the monotonic clock.
+ * Unit: milliseconds.
+ */
+export const validMillis = 900
+
+/** How long a suppression waits for the answers of other nodes: their validity, and a margin for clocks and the network. */
+const lapse = Duration.millis(validMillis + 100)
+
+/**
+ * How long answers of the suppression list are valid on this node. A suppression that is committed here ends the validity of
+ * earlier answers here at once. Those of other nodes end by themselves.
+ */
+export class AnswerValidity extends Context.Service<AnswerValidity, {
+  /** Names this process among the owners of lanes. */
+  readonly owner: string
+  /** Changes when earlier answers about an organization's messages lose their validity. */
+  readonly epochOf: (org: string) => number
+}>()("parlance/delivery/AnswerValidity") {
+  /** Also provides `EarlierAnswers`. */
+  static readonly layer = Layer.effectContext(
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const owner = randomUUID()
+      const epochs = new Map<string, number>()
+      const epochOf = (org: string): number => epochs.get(org) ?? 0
+
+      // A message begins only under the lease of its lane: without a lease elsewhere, no other node relies on an answer.
+      const isSentElsewhere = (orgs: ReadonlyArray<string>) =>
+        sql`
+          SELECT 1 FROM dispatch_lanes l
+          WHERE l.org_slug = ANY(${orgs}::text[]) AND l.owner <> ${owner} AND l.lease_until > now() LIMIT 1`.pipe(
+          Effect.map((rows) => rows.length > 0),
+          Effect.orElseSucceed(() => true),
+        )
+
+      const lapsed = Effect.fn("EarlierAnswers.lapsed")(function* (orgs: ReadonlyArray<string>) {
+        for (const org of orgs) epochs.set(org, epochOf(org) + 1)
+        if (orgs.length > 0 && (yield* isSentElsewhere(orgs))) yield* Effect.sleep(lapse)
+      })
+
+      return Context.make(AnswerValidity, AnswerValidity.of({ owner, epochOf })).pipe(
+        Context.add(EarlierAnswers, EarlierAnswers.of({ lapsed })),
+      )
+    }),
+  )
+}
