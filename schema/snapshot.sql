@@ -970,6 +970,14 @@ CREATE TABLE sticky_choices (
   PRIMARY KEY (org_slug, template_id, user_id)
 );
 
+CREATE TABLE suppression_removals (
+  org_slug text NOT NULL,
+  address_key text NOT NULL,
+  reason text NOT NULL,
+  removed_at timestamp with time zone NOT NULL,
+  PRIMARY KEY (org_slug, address_key, reason)
+);
+
 CREATE TABLE suppression_salt (
   salt text NOT NULL
 );
@@ -981,6 +989,7 @@ CREATE TABLE suppressions (
   source text NOT NULL,
   suppressed_at timestamp with time zone NOT NULL,
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  last_reported_at timestamp with time zone,
   PRIMARY KEY (org_slug, address_key, reason)
 );
 CREATE UNIQUE INDEX suppressions_by_id ON public.suppressions USING btree (org_slug, id);

@@ -79,6 +79,8 @@ export interface NormalizedEvent {
   readonly link: string | undefined
   /** On a suppressing event: the message was not an e-mail, so the event does not concern an address. */
   readonly otherChannel?: true
+  /** The person opts in to messages again after an opt-out. The event is `other`. */
+  readonly optIn?: true
   /**
    * Value of a conversion, 0 to 1,000,000,000, or of a refund, -1,000,000,000 to 0, in the unit of `currency`. Absent for
    * other events and for conversions without a value.

@@ -1,9 +1,10 @@
 import { JsonPointer } from "effect"
+import { readAddress } from "../domain/AddressText.ts"
 import { anyName } from "../domain/ConversionEvents.ts"
 import type { EventName, MemberFault, Normalized, NormalizedEvent } from "../domain/Event.ts"
 import type { Skipped } from "../domain/DryRun.ts"
-import { collect, faulty, ignored, type Items, itemsOf } from "./Items.ts"
-import { channelOf } from "../domain/Recipient.ts"
+import { collect, faulty, ignored, type Items, itemsOf, unreadableAddress } from "./Items.ts"
+import { channelOf, isSuppressing, optIn, optInNames } from "../domain/Recipient.ts"
 import { isEventId, keyOf, nameOf, textOf } from "../domain/EventKeys.ts"
 import { type EventLevel, faultsIn, memberFault } from "./Given.ts"
 import { timeIn } from "./Instant.ts"
@@ -67,12 +68,16 @@ const memberAt = (item: Item, keys: ReadonlyArray<string>, read: (value: unknown
   return `/${keys[0]!}`
 }
 
-/** The event a name stands for, or why it stands for none. */
+/** The event a name stands for. */
+type Named = { readonly event: EventName; readonly optIn?: true }
+
+/** The event a name stands for, or why it stands for none. `isMail`: it concerns e-mail. */
 const eventOf = (
   stated: string,
+  isMail: boolean,
   trackingId: string | undefined,
   { conversions, strict }: CustomEventsOptions,
-): { readonly event: EventName } | Pick<Skipped, "reason" | "expected"> => {
+): Named | Pick<Skipped, "reason" | "expected"> => {
   const name = stated.trim().toLowerCase()
   const direct = known.get(name)
   if (direct !== undefined) return { event: direct }
@@ -82,6 +87,9 @@ const eventOf = (
   const event = known.get(segment)
   if (event !== undefined) return { event }
   if (conversions?.has(segment) === true) return { event: "conversion" }
+  if (optInNames.has(name) || optInNames.has(segment)) {
+    return isMail ? optIn : ignored(`"${stated}" does not concern e-mail`)
+  }
   if (noise.has(segment)) return ignored(`"${stated}" says nothing about a message's effect`)
   if (strict === true && conversions?.has(anyName) !== true) {
     return faulty(unknownNameReason(stated, conversions ?? new Set()))
@@ -155,7 +163,7 @@ export const readItem = (item: unknown, options: CustomEventsOptions): Normalize
     return fault('has no event name: send event, such as "click"', () => memberAt(item, eventKeys, nameOf))
   }
   const trackingId = find(levels, trackingKeys, nameOf) ?? find(levels, urlKeys, trackingIdOf)
-  const named = eventOf(stated, trackingId, options)
+  const named = eventOf(stated, isEmail(levels), trackingId, options)
   if ("reason" in named) {
     return named.expected ? named : fault(named.reason, () => memberAt(item, eventKeys, nameOf))
   }
@@ -175,16 +183,21 @@ export const readItem = (item: unknown, options: CustomEventsOptions): Normalize
   if (refund !== undefined) {
     return fault(refund.reason, () => moneyFaults[0]?.member ?? memberAt(item, refund.keys, textOf))
   }
+  const address = find(levels, emailKeys, nameOf)
+  const isLost = isSuppressing(event) && isEmail(levels) && trackingId === undefined && user === address &&
+    address !== undefined && readAddress(address) === undefined
+  if (isLost) return fault(unreadableAddress(address), () => memberAt(item, emailKeys, nameOf))
   const time = timeIn(given, timeKeys, receivedAt)
   const machine = flagIn(given)
   const ownId = find(levels, idKeys, textOf)
   const isIdKept = ownId === undefined || isEventId(ownId)
   return {
+    ...named,
     event,
     trackingId,
     templateId: find(levels, templateKeys, nameOf),
     user,
-    ...emailOf({ event, trackingId }, find(levels, emailKeys, nameOf), user),
+    ...emailOf({ event, trackingId }, address, user),
     key: keyOf(
       item,
       ownId ?? byMessage(event, find(levels, messageKeys, textOf)) ?? textOf(webhookId),

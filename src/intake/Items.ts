@@ -1,3 +1,5 @@
+import { readAddress } from "../domain/AddressText.ts"
+import { isSuppressing } from "../domain/Recipient.ts"
 import type { Skipped } from "../domain/DryRun.ts"
 import type {
   ErasureRequest,
@@ -67,6 +69,24 @@ export const jsonOf = (body: Uint8Array, name: string): { readonly json: unknown
   return "json" in parsed ? parsed : { reason: printable(parsed.reason) }
 }
 
+/** An item whose user is read as an address, or a fault if it suppresses nobody because its only address cannot be read. */
+const withAddress = (outcome: ReadItem): ReadItem => {
+  if (!("event" in outcome)) return outcome
+  const { email, event, messageKey, otherChannel, trackingId, user } = outcome
+  if (user === undefined || !user.includes("@")) return outcome
+  const address = readAddress(user)
+  const isLost = address === undefined && email === undefined && trackingId === undefined && messageKey === undefined &&
+    isSuppressing(event) && otherChannel !== true
+  if (isLost) return faulty(unreadableAddress(user))
+  return address === undefined || address === user ? outcome : { ...outcome, user: address }
+}
+
+/** The fault of an event whose address cannot be read. */
+export const unreadableAddress = (text: string): string =>
+  `names ${
+    JSON.stringify(text.slice(0, 100).toWellFormed())
+  }, which is not one e-mail address: send it as ann@shop.example`
+
 /**
  * Reads every item by itself, so that a bad one loses no other, and counts each exactly once. With `areJudged`, the result
  * tells the places of skipped items.
@@ -85,7 +105,7 @@ export const collectAt = <A>(
   const erasures: Array<ErasureRequest> = []
   for (let i = 0; i < items.length; i++) {
     const item = items[i]!
-    const outcome = filledIn(read(item), item)
+    const outcome = withAddress(filledIn(read(item), item))
     if ("event" in outcome) {
       events.push(outcome)
       for (const { member, reason } of outcome.faults ?? []) {

@@ -1,5 +1,6 @@
 import { categoryOf, type EventName, type NormalizedEvent } from "../domain/Event.ts"
 import * as Json from "../domain/Json.ts"
+import { readAddress } from "../domain/AddressText.ts"
 import { isStorable } from "../domain/Attributes.ts"
 import { maxName, nameOf } from "../domain/EventKeys.ts"
 import type { NotUnderstood } from "../domain/DryRun.ts"
@@ -81,8 +82,9 @@ export const emailOf = (
   const isOfPerson = trackingId === undefined && messageKey === undefined && event !== "conversion"
   if (categoryOf[event] !== "negative" && !isOfPerson) return {}
   for (const value of values) {
-    const email = nameOf(value)?.trim()
-    if (email !== undefined && /^[^\s@]+@[^\s@]+$/.test(email)) return { email }
+    const name = nameOf(value)
+    const email = name && readAddress(name)
+    if (email !== undefined) return { email }
   }
   return {}
 }

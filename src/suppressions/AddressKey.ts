@@ -1,4 +1,5 @@
 import { domainToASCII } from "node:url"
+import { readAddress } from "../domain/AddressText.ts"
 
 /** An address in the form in which addresses are compared: see `addressKey`. */
 export type AddressKey = string
@@ -6,6 +7,9 @@ export type AddressKey = string
 /** Longest address that is compared, and longest form of one in which it is. Unit: UTF-16 code units. */
 const maxAddress = 254
 const maxKey = 400
+
+/** An address as most callers write it, in ASCII: nothing stands around it. */
+const isPlain = /^[a-z0-9_+.=~/-]+@[a-z0-9.-]*[a-z0-9]$/i
 
 const isAscii = (text: string): boolean => {
   for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 0x7f) return false
@@ -16,12 +20,15 @@ const isAscii = (text: string): boolean => {
 const foldCase = (text: string): string => text.normalize("NFC").toLowerCase().replaceAll("ς", "σ").normalize("NFC")
 
 /**
- * An e-mail address in the form in which addresses are compared; undefined for a text that is no address. Two spellings are
+ * An e-mail address in the form in which addresses are compared; undefined for a text that is no address. A name, comment or
+ * prefix around the address is left out: see `readAddress`. Two spellings are
  * the same address if they differ in case, in surrounding white space, in how Unicode composes their characters, or in
  * whether the domain is written in Unicode or as `xn--`. `ada+news@example.com` and `ada@example.com` differ.
  */
 export const addressKey = (text: string): AddressKey | undefined => {
-  const address = text.trim()
+  if (text.length <= maxAddress && isPlain.test(text)) return text.toLowerCase()
+  const address = readAddress(text)
+  if (address === undefined) return undefined
   const at = address.lastIndexOf("@")
   if (at < 1 || at === address.length - 1 || address.length > maxAddress || /[\0\s]/.test(address)) return undefined
   if (isAscii(address)) return address.toLowerCase()

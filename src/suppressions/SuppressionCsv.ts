@@ -1,5 +1,6 @@
 import { Effect, Result } from "effect"
 import * as Csv from "../domain/Csv.ts"
+import { readAddress } from "../domain/AddressText.ts"
 import { validateAddress } from "../domain/Email.ts"
 import type { Fault } from "../domain/Errors.ts"
 import { letOthersRun } from "../runtime/letOthersRun.ts"
@@ -136,7 +137,8 @@ const readRow = (
 ): Result.Result<ImportedRow | undefined, Fault> => {
   const valueOf = (name: "address" | "reason" | "source" | "at") => (values[places.get(name) ?? -1] ?? "").trim()
   const fault = (detail: string) => Result.fail({ pointer: `/line/${line}`, detail })
-  const address = Csv.textOfSpreadsheet(valueOf("address"))
+  const cell = Csv.textOfSpreadsheet(valueOf("address"))
+  const address = readAddress(cell) ?? cell
   if (address === "") return Result.succeed(undefined)
   const wrong = validateAddress(address)
   if (wrong !== undefined) return fault(`${JSON.stringify(address.slice(0, 100))} is no address: it ${wrong}`)

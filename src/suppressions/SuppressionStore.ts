@@ -7,7 +7,7 @@ import { announce, type Announced } from "../webhooks/Announce.ts"
 import { recordset } from "../store/Recordset.ts"
 import { type AddressKey, addressKey } from "./AddressKey.ts"
 import { OnSuppressed, type Suppressed } from "./OnSuppressed.ts"
-import type { NewSuppression } from "./Suppression.ts"
+import type { NewSuppression, SuppressionReason } from "./Suppression.ts"
 
 // The tables of suppressions. Everything that is written here runs inside a transaction of its caller, so that an event
 // and the suppression it gives are stored together or not at all.
@@ -17,6 +17,9 @@ const maxSource = 100
 
 /** Addresses of one statement. */
 const atOnce = 5_000
+
+/** Times of reports are rounded down to seconds by many platforms. Of two reports within a second, the opt-out counts. */
+const timesWithin = "interval '1 second'"
 
 /** What webhook endpoints are told of a new entry. */
 const eventsOf = ({ key, org, reason, suppressedAt }: Suppressed): ReadonlyArray<Announced> => {
@@ -32,14 +35,15 @@ const eventsOf = ({ key, org, reason, suppressedAt }: Suppressed): ReadonlyArray
 
 /**
  * Adds addresses to the suppression list, and calls `OnSuppressed` with the new ones. An address that is on the list for
- * the same reason keeps its entry; texts that are no addresses are left out. Call it inside a transaction. Returns what is
- * new.
+ * the same reason keeps its entry. An address that was taken off the list for the reason at a later time stays off it, whatever
+ * the order of arrival. Texts that are no addresses are left out. Call it inside a transaction. Returns the new entries.
  */
 export const addSuppressions = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   added: ReadonlyArray<NewSuppression>,
 ): Effect.fn.Return<ReadonlyArray<Suppressed>, SqlError, OnSuppressed> {
   const fresh: Array<Suppressed> = []
+  const coarseness = sql.literal(timesWithin)
   for (let start = 0; start < added.length; start += atOnce) {
     const rows = added.slice(start, start + atOnce).flatMap(({ address, at, org, reason, source }) => {
       const key = addressKey(address)
@@ -51,19 +55,89 @@ export const addSuppressions = Effect.fnUntraced(function* (
     // In one order, so that two who add the same addresses wait for each other instead of deadlocking.
     fresh.push(
       ...yield* sql<Suppressed>`
-        INSERT INTO suppressions AS s (org_slug, address_key, reason, source, suppressed_at)
-        SELECT DISTINCT ON (r.org_slug, r.address_key, r.reason) r.org_slug, r.address_key, r.reason, r.source,
-          to_timestamp(r.at / 1000.0)
-        FROM ${recordset(rows, { org_slug: "text", address_key: "text", reason: "text", source: "text", at: "float8" })}
-        ORDER BY r.org_slug, r.address_key, r.reason, r.at
-        ON CONFLICT DO NOTHING
-        RETURNING s.org_slug AS org, s.address_key AS key, s.reason, s.suppressed_at`,
+        WITH reported AS (
+          SELECT r.org_slug, r.address_key, r.reason, (array_agg(r.source ORDER BY r.at))[1] AS source,
+            to_timestamp(min(r.at) / 1000.0) AS first_at, to_timestamp(max(r.at) / 1000.0) AS last_at
+          FROM ${
+        recordset(rows, { org_slug: "text", address_key: "text", reason: "text", source: "text", at: "float8" })
+      }
+          LEFT JOIN suppression_removals m ON m.org_slug = r.org_slug AND m.address_key = r.address_key
+            AND m.reason = r.reason AND m.removed_at > to_timestamp(r.at / 1000.0) + ${coarseness}
+          WHERE m.org_slug IS NULL
+          GROUP BY r.org_slug, r.address_key, r.reason
+        ), added AS (
+          INSERT INTO suppressions AS s (org_slug, address_key, reason, source, suppressed_at, last_reported_at)
+          SELECT p.org_slug, p.address_key, p.reason, p.source, p.first_at, p.last_at FROM reported p
+          ORDER BY p.org_slug, p.address_key, p.reason
+          ON CONFLICT (org_slug, address_key, reason) DO UPDATE SET last_reported_at = EXCLUDED.last_reported_at
+            WHERE EXCLUDED.last_reported_at > COALESCE(s.last_reported_at, s.suppressed_at)
+          RETURNING s.org_slug, s.address_key, s.reason, s.suppressed_at, xmax = 0 AS is_new
+        )
+        SELECT a.org_slug AS org, a.address_key AS key, a.reason, a.suppressed_at FROM added a WHERE a.is_new`,
     )
   }
   const onSuppressed = yield* OnSuppressed
   yield* onSuppressed(sql, fresh)
   yield* announce(sql, fresh.flatMap(eventsOf))
   return fresh
+})
+
+/** Takes an address off the list for one reason. */
+export interface Removal {
+  readonly org: string
+  readonly key: AddressKey
+  readonly reason: SuppressionReason
+  /** Unix milliseconds. */
+  readonly at: number
+}
+
+const removalColumns = { org_slug: "text", address_key: "text", reason: "text", at: "float8" } as const
+
+/** Remembers removals, so that older reports that arrive later have no effect. Call it inside a transaction. */
+export const noteRemovals = (sql: SqlClient.SqlClient, removals: ReadonlyArray<Removal>) => {
+  const rows = removals.map(({ at, key, org, reason }) => ({ org_slug: org, address_key: key, reason, at }))
+  return sql`
+    INSERT INTO suppression_removals AS m (org_slug, address_key, reason, removed_at)
+    SELECT r.org_slug, r.address_key, r.reason, to_timestamp(max(r.at) / 1000.0)
+    FROM ${recordset(rows, removalColumns)}
+    GROUP BY r.org_slug, r.address_key, r.reason ORDER BY r.org_slug, r.address_key, r.reason
+    ON CONFLICT (org_slug, address_key, reason) DO UPDATE
+      SET removed_at = GREATEST(m.removed_at, EXCLUDED.removed_at)`
+}
+
+/** A person wants messages again. */
+export interface OptIn {
+  readonly org: string
+  readonly address: string
+  /** Unix milliseconds. */
+  readonly at: number
+}
+
+/**
+ * Lifts entries with the reason `unsubscribe` that are older than an opt-in of their address. Entries for other reasons stay.
+ * Call it inside a transaction.
+ */
+export const applyOptIns = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  optIns: ReadonlyArray<OptIn>,
+): Effect.fn.Return<void, SqlError> {
+  const removals = optIns.flatMap(({ address, at, org }): ReadonlyArray<Removal> => {
+    const key = addressKey(address)
+    return key === undefined ? [] : [{ org, key, reason: "unsubscribe", at }]
+  })
+  if (removals.length === 0) return
+  yield* noteRemovals(sql, removals)
+  yield* sql`
+    DELETE FROM suppressions s
+    USING ${
+    recordset(removals.map(({ at, key, org }) => ({ org_slug: org, address_key: key, at })), {
+      org_slug: "text",
+      address_key: "text",
+      at: "float8",
+    })
+  }
+    WHERE s.org_slug = r.org_slug AND s.address_key = r.address_key AND s.reason = 'unsubscribe'
+      AND COALESCE(s.last_reported_at, s.suppressed_at) + ${sql.literal(timesWithin)} < to_timestamp(r.at / 1000.0)`
 })
 
 /** A soft bounce of a message to an address. */
@@ -160,6 +234,7 @@ export const replaceAddresses = Effect.fnUntraced(function* (
 ): Effect.fn.Return<number, SqlError> {
   const keys = replaced.map(({ key }) => key)
   yield* sql`DELETE FROM soft_bounces b WHERE b.org_slug = ${org} AND b.address_key = ANY(${keys}::text[])`
+  yield* sql`DELETE FROM suppression_removals m WHERE m.org_slug = ${org} AND m.address_key = ANY(${keys}::text[])`
   const changed = yield* sql`
     UPDATE suppressions s SET address_key = r.digest
     FROM ${recordset(replaced, { key: "text", digest: "text" })}

@@ -1,13 +1,13 @@
-import { Context, Effect, Layer, Schema } from "effect"
+import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { rowReader } from "../store/ReadRows.ts"
 import { AddressKeys, isDigest } from "./AddressKeys.ts"
 import { EarlierAnswers } from "./EarlierAnswers.ts"
-import { type NewSuppression, Suppression, type SuppressionEntry, type SuppressionReason } from "./Suppression.ts"
+import { type NewSuppression, Suppression, type SuppressionEntry, SuppressionReason } from "./Suppression.ts"
 import { OnSuppressed } from "./OnSuppressed.ts"
-import { addSuppressions } from "./SuppressionStore.ts"
+import { addSuppressions, noteRemovals } from "./SuppressionStore.ts"
 
 /** Which entries to list. */
 export interface SuppressionPage {
@@ -49,7 +49,10 @@ export class Suppressions extends Context.Service<Suppressions, {
   readonly find: (org: OrgSlug, address: string) => Effect.Effect<ReadonlyArray<SuppressionEntry>>
   /** The latest first. */
   readonly list: (org: OrgSlug, page: SuppressionPage) => Effect.Effect<ReadonlyArray<SuppressionEntry>>
-  /** Takes an address off the list, for one reason or all; returns how many entries it had. */
+  /**
+   * Takes an address off the list, for one reason or all; returns how many entries it had. Reports from before the removal that
+   * arrive later do not put it back.
+   */
   readonly remove: (org: OrgSlug, address: string, reason?: SuppressionReason) => Effect.Effect<number>
 }>()("parlance/suppressions/Suppressions") {
   static readonly layer = Layer.effect(
@@ -90,6 +93,8 @@ export class Suppressions extends Context.Service<Suppressions, {
       const remove = Effect.fn("Suppressions.remove")(
         function* (org: OrgSlug, address: string, reason?: SuppressionReason) {
           const all = [...yield* keys.of(address)]
+          const at = yield* Clock.currentTimeMillis
+          const reasons = reason === undefined ? SuppressionReason.literals : [reason]
           return yield* sql.withTransaction(Effect.gen(function* () {
             const gone = yield* sql`
               DELETE FROM suppressions s WHERE s.org_slug = ${org} AND s.address_key = ANY(${all}::text[])
@@ -97,6 +102,8 @@ export class Suppressions extends Context.Service<Suppressions, {
             // Otherwise the next soft bounce alone would put the address back.
             yield* sql`
               DELETE FROM soft_bounces b WHERE b.org_slug = ${org} AND b.address_key = ANY(${all}::text[])`
+            if (gone.length === 0) return 0
+            yield* noteRemovals(sql, all.flatMap((key) => reasons.map((reason) => ({ org, key, reason, at }))))
             return gone.length
           }))
         },

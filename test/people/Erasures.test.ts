@@ -24,6 +24,7 @@ const personal = [
   "erasures",
   "suppressions",
   "soft_bounces",
+  "suppression_removals",
   "sink_messages",
   "outgoing_webhooks",
   "templates",

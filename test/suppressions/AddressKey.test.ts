@@ -12,6 +12,16 @@ describe("addressKey", () => {
     same("λόγος@example.com", "ΛΌΓΟΣ@example.com", "λόγοσ@example.com")
   })
 
+  it("is that of the address inside a name, a comment or a prefix", () => {
+    same(
+      "ada@example.com",
+      "Ada <ADA@example.com>",
+      '"L., Ada" <ada@example.com>',
+      "mailto:ada@example.com",
+      "ada@example.com (Ada)",
+    )
+  })
+
   it("keeps addresses apart that may belong to different people", () => {
     const addresses = [
       "ada@example.com",

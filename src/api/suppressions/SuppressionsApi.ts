@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { readAddress } from "../../domain/AddressText.ts"
 import { validateAddress } from "../../domain/Email.ts"
 import { SuppressionReason } from "../../suppressions/Suppression.ts"
 import { AdminRequired } from "../admission/AdminRequired.ts"
@@ -35,7 +36,7 @@ export type SuppressionResource = typeof SuppressionResource.Type
 
 /** An address to suppress. The route also takes `address`, the earlier name of `email`. */
 export const SuppressionInput = Schema.Struct({
-  email: Schema.String.check(Schema.makeFilter<string>((email) => validateAddress(email.trim()))),
+  email: Schema.String.check(Schema.makeFilter<string>((email) => validateAddress(readAddress(email) ?? email.trim()))),
   reason: Schema.optionalKey(SuppressionReason).annotate({ description: "Default `manual`" }),
 }).annotate({ identifier: "SuppressionInput" })
 
@@ -67,7 +68,8 @@ export class SuppressionsGroup extends HttpApiGroup.make("suppressions")
       error: [...Problems.ofBody, Problems.OrganizationNotFound],
     }).annotate(OpenApi.Summary, "Adds an address to the suppression list").annotate(
       OpenApi.Description,
-      "Cancels queued messages to the address. No attempt to send to the address begins after the response. Returns all " +
+      "Cancels queued messages to the address. No message to the address begins to leave after the response, on any node. " +
+        "A name or prefix around the address is left out. Returns all " +
         "entries of the address; an existing entry for this reason stays unchanged. `address` is an earlier name of `email`.",
     ),
     HttpApiEndpoint.get("exportSuppressions", "/organizations/:org/suppressions/export", {
@@ -108,7 +110,7 @@ export class SuppressionsGroup extends HttpApiGroup.make("suppressions")
     }).annotate(OpenApi.Summary, "Removes an address from the suppression list").annotate(
       OpenApi.Description,
       "New messages to the address are sent. Cancelled messages stay cancelled. An event that was received before and " +
-        "arrives again does not put the address back.",
+        "arrives again does not put the address back, nor does one that is older than the removal.",
     ),
     HttpApiEndpoint.get("findSuppressionByPath", "/organizations/:org/suppressions/:address", {
       params: addressPath,

@@ -7,6 +7,7 @@ import type { Candidate, Field, Mapping } from "./MappingSchema.ts"
 import { amountText, type Read, readable, readableTime, scalarOf, type Unread, valuesIn } from "./MappingValues.ts"
 import { MappingWork, maxText, ParsedTexts, TooMuchWork } from "./MappingWork.ts"
 import { keyOf, messageKeyOf, nameOf } from "../../domain/EventKeys.ts"
+import { optIn, optInNames } from "../../domain/Recipient.ts"
 import { readCurrency } from "../Currency.ts"
 import { faultsIn } from "../Given.ts"
 import { isItem, known, lastSegment, linkOf, noise, parameterOf, parseJson } from "../Reading.ts"
@@ -143,12 +144,16 @@ type Outcome = NormalizedEvent | Skipped
 type Reader = (item: unknown, scope: Scope, receivedAt: number, found: Record<string, Found | null>) => Outcome
 
 /** The event for a source's event name; null for an ignored name, undefined for an unknown one. */
-const namesOf = (field: Mapping["event"]): (name: string) => EventName | null | undefined => {
+const namesOf = (field: Mapping["event"]): (name: string) => EventName | "subscribe" | null | undefined => {
   const { default: other = "known", table = {} } = typeof field === "string" ? {} : field
   const entries = new Map(Object.entries(table).map(([name, meaning]) => [name.trim().toLowerCase(), meaning]))
   return (stated) => {
     const name = stated.trim().toLowerCase()
-    const meaning = entries.get(name) ?? (other === "known" ? known.get(name) ?? known.get(lastSegment(name)) : other)
+    const meaning = entries.get(name) ??
+      (other === "known"
+        ? known.get(name) ?? known.get(lastSegment(name)) ??
+          (optInNames.has(lastSegment(name)) ? "subscribe" : undefined)
+        : other)
     return meaning === "ignore" ? null : meaning
   }
 }
@@ -229,7 +234,7 @@ const readerOf = (mapping: Mapping, { conversions, strict }: NameRules = {}): Re
     const name = stated.trim().toLowerCase()
     const isDeclared = conversions?.has(name) === true || conversions?.has(lastSegment(name)) === true
     const meaning = meaningOf(stated)
-    const event = meaning === undefined && isDeclared ? "conversion" : meaning
+    const event = isDeclared && (meaning === undefined || meaning === "subscribe") ? "conversion" : meaning
     if (event === null) return ignored(`"${stated}" is ignored by the mapping`)
     if (event === undefined && strict === true && !noise.has(lastSegment(name)) && conversions?.has(anyName) !== true) {
       return faulty(unknownNameReason(stated, conversions ?? new Set()))
@@ -245,8 +250,9 @@ const readerOf = (mapping: Mapping, { conversions, strict }: NameRules = {}): Re
     if (trackingId === undefined && user === undefined && messageKey === undefined) {
       return faulty("names no message: no tracking_id, user or message_id was found")
     }
+    const isOptIn = event === "subscribe"
     const { event: kind, faults, ...values } = valuesIn(
-      event,
+      isOptIn ? optIn.event : event,
       valueOf,
       unreadOf(item, scope, found),
       machines,
@@ -256,7 +262,7 @@ const readerOf = (mapping: Mapping, { conversions, strict }: NameRules = {}): Re
       return faulty(faults[0]?.reason ?? "is a refund: it needs the tracking_id of its conversion, and a value")
     }
     return {
-      event: kind,
+      ...(isOptIn ? optIn : { event: kind }),
       trackingId,
       templateId: valueOf("template_id"),
       user,

@@ -91,13 +91,15 @@ const MachineField = Schema.Union([
   }),
 ])
 
-const Meaning = Schema.Literals([...EventName.literals, "ignore"])
+const Meaning = Schema.Literals([...EventName.literals, "subscribe", "ignore"])
 
 const EventField = Schema.Union([
   Path,
   Schema.Struct({
     from: Candidates,
-    /** Events by the source's event names, ignoring case; `ignore` for names without effect. */
+    /**
+     * Events by the source's event names, ignoring case; `subscribe` for opting in again, `ignore` for names without effect.
+     */
     table: Schema.optionalKey(
       Schema.Record(Name, Meaning).check(
         Schema.isMaxProperties(500),

@@ -18,7 +18,7 @@ import {
   parseJson,
   zoneIn,
 } from "../Reading.ts"
-import { channelOf } from "../../domain/Recipient.ts"
+import { channelOf, optIn, optInNames } from "../../domain/Recipient.ts"
 import type { Normalize } from "../Sources.ts"
 
 /** An organization's settings for Braze. */
@@ -104,8 +104,16 @@ const isEmail = (type: string, properties: Item): boolean =>
     ? type.startsWith("users.messages.email.")
     : (nameOf(properties["channel"])?.trim().toLowerCase() ?? "email") === "email"
 
-const unsubscribed = (properties: Item): boolean =>
-  textOf(properties["subscription_status"])?.trim().toLowerCase() === "unsubscribed"
+/** The event of a changed subscription: of the person, or of a group. Only the person's own state lifts an opt-out. */
+const subscriptionOf = (
+  type: string,
+  properties: Item,
+): { readonly event: EventName; readonly optIn?: true } | undefined => {
+  const status = textOf(properties["subscription_status"])?.trim().toLowerCase().replaceAll("_", " ")
+  if (status === "unsubscribed") return { event: "unsubscribe" }
+  const isOptIn = status !== undefined && optInNames.has(status) && type.endsWith(".globalstatechange")
+  return isOptIn && isEmail(type, properties) ? optIn : undefined
+}
 
 /** An event of a Currents connector. */
 const readCurrents = (item: unknown, receivedAt: number, { conversions }: BrazeSettings): ReadItem => {
@@ -122,9 +130,13 @@ const readCurrents = (item: unknown, receivedAt: number, { conversions }: BrazeS
   const { templateId, trackingId } = carriedIds(properties, carrierKeys, urlKeys)
 
   let event: EventName
+  let subscription: ReturnType<typeof subscriptionOf>
   if (meaning === "subscription") {
-    if (!unsubscribed(properties)) return ignored(`"${stated}" with this subscription_status is no opt-out`)
-    event = "unsubscribe"
+    subscription = subscriptionOf(type, properties)
+    if (subscription === undefined) {
+      return ignored(`"${stated}" with this subscription_status neither opts out nor opts in`)
+    }
+    event = subscription.event
   } else if (meaning === "custom") {
     const name = nameOf(properties["name"])?.trim().toLowerCase()
     const configured = name !== undefined &&
@@ -153,6 +165,7 @@ const readCurrents = (item: unknown, receivedAt: number, { conversions }: BrazeS
   const time = timeIn([{ item, at: "" }], timeKeys, receivedAt)
   const machine = flagIn([{ item: properties, at: "/properties" }], machineKeys)
   return {
+    ...subscription,
     event,
     trackingId,
     templateId,

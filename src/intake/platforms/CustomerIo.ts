@@ -5,7 +5,7 @@ import { faultsIn } from "../Given.ts"
 import { timeIn } from "../Instant.ts"
 import { flagIn } from "../Truth.ts"
 import { emailOf, find, isItem, type Item, linkOf, memberOf, objectOf, trackingIdOf } from "../Reading.ts"
-import { channelOf } from "../../domain/Recipient.ts"
+import { channelOf, optIn, optInNames } from "../../domain/Recipient.ts"
 import type { Normalize } from "../Sources.ts"
 import * as Klaviyo from "./Klaviyo.ts"
 
@@ -27,7 +27,6 @@ const noise: ReadonlySet<string> = new Set([
   "drafted",
   "attempted",
   "deferred",
-  "subscribed",
   "cio_subscription_preferences_changed",
 ])
 
@@ -68,7 +67,9 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
   if (stated === undefined) return faulty("has no metric, so it is no event of a Customer.io reporting webhook")
   const metric = stated.trim().toLowerCase()
   if (noise.has(metric)) return ignored(`"${stated}" says nothing about a message's effect`)
-  const event = metrics.get(metric)
+  const isOptIn = optInNames.has(metric)
+  if (isOptIn && !isEmail(item)) return ignored(`"${stated}" does not concern e-mail`)
+  const event = isOptIn ? optIn.event : metrics.get(metric)
   if (event === undefined) return faulty(`"${stated}" is no metric known here`)
 
   const data = memberOf(item, "data")
@@ -96,7 +97,7 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
   const { fault, occurredAt } = timeIn([{ item, at: "" }], ["timestamp"], receivedAt)
   const machine = flagIn([{ item: data, at: "/data" }], automatedKeys)
   return {
-    event,
+    ...(isOptIn ? optIn : { event }),
     trackingId,
     templateId: undefined,
     user,

@@ -5,13 +5,16 @@ import { faultsIn } from "../Given.ts"
 import { timeIn } from "../Instant.ts"
 import { flagIn } from "../Truth.ts"
 import { carriedIds, emailOf, find, isBlank, isItem, type Item, linkOf, objectOf, parseJson } from "../Reading.ts"
-import { channelOf } from "../../domain/Recipient.ts"
+import { channelOf, optIn } from "../../domain/Recipient.ts"
 import type { Normalize } from "../Sources.ts"
 
 type Meaning = EventName | "ignored"
 
 const named = (meaning: Meaning, names: string): ReadonlyArray<[string, Meaning]> =>
   names.split(" ").map((name) => [name, meaning])
+
+/** A person subscribes to a list or a message type again. */
+const optInName = "emailsubscribe"
 
 /** Lowercase names: the platform writes `emailUnSubscribe`, `inAppOpen`, `whatsAppSeen`, and its documents differ. */
 const meanings: ReadonlyMap<string, Meaning> = new Map([
@@ -21,7 +24,7 @@ const meanings: ReadonlyMap<string, Meaning> = new Map([
   ...named("click", "emailclick smsclick inappclick webpushclick embeddedclick whatsappclick"),
   // With the first event, the person has only opened the preference page. SMS and WhatsApp messages received are
   // replies.
-  ...named("other", "hostedunsubscribeclick smsreceived whatsappreceived inappdelete"),
+  ...named("other", `${optInName} hostedunsubscribeclick smsreceived whatsappreceived inappdelete`),
   ...named("bounce", "emailbounce pushbounce smsbounce whatsappbounce"),
   ...named("spam", "emailcomplaint"),
   ...named("unsubscribe", "emailunsubscribe"),
@@ -29,7 +32,7 @@ const meanings: ReadonlyMap<string, Meaning> = new Map([
     "failed",
     "emailsendskip pushsendskip smssendskip inappsendskip webpushsendskip whatsappsendskip embeddedsendskip",
   ),
-  ...named("ignored", "emailsubscribe inapprecall pushuninstall journeyexit embeddedsession"),
+  ...named("ignored", "inapprecall pushuninstall journeyexit embeddedsession"),
 ])
 
 const userKeys = ["userId", "email"]
@@ -81,7 +84,7 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
   const time = timeIn(dataFields, timeKeys, receivedAt)
   const machine = flagIn(dataFields, machineKeys)
   return {
-    event,
+    ...(name === optInName ? optIn : { event }),
     trackingId,
     templateId,
     user,

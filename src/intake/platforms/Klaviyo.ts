@@ -5,7 +5,7 @@ import { faultsIn } from "../Given.ts"
 import { timeIn } from "../Instant.ts"
 import { flagIn } from "../Truth.ts"
 import { emailOf, find, isItem, type Item, linkOf, memberOf, objectOf, trackingIdOf } from "../Reading.ts"
-import { channelOf } from "../../domain/Recipient.ts"
+import { channelOf, optIn } from "../../domain/Recipient.ts"
 import type { Normalized } from "../../domain/Event.ts"
 
 /** Topics of metrics about messages, lowercase and without `event:klaviyo.`. */
@@ -42,7 +42,8 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
   if (stated === undefined) return faulty('has no topic, such as "event:klaviyo.opened_email"')
   const topic = stated.trim().toLowerCase()
   const name = topic.startsWith(prefix) ? topic.slice(prefix.length) : undefined
-  const event = name === undefined ? undefined : topics.get(name)
+  const isOptIn = name === "subscribed_to_email_marketing"
+  const event = isOptIn ? optIn.event : name === undefined ? undefined : topics.get(name)
   if (event === undefined) return ignored(`the topic ${JSON.stringify(stated)} is not about a message's effect`)
 
   const payload = memberOf(objectOf(item["payload"]) ?? {}, "data")
@@ -58,7 +59,7 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
   const time = timeIn([{ item: attributes, at: payloadAt }], ["datetime", "timestamp"], receivedAt)
   const machine = flagIn([{ item: properties, at: `${payloadAt}/event_properties` }], ["machine_open"])
   return {
-    event,
+    ...(isOptIn ? optIn : { event }),
     trackingId,
     templateId: undefined,
     user,

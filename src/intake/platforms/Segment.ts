@@ -6,7 +6,7 @@ import { type EventLevel, faultsIn } from "../Given.ts"
 import { parseInstant, timeIn } from "../Instant.ts"
 import { moneyIn } from "../Money.ts"
 import { emailOf, find, isItem, type Item, linkOf, memberOf, trackingIdOf, zoneIn } from "../Reading.ts"
-import { channelOf } from "../../domain/Recipient.ts"
+import { channelOf, optIn } from "../../domain/Recipient.ts"
 import { flagIn } from "../Truth.ts"
 import type { Normalize } from "../Sources.ts"
 
@@ -35,6 +35,14 @@ const listed: ReadonlyMap<string, EventName> = new Map(
     (names[event] ?? []).map((name): [string, EventName] => [name, event])
   ),
 )
+
+/** Names of calls by which a person opts in to e-mail again. `Subscribed` alone is usually a paid subscription. */
+const optIns: ReadonlySet<string> = new Set([
+  "email subscribed",
+  "email resubscribed",
+  "email opted in",
+  "resubscribed",
+])
 
 const noise: ReadonlySet<string> = new Set(["email drafted", "email attempted", "email deferred"])
 
@@ -179,7 +187,8 @@ const readTrack = (
   const name = stated.trim().toLowerCase()
   const isConversion = call.trackingId !== undefined || conversions?.has(name) === true
   if (noise.has(name)) return ignored(`"${stated}" says nothing about a message's effect`)
-  const named = listed.get(name) ?? (isConversion ? "conversion" : undefined)
+  const isOptIn = optIns.has(name) && conversions?.has(name) !== true
+  const named = isOptIn ? optIn.event : listed.get(name) ?? (isConversion ? "conversion" : undefined)
   if (named === undefined) {
     return ignored(
       `"${stated}" is no message event, and a conversion only with a tracking_id, or when configured as one`,
@@ -209,7 +218,7 @@ const readTrack = (
     link_url: textOf(call.properties["link_url"]),
   }
   return {
-    event,
+    ...(isOptIn ? optIn : { event }),
     trackingId: call.trackingId,
     // `template_id` is the sending platform's own template here, not one of ours.
     templateId: undefined,

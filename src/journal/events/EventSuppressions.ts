@@ -10,6 +10,7 @@ import type { OnSuppressed } from "../../suppressions/OnSuppressed.ts"
 import {
   type AddressActivity,
   addSuppressions,
+  applyOptIns,
   clearSoftBounces,
   countSoftBounces,
 } from "../../suppressions/SuppressionStore.ts"
@@ -17,14 +18,14 @@ import { isSuppressing } from "../../domain/Recipient.ts"
 
 /** An event that has just been stored, or that waited for its decision until now. */
 export interface Reported
-  extends Pick<NormalizedEvent, "event" | "user" | "occurredAt" | "automated" | "email" | "otherChannel"> {
+  extends Pick<NormalizedEvent, "event" | "user" | "occurredAt" | "automated" | "email" | "otherChannel" | "optIn"> {
   readonly org: string
   readonly source: string
   /** The users of its decisions. Deliver records the address as the user. */
   readonly recipients: ReadonlyArray<string>
 }
 
-type Kind = Pick<Reported, "automated" | "event" | "otherChannel">
+type Kind = Pick<Reported, "automated" | "event" | "optIn" | "otherChannel">
 
 const isArrival = ({ automated, event }: Kind): boolean =>
   event === "delivered" || (!automated && (event === "open" || event === "click"))
@@ -32,7 +33,7 @@ const isArrival = ({ automated, event }: Kind): boolean =>
 const isAgainst = ({ event, otherChannel }: Kind): boolean => isSuppressing(event) && otherChannel !== true
 
 /** Whether an event may change the suppression list: all others can be left out. */
-export const bearsOnSuppression = (event: Kind): boolean => isArrival(event) || isAgainst(event)
+export const bearsOnSuppression = (event: Kind): boolean => isArrival(event) || isAgainst(event) || event.optIn === true
 
 /** The distinct addresses in an event and in its decisions. */
 const addressesOf = ({ email, recipients, user }: Reported): ReadonlyArray<string> => [
@@ -58,7 +59,8 @@ const profileAddresses = Effect.fnUntraced(function* (
 })
 
 /**
- * Puts the addresses of bounces, complaints and unsubscribes on the suppression list, and counts soft bounces. An address is
+ * Puts the addresses of bounces, complaints and unsubscribes on the suppression list, lifts unsubscribes by later opt-ins, and
+ * counts soft bounces. An address is
  * that which the event names, that of the message's recipient, or else that in the profile of the user. Call it in the
  * transaction that stores the events and holds the lock of their organizations (see `lockEvents`). Returns those suppressing
  * events that no address was found for.
@@ -71,12 +73,12 @@ export const suppressByEvents = Effect.fnUntraced(function* <E extends Reported>
     addressesOf(event).map((address) => ({ org: event.org as OrgSlug, address, at: event.occurredAt }))
   )
   if (arrivals.length > 0) yield* clearSoftBounces(sql, arrivals)
-  const against = events.filter(isAgainst)
+  const against = events.filter((event) => isAgainst(event) || event.optIn === true)
   if (against.length === 0) return []
   const named = against.map(addressesOf)
   const unnamed = against.filter((_, i) => named[i]!.length === 0)
   const byProfile = yield* profileAddresses(sql, unnamed)
-  const all = against.flatMap((event, i) => {
+  const found = against.flatMap((event, i) => {
     const addresses = named[i]!.length > 0 ? named[i]! : byProfile[unnamed.indexOf(event)]!
     return addresses.map((address) => ({
       event: event.event,
@@ -84,8 +86,12 @@ export const suppressByEvents = Effect.fnUntraced(function* <E extends Reported>
       address,
       source: event.source,
       at: event.occurredAt,
+      isOptIn: event.optIn === true,
     }))
   })
+  // First, so that an older opt-out among these events cancels nothing.
+  yield* applyOptIns(sql, found.filter(({ isOptIn }) => isOptIn))
+  const all = found.filter(({ isOptIn }) => !isOptIn)
   yield* countSoftBounces(sql, all.filter(({ event }) => event === "soft_bounce"))
   yield* addSuppressions(
     sql,
@@ -94,5 +100,5 @@ export const suppressByEvents = Effect.fnUntraced(function* <E extends Reported>
       return reason === undefined ? [] : [{ ...one, reason }]
     }),
   )
-  return unnamed.filter((_, i) => byProfile[i]!.length === 0)
+  return unnamed.filter((event, i) => byProfile[i]!.length === 0 && event.optIn !== true)
 })

@@ -154,7 +154,7 @@ describe("Iterable", () => {
   })
 
   it("expects to skip lifecycle noise", () => {
-    for (const name of ["emailSubscribe", "inAppRecall", "pushUninstall", "journeyExit", "embeddedSession"]) {
+    for (const name of ["inAppRecall", "pushUninstall", "journeyExit", "embeddedSession"]) {
       assert.deepStrictEqual(understood(system(name)).skipped.map(({ expected }) => expected), [true])
     }
   })
