@@ -17,6 +17,7 @@ export default defineConfig({
       "test/process/Cluster.test.ts",
       "test/api/Fuzz.test.ts",
       "test/hostile/Hostile.test.ts",
+      "test/domain/JsonReferences.test.ts",
     ],
     env: {
       KILLS: "50",
@@ -35,6 +36,7 @@ export default defineConfig({
       CLUSTER_DELIVERIES: "80",
       FUZZ_RUNS: "100000",
       HOSTILE_PER_AREA: "1000",
+      JSON_TEXTS: "2000000",
     },
     testTimeout: 3_600_000,
     // One after another, so that their figures are their own.

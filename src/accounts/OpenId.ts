@@ -5,6 +5,9 @@ import { createCipheriv, createDecipheriv, hash, randomBytes } from "node:crypto
 import { Settings } from "../Settings.ts"
 import * as Json from "../domain/Json.ts"
 
+// `openid-client` parses the provider's answers with `JSON.parse`, which mistakes names with escapes. It then returns a part of
+// the escaped name, which contains a backslash. The names that are read here contain none, so that they are never mistaken.
+
 /** Signing in at the identity provider did not work; the message says why. */
 export class OpenIdFailed extends Schema.TaggedError<OpenIdFailed>()("OpenIdFailed", { message: Schema.String }) {}
 

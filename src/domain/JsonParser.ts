@@ -43,7 +43,9 @@ export const parse = (text: string, cost: NameCost | undefined): unknown => new 
 export const parseRequest = (text: string): unknown => {
   const parser = new Parser(text, new NameCost())
   const value = parser.parse()
-  if (parser.hasControlName) throw new ControlNames(controlNamesIn(value))
+  // The name of a member that a later one of its name has replaced is no longer in the value.
+  const pointers = parser.hasControlName ? controlNamesIn(value) : []
+  if (pointers.length > 0) throw new ControlNames(pointers)
   return value
 }
 
