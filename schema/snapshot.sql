@@ -789,6 +789,16 @@ CREATE TABLE repeat_tallies (
   PRIMARY KEY (org_slug, template_id, copy_id, bucket_start, outcome)
 );
 
+CREATE TABLE repeated_tracking_ids (
+  org_slug text NOT NULL,
+  template_id text NOT NULL,
+  hour timestamp with time zone NOT NULL,
+  requests bigint NOT NULL,
+  members text NOT NULL,
+  PRIMARY KEY (org_slug, template_id, hour),
+  FOREIGN KEY (org_slug) REFERENCES organizations(slug)
+);
+
 CREATE TABLE result_shares (
   org_slug text NOT NULL,
   id text NOT NULL,

@@ -79,9 +79,19 @@ const generated = {
 export const Generated = Schema.Struct(generated).annotate({ identifier: "GenerateResponse" })
 
 /** Response of Batch generate for one item. */
-export const BatchGenerated = Schema.Struct({ ...generated, trace: Schema.optionalKey(GenerateTrace) }).annotate({
-  identifier: "BatchGenerateResult",
-})
+export const BatchGenerated = Schema.Struct({
+  ...generated,
+  problem: Schema.optionalKey(Schema.Struct({
+    type: Schema.Literal("/problems/tracking-id-reused"),
+    status: Schema.Literal(409),
+    title: Schema.String,
+    detail: Schema.String,
+  })).annotate({
+    description:
+      "Present only when `copy_id` forces another variant than the decision that the tracking id has already",
+  }),
+  trace: Schema.optionalKey(GenerateTrace),
+}).annotate({ identifier: "BatchGenerateResult" })
 
 const keyProblems = [Problems.Unauthorized, Problems.Forbidden, Problems.RateLimited, Problems.Unavailable] as const
 

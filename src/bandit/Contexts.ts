@@ -69,6 +69,15 @@ export const groupNames = (cuts: ReadonlyArray<number>): ReadonlyArray<string> =
   `${cuts.at(-1)} and above`,
 ]
 
+/** Whether a text is the name of a group, as `groupNames` writes it, that the number in `value` belongs to. */
+export const isInGroup = (group: string, value: string): boolean => {
+  const number = numberOf(value)
+  const bounds = /^(?:(\S+) to )?below (\S+)$|^(\S+) and above$/.exec(group)
+  if (number === undefined || bounds === null) return false
+  const [, low, high, least] = bounds
+  return number >= Number(low ?? least ?? -Infinity) && number < Number(high ?? Infinity)
+}
+
 const encode = (text: string) => encodeURIComponent(text.toWellFormed())
 
 // Most texts are not encoded, and decoding takes far longer than looking.

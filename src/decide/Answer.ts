@@ -23,6 +23,11 @@ export class NotRendered extends Schema.TaggedError<NotRendered>()("NotRendered"
 interface Warned {
   /** Each says what is at fault, where, and its effect, with names as `named` writes them. Absent without any. */
   readonly warnings?: ReadonlyArray<string> | undefined
+  /**
+   * The members of the request that differ from the decision that its tracking id had already, such as `user_id`. Absent for
+   * a retry, which is the same request again.
+   */
+  readonly repeated?: ReadonlyArray<string> | undefined
 }
 
 /** A rendered variant, or the reason why there is none. Without a variant, no decision is recorded. */
@@ -53,6 +58,14 @@ type Outcome =
     /** As above. */
     readonly durable: boolean
     readonly trace?: unknown
+  }
+  | {
+    /** The request forces a variant, and its tracking id has a decision for another one, which stands. */
+    readonly _tag: "Reused"
+    readonly trackingId: string
+    readonly forced: CopyId
+    /** The variant of the standing decision; `noMessage` for a held-out user who gets none. */
+    readonly standing: CopyId
   }
   | {
     readonly _tag: "NotRendered"

@@ -39,6 +39,7 @@ const requestsOf = (
   return items.map(({ copyId, templateId, trackingId }) => ({
     ...shared,
     attrs,
+    ownAttrs: batch.attrs,
     copyId,
     templateId,
     trackingId,

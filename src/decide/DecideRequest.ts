@@ -45,6 +45,8 @@ export interface BatchRequest extends Pick<DecideRequest, "userId" | "fields" | 
 
 /** A request with the attributes of its user's profile, its policy and its budget. */
 export interface PreparedRequest extends DecideRequest {
+  /** The attributes without those of a profile. Default: `attrs`. */
+  readonly ownAttrs?: Attributes | undefined
   /** Limits the work of targeting and rendering. */
   readonly budget: Budget
   /** A policy that was prepared for this request. Without one the published policy decides. */

@@ -2,6 +2,7 @@ import type { TemplateCache } from "../templates/TemplateCache.ts"
 import { type Answer, withWarnings } from "./Answer.ts"
 import type { DecideRequest } from "./DecideRequest.ts"
 import type { RenderingCounts } from "./RenderingCounts.ts"
+import type { RepeatedIdCounts } from "./RepeatedIdCounts.ts"
 import { unfilledIn, warningsOf } from "./RequestWarnings.ts"
 import { countUnfilled } from "./UnfilledCount.ts"
 
@@ -9,6 +10,7 @@ import { countUnfilled } from "./UnfilledCount.ts"
 export interface FinishServices {
   readonly templateCache: TemplateCache["Service"]
   readonly renderings: RenderingCounts["Service"]
+  readonly repeats: RepeatedIdCounts["Service"]
 }
 
 /** What the answer to a request is finished with. */
@@ -16,7 +18,7 @@ export type FinishedRequest = Pick<DecideRequest, "attrs" | "placeholders" | "te
 
 /** Counts the answer to a request, and adds what the request is warned of. */
 export const finish = <A extends Answer>(
-  { renderings, templateCache }: FinishServices,
+  { renderings, repeats, templateCache }: FinishServices,
   org: string,
   request: FinishedRequest,
   answer: A,
@@ -27,5 +29,6 @@ export const finish = <A extends Answer>(
   const unfilled = unfilledIn(view, request)
   if (unfilled !== undefined) countUnfilled(unfilled)
   renderings.count(org, templateId, answer)
+  if (answer.repeated !== undefined) repeats.count(org, templateId, answer.repeated)
   return warnings === undefined ? answer : withWarnings(answer, warnings)
 }

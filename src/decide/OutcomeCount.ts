@@ -13,6 +13,7 @@ const counters = Object.fromEntries(
     "template-not-found",
     "template-archived",
     "variant-not-found",
+    "tracking-id-reused",
   ] as const)
     .map((outcome) => [outcome, decisions(outcome.replaceAll("-", "_"))]),
 )
@@ -22,7 +23,12 @@ const failures = Metric.counter("parlance_failed_renderings_total", { incrementa
 
 const process = Context.empty()
 
-const names = { Chosen: "chosen", HeldOut: "held-out", NotRendered: "not-rendered" } as const
+const names = {
+  Chosen: "chosen",
+  HeldOut: "held-out",
+  Reused: "tracking-id-reused",
+  NotRendered: "not-rendered",
+} as const
 
 /** Counts an outcome, with the renderings that failed for it, and returns it. */
 export const countOutcome = <O extends Answer>(outcome: O): O => {

@@ -4,9 +4,10 @@ import { holdoutText } from "../domain/Holdout.ts"
 import type { CopyId } from "../domain/Ids.ts"
 import type { TemplateView } from "../templates/TemplateCache.ts"
 import type { PreparedRequest } from "./DecideRequest.ts"
-import { type Decision, noMessage } from "../journal/decisions/Decision.ts"
+import { type Decision, noMessage, type StandingDecision } from "../journal/decisions/Decision.ts"
 import type { Recorded } from "../journal/decisions/DecisionLog.ts"
 import { type Answer, inPlaceOf, renderVariant } from "./Answer.ts"
+import { toldRepeat } from "./Repeats.ts"
 import { changeTrace } from "./Selection.ts"
 import type { TrackingAlias } from "../journal/decisions/TrackingAliases.ts"
 import type { StickyChoice, StickyClaim } from "./StickyChoices.ts"
@@ -158,13 +159,33 @@ export const planStanding = (plan: DecisionPlan, standing: StickyChoice): Plan =
 }
 
 /**
+ * The answer to a request whose tracking id has a decision already: the variant of that decision again, with `trace`, or why
+ * not. `rendered` is that variant where it is rendered already. Undefined if the variant has been removed.
+ */
+export const answerRepeat = (
+  input: PlanInput,
+  standing: StandingDecision,
+  trace: unknown,
+  rendered?: Answer,
+): Answer | undefined => {
+  const { request, trackingId } = input
+  const { copyId } = standing
+  const answer: Answer | undefined = request.copyId !== undefined && request.copyId !== copyId
+    ? { _tag: "Reused", trackingId, forced: request.copyId, standing: copyId }
+    : rendered ?? renderChoice(input, copyId, trackingId, trace)
+  return answer && toldRepeat(answer, standing, request)
+}
+
+/**
  * The answer to a plan whose decision is stored. If the tracking id has an earlier decision, the caller gets its variant,
  * or no candidate if that has been removed.
  */
-export const settlePlan = ({ answer, decision, input }: DecisionPlan, { copyId, durable }: Recorded): Answer => {
-  if (copyId === decision.copyId) return durable ? answer : { ...answer, durable }
-  const { trackingId } = answer
-  const earlier = renderChoice(input, copyId, trackingId, changeTrace(answer.trace, copyId, "retry"))
-  if (earlier === undefined) return { _tag: "None", trackingId, reason: "no-candidate" }
-  return durable || !isDecided(earlier) ? earlier : { ...earlier, durable }
+export const settlePlan = ({ answer, decision, input }: DecisionPlan, { durable, standing }: Recorded): Answer => {
+  if (standing === decision) return durable ? answer : { ...answer, durable }
+  const { copyId } = standing
+  const isSame = copyId === decision.copyId
+  const trace = changeTrace(answer.trace, copyId, "retry")
+  const settled = answerRepeat(input, standing, trace, isSame ? answer : undefined)
+  if (settled === undefined) return { _tag: "None", trackingId: answer.trackingId, reason: "no-candidate" }
+  return durable || !isDecided(settled) ? settled : { ...settled, durable }
 }

@@ -9,15 +9,25 @@ import type { Profiles } from "../profiles/Profiles.ts"
 import { Budget, LimitReached } from "../rendering/Budget.ts"
 import type { TemplateCache, TemplateView } from "../templates/TemplateCache.ts"
 import type { DecideRequest, PreparedRequest } from "./DecideRequest.ts"
-import { noMessage } from "../journal/decisions/Decision.ts"
+import { noMessage, type StandingDecision } from "../journal/decisions/Decision.ts"
 import type { DecisionLog } from "../journal/decisions/DecisionLog.ts"
 import { type Arm, armOf } from "../bandit/Holdout.ts"
 import { type Answer, targetingLimit } from "./Answer.ts"
 import type { Draws } from "./Draws.ts"
 import type { ExposureCounts } from "./ExposureCounts.ts"
-import { answerPlan, isDecided, type Plan, planDecision, type PlanInput, planRepeat, renderChoice } from "./Plan.ts"
+import {
+  answerPlan,
+  answerRepeat,
+  isDecided,
+  type Plan,
+  planDecision,
+  type PlanInput,
+  planRepeat,
+  renderChoice,
+} from "./Plan.ts"
 import { type FailedChoice, renderFallback } from "./Fallback.ts"
 import type { RenderingCounts } from "./RenderingCounts.ts"
+import type { RepeatedIdCounts } from "./RepeatedIdCounts.ts"
 import * as Selection from "./Selection.ts"
 import type { StickyChoice, StickyChoices } from "./StickyChoices.ts"
 import { makeTrackingId } from "../journal/decisions/TrackingId.ts"
@@ -33,6 +43,7 @@ export interface PlannerServices {
   readonly sticky: StickyChoices["Service"]
   readonly exposures: ExposureCounts["Service"]
   readonly renderings: RenderingCounts["Service"]
+  readonly repeats: RepeatedIdCounts["Service"]
   readonly clock: Clock.Clock
   /** A monotonic clock in milliseconds. */
   readonly monotonicNow: () => number
@@ -220,11 +231,12 @@ const planSticky = (services: PlannerServices, input: PlanInput, userId: string)
   )
 
 /** Gives the variant of an earlier decision again. Undefined if that has been removed. */
-const planRetry = (services: PlannerServices, input: PlanInput, copyId: CopyId): Plan | undefined => {
+const planRetry = (services: PlannerServices, input: PlanInput, standing: StandingDecision): Plan | undefined => {
+  const verdict: Verdict = { copyId: standing.copyId, mode: "retry", propensity: null }
   const trace = input.request.trace === true
-    ? traceOf(input, basisOf(services, input), { copyId, mode: "retry", propensity: null }, input.request.epsilon)
+    ? traceOf(input, basisOf(services, input), verdict, input.request.epsilon)
     : undefined
-  const answer = renderChoice(input, copyId, input.trackingId, trace)
+  const answer = answerRepeat(input, standing, trace)
   return answer && answerPlan(answer)
 }
 
@@ -239,10 +251,10 @@ const retryOr = (
 ): Effect.Effect<Plan> =>
   services.log.find(input.view.org.slug, input.view.id, input.trackingId).pipe(
     Effect.catch(() => Effect.succeed(undefined)),
-    Effect.flatMap((copyId) => {
-      const plan = copyId === undefined
+    Effect.flatMap((standing) => {
+      const plan = standing === undefined
         ? undefined
-        : withinBudget(services, input, () => planRetry(services, input, copyId))
+        : withinBudget(services, input, () => planRetry(services, input, standing))
       return plan === undefined ? otherwise : Effect.succeed(plan)
     }),
   )
@@ -354,7 +366,7 @@ export const planRequest = (services: PlannerServices, org: string, request: Dec
   const attrs = services.profiles.attributes(liveOf(org), request.userId, request.attrs)
   if (attrs === undefined) return planPrepared(services, org, { ...request, budget })
   return Effect.flatMap(attrs, (attrs) => {
-    const plan = planPrepared(services, org, { ...request, attrs, budget })
+    const plan = planPrepared(services, org, { ...request, attrs, ownAttrs: request.attrs, budget })
     return Effect.isEffect(plan) ? plan : Effect.succeed(plan)
   })
 }

@@ -70,13 +70,13 @@ export const insertClaim = Effect.fnUntraced(function* (
         OR s.tracking_id = ${replaces?.trackingId ?? trackingId}
     RETURNING s.copy_id, s.tracking_id, s.expires_at, s.control`
   if (won[0] === undefined) return (yield* readChoice(sql, org, templateId, userId)) ?? proposal
-  const { copyIds: [recorded = copyId] } = yield* insertDecisions(sql, [decision])
-  if (recorded === copyId) return fromRow(won[0])
+  const { standing: [recorded = decision] } = yield* insertDecisions(sql, [decision])
+  if (recorded.copyId === copyId) return fromRow(won[0])
   // A retry of a tracking id whose decision chose another variant: that decision stands.
   yield* sql`
-    UPDATE sticky_choices s SET copy_id = ${recorded}
+    UPDATE sticky_choices s SET copy_id = ${recorded.copyId}
     WHERE s.org_slug = ${org} AND s.template_id = ${templateId} AND s.user_id = ${userId}`
-  return { ...fromRow(won[0]), copyId: recorded }
+  return { ...fromRow(won[0]), copyId: recorded.copyId }
 })
 
 // Users remembered in memory at most; others cost one read of the store.

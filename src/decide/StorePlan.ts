@@ -29,7 +29,7 @@ const storeClaim = (
     onFailure: () => storeDecision(stores, plan),
     onSuccess: (standing) =>
       standing.trackingId === claim.decision.trackingId
-        ? Effect.succeed(settlePlan(plan, { copyId: standing.copyId, durable: true }))
+        ? Effect.succeed(settlePlan(plan, { standing: { ...plan.decision, copyId: standing.copyId }, durable: true }))
         : storePlan(stores, planStanding(plan, standing)),
   })
 

@@ -166,6 +166,7 @@ const makeMessage = (
 const refusalOf = (request: DeliverRequest, outcome: Exclude<Answer, Chosen>) => {
   if (outcome._tag === "NotRendered") return outcome.error
   if (outcome._tag === "HeldOut") return new HeldOut({ templateId: request.templateId })
+  if (outcome._tag === "Reused") throw new Error("The new tracking id of a message has a decision already")
   switch (outcome.reason) {
     case "no-candidate":
       return new NoCandidate({ templateId: request.templateId })

@@ -13,6 +13,7 @@ const problems = {
   "draft-not-found": 404,
   "version-not-found": 404,
   "version-conflict": 409,
+  "tracking-id-reused": 409,
   "sample-person-not-found": 404,
   "proposal-not-found": 404,
   "proposal-conflict": 409,

@@ -1,6 +1,8 @@
 import type { Answer } from "../../decide/Answer.ts"
 import type { BatchAnswers } from "../../decide/DecideBatch.ts"
 import { named, namedAtMost } from "../../domain/WarningText.ts"
+import { noMessage } from "../../journal/decisions/Decision.ts"
+import { trackingIdReused } from "../problems/TemplateProblems.ts"
 import * as Warnings from "../server/Warnings.ts"
 
 const messages = {
@@ -9,6 +11,16 @@ const messages = {
   "template-archived": "Template archived",
   "variant-not-found": "Variant not found",
 } as const
+
+/** The problem of a request that forces a variant, as a response of its own would have it. */
+const reused = ({ forced, standing, trackingId }: Extract<Answer, { readonly _tag: "Reused" }>) => ({
+  ...trackingIdReused,
+  detail: `The tracking id ${JSON.stringify(trackingId)} has a decision for ${
+    standing === noMessage ? "no message" : `the variant ${JSON.stringify(standing)}`
+  }, and \`copy_id\` forces ${
+    JSON.stringify(forced)
+  }. Use another tracking id, or leave \`copy_id\` out to get the decision again.`,
+})
 
 /** An outcome as the interface describes it. */
 export const toWire = (outcome: Answer) => {
@@ -34,6 +46,10 @@ export const toWire = (outcome: Answer) => {
         message: messages[outcome.reason],
         ...(outcome.trace === undefined ? {} : { trace: outcome.trace }),
       }
+    case "Reused": {
+      const problem = reused(outcome)
+      return { tracking_id: outcome.trackingId, copy: {}, message: `Tracking id reused: ${problem.detail}`, problem }
+    }
     case "NotRendered":
       return {
         tracking_id: outcome.trackingId,

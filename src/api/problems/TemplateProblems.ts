@@ -125,3 +125,12 @@ export class SamplePersonNotFound extends HttpApiError.Problem<SamplePersonNotFo
     "`parlance sample-person list` lists the sample people of an organization.",
   ),
 ) {}
+
+/** 409, of an item of Batch generate: `copy_id` forces another variant than the decision of the tracking id. */
+export const trackingIdReused = declare(
+  "tracking-id-reused",
+  409,
+  "The tracking id has a decision for another variant",
+  "A tracking id names one decision, which a repeated request gets again. Use another tracking id for another message, or " +
+    "leave out `copy_id` to get the decision again. `detail` names both variants. The request changed nothing.",
+)

@@ -58,3 +58,6 @@ export interface Decision {
   /** Variants that were chosen before and could not be rendered, the first choice first; absent without any. */
   readonly failed?: ReadonlyArray<FailedRendering> | undefined
 }
+
+/** What tells whether a repeated tracking id belongs to the request that was decided first. */
+export type StandingDecision = Pick<Decision, "context" | "copyId" | "further" | "mode" | "userId">

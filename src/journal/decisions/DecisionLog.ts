@@ -3,7 +3,8 @@ import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { hash } from "node:crypto"
 import { dayMillis } from "../../bandit/Window.ts"
-import type { CopyId, OrgSlug, TemplateId } from "../../domain/Ids.ts"
+import type { ContextKey } from "../../bandit/Contexts.ts"
+import type { OrgSlug, TemplateId } from "../../domain/Ids.ts"
 import { sandboxSuffix } from "../../domain/Sandbox.ts"
 import { ShortLivedMap } from "../../domain/ShortLived.ts"
 import { leastRetentionDays } from "../../domain/Organization.ts"
@@ -11,15 +12,15 @@ import { Settings } from "../../Settings.ts"
 import * as GroupCommit from "../../store/GroupCommit.ts"
 import { recordset } from "../../store/Recordset.ts"
 import { step } from "../../telemetry/Tracing.ts"
-import { type Decision, noMessage } from "./Decision.ts"
+import { type Decision, noMessage, type StandingDecision } from "./Decision.ts"
 import { failedText, failureCounts } from "./FailedRenderings.ts"
 import { trackSql } from "./Track.ts"
 import { madeAt, toleranceMillis } from "./TrackingId.ts"
 
 /** Result of recording a decision. */
 export interface Recorded {
-  /** The variant that stands for this tracking id: an earlier one if the request is a retry. */
-  readonly copyId: CopyId
+  /** The decision that stands for this tracking id: the recorded one itself, or an earlier one if the request is a retry. */
+  readonly standing: StandingDecision
   /** False while the store is down: the decision is in this process's memory only. */
   readonly durable: boolean
 }
@@ -92,8 +93,8 @@ export interface Awaited {
 
 /** The result of storing a group of decisions. */
 interface Inserted {
-  /** The variant that stands for each of them, in their order. */
-  readonly copyIds: ReadonlyArray<CopyId>
+  /** The decision that stands for each of them, in their order. */
+  readonly standing: ReadonlyArray<StandingDecision>
   /** Those whose events are there already. */
   readonly awaited: ReadonlyArray<Awaited>
 }
@@ -225,23 +226,40 @@ const keyColumns = {
   made_at: "float8",
 } as const
 
+interface StandingRow extends Omit<Key, "org">, Omit<StandingDecision, "further" | "userId"> {
+  readonly orgSlug: OrgSlug
+  readonly userId: string | null
+  readonly further: ContextKey | null
+}
+
+const fromStandingRow = ({ context, copyId, further, mode, userId }: StandingRow): StandingDecision => ({
+  context,
+  copyId,
+  further: further ?? undefined,
+  mode,
+  userId: userId ?? undefined,
+})
+
 /** The decisions that stand for given keys, each looked for in the one partition it can be in. */
 const readStanding = (sql: SqlClient.SqlClient, keys: ReadonlyArray<ReturnType<typeof toGiven>>) => {
   const wanted = recordset(keys, keyColumns)
   const found = sql`d.org_slug = r.org_slug AND d.tracking_id = r.tracking_id AND d.template_id = r.template_id`
-  return sql<{ orgSlug: OrgSlug; trackingId: string; templateId: TemplateId; copyId: CopyId }>`
-    SELECT d.org_slug, d.tracking_id, d.template_id, d.copy_id FROM ${wanted}
+  const read = sql.literal(
+    "d.org_slug, d.tracking_id, d.template_id, d.copy_id, d.user_id, d.mode, d.segment AS context, d.further",
+  )
+  return sql<StandingRow>`
+    SELECT ${read} FROM ${wanted}
     CROSS JOIN LATERAL (SELECT * FROM decision_keys k WHERE k.key = r.key ORDER BY k.key LIMIT 1) k
     CROSS JOIN LATERAL (
       SELECT * FROM decisions d WHERE ${found} AND d.decided_at = k.decided_at
       ORDER BY d.org_slug, d.tracking_id, d.template_id LIMIT 1) d
     UNION ALL
-    SELECT d.org_slug, d.tracking_id, d.template_id, d.copy_id FROM ${wanted}
+    SELECT ${read} FROM ${wanted}
     CROSS JOIN LATERAL (
       SELECT * FROM decisions_first d WHERE ${found}
       ORDER BY d.org_slug, d.tracking_id, d.template_id LIMIT 1) d
     UNION ALL
-    SELECT d.org_slug, d.tracking_id, d.template_id, d.copy_id FROM ${wanted}
+    SELECT ${read} FROM ${wanted}
     CROSS JOIN LATERAL (
       SELECT * FROM decisions d
       WHERE ${found} AND d.decided_at >= to_timestamp((r.made_at - ${toleranceMillis}) / 1000.0)
@@ -250,7 +268,7 @@ const readStanding = (sql: SqlClient.SqlClient, keys: ReadonlyArray<ReturnType<t
 }
 
 /**
- * Writes decisions in one statement, with what they add to the tallies in the ledger, and answers which variant stands
+ * Writes decisions in one statement, with what they add to the tallies in the ledger, and answers which decision stands
  * for each key. Rows go in the order of their keys, so that two nodes that hold the same keys wait for each other instead
  * of deadlocking. Only a caller's own tracking id can have events before its decision, or have been decided before.
  */
@@ -267,13 +285,13 @@ export const insertDecisions: (
     ? insertOwn(sql, rows)
     : insertGiven(sql, rows, given.some((decision) => madeAt(decision.trackingId) !== undefined))
   if (count === decisions.length || given.length === 0) {
-    return { copyIds: decisions.map(({ copyId }) => copyId), awaited: awaited ?? [] }
+    return { standing: decisions, awaited: awaited ?? [] }
   }
   // Another request inserted some of the keys first: its decisions stand.
   const standing = new Map(
-    (yield* readStanding(sql, given.map(toGiven))).map(({ copyId, orgSlug: org, templateId, trackingId }) => [
-      keyOf({ org, templateId, trackingId }),
-      copyId,
+    (yield* readStanding(sql, given.map(toGiven))).map((row) => [
+      keyOf({ org: row.orgSlug, templateId: row.templateId, trackingId: row.trackingId }),
+      fromStandingRow(row),
     ]),
   )
   // A key outlives its decision a little: it is the new decision's now.
@@ -282,9 +300,9 @@ export const insertDecisions: (
     DELETE FROM decision_keys k WHERE k.key = ANY(${lost.map(retryKey)}::uuid[])
       AND k.decided_at < ${new Date(since - staleDays * dayMillis)} RETURNING k.key`
   const again = stale.length === 0 ? undefined : yield* insertDecisions(sql, lost)
-  again?.copyIds.forEach((copyId, place) => standing.set(keyOf(lost[place]!), copyId))
+  again?.standing.forEach((one, place) => standing.set(keyOf(lost[place]!), one))
   return {
-    copyIds: decisions.map((decision) => standing.get(keyOf(decision)) ?? decision.copyId),
+    standing: decisions.map((decision) => standing.get(keyOf(decision)) ?? decision),
     awaited: [...(awaited ?? []), ...(again?.awaited ?? [])],
   }
 })
@@ -317,14 +335,14 @@ export class DecisionLog extends Context.Service<DecisionLog, {
     done: (recorded: ReadonlyArray<Recorded> | undefined) => void,
   ) => void
   /**
-   * The variant recorded under a key, if there is one: in the store, or on its way there. Fails with `SqlError` when
+   * The decision recorded under a key, if there is one: in the store, or on its way there. Fails with `SqlError` when
    * the database does not respond.
    */
   readonly find: (
     org: OrgSlug,
     template: TemplateId,
     trackingId: string,
-  ) => Effect.Effect<CopyId | undefined, SqlError>
+  ) => Effect.Effect<StandingDecision | undefined, SqlError>
   /** Tracking ids that were just decided and have events waiting; offered at least once on the node that decided. */
   readonly awaited: Queue.Dequeue<Awaited>
   /**
@@ -338,19 +356,19 @@ export class DecisionLog extends Context.Service<DecisionLog, {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const settings = yield* Settings
-      const pending = new ShortLivedMap<string, GroupCommit.Ticket<Keyed, CopyId>>()
+      const pending = new ShortLivedMap<string, GroupCommit.Ticket<Keyed, StandingDecision>>()
       // The consumer also polls for waiting events, so a dropped id only delays them.
       const awaited = yield* Queue.dropping<Awaited>(10_000)
       yield* Metric.update(stored, 0)
       yield* Metric.update(commits, 0)
 
-      const commit = yield* GroupCommit.make<Keyed, CopyId>({
+      const commit = yield* GroupCommit.make<Keyed, StandingDecision>({
         write: (entries) =>
           insertDecisions(sql, entries.map(({ decision }) => decision)).pipe(
             Effect.tap(countStored(entries.length)),
             Effect.map((inserted) => {
               for (const one of inserted.awaited) Queue.offerUnsafe(awaited, one)
-              return inserted.copyIds
+              return inserted.standing
             }),
           ),
         onSettled: ({ key }) => key !== undefined && pending.delete(key),
@@ -364,20 +382,20 @@ export class DecisionLog extends Context.Service<DecisionLog, {
       })
 
       const recordedAs = (
-        ticket: GroupCommit.Ticket<Keyed, CopyId>,
-        committed: GroupCommit.Committed<CopyId>,
+        ticket: GroupCommit.Ticket<Keyed, StandingDecision>,
+        committed: GroupCommit.Committed<StandingDecision>,
       ): Recorded => {
-        if (committed.durable) return { copyId: committed.value, durable: true }
+        if (committed.durable) return { standing: committed.value, durable: true }
         const { entry } = ticket
         // The caller learns an id of our own while its decision is in memory, and may send it again.
         if (entry.key === undefined && ticket.answer === undefined) {
           pending.set(entry.key = keyOf(entry.decision), ticket)
         }
-        return { copyId: entry.decision.copyId, durable: false }
+        return { standing: entry.decision, durable: false }
       }
 
       /** The decision's ticket, or the ticket of an equal decision that is being recorded. */
-      const ticketOf = (decision: Decision): GroupCommit.Ticket<Keyed, CopyId> | undefined => {
+      const ticketOf = (decision: Decision): GroupCommit.Ticket<Keyed, StandingDecision> | undefined => {
         // No other request can have an id that the service has just made.
         if (!decision.trackingIdGiven) return commit.submit({ key: undefined, decision })
         const key = keyOf(decision)
@@ -404,7 +422,7 @@ export class DecisionLog extends Context.Service<DecisionLog, {
       }
 
       const recordAll = Effect.fnUntraced(function* (decisions: ReadonlyArray<Decision>) {
-        const tickets: Array<GroupCommit.Ticket<Keyed, CopyId>> = []
+        const tickets: Array<GroupCommit.Ticket<Keyed, StandingDecision>> = []
         for (const decision of decisions) {
           const ticket = ticketOf(decision)
           if (ticket === undefined) return yield* new GroupCommit.BufferFull()
@@ -432,8 +450,11 @@ export class DecisionLog extends Context.Service<DecisionLog, {
 
       const find = (org: OrgSlug, templateId: TemplateId, trackingId: string) => {
         const ticket = pending.get(keyOf({ org, templateId, trackingId }))
-        if (ticket !== undefined) return Effect.succeed(ticket.entry.decision.copyId)
-        return Effect.map(readStanding(sql, [toGiven({ org, templateId, trackingId })]), (rows) => rows[0]?.copyId)
+        if (ticket !== undefined) return Effect.succeed(ticket.entry.decision)
+        return Effect.map(
+          readStanding(sql, [toGiven({ org, templateId, trackingId })]),
+          ([row]) => row && fromStandingRow(row),
+        )
       }
 
       return DecisionLog.of({

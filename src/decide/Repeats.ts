@@ -1,0 +1,67 @@
+import { roundNumber } from "../bandit/AttributeOutcomes.ts"
+import { builtIns, decodeContext, isInGroup, missingValue, otherValue } from "../bandit/Contexts.ts"
+import type { Attributes } from "../domain/Attributes.ts"
+import { named, namedAtMost } from "../domain/WarningText.ts"
+import type { StandingDecision } from "../journal/decisions/Decision.ts"
+import { type Answer, withWarnings } from "./Answer.ts"
+import type { DecideRequest } from "./DecideRequest.ts"
+
+// A repeated tracking id gets its first decision again. These functions tell a retry, which is the same request again, from a
+// request for another person or message, which would have deserved a decision of its own. Pure.
+
+/** The members of a request that its decision stores. */
+export interface RepeatedRequest extends Pick<DecideRequest, "copyId" | "userId"> {
+  /** With the attributes of the user's profile. */
+  readonly attrs: Attributes
+  /** The attributes without those of a profile, which may change between two requests. Default: `attrs`. */
+  readonly ownAttrs?: Attributes | undefined
+}
+
+/** Whether an attribute of the context of a decision cannot be of a request with this value. */
+const differs = (stored: string, value: string | undefined): boolean => {
+  if (value === undefined || stored === missingValue) return stored !== missingValue || value !== undefined
+  // `other` stands for values that the model or the record does not list.
+  return stored !== value && stored !== otherValue && stored !== roundNumber(value) && !isInGroup(stored, value)
+}
+
+const builtInNames = new Set(builtIns.map(({ name }) => name))
+
+/** The names of attributes that differ from those which a decision stores. */
+const differingAttributes = (
+  { context, further }: StandingDecision,
+  { attrs, ownAttrs = attrs }: RepeatedRequest,
+): ReadonlyArray<string> => {
+  const stored = new Map([...decodeContext(context), ...(further === undefined ? [] : decodeContext(further))])
+  return [...stored].flatMap(([name, value]) =>
+    builtInNames.has(name) || (attrs.has(name) && !ownAttrs.has(name)) || !differs(value, attrs.get(name)?.[0])
+      ? []
+      : [name]
+  )
+}
+
+/**
+ * The members of a request that differ from the standing decision of its tracking id, such as `user_id` and `attrs.tier`. A
+ * decision without a user may belong to any user: its request named none, or the user was erased.
+ */
+export const differingMembers = (standing: StandingDecision, request: RepeatedRequest): ReadonlyArray<string> => {
+  const members: Array<string> = []
+  if (standing.userId !== undefined && standing.userId !== request.userId) members.push("user_id")
+  if (request.copyId === undefined ? standing.mode === "forced" : standing.copyId !== request.copyId) {
+    members.push("copy_id")
+  }
+  for (const name of differingAttributes(standing, request)) members.push(`attrs.${name}`)
+  return members
+}
+
+/** The answer to a repeated tracking id, with what differs from its standing decision. */
+export const toldRepeat = <A extends Answer>(answer: A, standing: StandingDecision, request: RepeatedRequest): A => {
+  const repeated = differingMembers(standing, request)
+  if (repeated.length === 0) return answer
+  const members = repeated.slice(0, namedAtMost).map(named).join(", ")
+  return withWarnings({ ...answer, repeated }, [
+    `the tracking id "${
+      named(answer.trackingId)
+    }" has a decision for a request with another ${members}, which stands: give ` +
+    "each message to each person a tracking id of its own",
+  ])
+}

@@ -1,0 +1,153 @@
+import { assert, it } from "@effect/vitest"
+import { type Answer, type Organization, parallel, suiteOnService, variants } from "./harness.ts"
+
+const eight = variants("a", "b", "c", "d", "e", "f", "g", "h")
+const warningsOf = ({ headers }: Answer) => headers.get("parlance-warnings")
+const told = (members: string, id = "x") =>
+  `the tracking id "${id}" has a decision for a request with another ${members}, which stands: give each message to each ` +
+  "person a tracking id of its own"
+
+/** The three forms of a call that gives a tracking id. */
+const forms: Readonly<Record<string, (org: Organization, user: string, attrs: object) => Promise<Answer>>> = {
+  "Generate by POST": (org, user_id, attrs) => org.post({ template_id: "t", tracking_id: "x", user_id, attrs }),
+  "Generate by GET": (org, user_id, attrs) =>
+    org.get({ template_id: "t", tracking_id: "x", user_id, attrs: JSON.stringify(attrs) }),
+  "Batch generate": (org, user_id, attrs) =>
+    org.batch({ requests: [{ template_id: "t", tracking_id: "x" }], user_id, attrs }),
+}
+
+suiteOnService("A tracking id of several people", (bench) => {
+  for (const [name, ask] of Object.entries(forms)) {
+    it(`is named in Parlance-Warnings of ${name}, with what differs`, async () => {
+      const org = await bench.organization(`people-${name.replaceAll(" ", "-").toLowerCase()}`)
+      await org.template({ id: "t", variants: eight })
+      assert.isNull(warningsOf(await ask(org, "ann", { tier: "gold" })), "the first")
+      assert.isNull(warningsOf(await ask(org, "ann", { tier: "gold" })), "a retry")
+      assert.strictEqual(warningsOf(await ask(org, "bob", { tier: "gold" })), told("user_id"))
+      assert.strictEqual(warningsOf(await ask(org, "ann", { tier: "new" })), told("attrs.tier"))
+      assert.strictEqual(warningsOf(await ask(org, "bob", {})), told("user_id, attrs.tier"))
+      assert.isNull(warningsOf(await ask(org, "ann", { tier: "GOLD" })), "a retry after the others")
+    })
+  }
+
+  it("gets one variant and one decision, and all but the first of 40 people are told", async () => {
+    const org = await bench.organization("forty")
+    await org.template({ id: "t", variants: eight })
+    const answers = await parallel(40, (i) => org.post({ template_id: "t", tracking_id: "x", user_id: `u${i}` }))
+    assert.strictEqual(new Set(answers.map(({ json }) => json.copy.id)).size, 1)
+    assert.lengthOf(await org.decisions(), 1)
+    assert.deepStrictEqual(
+      answers.map(warningsOf).filter((warning) => warning !== null),
+      new Array(39).fill(told("user_id")),
+    )
+    const metrics = await (await bench.service.request("/metrics")).text()
+    assert.match(metrics, /^parlance_repeated_tracking_ids_total(?:\{[^}]*\})? [1-9]\d+$/m)
+  })
+
+  it("is told with retries of the same request at once, of which none is a repeat", async () => {
+    const org = await bench.organization("same")
+    await org.template({ id: "t", variants: eight })
+    const answers = await parallel(60, (i) => {
+      const n = i % 20
+      return org.post({ template_id: "t", tracking_id: `m-${n}`, user_id: `u${n}`, attrs: { tier: `t${n}`, age: n } })
+    })
+    assert.deepStrictEqual(answers.map(warningsOf).filter((warning) => warning !== null), [])
+    assert.lengthOf(await org.decisions(), 20)
+  })
+
+  it("is told in templates with sticky choices, too", async () => {
+    const org = await bench.organization("sticky")
+    await org.template({ id: "t", sticky_hours: 24, variants: eight })
+    const ask = (user_id: string) => org.post({ template_id: "t", tracking_id: "x", user_id })
+    const first = await ask("ann")
+    assert.isNull(warningsOf(first))
+    const second = await ask("bob")
+    assert.strictEqual(second.json.copy.id, first.json.copy.id)
+    assert.strictEqual(warningsOf(second), told("user_id"))
+  })
+
+  it("is told where the first decision is to send no message", async () => {
+    const org = await bench.organization("silent")
+    await org.template({ id: "t", holdout: { share: 0.5, content: "no_message" }, variants: eight })
+    const ask = (tracking_id: string, user_id: string) => org.post({ template_id: "t", tracking_id, user_id })
+    let held = 0
+    while ((await ask(`m-${held}`, `u${held}`)).json.held_out !== true) held++
+    const other = await ask(`m-${held}`, "other")
+    assert.strictEqual(other.json.held_out, true)
+    assert.strictEqual(warningsOf(other), told("user_id", `m-${held}`))
+  })
+
+  it("names the templates of a batch that it concerns", async () => {
+    const org = await bench.organization("batch")
+    await org.template({ id: "t", variants: eight })
+    await org.template({ id: "u", variants: eight })
+    const ask = (user_id: string, ids: readonly [string, string]) =>
+      org.batch({
+        requests: [{ template_id: "t", tracking_id: ids[0] }, { template_id: "u", tracking_id: ids[1] }],
+        user_id,
+      })
+    assert.isNull(warningsOf(await ask("ann", ["x", "x"])))
+    assert.strictEqual(warningsOf(await ask("bob", ["x", "y"])), `in "t": ${told("user_id")}`)
+  })
+})
+
+suiteOnService("A variant that is forced for a tracking id", (bench) => {
+  const forced = (org: Organization, copy_id: string | undefined, tracking_id = "x") =>
+    org.batch({ requests: [{ template_id: "t", tracking_id, copy_id }, { template_id: "u" }], user_id: "ann" })
+
+  it("is a problem of its item if the decision is for another variant, and changes nothing", async () => {
+    const org = await bench.organization("forced")
+    await org.template({ id: "t", variants: variants("a", "b") })
+    await org.template({ id: "u", variants: variants("c") })
+    assert.strictEqual((await forced(org, "a")).json.t.copy.id, "a")
+    const { headers, json, status } = await forced(org, "b")
+    assert.strictEqual(status, 200)
+    const detail =
+      'The tracking id "x" has a decision for the variant "a", and `copy_id` forces "b". Use another tracking ' +
+      "id, or leave `copy_id` out to get the decision again."
+    assert.deepStrictEqual(json.t, {
+      tracking_id: "x",
+      copy: {},
+      message: `Tracking id reused: ${detail}`,
+      problem: {
+        type: "/problems/tracking-id-reused",
+        status: 409,
+        title: "The tracking id has a decision for another variant",
+        detail,
+      },
+    })
+    assert.strictEqual(json.u.copy.id, "c", "other items are not affected")
+    assert.strictEqual(headers.get("parlance-warnings"), `in "t": ${told("copy_id")}`)
+    const ofT = (await org.decisions()).filter(({ templateId }) => templateId === "t")
+    assert.deepStrictEqual(ofT.map(({ copyId }) => copyId), ["a"])
+    assert.strictEqual((await bench.service.request("/problems/tracking-id-reused")).status, 200)
+  })
+
+  it("is a retry if it is the same variant, however that was chosen", async () => {
+    const org = await bench.organization("forced-again")
+    await org.template({ id: "t", variants: eight })
+    await org.template({ id: "u", variants: variants("c") })
+    const drawn = (await forced(org, undefined)).json.t.copy.id
+    const again = await forced(org, drawn)
+    assert.deepStrictEqual([again.json.t.copy.id, warningsOf(again)], [drawn, null])
+  })
+
+  it("is told to a request that names none", async () => {
+    const org = await bench.organization("forced-first")
+    await org.template({ id: "t", variants: eight })
+    await org.template({ id: "u", variants: variants("c") })
+    await forced(org, "h")
+    const answer = await forced(org, undefined)
+    assert.deepStrictEqual([answer.json.t.copy.id, warningsOf(answer)], ["h", `in "t": ${told("copy_id")}`])
+  })
+
+  it("is refused to all but those who asked first, of many at once", async () => {
+    const org = await bench.organization("forced-race")
+    await org.template({ id: "t", variants: eight })
+    await org.template({ id: "u", variants: variants("c") })
+    const answers = await parallel(40, (i) => forced(org, eight[i % 8]!.id))
+    const given = new Set(answers.flatMap(({ json }) => json.t.copy.id ?? []))
+    assert.strictEqual(given.size, 1)
+    assert.lengthOf(answers.filter(({ json }) => json.t.problem?.status === 409), 35)
+  })
+})
