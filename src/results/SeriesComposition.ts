@@ -181,8 +181,11 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
   const weights = Array.from(places.keys(), (context) => traffic.get(context) ?? 0)
   const worth = worthOf(counts)
   const standing = () => new Standing(rates, ids.length, weights, worth)
-  const addTo = (to: Standing, { context, exposure, stretch, value, variant }: typeof counts[0]) =>
-    to.add(variant, value, exposure * factors[stretch]! * rates.of(variant, context))
+  const independence = ids.map((id) => model.variants.find((variant) => variant.id === id)?.independence ?? 1)
+  const addTo = (to: Standing, { context, exposure, stretch, value, variant }: typeof counts[0]) => {
+    const share = independence[variant]!
+    to.add(variant, share * value, share * exposure * factors[stretch]! * rates.of(variant, context))
+  }
   /** Goes through the stretches, in which earlier outcomes fade, and returns the rates at the end of each. */
   const through = function* () {
     const state = standing()

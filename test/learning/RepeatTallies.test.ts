@@ -139,6 +139,25 @@ describe("Tallies of repeats", () => {
         assert.deepStrictEqual(yield* readRepeats(sql, "rolled", "t"), [])
       }))
 
+    it.effect("of an erased person stay, and a rebuild takes the decisions for decisions about different people", () =>
+      Effect.gen(function* () {
+        yield* makeOrg("erased")
+        const sql = yield* SqlClient.SqlClient
+        const at = Date.now() - 2 * day
+        for (let n = 0; n < 3; n++) yield* decide("erased", `d${n}`, { user: "ann", at: at + n * hour })
+        yield* receive("erased", [0, 1].map((n) => event("click", `d${n}`, at + 4 * hour)))
+        yield* settle("erased")
+        assert.deepStrictEqual(yield* repeatsIn("erased"), [["a", "click", 1, 1]])
+        // As an erasure does.
+        yield* sql`UPDATE decisions SET user_id = NULL WHERE org_slug = 'erased'`
+        yield* receive("erased", event("click", "d2", at + 5 * hour))
+        yield* settle("erased")
+        assert.deepStrictEqual(yield* repeatsIn("erased"), [["a", "click", 1, 1]])
+        assert.deepStrictEqual((yield* (yield* Rebuild).run(org("erased"), { check: true })).differences, [])
+        yield* recount("erased")
+        assert.deepStrictEqual(yield* repeatsIn("erased"), [])
+      }))
+
     it.effect("go on from the store after a restart of the learner", () =>
       Effect.gen(function* () {
         yield* makeOrg("again")

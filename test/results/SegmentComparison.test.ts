@@ -48,6 +48,10 @@ describe("the comparison of segments", () => {
     // The quantile of three degrees of freedom is 3.182; the expansion is a little smaller.
     assert.isTrue((difference - low) / error > 2.9 && (difference - low) / error < 3.2)
     assert.closeTo(high - difference, difference - low, 1e-12)
+    // A quarter of the outcomes of both variants are outcomes of different people.
+    const [again] = compareSegments(contexts, question, rows, { variant: 0.25, against: 0.25 })
+    assert.closeTo(difference, again!.compared!.difference, 1e-12)
+    assert.closeTo((again!.compared!.interval[1] - difference) / (high - difference), 2, 1e-12)
     assert.isTrue(one!.compared!.isClear)
   })
 

@@ -190,6 +190,7 @@ suiteOnSandbox("Numbers of an organization", (bench) => {
       "daily_decisions",
       "delay_tallies",
       "fatigue_tallies",
+      "repeat_tallies",
     ]
     for (const table of learned.filter((table) => kept[table] !== undefined)) {
       assert.deepStrictEqual(kept[table], [], table)
