@@ -79,6 +79,8 @@ export class Counts {
   readonly #totals = new Map<number, Array<number>>()
   /** By variant and start of the bucket. */
   readonly #repeats = new Map<string, Map<number, { readonly again: Array<number>; readonly seen: Array<number> }>>()
+  /** As `#totals`, by variant; built when it is first read. */
+  #variantTotals: Map<string, Map<number, Array<number>>> | undefined
   #sorted: ReadonlyArray<CountSeries> | undefined
 
   constructor(valuation: Valuation = singleOutcome) {
@@ -98,6 +100,7 @@ export class Counts {
       this.#sorted = undefined
     }
     this.#addAt(series, start, sends, (k) => outcomes[k] ?? 0)
+    if (this.#variantTotals !== undefined) this.#addToVariant(variant, start, sends, (k) => outcomes[k] ?? 0)
   }
 
   /** Adds repeats (of either sign) to the bucket that starts at `start`. */
@@ -120,9 +123,21 @@ export class Counts {
     ).flat()
   }
 
+  /** All contexts of each variant together, by start of the bucket: sends, then the numbers counted. */
+  variantTotals(): ReadonlyMap<string, ReadonlyMap<number, ReadonlyArray<number>>> {
+    if (this.#variantTotals === undefined) {
+      this.#variantTotals = new Map()
+      for (const { outcomes, sends, starts, variant } of this.series()) {
+        starts.forEach((start, i) => this.#addToVariant(variant, start, sends[i]!, (k) => outcomes[k]![i]!))
+      }
+    }
+    return this.#variantTotals
+  }
+
   /** Moves counts into the buckets they belong to at `now` (Unix milliseconds) and drops those over 180 days old. */
   rollUp(now: number): void {
     this.#totals.clear()
+    this.#variantTotals = undefined
     for (const [variant, contexts] of this.#series) {
       for (const [context, old] of contexts) {
         const rolled = this.#empty(variant, context)
@@ -183,6 +198,16 @@ export class Counts {
 
   #empty(variant: string, context: string): MutableSeries {
     return { variant, context, starts: [], sends: [], clicks: [], outcomes: this.valuation.values.map(() => []) }
+  }
+
+  #addToVariant(variant: string, start: number, n: number, amount: (k: number) => number): void {
+    const totals = this.#variantTotals!
+    let buckets = totals.get(variant)
+    if (buckets === undefined) totals.set(variant, buckets = new Map())
+    let row = buckets.get(start)
+    if (row === undefined) buckets.set(start, row = new Array<number>(this.valuation.values.length + 1).fill(0))
+    row[0] = row[0]! + n
+    for (let k = 1; k < row.length; k++) row[k] = row[k]! + amount(k - 1)
   }
 
   #addAt(series: MutableSeries, start: number, n: number, amount: (k: number) => number): void {

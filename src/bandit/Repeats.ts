@@ -109,14 +109,14 @@ export const independence = (
   }
   const addTo = (to: Array<number>, weight: number, amounts: ReadonlyArray<number>) =>
     amounts.forEach((amount, k) => to[k] = to[k]! + weight * amount)
-  for (const { outcomes, sends, starts, variant } of counts.series()) {
+  for (const [variant, buckets] of counts.variantTotals()) {
     const sum = sumOf(variant)
-    starts.forEach((start, i) => {
+    for (const [start, row] of buckets) {
       const weight = weightOf(start)
-      if (weight === 0) return
-      sum.sends += weight * maturityOf(start) * sends[i]!
-      outcomes.forEach((column, k) => sum.amounts[k] = sum.amounts[k]! + weight * column[i]!)
-    })
+      if (weight === 0) continue
+      sum.sends += weight * maturityOf(start) * row[0]!
+      for (let k = 1; k < row.length; k++) sum.amounts[k - 1] = sum.amounts[k - 1]! + weight * row[k]!
+    }
   }
   for (const { again, seen, start, variant } of repeats) {
     const weight = weightOf(start)
