@@ -44,10 +44,12 @@ const startSmtp = () => {
         isHead = !head.includes("\r\n\r\n")
       })
       stream.on("end", () => {
-        const id = /^x-tracking-id:\s*(\S+)/im.exec(head)?.[1] ?? ""
-        const path = /^list-unsubscribe:\s*<https?:\/\/[^/]+(\/u\/[\w-]+)>/im.exec(head.replaceAll(/\r\n[ \t]+/g, " "))
-          ?.[1]
-        arrivals.push([id, session.envelope.rcptTo[0]?.address ?? "", now(), true, began.get(session.id), path])
+        const lines = head.replaceAll(/\r\n[ \t]+/g, " ")
+        const find = (pattern: RegExp) => pattern.exec(lines)?.[1]
+        const path = find(/^list-unsubscribe:\s*<https?:\/\/[^/]+(\/u\/[\w-]+)>/im)
+        const id = find(/^x-tracking-id:\s*(\S+)/im) ?? ""
+        const to = session.envelope.rcptTo[0]?.address ?? ""
+        arrivals.push([id, to, now(), true, began.get(session.id), path, find(/^subject:\s*(.*)$/im)])
         done()
       })
     },

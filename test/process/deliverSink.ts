@@ -7,7 +7,7 @@ export type SinkKind = "smtp" | "webhook" | "recipients"
 
 /**
  * A message that a platform took whole: `at` in milliseconds of its own clock; `isNew`: handed on, not a repetition. Of `smtp`
- * also when its first command came, and the path of its unsubscribe link.
+ * also when its first command came, the path of its unsubscribe link, and its subject.
  */
 export type SinkArrival = readonly [
   id: string,
@@ -16,6 +16,7 @@ export type SinkArrival = readonly [
   isNew: boolean,
   began?: number,
   unsubscribe?: string | undefined,
+  subject?: string | undefined,
 ]
 
 /** A platform in a process of its own. */

@@ -1,0 +1,144 @@
+// The history of a storm, as clients, the mail server and the database saw it, and the rules that it must keep. Pure.
+
+/** One answered Generate or batch item. Times are Unix milliseconds of one machine's clock that does not jump. */
+export interface Answered {
+  readonly template: string
+  readonly trackingId: string
+  /** Which start of which node answered. */
+  readonly process: string
+  readonly began: number
+  readonly ended: number
+  readonly copyId: string
+  /** The rendered subject. */
+  readonly subject: string
+  /** False if the answer says that its decision waits in the memory of the node. */
+  readonly isDurable: boolean
+  /** True if no model takes part in the choice: then every process chooses alike. */
+  readonly isModelFree: boolean
+}
+
+/** A message as the mail server saw it. */
+export interface Arrived {
+  readonly deliveryId: string
+  readonly email: string
+  /** When the server read MAIL FROM: sending began no later. */
+  readonly began: number
+  readonly subject: string
+}
+
+/** An opt-out that was answered with success. */
+export interface OptedOut {
+  readonly email: string
+  readonly way: string
+  /** When the client had the answer. */
+  readonly acknowledged: number
+}
+
+/** A stored decision. */
+export interface Stored {
+  readonly template: string
+  readonly trackingId: string
+  readonly copyId: string
+}
+
+export interface History {
+  readonly answers: ReadonlyArray<Answered>
+  readonly arrivals: ReadonlyArray<Arrived>
+  readonly optOuts: ReadonlyArray<OptedOut>
+  /** Delivery ids that Deliver acknowledged, with their addresses. */
+  readonly accepted: ReadonlyMap<string, string>
+  /** Processes that were killed, by name: their memory is lost. */
+  readonly killed: ReadonlySet<string>
+  /** What the database has once the storm is over. */
+  readonly decisions: ReadonlyArray<Stored>
+  readonly suppressed: ReadonlySet<string>
+  /** The subject of each variant by `template copy`. */
+  readonly subjects: ReadonlyMap<string, string>
+}
+
+const keyOf = ({ template, trackingId }: { readonly template: string; readonly trackingId: string }): string =>
+  `${template} ${trackingId}`
+
+/**
+ * Whether later answers have to give the same variant: the decision is stored, or waits in a process that lived on to
+ * store it, or follows from the tracking id alone.
+ */
+const binds = (answer: Answered, killed: ReadonlySet<string>): boolean =>
+  answer.isDurable || answer.isModelFree || !killed.has(answer.process)
+
+/** Answers for one tracking id that name another variant than an answer that binds. */
+const differingRepeats = ({ answers, killed }: History): ReadonlyArray<string> =>
+  [...Map.groupBy(answers, keyOf)].flatMap(([key, same]) => {
+    const bound = same.find((answer) => binds(answer, killed))
+    if (bound === undefined) return []
+    return same
+      // An answer from memory that was lost may be followed by another one.
+      .filter((answer) => answer.copyId !== bound.copyId && binds(answer, killed))
+      .map((answer) => `${key}: ${bound.process} answered ${bound.copyId}, ${answer.process} answered ${answer.copyId}`)
+  })
+
+/** Durable answers without a stored decision, or with another one. */
+const lostDecisions = ({ answers, decisions }: History): ReadonlyArray<string> => {
+  const stored = new Map(decisions.map((decision) => [keyOf(decision), decision.copyId]))
+  return answers
+    .filter((answer) => answer.isDurable && stored.get(keyOf(answer)) !== answer.copyId)
+    .map((answer) => `${keyOf(answer)}: answered ${answer.copyId}, stored ${stored.get(keyOf(answer)) ?? "nothing"}`)
+}
+
+/** Decisions that are stored twice. */
+const doubleDecisions = ({ decisions }: History): ReadonlyArray<string> =>
+  [...Map.groupBy(decisions, keyOf)].flatMap(([key, same]) => same.length > 1 ? [`${key}: ${same.length} rows`] : [])
+
+/** Answers whose text is not the variant's. */
+const falseTexts = ({ answers, subjects }: History): ReadonlyArray<string> =>
+  answers
+    .filter((answer) => answer.subject !== subjects.get(`${answer.template} ${answer.copyId}`))
+    .map((answer) => `${keyOf(answer)}: ${answer.copyId} was answered with "${answer.subject}"`)
+
+/** Messages whose text is not that of the variant that is stored for them. */
+const falseMessages = ({ arrivals, decisions, subjects }: History): ReadonlyArray<string> => {
+  const stored = new Map(decisions.map((decision) => [decision.trackingId, decision]))
+  return arrivals.flatMap(({ deliveryId, subject }) => {
+    const decision = stored.get(deliveryId)
+    if (decision === undefined) return [`${deliveryId}: sent without a decision`]
+    const right = subjects.get(`${decision.template} ${decision.copyId}`)
+    return subject === right ? [] : [`${deliveryId}: "${subject}" was sent, ${decision.copyId} is stored`]
+  })
+}
+
+/** Messages that began after an opt-out of their recipient was acknowledged. */
+const sentAfterOptOut = ({ arrivals, optOuts }: History): ReadonlyArray<string> => {
+  const first = new Map<string, OptedOut>()
+  for (const optOut of optOuts) {
+    const earlier = first.get(optOut.email)
+    if (earlier === undefined || optOut.acknowledged < earlier.acknowledged) first.set(optOut.email, optOut)
+  }
+  return arrivals.flatMap(({ began, deliveryId, email }) => {
+    const optOut = first.get(email)
+    return optOut === undefined || began <= optOut.acknowledged
+      ? []
+      : [`${deliveryId} to ${email} began ${(began - optOut.acknowledged).toFixed(0)} ms after its ${optOut.way}`]
+  })
+}
+
+/** Acknowledged opt-outs that are not on the list. */
+const lostOptOuts = ({ optOuts, suppressed }: History): ReadonlyArray<string> =>
+  optOuts.filter(({ email }) => !suppressed.has(email)).map(({ email, way }) => `${email}: ${way}`)
+
+/** Accepted messages that neither arrived nor belong to somebody who opted out. */
+const lostMessages = ({ accepted, arrivals, suppressed }: History): ReadonlyArray<string> => {
+  const arrived = new Set(arrivals.map(({ deliveryId }) => deliveryId))
+  return [...accepted].flatMap(([id, email]) => arrived.has(id) || suppressed.has(email) ? [] : [`${id} to ${email}`])
+}
+
+/** The rules by name, with the places that break them. */
+export const violationsOf = (history: History): Readonly<Record<string, ReadonlyArray<string>>> => ({
+  "one tracking id gets one variant": differingRepeats(history),
+  "a durable answer is stored as it was given": lostDecisions(history),
+  "a decision is stored once": doubleDecisions(history),
+  "an answer has the text of its variant": falseTexts(history),
+  "a message has the text of the stored variant": falseMessages(history),
+  "nothing is sent after an acknowledged opt-out": sentAfterOptOut(history),
+  "an acknowledged opt-out stays": lostOptOuts(history),
+  "an accepted message is sent": lostMessages(history),
+})

@@ -1,0 +1,180 @@
+import { assert, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { describe } from "vitest"
+import { seeded, seedOfRun } from "../../support/load.ts"
+import { adminToken, makeOrganization, type Service, waitUntil } from "../../support/service.ts"
+import { type Environment, layerMigrated, temporaryEnvironment } from "../../support/stores.ts"
+import { isWhole, scopedNodes, type TestNode } from "../clusterNodes.ts"
+import { connectionTo, type Sink, startSink } from "../deliverSink.ts"
+import { pause, summaryOf } from "../deliverStorm.ts"
+import { decideAndRepeat, type Heard, mail, mailAndOptOut, offer, org, variantsOf } from "./clients.ts"
+import { type History, type Stored, violationsOf } from "./History.ts"
+
+/** How often each fault strikes; the trial strikes 20 times. */
+const rounds = Number(process.env.HISTORY_ROUNDS ?? 2)
+/** How long the database is away. */
+const awayMillis = 3000
+/** Load before, between and after the faults. */
+const calmMillis = 1500
+
+const setUp = async (service: Service, sink: Sink): Promise<string> => {
+  const key = await makeOrganization(service, org, ["generate", "deliver", "events"])
+  const manage = async (method: string, path: string, body: unknown) => {
+    const answer = await service.manage(method, `/organizations/${org}${path}`, body)
+    assert.isAtMost(answer.status, 201, JSON.stringify(answer.body))
+  }
+  await manage("POST", "/templates", { id: offer, name: offer, variants: variantsOf(offer) })
+  await manage("POST", "/templates", { id: mail, name: mail, list_unsubscribe: true, variants: variantsOf(mail) })
+  await manage("PUT", "/connections/main", connectionTo(sink))
+  return key
+}
+
+const storedIn = (env: Environment): Promise<ReadonlyArray<Stored>> =>
+  Effect.runPromise(Effect.scoped(Effect.gen(function* () {
+    const context = yield* Layer.build(layerMigrated(Effect.succeed(env)))
+    const sql = yield* Effect.provideContext(SqlClient.SqlClient, context)
+    return yield* sql<Stored>`
+      SELECT d.template_id AS template, d.tracking_id, d.copy_id FROM decisions d WHERE d.org_slug = ${org}`
+  })))
+
+const isSuppressed = async (service: Service, email: string): Promise<boolean> => {
+  const response = await service.request(
+    `/console/api/organizations/${org}/suppressions/${encodeURIComponent(email)}`,
+    { headers: { authorization: `Bearer ${adminToken}` } },
+  )
+  return (await response.json()).suppressed === true
+}
+
+/** Kills nodes, and cuts the nodes off from the database: one, all, or all while one is killed. */
+const makeFaults = (nodes: ReadonlyArray<TestNode>, killed: Set<string>, starts: Map<TestNode, number>) => {
+  const processOf = (node: TestNode) => `${node.name}.${starts.get(node) ?? 0}`
+  const kill = async (node: TestNode) => {
+    killed.add(processOf(node))
+    const victim = node.service!
+    node.service = undefined
+    victim.kill("SIGKILL")
+    await victim.ended
+  }
+  const start = async (node: TestNode) => {
+    starts.set(node, (starts.get(node) ?? 0) + 1)
+    await node.start()
+  }
+  const restart = async (node: TestNode) => {
+    await kill(node)
+    await start(node)
+  }
+  const cutOff = async (some: ReadonlyArray<TestNode>, meanwhile: () => Promise<void>) => {
+    for (const { toDatabase } of some) toDatabase.block()
+    await pause(awayMillis)
+    await meanwhile()
+    for (const { toDatabase } of some) toDatabase.unblock()
+  }
+  const strikes: ReadonlyArray<(victim: TestNode) => Promise<void>> = [
+    restart,
+    (victim) => cutOff([victim], () => Promise.resolve()),
+    (_) => cutOff(nodes, () => Promise.resolve()),
+    async (victim) => {
+      await cutOff(nodes, () => kill(victim))
+      await start(victim)
+    },
+  ]
+  return { processOf, strikes }
+}
+
+describe("a storm over kills and outages", () => {
+  it.live(
+    "keeps one variant for an id, sends what it stored, and sends nothing after an acknowledged opt-out",
+    () =>
+      Effect.scoped(Effect.gen(function* () {
+        const env = yield* temporaryEnvironment
+        const sink = yield* Effect.acquireRelease(
+          Effect.promise(() => startSink("smtp")),
+          (sink) => Effect.promise(sink.stop),
+        )
+        const nodes = yield* scopedNodes(env, [{}, {}])
+        const seed = seedOfRun()
+        const random = seeded(seed)
+        yield* Effect.promise(async () => {
+          const key = await setUp(nodes[0]!.service!, sink)
+          const heard: Heard = { answers: [], optOuts: [], accepted: new Map(), refused: 0, unanswered: 0 }
+          const killed = new Set<string>()
+          const { processOf, strikes } = makeFaults(nodes, killed, new Map())
+          const options = { nodes, processOf, key, sink, random }
+          await waitUntil("every node knows the organization", async () => {
+            const answers = await Promise.all(
+              nodes.map(({ service }) => service!.generate(org, key, { template_id: offer, tracking_id: "first" })),
+            )
+            return answers.every(({ body, status }) => status === 200 && body.copy.id !== undefined)
+          })
+
+          let isOver = false
+          const clients = Promise.all([
+            ...Array.from({ length: 4 }, () => decideAndRepeat(options, heard, () => isOver)),
+            ...Array.from({ length: 4 }, (_, n) => mailAndOptOut(options, heard, `p${n}`, () => isOver)),
+          ])
+          // A failure is kept until the clients are awaited.
+          clients.catch(() => {})
+          await pause(calmMillis)
+          for (let round = 0; round < rounds; round++) {
+            for (const strike of strikes) {
+              await strike(nodes[Math.floor(random() * nodes.length)]!)
+              await waitUntil("all is whole again", () => isWhole(nodes), 120)
+              await pause(calmMillis)
+            }
+          }
+          isOver = true
+          await clients
+          await waitUntil("no message is on its way", async () => {
+            const { queued = 0, scheduled = 0, sending = 0 } = await summaryOf(nodes[0]!.service!)
+            return queued + scheduled + sending === 0
+          }, 300)
+          await waitUntil("no decision waits in memory", async () => {
+            const answers = await Promise.all(nodes.map(async ({ service }) => {
+              const response = await service!.request("/readyz")
+              return (await response.json()).decisions_pending === 0
+            }))
+            return answers.every((isDone) => isDone)
+          }, 60)
+
+          const emails = new Set([...heard.optOuts.map(({ email }) => email)])
+          const suppressed = new Set<string>()
+          for (const email of emails) if (await isSuppressed(nodes[1]!.service!, email)) suppressed.add(email)
+          await sink.refresh()
+          const history: History = {
+            answers: heard.answers,
+            arrivals: sink.arrivals.map(([deliveryId, email, , , began = NaN, , subject = ""]) => ({
+              deliveryId,
+              email,
+              began,
+              subject,
+            })),
+            optOuts: heard.optOuts,
+            accepted: heard.accepted,
+            killed,
+            decisions: (await storedIn(env)).filter(({ trackingId }) => trackingId !== "first"),
+            suppressed,
+            subjects: new Map(
+              [offer, mail].flatMap((template) =>
+                variantsOf(template).map(({ id, vars }) => [`${template} ${id}`, vars.subject] as const)
+              ),
+            ),
+          }
+          const repeats = heard.answers.length - new Set(heard.answers.map(({ trackingId }) => trackingId)).size
+          console.info(
+            `history storm: seed ${seed}, ${heard.answers.length} answers with ${repeats} repeats, ` +
+              `${
+                heard.answers.filter(({ isDurable }) => !isDurable).length
+              } from memory, ${sink.arrivals.length} messages, ` +
+              `${heard.optOuts.length} opt-outs, ${killed.size} kills, ${heard.refused} refused, ${heard.unanswered} unanswered`,
+          )
+          assert.isAbove(repeats, 0)
+          assert.isAbove(heard.optOuts.length, 0)
+          const broken = Object.entries(violationsOf(history)).filter(([, places]) => places.length > 0)
+            .map(([rule, places]) => `${rule} (${places.length} times): ${places.slice(0, 5).join(" · ")}`)
+          assert.deepStrictEqual(broken, [])
+        })
+      })),
+    480_000 + rounds * 120_000,
+  )
+})
