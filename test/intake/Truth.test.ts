@@ -31,7 +31,7 @@ describe("flagIn", () => {
     const { automated, fault } = of({ automated: false, is_bot: "maybe" })
     assert.isFalse(automated)
     assert.strictEqual(fault?.member, "/is_bot")
-    assert.include(fault.reason, 'is_bot "maybe" is neither true nor false')
+    assert.include(fault!.reason, 'is_bot "maybe" is neither true nor false')
   })
 
   it("takes bot and machine of business data for no flag", () => {
