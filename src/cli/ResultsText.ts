@@ -3,6 +3,7 @@ import { stoppingRule } from "../bandit/Verdict.ts"
 import { weightsOf } from "../domain/ObjectiveWeights.ts"
 import type { Objective } from "../domain/Template.ts"
 import { earlierText } from "../results/ExposureEffects.ts"
+import { healthLine } from "../results/Health.ts"
 import { coverageText, objectiveText, otherCurrencyText, rateDecimals } from "../results/ObjectiveText.ts"
 import type {
   OutcomeCounts,
@@ -315,9 +316,18 @@ export const fatigueLines = (fatigue: TimedTemplateResults["fatigue"]): Readonly
   ]
 }
 
+const healthWords = { green: "fine", amber: "look at it", red: "not to be trusted", unknown: "not known" } as const
+
+/** The health of the test: a line, and one for each check that found something. */
+export const healthLines = (health: TimedTemplateResults["health"]): ReadonlyArray<string> => [
+  `Health: ${healthLine(health)}`,
+  ...health.checks.filter(({ state }) => state === "red" || state === "amber")
+    .map(({ state, summary }) => `  ${healthWords[state]}: ${summary}`),
+]
+
 /** All of it; with `segments` a table for each of them. */
 export const resultsText = (
-  results: TemplateResults & Partial<Pick<TimedTemplateResults, "timing" | "holdout" | "fatigue">>,
+  results: TemplateResults & Partial<Pick<TimedTemplateResults, "health" | "timing" | "holdout" | "fatigue">>,
   options: { readonly segments: boolean },
 ): string => {
   const { decisions, objective, segment, segments, template_id, variants, window } = results
@@ -340,6 +350,7 @@ export const resultsText = (
       ? ["There are no decisions in this segment. List the segments with --segments, without --segment."]
       : []),
     ...(variants.length === 0 ? [] : [winnerSentence(results)]),
+    ...(results.health === undefined ? [] : healthLines(results.health)),
     ...(results.timing === undefined ? [] : timingText(results.timing)),
     ...(results.holdout === undefined ? [] : holdoutLines(results.holdout)),
     ...(results.fatigue === undefined ? [] : fatigueLines(results.fatigue)),

@@ -141,3 +141,19 @@ export const renderingsOf = (sql: SqlClient.SqlClient, org: string, template: st
     FROM tallies t
     WHERE t.org_slug = ${org} AND t.template_id = ${template} AND t.bucket_start >= ${from} AND t.bucket_start < ${to}
     GROUP BY t.copy_id ORDER BY t.copy_id`
+
+/** Decisions of a template in each bucket of a span, the latest first. */
+export const decisionsByBucket = (sql: SqlClient.SqlClient, org: string, template: string, { from, to }: BucketSpan) =>
+  sql<{ readonly bucketStart: Date; readonly decisions: number }>`
+    SELECT t.bucket_start, sum(t.decisions)::float8 AS decisions FROM tallies t
+    WHERE t.org_slug = ${org} AND t.template_id = ${template} AND t.track <> 'automated'
+      AND t.bucket_start >= ${from} AND t.bucket_start < ${to}
+    GROUP BY 1 ORDER BY 1 DESC`
+
+/** Learned decisions of each variant in a span that could be rendered, and those of them with an event that says that the message was sent. */
+export const sentByVariant = (sql: SqlClient.SqlClient, org: string, template: string, { from, to }: BucketSpan) =>
+  sql<{ readonly copyId: string; readonly decisions: number; readonly sent: number }>`
+    SELECT t.copy_id, sum(t.decisions - t.unrendered)::float8 AS decisions, sum(t.sent)::float8 AS sent FROM tallies t
+    WHERE t.org_slug = ${org} AND t.template_id = ${template} AND t.track = 'learned'
+      AND t.bucket_start >= ${from} AND t.bucket_start < ${to}
+    GROUP BY 1 ORDER BY 1`

@@ -92,7 +92,8 @@ const storedAnswers = (sql: SqlClient.SqlClient) => {
         SELECT k.answer, k.made_at FROM kept_results k
         WHERE k.org_slug = ${org} AND k.template_id = ${template} AND k.revision = ${revision} AND k.release = ${version}`,
       ([row]): KeptAnswer | undefined =>
-        row === undefined ? undefined : { ...row.answer, madeAt: row.madeAt.getTime() },
+        // An answer of an earlier build of the same release may lack the health of the test.
+        row?.answer.found.health === undefined ? undefined : { ...row.answer, madeAt: row.madeAt.getTime() },
     )
 
   const write = ({ org, revision, template }: Asked, { found, madeAt, over }: KeptAnswer) =>

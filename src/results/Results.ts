@@ -12,10 +12,12 @@ import { countsOf } from "../learning/TallyReports.ts"
 import { Templates } from "../templates/Templates.ts"
 import { TemplateCache } from "../templates/TemplateCache.ts"
 import { exposureEffects } from "./ExposureEffects.ts"
+import { healthOf, heldBack } from "./Health.ts"
 import { holdoutResults } from "./HoldoutResults.ts"
 import type { ResultsOptions } from "./ResultsOptions.ts"
 import { ResultsWorker } from "./ResultsWorker.ts"
 import type { TimedTemplateResults } from "./TemplateResults.ts"
+import { healthFacts } from "./HealthFacts.ts"
 
 /** The window that is asked for; undefined for the adaptive mode. */
 export const windowOf = ({ lookbackDays, offsetDays }: ResultsOptions): LearningWindow | undefined =>
@@ -96,8 +98,13 @@ export class Results extends Context.Service<Results, {
           nowMillis,
         })
         const window = [new Date(from), new Date(to)] as const
+        const health = healthOf(
+          yield* Effect.orDie(healthFacts(sql, org, template, composed, { from, to }, nowMillis)),
+        )
         return {
           ...composed,
+          winner: heldBack(composed.winner, health),
+          health,
           timing: yield* Effect.orDie(timing(sql, org, template.id, ...window)),
           holdout: holdoutResults(
             view?.holdout ?? template.holdout ?? nobody,

@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { stoppingRule } from "../bandit/Verdict.ts"
 import { ExposureEffect } from "./ExposureEffects.ts"
+import { Health } from "./Health.ts"
 import { HoldoutResults } from "./HoldoutResults.ts"
 import { Objective } from "../domain/Template.ts"
 import { loserRule } from "./Losers.ts"
@@ -280,6 +281,7 @@ export type TemplateResults = typeof TemplateResults.Type
  */
 export const TimedTemplateResults = Schema.Struct({
   ...TemplateResults.fields,
+  health: described(Health, "Whether the comparison can be believed. It is of the whole window, over all segments"),
   timing: TimingResults,
   holdout: described(
     Schema.NullOr(HoldoutResults),

@@ -27,6 +27,7 @@ import { MoreOverTime, OverTime, shownOf } from "./OverTime.tsx"
 import { Hours, Segments, type ShownResults } from "./Pictures.tsx"
 import { Components } from "./Components.tsx"
 import { Fatigue } from "./Fatigue.tsx"
+import { HealthLine } from "./HealthLine.tsx"
 import { Holdout } from "./Holdout.tsx"
 import { Timing } from "./Timing.tsx"
 import { choiceOf, chosenColumns, columnsCookie } from "./Columns.ts"
@@ -236,6 +237,11 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
         <LeadCard
           lead={leadOf(found, over.points, outlook)}
           actions={<LeadActions losers={found.winner.losers.length} path={path} results={found} visit={visit} />}
+        />
+        <HealthLine
+          health={found.health}
+          variants={new Map(found.variants.map(({ copy_id, name }) => [copy_id, name]))}
+          zone={org.time_zone}
         />
         <Choosing path={path} query={query} faults={faults} segments={found.segments} />
         {found.variants.length === 0

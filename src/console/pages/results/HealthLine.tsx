@@ -1,0 +1,73 @@
+/** @jsxImportSource preact */
+import { type Health, type HealthCheck, healthLine } from "../../../results/Health.ts"
+import { count, percent } from "../../Format.ts"
+import { Badge } from "../../components/Badge.tsx"
+import { Table } from "../../components/Table.tsx"
+import { Time } from "../../components/Time.tsx"
+
+const names: Readonly<Record<HealthCheck["check"], string>> = {
+  failed_renderings: "Failed renderings",
+  sent: "Sent against decided",
+  split: "Split against expected",
+  people: "Heaviest people",
+  machines: "Machines",
+  outside_window: "Events outside the window",
+  repeated_ids: "Repeated ids",
+}
+
+const words = { green: "fine", amber: "look at it", red: "not to be trusted", unknown: "not known" } as const
+
+const kinds = { green: "good", amber: "warn", red: "bad", unknown: "plain" } as const
+
+/** Names of the columns of `count` and `of`. */
+const columns: Partial<Readonly<Record<HealthCheck["check"], readonly [string, string]>>> = {
+  failed_renderings: ["Failed", "Tried"],
+  sent: ["Sent", "Decided"],
+  split: ["Chosen", "Expected"],
+}
+
+const ByVariant = ({ check, names, variants }: HealthCheck & { readonly names: ReadonlyMap<string, string> }) => {
+  const headings = columns[check]
+  if (headings === undefined || variants.length === 0) return null
+  return (
+    <Table
+      cards="tiles"
+      caption={`${headings[0]} by variant`}
+      headings={["Variant", ...headings, "Share"]}
+      rows={variants.map((one) => [
+        <bdi key={one.copy_id}>{names.get(one.copy_id) ?? one.copy_id}</bdi>,
+        count(one.count),
+        count(Math.round(one.of)),
+        one.of > 0 ? percent(one.count / one.of) : "–",
+      ])}
+    />
+  )
+}
+
+/** One line on whether the comparison can be believed, which opens into its checks. `variants`: names by id. */
+export const HealthLine = ({ health, variants, zone }: {
+  readonly health: Health
+  readonly variants: ReadonlyMap<string, string>
+  readonly zone: string
+}) => (
+  <details class="fold health" data-live="health">
+    <summary>
+      <Badge kind={kinds[health.state]}>Health: {words[health.state]}</Badge>
+      <span class="hint">{healthLine(health)}</span>
+    </summary>
+    <div class="stack padded">
+      {health.checks.map((check) => (
+        <section key={check.check}>
+          <p>
+            <Badge kind={kinds[check.state]}>{words[check.state]}</Badge> <b>{names[check.check]}.</b> {check.summary}
+          </p>
+          <ByVariant {...check} names={variants} />
+        </section>
+      ))}
+      <p class="small muted">
+        Choices and people are those of {count(health.decisions)} decisions since{" "}
+        <Time at={health.from} zone={zone} />. No verdict is firm while a check says “{words.red}”.
+      </p>
+    </div>
+  </details>
+)

@@ -1,0 +1,277 @@
+import { Schema } from "effect"
+import { described } from "../domain/described.ts"
+import { equalSharesProbability, type ExpectedChoices, type Proportion, sampleRatioProbability } from "./SampleRatio.ts"
+
+// The health of a test: whether its comparison can be believed. Pure.
+
+/** When a check turns amber and red. Shares are between 0 and 1. */
+export const healthRule = {
+  /** Proportion of a variant's choices that could not be rendered. */
+  failed: { red: 0.05 },
+  /** A difference between the variants' shares of sent decisions that counts, and the share below which too few are sent. */
+  sent: { gap: 0.01, amber: 0.9 },
+  /** Probability of the even split below which chance does not explain it. */
+  chance: 0.001,
+  /** Proportion of the decisions, and of the outcomes, of the heaviest 1 % of people. */
+  people: { decisions: { amber: 0.1, red: 0.2 }, outcomes: { amber: 0.15, red: 0.3 }, leastOutcomes: 20 },
+  /** Proportion of opens and clicks that machines made. */
+  machines: { amber: 0.5, red: 0.8 },
+  /** Proportion of events outside the counting window, or of requests that repeat an id for something else. */
+  outside: { amber: 0.02, red: 0.2 },
+  repeated: { amber: 0.01, red: 0.1 },
+} as const
+
+const State = Schema.Literals(["green", "amber", "red", "unknown"])
+type State = typeof State.Type
+
+export const CheckName = Schema.Literals([
+  "failed_renderings",
+  "sent",
+  "split",
+  "people",
+  "machines",
+  "outside_window",
+  "repeated_ids",
+])
+export type CheckName = typeof CheckName.Type
+
+export const HealthCheck = Schema.Struct({
+  check: described(
+    CheckName,
+    "`failed_renderings`: choices of a variant that could not be rendered. `sent`: decisions with an event that their message " +
+      "was sent. `split`: choices against their recorded probabilities (sample ratio test). `people`: decisions and " +
+      "outcomes of the heaviest 1 % of people. `machines`: opens and clicks set aside as those of machines. " +
+      "`outside_window`: events too early or too late to count. `repeated_ids`: requests that repeated a tracking id for " +
+      "another person, variant or attributes",
+  ),
+  state: described(State, "`unknown` where nothing could be checked; `summary` says why"),
+  summary: described(Schema.String, "What was found, in one sentence"),
+  variants: described(
+    Schema.Array(Schema.Struct({
+      copy_id: Schema.String,
+      count: described(Schema.Finite, "What the check counts: failures, sent decisions, or choices"),
+      of: described(Schema.Finite, "Out of how many; of `split` the expected choices"),
+    })),
+    "By variant; empty for checks of the whole test",
+  ),
+})
+export type HealthCheck = typeof HealthCheck.Type
+
+/** The health of a test, as the API answers it. */
+export const Health = Schema.Struct({
+  state: described(
+    Schema.Literals(["green", "amber", "red"]),
+    "The worst of the checks. While it is `red`, no verdict is firm",
+  ),
+  from: described(Schema.String, "Decisions from then on were looked at one by one, ISO 8601"),
+  decisions: described(Schema.Finite, "How many these are: about the latest 50,000 at most"),
+  checks: Schema.Array(HealthCheck),
+})
+export type Health = typeof Health.Type
+
+/** A variant as the checks see it. */
+export interface VariantFacts {
+  readonly copyId: string
+  /** Renderings of the variant that were tried, and those that failed. */
+  readonly renderings: Proportion
+  /** Decisions at least a day old, and those of them with an event that says that the message was sent. */
+  readonly sent: Proportion
+}
+
+/** What the heaviest 1 % of people, at least one, have of all that people with a `user_id` have. */
+export interface PeopleFacts {
+  readonly people: number
+  readonly heaviest: number
+  readonly decisions: Proportion
+  readonly outcomes: Proportion
+}
+
+/** What is known about a test. */
+export interface HealthFacts {
+  /** Unix milliseconds. */
+  readonly from: number
+  readonly decisions: number
+  readonly variants: ReadonlyArray<VariantFacts>
+  /** Undefined if the decisions could not be read in time. */
+  readonly choices: ReadonlyArray<ExpectedChoices> | undefined
+  readonly people: PeopleFacts | undefined
+  /** Opens and clicks of machines, out of all. */
+  readonly machines: Proportion
+  readonly outside: Proportion
+  readonly repeated: Proportion
+}
+
+const shareOf = ({ all, some }: Proportion): number => all > 0 ? some / all : 0
+
+const percent = (share: number): string => {
+  const value = 100 * share
+  return `${value > 0 && value < 0.1 ? "<0.1" : value >= 10 || value === 0 ? Math.round(value) : value.toFixed(1)} %`
+}
+
+const number = (count: number): string => Math.round(count).toLocaleString("en")
+
+const level = (value: number, { amber, red }: { readonly amber: number; readonly red: number }): State =>
+  value >= red ? "red" : value >= amber ? "amber" : "green"
+
+const unknown = (check: CheckName, summary: string): HealthCheck => ({ check, state: "unknown", summary, variants: [] })
+
+const failedRenderings = ({ variants }: HealthFacts): HealthCheck => {
+  const failing = variants.filter(({ renderings }) => renderings.some > 0)
+    .toSorted((a, b) => shareOf(b.renderings) - shareOf(a.renderings))
+  const worst = failing[0]
+  return {
+    check: "failed_renderings",
+    state: worst === undefined ? "green" : shareOf(worst.renderings) >= healthRule.failed.red ? "red" : "amber",
+    summary: worst === undefined
+      ? "Every variant could be rendered whenever it was chosen."
+      : `"${worst.copyId}" could not be rendered in ${number(worst.renderings.some)} of ${
+        number(worst.renderings.all)
+      } choices (${
+        percent(shareOf(worst.renderings))
+      }). Give its fields a default, or target it to people who have them.`,
+    variants: failing.map(({ copyId, renderings }) => ({
+      copy_id: copyId,
+      count: renderings.some,
+      of: renderings.all,
+    })),
+  }
+}
+
+const sentAgainstDecided = ({ variants }: HealthFacts): HealthCheck => {
+  const known = variants.filter(({ sent }) => sent.all > 0)
+  const total = known.reduce(
+    (sum, { sent }) => ({ some: sum.some + sent.some, all: sum.all + sent.all }),
+    { some: 0, all: 0 },
+  )
+  if (total.some === 0) {
+    return unknown("sent", "No event says that a message was sent, so sent messages cannot be compared with decisions.")
+  }
+  const shares = known.map(({ sent }) => shareOf(sent))
+  const gap = Math.max(...shares) - Math.min(...shares)
+  const isUneven = gap >= healthRule.sent.gap &&
+    equalSharesProbability(known.map(({ sent }) => sent)) < healthRule.chance
+  const share = shareOf(total)
+  return {
+    check: "sent",
+    state: isUneven ? "red" : share < healthRule.sent.amber ? "amber" : "green",
+    summary: isUneven
+      ? `Messages of some variants are sent less often than decided: ${percent(Math.min(...shares))} to ${
+        percent(Math.max(...shares))
+      }. Look for a limit or a filter behind Parlance that treats variants differently.`
+      : `${percent(share)} of the decisions older than a day were sent${
+        share < healthRule.sent.amber ? ". Ask for content only when a message will be sent." : "."
+      }`,
+    variants: known.map(({ copyId, sent }) => ({ copy_id: copyId, count: sent.some, of: sent.all })),
+  }
+}
+
+const notRead = "The decisions could not be read in time. Try a shorter window."
+
+const split = ({ choices }: HealthFacts): HealthCheck => {
+  if (choices === undefined) return unknown("split", notRead)
+  if (choices.length < 2) return unknown("split", "Fewer than two variants were chosen by chance.")
+  const probability = sampleRatioProbability(choices)
+  const isBroken = probability < healthRule.chance
+  return {
+    check: "split",
+    state: isBroken ? "red" : "green",
+    summary: isBroken
+      ? `Variants were chosen in other proportions than their recorded probabilities (p < ${healthRule.chance}). Decisions ` +
+        "may be missing: look for requests that failed, or decisions that were deleted."
+      : "Variants were chosen as often as their recorded probabilities say.",
+    variants: choices.map(({ copyId, expected, observed }) => ({ copy_id: copyId, count: observed, of: expected })),
+  }
+}
+
+const people = ({ choices, people }: HealthFacts): HealthCheck => {
+  if (people === undefined || people.people === 0) {
+    return unknown(
+      "people",
+      choices === undefined ? notRead : "No decision names a person (user_id), so each decision counts as one person.",
+    )
+  }
+  const { decisions, outcomes } = healthRule.people
+  const byDecisions = level(shareOf(people.decisions), decisions)
+  const byOutcomes = people.outcomes.all < healthRule.people.leastOutcomes
+    ? "green"
+    : level(shareOf(people.outcomes), outcomes)
+  const state = byDecisions === "red" || byOutcomes === "red"
+    ? "red"
+    : byDecisions === "amber" || byOutcomes === "amber"
+    ? "amber"
+    : "green"
+  return {
+    check: "people",
+    state,
+    summary: `The heaviest 1 % of people (${number(people.heaviest)} of ${number(people.people)}) have ${
+      percent(shareOf(people.decisions))
+    } of the decisions and ${percent(shareOf(people.outcomes))} of the outcomes${
+      state === "green" ? "." : ". Send tests through the sandbox, or give testers a test group."
+    }`,
+    variants: [],
+  }
+}
+
+const machines = ({ machines }: HealthFacts): HealthCheck =>
+  machines.all === 0 ? unknown("machines", "There are no opens or clicks.") : {
+    check: "machines",
+    state: level(shareOf(machines), healthRule.machines),
+    summary: `${percent(shareOf(machines))} of the opens and clicks were set aside as those of machines.`,
+    variants: [],
+  }
+
+const outsideWindow = ({ outside }: HealthFacts): HealthCheck =>
+  outside.all === 0 ? unknown("outside_window", "There are no events.") : {
+    check: "outside_window",
+    state: level(shareOf(outside), healthRule.outside),
+    summary: outside.some === 0
+      ? "Every event came within its counting window."
+      : `${number(outside.some)} of ${number(outside.all)} events (${
+        percent(shareOf(outside))
+      }) were too early or too late to count. Compare the clocks and the times that the sender reports.`,
+    variants: [],
+  }
+
+const repeatedIds = ({ repeated }: HealthFacts): HealthCheck => ({
+  check: "repeated_ids",
+  state: level(shareOf(repeated), healthRule.repeated),
+  summary: repeated.some === 0
+    ? "No request repeated a tracking id for something else."
+    : `${number(repeated.some)} requests (${
+      percent(shareOf(repeated))
+    } of the decisions) repeated a tracking id for another ` +
+      "person, variant or attributes, and got the first answer. Give each message a tracking id of its own.",
+  variants: [],
+})
+
+const checks = [failedRenderings, sentAgainstDecided, split, people, machines, outsideWindow, repeatedIds]
+
+const rank = { red: 2, amber: 1, green: 0, unknown: 0 } as const
+
+/** Checks a test, the worst finding first. */
+export const healthOf = (facts: HealthFacts): Health => {
+  const found = checks.map((check) => check(facts)).toSorted((a, b) => rank[b.state] - rank[a.state])
+  const worst = found[0]!.state
+  return {
+    state: worst === "unknown" ? "green" : worst,
+    from: new Date(facts.from).toISOString(),
+    decisions: facts.decisions,
+    checks: found,
+  }
+}
+
+/** The verdict as it may be shown: not firm while a check is red. */
+export const heldBack = <W extends { readonly verdict: string; readonly state: string }>(
+  winner: W,
+  { state }: Pick<Health, "state">,
+): W => state === "red" && winner.verdict === "firm_winner" ? { ...winner, state: "winner", verdict: "winner" } : winner
+
+/** The first line: `Healthy`, or the worst finding. */
+export const healthLine = ({ checks, state }: Health): string => {
+  const found = checks.filter((check) => check.state === state)
+  if (state === "green") return "Healthy: nothing speaks against the comparison."
+  const more = checks.filter((check) => check.state === "red" || check.state === "amber").length - 1
+  return `${state === "red" ? "Not to be trusted" : "With caution"}: ${found[0]!.summary}${
+    more > 0 ? ` ${more} more ${more === 1 ? "finding" : "findings"}.` : ""
+  }`
+}

@@ -1,0 +1,123 @@
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { EventName } from "../domain/Event.ts"
+import { isValued, valuedOutcomes, weightsOf } from "../domain/ObjectiveWeights.ts"
+import type { Objective, Template } from "../domain/Template.ts"
+import { dayMillis, hourMillis } from "../bandit/Window.ts"
+import {
+  sampleChoices,
+  type SampledChoices,
+  type SampledEvents,
+  type SampledPeople,
+  sampleEvents,
+  samplePeople,
+  type SampleSpan,
+} from "../journal/decisions/DecisionSample.ts"
+import { decisionsByBucket, renderingsOf, sentByVariant } from "../learning/TallyReports.ts"
+import type { HealthFacts, PeopleFacts } from "./Health.ts"
+import type { TemplateResults } from "./TemplateResults.ts"
+
+/** Decisions that are looked at one by one: the hours of about the latest so many. */
+const sampled = 50_000
+
+/** Start of the hours that hold the latest decisions. `buckets`: the latest first. */
+export const sampleStart = (
+  buckets: ReadonlyArray<{ readonly bucketStart: Date; readonly decisions: number }>,
+  from: number,
+  most = sampled,
+): number => {
+  let sum = 0
+  for (const { bucketStart, decisions } of buckets) {
+    sum += decisions
+    if (sum > most) return Math.max(from, bucketStart.getTime())
+  }
+  return from
+}
+
+/** The events that an objective counts as its outcomes, those that lower it excepted. */
+export const outcomeEvents = (objective: Objective): ReadonlyArray<EventName> => {
+  const weights = weightsOf(objective)
+  return valuedOutcomes.flatMap((outcome): ReadonlyArray<EventName> =>
+    outcome !== "negative" && isValued(weights, outcome) ? [outcome] : []
+  )
+}
+
+const peopleFacts = (found: SampledPeople): PeopleFacts => ({
+  people: found.people,
+  heaviest: found.heaviest,
+  decisions: { some: found.heaviestDecisions, all: found.decisions },
+  outcomes: { some: found.heaviestOutcomes, all: found.outcomes },
+})
+
+interface Sample {
+  readonly from: number
+  readonly choices: ReadonlyArray<SampledChoices> | undefined
+  readonly people: SampledPeople | undefined
+  readonly events: SampledEvents | undefined
+}
+
+/** Reads decisions one by one; of a table too large for that, those of the last day or hour; of a larger one, none. */
+const sampleOf = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  org: string,
+  { id, objective }: Pick<Template, "id" | "objective">,
+  from: number,
+  to: number,
+) {
+  const spans = [from, ...[to - dayMillis, to - hourMillis].filter((later) => later > from)]
+  const events = outcomeEvents(objective)
+  const read = (start: number) => {
+    const span: SampleSpan = { from: new Date(start), to: new Date(to) }
+    return Effect.all({
+      choices: sampleChoices(sql, org, id, span),
+      people: samplePeople(sql, org, id, span, events),
+      events: sampleEvents(sql, org, id, span),
+    })
+  }
+  for (const start of spans) {
+    const found = yield* Effect.option(read(start))
+    if (found._tag === "Some") return { from: start, ...found.value } satisfies Sample
+  }
+  return { from, choices: undefined, people: undefined, events: undefined } satisfies Sample
+})
+
+/**
+ * What the checks of a test look at. `composed` are the results of the window from `from` to before `to` (Unix milliseconds).
+ * Fails with `SqlError` when the database does not respond.
+ */
+export const healthFacts = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  org: string,
+  template: Pick<Template, "id" | "objective">,
+  composed: TemplateResults,
+  { from, to }: { readonly from: number; readonly to: number },
+  nowMillis: number,
+) {
+  const buckets = yield* decisionsByBucket(sql, org, template.id, { from: new Date(from), to: new Date(to) })
+  const sample = yield* sampleOf(sql, org, template, sampleStart(buckets, from), Math.min(to, nowMillis))
+  const sent = yield* sentByVariant(sql, org, template.id, {
+    from: new Date(from),
+    to: new Date(Math.min(to, nowMillis - dayMillis)),
+  })
+  const renderings = yield* renderingsOf(sql, org, template.id, { from: new Date(from), to: new Date(to) })
+  const sentBy = new Map(sent.map((one) => [one.copyId, one]))
+  const { automated, outcomes } = composed
+  const facts: HealthFacts = {
+    from: sample.from,
+    decisions: sample.choices?.reduce((sum, { observed }) => sum + observed, 0) ?? 0,
+    variants: renderings.map(({ attempted, copyId, failed }) => ({
+      copyId,
+      renderings: { some: failed, all: attempted },
+      sent: { some: sentBy.get(copyId)?.sent ?? 0, all: sentBy.get(copyId)?.decisions ?? 0 },
+    })),
+    choices: sample.choices,
+    people: sample.people && peopleFacts(sample.people),
+    machines: {
+      some: automated.open + automated.click,
+      all: automated.open + automated.click + outcomes.open + outcomes.click,
+    },
+    outside: { some: sample.events?.ignored ?? 0, all: sample.events?.events ?? 0 },
+    repeated: { some: 0, all: 0 },
+  }
+  return facts
+})
