@@ -74,7 +74,8 @@ const readDecisions = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, peo
     SELECT r.place, e.tracking_id, e.template_id, e.copy_id, e.segment, e.mode, e.propensity, e.user_id, e.decided_at
     FROM ${recordset(rows, columns)}
     CROSS JOIN LATERAL (
-      SELECT * FROM decisions d
+      SELECT d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.propensity, d.user_id, d.decided_at
+      FROM decisions d
       WHERE d.org_slug = r.org_slug AND d.user_id = r.user_id
         AND d.decided_at >= to_timestamp(r.from_ms / 1000.0) AND d.decided_at <= to_timestamp(r.to_ms / 1000.0)
       ORDER BY d.decided_at DESC LIMIT ${mostRead}) e
