@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { normalizer } from "../../src/intake/Sources.ts"
-import { SeededSet } from "../../src/domain/SeededMap.ts"
+import { SeededMap, SeededSet } from "../../src/domain/SeededMap.ts"
 import { judge, verdictsOf } from "../../src/intake/Verdicts.ts"
 import type { SourceId } from "../../src/domain/Source.ts"
 import type { Mapping } from "../../src/intake/mapping/Mapping.ts"
@@ -67,7 +67,7 @@ describe("An event whose ids nobody filled in", () => {
       1_800_000_000_000,
     )
     if ("reason" in judged) throw new Error(judged.reason)
-    const [verdict] = verdictsOf(judged.items, new SeededSet())
+    const [verdict] = verdictsOf(judged.items, new SeededSet(), new SeededMap())
     assert.deepInclude(verdict, { status: "incomplete", pointer: "/user_id" })
     assert.include(verdict!.reason, 'user_id has the placeholder "*|UNIQID|*"')
   })
