@@ -1,5 +1,6 @@
 import type { AuditEntry } from "../accounts/Audit.ts"
 import type { ConnectionResource } from "../api/deliveries/DeliveryApi.ts"
+import type { FoundTemplate } from "../api/templates/TemplateIndexApi.ts"
 import type { WebhookSource } from "../api/webhooks/WebhooksApi.ts"
 import type { TestResult } from "../delivery/Connection.ts"
 import type { Finding as RecordFinding } from "../delivery/receivers/Findings.ts"
@@ -9,7 +10,16 @@ import type { MailBacklog } from "../mail/MailQueue.ts"
 
 /** A conclusion of a check. */
 export interface Diagnosis {
-  readonly check: "configuration" | "service" | "store" | "clock" | "source" | "connection" | "dns" | "mail"
+  readonly check:
+    | "configuration"
+    | "service"
+    | "store"
+    | "clock"
+    | "source"
+    | "connection"
+    | "dns"
+    | "mail"
+    | "template"
   /** What it is about, such as `acme / braze`; empty for the installation. */
   readonly subject: string
   /** `fault`: something does not work. `warning`: something may not work as intended. */
@@ -176,6 +186,22 @@ export const sourceDiagnoses = (
     `${source.events} events in the last 24 hours, the last body at ${source.last_received_at}.`,
   )]
 }
+
+/** Judges the tracking ids that callers gave to a template in the last 24 hours. */
+export const trackingIdDiagnoses = (
+  org: string,
+  templates: ReadonlyArray<Pick<FoundTemplate, "id" | "repeated_tracking_ids">>,
+): ReadonlyArray<Diagnosis> =>
+  templates.flatMap(({ id, repeated_tracking_ids: requests }) =>
+    requests === 0 ? [] : [warning(
+      "template",
+      `${org} / ${id}`,
+      `${requests} requests of the last 24 hours repeated a tracking id for another person or message, and got the variant ` +
+        "that was decided first.",
+      "Give each message to each person a tracking id of its own, or leave tracking_id out. The header Parlance-Warnings of " +
+        "such responses names what differs.",
+    )]
+  )
 
 /** Judges a connection by its state and a test of its settings. */
 export const connectionDiagnoses = (

@@ -28,6 +28,7 @@ import {
   refusedBySource,
   schemaDiagnosis,
   sourceDiagnoses,
+  trackingIdDiagnoses,
   warning,
 } from "./DoctorChecks.ts"
 import { type RemoteService, remoteService } from "./Remote.ts"
@@ -143,6 +144,16 @@ const checkSources = Effect.fnUntraced(function* (org: OrgSlug) {
   return webhooks.flatMap((source) => sourceDiagnoses(org, source, refused.get(source.segment) ?? 0))
 })
 
+/** Checks the templates of an organization, at most 200 with faults. */
+const checkTemplates = Effect.fnUntraced(function* (org: OrgSlug) {
+  const client = yield* ManagementClient
+  const { templates } = yield* client.templateIndex.findTemplates({
+    params: { org },
+    query: { failing: "tracking-ids", archived: "all", limit: "200" },
+  })
+  return trackingIdDiagnoses(org, templates)
+})
+
 const domainOf = (address: unknown) =>
   typeof address === "string" ? domainToASCII(address.slice(address.lastIndexOf("@") + 1)) : ""
 
@@ -218,6 +229,7 @@ const checkOrganizations = Effect.fnUntraced(function* (txt: LookUpTxt, only: Op
   const each = yield* Effect.forEach(slugs, (org) =>
     Effect.all([
       orFault(checkSources(org), (text) => fault("source", org, text, "The token needs the scope admin.")),
+      orFault(checkTemplates(org), (text) => fault("template", org, text, "The token needs the scope templates:read.")),
       orFault(checkConnections(txt, org), (text) => fault("connection", org, text, "The token needs the scope admin.")),
     ]))
   return each.flat(2)

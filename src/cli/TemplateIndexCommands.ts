@@ -31,8 +31,10 @@ const filters = {
     Flag.withDescription("Only templates with or without a winner"),
     Flag.optional,
   ),
-  failing: Flag.Literals("failing", ["variants", "deliveries"]).pipe(
-    Flag.withDescription("Only templates with variants that cannot be rendered, or with failed deliveries"),
+  failing: Flag.Literals("failing", ["variants", "deliveries", "tracking-ids"]).pipe(
+    Flag.withDescription(
+      "Only templates with variants that cannot be rendered, with failed deliveries, or with repeated tracking ids",
+    ),
     Flag.optional,
   ),
   sort: Flag.String("sort").pipe(

@@ -8,6 +8,7 @@ import {
   refusedBySource,
   schemaDiagnosis,
   sourceDiagnoses,
+  trackingIdDiagnoses,
 } from "../../src/cli/DoctorChecks.ts"
 
 const source: WebhookSource = {
@@ -43,6 +44,17 @@ describe("conclusions of the doctor", () => {
       ],
     )
     assert.include(clockDiagnosis("the service", -90_000).detail, "90 s behind")
+  })
+
+  it("name templates whose callers gave one tracking id to several people", () => {
+    const [found, ...others] = trackingIdDiagnoses("acme", [
+      { id: "welcome", repeated_tracking_ids: 39 },
+      { id: "offer", repeated_tracking_ids: 0 },
+    ])
+    assert.deepInclude(found, { check: "template", subject: "acme / welcome", status: "warning" })
+    assert.match(found!.detail, /^39 requests of the last 24 hours repeated a tracking id for another person/)
+    assert.include(found!.remedy, "a tracking id of its own")
+    assert.deepStrictEqual(others, [])
   })
 
   it("compare the schema version with the release", () => {

@@ -37,6 +37,10 @@ export const FoundTemplate = Schema.Struct({
     "Variants of which many requests could not be rendered in the last hours",
   ),
   failed_deliveries: described(Schema.Int, "Deliveries that failed in the last 24 hours"),
+  repeated_tracking_ids: described(
+    Schema.Int,
+    "Requests in the last 24 hours that repeated a tracking id for another person or message, and got its first decision",
+  ),
   decisions: Schema.Array(Schema.Finite).annotate({
     description: "Decisions on each of the last 14 days (UTC), oldest first; delayed by a few seconds",
   }),
@@ -72,7 +76,7 @@ export class TemplateIndexGroup extends HttpApiGroup.make("templateIndex")
         failing: described(
           Schema.optionalKey(Schema.String),
           "`variants`: only with variants that cannot be rendered; `deliveries`: only with deliveries that failed in the " +
-            "last 24 hours",
+            "last 24 hours; `tracking-ids`: only with tracking ids that were repeated for another person in that time",
         ),
         sort: described(
           Schema.optionalKey(Schema.String),

@@ -55,6 +55,7 @@ const foundOf = (template: ListedTemplate): FoundTemplate => ({
   winner: template.winner === null ? null : { copy_id: template.winner.copyId, since: template.winner.since },
   failing: template.failing,
   failed_deliveries: template.failed,
+  repeated_tracking_ids: template.repeatedIds,
   decisions: template.days,
 })
 
@@ -83,7 +84,7 @@ export const layer = HttpApiBuilder.group(
               tag: short,
               owner: short,
               winner: Parameters.oneOf(["found", "none"]),
-              failing: Parameters.oneOf(["variants", "deliveries"]),
+              failing: Parameters.oneOf(["variants", "deliveries", "tracking-ids"]),
               sort: Parameters.oneOf(sorts),
               order: Parameters.oneOf(["asc", "desc"]),
             },

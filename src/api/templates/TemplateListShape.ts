@@ -15,6 +15,8 @@ export interface ListedTemplate extends IndexedTemplate {
   readonly inSeason: number
   /** Deliveries that failed in the last 24 hours. */
   readonly failed: number
+  /** Requests of the last 24 hours that repeated a tracking id for another person or message. */
+  readonly repeatedIds: number
   /** Ids of variants that cannot be rendered. */
   readonly failing: ReadonlyArray<string>
   /** The variant that has won among those in use; null while the verdict names none. */
@@ -56,6 +58,10 @@ const ownerMatches = ({ owner, ownerName }: ListedTemplate, value: string): bool
     : value === ownerWords.left
     ? owner !== null && ownerName === null
     : owner === value
+
+/** The number of problems of a kind. */
+const problemsOf = ({ failed, failing, repeatedIds }: ListedTemplate, kind: string): number =>
+  kind === "variants" ? failing.length : kind === "deliveries" ? failed : repeatedIds
 
 const sum = (days: ReadonlyArray<number>) => days.reduce((total, count) => total + count, 0)
 
@@ -104,8 +110,12 @@ export const templateShape = (
     },
     failing: {
       label: "Problems",
-      options: [["variants", "variants that cannot be rendered"], ["deliveries", "failed messages"]],
-      matches: ({ failed, failing }, value) => value === "variants" ? failing.length > 0 : failed > 0,
+      options: [
+        ["variants", "variants that cannot be rendered"],
+        ["deliveries", "failed messages"],
+        ["tracking-ids", "repeated tracking ids"],
+      ],
+      matches: (template, value) => problemsOf(template, value) > 0,
     },
     tag: {
       label: "Tag",
@@ -128,7 +138,7 @@ export const templateShape = (
     failing: {
       label: "Problems",
       descending: true,
-      valueOf: ({ failed, failing }) => failing.length * 1e9 + failed || null,
+      valueOf: ({ failed, failing, repeatedIds }) => failing.length * 1e9 + failed + repeatedIds || null,
     },
     tag: { label: "Tags", descending: false, valueOf: ({ tags }) => tags[0] ?? null },
     owner: { label: "Owner", descending: false, valueOf: ({ owner, ownerName }) => ownerName ?? owner },

@@ -1,6 +1,7 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { Memberships } from "../../accounts/Memberships.ts"
 import { Alerts } from "../../alerts/Alerts.ts"
+import { RepeatedIdCounts } from "../../decide/RepeatedIdCounts.ts"
 import { Deliveries } from "../../delivery/Deliveries.ts"
 import type { OrganizationNotFound } from "../../domain/Errors.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
@@ -47,12 +48,16 @@ export class TemplateListing extends Context.Service<TemplateListing, {
       const index = yield* TemplateIndex
       const members = yield* Memberships
       const models = yield* Models
+      const repeats = yield* RepeatedIdCounts
       const traffic = yield* Traffic
 
       /** Every template, without its traffic. */
       const rows = Effect.fnUntraced(function* (org: OrgSlug) {
         const all = yield* index.all(org)
         const failures = yield* deliveries.recentFailures(org)
+        const repeated = new Map(
+          (yield* Effect.orDie(repeats.recent(org))).map((one) => [one.templateId, one.requests]),
+        )
         const names = new Map((yield* members.list(org)).map(({ email, name }) => [email, name]))
         const now = yield* Clock.currentTimeMillis
         const failing = Map.groupBy(
@@ -68,6 +73,7 @@ export class TemplateListing extends Context.Service<TemplateListing, {
             ...template,
             inSeason: running?.length ?? template.active,
             failed: failures.get(template.id) ?? 0,
+            repeatedIds: repeated.get(template.id) ?? 0,
             failing: (failing.get(template.id) ?? []).map(({ copyId }) => copyId),
             winner: winner === null || since === null ? null : { copyId: winner, name: winner, since },
             ownerName: template.owner === null ? null : names.get(template.owner) ?? null,

@@ -34,7 +34,7 @@ const batchWords = {
 const batchPath = (org: OrgSlug, what: BatchName) => `${listPath(org)}/-/${what}`
 
 const State = ({ org, template }: { readonly org: OrgSlug; readonly template: ListedTemplate }) => {
-  const { active, failed, failing, id, variants } = template
+  const { active, failed, failing, id, repeatedIds, variants } = template
   const badges = {
     archived: <Badge>archived</Badge>,
     "no-variants": <Badge kind="warn">no variants</Badge>,
@@ -62,6 +62,9 @@ const State = ({ org, template }: { readonly org: OrgSlug; readonly template: Li
           {counted(failed, "failed message")} in 24 hours
         </a>
       )}
+      {repeatedIds === 0
+        ? null
+        : <a class="sub failed" href={templatePath(org, id)}>{counted(repeatedIds, "repeated tracking id")}</a>}
     </>
   )
 }
