@@ -6,6 +6,7 @@ import type { CopyId } from "../domain/Ids.ts"
 import { liveOf } from "../domain/Sandbox.ts"
 import type { Policies } from "../learning/Policies.ts"
 import type { Profiles } from "../profiles/Profiles.ts"
+import { bounded } from "../store/bounded.ts"
 import { Budget, LimitReached } from "../rendering/Budget.ts"
 import type { TemplateCache, TemplateView } from "../templates/TemplateCache.ts"
 import type { DecideRequest, PreparedRequest } from "./DecideRequest.ts"
@@ -222,9 +223,13 @@ const planSelected = (services: PlannerServices, input: PlanInput, standing: Sti
   })
 }
 
+/** Longest wait for a decision or choice of before. A database that is silent, not gone, would keep a request for a minute. */
+const readWithin = bounded("1 second")
+
 /** Plans for a user of a sticky template, who gets the earlier choice if there is one. */
 const planSticky = (services: PlannerServices, input: PlanInput, userId: string): Effect.Effect<Plan> =>
   services.sticky.find(input.view.org.slug, input.view.id, userId).pipe(
+    readWithin,
     // While the database is down, earlier choices are unknown. A new choice is better than no variant.
     Effect.catch(() => Effect.succeed(undefined)),
     Effect.map((standing) => withinBudget(services, input, () => planSelected(services, input, standing))),
@@ -250,6 +255,7 @@ const retryOr = (
   otherwise: Effect.Effect<Plan>,
 ): Effect.Effect<Plan> =>
   services.log.find(input.view.org.slug, input.view.id, input.trackingId).pipe(
+    readWithin,
     Effect.catch(() => Effect.succeed(undefined)),
     Effect.flatMap((standing) => {
       const plan = standing === undefined

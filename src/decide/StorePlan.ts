@@ -13,11 +13,14 @@ export interface PlanStores {
 const storeDecision = ({ log }: PlanStores, plan: DecisionPlan): Effect.Effect<Answer, BufferFull> =>
   Effect.map(log.record(plan.decision), (recorded) => settlePlan(plan, recorded))
 
-const storeRepeat = ({ sticky }: PlanStores, plan: AnswerPlan | AliasPlan): Effect.Effect<Answer> =>
-  plan._tag === "Answer" ? Effect.succeed(plan.answer) : sticky.alias(plan.alias).pipe(
+const storeRepeat = ({ log, sticky }: PlanStores, plan: AnswerPlan | AliasPlan): Effect.Effect<Answer> => {
+  if (plan._tag === "Answer") return Effect.succeed(plan.answer)
+  const notStored = Effect.succeed({ ...plan.answer, durable: false })
+  return log.state().down ? notStored : sticky.alias(plan.alias).pipe(
     Effect.as(plan.answer),
-    Effect.catch(() => Effect.succeed({ ...plan.answer, durable: false })),
+    Effect.catch(() => notStored),
   )
+}
 
 const storeClaim = (
   stores: PlanStores,
@@ -39,5 +42,8 @@ const storeClaim = (
  */
 export const storePlan = (stores: PlanStores, plan: Plan): Effect.Effect<Answer, BufferFull> => {
   if (plan._tag !== "Decision") return storeRepeat(stores, plan)
-  return plan.claim === undefined ? storeDecision(stores, plan) : storeClaim(stores, plan, plan.claim)
+  // A store that is known to be down would keep each claim waiting.
+  return plan.claim === undefined || stores.log.state().down
+    ? storeDecision(stores, plan)
+    : storeClaim(stores, plan, plan.claim)
 }
