@@ -56,6 +56,12 @@ export interface History {
   readonly subjects: ReadonlyMap<string, string>
 }
 
+/** An answer as a violation names it. */
+const said = ({ copyId, ended, isDurable, isModelFree, process }: Answered): string =>
+  `${process} answered ${copyId} at ${ended.toFixed(0)}${isDurable ? "" : " from memory"}${
+    isModelFree ? " without a model" : ""
+  }`
+
 const keyOf = ({ template, trackingId }: { readonly template: string; readonly trackingId: string }): string =>
   `${template} ${trackingId}`
 

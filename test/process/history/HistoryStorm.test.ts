@@ -18,6 +18,9 @@ const awayMillis = 3000
 /** Load before, between and after the faults. */
 const calmMillis = 1500
 
+/** Name of the calls before the storm. */
+const first = "first"
+
 const setUp = async (service: Service, sink: Sink): Promise<string> => {
   const key = await makeOrganization(service, org, ["generate", "deliver", "events"])
   const manage = async (method: string, path: string, body: unknown) => {
@@ -44,6 +47,18 @@ const isSuppressed = async (service: Service, email: string): Promise<boolean> =
     { headers: { authorization: `Bearer ${adminToken}` } },
   )
   return (await response.json()).suppressed === true
+}
+
+/** Whether a node knows the organization, its templates, and its way out. */
+const canServe = async (service: Service, key: string): Promise<boolean> => {
+  const decided = await service.generate(org, key, { template_id: offer, tracking_id: first })
+  const queued = await service.request(`/api/deliver/${org}`, {
+    method: "POST",
+    headers: { "x-api-key": key, "content-type": "application/json", "idempotency-key": first },
+    body: JSON.stringify({ template_id: mail, email: `${first}@example.com` }),
+  })
+  await queued.body?.cancel()
+  return decided.status === 200 && decided.body.copy.id !== undefined && queued.status === 200
 }
 
 /** Kills nodes, and cuts the nodes off from the database: one, all, or all while one is killed. */
@@ -101,11 +116,9 @@ describe("a storm over kills and outages", () => {
           const killed = new Set<string>()
           const { processOf, strikes } = makeFaults(nodes, killed, new Map())
           const options = { nodes, processOf, key, sink, random }
-          await waitUntil("every node knows the organization", async () => {
-            const answers = await Promise.all(
-              nodes.map(({ service }) => service!.generate(org, key, { template_id: offer, tracking_id: "first" })),
-            )
-            return answers.every(({ body, status }) => status === 200 && body.copy.id !== undefined)
+          await waitUntil("every node decides and sends", async () => {
+            const answers = await Promise.all(nodes.map(({ service }) => canServe(service!, key)))
+            return answers.every((canServe) => canServe)
           })
 
           let isOver = false
@@ -152,7 +165,7 @@ describe("a storm over kills and outages", () => {
             optOuts: heard.optOuts,
             accepted: heard.accepted,
             killed,
-            decisions: (await storedIn(env)).filter(({ trackingId }) => trackingId !== "first"),
+            decisions: (await storedIn(env)).filter(({ trackingId }) => trackingId !== first),
             suppressed,
             subjects: new Map(
               [offer, mail].flatMap((template) =>
