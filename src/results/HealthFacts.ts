@@ -82,8 +82,8 @@ const sampleOf = Effect.fnUntraced(function* (
 })
 
 /**
- * What the checks of a test look at. `composed` are the results of the window from `from` to before `to` (Unix milliseconds).
- * Fails with `SqlError` when the database does not respond.
+ * What the checks of a test look at. `composed` are the results of the window from `from` to before `to` (Unix milliseconds),
+ * `repeats` the requests of the last 24 hours that repeated a tracking id for something else. Fails with `SqlError` when the database does not respond.
  */
 export const healthFacts = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -91,7 +91,7 @@ export const healthFacts = Effect.fnUntraced(function* (
   template: Pick<Template, "id" | "objective">,
   composed: TemplateResults,
   { from, to }: { readonly from: number; readonly to: number },
-  nowMillis: number,
+  { nowMillis, repeats }: { readonly nowMillis: number; readonly repeats: number },
 ) {
   const buckets = yield* decisionsByBucket(sql, org, template.id, { from: new Date(from), to: new Date(to) })
   const sample = yield* sampleOf(sql, org, template, sampleStart(buckets, from), Math.min(to, nowMillis))
@@ -101,6 +101,10 @@ export const healthFacts = Effect.fnUntraced(function* (
   })
   const renderings = yield* renderingsOf(sql, org, template.id, { from: new Date(from), to: new Date(to) })
   const sentBy = new Map(sent.map((one) => [one.copyId, one]))
+  const lately = buckets.reduce(
+    (sum, { bucketStart, decisions }) => bucketStart.getTime() > nowMillis - dayMillis ? sum + decisions : sum,
+    0,
+  )
   const { automated, outcomes } = composed
   const facts: HealthFacts = {
     from: sample.from,
@@ -117,7 +121,7 @@ export const healthFacts = Effect.fnUntraced(function* (
       all: automated.open + automated.click + outcomes.open + outcomes.click,
     },
     outside: { some: sample.events?.ignored ?? 0, all: sample.events?.events ?? 0 },
-    repeated: { some: 0, all: 0 },
+    repeated: { some: repeats, all: repeats + lately },
   }
   return facts
 })

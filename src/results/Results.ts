@@ -2,6 +2,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { defaultFloor } from "../bandit/Policy.ts"
 import { bucketAt, windowBounds } from "../bandit/Window.ts"
+import { RepeatedIdCounts } from "../decide/RepeatedIdCounts.ts"
 import { timing } from "../sendtime/Timing.ts"
 import type { TemplateNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
@@ -52,6 +53,7 @@ export class Results extends Context.Service<Results, {
       const templateCache = yield* TemplateCache
       const learning = yield* Learning
       const worker = yield* ResultsWorker
+      const repeatedIds = yield* RepeatedIdCounts
 
       const count = (org: OrgSlug, template: string, from: Date, to: Date) =>
         Effect.orDie(countsOf(sql, org, template, { from, to }))
@@ -99,7 +101,16 @@ export class Results extends Context.Service<Results, {
         })
         const window = [new Date(from), new Date(to)] as const
         const health = healthOf(
-          yield* Effect.orDie(healthFacts(sql, org, template, composed, { from, to }, nowMillis)),
+          yield* Effect.orDie(
+            Effect.flatMap(
+              repeatedIds.recent(org),
+              (recent) =>
+                healthFacts(sql, org, template, composed, { from, to }, {
+                  nowMillis,
+                  repeats: recent.find(({ templateId }) => templateId === template.id)?.requests ?? 0,
+                }),
+            ),
+          ),
         )
         return {
           ...composed,
