@@ -80,7 +80,7 @@ const differingRepeats = ({ answers, killed }: History): ReadonlyArray<string> =
     return same
       // An answer from memory that was lost may be followed by another one.
       .filter((answer) => answer.copyId !== bound.copyId && binds(answer, killed))
-      .map((answer) => `${key}: ${bound.process} answered ${bound.copyId}, ${answer.process} answered ${answer.copyId}`)
+      .map((answer) => `${key}: ${said(bound)}, ${said(answer)}`)
   })
 
 /** Durable answers without a stored decision, or with another one. */
