@@ -7,7 +7,7 @@ const maxText = 1_000
 const bare = /^[^\s@<>()[\]\\,;:"]+@(?:[^\s@<>()[\]\\,;:"]+|\[[0-9a-f.:]+\])$/i
 
 /** Schemes and address types that stand before an address: RFC 6068, RFC 3464, RFC 6533, and proxy addresses of Exchange. */
-const prefix = /^(mailto|rfc822|utf-8|smtp)\s*[:;]\s*/i
+const prefix = /^(mailto|rfc822|utf-8|smtp)\s*[:;]\s*(?:\/\/)?/i
 
 const entities: Readonly<Record<string, string>> = {
   "&lt;": "<",
@@ -16,6 +16,26 @@ const entities: Readonly<Record<string, string>> = {
   "&#64;": "@",
   "&amp;": "&",
 }
+
+/** Signs of word processors and keyboards of other scripts, by the plain sign that they stand for. */
+const plainSigns: Readonly<Record<string, string>> = {
+  "\u201c": '"',
+  "\u201d": '"',
+  "\u201e": '"',
+  "\u00ab": '"',
+  "\u00bb": '"',
+  "\uff02": '"',
+  "\uff1c": "<",
+  "\uff1e": ">",
+  "\uff20": "@",
+}
+
+/** Text without signs that are not seen, such as zero-width spaces: no message is sent to an address that has one. */
+const withPlainSigns = (text: string): string =>
+  text.replaceAll(/\p{Cf}/gu, "").replaceAll(
+    /[\u201c\u201d\u201e\u00ab\u00bb\uff02\uff1c\uff1e\uff20]/g,
+    (sign) => plainSigns[sign]!,
+  )
 
 /** Layers around an address, such as a prefix in angle brackets, that are removed at most. */
 const layersMax = 5
@@ -68,7 +88,7 @@ const inBrackets = (text: string): string | null | undefined => {
 const unwrapped = (text: string): string | undefined => {
   const inner = inBrackets(text)
   if (inner === null) return undefined
-  let next = (inner ?? text).replace(/^[\s\p{Cf},;]+|[\s\p{Cf},;]+$/gu, "")
+  let next = (inner ?? text).replace(/^[\s,;]+|[\s,;]+$/g, "")
   const scheme = prefix.exec(next)?.[1]?.toLowerCase()
   if (scheme !== undefined) next = next.replace(prefix, "")
   if (scheme === "mailto") next = decoded(next.split("?", 1)[0]!)
@@ -85,7 +105,7 @@ const unwrapped = (text: string): string | undefined => {
  */
 export const readAddress = (text: string): string | undefined => {
   if (text.length > maxText) return undefined
-  const trimmed = text.replace(/^[\s\p{Cf}]+|[\s\p{Cf}]+$/gu, "")
+  const trimmed = withPlainSigns(text).trim()
   let rest = withoutComments(trimmed.replace(/&(?:lt|gt|quot|#64|amp);/gi, (name) => entities[name.toLowerCase()]!))
   for (let layer = 0; layer < layersMax; layer++) {
     if (bare.test(rest) && !/^'|['.]$|^(?:mailto|smtp)%3a/i.test(rest)) return rest

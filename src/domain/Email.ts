@@ -120,7 +120,9 @@ export const validateAddress = (email: string): string | undefined => {
   if (/[,;]/.test(email)) return "must be one address, not a list"
   if (/[<>]/.test(email)) return "must be the bare address, without a name or angle brackets"
   if (/[\s\p{Cf}\p{Zs}]/u.test(email)) return "must not contain spaces or invisible characters"
-  if (/["()\\[\]:]/.test(email)) return "must not contain quotes, brackets, colons or backslashes"
+  if (/["\u201c\u201d\u201e\u00ab\u00bb()\\[\]:]/.test(email)) {
+    return "must not contain quotes, brackets, colons or backslashes"
+  }
   const at = email.lastIndexOf("@")
   const local = email.slice(0, at)
   if (at < 1 || local.includes("@")) return "must be an address with one @, such as ada@example.com"

@@ -49,6 +49,17 @@ const readable: ReadonlyArray<readonly [text: string, address: string]> = [
   ["Jörg <jörg@xn--bcher-kva.example>", "jörg@xn--bcher-kva.example"],
   ["ann+news=1/2@shop.example", "ann+news=1/2@shop.example"],
   ["ann@[192.0.2.1]", "ann@[192.0.2.1]"],
+  ["ann\u200b@shop.example", ann],
+  ["ann@shop\u00ad.example", ann],
+  ["\u2066ann@shop.example\u2069", ann],
+  ["\u201cann@shop.example\u201d", ann],
+  ["\u201eShopper, Ann\u201d <ann@shop.example>", ann],
+  ["\u00abAnn\u00bb <ann@shop.example>", ann],
+  ["\uff1cann@shop.example\uff1e", ann],
+  ["ann\uff20shop.example", ann],
+  ["mailto://ann@shop.example", ann],
+  ["mailto:ann@shop.example,", ann],
+  ["o\u2019neil@shop.example", "o\u2019neil@shop.example"],
 ]
 
 const unreadable: ReadonlyArray<string> = [
