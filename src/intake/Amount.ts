@@ -102,7 +102,7 @@ const readText = (text: string, currency: string | undefined): ReadValue<StatedA
   if (named.length > 0 && common.length === 0) return { wrong: `names two currencies: ${plain}` }
   const minus = [sign, innerSign].filter((one) => one === "-" || one === "\u2212").length + (signBehind ? 1 : 0) +
     (inner === undefined ? 0 : 1)
-  if (minus > 1) return noNumber
+  if (minus > (sign === "+" ? 0 : 1)) return noNumber
   return {
     value: {
       amount: minus === 1 ? -read.value : read.value,

@@ -3,12 +3,12 @@ import type { ReadValue } from "./Given.ts"
 // How currencies are written. Codes are those of the runtime (Intl, CLDR); signs are the narrow and plain symbols of CLDR
 // for English, with the spellings of shops.
 
-/** Signs of several currencies: only `currency` tells which one is meant. */
+/** Signs of several currencies, the one with most users first: only `currency` tells which one is meant. */
 const sharedSigns: { readonly [sign: string]: string } = {
   "$":
-    "ARS AUD BBD BMD BND BSD BZD CAD CLP COP CUC CUP DOP FJD GYD HKD JMD KYD LRD MXN NAD NZD SBD SGD SRD TTD TWD USD UYU XCD",
-  "£": "EGP FKP GBP GIP SHP SSP SYP",
-  "¥": "CNY JPY",
+    "USD ARS AUD BBD BMD BND BSD BZD CAD CLP COP CUC CUP DOP FJD GYD HKD JMD KYD LRD MXN NAD NZD SBD SGD SRD TTD TWD UYU XCD",
+  "£": "GBP EGP FKP GIP SHP SSP SYP",
+  "¥": "JPY CNY",
   "￥": "CNY JPY",
   "円": "JPY",
   "元": "CNY TWD",

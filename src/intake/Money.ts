@@ -13,6 +13,12 @@ export interface Money {
 
 const withoutValue = "The event counts without a value"
 
+/** The fault of a refund, which is rejected without its value. */
+const refused = ({ member, reason }: MemberFault): MemberFault => ({
+  member,
+  reason: reason.slice(0, -`. ${withoutValue}`.length),
+})
+
 /** The currency of an amount: its own, the stated one, or why they do not fit. */
 const currencyFor = (
   own: ReadonlyArray<string> | undefined,
@@ -31,21 +37,24 @@ const currencyFor = (
 
 /**
  * The value of a conversion or refund under the first of `keys` that can be read. A value whose currency cannot be read is
- * left out, since it would count in the currency of the organization. Other events have no value.
+ * left out, since it would count in the currency of the organization. A refund without its value is still no conversion. Other
+ * events have no value.
  */
 export const moneyIn = (event: EventName, levels: ReadonlyArray<EventLevel>, keys: ReadonlyArray<string>): Money => {
   if (event !== "conversion" && event !== "refund") return { event, faults: [] }
   const currency = given(levels, ["currency"], readCurrency, withoutValue)
   const stated = currency.value?.code
   const { fault, from, value: read } = given(levels, keys, (value) => readAmount(value, stated), withoutValue)
-  const unread = [fault, currency.fault].filter((one) => one !== undefined)
+  const isRefund = event === "refund" || (read !== undefined && read.amount < 0)
+  const withFaults = (faults: ReadonlyArray<MemberFault>): Money =>
+    isRefund ? { event: "refund", faults: faults.map(refused) } : { event, faults }
   if (read === undefined || currency.fault !== undefined) {
-    return { event, faults: read === undefined && fault === undefined ? [] : unread }
+    const unread = [fault, currency.fault].filter((one) => one !== undefined)
+    return withFaults(read === undefined && fault === undefined ? [] : unread)
   }
   const { member, raw } = from!
   const fitting = currencyFor(read.currencies, stated)
-  if ("wrong" in fitting) return { event, faults: [memberFault(member, raw, fitting.wrong, withoutValue)] }
-  const isRefund = event === "refund" || read.amount < 0
+  if ("wrong" in fitting) return withFaults([memberFault(member, raw, fitting.wrong, withoutValue)])
   return {
     event: isRefund ? "refund" : event,
     value: isRefund && read.amount !== 0 ? -Math.abs(read.amount) : read.amount,

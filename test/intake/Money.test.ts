@@ -45,6 +45,14 @@ describe("moneyIn", () => {
     assert.deepStrictEqual([read.value, read.currency, read.faults.length], [5, "PTS", 1])
   })
 
+  it("never takes a refund that cannot be counted for a conversion", () => {
+    for (const more of [{ currency: "euros!" }, { currency: "$" }, { value: "-5 USD", currency: "EUR" }]) {
+      const read = of({ value: -50, ...more })
+      assert.deepStrictEqual([read.event, read.value, read.faults.length], ["refund", undefined, 1])
+      assert.notInclude(read.faults[0]!.reason, "counts")
+    }
+  })
+
   it("takes a conversion below 0 for a refund, and a refund for a negative value", () => {
     for (
       const read of [
