@@ -26,6 +26,66 @@ export const optInNames: ReadonlySet<string> = new Set([
 /** The members of an event by which a person opts in to e-mail again. */
 export const optIn = { event: "other", optIn: true } as const satisfies Partial<NormalizedEvent>
 
+/** Channels other than e-mail, in lowercase without spaces and punctuation. */
+const otherChannels: ReadonlySet<string> = new Set([
+  "androidpush",
+  "app",
+  "banner",
+  "browserpush",
+  "call",
+  "contentcard",
+  "contentcards",
+  "directmail",
+  "embedded",
+  "facebook",
+  "fax",
+  "inapp",
+  "inappmessage",
+  "inbox",
+  "instagram",
+  "iospush",
+  "kakao",
+  "kakaotalk",
+  "letter",
+  "line",
+  "messenger",
+  "mms",
+  "mobile",
+  "mobilepush",
+  "phone",
+  "post",
+  "postal",
+  "push",
+  "pushnotification",
+  "rcs",
+  "slack",
+  "sms",
+  "telegram",
+  "telephone",
+  "text",
+  "textmessage",
+  "viber",
+  "voice",
+  "web",
+  "webhook",
+  "webpush",
+  "wechat",
+  "whatsapp",
+])
+
+const plainChannel = (channel: string): string => channel.toLowerCase().replaceAll(/[\s_./-]/g, "")
+
+/** Whether a channel is known to be e-mail. An event that names none concerns e-mail. */
+export const isEmailChannel = (channel: string | undefined): boolean =>
+  channel === undefined || ["email", "mail"].includes(plainChannel(channel))
+
+/**
+ * Whether a channel may be e-mail: no other one is known by its name. Opt-outs count for such a channel, so that none is lost by
+ * a name such as `newsletter`.
+ */
+export const mayBeEmail = (channel: string | undefined): boolean =>
+  channel === undefined || !otherChannels.has(plainChannel(channel))
+
 /** Marks a suppressing event of a message that was no e-mail, which says nothing about an address. */
 export const channelOf = (event: EventName, isEmail: boolean): Pick<NormalizedEvent, "otherChannel"> =>
   isSuppressing(event) && !isEmail ? { otherChannel: true } : {}

@@ -4,12 +4,13 @@ import { anyName } from "../domain/ConversionEvents.ts"
 import type { EventName, MemberFault, Normalized, NormalizedEvent } from "../domain/Event.ts"
 import type { Skipped } from "../domain/DryRun.ts"
 import { collect, faulty, ignored, type Items, itemsOf, unreadableAddress } from "./Items.ts"
-import { channelOf, isSuppressing, optIn, optInNames } from "../domain/Recipient.ts"
+import { channelOf, isEmailChannel, isSuppressing, mayBeEmail, optIn, optInNames } from "../domain/Recipient.ts"
 import { isEventId, keyOf, nameOf, textOf } from "../domain/EventKeys.ts"
 import { type EventLevel, faultsIn, memberFault } from "./Given.ts"
 import { timeIn } from "./Instant.ts"
 import { type Money, moneyIn } from "./Money.ts"
-import { emailOf, find, isItem, type Item, known, lastSegment, linkOf, noise, trackingIdOf, zoneIn } from "./Reading.ts"
+import { emailOf, find, isItem, type Item, known, lastSegment, linkOf, noise, trackingIdOf } from "./Reading.ts"
+import { addressFault, zoneIn } from "./PersonMembers.ts"
 import { automatedKeys, flagIn } from "./Truth.ts"
 import { unknownNameReason } from "./UnknownName.ts"
 
@@ -47,10 +48,6 @@ const softBounces: ReadonlySet<string> = new Set(["soft", "transient", "temporar
 /** Whether a bounce says that it is a temporary one. */
 const isSoftBounce = (levels: ReadonlyArray<Item>): boolean =>
   softBounces.has(find(levels, bounceKeys, nameOf)?.trim().toLowerCase() ?? "")
-
-/** Whether a message was an e-mail, which one that names no channel is taken for. */
-const isEmail = (levels: ReadonlyArray<Item>): boolean =>
-  (find(levels, channelKeys, nameOf)?.trim().toLowerCase() ?? "email") === "email"
 
 /** Keys of the clicked URL, the most explicit first. */
 const urlKeys = ["url", "link", "href", "link_url", "clicked_url"]
@@ -163,7 +160,8 @@ export const readItem = (item: unknown, options: CustomEventsOptions): Normalize
     return fault('has no event name: send event, such as "click"', () => memberAt(item, eventKeys, nameOf))
   }
   const trackingId = find(levels, trackingKeys, nameOf) ?? find(levels, urlKeys, trackingIdOf)
-  const named = eventOf(stated, isEmail(levels), trackingId, options)
+  const channel = find(levels, channelKeys, nameOf)
+  const named = eventOf(stated, isEmailChannel(channel), trackingId, options)
   if ("reason" in named) {
     return named.expected ? named : fault(named.reason, () => memberAt(item, eventKeys, nameOf))
   }
@@ -184,18 +182,21 @@ export const readItem = (item: unknown, options: CustomEventsOptions): Normalize
     return fault(refund.reason, () => moneyFaults[0]?.member ?? memberAt(item, refund.keys, textOf))
   }
   const address = find(levels, emailKeys, nameOf)
-  const isLost = isSuppressing(event) && isEmail(levels) && trackingId === undefined && user === address &&
+  const isLost = isSuppressing(event) && mayBeEmail(channel) && trackingId === undefined && user === address &&
     address !== undefined && readAddress(address) === undefined
   if (isLost) return fault(unreadableAddress(address), () => memberAt(item, emailKeys, nameOf))
   const time = timeIn(given, timeKeys, receivedAt)
   const machine = flagIn(given)
+  const { fault: zoneFault, zone } = zoneIn(given, zoneKeys)
+  const ofChannel = channelOf(event, mayBeEmail(channel))
+  const templateId = find(levels, templateKeys, nameOf)
   const ownId = find(levels, idKeys, textOf)
   const isIdKept = ownId === undefined || isEventId(ownId)
   return {
     ...named,
     event,
     trackingId,
-    templateId: find(levels, templateKeys, nameOf),
+    templateId,
     user,
     ...emailOf({ event, trackingId }, address, user),
     key: keyOf(
@@ -205,16 +206,20 @@ export const readItem = (item: unknown, options: CustomEventsOptions): Normalize
     occurredAt: time.occurredAt,
     automated: machine.automated,
     link: find(levels, linkKeys, linkOf),
-    ...channelOf(event, isEmail(levels)),
+    ...ofChannel,
     ...money,
-    ...zoneIn(levels, zoneKeys),
+    ...zone,
     ...faultsIn(
       levelFault,
       trackingId === undefined ? idFault(given, trackingKeys, "The event is attributed by its user") : undefined,
+      templateId === undefined ? idFault(given, templateKeys, "The event counts without it") : undefined,
+      user === undefined ? idFault(given, userKeys, "The event counts without a user") : undefined,
       ownId === undefined || !isIdKept ? idFault(given, idKeys, "The content identifies the event") : undefined,
       ...moneyFaults,
       time.fault,
       machine.fault,
+      addressFault({ event, ...ofChannel }, given, emailKeys),
+      zoneFault,
     ),
   }
 }

@@ -89,15 +89,6 @@ export const emailOf = (
   return {}
 }
 
-/** The time zone of an event's user under the first of `keys` that has one; nothing where none does. */
-export const zoneIn = (
-  levels: ReadonlyArray<Item>,
-  keys: ReadonlyArray<string>,
-): { readonly timeZone?: string } => {
-  const timeZone = find(levels, keys, nameOf)
-  return timeZone === undefined ? {} : { timeZone }
-}
-
 /** The beginning of a link, 1 to 2,000 characters, if it can be stored. */
 export const linkOf = (value: unknown): string | undefined => {
   if (typeof value !== "string") return undefined

@@ -209,6 +209,21 @@ describe("CustomEvents: user and message of an event", () => {
     assert.strictEqual(one({ data: { event: "open", id: 5, tracking_id: 7 } }).key, "id:5")
   })
 
+  it("names time zones, templates and users that cannot be read", () => {
+    const unread: ReadonlyArray<readonly [Record<string, unknown>, string]> = [
+      [{ time_zone: "Mars/Base" }, "/time_zone"],
+      [{ data: { timezone: "GMT+2:30" } }, "/data/timezone"],
+      [{ timeZone: 2 }, "/timeZone"],
+      [{ template_id: { id: "welcome" } }, "/template_id"],
+      [{ user_id: ["u-1"] }, "/user_id"],
+    ]
+    for (const [more, member] of unread) {
+      const { faults } = one({ ...click, user_id: undefined, ...more })
+      assert.deepStrictEqual(faults?.map((fault) => fault.member), [member], JSON.stringify(more))
+    }
+    assert.isUndefined(one({ ...click, time_zone: "europe/berlin", template_id: null, user_id: " " }).faults)
+  })
+
   it("makes texts of numbers, and takes other types as absent", () => {
     assert.deepInclude(one({ event: "open", tracking_id: 42, user_id: 0 }), { trackingId: "42", user: "0" })
     const { trackingId, user } = one({ event: "open", tracking_id: true, trackingId: ["a"], user_id: {}, userId: "u" })

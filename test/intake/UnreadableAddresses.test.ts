@@ -3,6 +3,9 @@ import { normalizeBeside } from "../../src/intake/Sources.ts"
 import { compile } from "../../src/intake/mapping/Mapping.ts"
 import { normalize as braze } from "../../src/intake/platforms/Braze.ts"
 import { normalize as customerIo } from "../../src/intake/platforms/CustomerIo.ts"
+import { normalize as iterable } from "../../src/intake/platforms/Iterable.ts"
+import { normalize as segment } from "../../src/intake/platforms/Segment.ts"
+import { normalize as sfmc } from "../../src/intake/platforms/Sfmc.ts"
 import { defaultReading, type Normalize } from "../../src/intake/Sources.ts"
 
 const read = (normalize: Normalize, body: unknown) => {
@@ -44,11 +47,91 @@ describe("Opt-outs whose address cannot be read", () => {
     }
   })
 
-  it("accepts them where the message or another id names the person", () => {
+  it("keeps them where the message or another id names the person, and names the address", () => {
     for (const more of [{ tracking_id: "t-1" }, { user_id: "u-1" }]) {
-      const { events: found } = read(events, { event: "unsubscribe", email: "ann at shop", ...more })
+      const { events: found, incomplete } = read(events, { event: "unsubscribe", email: "ann at shop", ...more })
       assert.lengthOf(found, 1)
+      assert.deepStrictEqual(incomplete?.map(({ pointer }) => pointer), ["/email"])
+      assert.include(incomplete![0]!.reason, '"ann at shop" is not one e-mail address')
     }
+  })
+
+  for (
+    const address of ["ann%40shop.example", "ann@shop.example, bob@shop.example", "Ann", "\tann@shop.example", 7, ["a"]]
+  ) {
+    it(`names ${JSON.stringify(address)} in reports of platforms that name their message`, () => {
+      const results = [
+        read(braze, {
+          events: [{
+            event_type: "users.messages.email.Unsubscribe",
+            user: { user_id: "b-1" },
+            properties: { email_address: address, dispatch_id: "d-1" },
+          }],
+        }),
+        read(iterable, { email: address, eventName: "emailComplaint", dataFields: { messageId: "m-1" } }),
+        read(customerIo, { metric: "bounced", data: { recipient: address, delivery_id: "d-1" } }),
+        read(customerIo, {
+          meta: {},
+          data: [{
+            topic: "event:klaviyo.marked_email_as_spam",
+            payload: {
+              data: { attributes: { event_properties: { tracking_id: "t-1", "Recipient Email Address": address } } },
+            },
+          }],
+        }),
+        read(segment, { type: "track", event: "Unsubscribed", userId: "u-1", properties: { email: address } }),
+        read(sfmc, {
+          eventCategoryType: "EngagementEvents.EmailUnsubscribe",
+          info: { to: address, subscriberKey: "s-1", messageKey: "t-1" },
+        }),
+      ]
+      assert.deepStrictEqual(results.map(({ incomplete }) => incomplete?.map(({ pointer }) => pointer)), [
+        ["/events/0/properties/email_address"],
+        ["/email"],
+        ["/data/recipient"],
+        ["/data/0/payload/data/attributes/event_properties/Recipient Email Address"],
+        ["/properties/email"],
+        ["/info/to"],
+      ])
+    })
+  }
+
+  it("says nothing about addresses of other channels and events, nor about blank ones", () => {
+    const results = [
+      read(events, { event: "unsubscribe", user_id: "u-1", email: "+49 170 1", channel: "sms" }),
+      read(events, { event: "click", user_id: "u-1", email: "+49 170 1" }),
+      read(events, { event: "unsubscribe", user_id: "u-1", email: " " }),
+      read(customerIo, { metric: "bounced", object_type: "push", data: { recipient: "device-1", delivery_id: "d-1" } }),
+    ]
+    for (const { events: found, incomplete } of results) {
+      assert.deepStrictEqual([found.length, incomplete], [1, undefined])
+    }
+  })
+
+  for (
+    const channel of ["E-Mail", "e_mail", "mail", "newsletter", "Email Marketing", "all", "email,sms", "null", 5, [
+      "sms",
+    ]]
+  ) {
+    it(`count for e-mail where the channel is ${JSON.stringify(channel)}`, () => {
+      const { events: found } = read(events, { event: "unsubscribe", email: "ann@shop.example", channel })
+      assert.isUndefined(found[0]!.otherChannel)
+    })
+  }
+
+  for (
+    const channel of ["push", "SMS", "WhatsApp", "in-app", "In App Message", "web_push", "Content Card", "direct mail"]
+  ) {
+    it(`do not count for e-mail where the channel is ${JSON.stringify(channel)}`, () => {
+      const { events: found } = read(events, { event: "unsubscribe", email: "ann@shop.example", channel })
+      assert.isTrue(found[0]!.otherChannel)
+    })
+  }
+
+  it("are lifted only by opting in to a channel that is e-mail", () => {
+    const optInOf = (channel: string) => read(events, { event: "subscribe", email: "ann@shop.example", channel }).events
+    assert.deepStrictEqual(["e-mail", "EMAIL", "Mail"].map((channel) => optInOf(channel).length), [1, 1, 1])
+    assert.deepStrictEqual(["loyalty", "sms", "all"].map((channel) => optInOf(channel).length), [0, 0, 0])
   })
 
   it("accepts other events with any text for a user", () => {

@@ -4,6 +4,7 @@ import { collect, collectAt, faulty, ignored, itemsOf, noItems, type ReadItem } 
 import { digestKey, keyOf, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
 import { faultsIn } from "../Given.ts"
 import { timeIn } from "../Instant.ts"
+import { addressFault, zoneIn } from "../PersonMembers.ts"
 import { flagIn } from "../Truth.ts"
 import {
   carriedIds,
@@ -16,9 +17,8 @@ import {
   linkOf,
   memberOf,
   parseJson,
-  zoneIn,
 } from "../Reading.ts"
-import { channelOf, optIn, optInNames } from "../../domain/Recipient.ts"
+import { channelOf, isEmailChannel, mayBeEmail, optIn, optInNames } from "../../domain/Recipient.ts"
 import type { Normalize } from "../Sources.ts"
 
 /** An organization's settings for Braze. */
@@ -98,11 +98,11 @@ const machineKeys = ["machine_open", "is_suspected_bot_click"]
 /** In Currents' order of preference. */
 const carrierKeys = ["message_extras", "custom_properties", "purchase_properties"]
 
-/** Whether an event is about e-mail: by its type, or by the channel that a subscription state names. */
-const isEmail = (type: string, properties: Item): boolean =>
+/** Whether an event may be about e-mail: by its type, or by the channel that a subscription state names. */
+const concernsEmail = (type: string, properties: Item): boolean =>
   type.startsWith("users.messages.")
     ? type.startsWith("users.messages.email.")
-    : (nameOf(properties["channel"])?.trim().toLowerCase() ?? "email") === "email"
+    : mayBeEmail(nameOf(properties["channel"]))
 
 /** The event of a changed subscription: of the person, or of a group. Only the person's own state lifts an opt-out. */
 const subscriptionOf = (
@@ -112,7 +112,7 @@ const subscriptionOf = (
   const status = textOf(properties["subscription_status"])?.trim().toLowerCase().replaceAll("_", " ")
   if (status === "unsubscribed") return { event: "unsubscribe" }
   const isOptIn = status !== undefined && optInNames.has(status) && type.endsWith(".globalstatechange")
-  return isOptIn && isEmail(type, properties) ? optIn : undefined
+  return isOptIn && isEmailChannel(nameOf(properties["channel"])) ? optIn : undefined
 }
 
 /** An event of a Currents connector. */
@@ -163,7 +163,10 @@ const readCurrents = (item: unknown, receivedAt: number, { conversions }: BrazeS
     return faulty("names neither a tracking_id nor a user, so that it belongs to no message")
   }
   const time = timeIn([{ item, at: "" }], timeKeys, receivedAt)
-  const machine = flagIn([{ item: properties, at: "/properties" }], machineKeys)
+  const placed = [{ item: properties, at: "/properties" }]
+  const machine = flagIn(placed, machineKeys)
+  const ofChannel = channelOf(event, concernsEmail(type, properties))
+  const { fault: zoneFault, zone } = zoneIn([{ item: person, at: "/user" }], ["timezone"])
   return {
     ...subscription,
     event,
@@ -176,9 +179,9 @@ const readCurrents = (item: unknown, receivedAt: number, { conversions }: BrazeS
     occurredAt: time.occurredAt,
     automated: machine.automated,
     link: find([properties], linkKeys, linkOf),
-    ...channelOf(event, isEmail(type, properties)),
-    ...zoneIn([person], ["timezone"]),
-    ...faultsIn(time.fault, machine.fault),
+    ...ofChannel,
+    ...zone,
+    ...faultsIn(time.fault, machine.fault, addressFault({ event, ...ofChannel }, placed, ["email_address"]), zoneFault),
   }
 }
 

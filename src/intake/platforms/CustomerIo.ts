@@ -3,6 +3,7 @@ import { collect, faulty, ignored, itemsOf, jsonOf, type ReadItem } from "../Ite
 import { keyOf, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
 import { faultsIn } from "../Given.ts"
 import { timeIn } from "../Instant.ts"
+import { addressFault } from "../PersonMembers.ts"
 import { flagIn } from "../Truth.ts"
 import { emailOf, find, isItem, type Item, linkOf, memberOf, objectOf, trackingIdOf } from "../Reading.ts"
 import { channelOf, optIn, optInNames } from "../../domain/Recipient.ts"
@@ -96,6 +97,7 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
   }
   const { fault, occurredAt } = timeIn([{ item, at: "" }], ["timestamp"], receivedAt)
   const machine = flagIn([{ item: data, at: "/data" }], automatedKeys)
+  const ofChannel = channelOf(event, isEmail(item))
   return {
     ...(isOptIn ? optIn : { event }),
     trackingId,
@@ -108,8 +110,16 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
     messageKey,
     // An in-app message has the action's name in place of a URL.
     link: find([data], ["href", "tracked_response"], linkOf),
-    ...channelOf(event, isEmail(item)),
-    ...faultsIn(fault, machine.fault),
+    ...ofChannel,
+    ...faultsIn(
+      fault,
+      machine.fault,
+      addressFault(
+        { event, ...ofChannel },
+        [{ item: identifiers, at: "/data/identifiers" }, { item: data, at: "/data" }],
+        ["email", "email_address", "recipient"],
+      ),
+    ),
   }
 }
 

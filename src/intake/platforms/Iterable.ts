@@ -3,6 +3,7 @@ import { collect, faulty, ignored, itemsOf, noItems, type ReadItem } from "../It
 import { digestKey, digestKeyOfSorted, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
 import { faultsIn } from "../Given.ts"
 import { timeIn } from "../Instant.ts"
+import { addressFault } from "../PersonMembers.ts"
 import { flagIn } from "../Truth.ts"
 import { carriedIds, emailOf, find, isBlank, isItem, type Item, linkOf, objectOf, parseJson } from "../Reading.ts"
 import { channelOf, optIn } from "../../domain/Recipient.ts"
@@ -83,6 +84,7 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
   const dataFields = [{ item: fields, at: "/dataFields" }]
   const time = timeIn(dataFields, timeKeys, receivedAt)
   const machine = flagIn(dataFields, machineKeys)
+  const ofChannel = channelOf(event, name.startsWith("email"))
   return {
     ...(name === optInName ? optIn : { event }),
     trackingId,
@@ -94,8 +96,12 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
     occurredAt: time.occurredAt,
     automated: machine.automated || isProxy(fields),
     link: find([fields], linkKeys, linkOf),
-    ...channelOf(event, name.startsWith("email")),
-    ...faultsIn(time.fault, machine.fault),
+    ...ofChannel,
+    ...faultsIn(
+      time.fault,
+      machine.fault,
+      addressFault({ event, ...ofChannel }, [{ item, at: "" }, ...dataFields], ["email"]),
+    ),
   }
 }
 

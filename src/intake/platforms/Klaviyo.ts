@@ -3,6 +3,7 @@ import { collect, faulty, ignored, type ReadItem } from "../Items.ts"
 import { keyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
 import { faultsIn } from "../Given.ts"
 import { timeIn } from "../Instant.ts"
+import { addressFault } from "../PersonMembers.ts"
 import { flagIn } from "../Truth.ts"
 import { emailOf, find, isItem, type Item, linkOf, memberOf, objectOf, trackingIdOf } from "../Reading.ts"
 import { channelOf, optIn } from "../../domain/Recipient.ts"
@@ -58,6 +59,7 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
   const payloadAt = "/payload/data/attributes"
   const time = timeIn([{ item: attributes, at: payloadAt }], ["datetime", "timestamp"], receivedAt)
   const machine = flagIn([{ item: properties, at: `${payloadAt}/event_properties` }], ["machine_open"])
+  const ofChannel = channelOf(event, !name!.includes("sms"))
   return {
     ...(isOptIn ? optIn : { event }),
     trackingId,
@@ -68,8 +70,16 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
     occurredAt: time.occurredAt,
     automated: machine.automated,
     link: find([properties], urlKeys, linkOf),
-    ...channelOf(event, !name!.includes("sms")),
-    ...faultsIn(time.fault, machine.fault),
+    ...ofChannel,
+    ...faultsIn(
+      time.fault,
+      machine.fault,
+      addressFault(
+        { event, ...ofChannel },
+        [{ item: properties, at: `${payloadAt}/event_properties` }],
+        emailKeys,
+      ),
+    ),
   }
 }
 

@@ -5,8 +5,9 @@ import { keyOf, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
 import { type EventLevel, faultsIn } from "../Given.ts"
 import { parseInstant, timeIn } from "../Instant.ts"
 import { moneyIn } from "../Money.ts"
-import { emailOf, find, isItem, type Item, linkOf, memberOf, trackingIdOf, zoneIn } from "../Reading.ts"
+import { emailOf, find, isItem, type Item, linkOf, memberOf, trackingIdOf } from "../Reading.ts"
 import { channelOf, optIn } from "../../domain/Recipient.ts"
+import { addressFault, zoneIn } from "../PersonMembers.ts"
 import { flagIn } from "../Truth.ts"
 import type { Normalize } from "../Sources.ts"
 
@@ -81,8 +82,10 @@ interface Call {
   readonly at: string
   /** Places of the flag for automated events. */
   readonly levels: ReadonlyArray<EventLevel>
+  /** Places of the person's address. */
+  readonly addressed: ReadonlyArray<EventLevel>
   /** Places of the user's time zone. */
-  readonly contexts: ReadonlyArray<Item>
+  readonly contexts: ReadonlyArray<EventLevel>
 }
 
 /** Values stated once for all items of a body. */
@@ -112,7 +115,13 @@ const callOf = (item: Item, { members }: Batch): Call => {
   const contextTraits = within(contexts, "traits")
   const traits = within([item], "traits")
   const properties = memberOf(item, "properties")
-  const email = find([...contextTraits, properties, ...traits], ["email"], nameOf)
+  const addressed = [
+    ...contextTraits.map((item) => ({ item, at: "/context/traits" })),
+    { item: properties, at: "/properties" },
+    ...traits.map((item) => ({ item, at: "/traits" })),
+  ]
+  const email = find(addressed.map(({ item }) => item), ["email"], nameOf)
+  const placed = contexts.map((item) => ({ item, at: "/context" }))
   const carriers = [properties, ...contexts, ...contextTraits, ...within(contexts, "campaign")]
   return {
     id: find([item], ["messageId", "message_id"], textOf),
@@ -123,8 +132,9 @@ const callOf = (item: Item, { members }: Batch): Call => {
     trackingId: find(carriers, ["tracking_id"], nameOf) ?? linkTrackingId(properties),
     properties,
     at: "/properties",
-    levels: [{ item: properties, at: "/properties" }, ...contexts.map((item) => ({ item, at: "/context" }))],
-    contexts,
+    levels: [{ item: properties, at: "/properties" }, ...placed],
+    addressed,
+    contexts: placed,
   }
 }
 
@@ -155,6 +165,7 @@ const mparticleCallOf = (item: Item, { identities, members }: Batch): Call => {
     properties,
     at: "/data/custom_attributes",
     levels: [{ item: properties, at: "/data/custom_attributes" }],
+    addressed: [{ item: properties, at: "/data/custom_attributes" }],
     contexts: [],
   }
 }
@@ -209,6 +220,8 @@ const readTrack = (
   }
   const time = timeOf(call, receivedAt)
   const machine = flagIn(call.levels)
+  const ofChannel = channelOf(event, !/^(push|sms) /.test(name))
+  const { fault: zoneFault, zone } = zoneIn(call.contexts, ["timezone"])
   // Without a time, the content as a whole has to tell an event from another.
   const content: Item = call.time === undefined ? { item, user: call.user } : {
     event: name,
@@ -229,10 +242,16 @@ const readTrack = (
     automated: machine.automated,
     messageKey: messageKey(call),
     link: find([call.properties], ["link_url", "url"], linkOf) ?? linkOf(nameOf(call.properties["link_id"])),
-    ...channelOf(event, !/^(push|sms) /.test(name)),
+    ...ofChannel,
     ...money,
-    ...zoneIn(call.contexts, ["timezone"]),
-    ...faultsIn(...faults, time.fault, machine.fault),
+    ...zone,
+    ...faultsIn(
+      ...faults,
+      time.fault,
+      machine.fault,
+      addressFault({ event, ...ofChannel }, call.addressed, ["email"]),
+      zoneFault,
+    ),
   }
 }
 

@@ -4,6 +4,7 @@ import { digestKey, digestKeyOfSorted, messageKeyOf, nameOf, textOf } from "../.
 import { faultsIn } from "../Given.ts"
 import { timeIn } from "../Instant.ts"
 import { emailOf, find, isItem, type Item, linkOf, memberOf, trackingIdOf } from "../Reading.ts"
+import { addressFault } from "../PersonMembers.ts"
 import { channelOf } from "../../domain/Recipient.ts"
 import type { Normalize } from "../Sources.ts"
 
@@ -93,6 +94,7 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
   })
   const event = type === "transactionalsendevents.emailbounced" ? bounceOf(info) : named
   const { fault, occurredAt } = timeIn([{ item, at: "" }], ["timestampUTC"], receivedAt)
+  const ofChannel = channelOf(event, !type.includes(".sms"))
   return {
     event,
     trackingId,
@@ -105,8 +107,8 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
     automated: false,
     messageKey: key,
     link: linkOf(info["contentLink"]) ?? linkOf(jobUrlId),
-    ...channelOf(event, !type.includes(".sms")),
-    ...faultsIn(fault),
+    ...ofChannel,
+    ...faultsIn(fault, addressFault({ event, ...ofChannel }, [{ item: info, at: "/info" }], ["to"])),
   }
 }
 
