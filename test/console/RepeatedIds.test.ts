@@ -1,0 +1,33 @@
+import { assert, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { RepeatedIdCounts } from "../../src/decide/RepeatedIdCounts.ts"
+import { suiteOnServer } from "../learning/support.ts"
+import { makeOrganization } from "../support/service.ts"
+import { managed, signedIn } from "./furnished.ts"
+
+suiteOnServer("Tracking ids that callers give to several people", (server) => {
+  it("are counted on the page of the template with what to change, and in the list of templates", async () => {
+    const { service } = server()
+    const manage = managed(service)
+    const key = await makeOrganization(service, "shared-ids")
+    for (const id of ["welcome", "offer"]) {
+      const variants = ["a", "b"].map((variant) => ({ id: variant, vars: { subject: variant } }))
+      await manage("POST", "/organizations/shared-ids/templates", { id, name: id, variants })
+    }
+    const viewer = await signedIn(service, "shared-ids@example.com", ["shared-ids", "viewer"])
+    const page = async (path: string) => (await viewer.get(`/console/o/shared-ids/templates${path}`)).text
+    for (const user_id of ["ann", "ann", "bob", "cid"]) {
+      await service.generate("shared-ids", key, { template_id: "welcome", tracking_id: "spring", user_id })
+      await service.generate("shared-ids", key, { template_id: "offer", tracking_id: `spring-${user_id}`, user_id })
+    }
+    await server().run(Effect.flatMap(RepeatedIdCounts, ({ flush }) => Effect.orDie(flush)))
+    const text = await page("/welcome")
+    assert.match(text, /<b>2 requests<\/b> in the last 24 hours repeated a tracking id for another person/)
+    assert.include(text, "What differed in the latest: <code>user_id</code>")
+    assert.include(text, "a tracking id of its own")
+    assert.notInclude(await page("/offer"), "repeated a tracking id")
+    assert.include(await page(""), "2 repeated tracking ids")
+    assert.include(await page("?failing=tracking-ids"), "welcome")
+    assert.notInclude(await page("?failing=tracking-ids"), "templates/offer")
+  })
+})
