@@ -3,12 +3,12 @@ import { SqlClient } from "effect/sql"
 import { Buffer } from "node:buffer"
 import { hmac, type HmacKey, hmacKey } from "../domain/Hmac.ts"
 import { signingKey } from "../store/SigningKey.ts"
+import type { TemplateView } from "../templates/TemplateCache.ts"
 
-/** What a draw depends on, apart from the key of the installation. */
-export interface DrawSubject {
-  readonly org: string
-  readonly templateId: string
-  readonly trackingId: string
+/** The template of a draw, as views of templates have it. */
+export interface DrawnTemplate {
+  readonly org: { readonly slug: string }
+  readonly id: string
 }
 
 const encoder = new TextEncoder()
@@ -18,13 +18,16 @@ const space = new Uint8Array(2048)
 /** The bytes of a text, which the next call overwrites. */
 const bytesOf = (text: string): Uint8Array => space.subarray(0, encoder.encodeInto(text, space).written)
 
+/** The key of a template, from the key of the installation. Ids hold no U+0000, so that no two templates share one. */
+export const templateKey = (key: HmacKey, { id, org }: DrawnTemplate): HmacKey =>
+  hmacKey(Uint8Array.from(hmac(key, bytesOf(`${org.slug}\0${id}`))))
+
 /**
- * A number that is uniform in [0, 1): the first 53 bits of an HMAC-SHA256. Equal subjects and turns give equal numbers, and
- * all others are independent. `turn` counts the draws of one request from 0.
+ * A number that is uniform in [0, 1): the first 53 bits of an HMAC-SHA256 with the key of the template. Equal tracking ids and
+ * turns give equal numbers, and all others are independent. `turn` counts the draws of one request from 0.
  */
-export const drawOf = (key: HmacKey, { org, templateId, trackingId }: DrawSubject, turn: number): number => {
-  // Ids hold no U+0000, so that different subjects and turns make different texts.
-  const digest = hmac(key, bytesOf(`${org}\0${templateId}\0${trackingId}\0${turn}`))
+export const drawOf = (key: HmacKey, trackingId: string, turn: number): number => {
+  const digest = hmac(key, bytesOf(`${trackingId}\0${turn}`))
   const high = (digest[0]! * 2 ** 16 + digest[1]! * 2 ** 8 + digest[2]!) * 2 ** 29
   const low = digest[3]! * 2 ** 21 + digest[4]! * 2 ** 13 + digest[5]! * 2 ** 5 + (digest[6]! >>> 3)
   return (high + low) / 2 ** 53
@@ -36,7 +39,7 @@ export const drawOf = (key: HmacKey, { org, templateId, trackingId }: DrawSubjec
  */
 export class Draws extends Context.Service<Draws, {
   /** The number of a turn, see `drawOf`. The first draw of a request has turn 0, a draw after a failed rendering the next one. */
-  readonly draw: (subject: DrawSubject, turn: number) => number
+  readonly draw: (view: TemplateView, trackingId: string, turn: number) => number
 }>()("parlance/decide/Draws") {
   /** Fails with `SqlError` if the database does not respond, because a node without the key would draw other variants. */
   static readonly layer = Layer.effect(
@@ -44,7 +47,14 @@ export class Draws extends Context.Service<Draws, {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const key = hmacKey(Buffer.from(yield* signingKey(sql, "draws"), "hex"))
-      return Draws.of({ draw: (subject, turn) => drawOf(key, subject, turn) })
+      // A prepared key for each template saves a third of the time of a draw.
+      const keys = new WeakMap<TemplateView, HmacKey>()
+      const draw = (view: TemplateView, trackingId: string, turn: number): number => {
+        let own = keys.get(view)
+        if (own === undefined) keys.set(view, own = templateKey(key, view))
+        return drawOf(own, trackingId, turn)
+      }
+      return Draws.of({ draw })
     }),
   )
 }

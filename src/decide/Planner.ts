@@ -165,7 +165,7 @@ const planFallback = (
   const { nowMillis, request, trackingId, view } = input
   const share = arm === "control" ? 1 : epsilon
   const fallback = renderFallback(input, set, first, (left, turn) => {
-    const u = services.draws.draw({ org: view.org.slug, templateId: view.id, trackingId }, turn)
+    const u = services.draws.draw(view, trackingId, turn)
     return Selection.draw(view, basis.policy, basis.context, left, share, u, request.exposures).variant.id
   }, trace)
   if (!("failed" in fallback)) return answerPlan(fallback)
@@ -205,7 +205,7 @@ const planSelected = (services: PlannerServices, input: PlanInput, standing: Sti
   if (standing !== undefined && Selection.mayRepeat(view, arm, standing, set)) {
     return planAgain(services, input, { arm, basis, epsilon, isKept: true, set, standing }, standing)
   }
-  const u = services.draws.draw({ org: view.org.slug, templateId: view.id, trackingId }, 0)
+  const u = services.draws.draw(view, trackingId, 0)
   const choice = Selection.choose(view, basis.policy, basis.context, set, { arm, epsilon, u, seen: request.exposures })
   const trace = traceOf(input, basis, choice, epsilon, set)
   const answer = renderChoice(input, choice.copyId, trackingId, trace)!

@@ -2,19 +2,18 @@ import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
 import { createHmac } from "node:crypto"
 import { sample } from "../../src/bandit/Weights.ts"
-import { drawOf, type DrawSubject } from "../../src/decide/Draws.ts"
+import { drawOf, templateKey } from "../../src/decide/Draws.ts"
 import { hmacKey } from "../../src/domain/Hmac.ts"
 
 const secret = Uint8Array.from({ length: 32 }, (_, i) => 7 * i + 1)
 const key = hmacKey(secret)
 const count = 20_000
 
-const subject = (trackingId: string, more: Partial<DrawSubject> = {}): DrawSubject => ({
-  org: "acme",
-  templateId: "welcome",
-  trackingId,
-  ...more,
-})
+const welcome = { org: { slug: "acme" }, id: "welcome" }
+const welcomeKey = templateKey(key, welcome)
+
+/** The first draw of a request for the template "welcome", or another turn. */
+const draw = (trackingId: string, turn = 0) => drawOf(welcomeKey, trackingId, turn)
 
 /** Ids as callers make them. `n` is the number of a message. */
 const idsOf: Readonly<Record<string, (n: number) => string>> = {
@@ -38,26 +37,26 @@ const chiSquare = (counts: ReadonlyArray<number>, expected: (at: number) => numb
 const limits = { 3: 25.9, 9: 39.3, 15: 50.3, 99: 175 } as const
 
 describe("Draws", () => {
-  it("are the first 53 bits of an HMAC-SHA256", () => {
+  it("are the first 53 bits of an HMAC-SHA256 under the key of the template, which is another one", () => {
+    const own = createHmac("sha256", secret).update("acme\0welcome").digest()
     fc.assert(fc.property(fc.string({ unit: "grapheme", maxLength: 50 }), fc.nat({ max: 30 }), (id, turn) => {
-      const digest = createHmac("sha256", secret).update(`acme\0welcome\0${id}\0${turn}`).digest()
-      assert.strictEqual(drawOf(key, subject(id), turn), Number(digest.readBigUInt64BE() >> 11n) / 2 ** 53)
+      const digest = createHmac("sha256", own).update(`${id}\0${turn}`).digest()
+      assert.strictEqual(draw(id, turn), Number(digest.readBigUInt64BE() >> 11n) / 2 ** 53)
     }))
   })
 
   it("are equal for equal requests, and other ones for another key", () => {
-    const first = drawOf(key, subject("m-1"), 0)
-    drawOf(key, subject("m-2"), 1)
-    assert.strictEqual(drawOf(hmacKey(secret), subject("m-1"), 0), first)
-    assert.notStrictEqual(drawOf(hmacKey(new Uint8Array(32)), subject("m-1"), 0), first)
+    const first = draw("m-1")
+    draw("m-2", 1)
+    assert.strictEqual(drawOf(templateKey(hmacKey(secret), welcome), "m-1", 0), first)
+    assert.notStrictEqual(drawOf(templateKey(hmacKey(new Uint8Array(32)), welcome), "m-1", 0), first)
   })
 
   it("take the longest ids whole", () => {
     const long = "語".repeat(199)
-    assert.notStrictEqual(
-      drawOf(key, { org: "o".repeat(63), templateId: "語".repeat(200), trackingId: `${long}1` }, 0),
-      drawOf(key, { org: "o".repeat(63), templateId: "語".repeat(200), trackingId: `${long}2` }, 0),
-    )
+    assert.notStrictEqual(draw(`${long}1`), draw(`${long}2`))
+    const keyOf = (end: string) => templateKey(key, { org: { slug: "o".repeat(63) }, id: `${long}${end}` })
+    assert.notStrictEqual(drawOf(keyOf("1"), "m-1", 0), drawOf(keyOf("2"), "m-1", 0))
   })
 
   for (const [name, idOf] of Object.entries(idsOf)) {
@@ -66,7 +65,7 @@ describe("Draws", () => {
       const counts = [0, 0, 0, 0]
       const even = new Array<number>(100).fill(0)
       for (let n = 0; n < count; n++) {
-        const u = drawOf(key, subject(idOf(n)), 0)
+        const u = draw(idOf(n))
         counts[sample(weights, u)]!++
         even[Math.floor(100 * u)]!++
       }
@@ -82,18 +81,18 @@ describe("Draws", () => {
     return chiSquare(cells, () => count / 16)
   }
 
-  const own = (n: number) => drawOf(key, subject(`m-${n}`), 0)
+  const own = (n: number) => draw(`m-${n}`)
+  const of = (slug: string, id: string, installation = key) => {
+    const other = templateKey(installation, { org: { slug }, id })
+    return (n: number) => drawOf(other, `m-${n}`, 0)
+  }
   const others: Readonly<Record<string, (n: number) => number>> = {
-    "templates of one batch that share a tracking id": (n) =>
-      drawOf(key, subject(`m-${n}`, { templateId: "welcome2" }), 0),
-    "organizations with the same ids": (n) => drawOf(key, subject(`m-${n}`, { org: "acme2" }), 0),
-    "neighbours in a sequence": (n) => drawOf(key, subject(`m-${n + 1}`), 0),
-    "the draw after a failed rendering": (n) => drawOf(key, subject(`m-${n}`), 1),
-    "template and id whose texts join alike": (n) =>
-      drawOf(key, { org: "acme", templateId: "welcomem", trackingId: `-${n}` }, 0),
-    "installations with other keys": ((other) => (n: number) => drawOf(other, subject(`m-${n}`), 0))(
-      hmacKey(new Uint8Array(32)),
-    ),
+    "templates of one batch that share a tracking id": of("acme", "welcome2"),
+    "organizations with the same ids": of("acme2", "welcome"),
+    "organizations and templates whose texts join alike": of("acmewel", "come"),
+    "neighbours in a sequence": (n) => draw(`m-${n + 1}`),
+    "the draw after a failed rendering": (n) => draw(`m-${n}`, 1),
+    "installations with other keys": of("acme", "welcome", hmacKey(new Uint8Array(32))),
   }
   for (const [name, other] of Object.entries(others)) {
     it(`are independent over ${name}`, () => assert.isBelow(dependence(own, other), limits[15]))
@@ -103,8 +102,8 @@ describe("Draws", () => {
     const tenths = new Array<number>(10).fill(0)
     let drawn = 0
     for (let n = 0; drawn < count; n++) {
-      if (drawOf(key, subject(`m-${n}`), 0) >= 0.25) continue
-      tenths[Math.floor(10 * drawOf(key, subject(`m-${n}`), 1))]!++
+      if (draw(`m-${n}`) >= 0.25) continue
+      tenths[Math.floor(10 * draw(`m-${n}`, 1))]!++
       drawn++
     }
     assert.isBelow(chiSquare(tenths, () => count / 10), limits[9])
