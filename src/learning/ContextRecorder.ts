@@ -233,13 +233,13 @@ export class ContextRecorder {
     return further
   }
 
-  /** Leaves an attribute out of contexts. */
-  #drop({ name }: Further): void {
+  /** Leaves an attribute out of contexts. It is recorded beside them if there is room. */
+  #drop({ name }: Further): Beside | undefined {
     this.#dropped.add(name)
     this.#names.set(name, null)
     this.#further = this.#further.filter((further) => further.name !== name)
     this.#known.clear()
-    this.#addBeside(name)
+    return this.#addBeside(name)
   }
 
   #note(further: Further, value: string, userId: string | undefined, request: number): void {
@@ -247,7 +247,12 @@ export class ContextRecorder {
     let code = values.get(value)
     if (code === undefined) {
       if (isPersonal(value, userId)) this.#omitted.add(further.name)
-      if (values.size >= distinctValues || this.#omitted.has(further.name)) return this.#drop(further)
+      if (values.size >= distinctValues || this.#omitted.has(further.name)) {
+        const beside = this.#drop(further)
+        // Else this request would be recorded as one without the attribute.
+        if (beside !== undefined) this.#noteBeside(beside, value, userId, request)
+        return
+      }
       if (value === otherValue || value === missingValue || !isShort(value)) code = other
       else values.set(value, code = firstValue + texts.push(value) - 1)
     }

@@ -217,6 +217,12 @@ describe("attributes beside the context", () => {
     assert.isUndefined(ofUser({ ...twelve, more: "ann-1" }, "Ann-1"))
   })
 
+  it("include the value at which an attribute loses its place in the context", () => {
+    const { further } = beside()
+    for (let i = 0; i < distinctValues; i++) assert.isUndefined(further({ city: `c${i}` }))
+    assert.deepStrictEqual(further({ city: "c-next" }), { city: "c-next" })
+  })
+
   it("leave out one with more than 200 values, and round numbers", () => {
     const { further } = beside()
     const all = (i: number) => further({ ...twelve, city: `c${i}`, spent: `${1000 + i}` })
