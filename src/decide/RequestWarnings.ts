@@ -22,10 +22,10 @@ interface Targeted {
 /** Names of requests whose nearest name is remembered for a template. */
 const rememberedNames = 500
 
-/** A name without what people take for the same: case, width, separators and invisible characters. */
+/** A name without what people take for the same: case, width, accents, separators and invisible characters. */
 export const looseName = (name: string): string =>
-  name.normalize("NFKC").toLowerCase().normalize("NFKC").replace(
-    /[\p{Default_Ignorable_Code_Point}\p{P}\p{S}\p{Z}\p{C}]/gu,
+  name.normalize("NFKD").toLowerCase().normalize("NFKD").replace(
+    /[\u0300-\u036f\p{Default_Ignorable_Code_Point}\p{P}\p{S}\p{Z}\p{C}]/gu,
     "",
   )
 

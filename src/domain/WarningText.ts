@@ -2,5 +2,16 @@
 export const namedAtMost = 10
 const nameLength = 40
 
-/** A name or value in characters that a header can carry, without the separator of warnings. */
-export const named = (name: string): string => name.slice(0, nameLength).replace(/[^\x20-\x7e]|["\\;]/g, "?")
+/** The escape of JSON, which also shows what cannot be seen, such as a zero-width space. */
+const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`
+
+/** The beginning of a name or value in characters that a header can carry, without the separator of warnings. */
+export const named = (name: string): string => {
+  let text = ""
+  for (const character of name.slice(0, nameLength).split("")) {
+    const shown = /["\\;]/.test(character) ? "?" : /[\x20-\x7e]/.test(character) ? character : escaped(character)
+    if (text.length + shown.length > nameLength) break
+    text += shown
+  }
+  return text
+}

@@ -31,8 +31,8 @@ describe("Parameters of a query", () => {
     const asked = new URLSearchParams([["limit", "1"], ["limit", "2"], ['colour\n;"', "red"], ["ä", "1"]])
     assert.deepStrictEqual(Warnings.ofParameters(asked, (name) => name === "limit"), [
       'the parameter "limit" is given more than once, only the first counts',
-      'the parameter "colour???" is unknown and has no effect',
-      'the parameter "?" is unknown and has no effect',
+      'the parameter "colour\\u000a??" is unknown and has no effect',
+      'the parameter "\\u00e4" is unknown and has no effect',
     ])
     const many = new URLSearchParams(Array.from({ length: 50 }, (_, n) => [`${n}`.repeat(100), ""]))
     assert.lengthOf(Warnings.ofParameters(many, () => false), 10)

@@ -93,6 +93,7 @@ suiteOnService("Placeholders that nobody filled in", (bench) => {
         "ｌｏｙａｌｔｙ_tier",
         "loyalty.tier",
         "LOYALTY_TIER",
+        "loyalty_tíer",
         "loyaltytier",
       ]
     ) {
