@@ -1,5 +1,12 @@
 import { JsonPointer } from "effect"
-import { categoryOf, type ErasureRequest, type NormalizedEvent, type ProfileUpdate } from "../domain/Event.ts"
+import {
+  categoryOf,
+  type ErasureRequest,
+  type MemberFault,
+  type NormalizedEvent,
+  type ProfileUpdate,
+} from "../domain/Event.ts"
+import { digestKey } from "../domain/EventKeys.ts"
 import type { Skipped } from "../domain/DryRun.ts"
 import { idFault, placeholderInId } from "../domain/Placeholders.ts"
 import { isItem } from "./Reading.ts"
@@ -63,6 +70,29 @@ const eventFilledIn = (event: NormalizedEvent, item: unknown): NormalizedEvent |
   return names === undefined ? skip(event, unfilled[0]!, item) : rest
 }
 
+/**
+ * The id of an event that nobody filled in; undefined for any other key. A key may have the event's name or source before
+ * the id: `open:null`.
+ */
+const unfilledEventId = (key: string): string | undefined => {
+  if (!key.startsWith("id:")) return undefined
+  const id = key.slice(3)
+  if (placeholderInId(id) !== undefined) return id
+  const last = /[: ]([^: ]+)$/.exec(id)?.[1]
+  return last === undefined || placeholderInId(last) === undefined ? undefined : last
+}
+
+/** An event whose id nobody filled in, known by its content. Else all events of the source would count as one. */
+const knownByContent = (event: NormalizedEvent, item: unknown): NormalizedEvent => {
+  const id = unfilledEventId(event.key)
+  if (id === undefined || !isItem(item)) return event
+  const fault: MemberFault = {
+    member: memberWith(item, id) ?? "",
+    reason: `event_id ${idFault(id)}. The content identifies the event`,
+  }
+  return { ...event, key: digestKey(item), faults: [...event.faults ?? [], fault] }
+}
+
 type Read =
   | NormalizedEvent
   | Skipped
@@ -72,7 +102,10 @@ type Read =
 /** What was read of an item, without ids that nobody filled in, or the reason why nothing is left of it. */
 export const filledIn = (read: Read, item: unknown): Read => {
   if ("reason" in read) return read
-  if ("event" in read) return eventFilledIn(read, item)
+  if ("event" in read) {
+    const event = eventFilledIn(read, item)
+    return "event" in event ? knownByContent(event, item) : event
+  }
   const person = "profile" in read ? read.profile : read.erasure
   const [first] = unfilledIn(person)
   return first === undefined ? read : skip(person, first, item)

@@ -52,6 +52,26 @@ describe("An event whose ids nobody filled in", () => {
     )
   })
 
+  it("is known by its content where its own id is a placeholder", () => {
+    const sent = (event_id: string, tracking_id: string) => ({ event: "click", tracking_id, event_id })
+    for (const id of ["null", "{{event.id}}", "undefined", "*|UNIQID|*", "[object Object]"]) {
+      const { events, incomplete } = read("events", [sent(id, "t-1"), sent(id, "t-2"), sent(id, "t-1")])
+      const keys = events.map(({ key }) => key)
+      assert.match(keys[0]!, /^digest:/, id)
+      assert.deepStrictEqual([keys[1] === keys[0], keys[2] === keys[0]], [false, true], id)
+      assert.deepStrictEqual(incomplete?.map(({ pointer }) => pointer), ["/0/event_id", "/1/event_id", "/2/event_id"])
+    }
+    const { events, incomplete } = read("events", { event: "open", tracking_id: "t-1", message_id: "null" })
+    assert.match(events[0]!.key, /^digest:/)
+    assert.strictEqual(
+      incomplete?.[0]?.reason,
+      'event_id has the placeholder "null", which nobody filled in. Send the id itself. The content identifies the event',
+    )
+    const segment = { type: "track", event: "Email Opened", messageId: "${id}", properties: { tracking_id: "t-1" } }
+    assert.match(read("provider_d", segment).events[0]!.key, /^digest:/)
+    assert.deepStrictEqual(read("events", sent("none-1", "t-1")).events[0]!.key, "id:none-1")
+  })
+
   it("counts for its message where only the person is a placeholder", () => {
     const { events } = read("events", {
       event: "click",
