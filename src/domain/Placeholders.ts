@@ -47,11 +47,12 @@ const notations: ReadonlyArray<Notation> = [
   { pattern: /\{\{[^]*?\}\}+/ },
   { pattern: /\{%[^]*?%\}/ },
   // JavaScript, Responsys, Ruby, Power Automate, Salesforce, MailerLite
-  { pattern: /[$#@]\{[^}]*\}|\{[!$][^}]*\}/ },
-  // Marketing Cloud (%%…%%, %%=…=%%), Mailchimp, ERB and ASP, SendGrid and Optimizely
+  { pattern: /[$#@]\{(?!\{)[^}]*\}|\{[!$][^}]*\}/ },
+  // Marketing Cloud (%%…%%, %%=…=%%), Mailchimp, ERB and ASP, PHP, SendGrid and Optimizely
   { pattern: /%%[^%]+(?:%[^%]+)*%%/ },
   { pattern: /\*\|[^|]*(?:\|[^*|]+)*\|\*/ },
   { pattern: /<%[^]*?%>/ },
+  { pattern: /<\?(?:=|php\b)[^]*?\?>/i },
   { pattern: /\[%[^]*?%\]/ },
   // Iterable, GetResponse, Constant Contact
   { pattern: /\[\[[^]*?\]\]/ },
@@ -63,11 +64,13 @@ const notations: ReadonlyArray<Notation> = [
   { pattern: /^%[sdv@]$/, only: "whole" },
   // A JavaScript object as text
   { pattern: /\[object \w+\]/i },
-  // The same in percent-encoding, which was not decoded
+  // The same in HTML or in percent-encoding, which was not decoded
+  { pattern: /(?:&#123;){2}[^]*?(?:&#125;){2}|&lt;%[^]*?%&gt;/ },
   { pattern: /%7b%7b[^]*?%7d%7d|%24%7b[^]*?%7d|\*%7c[^]*?%7c\*|%25%25[^]+?%25%25|%3c%25[^]*?%25%3e/i },
-  // Single braces: Sailthru, .NET, Python. In a longer value they may be code or a formula.
-  { pattern: /^\{(?:[a-z_][\w.]*|\d{0,2})\}$/i, only: "whole" },
-  { pattern: /\{(?:[a-z_][\w.]*|\d{0,2})\}/i, only: "id" },
+  // Single braces: Sailthru, .NET, Python. In a longer value they may be code or a formula. Numbers from 1 on and codes of
+  // letters and digits may be filled in: `user:{42}` (a hash tag of Redis), `crm-{f81d4fae}`.
+  { pattern: /^\{(?:[a-z_][a-z_.]*(?:\d|_\d+)?|\d?)\}$/i, only: "whole" },
+  { pattern: /\{(?:[a-z_][a-z_.]*(?:\d|_\d+)?|0?)\}/i, only: "id" },
   // Emarsys, dotdigital, Keap, advertising macros, and words of a manual
   { pattern: /^(?:\$[a-z_][\w.]*\$|~[a-z_][\w.]*~|<<[\w .-]+>>)$/i, only: "whole" },
   { pattern: /^(?:@[A-Z][A-Z0-9_]*@|__[A-Z][A-Z0-9_]*__)$/, only: "whole" },
@@ -97,13 +100,22 @@ const bare = (text: string): { readonly word: string; readonly hasBrackets: bool
     : { word: (inner[1] ?? inner[2] ?? inner[3] ?? inner[4] ?? "").trim(), hasBrackets: true }
 }
 
-/** Has one of the words, or begins with a sign that may stand before one. */
-const mayBeWord = /null|none|nil|nan|n\/a|undefined|^\W/i
+/** Has one of the words or an invisible character, or begins with a sign that may stand before one. */
+const mayBeWord = /null|none|nil|nan|n\/a|undefined|^\W|\p{Default_Ignorable_Code_Point}/iu
 
 const isWord = (text: string): boolean => {
   if (text.length > longestWord || !mayBeWord.test(text)) return false
   const { hasBrackets, word } = bare(text)
   return words.has(word) || (hasBrackets && wordsInBrackets.has(word))
+}
+
+const partsOf = (text: string): ReadonlyArray<string> => text.toLowerCase().split(/[^\p{L}\p{N}]+/u).filter(Boolean)
+
+/** Whether a text is made of several words, as a first and a last name would be: `undefined undefined`, `null-null`. */
+const hasOnlyWords = (text: string): boolean => {
+  if (!mayBeWord.test(text)) return false
+  const parts = partsOf(text)
+  return parts.length > 1 && parts.every((part) => words.has(part))
 }
 
 const notationIn = (text: string, patterns: ReadonlyArray<RegExp>): string | undefined => {
@@ -124,7 +136,7 @@ const mark = (characters: string, of: number) => {
   for (const character of characters) classes[character.charCodeAt(0)]! |= of
 }
 // Every notation has one of the first, or begins with one of the second.
-mark("{%*<[", sign)
+mark("{%*<[&", sign)
 mark("@~$_", signAtStart)
 // Every word begins with one of these, or with an invisible character.
 mark("nuNU#\\\"'`(<[{ \t\r\n", wordStart)
@@ -153,10 +165,8 @@ export const placeholderIn = (text: string): string | undefined => {
     const found = notationIn(text, inValues)
     if (found !== undefined) return found
   }
-  return (start & wordStart) !== 0 && isWord(text) ? text : undefined
+  return (start & wordStart) !== 0 && (isWord(text) || hasOnlyWords(text)) ? text : undefined
 }
-
-const partsOf = (id: string): ReadonlyArray<string> => id.toLowerCase().split(/[^\p{L}\p{N}]+/u).filter(Boolean)
 
 const isSuspicious = (id: string): boolean => {
   const all = classesOf(id)
@@ -169,9 +179,7 @@ export const placeholderInId = (id: string): string | undefined => {
   if (!isSuspicious(id)) return undefined
   const found = notationIn(id, inIds)
   if (found !== undefined) return found
-  if (isWord(id)) return id
-  const parts = partsOf(id)
-  return parts.length > 1 && parts.every((part) => words.has(part)) ? id : undefined
+  return isWord(id) || hasOnlyWords(id) ? id : undefined
 }
 
 /** The part of an id that looks like a failed conversion, such as `undefined` in `user-undefined`. */

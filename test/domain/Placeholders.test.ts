@@ -65,15 +65,14 @@ const everywhere = [
   ...["~Contact.FirstName~", "<<First Name>>", "{$email}", "#{tier}", "@{triggerBody()}", "${tier}", "user-${id}"],
   // Programs
   ...["{first_name}", "{0}", "{}", "%s", "%d", "%@", "%(name)s", "%!s(<nil>)", "%7B%7Buser.id%7D%7D", "%25%25id%25%25"],
-  ...["__CAMPAIGN_ID__"],
+  ...["__CAMPAIGN_ID__", "<?= $id ?>", "<?php echo $row['id']; ?>", "{address1}", "{field_12}"],
+  // Escaped for HTML, with an invisible character inside, and first and last name of nobody
+  ...["&#123;&#123; user.id &#125;&#125;", "&lt;%= id %&gt;", "nu\u200bll", "un\u00addefined"],
+  ...["undefined undefined", "null-null", "undefined@undefined", "None None", "null:undefined"],
 ]
 
 const onlyInIds = [
   "user-{id}",
-  "null-null",
-  "undefined@undefined",
-  "None None",
-  "null:undefined",
   "<user_id>",
   "<your-id>",
 ]
@@ -127,6 +126,17 @@ const real = [
     "C:\\n",
     "",
   ],
+  // Filled in between braces, such as hash tags of Redis
+  ...[
+    "user:{42}",
+    "user{1}",
+    "{42}",
+    "crm-{f81d4fae}",
+    "{507f191e810c19729de860ea}",
+    "Tom & Jerry",
+    "&#39;",
+    "<?xml version='1.0'?>",
+  ],
 ]
 
 describe("A placeholder that nobody filled in", () => {
@@ -144,6 +154,7 @@ describe("A placeholder that nobody filled in", () => {
   it("is found in a longer value where its notation cannot be anything else", () => {
     assert.strictEqual(placeholderIn("Hi {{ name }}, welcome"), "{{ name }}")
     assert.strictEqual(placeholderIn("Hi *|FNAME|*"), "*|FNAME|*")
+    assert.strictEqual(placeholderInId("ann@{{domain}}"), "{{domain}}")
     for (
       const text of ["Mr. Null", "None of these", "f{x}", '{"a":{"b":1}}', "%s items", "x".repeat(1_001) + "{{ a }}"]
     ) {
