@@ -244,7 +244,8 @@ suiteOnServer("Webhooks", (server) => {
       { "content-type": "application/x-www-form-urlencoded" },
       { "content-type": "application/json; charset=iso-8859-1" },
       { "content-type": "application/x-ndjson" },
-      { "content-encoding": "gzip" },
+      { "content-encoding": "compress" },
+      { "content-encoding": "gzip, gzip" },
     ]
     for (const headers of refused) assertProblem(await org.post(body, headers), 415, undefined, JSON.stringify(headers))
     assert.deepStrictEqual(await org.stored(), [])

@@ -198,7 +198,8 @@ describe("Json.parse, JSON.parse and PostgreSQL", () => {
               continue
             }
             valid++
-            equal("Json.parse of what it has read", jsonOf(() => Json.parse(json)), json)
+            // A large number with an exponent is written with all its digits.
+            equal("Json.parse of what it has read", jsonOf(() => Json.parse(json)), withDigits(json))
           }
           const sent = texts.flatMap((text, index) => isSendable(text) ? [{ text, json: own[index] }] : [])
           // `jsonb` has no U+0000 and no half of a pair, and no order of names. Numbers are compared as doubles are written.

@@ -91,12 +91,13 @@ const dailyRows = (sql: SqlClient.SqlClient, org: string, template: string) =>
     (rows) => rows.map(({ copyId, day, decisions }) => `${day.getTime() / dayMillis} ${copyId}: ${decisions}`).sort(),
   )
 
-/** Tallies by variant and context. */
+/** Messages by day: a learned decision that could not be rendered was not sent. */
 const daysOf = (tallies: ReadonlyArray<Tally>) => {
   const sums = new Map<string, number>()
-  for (const { copyId, counts, start } of tallies) {
+  for (const { copyId, counts, start, track } of tallies) {
     const key = `${Math.floor(start / dayMillis)} ${copyId}`
-    sums.set(key, (sums.get(key) ?? 0) + (counts.decisions ?? 0))
+    const unsent = track === "learned" ? counts.unrendered ?? 0 : 0
+    sums.set(key, (sums.get(key) ?? 0) + (counts.decisions ?? 0) - unsent)
   }
   return [...sums].filter(([, decisions]) => decisions !== 0).map(([key, decisions]) => `${key}: ${decisions}`).sort()
 }
