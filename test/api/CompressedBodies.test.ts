@@ -32,6 +32,8 @@ suiteOnPlatforms("Compressed webhook bodies", (server) => {
       ["zstd", zstdCompressSync(bytesOf(click))],
       ["identity", bytesOf(click)],
       ["Identity", bytesOf(click)],
+      // A sender that forgets the header.
+      ["identity", gzipSync(bytesOf(click))],
     ]
     for (const [encoding, body] of coded) {
       const answer = await post("/api/webhook/events/codings?validate=true", body, {

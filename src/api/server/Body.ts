@@ -7,7 +7,7 @@ import { controlFault } from "../../domain/ControlNames.ts"
 import * as Json from "../../domain/Json.ts"
 import { textOfUtf8 } from "../../domain/Utf8.ts"
 import type { DirectRequest } from "./DirectRoutes.ts"
-import { codingOf, codings, inflate, type InflateFailure } from "./Inflate.ts"
+import { codingOf, codings, inflate, type InflateFailure, isGzip } from "./Inflate.ts"
 import { InvalidRequest, PayloadTooLarge, Unavailable, UnsupportedMediaType } from "../Problems.ts"
 
 /** Bytes of a body at most: 1 MiB. */
@@ -321,18 +321,20 @@ export interface WebhookBody {
 /**
  * Reads the body of a webhook, at most 8 MiB before and after decoding: in one of the codings of `Inflate`, or none. With
  * `ofJson`, the body must not be declared as another type. Other codings fail with `UnsupportedMediaType` before the body
- * is read, and faulty ones with `InvalidRequest`.
+ * is read, and faulty ones with `InvalidRequest`. Gzip that is not declared is decoded as well: acknowledged as it is, its events
+ * would be lost.
  */
 export const ofWebhook = Effect.fnUntraced(function* (
   request: HttpServerRequest.HttpServerRequest,
   { ofJson }: { readonly ofJson: boolean },
 ): Effect.fn.Return<WebhookBody, InvalidRequest | PayloadTooLarge | Unavailable | UnsupportedMediaType> {
   const encoding = request.headers["content-encoding"]
-  const coding = codingOf(encoding)
-  if (coding === "unsupported") return yield* refusedCoding(encoding, `Send ${codings}, or no encoding`)
+  const declared = codingOf(encoding)
+  if (declared === "unsupported") return yield* refusedCoding(encoding, `Send ${codings}, or no encoding`)
   const type = ofJson ? refusalOfType(request.headers["content-type"]) : undefined
   if (type !== undefined) return yield* type
   const received = yield* raw(request, maxWebhookBytes)
+  const coding = declared === "none" && isGzip(received) ? "gzip" : declared
   if (coding === "none" || received.length === 0) return { bytes: received, received }
   const memory = reservation(maxWebhookBytes)
   const inflated = yield* Effect.callback<Uint8Array | InflateFailure>((resume) => {

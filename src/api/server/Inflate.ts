@@ -26,6 +26,9 @@ export const codingOf = (contentEncoding: string | undefined): string | "none" |
   return named.length === 1 && Object.hasOwn(decoders, named[0]!) ? named[0]! : "unsupported"
 }
 
+/** Whether a body begins as gzip does, and no JSON. */
+export const isGzip = (body: Uint8Array): boolean => body[0] === 0x1f && body[1] === 0x8b && body[2] === 8
+
 /** Bytes that are decoded between two turns of the event loop. */
 const sliceBytes = 4 * 1024
 
