@@ -10,7 +10,7 @@ import type { Normalize } from "./Sources.ts"
 
 /** What a verdict needs of an event, and the members of it that could not be read. */
 export interface JudgedEvent
-  extends Pick<NormalizedEvent, "key" | "occurredAt" | "event" | "trackingId" | "templateId"> {
+  extends Pick<NormalizedEvent, "currency" | "key" | "occurredAt" | "event" | "trackingId" | "templateId"> {
   /** JSON pointer of the first of the members. */
   readonly pointer?: string
   readonly reasons?: ReadonlyArray<string>
@@ -53,9 +53,17 @@ export const judge = (
   let nextIncomplete = 0
   const items = Array.from({ length: events.length + skipped.length }, (_, place): JudgedItem => {
     if (skippedAt[nextSkipped] !== place) {
-      const { event, key, occurredAt, otherChannel, templateId, trackingId } = events[nextEvent]!
+      const { currency, event, key, occurredAt, otherChannel, templateId, trackingId } = events[nextEvent]!
       const suppresses = isSuppressing(event) && otherChannel !== true
-      const judged = { event, key, occurredAt, templateId, trackingId, ...(suppresses ? { suppresses } : {}) }
+      const judged = {
+        event,
+        key,
+        occurredAt,
+        templateId,
+        trackingId,
+        ...(suppresses ? { suppresses } : {}),
+        ...(currency === undefined ? {} : { currency }),
+      }
       const first = nextIncomplete
       while (incomplete[nextIncomplete]?.event === nextEvent) nextIncomplete++
       nextEvent++
@@ -111,17 +119,21 @@ export const eventsOf = (items: ReadonlyArray<JudgedItem>): ReadonlyArray<Judged
 
 const refunded = "The value is paid back: it lowers the revenue of the message's conversions, not below 0"
 
+const otherCurrency = (stated: string, counted: string) =>
+  `The value is in ${stated}, and revenue of this organization is in ${counted}: it counts as 0. Send values in ${counted}`
+
 const repeated = "An event of the same id, or of the same content, came in before: it counts once"
 
 /**
  * The verdicts on the items of a body, given the keys of its events that came in before it, and by key why events do not count
- * for their decision. Reasons are left out of the
- * later verdicts of a body with very many.
+ * for their decision. `currency` is that of the organization, if it has one. Reasons are left out of the later verdicts of a body with very
+ * many.
  */
 export const verdictsOf = (
   items: ReadonlyArray<JudgedItem>,
   known: SeededSet<string>,
   untimely: Pick<SeededMap<string, string>, "get">,
+  currency: string | null,
 ): ReadonlyArray<Verdict> => {
   const seen = new SeededSet<string>()
   let left = maxReasons
@@ -139,6 +151,12 @@ export const verdictsOf = (
     if (item.reasons !== undefined) {
       return { index, status: "incomplete", pointer: item.pointer!, ...told(item.reasons.join(". ")) }
     }
-    return { index, status: "accepted", ...(item.event === "refund" ? told(refunded) : {}) }
+    const stated = item.currency
+    const reason = currency !== null && stated !== undefined && stated !== currency
+      ? otherCurrency(stated, currency)
+      : item.event === "refund"
+      ? refunded
+      : undefined
+    return { index, status: "accepted", ...(reason === undefined ? {} : told(reason)) }
   })
 }

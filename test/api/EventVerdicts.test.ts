@@ -33,6 +33,20 @@ suiteOnServer("Verdicts on custom events", (server) => {
     return answer.json.items.map(({ status }: Json) => status)
   }
 
+  it("compares the currency of a value with that of the organization", async () => {
+    const org = await organization("currency")
+    const sale = { event: "conversion", tracking_id: "t", value: 5, currency: "USD" }
+    const reasons = async () =>
+      (await org.post([sale, { ...sale, currency: "EUR" }], "?validate=true")).json.items.map(({ reason }: Json) =>
+        reason
+      )
+    assert.deepStrictEqual(await reasons(), [undefined, undefined])
+    await org.manage("PATCH", "", { currency: "EUR" })
+    const [first, second] = await reasons()
+    assert.include(first, "in USD, and revenue of this organization is in EUR")
+    assert.isUndefined(second)
+  })
+
   it("returns a verdict for each item, with a pointer and a reason", async () => {
     const org = await organization("each")
     const click = { event: "click", tracking_id: "t", event_id: "c-1" }

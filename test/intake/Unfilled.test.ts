@@ -87,7 +87,7 @@ describe("An event whose ids nobody filled in", () => {
       1_800_000_000_000,
     )
     if ("reason" in judged) throw new Error(judged.reason)
-    const [verdict] = verdictsOf(judged.items, new SeededSet(), new SeededMap())
+    const [verdict] = verdictsOf(judged.items, new SeededSet(), new SeededMap(), null)
     assert.deepInclude(verdict, { status: "incomplete", pointer: "/user_id" })
     assert.include(verdict!.reason, 'user_id has the placeholder "*|UNIQID|*"')
   })

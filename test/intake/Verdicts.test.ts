@@ -17,8 +17,8 @@ const judged = (body: unknown, headers: Readonly<Record<string, string>> = {}, c
   return found.items
 }
 
-const verdictsOf = (items: ReadonlyArray<JudgedItem>, known: SeededSet<string>) =>
-  verdictsOn(items, known, new SeededMap())
+const verdictsOf = (items: ReadonlyArray<JudgedItem>, known: SeededSet<string>, currency: string | null = null) =>
+  verdictsOn(items, known, new SeededMap(), currency)
 
 const known = (...keys: ReadonlyArray<string>) => new SeededSet(keys)
 
@@ -134,11 +134,24 @@ describe("Verdicts", () => {
     assert.include(refund!.reason, "The value is paid back")
   })
 
+  it("say that a value in another currency than the organization's counts as 0", () => {
+    const sale = { event: "conversion", tracking_id: "t" }
+    const reasonOf = (members: Record<string, unknown>, currency: string | null) =>
+      verdictsOf(judged({ ...sale, ...members }), known(), currency)[0]!.reason
+    for (const members of [{ value: 5, currency: "usd" }, { value: "US$ 5" }, { value: -5, currency: "USD" }]) {
+      assert.include(reasonOf(members, "EUR"), "in USD, and revenue of this organization is in EUR")
+    }
+    assert.isUndefined(reasonOf({ value: 5 }, "EUR"))
+    assert.isUndefined(reasonOf({ currency: "USD" }, "EUR"))
+    assert.isUndefined(reasonOf({ value: 5, currency: "eur" }, "EUR"))
+    assert.isUndefined(reasonOf({ value: 5, currency: "USD" }, null))
+  })
+
   it("ignore events outside the time that counts for their decision", () => {
     const click = { event: "click", tracking_id: "t" }
     const items = judged([{ ...click, event_id: "1" }, { ...click, event_id: "1" }, { ...click, event_id: "2" }])
     assert.deepStrictEqual(
-      verdictsOn(items, known(), new SeededMap([["id:1", "It happened too late"]])).map(({ reason, status }) => [
+      verdictsOn(items, known(), new SeededMap([["id:1", "It happened too late"]]), null).map(({ reason, status }) => [
         status,
         reason,
       ]).filter(([status]) => status !== "duplicate"),

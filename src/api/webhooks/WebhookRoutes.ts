@@ -4,6 +4,7 @@ import { KeyAuth } from "../../auth/KeyAuth.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
 import { listOfSources, type SourceId, sourceIdOf } from "../../domain/Source.ts"
 import { isCloudEvents } from "../../intake/CloudEvents.ts"
+import { Organizations } from "../../organizations/Organizations.ts"
 import { Inbox } from "../../journal/inbox/Inbox.ts"
 import { countItems } from "../../intake/ItemCount.ts"
 import { maySuppress } from "../../intake/MaySuppress.ts"
@@ -145,6 +146,16 @@ const makeVerify =
     return verdict?.ok === false && received !== bytes ? sources.verify(org, sourceId, headers, received) : verdict
   }
 
+/** The currency in which an organization counts revenue; null if it has none, or cannot be looked up. */
+const makeCurrencyOf = Effect.map(
+  Organizations,
+  (organizations) => (org: string) =>
+    organizations.get(org as OrgSlug).pipe(
+      Effect.map(({ currency }) => currency),
+      Effect.catchCause(() => Effect.succeed(null)),
+    ),
+)
+
 /** Counts a refused signature, and says why it was refused. */
 const makeRefusal = (refusals: Refusals["Service"]) =>
 (
@@ -181,6 +192,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const known = yield* KnownEvents
   const untimely = yield* UntimelyEvents
   const clock = yield* Clock.Clock
+  const currencyOf = yield* makeCurrencyOf
   /** Time and result of the last handshake of each organization. */
   const shaken = new Map<string, {
     readonly at: number
@@ -213,7 +225,8 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     const events = eventsOf(items).map((event) => ({ ...event, org, source: "events", receivedAt }))
     const { forget, keys } = yield* Effect.mapError(known.find(events, { enter: !isTrial }), storeIsDown)
     const late = yield* step("compare times")(untimely.find(events))
-    const answer = { status: "ok", received, items: verdictsOf(items, keys, late) }
+    const currency = items.some((item) => "currency" in item) ? yield* currencyOf(org) : null
+    const answer = { status: "ok", received, items: verdictsOf(items, keys, late, currency) }
     if (isTrial) return HttpServerResponse.jsonUnsafe(answer)
     const storing = store(request, org, "events", bytes, answer, items.some((item) => "suppresses" in item))
     return yield* Effect.onError(storing, () => forget)
