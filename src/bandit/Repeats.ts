@@ -30,7 +30,10 @@ export interface RepeatChange {
   readonly seen: ReadonlyArray<number>
 }
 
-const hasAny = (amounts: ReadonlyArray<number>): boolean => amounts.some((amount) => amount !== 0)
+const hasAny = (amounts: ReadonlyArray<number>): boolean => {
+  for (const amount of amounts) if (amount !== 0) return true
+  return false
+}
 
 /**
  * Changes of the repeats of one person and variant; `decisions` has the earliest first. With `isRecount` the decisions that
@@ -41,15 +44,16 @@ export const repeatChanges = (
   isRecount = false,
 ): ReadonlyArray<RepeatChange> => {
   const changes: Array<RepeatChange> = []
+  const isTold = decisions.map(({ after, before }) => hasAny(before) || hasAny(after))
   let first = 0
   decisions.forEach(({ after, at, before, isChanged }, place) => {
     while (decisions[first]!.at < at - repeatMillis || place - first > mostRepeats) first++
-    if ((isRecount && !isChanged) || !(hasAny(before) || hasAny(after))) return
+    if ((isRecount && !isChanged) || !isTold[place]!) return
     const again = after.map(() => 0)
     const earlier = place - first
     for (let i = first; i < place; i++) {
       const other = decisions[i]!
-      if (!isChanged && !other.isChanged) continue
+      if (!isTold[i]! || (!isChanged && !other.isChanged)) continue
       for (let k = 0; k < again.length; k++) {
         again[k] = again[k]! + after[k]! * other.after[k]! - before[k]! * other.before[k]!
       }

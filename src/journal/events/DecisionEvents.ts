@@ -3,7 +3,8 @@ import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { RevenueRule } from "../../bandit/Revenue.ts"
 import { dayMillis } from "../../bandit/Window.ts"
-import { recordset } from "../../store/Recordset.ts"
+import { SeededMap } from "../../domain/SeededMap.ts"
+import { recordset, type RowOf } from "../../store/Recordset.ts"
 import type { DecisionRef } from "./DecisionRef.ts"
 import { type AttributedEvent, type Contribution, outcomesOf } from "./Outcomes.ts"
 
@@ -37,28 +38,44 @@ export const inOrder = (events: Array<StoredEvent>): Array<StoredEvent> =>
       a.occurredAt - b.occurredAt || (a.source < b.source ? -1 : a.source > b.source ? 1 : a.key < b.key ? -1 : 1)
     )
 
-/** The events attributed to each of `decisions`, earliest first: as many as are taken into account. */
-export const readEvents = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  decisions: ReadonlyArray<DecisionRef>,
-): Effect.fn.Return<ReadonlyArray<ReadonlyArray<StoredEvent>>, SqlError> {
-  if (decisions.length === 0) return []
-  const wanted = decisions.map(({ decidedAt, org, templateId, trackingId }, place) => ({
+interface EventRow {
+  readonly source: string
+  readonly key: string
+  readonly event: StoredEvent["event"]
+  readonly automated: boolean
+  readonly link: string | null
+  readonly value: number | null
+  readonly currency: string | null
+  readonly occurredAt: number
+}
+
+const eventOf = ({ automated, currency, event, key, link, occurredAt, source, value }: EventRow): StoredEvent => ({
+  source,
+  key,
+  event,
+  automated,
+  // Whole milliseconds, which a product of fractions may miss.
+  occurredAt: Math.round(occurredAt),
+  link: link ?? undefined,
+  ...(value === null ? {} : { value, ...(currency === null ? {} : { currency }) }),
+})
+
+const eventColumns = `e.source, e.event_key AS key, e.event, e.automated, e.link, e.value, e.currency,
+  date_part('epoch', e.occurred_at) * 1000 AS "occurredAt"`
+
+const sinceOf = ({ decidedAt }: DecisionRef): number => decidedAt - waitedDays * dayMillis
+
+/** The first events of each decision, with a limit for each. */
+const readFirst = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, decisions: ReadonlyArray<DecisionRef>) {
+  const wanted = decisions.map((decision, place) => ({
     place,
-    org_slug: org,
-    tracking_id: trackingId,
-    template_id: templateId,
-    since: decidedAt - waitedDays * dayMillis,
+    org_slug: decision.org,
+    tracking_id: decision.trackingId,
+    template_id: decision.templateId,
+    since: sinceOf(decision),
   }))
-  interface Row extends Omit<StoredEvent, "link" | "value" | "currency"> {
-    readonly place: number
-    readonly link: string | null
-    readonly value: number | null
-    readonly currency: string | null
-  }
-  const rows = yield* sql<Row>`
-    SELECT r.place, e.source, e.event_key AS key, e.event, e.automated, e.link, e.value, e.currency,
-      date_part('epoch', e.occurred_at) * 1000 AS "occurredAt"
+  const rows = yield* sql<EventRow & { readonly place: number }>`
+    SELECT r.place, ${sql.literal(eventColumns)}
     FROM ${recordset(wanted, decisionColumns)}
     CROSS JOIN LATERAL (
       SELECT * FROM events e
@@ -67,20 +84,84 @@ export const readEvents = Effect.fnUntraced(function* (
       ORDER BY e.occurred_at, e.source, e.event_key LIMIT ${eventsPerDecision}
     ) e`.withoutTransform
   const events: Array<Array<StoredEvent>> = decisions.map(() => [])
-  for (const { automated, currency, event, key, link, occurredAt, place, source, value } of rows) {
-    events[place]!.push({
-      source,
-      key,
-      event,
-      automated,
-      // Whole milliseconds, which a product of fractions may miss.
-      occurredAt: Math.round(occurredAt),
-      link: link ?? undefined,
-      ...(value === null ? {} : { value, ...(currency === null ? {} : { currency }) }),
-    })
-  }
-  for (const list of events) inOrder(list)
+  for (const row of rows) events[row.place]!.push(eventOf(row))
   return events
+})
+
+const organizationColumns = { place: "int", org_slug: "text", tracking_ids: "text[]", since: "float8" } as const
+
+interface ScannedRow extends EventRow {
+  readonly place: number
+  readonly trackingId: string
+  readonly templateId: string
+  readonly receivedAt: number
+}
+
+/** Finds all events of the tracking ids of organizations, at most `limit` of each organization, in no order. */
+export const scanEvents = (
+  sql: SqlClient.SqlClient,
+  organizations: ReadonlyArray<RowOf<typeof organizationColumns>>,
+  limit: number,
+) =>
+  sql<ScannedRow>`
+    SELECT r.place, e.tracking_id AS "trackingId", e.template_id AS "templateId", ${sql.literal(eventColumns)},
+      date_part('epoch', e.received_at) * 1000 AS "receivedAt"
+    FROM ${recordset(organizations, organizationColumns)}
+    CROSS JOIN LATERAL (
+      SELECT * FROM events e
+      WHERE e.org_slug = r.org_slug AND e.tracking_id = ANY (r.tracking_ids)
+        AND e.received_at >= to_timestamp(r.since / 1000.0)
+      LIMIT ${limit}
+    ) e`
+
+/** A scan reads this many events for each decision on average at most. */
+const scannedEvents = 20
+
+/**
+ * All events of the decisions, by one scan of the index for each organization, which costs a third of a search for each decision.
+ * Undefined if there are so many that a limit for each decision is needed.
+ */
+const readAll = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, decisions: ReadonlyArray<DecisionRef>) {
+  const organizations = new SeededMap<string, SeededMap<string, Array<number>>>()
+  let since = Infinity
+  decisions.forEach((decision, place) => {
+    since = Math.min(since, sinceOf(decision))
+    let places = organizations.get(decision.org)
+    if (places === undefined) organizations.set(decision.org, places = new SeededMap())
+    const own = places.get(decision.trackingId)
+    if (own === undefined) places.set(decision.trackingId, [place])
+    else own.push(place)
+  })
+  const wanted = Array.from(organizations, ([org_slug, places], place) => ({
+    place,
+    org_slug,
+    tracking_ids: [...places].map(([id]) => id),
+    since,
+  }))
+  const limit = eventsPerDecision + scannedEvents * decisions.length
+  const rows = yield* scanEvents(sql, wanted, limit).withoutTransform
+  if (rows.length >= limit) return undefined
+  const events: Array<Array<StoredEvent>> = decisions.map(() => [])
+  const placesOf = Array.from(organizations, ([, places]) => places)
+  for (const row of rows) {
+    for (const place of placesOf[row.place]!.get(row.trackingId) ?? []) {
+      const decision = decisions[place]!
+      if (row.templateId === decision.templateId && row.receivedAt >= sinceOf(decision)) {
+        events[place]!.push(eventOf(row))
+      }
+    }
+  }
+  return events
+})
+
+/** The events attributed to each of `decisions`, earliest first: as many as are taken into account. */
+export const readEvents = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  decisions: ReadonlyArray<DecisionRef>,
+): Effect.fn.Return<ReadonlyArray<ReadonlyArray<StoredEvent>>, SqlError> {
+  if (decisions.length === 0) return []
+  const events = (yield* readAll(sql, decisions)) ?? (yield* readFirst(sql, decisions))
+  return events.map((list) => inOrder(list).slice(0, eventsPerDecision))
 })
 
 /** The contribution of a decision without events. */

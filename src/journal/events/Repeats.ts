@@ -3,9 +3,10 @@ import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { mostRepeats, type PersonalOutcome, repeatChanges, repeatMillis } from "../../bandit/Repeats.ts"
 import { type RepeatCounts, repeatedOutcomes, repeatName, type TallyCounts } from "../../bandit/Tally.ts"
+import { trackSql } from "../decisions/Track.ts"
 import { recordset } from "../../store/Recordset.ts"
 import { contributionOf, readEvents } from "./DecisionEvents.ts"
-import { type DecisionRef, type DecisionRow, refOf } from "./DecisionRef.ts"
+import type { DecisionRef, DecisionRow } from "./DecisionRef.ts"
 
 // How often people repeat an outcome of a variant, so that learning can take people as its units.
 
@@ -28,14 +29,27 @@ const mostRead = 4000
 
 const amountsOf = (counts: TallyCounts) => repeatedOutcomes.map((outcome) => counts[outcome] ?? 0)
 
-const personKey = ({ copyId, org, templateId, user }: DecisionRef) => `${org}\0${templateId}\0${copyId}\0${user}`
+const againNames = repeatedOutcomes.map((outcome) => repeatName(outcome, "again"))
+const seenNames = repeatedOutcomes.map((outcome) => repeatName(outcome, "seen"))
 
-const decisionKey = ({ decidedAt, trackingId }: DecisionRef) => `${decidedAt}\0${trackingId}`
+const countsOf = (again: ReadonlyArray<number>, seen: ReadonlyArray<number>): RepeatCounts => {
+  const counts: { -readonly [name in keyof RepeatCounts]: RepeatCounts[name] } = {}
+  againNames.forEach((name, k) => {
+    if (again[k] !== 0) counts[name] = again[k]!
+  })
+  seenNames.forEach((name, k) => {
+    if (seen[k] !== 0) counts[name] = seen[k]!
+  })
+  return counts
+}
+
+const personKey = ({ copyId, org, templateId, user }: DecisionRef) => `${org}\0${templateId}\0${copyId}\0${user}`
 
 const inOrder = (a: DecisionRef, b: DecisionRef): number =>
   a.decidedAt - b.decidedAt || (a.trackingId < b.trackingId ? -1 : a.trackingId > b.trackingId ? 1 : 0)
 
 interface Person {
+  /** By tracking id. */
   readonly changed: ReadonlyMap<string, ChangedDecision>
   readonly first: DecisionRef
   readonly from: number
@@ -44,11 +58,15 @@ interface Person {
 
 const peopleOf = (changed: ReadonlyArray<ChangedDecision>): ReadonlyArray<Person> =>
   Array.from(Map.groupBy(changed, ({ decision }) => personKey(decision)).values(), (own) => ({
-    changed: new Map(own.map((one) => [decisionKey(one.decision), one])),
+    changed: new Map(own.map((one) => [one.decision.trackingId, one])),
     first: own[0]!.decision,
     from: own.reduce((least, { decision }) => Math.min(least, decision.decidedAt), Infinity) - repeatMillis,
     to: own.reduce((most, { decision }) => Math.max(most, decision.decidedAt), 0) + repeatMillis,
   }))
+
+interface Row extends Pick<DecisionRow, "trackingId" | "segment" | "decidedAt"> {
+  readonly place: number
+}
 
 /** All learned decisions about each person for the same variant around the changed ones, the earliest first. */
 const readDecisions = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, people: ReadonlyArray<Person>) {
@@ -70,38 +88,54 @@ const readDecisions = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, peo
     from_ms: "float8",
     to_ms: "float8",
   } as const
-  const found = yield* sql<DecisionRow & { readonly place: number }>`
-    SELECT r.place, e.tracking_id, e.template_id, e.copy_id, e.segment, e.mode, e.propensity, e.user_id, e.decided_at
+  const found = yield* sql<Row>`
+    SELECT r.place, e.tracking_id AS "trackingId", e.segment, e.decided_at AS "decidedAt"
     FROM ${recordset(rows, columns)}
     CROSS JOIN LATERAL (
-      SELECT d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.propensity, d.user_id, d.decided_at
+      SELECT d.tracking_id, d.template_id, d.copy_id, d.segment, d.mode, d.propensity, d.decided_at
       FROM decisions d
       WHERE d.org_slug = r.org_slug AND d.user_id = r.user_id
         AND d.decided_at >= to_timestamp(r.from_ms / 1000.0) AND d.decided_at <= to_timestamp(r.to_ms / 1000.0)
       ORDER BY d.decided_at DESC LIMIT ${mostRead}) e
-    WHERE e.template_id = r.template_id AND e.copy_id = r.copy_id`
+    WHERE e.template_id = r.template_id AND e.copy_id = r.copy_id AND ${sql.literal(trackSql("e"))} = 'learned'`
+    .withoutTransform
   const decisions: Array<Array<DecisionRef>> = people.map(() => [])
   for (const row of found) {
-    const decision = refOf(people[row.place]!.first.org, row)
-    if (!decision.forced) decisions[row.place]!.push(decision)
+    const { copyId, org, templateId, user } = people[row.place]!.first
+    decisions[row.place]!.push({
+      org,
+      trackingId: row.trackingId,
+      templateId,
+      copyId,
+      context: row.segment,
+      forced: false,
+      user,
+      decidedAt: row.decidedAt.getTime(),
+    })
   }
   return decisions.map((own) => own.sort(inOrder))
 })
 
+const changeOf = ({ changed }: Person, { decidedAt, trackingId }: DecisionRef): ChangedDecision | undefined => {
+  const change = changed.get(trackingId)
+  return change?.decision.decidedAt === decidedAt ? change : undefined
+}
+
 /** Decisions that did not change and can be one of a pair with one that did: by their places in time and order. */
-const partnersOf = (decisions: ReadonlyArray<DecisionRef>, { changed }: Person, isRecount: boolean) => {
-  const places = decisions.flatMap((decision, place) => changed.has(decisionKey(decision)) ? [place] : [])
-  const partners = new Set<DecisionRef>()
-  for (const place of places) {
-    const from = Math.max(0, place - mostRepeats)
-    const to = Math.min(decisions.length - 1, isRecount ? place : place + mostRepeats)
+const partnersOf = (decisions: ReadonlyArray<DecisionRef>, person: Person, isRecount: boolean) => {
+  const partners: Array<DecisionRef> = []
+  // Places up to `until` have been looked at.
+  let until = -1
+  decisions.forEach((decision, place) => {
+    if (changeOf(person, decision) === undefined) return
+    const from = Math.max(until + 1, place - mostRepeats)
+    const to = isRecount ? place : Math.min(decisions.length - 1, place + mostRepeats)
     for (let other = from; other <= to; other++) {
-      const decision = decisions[other]!
-      if (Math.abs(decision.decidedAt - decisions[place]!.decidedAt) > repeatMillis) continue
-      if (!changed.has(decisionKey(decision))) partners.add(decision)
+      if (changeOf(person, decisions[other]!) === undefined) partners.push(decisions[other]!)
     }
-  }
-  return [...partners]
+    until = Math.max(until, to)
+  })
+  return partners
 }
 
 /**
@@ -131,8 +165,9 @@ export const repeatsOf = Effect.fnUntraced(function* (
   const none = repeatedOutcomes.map(() => 0)
   return people.flatMap((person, place) => {
     const own = decisions[place]!
+    if (own.length < 2) return []
     const outcomes = own.map((decision): PersonalOutcome => {
-      const change = person.changed.get(decisionKey(decision))
+      const change = changeOf(person, decision)
       const amounts = known.get(decision) ?? none
       return change === undefined ? { at: decision.decidedAt, before: amounts, after: amounts, isChanged: false } : {
         at: decision.decidedAt,
@@ -143,10 +178,7 @@ export const repeatsOf = Effect.fnUntraced(function* (
     })
     return repeatChanges(outcomes, isRecount).map(({ again, place, seen }) => ({
       decision: own[place]!,
-      counts: Object.fromEntries(repeatedOutcomes.flatMap((outcome, k) => [
-        [repeatName(outcome, "again"), again[k]!],
-        [repeatName(outcome, "seen"), seen[k]!],
-      ])) as RepeatCounts,
+      counts: countsOf(again, seen),
     }))
   })
 })

@@ -1,0 +1,130 @@
+import { assert, describe, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { dayMillis } from "../../src/bandit/Window.ts"
+import { readEvents, scanEvents } from "../../src/journal/events/DecisionEvents.ts"
+import type { DecisionRef } from "../../src/journal/events/DecisionRef.ts"
+import { layerMigrated, temporaryEnvironment } from "../support/stores.ts"
+
+const at = Date.UTC(2026, 10, 20)
+
+const decision = (trackingId: string, more: Partial<DecisionRef> = {}): DecisionRef => ({
+  org: "one",
+  trackingId,
+  templateId: "t",
+  copyId: "a",
+  context: "",
+  forced: false,
+  user: "ann",
+  decidedAt: at,
+  ...more,
+})
+
+interface Row {
+  readonly org?: string
+  readonly template?: string
+  readonly tracking: string
+  readonly key: string
+  readonly event?: string
+  /** Milliseconds after the decisions. */
+  readonly after?: number
+}
+
+const insert = Effect.fnUntraced(function* (rows: ReadonlyArray<Row>) {
+  const sql = yield* SqlClient.SqlClient
+  for (const { after = 0, event = "click", key, org = "one", template = "t", tracking } of rows) {
+    const time = new Date(at + after)
+    yield* sql`
+      INSERT INTO events (org_slug, source, event_key, template_id, tracking_id, inbox_id, event, occurred_at, received_at,
+        automated, status)
+      VALUES (${org}, 'events', ${key}, ${template}, ${tracking}, 1, ${event}, ${time}, ${time}, false, 'attributed')`
+  }
+})
+
+const keysOf = Effect.fnUntraced(function* (...decisions: ReadonlyArray<DecisionRef>) {
+  const events = yield* readEvents(yield* SqlClient.SqlClient, decisions)
+  return events.map((own) => own.map(({ key }) => key))
+})
+
+interface PlanNode {
+  readonly "Node Type": string
+  readonly "Index Name"?: string
+  readonly Plans?: ReadonlyArray<PlanNode>
+}
+
+const nodesOf = (node: PlanNode): ReadonlyArray<PlanNode> => [node, ...(node.Plans ?? []).flatMap(nodesOf)]
+
+describe("Events of decisions", () => {
+  layer(layerMigrated(temporaryEnvironment))((it) => {
+    it.effect("are found by the index on tracking ids, also by a plan that is made while there are none", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const [text, parameters] = scanEvents(sql, [{ place: 0, org_slug: "one", tracking_ids: ["x"], since: at }], 100)
+          .compile()
+        const [row] = yield* sql.unsafe<Record<string, ReadonlyArray<{ readonly Plan: PlanNode }>>>(
+          `EXPLAIN (FORMAT JSON) ${text}`,
+          parameters,
+        )
+        const nodes = nodesOf(Object.values(row!)[0]![0]!.Plan)
+        assert.notInclude(nodes.map((node) => node["Node Type"]), "Seq Scan")
+        assert.include(nodes.map((node) => node["Index Name"]), "events_first_by_tracking_id")
+      }))
+
+    it.effect("are each decision's own, the earliest first", () =>
+      Effect.gen(function* () {
+        yield* insert([
+          { tracking: "shared", key: "late", after: 9 },
+          { tracking: "shared", key: "early", after: 3 },
+          { tracking: "shared", key: "of another template", template: "u" },
+          { tracking: "shared", key: "of another organization", org: "two" },
+          { tracking: "other", key: "of another message" },
+          { tracking: "nobody's", key: "of a message that nobody asks for" },
+        ])
+        assert.deepStrictEqual(
+          yield* keysOf(
+            decision("shared"),
+            decision("none"),
+            decision("shared", { templateId: "u" }),
+            decision("shared", { org: "two" }),
+            decision("other"),
+            decision("shared"),
+          ),
+          [
+            ["early", "late"],
+            [],
+            ["of another template"],
+            ["of another organization"],
+            ["of another message"],
+            ["early", "late"],
+          ],
+        )
+      }))
+
+    it.effect("are no earlier than 31 days before their decision, whatever decisions are read with it", () =>
+      Effect.gen(function* () {
+        yield* insert([
+          { tracking: "again", key: "of an older message", after: -32 * dayMillis },
+          { tracking: "again", key: "own", after: -30 * dayMillis },
+        ])
+        assert.deepStrictEqual(
+          yield* keysOf(decision("again"), decision("older", { decidedAt: at - 60 * dayMillis })),
+          [["own"], []],
+        )
+      }))
+
+    it.effect("are the first 200 of a decision with more, and all of the others", () =>
+      Effect.gen(function* () {
+        const flood = (tracking: string, count: number) =>
+          Array.from(
+            { length: count },
+            (_, n) => ({ tracking, key: `${tracking} ${n}`, event: "open", after: count - n }),
+          )
+        yield* insert([...flood("many", 205), ...flood("more", 250), { tracking: "few", key: "few" }])
+        const first = (tracking: string, count: number) =>
+          Array.from({ length: 200 }, (_, n) => `${tracking} ${count - 1 - n}`)
+        // One scan holds all events of the first call. Those of the second are too many for one.
+        assert.deepStrictEqual(yield* keysOf(decision("many"), decision("few")), [first("many", 205), ["few"]])
+        assert.deepStrictEqual(yield* keysOf(decision("more"), decision("few")), [first("more", 250), ["few"]])
+      }))
+  })
+})
