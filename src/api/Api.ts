@@ -142,7 +142,7 @@ export class GenerateGroup extends HttpApiGroup.make("generate")
       params: path,
       payload: BatchBody,
       success: Schema.Record(Schema.String, BatchGenerated),
-      error: [...Problems.ofBody, ...keyProblems, Problems.Unprocessable],
+      error: [...Problems.ofBody, ...keyProblems, Problems.TrackingIdReused, Problems.Unprocessable],
     }).annotateMerge(withKey("generate"))
       .annotate(OpenApi.Summary, "One rendered variant of each of up to 20 templates")
       .annotate(

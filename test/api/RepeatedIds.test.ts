@@ -92,6 +92,20 @@ suiteOnService("A tracking id of several people", (bench) => {
 })
 
 suiteOnService("A variant that is forced for a tracking id", (bench) => {
+  it("is refused with 409 as the only item of a batch, counted once, and changes nothing", async () => {
+    const org = await bench.organization("only")
+    await org.template({ id: "t", variants: variants("a", "b") })
+    const force = (copy_id: string) => org.batch({ requests: [{ template_id: "t", tracking_id: "x", copy_id }] })
+    assert.strictEqual((await force("a")).json.t.copy.id, "a")
+    const { headers, json, status } = await force("b")
+    assert.strictEqual(status, 409)
+    assert.strictEqual(json.type, "/problems/tracking-id-reused")
+    assert.include(json.detail, 'has a decision for the variant "a", and `copy_id` forces "b"')
+    assert.strictEqual(headers.get("parlance-warnings"), told("copy_id"))
+    assert.strictEqual((await force("a")).json.t.copy.id, "a")
+    assert.lengthOf(await org.decisions(), 1)
+  })
+
   const forced = (org: Organization, copy_id: string | undefined, tracking_id = "x") =>
     org.batch({ requests: [{ template_id: "t", tracking_id, copy_id }, { template_id: "u" }], user_id: "ann" })
 

@@ -13,7 +13,7 @@ const messages = {
 } as const
 
 /** The problem of a request that forces a variant, as a response of its own would have it. */
-const reused = ({ forced, standing, trackingId }: Extract<Answer, { readonly _tag: "Reused" }>) => ({
+export const reused = ({ forced, standing, trackingId }: Extract<Answer, { readonly _tag: "Reused" }>) => ({
   ...trackingIdReused,
   detail: `The tracking id ${JSON.stringify(trackingId)} has a decision for ${
     standing === noMessage ? "no message" : `the variant ${JSON.stringify(standing)}`

@@ -32,9 +32,10 @@ const batchGenerate = ({ whenBatchDecided }: Decider["Service"]): CallOf<BatchGe
   method: "POST",
   prefix: "/api/batch-generate/",
   scope: "generate",
-  // Every item is a request.
+  // Every item is a request. The router answers an only item that may be in conflict with its decision, and charges it.
   isCharged: (request, { items }, window) =>
-    window === undefined || (items.length === 1 && chargeEarly(request, window)),
+    !(items.length === 1 && items[0]!.copyId !== undefined && items[0]!.trackingId !== undefined) &&
+    (window === undefined || (items.length === 1 && chargeEarly(request, window))),
   answer: whenBatchDecided,
   ready: (answers) => ({ headers: directBatchHeadersOf(answers), json: toWireBatch(answers) }),
 })

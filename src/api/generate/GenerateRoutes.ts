@@ -2,6 +2,7 @@ import { Clock, Effect, Result } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { type Grant, KeyAuth } from "../../auth/KeyAuth.ts"
 import type { Answer } from "../../decide/Answer.ts"
+import type { BatchAnswers } from "../../decide/DecideBatch.ts"
 import { Decider } from "../../decide/Decider.ts"
 import * as Errors from "../../domain/Errors.ts"
 import {
@@ -13,13 +14,13 @@ import {
   isGenerateParameter,
   opaque,
 } from "./GenerateWire.ts"
-import { contentType, headersOf, toWire, toWireBatch, warningsOfBatch } from "./GenerateAnswer.ts"
+import { contentType, headersOf, reused, toWire, toWireBatch, warningsOfBatch } from "./GenerateAnswer.ts"
 import { directCalls } from "./GenerateDirect.ts"
 import { AccessLog } from "../../telemetry/AccessLog.ts"
 import { step } from "../../telemetry/Tracing.ts"
 import { authorize } from "../admission/KeyRequired.ts"
 import { charge } from "../admission/RateLimits.ts"
-import { TemplateArchived, TemplateNotFound, Unavailable, type Unprocessable } from "../Problems.ts"
+import { TemplateArchived, TemplateNotFound, TrackingIdReused, Unavailable, type Unprocessable } from "../Problems.ts"
 import { DirectRoutes } from "../server/DirectRoutes.ts"
 import { unmatched } from "../server/Envelope.ts"
 import { body, invalid, notRendered, query } from "../server/Requests.ts"
@@ -69,6 +70,20 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       onSuccess: (outcome) => told(request, outcome.warnings, respond(ask, outcome)),
     })
 
+  /** A batch whose only item is in conflict is refused as a whole, as a call of its own would be. */
+  const respondToAll = (
+    outcomes: BatchAnswers,
+  ): Effect.Effect<HttpServerResponse.HttpServerResponse, TrackingIdReused> => {
+    const [[, only] = [], ...others] = outcomes
+    if (only?._tag === "Reused" && others.length === 0) return new TrackingIdReused({ detail: reused(only).detail })
+    return Effect.succeed(
+      HttpServerResponse.jsonUnsafe(toWireBatch(outcomes), {
+        contentType,
+        headers: headersOf(outcomes.map(([, outcome]) => outcome)),
+      }),
+    )
+  }
+
   const many = (org: string, request: HttpServerRequest.HttpServerRequest, ask: BatchGenerateRequest) =>
     Effect.matchEffect(step("decide", { items: ask.items.length })(decider.decideBatch(org, ask)), {
       onFailure: unavailable,
@@ -76,12 +91,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         told(
           request,
           warningsOfBatch(outcomes),
-          Effect.succeed(
-            HttpServerResponse.jsonUnsafe(toWireBatch(outcomes), {
-              contentType,
-              headers: headersOf(outcomes.map(([, outcome]) => outcome)),
-            }),
-          ),
+          respondToAll(outcomes),
         ),
     })
 

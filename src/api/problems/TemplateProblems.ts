@@ -126,7 +126,7 @@ export class SamplePersonNotFound extends HttpApiError.Problem<SamplePersonNotFo
   ),
 ) {}
 
-/** 409, of an item of Batch generate: `copy_id` forces another variant than the decision of the tracking id. */
+/** The problem of an item of Batch generate whose `copy_id` forces another variant than the decision of its tracking id. */
 export const trackingIdReused = declare(
   "tracking-id-reused",
   409,
@@ -134,3 +134,6 @@ export const trackingIdReused = declare(
   "A tracking id names one decision, which a repeated request gets again. Use another tracking id for another message, or " +
     "leave out `copy_id` to get the decision again. `detail` names both variants. The request changed nothing.",
 )
+
+/** 409: the only item of a batch forces another variant than the decision of its tracking id. */
+export class TrackingIdReused extends HttpApiError.Problem<TrackingIdReused>()("TrackingIdReused", trackingIdReused) {}
