@@ -4,7 +4,16 @@ import type { Skipped } from "../../domain/DryRun.ts"
 import { collectAt, faulty, ignored } from "../Items.ts"
 import { matcherOf, nodesOf, parsePath, type Step, valuesOf } from "./MappingPath.ts"
 import type { Candidate, Field, Mapping } from "./MappingSchema.ts"
-import { amountText, type Read, readable, readableTime, scalarOf, type Unread, valuesIn } from "./MappingValues.ts"
+import {
+  amountText,
+  givenText,
+  type Read,
+  readable,
+  readableTime,
+  scalarOf,
+  type Unread,
+  valuesIn,
+} from "./MappingValues.ts"
 import { MappingWork, maxText, ParsedTexts, TooMuchWork } from "./MappingWork.ts"
 import { keyOf, messageKeyOf, nameOf } from "../../domain/EventKeys.ts"
 import { optIn, optInNames } from "../../domain/Recipient.ts"
@@ -170,7 +179,7 @@ export interface NameRules {
 const unreadReader = (mapping: Mapping) => {
   const members = (["occurred_at", "automated", "value", "currency"] as const).flatMap((name) => {
     const field = mapping[name]
-    return field === undefined ? [] : [[name, lookupOf(field, scalarOf)] as const]
+    return field === undefined ? [] : [[name, lookupOf(field, givenText)] as const]
   })
   return (item: unknown, scope: Scope, found: Record<string, Found | null>): Unread => {
     let unread: Unread = {}

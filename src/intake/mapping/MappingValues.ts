@@ -1,7 +1,7 @@
 import type { EventName, MemberFault } from "../../domain/Event.ts"
 import { textOf } from "../../domain/EventKeys.ts"
 import { readAmount } from "../Amount.ts"
-import { memberFault, type ReadValue } from "../Given.ts"
+import { memberFault, type ReadValue, shown } from "../Given.ts"
 import { parseInstant, readInstant } from "../Instant.ts"
 import { type Money, moneyIn } from "../Money.ts"
 import { readTruth } from "../Truth.ts"
@@ -18,6 +18,15 @@ export const scalarOf: Read = (value) =>
     : typeof value === "string" && value.length > maxText
     ? undefined
     : textOf(value)
+
+/** Characters of an unread text that are kept for its fault. */
+const maxUnread = 200
+
+/** Any value that is given, as the fault of an unread one shows it: lists, objects and blank texts too. */
+export const givenText: Read = (value) =>
+  value === undefined || value === null
+    ? undefined
+    : scalarOf(value) ?? (typeof value === "string" ? value.slice(0, maxUnread) : shown(value))
 
 const millisOf: { readonly [unit in TimeUnit]?: (value: number) => number } = {
   seconds: (value) => Math.round(value * 1_000),

@@ -308,6 +308,37 @@ describe("Mapping: faults", () => {
   })
 })
 
+describe("Mapping: values that cannot be read", () => {
+  const read = { ...least, occurred_at: "$.at", automated: "$.robot", value: "$.price", currency: "$.cur" }
+  const item = { kind: "conversion", tid: "t-1" }
+
+  it("are faults of any type, and null is absent", () => {
+    const unread: ReadonlyArray<readonly [Record<string, unknown>, string]> = [
+      [{ price: [5] }, 'value "a list" is no amount'],
+      [{ price: { amount: 5 } }, 'value "an object" is no amount'],
+      [{ price: "" }, 'value "" is empty'],
+      [{ price: 5, cur: ["EUR"] }, 'currency "a list" is no currency'],
+      [{ at: [1] }, 'occurred_at "a list" is no time'],
+      [{ at: " " }, 'occurred_at " " is no time'],
+      [{ robot: {} }, 'automated "an object" is neither true nor false'],
+      [{ robot: "x".repeat(20_000) }, "is neither true nor false"],
+    ]
+    for (const [more, reason] of unread) {
+      const { incomplete = [] } = understood(read, { ...item, ...more })
+      assert.lengthOf(incomplete, 1, reason)
+      assert.include(incomplete[0]!.reason, reason)
+    }
+    const nothing = { price: null, cur: null, at: null, robot: null }
+    assert.isUndefined(understood(read, { ...item, ...nothing }).incomplete)
+  })
+
+  it("are no faults where another alternate has a value", () => {
+    const either = { ...least, value: { from: ["$.price", "$.total"] } }
+    const { events, incomplete } = understood(either, { ...item, price: {}, total: 7 })
+    assert.deepStrictEqual([events[0]!.value, incomplete], [7, undefined])
+  })
+})
+
 describe("Mapping: dry run", () => {
   const item = { channel: "email", kind: "MailRead", meta: { tid: "t-1" }, uid: "e-1" }
 
