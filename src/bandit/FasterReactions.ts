@@ -12,9 +12,9 @@ import {
 } from "./Maturity.ts"
 import { bucketAgeHours, bucketAt, hourMillis } from "./Window.ts"
 
-// Whether people have become faster of late. The delay curve rests on 30 days, so that after a change it says for days that
-// few of the outcomes have arrived, and young decisions seem to have rates far above the true ones. A curve of the decisions
-// since the change takes its place for the variants whose counts and delays say so.
+// Detects that people have recently become faster. The delay curve covers 30 days, so that for days after a change it expects
+// too few outcomes, and young decisions seem to have rates far above the true ones. A curve of the decisions since the change
+// replaces it for the variants whose counts and delays are evidence of the change.
 
 /** How long ago a change may be. Unit: hours. */
 const cuts: ReadonlyArray<number> = [3, 6, 12, 24, 48, 96, 168]
@@ -26,7 +26,7 @@ const speeds: ReadonlyArray<number> = [2, 3, 5, 10, 30, 100, 300]
 /** Standard deviation of the change of a variant's log rate from its older decisions to its recent ones. */
 const rateSpread = 0.2
 
-/** Outcomes of all variants that the rate of one is drawn to. */
+/** Weight of the rate of all variants in the rate of one. Unit: outcomes. */
 const sharedOutcomes = 10
 
 /** Fewest outcomes before and after a change. */
@@ -35,7 +35,7 @@ const fewestOutcomes = 5
 /** Log of the odds against a change at one of the cuts. */
 const doubt = Math.log(50 * cuts.length)
 
-/** Excess of recent outcomes, as a share of them and in standard deviations, from which on a change is searched for. */
+/** Smallest excess of recent outcomes that starts a search: as a share of them, and in standard deviations. */
 const excessShare = 0.1
 const excessDeviations = 3
 
@@ -242,8 +242,8 @@ export interface FollowedDelays extends LearnedDelays {
 }
 
 /**
- * The delay curves at `now` (Unix milliseconds), given those of the last 30 days: the same unless people have become faster
- * in the last week. The counts and delays of the recent decisions are judged against the rate of the older ones.
+ * The delay curves at `now` (Unix milliseconds). Returns the curves of the last 30 days unless people have become faster in the
+ * last week. The counts and delays of the recent decisions are judged against the rate of the older ones.
  */
 export const followFaster = (known: FollowedDelays, delays: Delays, counts: Counts, now: number): FollowedDelays => {
   const { curve: old } = known
@@ -252,7 +252,7 @@ export const followFaster = (known: FollowedDelays, delays: Delays, counts: Coun
     const variants = comparedAt(cut, recent, old)
     return variants === undefined ? [] : [{ cut, variants }]
   })
-  // Only if more have reacted than the curve allows is it worth a search.
+  // A search pays only if more people have reacted than the curve allows.
   const isContradicted = compared.some(({ variants }) => {
     let excess = 0
     let outcomes = 0

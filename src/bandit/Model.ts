@@ -26,7 +26,7 @@ export const VariantPosterior = Schema.Struct({
   maturedSends: Schema.Finite,
   effectiveSends: Schema.Finite,
   clicks: Schema.Finite,
-  /** Share of the counts that tells as much as if every decision was about another person, see `independence`; absent: 1. */
+  /** Factor of the counts for decisions about the same people, see `independence`. Range: above 0 to 1. Default: 1. */
   independence: Schema.optionalKey(Schema.Finite),
   /**
    * With effects of earlier exposures in use. `widened`: what their uncertainty adds to the variance of the intercept. `cases`:
@@ -199,7 +199,7 @@ export const posterior = (
   return { mean, sd: Math.sqrt(Math.max(0, variance)) }
 }
 
-/** Sends without an outcome that are added to those of a variant where all have one. */
+/** Sends without an outcome that are added to a variant whose sends all have one. */
 const pseudoSends = 4
 
 /** `rate`, or the largest rate that is possible. */

@@ -22,7 +22,7 @@ export interface VariantTotals {
   maturedSends: number
   effectiveSends: number
   clicks: number
-  /** Share of the counts that tells as much as they would if every decision was about another person, see `independence`. */
+  /** Factor of the counts for decisions about the same people, see `independence`. Range: above 0 to 1. */
   readonly independence: number
 }
 

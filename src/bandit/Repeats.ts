@@ -1,21 +1,21 @@
 import type { Counts } from "./Counts.ts"
 import { dayMillis } from "./Window.ts"
 
-// One person is one person: how much the outcomes of a variant tell, when some come from the same people. Pure.
+// The evidence in the outcomes of a variant if some outcomes come from the same people. Pure.
 
-/** Earlier decisions count as the same person's within this time. Unit: milliseconds. */
+/** Earlier decisions about the same person count within this time. Unit: milliseconds. */
 export const repeatMillis = 30 * dayMillis
 
-/** Most earlier decisions of a person and variant that are looked at for each decision, the latest ones. */
+/** Most earlier decisions of a person and variant that count for each decision, the latest ones. */
 export const mostRepeats = 200
 
-/** A decision about a person, with what it counted as before and after a change, in the order of some list of outcomes. */
+/** A decision about a person, with its outcomes before and after a change, in the order of some list of outcomes. */
 export interface PersonalOutcome {
   /** Unix milliseconds. */
   readonly at: number
   readonly before: ReadonlyArray<number>
   readonly after: ReadonlyArray<number>
-  /** Whether the change is this decision's. */
+  /** Whether this decision changed. */
   readonly isChanged: boolean
 }
 
@@ -37,7 +37,7 @@ const hasAny = (amounts: ReadonlyArray<number>): boolean => {
 
 /**
  * Changes of the repeats of one person and variant; `decisions` has the earliest first. With `isRecount` the decisions that
- * did not change say nothing of themselves: each of them is counted when it is its turn.
+ * did not change have no change of their own: each of them is counted in its turn.
  */
 export const repeatChanges = (
   decisions: ReadonlyArray<PersonalOutcome>,
@@ -73,7 +73,7 @@ export interface VariantRepeats {
   readonly seen: ReadonlyArray<number>
 }
 
-/** A variant with few outcomes takes those of the others as its own: weight of that, in outcomes. */
+/** Weight with which a variant with few outcomes borrows the excess of the others. Unit: outcomes. */
 const borrowed = 5
 
 interface VariantSum {
@@ -84,15 +84,15 @@ interface VariantSum {
 }
 
 /**
- * The share of their number that the outcomes of each variant are worth, as outcomes of different people: 1 over the design effect
+ * The independence of each variant: how many outcomes of different people one of its outcomes is worth. 1 over the design effect
  * (L. Kish, "Survey Sampling", 1965). Variants that are absent have 1; without repeats there are none. `weightOf` and
  * `maturityOf` take the start of a bucket.
  *
  *     excess_v = 2 (again_v - r_v seen_v) / (Y_v (1 - r_v))        r_v = Y_v / N_v
  *     share_v  = 1 / (1 + max(0, excess_v, (Y_v excess_v + 5 excess) / (Y_v + 5)))
  *
- * It is that of the sums of outcomes over people, squared: two outcomes of one person tell less than those of two people, as far
- * as a person who had one is likelier to have the next.
+ * The design effect compares the variance of the outcomes added up by person with their variance if all people were different.
+ * Two outcomes of one person are less evidence than outcomes of two people if a person who had one is likelier to have the next.
  */
 export const independence = (
   counts: Counts,
@@ -129,7 +129,7 @@ export const independence = (
     addTo(sum.seen, weight, seen)
   }
   const found = Array.from(sums, ([variant, { again, amounts, seen, sends }]) => {
-    // Outcomes of several kinds: the mean by their parts of the variance.
+    // Several kinds of outcomes: the mean of their excesses, weighted by their parts of the variance.
     let variance = 0
     let excess = 0
     let outcomes = 0

@@ -21,7 +21,7 @@ const maxWaiting = 64
 /** Longest time a check waits for others, of other organizations as of its own. */
 const maxWait: Duration.Input = "15 seconds"
 
-/** Longest time a check waits for the process to start. The start goes on after it. */
+/** Longest wait of a check for the process to start. The start continues afterwards. */
 const startPatience: Duration.Input = "30 seconds"
 
 /** Heap limit of the process. With the 100 MB that it takes by itself, one check adds less than 256 MiB of memory. */
@@ -56,7 +56,7 @@ export class Checking extends Context.Service<Checking, {
    * Runs one check. Checks run one at a time; organizations with waiting checks take turns. Fails with `WorkFailed` when the
    * deadline passes or the process runs out of memory, and with `ChecksBusy` when 16 checks of the organization or 64 in all
    * wait already, after 15 seconds of waiting, or if the process does not start or hangs. A process that throws is a
-   * defect. `deadline` replaces the usual one of the kind.
+   * defect. `deadline` replaces the default of the kind.
    */
   readonly run: <Kind extends CheckKind>(
     org: string,

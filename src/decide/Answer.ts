@@ -19,13 +19,13 @@ export class NotRendered extends Schema.TaggedError<NotRendered>()("NotRendered"
   })),
 }) {}
 
-/** What the caller should know of a request that was answered, for the header `Parlance-Warnings`. */
+/** Warnings about an answered request, for the header `Parlance-Warnings`. */
 interface Warned {
-  /** Each says what is at fault, where, and its effect, with names as `named` writes them. Absent without any. */
+  /** Each warning names the fault, its place and its effect, with names as `named` writes them. Absent without warnings. */
   readonly warnings?: ReadonlyArray<string> | undefined
   /**
-   * The members of the request that differ from the decision that its tracking id had already, such as `user_id`. Absent for
-   * a retry, which is the same request again.
+   * The members of the request that differ from the existing decision of its tracking id, such as `user_id`. Absent for a
+   * retry, which is the same request again.
    */
   readonly repeated?: ReadonlyArray<string> | undefined
 }
@@ -60,11 +60,11 @@ type Outcome =
     readonly trace?: unknown
   }
   | {
-    /** The request forces a variant, and its tracking id has a decision for another one, which stands. */
+    /** The request forces another variant than the existing decision of its tracking id, which does not change. */
     readonly _tag: "Reused"
     readonly trackingId: string
     readonly forced: CopyId
-    /** The variant of the standing decision; `noMessage` for a held-out user who gets none. */
+    /** The variant of the existing decision; `noMessage` for a held-out user without a message. */
     readonly standing: CopyId
   }
   | {
@@ -76,7 +76,7 @@ type Outcome =
     readonly others?: ReadonlyArray<NotRendered>
   }
 
-/** The answer with further warnings. */
+/** Adds warnings to an answer. */
 export const withWarnings = <A extends Answer>(answer: A, warnings: ReadonlyArray<string>): A =>
   warnings.length === 0 ? answer : { ...answer, warnings: [...answer.warnings ?? [], ...warnings] }
 

@@ -14,7 +14,7 @@ export interface DecideRequest {
   readonly userId: string | undefined
   readonly fields: Readonly<Record<string, unknown>>
   readonly attrs: Attributes
-  /** Places of the request that nobody filled in, which are warned of; undefined without any. */
+  /** Places of the request that nobody filled in, for warnings. Undefined if all are filled in. */
   readonly placeholders?: ReadonlyArray<Placeholder> | undefined
   /** Forces this variant: skips selection and targeting. */
   readonly copyId?: CopyId | undefined

@@ -34,7 +34,7 @@ export class Decider extends Context.Service<Decider, {
    * wait for the database, or it has been down for too long.
    */
   readonly store: (plan: Plan) => Effect.Effect<Answer, BufferFull>
-  /** Counts the answer to a request, and returns it with what the request is warned of. */
+  /** Counts the answer to a request, and returns it with the warnings about the request. */
   readonly finish: <A extends Answer>(org: string, request: FinishedRequest, answer: A) => A
   /**
    * Plans, stores the plan and counts the outcome. Fails with `BufferFull` when too many writes wait for the database,

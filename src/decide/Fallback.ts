@@ -5,11 +5,11 @@ import { type Answer, inPlaceOf, type NotRendered } from "./Answer.ts"
 import { type PlanInput, renderChoice } from "./Plan.ts"
 import { changeTrace } from "./Selection.ts"
 
-// Which variant takes the place of one that cannot be rendered.
+// Chooses the variant that replaces one that cannot be rendered.
 
 /**
- * How often candidates of one request get a full budget again, after a rendering has used up the one before. Bounds the work of a
- * request to three budgets, however many candidates it has.
+ * How often a request gets a new full budget after a rendering has used up the previous one. Limits the work of a request to three
+ * budgets, however many candidates it has.
  */
 const renewals = 2
 
@@ -18,7 +18,7 @@ export interface FailedChoice extends FailedRendering {
   readonly error: NotRendered
 }
 
-/** The variant that takes the place of others, rendered, and these in the order in which they were tried. */
+/** The rendered replacement, and the failed variants in the order in which they were tried. */
 export interface Fallback {
   readonly answer: Extract<Answer, { readonly _tag: "Chosen" }>
   readonly failed: ReadonlyArray<FailedRendering>
@@ -26,7 +26,7 @@ export interface Fallback {
 
 type NotRenderedAnswer = Extract<Answer, { readonly _tag: "NotRendered" }>
 
-/** The answer that none of some variants could be rendered. */
+/** The answer that no candidate could be rendered. */
 const noneRendered = (trackingId: string, [first, ...others]: ReadonlyArray<FailedChoice>): NotRenderedAnswer => ({
   _tag: "NotRendered",
   trackingId,

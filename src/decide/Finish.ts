@@ -13,10 +13,10 @@ export interface FinishServices {
   readonly repeats: RepeatedIdCounts["Service"]
 }
 
-/** What the answer to a request is finished with. */
+/** The facts about a request that finish its answer. */
 export type FinishedRequest = Pick<DecideRequest, "attrs" | "placeholders" | "templateId">
 
-/** Counts the answer to a request, and adds what the request is warned of. */
+/** Counts the answer to a request, and adds the warnings about the request. */
 export const finish = <A extends Answer>(
   { renderings, repeats, templateCache }: FinishServices,
   org: string,

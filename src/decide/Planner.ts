@@ -181,7 +181,7 @@ const planFallback = (
   })
 }
 
-/** Gives `standing` again, or another candidate for this request alone if it cannot be rendered with these fields. */
+/** Plans the choice `standing` again, or another candidate for this request alone if it cannot be rendered with these fields. */
 const planAgain = (services: PlannerServices, input: PlanInput, terms: Terms, standing: StickyChoice): Plan => {
   const verdict = { copyId: standing.copyId, mode: "sticky", propensity: null } as const
   const trace = traceOf(input, terms.basis, verdict, terms.epsilon, terms.set)
@@ -223,7 +223,7 @@ const planSelected = (services: PlannerServices, input: PlanInput, standing: Sti
   })
 }
 
-/** Longest wait for a decision or choice of before. A database that is silent, not gone, would keep a request for a minute. */
+/** Longest wait for an earlier decision or choice. A database that hangs would block a request for a minute. */
 const readWithin = bounded("1 second")
 
 /** Plans for a user of a sticky template, who gets the earlier choice if there is one. */

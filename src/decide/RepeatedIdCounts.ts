@@ -8,7 +8,7 @@ import { recordset } from "../store/Recordset.ts"
 export interface RepeatedIds {
   readonly templateId: string
   readonly requests: number
-  /** What differed in the latest of them, such as `user_id, attrs.tier`. */
+  /** Members that differed in the latest of them, such as `user_id, attrs.tier`. */
   readonly members: string
 }
 
@@ -36,12 +36,12 @@ const startOfHour = (millis: number): number => Math.floor(millis / hourMillis) 
 
 /**
  * Counts requests that repeated a tracking id for another person or message, by template and hour. Counted in memory and
- * written now and then: a crash loses the counts since the last write.
+ * written every 10 seconds: a crash loses the counts since the last write.
  */
 export class RepeatedIdCounts extends Context.Service<RepeatedIdCounts, {
   /** Counts a request in which `members` differed from the decision of its tracking id. */
   readonly count: (org: string, template: string, members: ReadonlyArray<string>) => void
-  /** Writes the counts, and deletes those of more than a day ago. Fails with `SqlError` when the database does not respond. */
+  /** Writes the counts, and deletes counts that are older than 25 hours. Fails with `SqlError` when the database does not respond. */
   readonly flush: Effect.Effect<void, SqlError>
   /**
    * The templates of an organization with such requests in the last 24 hours, on all nodes, as far as written, most requests

@@ -6,8 +6,8 @@ import type { StandingDecision } from "../journal/decisions/Decision.ts"
 import { type Answer, withWarnings } from "./Answer.ts"
 import type { DecideRequest } from "./DecideRequest.ts"
 
-// A repeated tracking id gets its first decision again. These functions tell a retry, which is the same request again, from a
-// request for another person or message, which would have deserved a decision of its own. Pure.
+// A repeated tracking id gets its first decision again. These functions distinguish a retry, which is the same request again, from
+// a request for another person or message, which needs a decision of its own. Pure.
 
 /** The members of a request that its decision stores. */
 export interface RepeatedRequest extends Pick<DecideRequest, "copyId" | "userId"> {
@@ -17,7 +17,7 @@ export interface RepeatedRequest extends Pick<DecideRequest, "copyId" | "userId"
   readonly ownAttrs?: Attributes | undefined
 }
 
-/** Whether an attribute of the context of a decision cannot be of a request with this value. */
+/** Whether an attribute in the context of a decision contradicts the value in a request. */
 const differs = (stored: string, value: string | undefined): boolean => {
   if (value === undefined || stored === missingValue) return stored !== missingValue || value !== undefined
   // `other` stands for values that the model or the record does not list.
@@ -26,7 +26,7 @@ const differs = (stored: string, value: string | undefined): boolean => {
 
 const builtInNames = new Set(builtIns.map(({ name }) => name))
 
-/** The names of attributes that differ from those which a decision stores. */
+/** The names of attributes that differ from the stored attributes of a decision. */
 const differingAttributes = (
   { context, further }: StandingDecision,
   { attrs, ownAttrs = attrs }: RepeatedRequest,
@@ -40,7 +40,7 @@ const differingAttributes = (
 }
 
 /**
- * The members of a request that differ from the standing decision of its tracking id, such as `user_id` and `attrs.tier`. A
+ * The members of a request that differ from the existing decision of its tracking id, such as `user_id` and `attrs.tier`. A
  * decision without a user may belong to any user: its request named none, or the user was erased.
  */
 export const differingMembers = (standing: StandingDecision, request: RepeatedRequest): ReadonlyArray<string> => {
@@ -53,7 +53,7 @@ export const differingMembers = (standing: StandingDecision, request: RepeatedRe
   return members
 }
 
-/** The answer to a repeated tracking id, with what differs from its standing decision. */
+/** The answer to a repeated tracking id, with the members that differ from its existing decision. */
 export const toldRepeat = <A extends Answer>(answer: A, standing: StandingDecision, request: RepeatedRequest): A => {
   const repeated = differingMembers(standing, request)
   if (repeated.length === 0) return answer

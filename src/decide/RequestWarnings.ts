@@ -5,8 +5,8 @@ import { named, namedAtMost } from "../domain/WarningText.ts"
 import type { TemplateView } from "../templates/TemplateCache.ts"
 import type { DecideRequest } from "./DecideRequest.ts"
 
-// What a request is warned of, given the template it is for: places that nobody filled in, and attributes whose names look like
-// one of the template's. Pure.
+// Warnings about a request for a template: places that nobody filled in, and attributes whose names look like one of the
+// template's. Pure.
 
 /** The attributes that the targeting of a template names. */
 interface Targeted {
@@ -15,14 +15,14 @@ interface Targeted {
   readonly byLoose: ReadonlyMap<string, string>
   /** The values that conditions ask for, by the name of the attribute. */
   readonly values: ReadonlyMap<string, ReadonlySet<string>>
-  /** The name that each name of a request looks like; null for one that looks like none. */
+  /** For each name of a request, the name of the template that it looks like; null without one. */
   readonly nearest: LruMap<string | null>
 }
 
 /** Names of requests whose nearest name is remembered for a template. */
 const rememberedNames = 500
 
-/** A name without what people take for the same: case, width, accents, separators and invisible characters. */
+/** A name without the differences that people overlook: case, width, accents, separators and invisible characters. */
 export const looseName = (name: string): string =>
   name.normalize("NFKD").toLowerCase().normalize("NFKD").replace(
     /[\u0300-\u036f\p{Default_Ignorable_Code_Point}\p{P}\p{S}\p{Z}\p{C}]/gu,
@@ -83,14 +83,14 @@ const ofNames = (of: Targeted, attrs: Attributes): ReadonlyArray<string> | undef
   return warnings
 }
 
-/** Whether the template has a condition on the very value, which is then meant: `plan is none`. */
+/** Whether a condition of the template names exactly this value, such as `plan is none`. The value is then intended. */
 const isMeant = (of: Targeted | null, { at, text }: Placeholder): boolean => {
   const name = /^\/attrs\/([^/]+)/.exec(at)?.[1] ?? /^attrs\[(.*)\]$/s.exec(at)?.[1]
   return name !== undefined &&
     of?.values.get(name.replaceAll("~1", "/").replaceAll("~0", "~"))?.has(textOf(text)) === true
 }
 
-/** The placeholders of a request that its template does not ask for; undefined without any. */
+/** The placeholders of a request that no condition of its template names; undefined without placeholders. */
 export const unfilledIn = (
   view: TemplateView | undefined,
   { placeholders }: Pick<DecideRequest, "placeholders">,

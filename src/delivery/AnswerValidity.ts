@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto"
 import { EarlierAnswers } from "../suppressions/EarlierAnswers.ts"
 
 /**
- * For how long an answer of the suppression list lets a message begin, from the time of the question on the monotonic clock.
+ * How long an answer of the suppression list permits a message to begin, from the time of the question on the monotonic clock.
  * Unit: milliseconds.
  */
 export const validMillis = 900
@@ -14,7 +14,7 @@ const lapse = Duration.millis(validMillis + 100)
 
 /**
  * How long answers of the suppression list are valid on this node. A suppression that is committed here ends the validity of
- * earlier answers here at once. Those of other nodes end by themselves.
+ * earlier answers here at once. Answers on other nodes expire by themselves.
  */
 export class AnswerValidity extends Context.Service<AnswerValidity, {
   /** Names this process among the owners of lanes. */

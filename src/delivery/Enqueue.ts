@@ -215,7 +215,7 @@ const storeClaimed = (
     Effect.catchTag("SqlError", () => Effect.fail(new GroupCommit.BufferFull())),
   )
 
-/** What became of a message, and the warnings of the answer it was made from. */
+/** The outcome of queueing a message, and the warnings of the answer that it was made from. */
 interface Stored extends Pick<Queued, "warnings"> {
   readonly result: StoreResult
 }

@@ -2,13 +2,13 @@ import { validMillis } from "./AnswerValidity.ts"
 import type { Suppression } from "../suppressions/Suppression.ts"
 import type { Claimed } from "./Outbox.ts"
 
-/** For how long the answer of a check spares another question. Unit: milliseconds. */
+/** How long the answer of a check is used again. Unit: milliseconds. */
 export const freshMillis = 50
 
 /** Messages that are checked ahead, together with one that is to leave now. */
 export const aheadAtMost = 49
 
-/** Questions about one message before it begins; further ones would hold up its session. */
+/** Most questions about one message before it begins. More would delay its session. */
 const questionsMax = 5
 
 /** The answer about a message: its suppression, nothing, or that the list could not be read. */

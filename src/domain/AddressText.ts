@@ -6,7 +6,7 @@ const maxText = 1_000
 /** An address with nothing around it. */
 const bare = /^[^\s@<>()[\]\\,;:"]+@(?:[^\s@<>()[\]\\,;:"]+|\[[0-9a-f.:]+\])$/i
 
-/** Schemes and address types that stand before an address: RFC 6068, RFC 3464, RFC 6533, and proxy addresses of Exchange. */
+/** Schemes and address types that precede an address: RFC 6068, RFC 3464, RFC 6533, and proxy addresses of Exchange. */
 const prefix = /^(mailto|rfc822|utf-8|smtp)\s*[:;]\s*(?:\/\/)?/i
 
 const entities: Readonly<Record<string, string>> = {
@@ -17,7 +17,7 @@ const entities: Readonly<Record<string, string>> = {
   "&amp;": "&",
 }
 
-/** Signs of word processors and keyboards of other scripts, by the plain sign that they stand for. */
+/** Signs of word processors and keyboards of other scripts, by the plain sign that they replace. */
 const plainSigns: Readonly<Record<string, string>> = {
   "\u201c": '"',
   "\u201d": '"',
@@ -37,7 +37,7 @@ const withPlainSigns = (text: string): string =>
     (sign) => plainSigns[sign]!,
   )
 
-/** Layers around an address, such as a prefix in angle brackets, that are removed at most. */
+/** Most layers around an address that are removed, such as a prefix in angle brackets. */
 const layersMax = 5
 
 const decoded = (text: string): string => {
@@ -48,7 +48,7 @@ const decoded = (text: string): string => {
   }
 }
 
-/** The text without comments in parentheses, which may be nested, and may not stand in quotes. */
+/** The text without comments in parentheses. Comments may be nested. Parentheses in quotes are text. */
 const withoutComments = (text: string): string => {
   let kept = ""
   let depth = 0
@@ -79,7 +79,7 @@ const inBrackets = (text: string): string | null | undefined => {
   const close = plain.indexOf(">", open)
   const rest = close < 0 ? "" : plain.slice(close + 1)
   const isOne = close > open && plain.indexOf("<", open + 1) < 0 && /^[\s,;.>]*$/.test(rest)
-  // A comma may stand in a name, but not behind an address.
+  // A comma may be part of a name, but not follow an address.
   const isList = /@[^\s,;]+\s*[,;]/.test(plain.slice(0, open))
   return isOne && !isList ? text.slice(open + 1, close) : null
 }

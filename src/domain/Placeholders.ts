@@ -1,9 +1,9 @@
 import { JsonPointer } from "effect"
 
-// Placeholders that nobody filled in: what other systems write in place of a value that they do not have. One list for all
-// calls. As an id such a text makes all people one person, so it is refused; in a value it is warned of.
+// Placeholders that nobody filled in: texts that other systems write in place of an absent value. One list for all calls. As an id
+// such a text would merge all people, so it is refused. In a value it causes a warning.
 
-/** Words that stand for no value. They count without regard to case, in quotes and in brackets. */
+/** Words for an absent value. They count in any case, in quotes and in brackets. */
 const words: ReadonlySet<string> = new Set([
   "null",
   "undefined",
@@ -19,7 +19,7 @@ const words: ReadonlySet<string> = new Set([
   "\\n",
 ])
 
-/** Words that do so in brackets: `(not set)`, `<no value>`. */
+/** Words for an absent value only in brackets: `(not set)`, `<no value>`. */
 const wordsInBrackets: ReadonlySet<string> = new Set([
   "na",
   "no value",
@@ -86,7 +86,7 @@ const combined = (some: ReadonlyArray<Notation>): ReadonlyArray<RegExp> =>
 const inValues = combined(notations.filter(({ only }) => only !== "id"))
 const inIds = combined(notations)
 
-/** Longer values are words for people, such as a whole paragraph, and not a place that was left open. Unit: UTF-16 code units. */
+/** Longest value that is searched. Longer values are texts for people, such as a paragraph. Unit: UTF-16 code units. */
 const longestValue = 1_000
 const longestWord = 40
 
@@ -100,7 +100,7 @@ const bare = (text: string): { readonly word: string; readonly hasBrackets: bool
     : { word: (inner[1] ?? inner[2] ?? inner[3] ?? inner[4] ?? "").trim(), hasBrackets: true }
 }
 
-/** Has one of the words or an invisible character, or begins with a sign that may stand before one. */
+/** Has one of the words or an invisible character, or begins with a sign that may precede one. */
 const mayBeWord = /null|none|nil|nan|n\/a|undefined|^\W|\p{Default_Ignorable_Code_Point}/iu
 
 const isWord = (text: string): boolean => {
@@ -126,7 +126,7 @@ const notationIn = (text: string, patterns: ReadonlyArray<RegExp>): string | und
   return undefined
 }
 
-// What a text has that a placeholder could be made of, in one look at its characters.
+// Classes of characters that placeholders consist of, found in one pass over a text.
 const sign = 1
 const signAtStart = 2
 const wordStart = 4
@@ -142,7 +142,7 @@ mark("@~$_", signAtStart)
 mark("nuNU#\\\"'`(<[{ \t\r\n", wordStart)
 mark("nN", letterN)
 
-/** The classes of all characters of a text. Other characters than ASCII may stand before a word, unseen. */
+/** The classes of all characters of a text. Characters beyond ASCII may precede a word invisibly. */
 const classesOf = (text: string): number => {
   let all = 0
   for (let at = 0; at < text.length; at++) {
@@ -186,10 +186,10 @@ export const placeholderInId = (id: string): string | undefined => {
 export const suspectPartOf = (id: string): string | undefined =>
   isSuspicious(id) ? partsOf(id).find((part) => suspectParts.has(part)) : undefined
 
-/** A text as a message shows it. */
+/** A text as messages quote it. */
 const excerpt = (text: string): string => JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)
 
-/** Why an id is refused, to stand after its name; undefined for an id that may be one. */
+/** Why an id is refused, worded to follow its name; undefined for a valid id. */
 export const idFault = (id: string): string | undefined => {
   const found = placeholderInId(id)
   if (found !== undefined) {
@@ -208,7 +208,7 @@ export interface Placeholder {
   readonly isName?: boolean
 }
 
-/** Values looked at in one request, and placeholders named. */
+/** Most values that are searched in one request, and most placeholders that are named. */
 const mostValues = 2_000
 const mostNamed = 10
 
@@ -254,7 +254,7 @@ export const collectPlaceholders = (value: unknown, at: string, found: Array<Pla
 /** The ids of a person and of what was sent. */
 const personal = ["user_id", "tracking_id", "email"] as const
 
-/** Finds ids with a part that looks unfilled, which alone is no reason to refuse them. */
+/** Finds ids with a part that looks unfilled, which is no reason to refuse them. */
 export const collectSuspects = (
   ids: { readonly [name in typeof personal[number]]?: unknown },
   at: string,

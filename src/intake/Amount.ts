@@ -12,7 +12,7 @@ export interface StatedAmount {
 /** Longest text that is read as an amount. */
 const maxText = 60
 
-/** Signs that are not seen: direction marks, zero-width signs, soft hyphens. */
+/** Invisible signs: direction marks, zero-width signs, soft hyphens. */
 const unseen = /[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]/g
 
 /** First digits of the decimal digits of other scripts: Arabic, Persian, Devanagari, Bengali, Thai. */
@@ -41,7 +41,7 @@ const isGrouped = (text: string, sign: string): boolean => {
     /^\d{1,2}$/.test(first) && last.length === 3 && groups.slice(0, -1).every((group) => group.length === 2)
 }
 
-/** The whole part without the signs that group it; undefined if these do not stand between groups. */
+/** The whole part without the signs that group it; undefined if these do not separate groups of digits. */
 const wholeOf = (text: string, isDecimalKnown: boolean): string | undefined => {
   const found = new Set(text.match(/\D/g))
   if (found.size === 0) return text
@@ -72,7 +72,7 @@ const decimalOf = (text: string, currency: string | undefined): ReadValue<number
   if (isOnly && !isClear && sign !== undefined && digits === 3 && /^[1-9]\d{0,2}$/.test(arabic.slice(0, at))) {
     return ambiguous(arabic, sign)
   }
-  // The last sign is the decimal one if it stands once, unless all signs are alike.
+  // The last sign is the decimal sign if it occurs once, unless all signs are alike.
   const isDecimal = at >= 0 && (arabic[at] === ";" || !others.has(sign!))
   const whole = wholeOf(isDecimal ? arabic.slice(0, at) : arabic, isDecimal)
   const fraction = isDecimal ? arabic.slice(at + 1) : ""

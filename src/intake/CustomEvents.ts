@@ -65,10 +65,10 @@ const memberAt = (item: Item, keys: ReadonlyArray<string>, read: (value: unknown
   return `/${keys[0]!}`
 }
 
-/** The event a name stands for. */
+/** The event that a name means. */
 type Named = { readonly event: EventName; readonly optIn?: true }
 
-/** The event a name stands for, or why it stands for none. `isMail`: it concerns e-mail. */
+/** The event that a name means, or why the name is unknown. `isMail`: the event concerns e-mail. */
 const eventOf = (
   stated: string,
   isMail: boolean,

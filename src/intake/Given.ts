@@ -1,7 +1,7 @@
 import type { MemberFault } from "../domain/Event.ts"
 import { isItem, type Item } from "./Reading.ts"
 
-/** The value of a member, or what is wrong with it and what is expected: `is no number: send …`. */
+/** The value of a member, or its fault and the expected form: `is no number: send …`. */
 export type ReadValue<A> = { readonly value: A } | { readonly wrong: string }
 
 /** An object that may hold a member, and its JSON pointer within the item. */
@@ -41,8 +41,8 @@ export const memberFault = (member: string, value: unknown, wrong: string, effec
 })
 
 /**
- * The first value that `read` accepts: all keys of the first level, then those of the next level. If the keys have values
- * and none can be read, the fault of the first. Null is absent. `effect` says in the fault how the event is kept.
+ * Returns the first value that `read` accepts, from all keys of the first level, then of the next level. If the keys have values
+ * and `read` accepts no value, returns the fault of the first value. Null counts as absent. `effect` says in the fault how the event is kept.
  */
 export const given = <A>(
   levels: ReadonlyArray<EventLevel>,
@@ -63,7 +63,7 @@ export const given = <A>(
   return first === undefined ? nothing : { fault: memberFault(first.member, first.value, first.wrong, effect) }
 }
 
-/** Faults as a member of an event; nothing if there are none. */
+/** The member `faults` of an event; empty without faults. */
 export const faultsIn = (
   ...faults: ReadonlyArray<MemberFault | undefined>
 ): { readonly faults?: ReadonlyArray<MemberFault> } => {

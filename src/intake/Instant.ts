@@ -71,7 +71,7 @@ const goSuffix = /^([+-]\d{4}) (?:[A-Z]{2,5}|[+-]\d{2,4})(?: m=[+-]\d+\.\d+)?$/
 /** Unix milliseconds of a local time with the zone behind it: an offset, the name of a zone, or an offset and a name. */
 const zoned = (local: number, zone: string): number | undefined => {
   const [, start, name] = /^(.*?)\[([^\]]+)\]$/.exec(zone) ?? [undefined, zone]
-  // Java writes the offset and the zone. The offset alone tells the instant.
+  // Java writes the offset and the zone. The offset alone determines the instant.
   if (name !== undefined && start === "") return inZone(local, name)
   if (name !== undefined && !/^[A-Za-z0-9_+/-]+$/.test(name)) return undefined
   const offset = offsetMinutes(goSuffix.exec(start!)?.[1] ?? start!)
@@ -140,7 +140,7 @@ const weekday = "(?:(?:sun|mon|tue|wed|thu|fri|sat)[a-z]*,? )?"
 const dayOfMonth = "(?<day>\\d{1,2})"
 const month = "(?<month>[a-z]{3,9})\\.?"
 
-/** RFC 2822 and RFC 850; `date`, Java and Ruby; JavaScript and English words. The name of the month tells it from the day. */
+/** RFC 2822 and RFC 850; `date`, Java and Ruby; JavaScript and English words. The name of the month distinguishes it from the day. */
 const english = [
   `^${weekday}${dayOfMonth}[ -]${month}[ -](?<year>\\d{4}|\\d\\d) ${clock}(?: ?(?<zone>[A-Z+-].*))?$`,
   `^${weekday}${month} +${dayOfMonth} ${clock}(?: (?<zone>[A-Z+-][A-Z0-9:]*))? (?<year>\\d{4})$`,

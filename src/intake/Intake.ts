@@ -380,7 +380,7 @@ export class Intake extends Context.Service<Intake, {
   )
 }
 
-/** What became of claimed bodies; `none`: there were none. */
+/** The result of claimed bodies; `none`: no bodies were claimed. */
 type Taken = "none" | "taken" | "failed"
 
 /** The result of a transaction, with the bodies that remain. */

@@ -37,7 +37,7 @@ const maxWaitingOfOne = 4
 const maxWaiting = 12
 const maxWait: Duration.Input = "10 seconds"
 
-/** Longest time a body waits for the process to start. The start goes on after it. */
+/** Longest wait of a body for the process to start. The start continues afterwards. */
 const startPatience: Duration.Input = "30 seconds"
 
 /** Compiled readings that are kept. */

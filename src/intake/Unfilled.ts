@@ -11,7 +11,7 @@ import type { Skipped } from "../domain/DryRun.ts"
 import { idFault, placeholderInId } from "../domain/Placeholders.ts"
 import { isItem } from "./Reading.ts"
 
-// Ids of events that nobody filled in. An event of such an id would count for whoever else has it.
+// Ids of events that nobody filled in. An event with such an id would count for every other event with the same text.
 
 /** The ids that events, profiles and erasures have, and their names in messages. */
 const ids = { trackingId: "tracking_id", user: "user_id", email: "email", templateId: "template_id" } as const
@@ -23,10 +23,10 @@ const unfilledIn = (of: Ids): ReadonlyArray<keyof typeof ids> =>
     of[id] !== undefined && placeholderInId(of[id]) !== undefined
   )
 
-/** Places of an item in which a member may stand. */
+/** Places of an item that may hold a member. */
 const levels = ["", "/data", "/properties"]
 
-/** The JSON pointer, within an item, of the member with this text; undefined where it stands deeper. */
+/** The JSON pointer, within an item, of the member with this text; undefined for deeper members. */
 const memberWith = (item: unknown, text: string): string | undefined => {
   for (const at of levels) {
     const level = isItem(item) && at !== "" ? item[at.slice(1)] : item
@@ -47,8 +47,8 @@ const skip = (of: Ids, id: keyof typeof ids, item: unknown): Skipped => {
 }
 
 /**
- * An event without the ids that nobody filled in, which makes it an incomplete one. It is skipped where it needs them: a placeholder names no message and no
- * person. Kept are events with another id of their message, and opt-outs, complaints and bounces of anybody who is named.
+ * Removes the ids that nobody filled in from an event, which makes the event incomplete. Skips the event if its tracking id is a
+ * placeholder, or if no other id names its message. Opt-outs, complaints and bounces are kept if any other id names their person.
  */
 const eventFilledIn = (event: NormalizedEvent, item: unknown): NormalizedEvent | Skipped => {
   const unfilled = unfilledIn(event)
@@ -82,7 +82,7 @@ const unfilledEventId = (key: string): string | undefined => {
   return last === undefined || placeholderInId(last) === undefined ? undefined : last
 }
 
-/** An event whose id nobody filled in, known by its content. Else all events of the source would count as one. */
+/** Identifies an event whose id nobody filled in by its content. Otherwise all such events of the source would count as one. */
 const knownByContent = (event: NormalizedEvent, item: unknown): NormalizedEvent => {
   const id = unfilledEventId(event.key)
   if (id === undefined || !isItem(item)) return event
@@ -99,7 +99,7 @@ type Read =
   | { readonly profile: ProfileUpdate }
   | { readonly erasure: ErasureRequest }
 
-/** What was read of an item, without ids that nobody filled in, or the reason why nothing is left of it. */
+/** The item without ids that nobody filled in, or the reason why it is skipped. */
 export const filledIn = (read: Read, item: unknown): Read => {
   if ("reason" in read) return read
   if ("event" in read) {

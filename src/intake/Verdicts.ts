@@ -8,7 +8,7 @@ import type { Normalize } from "./Sources.ts"
 
 // Verdicts on the items of a body, for the answer to its sender. Pure.
 
-/** What a verdict needs of an event, and the members of it that could not be read. */
+/** The parts of an event that its verdict depends on, with the members that could not be read. */
 export interface JudgedEvent
   extends Pick<NormalizedEvent, "currency" | "key" | "occurredAt" | "event" | "trackingId" | "templateId"> {
   /** JSON pointer of the first of the members. */

@@ -122,7 +122,7 @@ export const variantDecisions = (sql: SqlClient.SqlClient, org: string, template
     WHERE d.org_slug = ${org} AND d.template_id = ${template} AND d.day >= ${first}
     GROUP BY d.copy_id`
 
-/** The renderings of a variant: how many were tried, and how many of them failed. */
+/** Attempted renderings of a variant, and the failed ones among them. */
 export interface RenderedCounts {
   readonly copyId: string
   readonly attempted: number
@@ -150,7 +150,7 @@ export const decisionsByBucket = (sql: SqlClient.SqlClient, org: string, templat
       AND t.bucket_start >= ${from} AND t.bucket_start < ${to}
     GROUP BY 1 ORDER BY 1 DESC`
 
-/** Learned decisions of each variant in a span that could be rendered, and those of them with an event that says that the message was sent. */
+/** Rendered and learned decisions of each variant in a span, and how many of them have an event that the message was sent. */
 export const sentByVariant = (sql: SqlClient.SqlClient, org: string, template: string, { from, to }: BucketSpan) =>
   sql<{ readonly copyId: string; readonly decisions: number; readonly sent: number }>`
     SELECT t.copy_id, sum(t.decisions - t.unrendered)::float8 AS decisions, sum(t.sent)::float8 AS sent FROM tallies t

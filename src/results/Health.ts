@@ -8,15 +8,15 @@ import { equalSharesProbability, type ExpectedChoices, type Proportion, sampleRa
 export const healthRule = {
   /** Proportion of a variant's choices that could not be rendered. */
   failed: { red: 0.05 },
-  /** A difference between the variants' shares of sent decisions that counts, and the share below which too few are sent. */
+  /** Smallest difference between the variants' shares of sent decisions that turns red, and the share below which the check turns amber. */
   sent: { gap: 0.01, amber: 0.9 },
-  /** Probability of the even split below which chance does not explain it. */
+  /** Probability of the observed counts below which chance does not explain them. */
   chance: 0.001,
   /** Proportion of the decisions, and of the outcomes, of the heaviest 1 % of people. */
   people: { decisions: { amber: 0.1, red: 0.2 }, outcomes: { amber: 0.15, red: 0.3 }, leastOutcomes: 20 },
   /** Proportion of opens and clicks that machines made. */
   machines: { amber: 0.5, red: 0.8 },
-  /** Proportion of events outside the counting window, or of requests that repeat an id for something else. */
+  /** Proportion of events outside the counting window. `repeated`: of requests that repeat a tracking id for something else. */
   outside: { amber: 0.02, red: 0.2 },
   repeated: { amber: 0.01, red: 0.1 },
 } as const
@@ -69,16 +69,16 @@ export const Health = Schema.Struct({
 })
 export type Health = typeof Health.Type
 
-/** A variant as the checks see it. */
+/** The facts about one variant. */
 export interface VariantFacts {
   readonly copyId: string
-  /** Renderings of the variant that were tried, and those that failed. */
+  /** Attempted renderings of the variant, and the failed ones among them. */
   readonly renderings: Proportion
-  /** Decisions at least a day old, and those of them with an event that says that the message was sent. */
+  /** Decisions at least a day old, and how many of them have an event that the message was sent. */
   readonly sent: Proportion
 }
 
-/** What the heaviest 1 % of people, at least one, have of all that people with a `user_id` have. */
+/** Decisions and outcomes of the heaviest 1 % of people (at least one), out of all of people with a `user_id`. */
 export interface PeopleFacts {
   readonly people: number
   readonly heaviest: number
@@ -86,7 +86,7 @@ export interface PeopleFacts {
   readonly outcomes: Proportion
 }
 
-/** What is known about a test. */
+/** The facts about a test that its checks judge. */
 export interface HealthFacts {
   /** Unix milliseconds. */
   readonly from: number

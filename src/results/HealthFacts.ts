@@ -17,10 +17,10 @@ import { decisionsByBucket, renderingsOf, sentByVariant } from "../learning/Tall
 import type { HealthFacts, PeopleFacts } from "./Health.ts"
 import type { TemplateResults } from "./TemplateResults.ts"
 
-/** Decisions that are looked at one by one: the hours of about the latest so many. */
+/** Size of the sample that is read one by one: the hours that hold about this many of the latest decisions. */
 const sampled = 50_000
 
-/** Start of the hours that hold the latest decisions. `buckets`: the latest first. */
+/** Start of the hours that hold the latest `most` decisions, not before `from`. Unix milliseconds. `buckets`: the latest first. */
 export const sampleStart = (
   buckets: ReadonlyArray<{ readonly bucketStart: Date; readonly decisions: number }>,
   from: number,
@@ -34,7 +34,7 @@ export const sampleStart = (
   return from
 }
 
-/** The events that an objective counts as its outcomes, those that lower it excepted. */
+/** The events that an objective counts as its outcomes, except events that lower it. */
 export const outcomeEvents = (objective: Objective): ReadonlyArray<EventName> => {
   const weights = weightsOf(objective)
   return valuedOutcomes.flatMap((outcome): ReadonlyArray<EventName> =>
@@ -56,7 +56,10 @@ interface Sample {
   readonly events: SampledEvents | undefined
 }
 
-/** Reads decisions one by one; of a table too large for that, those of the last day or hour; of a larger one, none. */
+/**
+ * Reads decisions one by one. If the statement times out, reads the decisions of the last day, then of the last hour. Undefined
+ * members if that times out as well.
+ */
 const sampleOf = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: string,
@@ -82,7 +85,7 @@ const sampleOf = Effect.fnUntraced(function* (
 })
 
 /**
- * What the checks of a test look at. `composed` are the results of the window from `from` to before `to` (Unix milliseconds),
+ * The facts that the checks of a test judge. `composed` are the results of the window from `from` to before `to` (Unix milliseconds),
  * `repeats` the requests of the last 24 hours that repeated a tracking id for something else. Fails with `SqlError` when the database does not respond.
  */
 export const healthFacts = Effect.fnUntraced(function* (

@@ -3,7 +3,7 @@ import { Phi } from "../bandit/Normal.ts"
 
 // Tests of counts against the counts that chance alone would give. Pure.
 
-/** How often a variant was chosen, and how often its recorded probabilities let expect. */
+/** How often a variant was chosen, and the expected number by its recorded probabilities. */
 export interface ExpectedChoices {
   readonly copyId: string
   readonly observed: number

@@ -1,7 +1,7 @@
 // Limits of work in another process. A busy machine gives a process little processor time, so its work is judged by the time
 // that it used, and by the clock only if it hangs.
 
-/** How much a process may spend on its work. Unit: milliseconds. */
+/** Limits of the time that a process spends on its work. Unit: milliseconds. */
 export interface WorkLimits {
   /** Processor time of all its threads. */
   readonly processor: number
@@ -9,20 +9,20 @@ export interface WorkLimits {
   readonly clock: number
 }
 
-/** What a process has spent on its work. Unit: milliseconds. */
+/** Time that a process has spent on its work. Unit: milliseconds. */
 export interface WorkSpent {
   /** Undefined where the operating system does not say. */
   readonly processor: number | undefined
   readonly clock: number
 }
 
-/** By the clock the limit is this many times as long where the processor time is not known. */
+/** Factor of the processor limit that limits the time by the clock where the processor time is unknown. */
 const unknownFactor = 4
 
-/** Least time until the next look. Linux counts processor time in steps of 10 ms. Unit: milliseconds. */
+/** Shortest time until the next check. Linux counts processor time in steps of 10 ms. Unit: milliseconds. */
 const leastPause = 20
 
-/** `overrun`: the work took too much processor time. `stalled`: it hangs. Otherwise the milliseconds until the next look. */
+/** `overrun`: the work took too much processor time. `stalled`: it hangs. Otherwise the milliseconds until the next check. */
 export const judgeWork = (spent: WorkSpent, limits: WorkLimits): "overrun" | "stalled" | number => {
   if (spent.processor === undefined) {
     const left = Math.min(limits.processor * unknownFactor, limits.clock) - spent.clock

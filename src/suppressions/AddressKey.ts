@@ -8,7 +8,7 @@ export type AddressKey = string
 const maxAddress = 254
 const maxKey = 400
 
-/** An address as most callers write it, in ASCII: nothing stands around it. */
+/** An address as most callers write it, in ASCII, without anything around it. */
 const isPlain = /^[a-z0-9_+.=~/-]+@[a-z0-9.-]*[a-z0-9]$/i
 
 const isAscii = (text: string): boolean => {

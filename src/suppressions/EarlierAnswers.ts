@@ -1,6 +1,6 @@
 import { Context, type Effect } from "effect"
 
-/** Answers that the suppression list gave earlier, on which senders may still rely. */
+/** Earlier answers of the suppression list, on which senders may still rely. */
 export class EarlierAnswers extends Context.Service<EarlierAnswers, {
   /**
    * Waits until no message of the organizations begins on an answer of the suppression list from before the call, on any

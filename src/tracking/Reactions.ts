@@ -48,7 +48,7 @@ const shortened = (link: string): string => link.length > 100 ? targetKey(link) 
 
 /**
  * The id of a reaction's event, the same on every node. The first open of a person and of a machine count, so each is one
- * event. Clicks are told apart by their time as well: a scanner's must not hide a person's on the same link. Each unsubscribe
+ * event. Clicks are distinguished by their time as well: a scanner's must not hide a person's on the same link. Each unsubscribe
  * is an event of its own: a person who has opted in again may use the link of an old message once more.
  */
 export const eventIdOf = ({ automated, event, id, link }: Reaction, at: number): string => {

@@ -12,7 +12,7 @@ const messages = {
   "variant-not-found": "Variant not found",
 } as const
 
-/** The problem of a request that forces a variant, as a response of its own would have it. */
+/** The problem of a request that forces another variant than its tracking id has. */
 export const reused = ({ forced, standing, trackingId }: Extract<Answer, { readonly _tag: "Reused" }>) => ({
   ...trackingIdReused,
   detail: `The tracking id ${JSON.stringify(trackingId)} has a decision for ${
@@ -86,14 +86,15 @@ const memoryOnlyTyped = { ...memoryOnly, "content-type": contentType }
 
 const typed = (durable: boolean) => durable ? freshTyped : memoryOnlyTyped
 
-/** The headers of the response that tells one answer without the router. */
+/** The headers of the response with one answer, written without the router. */
 export const directHeadersOf = (answer: Answer): Readonly<Record<string, string>> =>
   answer.warnings === undefined
     ? typed(isDurable(answer))
     : { ...typed(isDurable(answer)), ...Warnings.headersOf(answer.warnings) }
 
 /**
- * The warnings of a batch: those of every item once, the others behind the name of their template. Undefined without any.
+ * The warnings of a batch: a warning of all items once, every other warning behind the name of its template. Undefined without
+ * warnings.
  */
 export const warningsOfBatch = (answers: BatchAnswers): ReadonlyArray<string> | undefined => {
   if (answers.every(([, { warnings }]) => warnings === undefined)) return undefined
@@ -110,7 +111,7 @@ export const warningsOfBatch = (answers: BatchAnswers): ReadonlyArray<string> | 
   ).slice(0, namedAtMost)
 }
 
-/** The headers of the response that tells the answers of a batch without the router. */
+/** The headers of the response with the answers of a batch, written without the router. */
 export const directBatchHeadersOf = (answers: BatchAnswers): Readonly<Record<string, string>> => {
   const durable = answers.every(([, answer]) => isDurable(answer))
   const warnings = warningsOfBatch(answers)

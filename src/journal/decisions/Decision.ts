@@ -59,5 +59,5 @@ export interface Decision {
   readonly failed?: ReadonlyArray<FailedRendering> | undefined
 }
 
-/** What tells whether a repeated tracking id belongs to the request that was decided first. */
+/** The facts that distinguish a retry of the first request from another request with its tracking id. */
 export type StandingDecision = Pick<Decision, "context" | "copyId" | "further" | "mode" | "userId">

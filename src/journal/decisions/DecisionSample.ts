@@ -3,7 +3,7 @@ import type { SqlClient } from "effect/sql"
 import type { EventName } from "../../domain/Event.ts"
 import { noMessage } from "./Decision.ts"
 
-// Decisions and events of one template, read one by one to check a test. Nothing here is kept: what is counted all the time is in
+// Decisions and events of one template, read one by one to check a test. These figures are not stored. Continuous counts are in
 // tallies.
 
 /** Decisions from `from` to before `to`. */
@@ -12,7 +12,7 @@ export interface SampleSpan {
   readonly to: Date
 }
 
-/** How often a variant was chosen, and what its recorded probabilities let expect. */
+/** How often a variant was chosen, and the expected number by its recorded probabilities. */
 export interface SampledChoices {
   readonly copyId: string
   readonly observed: number
@@ -20,7 +20,7 @@ export interface SampledChoices {
   readonly variance: number
 }
 
-/** The people of a sample, and what the heaviest 1 % of them have. */
+/** The people of a sample, with the decisions and outcomes of the heaviest 1 % of them. */
 export interface SampledPeople {
   readonly people: number
   /** One in a hundred of them, at least one. */
@@ -34,7 +34,7 @@ export interface SampledPeople {
   readonly heaviestOutcomes: number
 }
 
-/** Ends a statement that takes longer, so that a page never waits for a large table. */
+/** Statement timeout, so that a page never waits for a large table. */
 const longest = "2s"
 
 const bounded = <A, E, R>(sql: SqlClient.SqlClient, effect: Effect.Effect<A, E, R>) =>
@@ -104,7 +104,7 @@ export const samplePeople = (
     ([row]) => row!,
   )
 
-/** Events of a template, and those of them that are outside the time that counts for their decisions. */
+/** Events of a template, and how many of them are outside the time that counts for their decisions. */
 export interface SampledEvents {
   readonly events: number
   readonly ignored: number

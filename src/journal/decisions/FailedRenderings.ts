@@ -28,7 +28,7 @@ export const failureOf = (
     ? { track: "forced", counts: { unrendered: 1 } }
     : { track: "learned", counts: { decisions: 1, unrendered: 1 } }
 
-/** SQL that adds the counts of `failureOf` to those of the decisions `inserted`, for rows of the ledger. */
+/** SQL that adds the counts of `failureOf` to the counts of the decisions `inserted`, for rows of the ledger. */
 export const failureCounts = (sql: SqlClient.SqlClient, sandboxSuffix: string) =>
   sql`
       UNION ALL
@@ -40,7 +40,7 @@ export const failureCounts = (sql: SqlClient.SqlClient, sandboxSuffix: string) =
       WHERE right(i.org_slug, ${sandboxSuffix.length}) <> ${sandboxSuffix}
       GROUP BY 1, 2, 3, 4, 5, f.propensity IS NULL`
 
-/** The columns of a decision that tell how its variant was chosen. */
+/** The columns of a decision that record how its variant was chosen. */
 interface Drawn {
   readonly copyId: string
   readonly mode: string

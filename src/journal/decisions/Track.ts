@@ -1,6 +1,6 @@
 import type { Track } from "../../bandit/Tally.ts"
 
-/** The columns of a decision that tell whether the model learns from it. */
+/** The columns of a decision that determine whether the model learns from it. */
 interface Chosen {
   readonly mode: string
   readonly propensity: number | null

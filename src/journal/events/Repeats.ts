@@ -10,10 +10,10 @@ import type { DecisionRef, DecisionRow } from "./DecisionRef.ts"
 
 // How often people repeat an outcome of a variant, so that learning can take people as its units.
 
-/** A decision whose events changed what it counts as. */
+/** A decision whose outcomes were changed by its events. */
 export interface ChangedDecision {
   readonly decision: DecisionRef
-  /** What it counted as before, and counts as now. */
+  /** Its outcomes before and after the change. */
   readonly before: TallyCounts
   readonly after: TallyCounts
 }
@@ -24,7 +24,7 @@ export interface RepeatsOf {
   readonly counts: RepeatCounts
 }
 
-/** Decisions of a person that are read, the latest ones, whatever their template and variant. */
+/** Most decisions of a person that are read, of all templates and variants, the latest first. */
 const mostRead = 4000
 
 const amountsOf = (counts: TallyCounts) => repeatedOutcomes.map((outcome) => counts[outcome] ?? 0)
@@ -139,8 +139,8 @@ const partnersOf = (decisions: ReadonlyArray<DecisionRef>, person: Person, isRec
 }
 
 /**
- * What changed decisions change in the repeats. With `isRecount` every decision of the template is given in its turn, with
- * nothing before, so that only the changed decisions are told of. Costs one statement for decisions about people who have no other
+ * Changes of the repeats that follow from changed decisions. With `isRecount` the caller passes every decision of the template in
+ * turn, as changed from no outcome, and only these decisions have changes. Costs one statement if the people have no other decision
  * of the variant.
  */
 export const repeatsOf = Effect.fnUntraced(function* (

@@ -16,12 +16,12 @@ export interface TimedClaim extends Omit<Claim, "user"> {
   readonly receivedAt: number
 }
 
-/** Events of one request that are looked up. */
+/** Most events of one request that are looked up. */
 const maxLookedUp = 1_000
 
 /**
  * Whether an event may be outside the time that counts for its decision. Decisions are made before the receipt, so an event
- * of the last two hours is too late only for an old decision, and the tracking ids of this service tell the time of theirs.
+ * of the last two hours is too late only for an old decision, and the tracking ids of this service contain its time.
  */
 const mayBeUntimely = ({ occurredAt, receivedAt, trackingId }: TimedClaim): boolean => {
   if (trackingId === undefined) return false

@@ -150,7 +150,7 @@ const notRendered = (reason: string): string =>
 /** The address that `{{ unsubscribe_url }}` has in a preview; Deliver fills in one for each message. */
 const sampleUnsubscribeUrl = "https://example.com/unsubscribe"
 
-/** The e-mail of the variables, or why there is none to show. */
+/** The e-mail made of the variables, or the reason why it cannot be shown. */
 const mailOf = (services: Services, org: Organization, template: string, content: Pick<Message, "formats" | "vars">) =>
   services.mails.preview(org.slug, template, content).pipe(
     Effect.timeoutOrElse({

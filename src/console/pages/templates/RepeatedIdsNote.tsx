@@ -3,7 +3,7 @@ import type { RepeatedIds } from "../../../decide/RepeatedIdCounts.ts"
 import { Note } from "../../components/Note.tsx"
 import { counted } from "../../Format.ts"
 
-/** Says how many requests gave the tracking id of one person or message to another, and what to change. */
+/** A note with the number of requests that repeated a tracking id for another person or message, and the remedy. */
 export const RepeatedIdsNote = ({ repeated }: { readonly repeated: RepeatedIds | undefined }) =>
   repeated === undefined ? null : (
     <Note kind="warn">
