@@ -87,8 +87,7 @@ export const BatchGenerated = Schema.Struct({
     title: Schema.String,
     detail: Schema.String,
   })).annotate({
-    description:
-      "Present only when `copy_id` forces another variant than the decision that the tracking id has already",
+    description: "Present only if `copy_id` forces another variant than the existing decision of the tracking id",
   }),
   trace: Schema.optionalKey(GenerateTrace),
 }).annotate({ identifier: "BatchGenerateResult" })

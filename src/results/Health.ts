@@ -16,7 +16,7 @@ export const healthRule = {
   people: { decisions: { amber: 0.1, red: 0.2 }, outcomes: { amber: 0.15, red: 0.3 }, leastOutcomes: 20 },
   /** Proportion of opens and clicks that machines made. */
   machines: { amber: 0.5, red: 0.8 },
-  /** Proportion of events outside the counting window. `repeated`: of requests that repeat a tracking id for something else. */
+  /** Proportion of events outside the time that counts. `repeated`: of requests that repeat a tracking id for something else. */
   outside: { amber: 0.02, red: 0.2 },
   repeated: { amber: 0.01, red: 0.1 },
 } as const
@@ -40,17 +40,20 @@ export const HealthCheck = Schema.Struct({
     CheckName,
     "`failed_renderings`: choices of a variant that could not be rendered. `sent`: decisions with an event that their message " +
       "was sent. `split`: choices against their recorded probabilities (sample ratio test). `people`: decisions and " +
-      "outcomes of the heaviest 1 % of people. `machines`: opens and clicks set aside as those of machines. " +
+      "outcomes of the heaviest 1 % of people. `machines`: opens and clicks by machines, which do not count. " +
       "`outside_window`: events too early or too late to count. `repeated_ids`: requests that repeated a tracking id for " +
       "another person, variant or attributes",
   ),
-  state: described(State, "`unknown` where nothing could be checked; `summary` says why"),
-  summary: described(Schema.String, "What was found, in one sentence"),
+  state: described(State, "`unknown` if the check lacks data; `summary` says why"),
+  summary: described(Schema.String, "The finding, and the remedy if there is a fault"),
   variants: described(
     Schema.Array(Schema.Struct({
       copy_id: Schema.String,
-      count: described(Schema.Finite, "What the check counts: failures, sent decisions, or choices"),
-      of: described(Schema.Finite, "Out of how many; of `split` the expected choices"),
+      count: described(Schema.Finite, "Failed renderings, sent decisions, or choices, depending on the check"),
+      of: described(
+        Schema.Finite,
+        "Total that `count` is compared with: choices, decisions older than a day, or for `split` the expected choices",
+      ),
     })),
     "By variant; empty for checks of the whole test",
   ),
@@ -63,8 +66,8 @@ export const Health = Schema.Struct({
     Schema.Literals(["green", "amber", "red"]),
     "The worst of the checks. While it is `red`, no verdict is firm",
   ),
-  from: described(Schema.String, "Decisions from then on were looked at one by one, ISO 8601"),
-  decisions: described(Schema.Finite, "How many these are: about the latest 50,000 at most"),
+  from: described(Schema.String, "Start of the decisions that were read one by one, ISO 8601"),
+  decisions: described(Schema.Finite, "Number of the decisions that were read one by one, about 50,000 or fewer"),
   checks: Schema.Array(HealthCheck),
 })
 export type Health = typeof Health.Type
@@ -216,7 +219,7 @@ const machines = ({ machines }: HealthFacts): HealthCheck =>
   machines.all === 0 ? unknown("machines", "There are no opens or clicks.") : {
     check: "machines",
     state: level(shareOf(machines), healthRule.machines),
-    summary: `${percent(shareOf(machines))} of the opens and clicks were set aside as those of machines.`,
+    summary: `${percent(shareOf(machines))} of the opens and clicks were made by machines and do not count.`,
     variants: [],
   }
 
@@ -225,7 +228,7 @@ const outsideWindow = ({ outside }: HealthFacts): HealthCheck =>
     check: "outside_window",
     state: level(shareOf(outside), healthRule.outside),
     summary: outside.some === 0
-      ? "Every event came within its counting window."
+      ? "Every event came within the time that counts."
       : `${number(outside.some)} of ${number(outside.all)} events (${
         percent(shareOf(outside))
       }) were too early or too late to count. Compare the clocks and the times that the sender reports.`,
@@ -236,7 +239,7 @@ const repeatedIds = ({ repeated }: HealthFacts): HealthCheck => ({
   check: "repeated_ids",
   state: level(shareOf(repeated), healthRule.repeated),
   summary: repeated.some === 0
-    ? "No request repeated a tracking id for something else."
+    ? "No request of the last 24 hours repeated a tracking id for something else."
     : `${number(repeated.some)} requests (${
       percent(shareOf(repeated))
     } of the decisions) repeated a tracking id for another ` +
@@ -269,7 +272,7 @@ export const heldBack = <W extends { readonly verdict: string; readonly state: s
 /** The first line: `Healthy`, or the worst finding. */
 export const healthLine = ({ checks, state }: Health): string => {
   const found = checks.filter((check) => check.state === state)
-  if (state === "green") return "Healthy: nothing speaks against the comparison."
+  if (state === "green") return "Healthy: no check found a fault."
   const more = checks.filter((check) => check.state === "red" || check.state === "amber").length - 1
   return `${state === "red" ? "Not to be trusted" : "With caution"}: ${found[0]!.summary}${
     more > 0 ? ` ${more} more ${more === 1 ? "finding" : "findings"}.` : ""

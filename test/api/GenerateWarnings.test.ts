@@ -19,7 +19,7 @@ describe("Warnings of an answer", () => {
     assert.strictEqual(withWarnings(plain, []), plain)
   })
 
-  it("that all items of a batch have are told once, and others behind their templates", () => {
+  it("of all items of a batch appear once, and others behind the names of their templates", () => {
     assert.isUndefined(warningsOfBatch(batch(plain, none)))
     assert.notProperty(directBatchHeadersOf(batch(plain, none)), "parlance-warnings")
     assert.deepStrictEqual(
@@ -34,7 +34,7 @@ describe("Warnings of an answer", () => {
     )
   })
 
-  it("of a batch are ten in number, and a header carries them in printable ASCII", () => {
+  it("of a batch are at most ten, in printable ASCII", () => {
     const many = Array.from({ length: 30 }, (_, n) => `warning ${n}`)
     assert.lengthOf(warningsOfBatch(batch(withWarnings(plain, many)))!, 10)
     assert.strictEqual(Warnings.headerOf(["Zoë\r\nset-cookie: x", "b"]), "Zo???set-cookie: x; b")

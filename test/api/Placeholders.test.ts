@@ -45,7 +45,7 @@ suiteOnService("Placeholders that nobody filled in", (bench) => {
     assert.strictEqual(status, 400)
   })
 
-  it("are warned of in fields and attrs, by POST, GET and in batches, and the answer is given", async () => {
+  it("cause warnings and no refusal in fields and attrs of POST, GET and batches", async () => {
     const org = await bench.organization("unfilled-values")
     await org.template({
       id: "t",
@@ -74,7 +74,7 @@ suiteOnService("Placeholders that nobody filled in", (bench) => {
     assert.include(nope.headers.get("parlance-warnings"), '"/attrs/a"', "also with a refusal")
   })
 
-  it("and attributes whose names look like one of the template's are told apart in a batch by their templates", async () => {
+  it("cause warnings in a batch that name their templates, as do similar names of attributes", async () => {
     const org = await bench.organization("near-names")
     const targeted = (attribute: string) => [
       { id: "m", vars: {}, targeting: [{ attribute, op: "is", values: ["gold"] }] },
@@ -114,7 +114,7 @@ suiteOnService("Placeholders that nobody filled in", (bench) => {
     )
   })
 
-  it("are no reason to take values that look alike for different ones", async () => {
+  it("do not separate values that look alike", async () => {
     const org = await bench.organization("alike")
     await org.template({
       id: "t",

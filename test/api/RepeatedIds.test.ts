@@ -30,7 +30,7 @@ suiteOnService("A tracking id of several people", (bench) => {
     })
   }
 
-  it("gets one variant and one decision, and all but the first of 40 people are told", async () => {
+  it("returns one variant and one decision for 40 people, with a warning for all but the first", async () => {
     const org = await bench.organization("forty")
     await org.template({ id: "t", variants: eight })
     const answers = await parallel(40, (i) => org.post({ template_id: "t", tracking_id: "x", user_id: `u${i}` }))
@@ -44,7 +44,7 @@ suiteOnService("A tracking id of several people", (bench) => {
     assert.match(metrics, /^parlance_repeated_tracking_ids_total(?:\{[^}]*\})? [1-9]\d+$/m)
   })
 
-  it("is told with retries of the same request at once, of which none is a repeat", async () => {
+  it("causes no warning for concurrent retries of the same request", async () => {
     const org = await bench.organization("same")
     await org.template({ id: "t", variants: eight })
     const answers = await parallel(60, (i) => {
@@ -55,7 +55,7 @@ suiteOnService("A tracking id of several people", (bench) => {
     assert.lengthOf(await org.decisions(), 20)
   })
 
-  it("is told in templates with sticky choices, too", async () => {
+  it("causes a warning in templates with sticky choices", async () => {
     const org = await bench.organization("sticky")
     await org.template({ id: "t", sticky_hours: 24, variants: eight })
     const ask = (user_id: string) => org.post({ template_id: "t", tracking_id: "x", user_id })
@@ -66,7 +66,7 @@ suiteOnService("A tracking id of several people", (bench) => {
     assert.strictEqual(warningsOf(second), told("user_id"))
   })
 
-  it("is told where the first decision is to send no message", async () => {
+  it("causes a warning if the first decision is to send no message", async () => {
     const org = await bench.organization("silent")
     await org.template({ id: "t", holdout: { share: 0.5, content: "no_message" }, variants: eight })
     const ask = (tracking_id: string, user_id: string) => org.post({ template_id: "t", tracking_id, user_id })
@@ -146,7 +146,7 @@ suiteOnService("A variant that is forced for a tracking id", (bench) => {
     assert.deepStrictEqual([again.json.t.copy.id, warningsOf(again)], [drawn, null])
   })
 
-  it("is told to a request that names none", async () => {
+  it("causes a warning for a request without copy_id", async () => {
     const org = await bench.organization("forced-first")
     await org.template({ id: "t", variants: eight })
     await org.template({ id: "u", variants: variants("c") })
@@ -155,7 +155,7 @@ suiteOnService("A variant that is forced for a tracking id", (bench) => {
     assert.deepStrictEqual([answer.json.t.copy.id, warningsOf(answer)], ["h", `in "t": ${told("copy_id")}`])
   })
 
-  it("is refused to all but those who asked first, of many at once", async () => {
+  it("is accepted for one variant only if many requests run concurrently", async () => {
     const org = await bench.organization("forced-race")
     await org.template({ id: "t", variants: eight })
     await org.template({ id: "u", variants: variants("c") })

@@ -33,7 +33,7 @@ describe("A header Authorization", () => {
     }
   })
 
-  it("with a Bearer token is none of its business, and neither is an absent one", () => {
+  it("has no fault with a Bearer token or if it is absent", () => {
     for (const header of [undefined, "", " ", `Bearer ${key}`, `bearer  ${key}`, "BEARER x"]) {
       assert.isUndefined(authorizationFault(header), header)
     }

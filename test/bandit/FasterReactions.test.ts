@@ -68,7 +68,7 @@ describe("After people became faster", () => {
     },
   )
 
-  it("the curve of the recent decisions is theirs, and that of the older ones stays", () => {
+  it("recent decisions get the faster curve, and older decisions keep theirs", () => {
     const { followed } = reportOn({ ...world, variants: 1, decisionsPerDay: 200, decisionsPerHour: 500 })
     assert.isAbove(curveAt(followed.curve, 1), 0.9)
     assert.isBelow(curveAt(followed.earlier!.curve, 1), 0.1)

@@ -96,7 +96,7 @@ describe("A repeated tracking id", () => {
     assert.deepStrictEqual(of(undefined, "forced"), ["copy_id"])
   })
 
-  it("is told with at most ten names, in printable characters", () => {
+  it("causes a warning with at most ten names, in printable characters", () => {
     const context = Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`größe "${i}";`, "x"]))
     const answer: Answer = { _tag: "None", trackingId: "a;b", reason: "no-candidate" }
     const told = toldRepeat(answer, standing(context), asked({}, { userId: "bob" }))

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { memberOf } from "../../src/decide/UnfilledCount.ts"
 
 describe("The count of values that nobody filled in", () => {
-  it("is by the member of the request, however the place is named", () => {
+  it("is by member of the request, in every notation of the place", () => {
     const of = (at: string) => memberOf({ at, text: "null" })
     assert.deepStrictEqual(["/attrs/tier", "attrs[tier]", "/fields/a/0", "fields", "/fields/attrs"].map(of), [
       "attrs",

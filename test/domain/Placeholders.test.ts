@@ -162,14 +162,14 @@ describe("A placeholder that nobody filled in", () => {
     }
   })
 
-  it("is nothing that ids and values of people really are", () => {
+  it("is not found in real ids and values", () => {
     for (const text of real) {
       assert.isUndefined(placeholderInId(text), `as an id: ${text}`)
       assert.isUndefined(placeholderIn(text), `as a value: ${text}`)
     }
   })
 
-  it("is suspected of a part of an id that looks like a failed conversion", () => {
+  it("is suspected in a part of an id that looks like a failed conversion", () => {
     assert.strictEqual(suspectPartOf("user-undefined"), "undefined")
     assert.strictEqual(suspectPartOf("null@example.com"), "null")
     assert.strictEqual(suspectPartOf("order/42/NULL"), "null")

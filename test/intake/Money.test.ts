@@ -53,7 +53,7 @@ describe("moneyIn", () => {
     }
   })
 
-  it("takes a conversion below 0 for a refund, and a refund for a negative value", () => {
+  it("reads a conversion below 0 as a refund, and the amount of a refund as negative", () => {
     for (
       const read of [
         of({ value: -50 }),

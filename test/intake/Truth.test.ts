@@ -34,7 +34,7 @@ describe("flagIn", () => {
     assert.include(fault!.reason, 'is_bot "maybe" is neither true nor false')
   })
 
-  it("takes bot and machine of business data for no flag", () => {
+  it("ignores bot and machine in business data", () => {
     assert.deepStrictEqual(of({ machine: "Espresso 3000" }, "/properties"), { automated: false })
     assert.isDefined(of({ machine: "Espresso 3000" }).fault)
   })

@@ -52,7 +52,7 @@ describe("An event whose ids nobody filled in", () => {
     )
   })
 
-  it("is known by its content where its own id is a placeholder", () => {
+  it("is identified by its content if its own id is a placeholder", () => {
     const sent = (event_id: string, tracking_id: string) => ({ event: "click", tracking_id, event_id })
     for (const id of ["null", "{{event.id}}", "undefined", "*|UNIQID|*", "[object Object]"]) {
       const { events, incomplete } = read("events", [sent(id, "t-1"), sent(id, "t-2"), sent(id, "t-1")])
@@ -72,7 +72,7 @@ describe("An event whose ids nobody filled in", () => {
     assert.deepStrictEqual(read("events", sent("none-1", "t-1")).events[0]!.key, "id:none-1")
   })
 
-  it("counts for its message where only the person is a placeholder", () => {
+  it("counts for its message if only the person is a placeholder", () => {
     const { events } = read("events", {
       event: "click",
       tracking_id: "t-1",
@@ -92,7 +92,7 @@ describe("An event whose ids nobody filled in", () => {
     assert.include(verdict!.reason, 'user_id has the placeholder "*|UNIQID|*"')
   })
 
-  it("is kept as an opt-out, complaint or bounce of anybody that it names", () => {
+  it("is kept if it is an opt-out, complaint or bounce and names a message or person", () => {
     for (const event of ["unsubscribe", "spam", "bounce"]) {
       const { events } = read("events", { event, tracking_id: "{{id}}", email: "ann@example.com" })
       assert.deepInclude(events[0], { trackingId: undefined, email: "ann@example.com" }, event)

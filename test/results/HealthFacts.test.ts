@@ -92,7 +92,7 @@ layer(layerMigrated(temporaryEnvironment), { excludeTestServices: true })("a sam
 })
 
 describe("outcomeEvents", () => {
-  it("are those that an objective values, without those that lower it", () => {
+  it("lists the events that an objective values, except events that lower it", () => {
     assert.deepStrictEqual(outcomeEvents("open"), ["open"])
     assert.deepStrictEqual(outcomeEvents({ click: 1, negative: -5 }), ["click"])
     assert.deepStrictEqual(outcomeEvents({ revenue: 1, revenue_cap: 100 }), ["conversion"])

@@ -124,7 +124,7 @@ describe("the figures in results", () => {
     }
   }, 120_000)
 
-  it("of people with one message each are to the last bit what they are about nobody in particular", () => {
+  it("of people with one message each equal runs without people", () => {
     const setting = { name: "singles", variants: 2, decisionsPerDay: 300, days: 10, rate: 0.03, sd: 0, lift: 0.3 }
     const crowd = { people: 300_000, heavy: 0, keenness: 0, taste: 0 }
     const asPeople = honestyRun({ ...setting, crowd }, 1, { refitHours: 12 })

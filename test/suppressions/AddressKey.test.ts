@@ -12,7 +12,7 @@ describe("addressKey", () => {
     same("λόγος@example.com", "ΛΌΓΟΣ@example.com", "λόγοσ@example.com")
   })
 
-  it("is that of the address inside a name, a comment or a prefix", () => {
+  it("uses the address inside a name, a comment or a prefix", () => {
     same(
       "ada@example.com",
       "Ada <ADA@example.com>",

@@ -109,8 +109,8 @@ export class SuppressionsGroup extends HttpApiGroup.make("suppressions")
       error: [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.SuppressionNotFound],
     }).annotate(OpenApi.Summary, "Removes an address from the suppression list").annotate(
       OpenApi.Description,
-      "New messages to the address are sent. Cancelled messages stay cancelled. An event that was received before and " +
-        "arrives again does not put the address back, nor does one that is older than the removal.",
+      "New messages to the address are sent. Cancelled messages stay cancelled. Repeated events, and events that are older " +
+        "than the removal, do not put the address back.",
     ),
     HttpApiEndpoint.get("findSuppressionByPath", "/organizations/:org/suppressions/:address", {
       params: addressPath,
