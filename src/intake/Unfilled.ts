@@ -77,9 +77,8 @@ const eventFilledIn = (event: NormalizedEvent, item: unknown): NormalizedEvent |
 const unfilledEventId = (key: string): string | undefined => {
   if (!key.startsWith("id:")) return undefined
   const id = key.slice(3)
-  if (placeholderInId(id) !== undefined) return id
-  const last = /[: ]([^: ]+)$/.exec(id)?.[1]
-  return last === undefined || placeholderInId(last) === undefined ? undefined : last
+  const last = /[: ]([^: ]+)$/.exec(id)?.[1] ?? id
+  return [last, id].find((text) => placeholderInId(text) !== undefined)
 }
 
 /** Identifies an event whose id nobody filled in by its content. Otherwise all such events of the source would count as one. */

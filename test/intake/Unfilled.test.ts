@@ -70,6 +70,18 @@ describe("An event whose ids nobody filled in", () => {
     const segment = { type: "track", event: "Email Opened", messageId: "${id}", properties: { tracking_id: "t-1" } }
     assert.match(read("provider_d", segment).events[0]!.key, /^digest:/)
     assert.deepStrictEqual(read("events", sent("none-1", "t-1")).events[0]!.key, "id:none-1")
+    const cloudEvent = {
+      specversion: "1.0",
+      type: "click",
+      id: "{{id}}",
+      source: "/shop",
+      data: { tracking_id: "t-1" },
+    }
+    const headers = { "content-type": "application/cloudevents+json" }
+    const normalized = normalizer("events")(bytes(cloudEvent), headers, 1_800_000_000_000)
+    if ("reason" in normalized) throw new Error(normalized.reason)
+    assert.match(normalized.events[0]!.key, /^digest:/)
+    assert.strictEqual(normalized.incomplete?.[0]?.pointer, "/id")
   })
 
   it("counts for its message if only the person is a placeholder", () => {
