@@ -202,7 +202,7 @@ export class ChecksBusy extends Schema.TaggedError<ChecksBusy>()("ChecksBusy", {
   }
 }
 
-/** The change affects what is served, so that it waits for approval. Nothing has changed yet. */
+/** The change affects live messages and needs approval first. Nothing has changed yet. */
 export class ChangeProposed extends Schema.TaggedError<ChangeProposed>()("ChangeProposed", {
   proposals: Schema.Array(Schema.Struct({ id: Schema.Int, template_id: Schema.String })),
   /** The result that the change would have had. */

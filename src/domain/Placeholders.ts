@@ -64,7 +64,7 @@ const notations: ReadonlyArray<Notation> = [
   { pattern: /^%[sdv@]$/, only: "whole" },
   // A JavaScript object as text
   { pattern: /\[object \w+\]/i },
-  // The same in HTML or in percent-encoding, which was not decoded
+  // Notations in HTML entities or percent-encoding that were not decoded
   { pattern: /(?:&#123;){2}[^]*?(?:&#125;){2}|&lt;%[^]*?%&gt;/ },
   { pattern: /%7b%7b[^]*?%7d%7d|%24%7b[^]*?%7d|\*%7c[^]*?%7c\*|%25%25[^]+?%25%25|%3c%25[^]*?%25%3e/i },
   // Single braces: Sailthru, .NET, Python. In a longer value they may be code or a formula. Numbers from 1 on and codes of

@@ -160,7 +160,7 @@ const makeQueries = (sql: SqlClient.SqlClient) => {
       ORDER BY ${order} LIMIT ${limit}`.withoutTransform
   }
 
-  /** The start of an export: everything from `since` on. What is late now is behind the horizon and stands in its place. */
+  /** The start of an export: everything from `since` on. Rows written late are older than the horizon, so their position is final. */
   const start = (stream: Stream, since: Date, late: string) =>
     Effect.map(
       sql<{ readonly first: string }>`SELECT export_first_id(${since}) AS first`,

@@ -21,7 +21,7 @@ const atOnce = 5_000
 /** Times of reports are rounded down to seconds by many platforms. Of two reports within a second, the opt-out counts. */
 const timesWithin = "interval '1 second'"
 
-/** What webhook endpoints are told of a new entry. */
+/** Webhook events for a new suppression entry. */
 const eventsOf = ({ key, org, reason, suppressedAt }: Suppressed): ReadonlyArray<Announced> => {
   const at = suppressedAt.toISOString()
   const added = { org, address: key, reason, suppressed_at: at }
