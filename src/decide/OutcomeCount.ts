@@ -23,6 +23,9 @@ const failures = Metric.counter("parlance_failed_renderings_total", { incrementa
 
 const process = Context.empty()
 
+/** Shows the counter of failed renderings before the first one. */
+export const showFailures = Metric.update(failures, 0)
+
 const names = {
   Chosen: "chosen",
   HeldOut: "held-out",

@@ -5,7 +5,7 @@ import { hourMillis } from "../bandit/Window.ts"
 import { isSandbox } from "../domain/Sandbox.ts"
 import { recordset } from "../store/Recordset.ts"
 import { type Answer, failuresOf } from "./Answer.ts"
-import { countOutcome } from "./OutcomeCount.ts"
+import { countOutcome, showFailures } from "./OutcomeCount.ts"
 
 /** Renderings of a variant in the current and the previous hour. */
 export interface VariantRendering {
@@ -84,6 +84,7 @@ export class RenderingCounts extends Context.Service<RenderingCounts, {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const clock = yield* Clock.Clock
+      yield* showFailures
       let hour = 0
       let counts: Counts = new Map()
       /** Counts of earlier hours that are not stored yet. */

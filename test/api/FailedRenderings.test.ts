@@ -17,7 +17,7 @@ suiteOnSending("A request whose variant cannot be rendered", (bench) => {
     for (
       const template of [
         strict("some", "Hi", "{{ code }}", "{{ user.name }}"),
-        strict("none", "{{ code }}", "{{ name }}"),
+        strict("broken", "{{ code }}", "{{ name }}"),
       ]
     ) {
       assert.isBelow((await org.manage("POST", "/templates", template)).status, 300)
@@ -51,9 +51,9 @@ suiteOnSending("A request whose variant cannot be rendered", (bench) => {
         'the variant "v1" could not be rendered: /fields/code is missing, needed by "subject". The variant "v0" was sent instead',
         'the variant "v2" could not be rendered: /fields/user is missing, needed by "subject". The variant "v0" was sent instead',
       ])
-      const refused = await send("generate", { template_id: "none" }, isStreamed)
+      const refused = await send("generate", { template_id: "broken" }, isStreamed)
       assert.strictEqual(refused.status, 422)
-      assert.match(refused.json.detail, /^The variant "v[01]" of the template "none" cannot be rendered/)
+      assert.match(refused.json.detail, /^The variant "v[01]" of the template "broken" cannot be rendered/)
     }
   })
 
@@ -62,13 +62,13 @@ suiteOnSending("A request whose variant cannot be rendered", (bench) => {
     let warned = 0
     for (const isStreamed of [false, true]) {
       for (let i = 0; i < 20; i++) {
-        const requests = [{ template_id: "some" }, { template_id: "none" }]
+        const requests = [{ template_id: "some" }, { template_id: "broken" }]
         const answer = await send("batch-generate", { requests, trace: true }, isStreamed)
         assert.strictEqual(answer.status, 200)
-        const { none, some } = answer.json
+        const { broken, some } = answer.json
         assert.strictEqual(some.copy.id, "v0")
-        assert.deepStrictEqual(none.copy, {})
-        assert.match(none.message, /^Not rendered: subject: undefined variable/)
+        assert.deepStrictEqual(broken.copy, {})
+        assert.match(broken.message, /^Not rendered: subject: undefined variable/)
         const failed = (some.trace.failed ?? []).map(({ id }: { readonly id: string }) => id)
         const warning = warningOf(answer) ?? ""
         for (const id of failed) assert.include(warning, `in "some": the variant "${id}" could not be rendered`)
@@ -93,7 +93,7 @@ suiteOnSending("A request whose variant cannot be rendered", (bench) => {
         assert.match(warningOf(answer)!, /^the variant "v[12]" could not be rendered: \/fields\/\w+ is missing/)
       }
       assert.strictEqual(
-        (await send("deliver", { template_id: "none", email: "ann@example.com" }, isStreamed)).status,
+        (await send("deliver", { template_id: "broken", email: "ann@example.com" }, isStreamed)).status,
         422,
       )
     }

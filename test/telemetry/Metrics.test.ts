@@ -57,7 +57,7 @@ describe("Metrics", () => {
         }
         const key = await makeOrganization(service, "acme", ["generate", "events"])
         await makeTemplate(service, "acme", "offer")
-        const { body } = await service.generate("acme", key, { template_id: "offer", fields: { name: "Ann" } })
+        const { body } = await service.generate("acme", key, { template_id: "offer", fields: { name: "{{ name }}" } })
         await service.generate("acme", key, { template_id: "nothing" })
         const post = (path: string, body: unknown) =>
           service.request(path, {
