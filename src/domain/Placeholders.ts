@@ -100,11 +100,11 @@ const bare = (text: string): { readonly word: string; readonly hasBrackets: bool
     : { word: (inner[1] ?? inner[2] ?? inner[3] ?? inner[4] ?? "").trim(), hasBrackets: true }
 }
 
-/** Has one of the words or an invisible character, or begins with a sign that may precede one. */
-const mayBeWord = /null|none|nil|nan|n\/a|undefined|^\W|\p{Default_Ignorable_Code_Point}/iu
+/** Has one of the words or a character that may be invisible, or begins with a sign that may precede one. */
+const mayBeWord = /null|none|nil|nan|n\/a|undefined|^\W|[\u0080-\uffff]/i
 
 const isWord = (text: string): boolean => {
-  if (text.length > longestWord || !mayBeWord.test(text)) return false
+  if (text.length > longestWord) return false
   const { hasBrackets, word } = bare(text)
   return words.has(word) || (hasBrackets && wordsInBrackets.has(word))
 }
@@ -113,10 +113,11 @@ const partsOf = (text: string): ReadonlyArray<string> => text.toLowerCase().spli
 
 /** Whether a text is made of several words, as a first and a last name would be: `undefined undefined`, `null-null`. */
 const hasOnlyWords = (text: string): boolean => {
-  if (!mayBeWord.test(text)) return false
   const parts = partsOf(text)
   return parts.length > 1 && parts.every((part) => words.has(part))
 }
+
+const standsForNoValue = (text: string): boolean => mayBeWord.test(text) && (isWord(text) || hasOnlyWords(text))
 
 const notationIn = (text: string, patterns: ReadonlyArray<RegExp>): string | undefined => {
   for (const pattern of patterns) {
@@ -165,7 +166,7 @@ export const placeholderIn = (text: string): string | undefined => {
     const found = notationIn(text, inValues)
     if (found !== undefined) return found
   }
-  return (start & wordStart) !== 0 && (isWord(text) || hasOnlyWords(text)) ? text : undefined
+  return (start & wordStart) !== 0 && standsForNoValue(text) ? text : undefined
 }
 
 const isSuspicious = (id: string): boolean => {
@@ -179,7 +180,7 @@ export const placeholderInId = (id: string): string | undefined => {
   if (!isSuspicious(id)) return undefined
   const found = notationIn(id, inIds)
   if (found !== undefined) return found
-  return isWord(id) || hasOnlyWords(id) ? id : undefined
+  return standsForNoValue(id) ? id : undefined
 }
 
 /** The part of an id that looks like a failed conversion, such as `undefined` in `user-undefined`. */
