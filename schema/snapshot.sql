@@ -789,13 +789,14 @@ CREATE TABLE repeat_tallies (
   PRIMARY KEY (org_slug, template_id, copy_id, bucket_start, outcome)
 );
 
-CREATE TABLE repeated_tracking_ids (
+CREATE TABLE request_notices (
   org_slug text NOT NULL,
   template_id text NOT NULL,
+  kind text NOT NULL,
   hour timestamp with time zone NOT NULL,
   requests bigint NOT NULL,
   members text NOT NULL,
-  PRIMARY KEY (org_slug, template_id, hour),
+  PRIMARY KEY (org_slug, template_id, kind, hour),
   FOREIGN KEY (org_slug) REFERENCES organizations(slug)
 );
 

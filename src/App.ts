@@ -21,7 +21,7 @@ import { Previews } from "./decide/Previews.ts"
 import { Draws } from "./decide/Draws.ts"
 import { ExposureCounts } from "./decide/ExposureCounts.ts"
 import { RenderingCounts } from "./decide/RenderingCounts.ts"
-import { RepeatedIdCounts } from "./decide/RepeatedIdCounts.ts"
+import { RequestNotices } from "./decide/RequestNotices.ts"
 import { Alerts } from "./alerts/Alerts.ts"
 import { SourceRhythms } from "./journal/inbox/SourceRhythms.ts"
 import { StickyChoices } from "./decide/StickyChoices.ts"
@@ -269,7 +269,7 @@ const servicesOver = (layerActors: LayerActors) =>
         Draws.layer,
         ExposureCounts.layer,
         RenderingCounts.layer,
-        RepeatedIdCounts.layer,
+        RequestNotices.layer,
         DecisionLog.layer,
         Inbox.layer,
         KnownEvents.layer,

@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { hourMillis } from "../bandit/Window.ts"
 import { RenderingCounts } from "../decide/RenderingCounts.ts"
-import { RepeatedIdCounts } from "../decide/RepeatedIdCounts.ts"
+import { RequestNotices } from "../decide/RequestNotices.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { WebhookSources } from "../intake/WebhookSources.ts"
 import { SourceRhythms } from "../journal/inbox/SourceRhythms.ts"
@@ -181,9 +181,9 @@ export class Alerts extends Context.Service<Alerts, {
       Effect.repeat(Schedule.spaced(flushEvery)),
       Effect.forkScoped,
     )
-    yield* (yield* RepeatedIdCounts).flush.pipe(
-      asJob("repeated tracking ids"),
-      failed("Counts of repeated tracking ids could not be written and will be written later"),
+    yield* (yield* RequestNotices).flush.pipe(
+      asJob("request notices"),
+      failed("Notices of requests could not be written and will be written later"),
       Effect.repeat(Schedule.spaced(flushEvery)),
       Effect.forkScoped,
     )

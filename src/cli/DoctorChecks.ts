@@ -203,6 +203,21 @@ export const trackingIdDiagnoses = (
     )]
   )
 
+/** Judges what callers left open in their requests for a template in the last 24 hours. */
+export const placeholderDiagnoses = (
+  org: string,
+  templates: ReadonlyArray<Pick<FoundTemplate, "id" | "unfilled_requests">>,
+): ReadonlyArray<Diagnosis> =>
+  templates.flatMap(({ id, unfilled_requests: requests }) =>
+    requests === 0 ? [] : [warning(
+      "template",
+      `${org} / ${id}`,
+      `${requests} requests of the last 24 hours had a placeholder that nobody filled in, such as {{customer.tier}} or null.`,
+      "Let the system that sends them fill the value in, or leave the member out. The template's page in the console and the " +
+        "header Parlance-Warnings of such responses name the member.",
+    )]
+  )
+
 /** Judges a connection by its state and a test of its settings. */
 export const connectionDiagnoses = (
   org: string,

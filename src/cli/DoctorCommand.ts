@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import { domainToASCII } from "node:url"
 import type { DkimKeyResource } from "../api/deliveries/DeliverabilityApi.ts"
 import type { ConnectionResource } from "../api/deliveries/DeliveryApi.ts"
+import type { ProblemKind } from "../api/templates/TemplateListShape.ts"
 import { lookUpAt, lookUpPolicy, type LookUpTxt } from "../delivery/receivers/DnsRecords.ts"
 import { recordFindings } from "../delivery/receivers/Findings.ts"
 import { keyFindingOf } from "../delivery/receivers/KeyRecord.ts"
@@ -24,6 +25,7 @@ import {
   mailBacklogDiagnoses,
   mailServerDiagnosis,
   ok,
+  placeholderDiagnoses,
   recordDiagnosis,
   refusedBySource,
   schemaDiagnosis,
@@ -144,14 +146,15 @@ const checkSources = Effect.fnUntraced(function* (org: OrgSlug) {
   return webhooks.flatMap((source) => sourceDiagnoses(org, source, refused.get(source.segment) ?? 0))
 })
 
-/** Checks the templates of an organization, at most 200 with faults. */
+/** Checks the templates of an organization, at most 200 with each fault. */
 const checkTemplates = Effect.fnUntraced(function* (org: OrgSlug) {
   const client = yield* ManagementClient
-  const { templates } = yield* client.templateIndex.findTemplates({
-    params: { org },
-    query: { failing: "tracking-ids", archived: "all", limit: "200" },
-  })
-  return trackingIdDiagnoses(org, templates)
+  const failing = (kind: ProblemKind) =>
+    client.templateIndex.findTemplates({ params: { org }, query: { failing: kind, archived: "all", limit: "200" } })
+  return [
+    ...trackingIdDiagnoses(org, (yield* failing("tracking-ids")).templates),
+    ...placeholderDiagnoses(org, (yield* failing("placeholders")).templates),
+  ]
 })
 
 const domainOf = (address: unknown) =>

@@ -2,6 +2,7 @@ import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import type { AuditEntry } from "../accounts/Audit.ts"
 import type { FoundTemplate } from "../api/templates/TemplateIndexApi.ts"
+import { problemKinds } from "../api/templates/TemplateListShape.ts"
 import { changesText } from "./ChangesText.ts"
 import { ManagementClient } from "./Connection.ts"
 import { organization, print } from "./Root.ts"
@@ -31,9 +32,10 @@ const filters = {
     Flag.withDescription("Only templates with or without a winner"),
     Flag.optional,
   ),
-  failing: Flag.Literals("failing", ["variants", "deliveries", "tracking-ids"]).pipe(
+  failing: Flag.Literals("failing", problemKinds).pipe(
     Flag.withDescription(
-      "Only templates with variants that cannot be rendered, with failed deliveries, or with repeated tracking ids",
+      "Only templates with variants that cannot be rendered, with failed deliveries, with repeated tracking ids, or with " +
+        "placeholders that nobody filled in",
     ),
     Flag.optional,
   ),

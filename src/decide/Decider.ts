@@ -13,7 +13,7 @@ import { type Decided, isDecided, type Plan, settlePlan } from "./Plan.ts"
 import { type PlannerServices, type Planning, planRequest } from "./Planner.ts"
 import { StickyChoices } from "./StickyChoices.ts"
 import { RenderingCounts } from "./RenderingCounts.ts"
-import { RepeatedIdCounts } from "./RepeatedIdCounts.ts"
+import { RequestNotices } from "./RequestNotices.ts"
 import { finish, type FinishedRequest } from "./Finish.ts"
 import { storePlan } from "./StorePlan.ts"
 
@@ -76,7 +76,7 @@ export class Decider extends Context.Service<Decider, {
         sticky: yield* StickyChoices,
         exposures: yield* ExposureCounts,
         renderings: yield* RenderingCounts,
-        repeats: yield* RepeatedIdCounts,
+        notices: yield* RequestNotices,
         clock,
         monotonicNow: () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6,
         draws: yield* Draws,

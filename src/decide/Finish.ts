@@ -2,15 +2,16 @@ import type { TemplateCache } from "../templates/TemplateCache.ts"
 import { type Answer, withWarnings } from "./Answer.ts"
 import type { DecideRequest } from "./DecideRequest.ts"
 import type { RenderingCounts } from "./RenderingCounts.ts"
-import type { RepeatedIdCounts } from "./RepeatedIdCounts.ts"
+import { countRepeated } from "./RepeatedCount.ts"
+import type { RequestNotices } from "./RequestNotices.ts"
 import { unfilledIn, warningsOf } from "./RequestWarnings.ts"
-import { countUnfilled } from "./UnfilledCount.ts"
+import { countUnfilled, pathOf } from "./UnfilledCount.ts"
 
 /** Services that every answer passes, whichever way it was decided. */
 export interface FinishServices {
   readonly templateCache: TemplateCache["Service"]
   readonly renderings: RenderingCounts["Service"]
-  readonly repeats: RepeatedIdCounts["Service"]
+  readonly notices: RequestNotices["Service"]
 }
 
 /** The facts about a request that finish its answer. */
@@ -18,7 +19,7 @@ export type FinishedRequest = Pick<DecideRequest, "attrs" | "placeholders" | "te
 
 /** Counts the answer to a request, and adds the warnings about the request. */
 export const finish = <A extends Answer>(
-  { renderings, repeats, templateCache }: FinishServices,
+  { notices, renderings, templateCache }: FinishServices,
   org: string,
   request: FinishedRequest,
   answer: A,
@@ -27,8 +28,15 @@ export const finish = <A extends Answer>(
   const view = templateCache.template(org, templateId)
   const warnings = warningsOf(view, request)
   const unfilled = unfilledIn(view, request)
-  if (unfilled !== undefined) countUnfilled(unfilled)
+  if (unfilled !== undefined) {
+    countUnfilled(unfilled)
+    // A template that does not exist has no page to show the count.
+    if (view !== undefined) notices.count("unfilled", org, templateId, unfilled.map(pathOf))
+  }
   renderings.count(org, templateId, answer)
-  if (answer.repeated !== undefined) repeats.count(org, templateId, answer.repeated)
+  if (answer.repeated !== undefined) {
+    countRepeated()
+    notices.count("repeated", org, templateId, answer.repeated)
+  }
   return warnings === undefined ? answer : withWarnings(answer, warnings)
 }

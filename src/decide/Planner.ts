@@ -28,7 +28,7 @@ import {
 } from "./Plan.ts"
 import { type FailedChoice, renderFallback } from "./Fallback.ts"
 import type { RenderingCounts } from "./RenderingCounts.ts"
-import type { RepeatedIdCounts } from "./RepeatedIdCounts.ts"
+import type { RequestNotices } from "./RequestNotices.ts"
 import * as Selection from "./Selection.ts"
 import type { StickyChoice, StickyChoices } from "./StickyChoices.ts"
 import { makeTrackingId } from "../journal/decisions/TrackingId.ts"
@@ -44,7 +44,7 @@ export interface PlannerServices {
   readonly sticky: StickyChoices["Service"]
   readonly exposures: ExposureCounts["Service"]
   readonly renderings: RenderingCounts["Service"]
-  readonly repeats: RepeatedIdCounts["Service"]
+  readonly notices: RequestNotices["Service"]
   readonly clock: Clock.Clock
   /** A monotonic clock in milliseconds. */
   readonly monotonicNow: () => number

@@ -1,4 +1,4 @@
-import { Context, Metric } from "effect"
+import { Context, JsonPointer, Metric } from "effect"
 import type { Placeholder } from "../domain/Placeholders.ts"
 
 /** Where values can be left open: ids are counted by their names. */
@@ -15,6 +15,12 @@ const process = Context.empty()
 
 /** The member of a request that a place belongs to: `attrs` of `/attrs/tier`, `attrs[tier]` and `attrs.tier`. */
 export const memberOf = ({ at }: Placeholder): string => /^(?:\/requests\/\d+)?\/?([a-z_]+)/.exec(at)?.[1] ?? ""
+
+/** A place as people read it: `attrs.tier` of `/attrs/tier` and `attrs[tier]`, `tracking_id` of `/requests/0/tracking_id`. */
+export const pathOf = ({ at }: Placeholder): string =>
+  at.startsWith("/")
+    ? at.replace(/^\/requests\/\d+/, "").slice(1).split("/").map(JsonPointer.unescapeToken).join(".")
+    : at.replace(/^([a-z_]+)\[(.*)\]$/s, "$1.$2")
 
 /** Counts a request once for each of its members with places that nobody filled in. */
 export const countUnfilled = (places: ReadonlyArray<Placeholder>): void => {

@@ -2,7 +2,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { defaultFloor } from "../bandit/Policy.ts"
 import { bucketAt, windowBounds } from "../bandit/Window.ts"
-import { RepeatedIdCounts } from "../decide/RepeatedIdCounts.ts"
+import { noticed, RequestNotices } from "../decide/RequestNotices.ts"
 import { timing } from "../sendtime/Timing.ts"
 import type { TemplateNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
@@ -53,7 +53,7 @@ export class Results extends Context.Service<Results, {
       const templateCache = yield* TemplateCache
       const learning = yield* Learning
       const worker = yield* ResultsWorker
-      const repeatedIds = yield* RepeatedIdCounts
+      const notices = yield* RequestNotices
 
       const count = (org: OrgSlug, template: string, from: Date, to: Date) =>
         Effect.orDie(countsOf(sql, org, template, { from, to }))
@@ -103,11 +103,11 @@ export class Results extends Context.Service<Results, {
         const health = healthOf(
           yield* Effect.orDie(
             Effect.flatMap(
-              repeatedIds.recent(org),
+              notices.recent(org),
               (recent) =>
                 healthFacts(sql, org, template, composed, { from, to }, {
                   nowMillis,
-                  repeats: recent.find(({ templateId }) => templateId === template.id)?.requests ?? 0,
+                  repeats: noticed(recent, "repeated", template.id)?.requests ?? 0,
                 }),
             ),
           ),

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { it } from "vitest"
 import { priorModel } from "../../src/bandit/Model.ts"
 import { defaultPriors } from "../../src/bandit/Priors.ts"
-import { RepeatedIdCounts } from "../../src/decide/RepeatedIdCounts.ts"
+import { RequestNotices } from "../../src/decide/RequestNotices.ts"
 import { RenderingCounts } from "../../src/decide/RenderingCounts.ts"
 import { Models } from "../../src/learning/Models.ts"
 import { aroundTests } from "../support/aroundTests.ts"
@@ -198,9 +198,10 @@ describe("Tags, owners, winners and failing variants of templates", () => {
         } as never)
       }
       yield* renderings.flush
-      const repeats = yield* RepeatedIdCounts
-      for (let n = 0; n < 3; n++) repeats.count("won", "cart", ["user_id", "attrs.tier"])
-      yield* repeats.flush
+      const notices = yield* RequestNotices
+      for (let n = 0; n < 3; n++) notices.count("repeated", "won", "cart", ["user_id", "attrs.tier"])
+      notices.count("unfilled", "won", "news", ["attrs.tier"])
+      yield* notices.flush
     }))
     // A winner that is paused has not won among the variants in use.
     await manage("PATCH", `${org}/templates/offer/variants/b`, { active: false })
@@ -208,6 +209,7 @@ describe("Tags, owners, winners and failing variants of templates", () => {
     assert.deepStrictEqual(await found(org, { winner: "none" }), ["cart", "offer", "receipt", "welcome"])
     assert.deepStrictEqual(await found(org, { failing: "variants" }), ["receipt"])
     assert.deepStrictEqual(await found(org, { failing: "tracking-ids" }), ["cart"])
+    assert.deepStrictEqual(await found(org, { failing: "placeholders" }), ["news"])
     assert.deepStrictEqual((await found(org, { sort: "winner" }))[0], "news")
     assert.deepStrictEqual((await found(org, { sort: "failing" }))[0], "receipt")
     const { templates } = await manage("GET", `${org}/template-index?search=NEWS`)
@@ -216,6 +218,7 @@ describe("Tags, owners, winners and failing variants of templates", () => {
       failing: [],
       failed_deliveries: 0,
       repeated_tracking_ids: 0,
+      unfilled_requests: 1,
       state: "active",
     })
   })

@@ -4,6 +4,7 @@ import type { WebhookSource } from "../../src/api/webhooks/WebhooksApi.ts"
 import {
   clockDiagnosis,
   connectionDiagnoses,
+  placeholderDiagnoses,
   recordDiagnosis,
   refusedBySource,
   schemaDiagnosis,
@@ -54,6 +55,17 @@ describe("conclusions of the doctor", () => {
     assert.deepInclude(found, { check: "template", subject: "acme / welcome", status: "warning" })
     assert.match(found!.detail, /^39 requests of the last 24 hours repeated a tracking id for another person/)
     assert.include(found!.remedy, "a tracking id of its own")
+    assert.deepStrictEqual(others, [])
+  })
+
+  it("name templates whose callers left placeholders in their requests", () => {
+    const [found, ...others] = placeholderDiagnoses("acme", [
+      { id: "offer", unfilled_requests: 0 },
+      { id: "welcome", unfilled_requests: 7 },
+    ])
+    assert.deepInclude(found, { check: "template", subject: "acme / welcome", status: "warning" })
+    assert.match(found!.detail, /^7 requests of the last 24 hours had a placeholder that nobody filled in/)
+    assert.include(found!.remedy, "fill the value in")
     assert.deepStrictEqual(others, [])
   })
 

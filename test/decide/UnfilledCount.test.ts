@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { memberOf } from "../../src/decide/UnfilledCount.ts"
+import { memberOf, pathOf } from "../../src/decide/UnfilledCount.ts"
 
 describe("The count of values that nobody filled in", () => {
   it("is by member of the request, in every notation of the place", () => {
@@ -16,5 +16,25 @@ describe("The count of values that nobody filled in", () => {
       "tracking_id",
       "email",
     ])
+  })
+
+  it("names places as people read them", () => {
+    for (
+      const [at, path] of [
+        ["/attrs/tier", "attrs.tier"],
+        ["/attrs/tier/0", "attrs.tier.0"],
+        ["/attrs/a~1b~0c", "attrs.a/b~c"],
+        ["/fields/user/first name", "fields.user.first name"],
+        ["/fields/requests/1", "fields.requests.1"],
+        ["attrs[tier]", "attrs.tier"],
+        ["fields[a[0]]", "fields.a[0]"],
+        ["fields[a/b]", "fields.a/b"],
+        ["/user_id", "user_id"],
+        ["email", "email"],
+        ["/requests/3/tracking_id", "tracking_id"],
+      ] as const
+    ) {
+      assert.strictEqual(pathOf({ at, text: "null" }), path, at)
+    }
   })
 })

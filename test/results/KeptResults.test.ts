@@ -15,7 +15,7 @@ import { SourceCheck } from "../../src/rendering/SourceCheck.ts"
 import { eraseKeptResults } from "../../src/results/ErasedResults.ts"
 import { KeptResults, leastDecisions } from "../../src/results/KeptResults.ts"
 import { Results } from "../../src/results/Results.ts"
-import { RepeatedIdCounts } from "../../src/decide/RepeatedIdCounts.ts"
+import { RequestNotices } from "../../src/decide/RequestNotices.ts"
 import { ResultsWorker } from "../../src/results/ResultsWorker.ts"
 import { Series } from "../../src/results/Series.ts"
 import { TemplateCache } from "../../src/templates/TemplateCache.ts"
@@ -84,7 +84,7 @@ const after = <A, E, R>(seconds: number, effect: Effect.Effect<A, E, R>) =>
 
 const layerKept = KeptResults.layer.pipe(
   Layer.provideMerge(Layer.mergeAll(Results.layer, Series.layer)),
-  Layer.provide([layerLearning, ResultsWorker.layer, RepeatedIdCounts.layer]),
+  Layer.provide([layerLearning, ResultsWorker.layer, RequestNotices.layer]),
 )
 
 /** Decisions of the results that another node shows. */

@@ -11,7 +11,7 @@ import { Organizations } from "../../src/organizations/Organizations.ts"
 import { Checking } from "../../src/checking/Checking.ts"
 import { SourceCheck } from "../../src/rendering/SourceCheck.ts"
 import { firstBucketFrom, Results } from "../../src/results/Results.ts"
-import { RepeatedIdCounts } from "../../src/decide/RepeatedIdCounts.ts"
+import { RequestNotices } from "../../src/decide/RequestNotices.ts"
 import { ResultsWorker } from "../../src/results/ResultsWorker.ts"
 import { Changes } from "../../src/organizations/Changes.ts"
 import { Templates } from "../../src/templates/Templates.ts"
@@ -66,7 +66,7 @@ describe("the results from the store", () => {
   const environment = temporaryEnvironment
   layer(
     Results.layer.pipe(
-      Layer.provide([layerLearning, ResultsWorker.layer, RepeatedIdCounts.layer]),
+      Layer.provide([layerLearning, ResultsWorker.layer, RequestNotices.layer]),
       Layer.provideMerge(Layer.mergeAll(Templates.layer, Organizations.layer, TemplateCache.layer)),
       Layer.provide(SourceCheck.layer.pipe(Layer.provide(Checking.layer))),
       Layer.provideMerge(Changes.layer),

@@ -41,6 +41,10 @@ export const FoundTemplate = Schema.Struct({
     Schema.Int,
     "Requests in the last 24 hours that repeated a tracking id for another person or message, and got its first decision",
   ),
+  unfilled_requests: described(
+    Schema.Int,
+    "Requests in the last 24 hours with a placeholder that nobody filled in, such as `{{customer.tier}}`",
+  ),
   decisions: Schema.Array(Schema.Finite).annotate({
     description: "Decisions on each of the last 14 days (UTC), oldest first; delayed by a few seconds",
   }),
@@ -76,7 +80,8 @@ export class TemplateIndexGroup extends HttpApiGroup.make("templateIndex")
         failing: described(
           Schema.optionalKey(Schema.String),
           "`variants`: only with variants that cannot be rendered; `deliveries`: only with deliveries that failed in the " +
-            "last 24 hours; `tracking-ids`: only with tracking ids that were repeated for another person in that time",
+            "last 24 hours; `tracking-ids`: only with tracking ids that were repeated for another person in that time; " +
+            "`placeholders`: only with requests in that time that had placeholders which nobody filled in",
         ),
         sort: described(
           Schema.optionalKey(Schema.String),

@@ -9,7 +9,7 @@ import * as Parameters from "../server/Parameters.ts"
 import { existing, lookedUp, toProblems } from "../server/Requests.ts"
 import type { FoundTemplate } from "./TemplateIndexApi.ts"
 import { TemplateListing, type TemplatesPage } from "./TemplateListing.ts"
-import { type ListedTemplate, stateOf, templateStates } from "./TemplateListShape.ts"
+import { type ListedTemplate, problemKinds, stateOf, templateStates } from "./TemplateListShape.ts"
 import * as Json from "../../domain/Json.ts"
 
 const most = 200
@@ -56,6 +56,7 @@ const foundOf = (template: ListedTemplate): FoundTemplate => ({
   failing: template.failing,
   failed_deliveries: template.failed,
   repeated_tracking_ids: template.repeatedIds,
+  unfilled_requests: template.unfilled,
   decisions: template.days,
 })
 
@@ -84,7 +85,7 @@ export const layer = HttpApiBuilder.group(
               tag: short,
               owner: short,
               winner: Parameters.oneOf(["found", "none"]),
-              failing: Parameters.oneOf(["variants", "deliveries", "tracking-ids"]),
+              failing: Parameters.oneOf(problemKinds),
               sort: Parameters.oneOf(sorts),
               order: Parameters.oneOf(["asc", "desc"]),
             },

@@ -17,6 +17,8 @@ export interface ListedTemplate extends IndexedTemplate {
   readonly failed: number
   /** Requests of the last 24 hours that repeated a tracking id for another person or message. */
   readonly repeatedIds: number
+  /** Requests of the last 24 hours with a placeholder that nobody filled in. */
+  readonly unfilled: number
   /** Ids of variants that cannot be rendered. */
   readonly failing: ReadonlyArray<string>
   /** The variant that has won among those in use; null while the verdict names none. */
@@ -59,9 +61,23 @@ const ownerMatches = ({ owner, ownerName }: ListedTemplate, value: string): bool
     ? owner !== null && ownerName === null
     : owner === value
 
-/** The number of problems of a kind. */
-const problemsOf = ({ failed, failing, repeatedIds }: ListedTemplate, kind: string): number =>
-  kind === "variants" ? failing.length : kind === "deliveries" ? failed : repeatedIds
+/** The kinds of problems of templates, with their names for people. */
+const problemNames = {
+  variants: "variants that cannot be rendered",
+  deliveries: "failed messages",
+  "tracking-ids": "repeated tracking ids",
+  placeholders: "placeholders that nobody filled in",
+} as const
+export type ProblemKind = keyof typeof problemNames
+export const problemKinds = Object.keys(problemNames) as ReadonlyArray<ProblemKind>
+
+/** The numbers of problems by kind. */
+const problemsOf = (template: ListedTemplate): Readonly<Record<ProblemKind, number>> => ({
+  variants: template.failing.length,
+  deliveries: template.failed,
+  "tracking-ids": template.repeatedIds,
+  placeholders: template.unfilled,
+})
 
 const sum = (days: ReadonlyArray<number>) => days.reduce((total, count) => total + count, 0)
 
@@ -110,12 +126,8 @@ export const templateShape = (
     },
     failing: {
       label: "Problems",
-      options: [
-        ["variants", "variants that cannot be rendered"],
-        ["deliveries", "failed messages"],
-        ["tracking-ids", "repeated tracking ids"],
-      ],
-      matches: (template, value) => problemsOf(template, value) > 0,
+      options: Object.entries(problemNames),
+      matches: (template, value) => problemsOf(template)[value as ProblemKind] > 0,
     },
     tag: {
       label: "Tag",
@@ -138,7 +150,8 @@ export const templateShape = (
     failing: {
       label: "Problems",
       descending: true,
-      valueOf: ({ failed, failing, repeatedIds }) => failing.length * 1e9 + failed + repeatedIds || null,
+      valueOf: ({ failed, failing, repeatedIds, unfilled }) =>
+        failing.length * 1e9 + failed + repeatedIds + unfilled || null,
     },
     tag: { label: "Tags", descending: false, valueOf: ({ tags }) => tags[0] ?? null },
     owner: { label: "Owner", descending: false, valueOf: ({ owner, ownerName }) => ownerName ?? owner },

@@ -1,7 +1,7 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { Memberships } from "../../accounts/Memberships.ts"
 import { Alerts } from "../../alerts/Alerts.ts"
-import { RepeatedIdCounts } from "../../decide/RepeatedIdCounts.ts"
+import { noticed, RequestNotices } from "../../decide/RequestNotices.ts"
 import { Deliveries } from "../../delivery/Deliveries.ts"
 import type { OrganizationNotFound } from "../../domain/Errors.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
@@ -48,16 +48,14 @@ export class TemplateListing extends Context.Service<TemplateListing, {
       const index = yield* TemplateIndex
       const members = yield* Memberships
       const models = yield* Models
-      const repeats = yield* RepeatedIdCounts
+      const notices = yield* RequestNotices
       const traffic = yield* Traffic
 
       /** Every template, without its traffic. */
       const rows = Effect.fnUntraced(function* (org: OrgSlug) {
         const all = yield* index.all(org)
         const failures = yield* deliveries.recentFailures(org)
-        const repeated = new Map(
-          (yield* Effect.orDie(repeats.recent(org))).map((one) => [one.templateId, one.requests]),
-        )
+        const recent = Map.groupBy(yield* Effect.orDie(notices.recent(org)), ({ templateId }) => templateId)
         const names = new Map((yield* members.list(org)).map(({ email, name }) => [email, name]))
         const now = yield* Clock.currentTimeMillis
         const failing = Map.groupBy(
@@ -69,11 +67,13 @@ export class TemplateListing extends Context.Service<TemplateListing, {
           const running = cache.template(org, template.id)?.variants
             .filter((variant) => variant.active && variant.calendar.holds(now)).map(({ id }) => id as string)
           const { since, winner } = verdictNow(models.latest(org, template.id)?.model.verdict, running ?? [])
+          const ofTemplate = recent.get(template.id) ?? []
           return {
             ...template,
             inSeason: running?.length ?? template.active,
             failed: failures.get(template.id) ?? 0,
-            repeatedIds: repeated.get(template.id) ?? 0,
+            repeatedIds: noticed(ofTemplate, "repeated", template.id)?.requests ?? 0,
+            unfilled: noticed(ofTemplate, "unfilled", template.id)?.requests ?? 0,
             failing: (failing.get(template.id) ?? []).map(({ copyId }) => copyId),
             winner: winner === null || since === null ? null : { copyId: winner, name: winner, since },
             ownerName: template.owner === null ? null : names.get(template.owner) ?? null,

@@ -34,7 +34,7 @@ const batchWords = {
 const batchPath = (org: OrgSlug, what: BatchName) => `${listPath(org)}/-/${what}`
 
 const State = ({ org, template }: { readonly org: OrgSlug; readonly template: ListedTemplate }) => {
-  const { active, failed, failing, id, repeatedIds, variants } = template
+  const { active, failed, failing, id, repeatedIds, unfilled, variants } = template
   const badges = {
     archived: <Badge>archived</Badge>,
     "no-variants": <Badge kind="warn">no variants</Badge>,
@@ -65,6 +65,9 @@ const State = ({ org, template }: { readonly org: OrgSlug; readonly template: Li
       {repeatedIds === 0
         ? null
         : <a class="sub failed" href={templatePath(org, id)}>{counted(repeatedIds, "repeated tracking id")}</a>}
+      {unfilled === 0
+        ? null
+        : <a class="sub failed" href={templatePath(org, id)}>{counted(unfilled, "request")} with placeholders</a>}
     </>
   )
 }

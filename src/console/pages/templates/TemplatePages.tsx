@@ -6,7 +6,7 @@ import type { AuditEntry } from "../../../accounts/Audit.ts"
 import { authorOf } from "../../../accounts/Author.ts"
 import { ChangeHistory } from "../../../accounts/ChangeHistory.ts"
 import { MemberNames, type NamedMember, nameOfAuthor } from "../../../accounts/MemberNames.ts"
-import { RepeatedIdCounts } from "../../../decide/RepeatedIdCounts.ts"
+import { RequestNotices } from "../../../decide/RequestNotices.ts"
 import { Previews } from "../../../decide/Previews.ts"
 import { Connections } from "../../../delivery/Connections.ts"
 import * as Json from "../../../domain/Json.ts"
@@ -32,7 +32,7 @@ import { deedOf, namesOf } from "../history/Shown.ts"
 import { TemplateDraftsNote } from "./DraftNotes.tsx"
 import { listPath, templatePath, variantPath } from "./Paths.ts"
 import { inTime, NotPreviewed, NotPreviewedNote } from "./PreviewInTime.tsx"
-import { RepeatedIdsNote } from "./RepeatedIdsNote.tsx"
+import { RequestNotes } from "./RequestNotes.tsx"
 import { sampleFields } from "./SampleFields.ts"
 import { templateWarning } from "./SendNote.tsx"
 import { Sparkline } from "./Sparkline.tsx"
@@ -97,7 +97,7 @@ interface Services {
   readonly kept: KeptResults["Service"]
   readonly previews: Previews["Service"]
   readonly proposals: Proposals["Service"]
-  readonly repeats: RepeatedIdCounts["Service"]
+  readonly requestNotices: RequestNotices["Service"]
   readonly templates: Templates["Service"]
   readonly traffic: Traffic["Service"]
 }
@@ -384,8 +384,8 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
 
   const waiting = yield* services.proposals.list(org.slug, { template: template.id, state: "requested", limit: 5 })
   const members = waiting.length === 0 ? new Map<string, NamedMember>() : yield* services.names.of(org.slug)
-  const repeated = (yield* Effect.orDie(services.repeats.recent(org.slug))).find((one) =>
-    one.templateId === template.id
+  const noticed = (yield* Effect.orDie(services.requestNotices.recent(org.slug))).filter(({ templateId }) =>
+    templateId === template.id
   )
   const warning = templateWarning(services.connections, org.slug, template)
   const create = can("createVariant") ? <a class="button primary" href={`${here}/new-variant`}>New variant</a> : null
@@ -412,7 +412,7 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
           ? null
           : <ArchivedNote can={can} here={here} org={org} template={template} visit={visit} />}
         {warning === "" ? null : <Note kind="warn">{warning}</Note>}
-        <RepeatedIdsNote repeated={repeated} />
+        <RequestNotes notices={noticed} />
         <WaitingNote members={members} visit={visit} waiting={waiting} />
         <TemplateDraftsNote
           drafts={can("getDraft") ? yield* services.drafts.list(org.slug, template.id) : []}
@@ -478,7 +478,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
     kept: yield* KeptResults,
     previews: yield* Previews,
     proposals: yield* Proposals,
-    repeats: yield* RepeatedIdCounts,
+    requestNotices: yield* RequestNotices,
     templates: yield* Templates,
     traffic: yield* Traffic,
   }

@@ -1,0 +1,56 @@
+/** @jsxImportSource preact */
+import type { ComponentChildren } from "preact"
+import type { NoticeKind, RequestNotice } from "../../../decide/RequestNotices.ts"
+import { Note } from "../../components/Note.tsx"
+import { counted } from "../../Format.ts"
+
+interface Words {
+  /** What the requests did and what came of it, for a place after their number. */
+  readonly did: string
+  /** What the members are. */
+  readonly members: string
+  readonly remedy: ComponentChildren
+}
+
+const words: Readonly<Record<NoticeKind, Words>> = {
+  repeated: {
+    did:
+      "repeated a tracking id for another person or message, and got the variant that was decided first. Nothing is " +
+      "learned from them.",
+    members: "What differed in the latest:",
+    remedy: (
+      <>
+        The system that sends them must give each message to each person a tracking id of its own, such as{" "}
+        <code>spring-2026/ann</code>, or leave <code>tracking_id</code> out.
+      </>
+    ),
+  },
+  unfilled: {
+    did:
+      "had a placeholder that nobody filled in. Its text counted as the value: in targeting, in learning, and in the " +
+      "message.",
+    members: "Where it was in the latest:",
+    remedy: (
+      <>
+        The system that sends them must fill the value in, or leave the member out. The header{" "}
+        <code>Parlance-Warnings</code> of the responses has the text, such as <code>{"{{customer.tier}}"}</code> or{" "}
+        <code>null</code>.
+      </>
+    ),
+  },
+}
+
+/** Says for each kind of notice how many requests it is about, and what to change. */
+export const RequestNotes = ({ notices }: { readonly notices: ReadonlyArray<RequestNotice> }) => (
+  <>
+    {notices.map(({ kind, members, requests }) => (
+      <Note kind="warn">
+        <p>
+          <b>{counted(requests, "request")}</b> in the last 24 hours {words[kind].did} {words[kind].members}{" "}
+          <code>{members}</code>.
+        </p>
+        <p>{words[kind].remedy}</p>
+      </Note>
+    ))}
+  </>
+)
