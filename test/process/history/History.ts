@@ -47,8 +47,6 @@ export interface History {
   readonly optOuts: ReadonlyArray<OptedOut>
   /** Delivery ids that Deliver acknowledged, with their addresses. */
   readonly accepted: ReadonlyMap<string, string>
-  /** Processes that were killed, by name: their memory is lost. */
-  readonly killed: ReadonlySet<string>
   /** What the database has once the storm is over. */
   readonly decisions: ReadonlyArray<Stored>
   readonly suppressed: ReadonlySet<string>
@@ -66,22 +64,36 @@ const keyOf = ({ template, trackingId }: { readonly template: string; readonly t
   `${template} ${trackingId}`
 
 /**
- * Whether later answers have to give the same variant: the decision is stored, or waits in a process that lived on to
- * store it, or follows from the tracking id alone.
+ * The answers to one tracking id that have to agree. A choice without a model always does. A stored decision does, whoever answers. From
+ * memory, a process repeats what it keeps until the database has it; other processes may have another model meanwhile.
  */
-const binds = (answer: Answered, killed: ReadonlySet<string>): boolean =>
-  answer.isDurable || answer.isModelFree || !killed.has(answer.process)
+const agreeing = (same: ReadonlyArray<Answered>): ReadonlyArray<ReadonlyArray<Answered>> => {
+  if (same.every(({ isModelFree }) => isModelFree)) return [same]
+  const ordered = same.toSorted((a, b) => a.ended - b.ended)
+  const durable = ordered.filter(({ isDurable }) => isDurable)
+  const fromMemory = Map.groupBy(
+    ordered.filter(({ isDurable }) => !isDurable),
+    ({ ended, process }) => `${process} ${durable.filter((answer) => answer.ended < ended).length}`,
+  )
+  return [durable, ...fromMemory.values()]
+}
 
-/** Answers for one tracking id that name another variant than an answer that binds. */
-const differingRepeats = ({ answers, killed }: History): ReadonlyArray<string> =>
-  [...Map.groupBy(answers, keyOf)].flatMap(([key, same]) => {
-    const bound = same.find((answer) => binds(answer, killed))
-    if (bound === undefined) return []
-    return same
-      // An answer from memory that was lost may be followed by another one.
-      .filter((answer) => answer.copyId !== bound.copyId && binds(answer, killed))
-      .map((answer) => `${key}: ${said(bound)}, ${said(answer)}`)
-  })
+/** Answers for one tracking id that name another variant than one with which they have to agree. */
+const differingRepeats = ({ answers }: History): ReadonlyArray<string> =>
+  [...Map.groupBy(answers, keyOf)].flatMap(([key, same]) =>
+    agreeing(same).flatMap(([first, ...others]) =>
+      others.filter(({ copyId }) => copyId !== first!.copyId).map((other) => `${key}: ${said(first!)}, ${said(other)}`)
+    )
+  )
+
+/** Repeats from memory that name another variant than the stored decision: a model had changed before the outage. */
+export const changedInOutage = ({ answers, decisions }: History): number => {
+  const stored = new Map(decisions.map((decision) => [keyOf(decision), decision.copyId]))
+  return answers.filter((answer) => {
+    const copyId = stored.get(keyOf(answer))
+    return !answer.isDurable && copyId !== undefined && copyId !== answer.copyId
+  }).length
+}
 
 /** Durable answers without a stored decision, or with another one. */
 const lostDecisions = ({ answers, decisions }: History): ReadonlyArray<string> => {

@@ -9,7 +9,7 @@ import { isWhole, scopedNodes, type TestNode } from "../clusterNodes.ts"
 import { connectionTo, type Sink, startSink } from "../deliverSink.ts"
 import { pause, summaryOf } from "../deliverStorm.ts"
 import { decideAndRepeat, type Heard, mail, mailAndOptOut, offer, org, variantsOf } from "./clients.ts"
-import { type History, type Stored, violationsOf } from "./History.ts"
+import { changedInOutage, type History, type Stored, violationsOf } from "./History.ts"
 
 /** How often each fault strikes; the trial strikes 20 times. */
 const rounds = Number(process.env.HISTORY_ROUNDS ?? 2)
@@ -164,7 +164,6 @@ describe("a storm over kills and outages", () => {
             })),
             optOuts: heard.optOuts,
             accepted: heard.accepted,
-            killed,
             decisions: (await storedIn(env)).filter(({ trackingId }) => trackingId !== first),
             suppressed,
             subjects: new Map(
@@ -176,9 +175,9 @@ describe("a storm over kills and outages", () => {
           const repeats = heard.answers.length - new Set(heard.answers.map(({ trackingId }) => trackingId)).size
           console.info(
             `history storm: seed ${seed}, ${heard.answers.length} answers with ${repeats} repeats, ` +
-              `${
-                heard.answers.filter(({ isDurable }) => !isDurable).length
-              } from memory, ${sink.arrivals.length} messages, ` +
+              `${heard.answers.filter(({ isDurable }) => !isDurable).length} from memory (${
+                changedInOutage(history)
+              } unlike the stored decision, by another model), ${sink.arrivals.length} messages, ` +
               `${heard.optOuts.length} opt-outs, ${killed.size} kills, ${heard.refused} refused, ${heard.unanswered} unanswered`,
           )
           assert.isAbove(repeats, 0)
