@@ -28,8 +28,16 @@ describe("Failed renderings of a decision", () => {
   })
 
   it("are draws of their own variants, with the rest of the decision", () => {
-    const sent = { trackingId: "1", copyId: "a", mode: "fallback", propensity: null, weights: null, failed: stored }
-    const plain = { ...sent, trackingId: "2", mode: "bandit", propensity: 0.75, failed: null }
+    type Sent = Parameters<typeof failedDraws>[0][number] & { readonly trackingId: string }
+    const sent: Sent = {
+      trackingId: "1",
+      copyId: "a",
+      mode: "fallback",
+      propensity: null,
+      weights: null,
+      failed: stored,
+    }
+    const plain: Sent = { ...sent, trackingId: "2", mode: "bandit", propensity: 0.75, failed: null }
     assert.deepStrictEqual(failedDraws([sent, plain]), [
       { ...sent, copyId: 'quo"ted', mode: "bandit", propensity: 0.25, weights: stored[0]!.weights, failed: null },
     ])

@@ -49,7 +49,7 @@ const startSmtp = () => {
         const path = find(/^list-unsubscribe:\s*<https?:\/\/[^/]+(\/u\/[\w-]+)>/im)
         const id = find(/^x-tracking-id:\s*(\S+)/im) ?? ""
         const to = session.envelope.rcptTo[0]?.address ?? ""
-        arrivals.push([id, to, now(), true, began.get(session.id), path, find(/^subject:\s*(.*)$/im)])
+        arrivals.push([id, to, now(), true, began.get(session.id)!, path, find(/^subject:\s*(.*)$/im)])
         done()
       })
     },
