@@ -17,7 +17,7 @@ describe("A client that would rather speak HTTP/2, as Java's does by default", (
           const socket = connect(Number(port), hostname)
           let received = ""
           socket.setEncoding("latin1").on("data", (text) => received += String(text))
-          const body = JSON.stringify({ template_id: "none" })
+          const body = JSON.stringify({ template_id: "nothing" })
           for (let n = 1; n <= 2; n++) {
             received = ""
             socket.write(

@@ -121,12 +121,12 @@ for (const [place, layerOf] of places) {
           assert.include((yield* run("key", "list", ...org)).output, "5/minute")
           assert.include(yield* fails("key", "create", "x", "--rate-limit", "5/hour", ...org), "100/second")
           if (service !== undefined) {
-            const asked = yield* Effect.promise(() => service.generate("acme", key.key, { template_id: "none" }))
+            const asked = yield* Effect.promise(() => service.generate("acme", key.key, { template_id: "nothing" }))
             assert.strictEqual(asked.status, 404)
           }
           yield* json("key", "revoke", key.id, ...org)
           if (service !== undefined) {
-            const status = async () => (await service.generate("acme", key.key, { template_id: "none" })).status
+            const status = async () => (await service.generate("acme", key.key, { template_id: "nothing" })).status
             // Through the service it holds at once. A change of the database reaches the service as one of another node does.
             if (isWhole) assert.strictEqual(yield* Effect.promise(status), 401)
             else {

@@ -117,7 +117,7 @@ describe("parlance webhook on a database that no service uses", () => {
         const second = yield* json(["event", "list", "--after", next!])
         assert.deepStrictEqual(second.events.map(({ tracking_id }: Json) => tracking_id), ["trk-2"])
         assert.match(yield* text(["event", "list", "--tracking-id", "trk-1"]), /trk-1 .* a +attributed/)
-        assert.include(yield* text(["event", "list", "--tracking-id", "none"]), "No events")
+        assert.include(yield* text(["event", "list", "--tracking-id", "nothing"]), "No events")
         assert.include(yield* fails(["event", "list", "--limit", "0"]), "1000")
       })),
     600_000,

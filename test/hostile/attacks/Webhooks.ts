@@ -97,7 +97,7 @@ const neverMatching: Attack = {
   name: "webhook events: 3,000 events that wait for another template than the one decided",
   bytes: 250_000,
   run: async (target) => {
-    const events = Array.from({ length: 3_000 }, (_, n) => click(`,"event_id":"w${n}","template_id":"none"`))
+    const events = Array.from({ length: 3_000 }, (_, n) => click(`,"event_id":"w${n}","template_id":"nothing"`))
     const sent = await target.send("POST", eventsPath(target), `[${events.join()}]`)
     await target.drained()
     const body = JSON.stringify({ template_id: "welcome", tracking_id: "t" })
