@@ -291,7 +291,7 @@ describeInBrowser("Templates in a browser", start, (tried) => {
       const answer = await tried.service().generate("outdoor", key, {
         template_id: "cart-reminder",
         user_id: `user-${index}`,
-        attrs: { tier: index % 2 === 0 ? "gold" : "none", orders: index % 5 },
+        attrs: { tier: index % 2 === 0 ? "gold" : "new", orders: index % 5 },
       })
       assert.strictEqual(answer.status, 200)
     }
