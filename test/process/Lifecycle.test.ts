@@ -10,8 +10,8 @@ import { freePort, makeOrganization, run, scopedProcess, waitUntil } from "../su
 import { embeddedEnvironment, layerMigrated, temporaryEnvironment, temporaryFolder } from "../support/stores.ts"
 import { decisionsIn, makeTemplate, scopedLoad, targetAt, terminate } from "./support.ts"
 
-/** Runs a command that is to end by itself; kills it when it has not after `seconds`. */
-const runToEnd = async (args: ReadonlyArray<string>, environment: Record<string, string>, seconds = 30) => {
+/** Runs a command that is to end by itself; kills it when it has not after `seconds`: a start waits a minute for its database. */
+const runToEnd = async (args: ReadonlyArray<string>, environment: Record<string, string>, seconds = 120) => {
   const { child, ended, output } = run(args, environment)
   const timer = setTimeout(() => child.kill("SIGKILL"), seconds * 1000)
   const { code, signal } = await ended

@@ -50,12 +50,12 @@ export const HealthLine = ({ health, variants, zone }: {
   readonly variants: ReadonlyMap<string, string>
   readonly zone: string
 }) => (
-  <details class="fold health" data-live="health">
+  <details class="health" data-live="health">
     <summary>
       <Badge kind={kinds[health.state]}>Health: {words[health.state]}</Badge>
       <span class="hint">{healthLine(health)}</span>
     </summary>
-    <div class="stack padded">
+    <div class="stack">
       {health.checks.map((check) => (
         <section key={check.check}>
           <p>

@@ -3,8 +3,15 @@ import type { ComponentChildren } from "preact"
 import { Badge } from "../../components/Badge.tsx"
 import type { Lead } from "./Lead.ts"
 
-/** Which variant leads, by how much, and what to do; then the conditions of a winner. `actions`: buttons beside it. */
-export const LeadCard = ({ actions, lead }: { readonly lead: Lead; readonly actions?: ComponentChildren }) => (
+/**
+ * Which variant leads, by how much, and what to do; then the conditions of a winner. `actions`: buttons beside it; `health`: a line beside
+ * the conditions.
+ */
+export const LeadCard = ({ actions, health, lead }: {
+  readonly lead: Lead
+  readonly actions?: ComponentChildren
+  readonly health?: ComponentChildren
+}) => (
   <section class="card lead-card" aria-label="Who wins">
     <div class="lead-line" role="status" data-live="verdict">
       <p>
@@ -31,33 +38,36 @@ export const LeadCard = ({ actions, lead }: { readonly lead: Lead; readonly acti
       )}
     </div>
     {actions === undefined ? null : <div class="buttons">{actions}</div>}
-    {lead.detail === "" ? null : (
-      <details>
-        <summary>Why</summary>
-        <div class="stack" data-live="why">
-          <p>{lead.detail}</p>
-          {lead.steps.length === 0 ? null : (
-            <>
-              <p class="small muted">A winner is named with</p>
-              <ul class="steps">
-                {lead.steps.map(({ done, now, what }) => (
-                  <li class={done ? "done" : ""}>
-                    <span class="mark" aria-hidden="true">{done ? "✓" : "○"}</span>
-                    <span>
-                      {what} <span class="muted">({now}{done ? ", reached" : ""})</span>
-                    </span>
-                  </li>
-                ))}
-              </ul>
-            </>
-          )}
-          <p class="small muted">
-            The days that remain are an estimate: they follow from the present difference, its uncertainty and the
-            traffic of the last seven days. There is no estimate while the difference is too small, or the data too new.
-            The lift over a random split compares the leader with a random choice among the active variants.
-          </p>
-        </div>
-      </details>
-    )}
+    <div class="lead-more">
+      {lead.detail === "" ? null : (
+        <details>
+          <summary>Why</summary>
+          <div class="stack" data-live="why">
+            <p>{lead.detail}</p>
+            {lead.steps.length === 0 ? null : (
+              <>
+                <p class="small muted">A winner is named with</p>
+                <ul class="steps">
+                  {lead.steps.map(({ done, now, what }) => (
+                    <li class={done ? "done" : ""}>
+                      <span class="mark" aria-hidden="true">{done ? "✓" : "○"}</span>
+                      <span>
+                        {what} <span class="muted">({now}{done ? ", reached" : ""})</span>
+                      </span>
+                    </li>
+                  ))}
+                </ul>
+              </>
+            )}
+            <p class="small muted">
+              The days that remain are an estimate: they follow from the present difference, its uncertainty and the
+              traffic of the last seven days. There is no estimate while the difference is too small, or the data too
+              new. The lift over a random split compares the leader with a random choice among the active variants.
+            </p>
+          </div>
+        </details>
+      )}
+      {health}
+    </div>
   </section>
 )

@@ -237,11 +237,13 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
         <LeadCard
           lead={leadOf(found, over.points, outlook)}
           actions={<LeadActions losers={found.winner.losers.length} path={path} results={found} visit={visit} />}
-        />
-        <HealthLine
-          health={found.health}
-          variants={new Map(found.variants.map(({ copy_id, name }) => [copy_id, name]))}
-          zone={org.time_zone}
+          health={
+            <HealthLine
+              health={found.health}
+              variants={new Map(found.variants.map(({ copy_id, name }) => [copy_id, name]))}
+              zone={org.time_zone}
+            />
+          }
         />
         <Choosing path={path} query={query} faults={faults} segments={found.segments} />
         {found.variants.length === 0
