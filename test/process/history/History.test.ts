@@ -18,6 +18,7 @@ const sound: History = {
   arrivals: [{ deliveryId: "d1", email: "ann@example.com", began: 40, subject: "Right" }],
   optOuts: [{ email: "ann@example.com", way: "link", acknowledged: 41 }],
   accepted: new Map([["d1", "ann@example.com"], ["d2", "ann@example.com"]]),
+  returns: [20],
   decisions: [
     { template: "offer", trackingId: "t1", copyId: "left" },
     { template: "mail", trackingId: "d1", copyId: "right" },
@@ -44,6 +45,12 @@ describe("the rules of a storm's history", () => {
   it("report two variants from the memory of one process", () =>
     assert.include(
       broken({ answers: [fromMemory, { ...fromMemory, copyId: "right", ended: 13 }] }),
+      "one tracking id gets one variant",
+    ))
+
+  it("allow another variant from the memory of a process in a later outage", () =>
+    assert.notInclude(
+      broken({ answers: [fromMemory, { ...fromMemory, copyId: "right", began: 25, ended: 26 }, answer] }),
       "one tracking id gets one variant",
     ))
 

@@ -47,6 +47,8 @@ export interface History {
   readonly optOuts: ReadonlyArray<OptedOut>
   /** Delivery ids that Deliver acknowledged, with their addresses. */
   readonly accepted: ReadonlyMap<string, string>
+  /** When the database came back for some process, in the order of time. */
+  readonly returns: ReadonlyArray<number>
   /** What the database has once the storm is over. */
   readonly decisions: ReadonlyArray<Stored>
   readonly suppressed: ReadonlySet<string>
@@ -65,23 +67,26 @@ const keyOf = ({ template, trackingId }: { readonly template: string; readonly t
 
 /**
  * The answers to one tracking id that have to agree. A choice without a model always does. A stored decision does, whoever answers. From
- * memory, a process repeats what it keeps until the database has it; other processes may have another model meanwhile.
+ * memory, a process repeats what it keeps until the database is back; other processes may have another model meanwhile.
  */
-const agreeing = (same: ReadonlyArray<Answered>): ReadonlyArray<ReadonlyArray<Answered>> => {
+const agreeing = (
+  same: ReadonlyArray<Answered>,
+  returns: ReadonlyArray<number>,
+): ReadonlyArray<ReadonlyArray<Answered>> => {
   if (same.every(({ isModelFree }) => isModelFree)) return [same]
   const ordered = same.toSorted((a, b) => a.ended - b.ended)
   const durable = ordered.filter(({ isDurable }) => isDurable)
   const fromMemory = Map.groupBy(
     ordered.filter(({ isDurable }) => !isDurable),
-    ({ ended, process }) => `${process} ${durable.filter((answer) => answer.ended < ended).length}`,
+    ({ began, process }) => `${process} ${returns.filter((at) => at < began).length}`,
   )
   return [durable, ...fromMemory.values()]
 }
 
 /** Answers for one tracking id that name another variant than one with which they have to agree. */
-const differingRepeats = ({ answers }: History): ReadonlyArray<string> =>
+const differingRepeats = ({ answers, returns }: History): ReadonlyArray<string> =>
   [...Map.groupBy(answers, keyOf)].flatMap(([key, same]) =>
-    agreeing(same).flatMap(([first, ...others]) =>
+    agreeing(same, returns).flatMap(([first, ...others]) =>
       others.filter(({ copyId }) => copyId !== first!.copyId).map((other) => `${key}: ${said(first!)}, ${said(other)}`)
     )
   )

@@ -8,7 +8,7 @@ import { type Environment, layerMigrated, temporaryEnvironment } from "../../sup
 import { isWhole, scopedNodes, type TestNode } from "../clusterNodes.ts"
 import { connectionTo, type Sink, startSink } from "../deliverSink.ts"
 import { pause, summaryOf } from "../deliverStorm.ts"
-import { decideAndRepeat, type Heard, mail, mailAndOptOut, offer, org, variantsOf } from "./clients.ts"
+import { decideAndRepeat, type Heard, mail, mailAndOptOut, now, offer, org, variantsOf } from "./clients.ts"
 import { changedInOutage, type History, type Stored, violationsOf } from "./History.ts"
 
 /** How often each fault strikes; the trial strikes 20 times. */
@@ -63,6 +63,7 @@ const canServe = async (service: Service, key: string): Promise<boolean> => {
 
 /** Kills nodes, and cuts the nodes off from the database: one, all, or all while one is killed. */
 const makeFaults = (nodes: ReadonlyArray<TestNode>, killed: Set<string>, starts: Map<TestNode, number>) => {
+  const returns: Array<number> = []
   const processOf = (node: TestNode) => `${node.name}.${starts.get(node) ?? 0}`
   const kill = async (node: TestNode) => {
     killed.add(processOf(node))
@@ -84,6 +85,7 @@ const makeFaults = (nodes: ReadonlyArray<TestNode>, killed: Set<string>, starts:
     await pause(awayMillis)
     await meanwhile()
     for (const { toDatabase } of some) toDatabase.unblock()
+    returns.push(now())
   }
   const strikes: ReadonlyArray<(victim: TestNode) => Promise<void>> = [
     restart,
@@ -94,7 +96,7 @@ const makeFaults = (nodes: ReadonlyArray<TestNode>, killed: Set<string>, starts:
       await start(victim)
     },
   ]
-  return { processOf, strikes }
+  return { processOf, returns, strikes }
 }
 
 describe("a storm over kills and outages", () => {
@@ -114,7 +116,7 @@ describe("a storm over kills and outages", () => {
           const key = await setUp(nodes[0]!.service!, sink)
           const heard: Heard = { answers: [], optOuts: [], accepted: new Map(), refused: 0, unanswered: 0 }
           const killed = new Set<string>()
-          const { processOf, strikes } = makeFaults(nodes, killed, new Map())
+          const { processOf, returns, strikes } = makeFaults(nodes, killed, new Map())
           const options = { nodes, processOf, key, sink, random }
           await waitUntil("every node decides and sends", async () => {
             const answers = await Promise.all(nodes.map(({ service }) => canServe(service!, key)))
@@ -164,6 +166,7 @@ describe("a storm over kills and outages", () => {
             })),
             optOuts: heard.optOuts,
             accepted: heard.accepted,
+            returns,
             decisions: (await storedIn(env)).filter(({ trackingId }) => trackingId !== first),
             suppressed,
             subjects: new Map(
