@@ -5,7 +5,7 @@ import { Note } from "../../components/Note.tsx"
 import { counted } from "../../Format.ts"
 
 interface Words {
-  /** What the requests did and what came of it, for a place after their number. */
+  /** The fault of the requests and its effect. Follows the number of requests in a sentence. */
   readonly did: string
   /** What the members are. */
   readonly members: string
