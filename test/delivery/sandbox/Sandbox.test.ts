@@ -5,7 +5,7 @@ import { sandboxOf } from "../../../src/domain/Sandbox.ts"
 import { Erasures } from "../../../src/people/Erasures.ts"
 import { Intake } from "../../../src/intake/Intake.ts"
 import { assertProblem, type Json } from "../../api/harness.ts"
-import { adminToken } from "../../support/service.ts"
+import { adminToken, waitUntil } from "../../support/service.ts"
 import { allLeft, rowsOf, suiteOnSandbox, type Tested } from "./support.ts"
 
 suiteOnSandbox("A test key", (bench) => {
@@ -194,10 +194,13 @@ suiteOnSandbox("A test key", (bench) => {
     assert.strictEqual(clicked.headers.get("location"), "https://shop.example/a")
     const stopped = await bench.service.request(stop.pathname, { method: "POST" })
     assert.strictEqual(stopped.status, 200)
-    await drain()
-    const told = await org.manage("GET", `/stories?tracking_id=${id}`, undefined, "links~test")
-    const events = told.json.decisions[0].events.map(({ event }: Json) => event)
-    assert.includeMembers(events, ["click", "unsubscribe"])
+    // The click is stored after its answer, in a group of its own.
+    await waitUntil("click and unsubscribe are stored", async () => {
+      await drain()
+      const { json } = await org.manage("GET", `/stories?tracking_id=${id}`, undefined, "links~test")
+      const events = json.decisions[0].events.map(({ event }: Json) => event)
+      return events.includes("click") && events.includes("unsubscribe")
+    })
     assertProblem(await org.test.post("deliver", message("ada@example.com")), 422, "recipient-suppressed")
     assert.strictEqual((await org.live.post("deliver", message("ada@example.com"))).status, 200)
   })
