@@ -3,7 +3,7 @@ import { stoppingRule } from "../bandit/Verdict.ts"
 import { weightsOf } from "../domain/ObjectiveWeights.ts"
 import type { Objective } from "../domain/Template.ts"
 import { earlierText } from "../results/ExposureEffects.ts"
-import { healthLine } from "../results/Health.ts"
+import { healthLine, healthWords } from "../results/Health.ts"
 import { coverageText, objectiveText, otherCurrencyText, rateDecimals } from "../results/ObjectiveText.ts"
 import type {
   OutcomeCounts,
@@ -315,8 +315,6 @@ export const fatigueLines = (fatigue: TimedTemplateResults["fatigue"]): Readonly
     ),
   ]
 }
-
-const healthWords = { green: "fine", amber: "look at it", red: "not to be trusted", unknown: "not known" } as const
 
 /** The health of the test: a line, and one for each check that found something. */
 export const healthLines = (health: TimedTemplateResults["health"]): ReadonlyArray<string> => [

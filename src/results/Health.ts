@@ -4,6 +4,9 @@ import { equalSharesProbability, type ExpectedChoices, type Proportion, sampleRa
 
 // The health of a test: whether its comparison can be believed. Pure.
 
+/** The state of a check in words, for marketers. */
+export const healthWords = { green: "fine", amber: "check it", red: "not to be trusted", unknown: "not known" } as const
+
 /** When a check turns amber and red. Shares are between 0 and 1. */
 export const healthRule = {
   /** Proportion of a variant's choices that could not be rendered. */

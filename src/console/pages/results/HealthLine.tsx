@@ -1,5 +1,5 @@
 /** @jsxImportSource preact */
-import { type Health, type HealthCheck, healthLine } from "../../../results/Health.ts"
+import { type Health, type HealthCheck, healthLine, healthWords } from "../../../results/Health.ts"
 import { count, percent } from "../../Format.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Table } from "../../components/Table.tsx"
@@ -14,8 +14,6 @@ const names: Readonly<Record<HealthCheck["check"], string>> = {
   outside_window: "Events outside the window",
   repeated_ids: "Repeated ids",
 }
-
-const words = { green: "fine", amber: "look at it", red: "not to be trusted", unknown: "not known" } as const
 
 const kinds = { green: "good", amber: "warn", red: "bad", unknown: "plain" } as const
 
@@ -52,21 +50,22 @@ export const HealthLine = ({ health, variants, zone }: {
 }) => (
   <details class="health" data-live="health">
     <summary>
-      <Badge kind={kinds[health.state]}>Health: {words[health.state]}</Badge>
+      <Badge kind={kinds[health.state]}>Health: {healthWords[health.state]}</Badge>
       <span class="hint">{healthLine(health)}</span>
     </summary>
     <div class="stack">
       {health.checks.map((check) => (
         <section key={check.check}>
           <p>
-            <Badge kind={kinds[check.state]}>{words[check.state]}</Badge> <b>{names[check.check]}.</b> {check.summary}
+            <Badge kind={kinds[check.state]}>{healthWords[check.state]}</Badge> <b>{names[check.check]}.</b>{" "}
+            {check.summary}
           </p>
           <ByVariant {...check} names={variants} />
         </section>
       ))}
       <p class="small muted">
         Choices and people are those of {count(health.decisions)} decisions since{" "}
-        <Time at={health.from} zone={zone} />. No verdict is firm while a check says “{words.red}”.
+        <Time at={health.from} zone={zone} />. No verdict is firm while a check says “{healthWords.red}”.
       </p>
     </div>
   </details>
