@@ -26,8 +26,8 @@ export const finish = <A extends Answer>(
 ): A => {
   const { templateId } = request
   const view = templateCache.template(org, templateId)
-  const warnings = warningsOf(view, request)
   const unfilled = unfilledIn(view, request)
+  const warnings = warningsOf(view, request, unfilled)
   if (unfilled !== undefined) {
     countUnfilled(unfilled)
     // A template that does not exist has no page to show the count.

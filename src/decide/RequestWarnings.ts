@@ -109,12 +109,12 @@ export const unfilledText = ({ at, isName, text }: Placeholder): string => {
   }", which nobody filled in`
 }
 
-/** The warnings about a request; undefined without any. Costs a few look-ups for most requests. */
+/** The warnings about a request. Undefined without any. Costs a few look-ups for most requests. `unfilled` is `unfilledIn`. */
 export const warningsOf = (
   view: TemplateView | undefined,
   request: Pick<DecideRequest, "attrs" | "placeholders">,
+  unfilled: ReadonlyArray<Placeholder> | undefined = unfilledIn(view, request),
 ): ReadonlyArray<string> | undefined => {
-  const unfilled = unfilledIn(view, request)
   const of = view === undefined ? null : targeted(view)
   const names = of === null ? undefined : ofNames(of, request.attrs)
   if (unfilled === undefined) return names
