@@ -3,7 +3,8 @@
 // 95 % intervals hold the truth, and how often each verdict was ever given. Settings whose names contain "components" look
 // at the effects of components instead.
 import { parseArgs } from "node:util"
-import { type Checked, coverage, type HonestyRun, honestyRun, type HonestyWorld } from "../src/simulation/Honesty.ts"
+import { type Checked, coverage, type HonestyRun, honestyRun } from "../src/simulation/Honesty.ts"
+import { type HonestyWorld } from "../src/simulation/HonestyWorld.ts"
 import { coverage as coverageOf, crowds } from "../src/simulation/PropensityCrowds.ts"
 import { failingSettings } from "../src/simulation/FailingVariants.ts"
 import { componentRun, type ComponentSetting } from "../src/simulation/ComponentHonesty.ts"

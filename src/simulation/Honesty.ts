@@ -1,6 +1,4 @@
-import { exposureClass } from "../bandit/Fatigue.ts"
 import { exposureEffects } from "../results/ExposureEffects.ts"
-import { Phi } from "../bandit/Normal.ts"
 import { report } from "../bandit/Report.ts"
 import { revenueUnit, squareUnit } from "../bandit/Revenue.ts"
 import { measures } from "../bandit/Tally.ts"
@@ -15,71 +13,14 @@ import { composeSeries } from "../results/SeriesComposition.ts"
 import type { TemplateResults } from "../results/TemplateResults.ts"
 import type { ComposedSeries } from "../results/TemplateSeries.ts"
 import { weightedGain } from "../results/WeightedGain.ts"
-import { type Failing, withFailures } from "./FailingVariants.ts"
+import { audienceRates, type HonestyWorld, honestyWorld, meanValue, mediansOf, settledShare } from "./HonestyWorld.ts"
 import type { LearnerKind } from "./Learners.ts"
 import { type Feature, type Knowledge, Product } from "./Product.ts"
 import { run } from "./Run.ts"
-import { chance, seedOf } from "./Chance.ts"
-import { armIds, type AttributePlan, makeWorld, type World, type WorldPlan, worldStart } from "./World.ts"
+import { worldStart } from "./World.ts"
 
 // Whether the numbers in results are true: the product decides in a world whose rates are known, and its results are read
 // once a day through the functions that answer requests.
-
-/** A world of variants whose true rates are known. */
-export interface HonestyWorld {
-  readonly name: string
-  readonly variants: number
-  readonly decisionsPerDay: number
-  readonly days: number
-  /** Click rate of an average variant, 0 to 1. */
-  readonly rate: number
-  /** Standard deviation of the variants' log rates; 0 for identical variants. */
-  readonly sd: number
-  /** Relative lift of the first variant over the others, instead of `sd`. */
-  readonly lift?: number
-  /** Standard deviation of each variant's effects by the value of an attribute with three values; none without it. */
-  readonly segmentSd?: number
-  /** Outcomes are conversions with values, and the objective is revenue; clicks worth 1 without it. */
-  readonly values?: Values
-  /** Decisions are about people who tire of the variants they have seen; about nobody in particular without it. */
-  readonly fatigue?: Tiring
-  /** Variants that cannot be rendered for a part of the people; none without it. */
-  readonly failing?: Failing
-  /** Decisions are about people of whom some get much mail; about nobody in particular without it. Variants differ by `lift` alone. */
-  readonly crowd?: MailCrowd
-}
-
-/** People of whom some get 100 times the messages of the others, and have tastes of their own. */
-export interface MailCrowd {
-  readonly people: number
-  /** Share of the mail that goes to these. */
-  readonly heavy: number
-  /** Standard deviation of their log rates, of all variants alike and of each. Their mean rates are those of the others. */
-  readonly keenness: number
-  readonly taste: number
-}
-
-/** Messages of a heavy user for each of another person. */
-const heavyMail = 100
-
-/** People who tire of the variants they have seen. A fifth of them get ten times the messages of the others. */
-export interface Tiring {
-  readonly people: number
-  /** Change of the log rate by class of exposure (`exposureClass`). */
-  readonly effects: ReadonlyArray<number>
-}
-
-/** Log-normal values of conversions. */
-export interface Values {
-  /** Median of an average variant. */
-  readonly median: number
-  /** Standard deviation of the log value. */
-  readonly sigma: number
-  /** The most that one conversion counts for. */
-  readonly cap: number
-  /** Standard deviation of the variants' log medians; 0 for equal values. */
-  readonly sd: number
-}
 
 /** An estimate with its 95 % interval, and the true value. */
 export interface Checked {
@@ -131,96 +72,6 @@ export interface HonestyRun {
 
 /** The first day on which losers and the days until a winner are looked at. */
 const firstEstimate = 3
-
-const delay = { medianHours: 5, sigma: 1.6 }
-
-/** Share of the clicks that come within four days. */
-const settledShare = Phi(Math.log(96 / delay.medianHours) / delay.sigma)
-
-const tier: AttributePlan = { name: "tier", values: [["free", 0.6], ["pro", 0.3], ["team", 0.1]] }
-
-/** The median value of each variant. */
-const mediansOf = ({ name, values, variants }: HonestyWorld, seed: number): ReadonlyArray<number> => {
-  const { normal } = chance(seedOf(seed, `${name} medians`))
-  return Array.from(
-    { length: variants },
-    () => values === undefined ? 1 : values.median * Math.exp(values.sd * normal()),
-  )
-}
-
-/** Mean of a log-normal value up to the cap. */
-export const meanValue = (median: number, { cap, sigma }: Pick<Values, "cap" | "sigma">): number => {
-  const reach = Math.log(cap / median) / sigma
-  return median * Math.exp(sigma ** 2 / 2) * Phi(reach - sigma) + cap * (1 - Phi(reach))
-}
-
-/** Draws the values of all conversions that a world can have. */
-const drawValues = (setting: HonestyWorld, seed: number, world: World): World["values"] => {
-  const { values } = setting
-  if (values === undefined) return undefined
-  const medians = mediansOf(setting, seed)
-  const { normal } = chance(seedOf(seed, `${setting.name} values`))
-  const factors = Float64Array.from({ length: world.decisions }, () => Math.exp(values.sigma * normal()))
-  return (decision, arm) => Math.min(values.cap, medians[arm]! * factors[decision]!)
-}
-
-const crowdOf = (
-  { heavy, keenness, people, taste }: MailCrowd,
-  variants: number,
-): Pick<WorldPlan, "people" | "person"> => {
-  // As many people as give heavy users this share of the mail.
-  const share = heavy / (heavy + heavyMail * (1 - heavy))
-  return {
-    people,
-    person: ({ normal, uniform }) => {
-      const isHeavy = uniform() < share
-      const draw = (sd: number) => isHeavy ? sd * normal() - sd ** 2 / 2 : 0
-      return {
-        share: isHeavy ? heavyMail : 1,
-        log: draw(keenness),
-        tastes: Array.from({ length: variants }, () => draw(taste)),
-      }
-    },
-  }
-}
-
-const peopleOf = ({ crowd, fatigue, variants }: HonestyWorld): Pick<WorldPlan, "people" | "person" | "tire"> =>
-  crowd !== undefined ? crowdOf(crowd, variants) : fatigue === undefined ? {} : {
-    people: fatigue.people,
-    person: ({ uniform }) => ({ share: uniform() < 0.2 ? 10 : 1, log: 0 }),
-    tire: (seen) => fatigue.effects[exposureClass(seen)]!,
-  }
-
-/** The rates among all people that a crowd could be drawn from, which results are about. */
-const audienceRates = ({ crowd, lift = 0, rate, variants }: HonestyWorld): Float64Array | undefined =>
-  crowd && Float64Array.from({ length: variants }, (_, arm) => arm === 0 ? rate * (1 + lift) : rate)
-
-/** Makes the world of a setting; the same seed makes the same one. */
-export const honestyWorld = (setting: HonestyWorld, seed: number): World => {
-  const world = makeWorld({
-    name: setting.name,
-    seed,
-    days: setting.days,
-    sends: setting.days * setting.decisionsPerDay,
-    arms: armIds(setting.variants),
-    attributes: setting.segmentSd === undefined ? [] : [tier],
-    delay,
-    ...peopleOf(setting),
-    logRates: ({ normal }) => {
-      const effects = Array.from(
-        { length: setting.variants },
-        (_, arm) => setting.lift === undefined ? setting.sd * normal() : arm === 0 ? Math.log1p(setting.lift) : 0,
-      )
-      const bySegment = Array.from({ length: setting.variants * 3 }, () => (setting.segmentSd ?? 0) * normal())
-      return {
-        byValues: ([value = 0], arm) => Math.log(setting.rate) + effects[arm]! + bySegment[3 * arm + value]!,
-        byDay: () => 0,
-      }
-    },
-  })
-  const valued = { ...world, values: drawValues(setting, seed, world) }
-  return setting.failing === undefined ? valued : withFailures(valued, setting.failing, seed)
-}
 
 /** Decisions weighted to a random split, counted when they are four days old. */
 class EvenSplits {
