@@ -91,6 +91,21 @@ layer(layerMigrated(temporaryEnvironment), { excludeTestServices: true })("a sam
     }))
 })
 
+layer(layerMigrated(temporaryEnvironment), { excludeTestServices: true })(
+  "a sample without a choice of some variant",
+  (it) => {
+    it.effect("counts 0 choices of it", () =>
+      Effect.gen(function* () {
+        yield* decide("one", "a", null, half)
+        const choices = yield* sampleChoices(yield* SqlClient.SqlClient, "acme", "welcome", span)
+        assert.deepStrictEqual(choices.map(({ copyId, expected, observed }) => [copyId, observed, expected]), [
+          ["a", 1, 0.5],
+          ["b", 0, 0.5],
+        ])
+      }))
+  },
+)
+
 describe("outcomeEvents", () => {
   it("lists the events that an objective values, except events that lower it", () => {
     assert.deepStrictEqual(outcomeEvents("open"), ["open"])

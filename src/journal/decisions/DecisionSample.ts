@@ -60,7 +60,7 @@ export const sampleChoices = (sql: SqlClient.SqlClient, org: string, template: s
       ), choices AS (
         SELECT d.copy_id, d.weights, count(*) AS n FROM drawn d GROUP BY 1, 2
       )
-      SELECT w.key AS copy_id, sum(c.n) FILTER (WHERE w.key = c.copy_id)::float8 AS observed,
+      SELECT w.key AS copy_id, coalesce(sum(c.n) FILTER (WHERE w.key = c.copy_id), 0)::float8 AS observed,
         sum(c.n * w.value::float8) AS expected, sum(c.n * w.value::float8 * (1 - w.value::float8)) AS variance
       FROM choices c CROSS JOIN LATERAL json_each_text(c.weights::json) w
       GROUP BY w.key ORDER BY w.key`,
