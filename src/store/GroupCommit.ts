@@ -31,7 +31,10 @@ export interface GroupCommitOptions<A, B> {
    * after a timeout, while the first attempt still runs. The answer of that attempt is ignored.
    */
   readonly write: (entries: ReadonlyArray<A>) => Effect.Effect<ReadonlyArray<B>, SqlError>
-  /** Runs when an entry leaves memory: committed, or refused by the database. */
+  /**
+   * Runs once when a caller may forget an entry: it was refused, or it is committed and the database is up again. Until then a repeat
+   * finds the ticket with its answer, where the database could not be asked.
+   */
   readonly onSettled: (entry: A) => void
   /** Most entries per commit. */
   readonly maxGroup: number
@@ -104,6 +107,8 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
   let failing = false
   // Whether entries are acknowledged from memory: the database fails, or has not stored all acknowledged entries yet.
   let down = false
+  // Entries that were committed while others are still acknowledged from memory.
+  let committedWhileDown: Array<A> = []
   // Writers without a group.
   const idle: Array<() => void> = []
   let drained: (() => void) | undefined
@@ -123,8 +128,18 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
   const settle = (ticket: Ticket<A, B>, answer: Answer<B>) => {
     ticket.answer = answer
     if (maxWeight !== undefined) heldWeight -= maxWeight.of(ticket.entry)
-    options.onSettled(ticket.entry)
+    if (down && Exit.isSuccess(answer) && committedWhileDown.length < bufferSize) committedWhileDown.push(ticket.entry)
+    else options.onSettled(ticket.entry)
     answerAll(ticket, answer)
+  }
+
+  /** Ends an outage once every acknowledged entry is stored. */
+  const endOutage = () => {
+    if (!down || queue.some((ticket) => ticket.promised)) return
+    down = false
+    const entries = committedWhileDown
+    committedWhileDown = []
+    for (const entry of entries) options.onSettled(entry)
   }
 
   /** Acknowledges an entry that stays in memory. It must be kept from now on. */
@@ -177,7 +192,7 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
             inFlight -= group.length
             const wasFailing = failing
             failing = false
-            if (down) down = queue.some((ticket) => ticket.promised)
+            endOutage()
             for (let i = 0; i < group.length; i++) {
               settle(group[i]!, Exit.succeed({ durable: true, value: values[i]! }))
             }
@@ -198,7 +213,7 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
               // A database that refuses data works.
               const wasFailing = failing
               failing = false
-              if (down) down = queue.some((ticket) => ticket.promised)
+              endOutage()
               settle(group[0]!, Exit.die(error))
               return wasFailing ? Effect.logInfo("The database accepts writes again") : Effect.void
             }

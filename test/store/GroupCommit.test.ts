@@ -122,6 +122,29 @@ describe("GroupCommit", () => {
       assert.deepStrictEqual(groups, [1, 4, 5, 5], "what waits is written at once when the store is back")
     }))
 
+  it.effect("keeps the answers of committed entries until every acknowledged entry is stored", () =>
+    Effect.gen(function* () {
+      const { commit, gate, put, settled, state, written } = yield* makeStore()
+      state.isDown = true
+      const first = commit.submit("a")!
+      yield* TestClock.adjust("1 millis")
+      assert.deepStrictEqual(yield* commit.settled(first), { durable: false })
+      yield* gate.close
+      state.isDown = false
+      yield* TestClock.adjust("250 millis")
+      assert.deepStrictEqual(yield* put("b"), { durable: false }, "the group of a is being written")
+      yield* gate.release
+      yield* TestClock.adjust("1 millis")
+      assert.deepStrictEqual(written, ["a"])
+      assert.isTrue(commit.isDown())
+      assert.deepStrictEqual(settled, [])
+      assert.deepStrictEqual(yield* commit.settled(first), durable("A"))
+      yield* gate.open
+      yield* TestClock.adjust("1 millis")
+      assert.isFalse(commit.isDown())
+      assert.sameMembers(settled, ["a", "b"])
+    }))
+
   it.effect("refuses entries while too many wait, by number and by weight, and accepts them afterwards", () =>
     Effect.gen(function* () {
       const { gate, put } = yield* makeStore()

@@ -394,7 +394,7 @@ export class DecisionLog extends Context.Service<DecisionLog, {
         return { standing: entry.decision, durable: false }
       }
 
-      /** The decision's ticket, or the ticket of an equal decision that is being recorded. */
+      /** The decision's ticket, or the ticket of a decision of the same key that is being recorded or was in this outage. */
       const ticketOf = (decision: Decision): GroupCommit.Ticket<Keyed, StandingDecision> | undefined => {
         // No other request can have an id that the service has just made.
         if (!decision.trackingIdGiven) return commit.submit({ key: undefined, decision })
