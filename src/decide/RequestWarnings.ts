@@ -1,6 +1,6 @@
 import { type Attributes, textOf } from "../domain/Attributes.ts"
-import { LruMap } from "../domain/LruMap.ts"
 import type { Placeholder } from "../domain/Placeholders.ts"
+import { SeededMap } from "../domain/SeededMap.ts"
 import { named, namedAtMost } from "../domain/WarningText.ts"
 import type { TemplateView } from "../templates/TemplateCache.ts"
 import type { DecideRequest } from "./DecideRequest.ts"
@@ -16,10 +16,10 @@ interface Targeted {
   /** The values that conditions ask for, by the name of the attribute. */
   readonly values: ReadonlyMap<string, ReadonlySet<string>>
   /** For each name of a request, the name of the template that it looks like; null without one. */
-  readonly nearest: LruMap<string | null>
+  nearest: SeededMap<string, string | null>
 }
 
-/** Names of requests whose nearest name is remembered for a template. */
+/** Names of requests whose nearest name is remembered for a template; one more begins anew. */
 const rememberedNames = 500
 
 /** A name without the differences that people overlook: case, width, accents, separators and invisible characters. */
@@ -43,7 +43,7 @@ const targetedOf = ({ variants }: TemplateView): Targeted | undefined => {
     names,
     byLoose: new Map([...names].map((name) => [looseName(name), name])),
     values,
-    nearest: new LruMap(rememberedNames),
+    nearest: new SeededMap(),
   }
 }
 
@@ -55,11 +55,13 @@ const targeted = (view: TemplateView): Targeted | null => {
   return found
 }
 
-const nearestOf = ({ byLoose, nearest }: Targeted, name: string): string | null => {
-  let near = nearest.get(name)
+const nearestOf = (of: Targeted, name: string): string | null => {
+  let near = of.nearest.get(name)
   if (near === undefined) {
     const loose = looseName(name)
-    nearest.set(name, near = loose === "" ? null : byLoose.get(loose) ?? null)
+    near = loose === "" ? null : of.byLoose.get(loose) ?? null
+    if (of.nearest.size >= rememberedNames) of.nearest = new SeededMap()
+    of.nearest.set(name, near)
   }
   return near
 }

@@ -131,7 +131,6 @@ const notationIn = (text: string, patterns: ReadonlyArray<RegExp>): string | und
 const sign = 1
 const signAtStart = 2
 const wordStart = 4
-const letterN = 8
 const classes = new Uint8Array(128)
 const mark = (characters: string, of: number) => {
   for (const character of characters) classes[character.charCodeAt(0)]! |= of
@@ -141,7 +140,6 @@ mark("{%*<[&", sign)
 mark("@~$_", signAtStart)
 // Every word begins with one of these, or with an invisible character.
 mark("nuNU#\\\"'`(<[{ \t\r\n", wordStart)
-mark("nN", letterN)
 
 /** The classes of all characters of a text. Characters beyond ASCII may precede a word invisibly. */
 const classesOf = (text: string): number => {
@@ -171,8 +169,7 @@ export const placeholderIn = (text: string): string | undefined => {
 
 const isSuspicious = (id: string): boolean => {
   const all = classesOf(id)
-  return ((all | startOf(id)) & sign) !== 0 || (startOf(id) & (signAtStart | wordStart)) !== 0 ||
-    ((all & (letterN | wordStart)) !== 0 && mayBeWord.test(id))
+  return (all & sign) !== 0 || (startOf(id) & signAtStart) !== 0 || ((all & wordStart) !== 0 && mayBeWord.test(id))
 }
 
 /** The placeholder that an id is, or has in it; undefined for any other text. */
@@ -252,18 +249,18 @@ export const collectPlaceholders = (value: unknown, at: string, found: Array<Pla
   }
 }
 
-/** The ids of a person and of what was sent. */
-const personal = ["user_id", "tracking_id", "email"] as const
+const collectSuspect = (id: unknown, at: string, name: string, found: Array<Placeholder>): void => {
+  const text = typeof id === "string" ? suspectPartOf(id) : undefined
+  if (text !== undefined) found.push({ at: at + name, text })
+}
 
-/** Finds ids with a part that looks unfilled, which is no reason to refuse them. */
+/** Finds ids of a person or a message with a part that looks unfilled, which is no reason to refuse them. */
 export const collectSuspects = (
-  ids: { readonly [name in typeof personal[number]]?: unknown },
+  ids: { readonly user_id?: unknown; readonly tracking_id?: unknown; readonly email?: unknown },
   at: string,
   found: Array<Placeholder>,
 ): void => {
-  for (const name of personal) {
-    const id = ids[name]
-    const text = typeof id === "string" ? suspectPartOf(id) : undefined
-    if (text !== undefined) found.push({ at: at + name, text })
-  }
+  collectSuspect(ids.user_id, at, "user_id", found)
+  collectSuspect(ids.tracking_id, at, "tracking_id", found)
+  collectSuspect(ids.email, at, "email", found)
 }
