@@ -15,8 +15,15 @@ const encoder = new TextEncoder()
 /** Space for a message. Ids have at most 200 characters of three bytes each. */
 const space = new Uint8Array(2048)
 
-/** The bytes of a text, which the next call overwrites. */
-const bytesOf = (text: string): Uint8Array => space.subarray(0, encoder.encodeInto(text, space).written)
+/** The bytes of a text in UTF-8, which the next call overwrites. Most ids are ASCII, which `encodeInto` takes 0.7 µs for. */
+const bytesOf = (text: string): Uint8Array => {
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code > 127) return space.subarray(0, encoder.encodeInto(text, space).written)
+    space[at] = code
+  }
+  return space.subarray(0, text.length)
+}
 
 /** The key of a template, from the key of the installation. Ids hold no U+0000, so that no two templates share one. */
 export const templateKey = (key: HmacKey, { id, org }: DrawnTemplate): HmacKey =>

@@ -48,11 +48,9 @@ const awaitedDays = 8
 
 type Key = Pick<Decision, "org" | "templateId" | "trackingId">
 
-/** Key in `decision_keys` for a caller's tracking id: a UUID made from a digest. */
-const retryKey = ({ org, templateId, trackingId }: Key): string => {
-  const hex = hash("sha256", JSON.stringify([org, trackingId, templateId]), "hex")
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`
-}
+/** Key in `decision_keys` for a caller's tracking id: a UUID made from a digest, without hyphens. */
+const retryKey = ({ org, templateId, trackingId }: Key): string =>
+  hash("sha256", JSON.stringify([org, trackingId, templateId]), "hex").slice(0, 32)
 
 /** A key to look up. `made_at` is the time in the key if a caller returns an id that this service generated. */
 const toGiven = (key: Key) => ({
@@ -80,9 +78,9 @@ const toRow = (decision: Decision) => ({
   holdout: decision.holdout,
   decided_at: decision.decidedAtMillis,
   failed: failedText(decision.failed),
-  ...(decision.trackingIdGiven
-    ? { ...toGiven(decision), awaited_since: decision.decidedAtMillis - awaitedDays * dayMillis }
-    : { key: undefined, made_at: undefined, awaited_since: undefined }),
+  key: decision.trackingIdGiven ? retryKey(decision) : undefined,
+  made_at: decision.trackingIdGiven ? madeAt(decision.trackingId) : undefined,
+  awaited_since: decision.trackingIdGiven ? decision.decidedAtMillis - awaitedDays * dayMillis : undefined,
 })
 
 /** A tracking id that events have come in for before its decision. */
