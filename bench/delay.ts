@@ -2,15 +2,8 @@
 // [--people 2000] [--only worlds|speed] [--quick].
 import { parseArgs } from "node:util"
 import { delaySpeed } from "./support/delaySpeed.ts"
-import {
-  bounds,
-  type Group,
-  groups,
-  runSendTimes,
-  sendTimePolicies,
-  shareOf,
-} from "../src/simulation/SendTimePolicies.ts"
-import { sendTimeWorld } from "../src/simulation/SendTimeWorld.ts"
+import { bounds, type Group, groups, runSendTimes, sendTimePolicies, shareOf } from "./simulation/SendTimePolicies.ts"
+import { sendTimeWorld } from "./simulation/SendTimeWorld.ts"
 import { spread } from "../src/simulation/Spread.ts"
 
 const { values: flags } = parseArgs({

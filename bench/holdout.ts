@@ -1,6 +1,6 @@
 // Whether the interval of a holdout's comparison holds the truth: deno task bench holdout [--runs 2000] [--from 1].
 import { parseArgs } from "node:util"
-import { coverage, crowds } from "../src/simulation/HoldoutCrowds.ts"
+import { coverage, crowds } from "./simulation/HoldoutCrowds.ts"
 
 const { values: flags } = parseArgs({
   args: Deno.args.slice(1),

@@ -3,11 +3,11 @@
 // 95 % intervals hold the truth, and how often each verdict was ever given. Settings whose names contain "components" look
 // at the effects of components instead.
 import { parseArgs } from "node:util"
-import { type Checked, coverage, type HonestyRun, honestyRun } from "../src/simulation/Honesty.ts"
-import { type HonestyWorld } from "../src/simulation/HonestyWorld.ts"
-import { coverage as coverageOf, crowds } from "../src/simulation/PropensityCrowds.ts"
-import { failingSettings } from "../src/simulation/FailingVariants.ts"
-import { componentRun, type ComponentSetting } from "../src/simulation/ComponentHonesty.ts"
+import { type Checked, coverage, type HonestyRun, honestyRun } from "./simulation/Honesty.ts"
+import { type HonestyWorld } from "./simulation/HonestyWorld.ts"
+import { coverage as coverageOf, crowds } from "./simulation/PropensityCrowds.ts"
+import { failingSettings } from "./simulation/FailingVariants.ts"
+import { componentRun, type ComponentSetting } from "./simulation/ComponentHonesty.ts"
 import { features } from "../src/simulation/Product.ts"
 import { spread } from "../src/simulation/Spread.ts"
 

@@ -2,15 +2,15 @@
 // [--from 1] [--refit-hours 3] [--windows] [--worth 1] (the value of a click to the learners) [--without components] (beside
 // the whole model one without these parts of it) [--ours] (no peers) [--in-steps] (each peer a second time, with knowledge as
 // old as the model's). The share of the way from choosing evenly to the oracle, in percent, each policy in the same worlds with
-// the same users. Worlds: those of src/simulation/Worlds.ts unless given, and those of src/simulation/Forms.ts.
+// the same users. Worlds: those of bench/simulation/Worlds.ts unless given, and those of bench/simulation/Forms.ts.
 import { parseArgs } from "node:util"
-import { linThompson, linUcb, segmentBeta } from "../src/simulation/ContextualLearners.ts"
+import { linThompson, linUcb, segmentBeta } from "./simulation/ContextualLearners.ts"
 import { epsilonGreedy, inSteps, type LearnerKind, peers } from "../src/simulation/Learners.ts"
-import { form, formNames } from "../src/simulation/Forms.ts"
+import { form, formNames } from "./simulation/Forms.ts"
 import { type Feature, features, product } from "../src/simulation/Product.ts"
 import { run } from "../src/simulation/Run.ts"
 import { spread } from "../src/simulation/Spread.ts"
-import { world, type WorldName, worldNames } from "../src/simulation/Worlds.ts"
+import { world, type WorldName, worldNames } from "./simulation/Worlds.ts"
 
 const { values: flags } = parseArgs({
   args: Deno.args.slice(1),

@@ -3,7 +3,7 @@ import { peopleGroups } from "../../src/bandit/Holdout.ts"
 import { differenceOf } from "../../src/sendtime/Timing.ts"
 import { compare } from "../../src/results/HoldoutComparison.ts"
 import { holdoutResults } from "../../src/results/HoldoutResults.ts"
-import { coverage, type Crowd, crowds, naive, replicate } from "../../src/simulation/HoldoutCrowds.ts"
+import { coverage, type Crowd, crowds, naive, replicate } from "../../bench/simulation/HoldoutCrowds.ts"
 
 describe("The comparison with people who are held out", () => {
   for (const crowd of crowds) {

@@ -3,7 +3,7 @@ import { weightsOf } from "../../src/domain/ObjectiveWeights.ts"
 import type { EvenSplitCounts } from "../../src/learning/EvenSplitTallies.ts"
 import { propensityGain } from "../../src/results/PropensityGain.ts"
 import { lastFullDay, weightedGain } from "../../src/results/WeightedGain.ts"
-import { coverage, crowds } from "../../src/simulation/PropensityCrowds.ts"
+import { coverage, crowds } from "../../bench/simulation/PropensityCrowds.ts"
 
 const day = 86_400_000
 const start = Date.parse("2026-01-01T00:00:00Z")

@@ -6,8 +6,8 @@ import {
   runSendTimes,
   sendTimePolicies,
   shareOf,
-} from "../../src/simulation/SendTimePolicies.ts"
-import { engagedAt, engagement, sendTimeWorld } from "../../src/simulation/SendTimeWorld.ts"
+} from "../../bench/simulation/SendTimePolicies.ts"
+import { engagedAt, engagement, sendTimeWorld } from "../../bench/simulation/SendTimeWorld.ts"
 
 const policy = (name: string) => sendTimePolicies.find((one) => one.name === name)!
 

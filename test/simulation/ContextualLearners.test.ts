@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { linThompson, linUcb, segmentBeta } from "../../src/simulation/ContextualLearners.ts"
+import { linThompson, linUcb, segmentBeta } from "../../bench/simulation/ContextualLearners.ts"
 import { betaThompson, type LearnerKind } from "../../src/simulation/Learners.ts"
 import { run } from "../../src/simulation/Run.ts"
 import { makeWorld } from "../../src/simulation/World.ts"

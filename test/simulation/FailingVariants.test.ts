@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { failingSettings } from "../../src/simulation/FailingVariants.ts"
-import { coverage, type HonestyRun, honestyRun } from "../../src/simulation/Honesty.ts"
+import { failingSettings } from "../../bench/simulation/FailingVariants.ts"
+import { coverage, type HonestyRun, honestyRun } from "../../bench/simulation/Honesty.ts"
 
 // `deno task bench honesty` with fewer and shorter runs.
 

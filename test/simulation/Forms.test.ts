@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { form, formNames } from "../../src/simulation/Forms.ts"
+import { form, formNames } from "../../bench/simulation/Forms.ts"
 import { uniform } from "../../src/simulation/Learners.ts"
 import { run } from "../../src/simulation/Run.ts"
 import { type World, worldStart } from "../../src/simulation/World.ts"

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import { componentRun } from "../../src/simulation/ComponentHonesty.ts"
-import { coverage, type HonestyRun, honestyRun } from "../../src/simulation/Honesty.ts"
-import { type HonestyWorld, meanValue } from "../../src/simulation/HonestyWorld.ts"
+import { componentRun } from "../../bench/simulation/ComponentHonesty.ts"
+import { coverage, type HonestyRun, honestyRun } from "../../bench/simulation/Honesty.ts"
+import { type HonestyWorld, meanValue } from "../../bench/simulation/HonestyWorld.ts"
 
 // `deno task bench honesty` with fewer and shorter runs.
 

@@ -12,7 +12,7 @@ import { product } from "../../src/simulation/Product.ts"
 import { run } from "../../src/simulation/Run.ts"
 import { spread } from "../../src/simulation/Spread.ts"
 import { makeWorld } from "../../src/simulation/World.ts"
-import { shortWorld } from "../../src/simulation/Worlds.ts"
+import { shortWorld } from "../../bench/simulation/Worlds.ts"
 
 const seeds = [1, 2, 3, 4, 5, 6]
 const adaptive = product({ refitHours: 3 })

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { chance, seedOf } from "../../src/simulation/Chance.ts"
 import { absent, makeWorld, worldStart } from "../../src/simulation/World.ts"
-import { shortWorld, worldNames } from "../../src/simulation/Worlds.ts"
+import { shortWorld, worldNames } from "../../bench/simulation/Worlds.ts"
 
 const day = 86_400_000
 

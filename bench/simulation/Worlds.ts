@@ -1,6 +1,6 @@
-import type { Chance } from "./Chance.ts"
+import type { Chance } from "../../src/simulation/Chance.ts"
 import { obdLog } from "./ObdLog.ts"
-import { armIds, type AttributePlan, makeWorld, type World, type WorldPlan } from "./World.ts"
+import { armIds, type AttributePlan, makeWorld, type World, type WorldPlan } from "../../src/simulation/World.ts"
 
 /** Delay of clicks on e-mail. */
 const emailDelay = { medianHours: 5, sigma: 1.6 }

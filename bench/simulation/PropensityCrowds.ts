@@ -1,9 +1,9 @@
-import { bestArmProbabilities, mixFloor, sample } from "../bandit/Weights.ts"
-import { peopleGroups } from "../bandit/Holdout.ts"
-import type { EvenSplitCounts } from "../learning/EvenSplitTallies.ts"
-import { propensityGain } from "../results/PropensityGain.ts"
-import { weightsOf } from "../domain/ObjectiveWeights.ts"
-import { type Chance, chance, seedOf } from "./Chance.ts"
+import { bestArmProbabilities, mixFloor, sample } from "../../src/bandit/Weights.ts"
+import { peopleGroups } from "../../src/bandit/Holdout.ts"
+import type { EvenSplitCounts } from "../../src/learning/EvenSplitTallies.ts"
+import { propensityGain } from "../../src/results/PropensityGain.ts"
+import { weightsOf } from "../../src/domain/ObjectiveWeights.ts"
+import { type Chance, chance, seedOf } from "../../src/simulation/Chance.ts"
 
 // Crowds for which an adaptive policy decides, to see how often the interval of the gain by propensities contains the
 // truth.

@@ -1,5 +1,5 @@
-import { chance, seedOf } from "./Chance.ts"
-import type { World } from "./World.ts"
+import { chance, seedOf } from "../../src/simulation/Chance.ts"
+import type { World } from "../../src/simulation/World.ts"
 
 // Variants that cannot be rendered for a part of the people. A decision of such a variant counts without an outcome, as in the service,
 // and what its people get instead counts for no variant.

@@ -1,8 +1,8 @@
-import { exposureClass } from "../bandit/Fatigue.ts"
-import { Phi } from "../bandit/Normal.ts"
-import { chance, seedOf } from "./Chance.ts"
+import { exposureClass } from "../../src/bandit/Fatigue.ts"
+import { Phi } from "../../src/bandit/Normal.ts"
+import { chance, seedOf } from "../../src/simulation/Chance.ts"
 import { type Failing, withFailures } from "./FailingVariants.ts"
-import { armIds, type AttributePlan, makeWorld, type World, type WorldPlan } from "./World.ts"
+import { armIds, type AttributePlan, makeWorld, type World, type WorldPlan } from "../../src/simulation/World.ts"
 
 // Worlds whose true rates are known, to check results with.
 

@@ -1,10 +1,18 @@
-import { dayMillis, hourMillis } from "../bandit/Window.ts"
-import { addTouches, Cells, emptyHistogram, everybody, freshness, personal, smooth } from "../sendtime/Attention.ts"
-import { choose, sendWindow } from "../sendtime/Choice.ts"
-import { encode, epochMillis, noEngagement, quarterMillis } from "../sendtime/Touch.ts"
-import { type Chance, chance, seedOf } from "./Chance.ts"
+import { dayMillis, hourMillis } from "../../src/bandit/Window.ts"
+import {
+  addTouches,
+  Cells,
+  emptyHistogram,
+  everybody,
+  freshness,
+  personal,
+  smooth,
+} from "../../src/sendtime/Attention.ts"
+import { choose, sendWindow } from "../../src/sendtime/Choice.ts"
+import { encode, epochMillis, noEngagement, quarterMillis } from "../../src/sendtime/Touch.ts"
+import { type Chance, chance, seedOf } from "../../src/simulation/Chance.ts"
 import { engagedAt, engagement, type Person, type SendTimeWorld, type Want } from "./SendTimeWorld.ts"
-import * as Clocks from "../sendtime/Clocks.ts"
+import * as Clocks from "../../src/sendtime/Clocks.ts"
 
 export const horizonHours = 24
 

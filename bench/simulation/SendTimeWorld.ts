@@ -1,8 +1,8 @@
-import { dayMillis, hourMillis } from "../bandit/Window.ts"
-import { foldedHour, foldedHours } from "../sendtime/Attention.ts"
-import * as Clocks from "../sendtime/Clocks.ts"
-import { followedHours } from "../sendtime/Touch.ts"
-import { type Chance, chance, seedOf } from "./Chance.ts"
+import { dayMillis, hourMillis } from "../../src/bandit/Window.ts"
+import { foldedHour, foldedHours } from "../../src/sendtime/Attention.ts"
+import * as Clocks from "../../src/sendtime/Clocks.ts"
+import { followedHours } from "../../src/sendtime/Touch.ts"
+import { type Chance, chance, seedOf } from "../../src/simulation/Chance.ts"
 
 // People who look at their messages at hours of their own, and the messages of an organization to them.
 

@@ -1,7 +1,7 @@
-import { peopleGroups } from "../bandit/Holdout.ts"
-import { differenceOf, wilson } from "../sendtime/Timing.ts"
-import { compare, type GroupCount } from "../results/HoldoutComparison.ts"
-import { chance, seedOf } from "./Chance.ts"
+import { peopleGroups } from "../../src/bandit/Holdout.ts"
+import { differenceOf, wilson } from "../../src/sendtime/Timing.ts"
+import { compare, type GroupCount } from "../../src/results/HoldoutComparison.ts"
+import { chance, seedOf } from "../../src/simulation/Chance.ts"
 
 // Crowds with a holdout whose true effect is known, to see how often the interval of the comparison holds it.
 

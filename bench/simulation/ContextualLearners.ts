@@ -1,6 +1,6 @@
-import { betaThompson, type Learner, type LearnerKind, type Setting } from "./Learners.ts"
-import { chance } from "./Chance.ts"
-import type { Eligible, SimulatedRequest } from "./World.ts"
+import { betaThompson, type Learner, type LearnerKind, type Setting } from "../../src/simulation/Learners.ts"
+import { chance } from "../../src/simulation/Chance.ts"
+import type { Eligible, SimulatedRequest } from "../../src/simulation/World.ts"
 
 /** Features after so many are ignored; the first ones that come are mostly the most frequent. */
 const mostFeatures = 256

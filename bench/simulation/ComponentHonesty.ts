@@ -1,9 +1,9 @@
-import { report } from "../bandit/Report.ts"
-import { hourMillis } from "../bandit/Window.ts"
+import { report } from "../../src/bandit/Report.ts"
+import { hourMillis } from "../../src/bandit/Window.ts"
 import type { Checked } from "./Honesty.ts"
-import { Product } from "./Product.ts"
-import { run } from "./Run.ts"
-import { armIds, makeWorld } from "./World.ts"
+import { Product } from "../../src/simulation/Product.ts"
+import { run } from "../../src/simulation/Run.ts"
+import { armIds, makeWorld } from "../../src/simulation/World.ts"
 
 // Whether the effects of components, and the rates of variants that have them, are true in results.
 

@@ -1,5 +1,12 @@
-import type { Chance } from "./Chance.ts"
-import { absent, armIds, type AttributePlan, makeWorld, type World, type WorldPlan } from "./World.ts"
+import type { Chance } from "../../src/simulation/Chance.ts"
+import {
+  absent,
+  armIds,
+  type AttributePlan,
+  makeWorld,
+  type World,
+  type WorldPlan,
+} from "../../src/simulation/World.ts"
 
 type Shape = Omit<WorldPlan, "name" | "seed">
 
