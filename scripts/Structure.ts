@@ -17,6 +17,10 @@ const importing =
 
 const resolve = (from: string, relative: string): string => new URL(relative, `file:///${from}`).pathname.slice(1)
 
+/** The files that a file imports by relative paths, as paths from the root of the repository. */
+const importsOf = (path: string, text: string): ReadonlyArray<string> =>
+  [...text.matchAll(importing)].map((found) => resolve(path, (found[1] ?? found[2] ?? found[3])!))
+
 /** An import of another folder. */
 export interface Crossing {
   readonly from: string
@@ -27,12 +31,22 @@ export interface Crossing {
 /** The imports in `src/` that lead from one folder into another. */
 export const crossingsOf = (files: ReadonlyArray<SourceFile>): ReadonlyArray<Crossing> =>
   files.flatMap(({ path, text }) =>
-    [...text.matchAll(importing)].flatMap((found) => {
-      const target = resolve(path, (found[1] ?? found[2] ?? found[3])!)
+    importsOf(path, text).flatMap((target) => {
       if (!target.startsWith("src/")) return []
       const [from, to] = [folderOf(path), folderOf(target)]
       return from === to ? [] : [{ from, to, file: path }]
     })
+  )
+
+/** The file outside of `src/` that the product imports: its version. */
+const importedFromOutside: ReadonlySet<string> = new Set(["package.json"])
+
+/** Imports of files outside of `src/`, which the container image does not contain. */
+export const outsideImports = (files: ReadonlyArray<SourceFile>): ReadonlyArray<string> =>
+  files.flatMap(({ path, text }) =>
+    importsOf(path, text).filter((target) => !target.startsWith("src/") && !importedFromOutside.has(target)).map((
+      target,
+    ) => `${path} imports ${target}, which is not part of the product. Move what it needs to src/.`)
   )
 
 /** A shortest cycle of imports between folders through each folder that is on one, such as `a → b → a`. */

@@ -1,8 +1,16 @@
-// Fails when folders of `src/` import each other, when SQL names a table that another
+// Fails when folders of `src/` import each other or files outside of `src/`, when SQL names a table that another
 // folder owns, or when two files export types of one name: `deno task check`.
 import { readdirSync, readFileSync } from "node:fs"
 import process from "node:process"
-import { crossingsOf, cyclesOf, foreignTables, type Ownership, ownershipFaults, sharedTypeNames } from "./Structure.ts"
+import {
+  crossingsOf,
+  cyclesOf,
+  foreignTables,
+  outsideImports,
+  type Ownership,
+  ownershipFaults,
+  sharedTypeNames,
+} from "./Structure.ts"
 
 const files = readdirSync("src", { recursive: true, encoding: "utf8" })
   .filter((path) => /\.tsx?$/.test(path))
@@ -11,6 +19,7 @@ const ownership: Ownership = JSON.parse(readFileSync("schema/owners.json", "utf8
 
 const faults = [
   ...cyclesOf(crossingsOf(files)).map((cycle) => `Folders import each other: ${cycle}`),
+  ...outsideImports(files),
   ...ownershipFaults(readFileSync("schema/snapshot.sql", "utf8"), ownership),
   ...foreignTables(files, ownership),
   ...sharedTypeNames(files),

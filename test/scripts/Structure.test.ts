@@ -1,5 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
-import { crossingsOf, cyclesOf, foreignTables, ownershipFaults, sharedTypeNames } from "../../scripts/Structure.ts"
+import {
+  crossingsOf,
+  cyclesOf,
+  foreignTables,
+  outsideImports,
+  ownershipFaults,
+  sharedTypeNames,
+} from "../../scripts/Structure.ts"
 
 const file = (path: string, text: string) => ({ path, text })
 
@@ -16,6 +23,19 @@ describe("The check of the structure", () => {
       "a → b → c → a (src/a/One.ts, src/b/Two.ts, src/c/deep/Three.ts)",
     ])
     assert.deepStrictEqual(cyclesOf(crossingsOf(files.filter(({ path }) => !path.startsWith("src/c")))), [])
+  })
+
+  it("finds imports of files outside of src, except package.json", () => {
+    const faults = outsideImports([
+      file("src/a/One.ts", 'import { two } from "./Two.ts"\nimport { three } from "../b/Three.ts"\n'),
+      file("src/a/Two.ts", 'import type { World } from "../../bench/World.ts"\n'),
+      file("src/b/Three.ts", 'import { version } from "../../package.json" with { type: "json" }\n'),
+      file("src/b/Four.ts", 'const four = await import("../../test/Four.ts")\n'),
+    ])
+    assert.deepStrictEqual(faults.map((fault) => fault.split(",")[0]), [
+      "src/a/Two.ts imports bench/World.ts",
+      "src/b/Four.ts imports test/Four.ts",
+    ])
   })
 
   it("finds SQL on tables of other folders", () => {
