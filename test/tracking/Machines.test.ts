@@ -34,10 +34,39 @@ describe("Machines", () => {
         false,
         false,
       ],
+      [
+        "Outlook for Windows",
+        "Mozilla/4.0 (compatible; MSIE 7.0; Windows NT 10.0; WOW64; Trident/7.0; Microsoft Outlook 16.0.4266; ms-office; MSOffice 16)",
+        false,
+        true,
+      ],
+      ["Outlook for iOS", "Outlook-iOS/2.0", false, false],
+      ["Thunderbird", "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Thunderbird/128.4.0", false, false],
+      ["the image proxy of Seznam", "Mozilla/5.0 SeznamEmailProxy/2.0.174", false, false],
+      [
+        "an Office program without a version of its own",
+        "Mozilla/4.0 (compatible; ms-office; MSOffice 16)",
+        false,
+        true,
+      ],
+      ["an Office program that checks a link", "Microsoft Office Existence Discovery", true, true],
       ["Mimecast", "Mozilla/5.0 (compatible; Mimecast URL Protect)", true, true],
       ["Barracuda", "BarracudaCentral.org Link Scanner", true, true],
       ["a preview", "Mozilla/5.0 (Windows NT) SkypeUriPreview Preview/0.5", true, true],
+      ["a gateway that imitates a browser", `${chrome} Barracuda`, true, true],
       ["a crawler", "Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)", true, true],
+      ["a preview of a messenger", "WhatsApp/2.23.20.0", true, true],
+      ["a crawler without the word bot", "Mozilla/5.0 (compatible; Yahoo! Slurp)", true, true],
+      [
+        "a phone whose name ends in bot",
+        chrome.replace("Windows NT 10.0; Win64; x64", "Linux; Android 11; CUBOT X30"),
+        false,
+        false,
+      ],
+      ["a library", "okhttp/4.9.3", true, true],
+      ["no name at all", "", true, true],
+      ["a script", "python-requests/2.32.3", true, true],
+      ["a browser without a window", chrome.replace("Chrome/", "HeadlessChrome/"), true, true],
     ] as const
   ) {
     it(`takes ${name} for ${opens ? "a machine" : "a person"} at an open, ${clicks ? "a machine" : "a person"} at a click`, () => {
@@ -53,6 +82,5 @@ describe("Machines", () => {
       const headers = { "user-agent": chrome, [header]: "prefetch" }
       assert.deepStrictEqual([isMachineOpen(headers), isMachineClick(headers)], [true, true])
     }
-    assert.deepStrictEqual([isMachineOpen({}), isMachineClick({})], [false, false])
   })
 })
