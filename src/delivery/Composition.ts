@@ -92,7 +92,11 @@ export const outlineOf = (html: string): Outline => {
 const convert = compile({
   wordwrap: false,
   limits: { maxInputLength: 2 ** 20, maxDepth, maxChildNodes: 20_000 },
-  selectors: [{ selector: "img", format: "skip" }, { selector: "a", options: { hideLinkHrefIfSameAsText: true } }],
+  // Mail programs show neither images as text nor frames.
+  selectors: [{ selector: "img", format: "skip" }, { selector: "iframe", format: "skip" }, {
+    selector: "a",
+    options: { hideLinkHrefIfSameAsText: true },
+  }],
 })
 
 /** The plain text of HTML: links with their addresses, no images, lines of any length. */

@@ -214,6 +214,11 @@ describe("The plain text made from HTML", () => {
     assert.match(rich!.text, /<body class="a>b"><div style="display:none[^>]*>Only today &lt;b&gt;<\/div><h1>/)
   })
 
+  it("has nothing of a frame, which no mail program shows", async () => {
+    const mail = await composed({ html: "<p>Seen</p><iframe><p>Unseen</p></iframe>" })
+    assert.strictEqual(mail.parts[0]!.text.trim(), "Seen")
+  })
+
   it("has the text of elements nested 500 deep, and of as many unclosed paragraphs as a message can hold", async () => {
     const deep = await composed({ html: "<div>".repeat(490) + "inside" + "</div>".repeat(490) })
     assert.strictEqual(deep.parts[0]!.text.trim(), "inside")

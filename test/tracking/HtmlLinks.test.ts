@@ -44,6 +44,7 @@ describe("rewriteHtml", () => {
       '<!-- <a href="a"> --><!--[if mso]><a href="a">x</a><![endif]-->',
       '<script>var a = \'<a href="a">\'</script><style>a[href="a"]{}</style>',
       '<title><a href="a"></title><textarea><a href="a"></textarea>',
+      '<iframe><a href="a">shown by no mail program</a></iframe>',
       "<a href>x</a><a href=>x</a><a href=''>x</a>",
       '<a hrefs="a" data-href="b" xlink:href="c">x</a>',
       '<a href="a" title="never ends>',
