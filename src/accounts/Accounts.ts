@@ -104,12 +104,12 @@ export class Accounts extends Context.Service<Accounts, {
       const cost = yield* Passwords.PasswordCost
       const priced = Effect.provideService(Passwords.PasswordCost, cost)
 
-      const strong = (password: string, email: string) => {
-        const fault = Passwords.faultOf(password, email)
-        return fault === undefined
-          ? Effect.void
-          : Effect.fail(new InvalidInput({ faults: [{ pointer: "/password", detail: fault }] }))
-      }
+      const strong = Effect.fnUntraced(function* (password: string, email: string) {
+        const fault = yield* Passwords.faultOf(password, email)
+        if (fault !== undefined) {
+          return yield* new InvalidInput({ faults: [{ pointer: "/password", detail: fault }] })
+        }
+      })
 
       const columns = sql`a.*, EXISTS (
         SELECT FROM second_factors f WHERE f.account_id = a.id AND f.confirmed_at IS NOT NULL) AS second_factor`

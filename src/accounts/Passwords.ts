@@ -2,7 +2,7 @@ import { Context, Effect, Schema, Semaphore } from "effect"
 import { Buffer } from "node:buffer"
 import { randomBytes, scrypt, timingSafeEqual } from "node:crypto"
 import { availableParallelism } from "node:os"
-import { common } from "./CommonPasswords.ts"
+import { isCommon } from "./CommonPasswords.ts"
 
 /** Parameters of scrypt. Memory is 128 · r · 2^logN bytes. */
 export interface Cost {
@@ -91,17 +91,17 @@ export const isOutdated = (stored: string): Effect.Effect<boolean> =>
   Effect.map(PasswordCost, ({ logN, p, r }) => !stored.startsWith(`scrypt$${logN}$${r}$${p}$`))
 
 /** The fault of a password; undefined for a valid one. */
-export const faultOf = (password: string, email: string): string | undefined => {
+export const faultOf = Effect.fnUntraced(function* (password: string, email: string) {
   // First, so that no work is spent on a long one.
   if (password.length > maxLength) return `must have at most ${maxLength} characters`
-  const length = [...password].length
+  if ([...password].length < minLength) {
+    return `must have at least ${minLength} characters; several unrelated words make a good one`
+  }
   const lower = password.toLowerCase()
-  if (length < minLength) return `must have at least ${minLength} characters; several unrelated words make a good one`
   if (lower === email.toLowerCase() || lower === email.toLowerCase().split("@", 1)[0]) {
     return "must not be the e-mail address"
   }
-  if (common.has(lower) || new Set(lower).size <= 2) {
-    return "is one of the passwords that are tried first; choose another, such as several unrelated words"
-  }
-  return undefined
-}
+  return new Set(lower).size <= 2 || (yield* isCommon(password))
+    ? "is one of the passwords that are tried first; choose another, such as several unrelated words"
+    : undefined
+})

@@ -300,7 +300,7 @@ export class SignIn extends Context.Service<SignIn, {
         const accountId = (yield* links.find("password", link)) ?? ""
         const { email } = yield* accounts.get(accountId)
         // A password that is refused must not cost the link.
-        const fault = Passwords.faultOf(password, email)
+        const fault = yield* Passwords.faultOf(password, email)
         if (fault !== undefined) {
           return yield* new InvalidInput({ faults: [{ pointer: "/password", detail: fault }] })
         }
