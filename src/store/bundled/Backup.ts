@@ -2,15 +2,14 @@ import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { Buffer } from "node:buffer"
-import { createReadStream, createWriteStream, existsSync, mkdirSync, renameSync, rmSync } from "node:fs"
-import { open, readdir, readFile, rename, rm } from "node:fs/promises"
+import { createWriteStream, existsSync, mkdirSync, renameSync, rmSync } from "node:fs"
+import { type FileHandle, open, readdir, readFile, rename, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
-import { createGunzip, createGzip } from "node:zlib"
+import * as Archive from "./Archive.ts"
 import { type Folders, prepare, versionIn } from "./Folders.ts"
 import * as Lock from "./Lock.ts"
-import * as Tar from "./Tar.ts"
 
 /** A backup could not be written or restored. */
 export class BackupFailed extends Schema.TaggedError<BackupFailed>()("BackupFailed", { reason: Schema.String }) {
@@ -28,7 +27,20 @@ const isLeftOut = (name: string): boolean =>
 /** Files next to the database without which it is of little use. */
 const besides = ["secret-key", "admin-token"]
 
-async function* fileOf(path: string, name: string): AsyncGenerator<Buffer> {
+/** The content of an open file in the size that it has now, which the server may change in the meantime. */
+async function* chunksOf(file: FileHandle, size: number): AsyncGenerator<Uint8Array> {
+  let at = 0
+  while (at < size) {
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(Math.min(1 << 18, size - at)), 0, null, at)
+    if (bytesRead === 0) break
+    yield buffer.subarray(0, bytesRead)
+    at += bytesRead
+  }
+  // The write-ahead log has the remainder of files that were truncated in the meantime.
+  if (at < size) yield Buffer.alloc(size - at)
+}
+
+async function* fileOf(path: string, name: string): AsyncGenerator<Archive.Entry> {
   const file = await open(path).catch((error) => {
     // The table was dropped in the meantime.
     if (error.code === "ENOENT") return undefined
@@ -37,34 +49,18 @@ async function* fileOf(path: string, name: string): AsyncGenerator<Buffer> {
   if (file === undefined) return
   try {
     const { size } = await file.stat()
-    yield Tar.headerOf({ name, size, type: "file" })
-    let at = 0
-    const buffer = Buffer.alloc(1 << 18)
-    while (at < size) {
-      const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, size - at), at)
-      if (bytesRead === 0) break
-      yield Buffer.from(buffer.subarray(0, bytesRead))
-      at += bytesRead
-    }
-    // The write-ahead log has the remainder of files that were truncated in the meantime.
-    if (at < size) yield Buffer.alloc(size - at)
-    yield Tar.paddingOf(size)
+    yield { name, content: { size, chunks: chunksOf(file, size) } }
   } finally {
     await file.close()
   }
 }
 
-const textOf = (name: string, text: string): ReadonlyArray<Buffer> => {
-  const bytes = Buffer.from(text)
-  return [Tar.headerOf({ name, size: bytes.length, type: "file" }), bytes, Tar.paddingOf(bytes.length)]
-}
-
-async function* treeOf(data: string, folder = ""): AsyncGenerator<Buffer> {
+async function* treeOf(data: string, folder = ""): AsyncGenerator<Archive.Entry> {
   for (const entry of await readdir(join(data, folder), { withFileTypes: true })) {
     const name = folder === "" ? entry.name : `${folder}/${entry.name}`
     if (isLeftOut(name)) continue
     if (entry.isDirectory()) {
-      yield Tar.headerOf({ name: `data/${name}`, size: 0, type: "folder" })
+      yield { name: `data/${name}` }
       yield* treeOf(data, name)
     } else if (entry.isFile()) yield* fileOf(join(data, name), `data/${name}`)
   }
@@ -78,29 +74,29 @@ interface Stopped {
 
 const isSegment = (name: string): boolean => /^[0-9A-F]{24}$/.test(name)
 
-async function* archiveOf(dataDir: string, { data }: Folders, stop: () => Promise<Stopped>): AsyncGenerator<Buffer> {
+async function* entriesOf(
+  dataDir: string,
+  { data }: Folders,
+  stop: () => Promise<Stopped>,
+): AsyncGenerator<Archive.Entry> {
   for (const name of besides) if (existsSync(join(dataDir, name))) yield* fileOf(join(dataDir, name), name)
-  yield Tar.headerOf({ name: "data", size: 0, type: "folder" })
+  yield { name: "data" }
   yield* treeOf(data)
   const { first, labelFile, last } = await stop()
   for (const name of (await readdir(join(data, "pg_wal"))).filter(isSegment).sort()) {
     if (name >= first && name <= last) yield* fileOf(join(data, "pg_wal", name), `data/pg_wal/${name}`)
   }
-  yield* textOf("data/backup_label", labelFile)
-  yield Tar.end
+  const label = Buffer.from(labelFile)
+  yield { name: "data/backup_label", content: { size: label.length, chunks: Readable.from([label]) } }
 }
 
 const reasonOf = (cause: unknown): string => cause instanceof Error ? cause.message : String(cause)
 
-/** Writes to a file that gets its name only when it is complete and on disk. */
-const write = async (chunks: AsyncIterable<Buffer>, file: string): Promise<void> => {
+/** Writes an archive that gets its name only when it is complete and on disk. */
+const write = async (entries: AsyncIterable<Archive.Entry>, file: string): Promise<void> => {
   const unfinished = `${file}.unfinished`
   try {
-    await pipeline(
-      Readable.from(chunks),
-      createGzip({ level: 1 }),
-      createWriteStream(unfinished, { mode: 0o600, flush: true }),
-    )
+    await Archive.write(entries, unfinished)
     await rename(unfinished, file)
   } finally {
     await rm(unfinished, { force: true })
@@ -137,22 +133,20 @@ export const backup = (
       ([stopped]): Stopped => ({ labelFile: stopped!.label, first: started!.first, last: stopped!.last }),
     )
     yield* Effect.tryPromise({
-      try: () => write(archiveOf(dataDir, folders, () => Effect.runPromise(stop)), file),
+      try: () => write(entriesOf(dataDir, folders, () => Effect.runPromise(stop)), file),
       catch: (cause) => new BackupFailed({ reason: `The backup was not written: ${reasonOf(cause)}` }),
     })
   }))
 
 const unpack = async (file: string, dataDir: string, root: string): Promise<void> => {
   let hasLabel = false
-  const chunks = createGunzip()
-  createReadStream(file).on("error", (error) => chunks.destroy(error)).pipe(chunks)
-  for await (const [{ name, type }, content] of Tar.read(chunks)) {
+  for await (const { content, name } of Archive.read(file)) {
     const isBeside = besides.includes(name)
     if (!isBeside && name !== "data" && !name.startsWith("data/")) throw new Error(`It holds the name ${name}`)
     hasLabel ||= name === "data/backup_label"
     const target = isBeside ? join(dataDir, name) : join(root, `unfinished${name.slice("data".length)}`)
-    if (type === "folder") mkdirSync(target, { recursive: true, mode: 0o700 })
-    else await pipeline(content, createWriteStream(target, { mode: 0o600, flush: true }))
+    if (content === undefined) mkdirSync(target, { recursive: true, mode: 0o700 })
+    else await pipeline(content.chunks, createWriteStream(target, { mode: 0o600, flush: true }))
   }
   if (!hasLabel) throw new Error("It is not complete")
 }
