@@ -3,9 +3,9 @@ import { LruMap } from "../domain/LruMap.ts"
 import { SeededMap } from "../domain/SeededMap.ts"
 import { sourceIdOf } from "../domain/Source.ts"
 import { isKept } from "../journal/events/Claim.ts"
-import { type Normalize, normalizer, ownNormalize, type Reading } from "./Sources.ts"
+import { type Normalize, type NormalizeMail, normalizer, ownNormalize, type Reading } from "./Sources.ts"
 
-// The reading process's handling of received bodies, and its messages to and from the service. Pure.
+// The reading process's handling of received bodies, and its messages to and from the service. No I/O.
 
 /** A stored body and how it is to be read. */
 export interface BodyToRead {
@@ -66,10 +66,13 @@ const maxFaults = 100
 export const maxUnused = 20
 
 /** Everything that a body holds, as one piece. */
-export const readBody = (body: BodyToRead, normalize: Normalize | undefined): Piece => {
+export const readBody = async (
+  body: BodyToRead,
+  normalize: Normalize | NormalizeMail | undefined,
+): Promise<Piece> => {
   const normalized = normalize === undefined
     ? { reason: `This release knows no source ${JSON.stringify(body.source)}` }
-    : normalize(body.body, body.headers, body.receivedAt)
+    : await normalize(body.body, body.headers, body.receivedAt)
   const nothing = { id: body.id, events: [], profiles: [], erasures: [], ignored: 0, unused: [], isLast: true }
   if ("reason" in normalized) return { ...nothing, faults: [{ pointer: "", reason: normalized.reason }] }
   const faults: Array<ItemFault> = []
@@ -163,7 +166,10 @@ export const bodyReader = () => {
 
   const keyOf = ({ reading = "", source }: BodyToRead) => `${source}/${reading}`
 
-  const normalizeOf = (body: BodyToRead, readings: ReadonlyMap<string, Reading>): Normalize | undefined | "missing" => {
+  const normalizeOf = (
+    body: BodyToRead,
+    readings: ReadonlyMap<string, Reading>,
+  ): Normalize | NormalizeMail | undefined | "missing" => {
     const own = ownNormalize(body)
     if (own !== undefined) return own
     const source = sourceIdOf(body.source)
@@ -184,20 +190,19 @@ export const bodyReader = () => {
     return { type: "slice", pieces, isLast }
   }
 
-  return (request: ReadRequest, note: (id: number) => void): ReadAnswer => {
+  return async (request: ReadRequest, note: (id: number) => void): Promise<ReadAnswer> => {
     if (request.type === "next") return slice()
     const normalizers = request.bodies.map((body) => normalizeOf(body, request.readings))
     const missing = request.bodies.flatMap(({ reading }, i) =>
       normalizers[i] === "missing" && reading !== undefined ? [reading] : []
     )
     if (missing.length > 0) return { type: "missing", readings: [...new Set(missing)] }
-    slices = slicesOf(
-      request.bodies.map((body, i) => {
-        note(body.id)
-        return readBody(body, normalizers[i] as Normalize | undefined)
-      }),
-      request.sliceWeight,
-    )
+    const pieces: Array<Piece> = []
+    for (const [i, body] of request.bodies.entries()) {
+      note(body.id)
+      pieces.push(await readBody(body, normalizers[i] as Normalize | NormalizeMail | undefined))
+    }
+    slices = slicesOf(pieces, request.sliceWeight)
     next = 0
     return slice()
   }

@@ -19,6 +19,9 @@ export type Normalize = (
   receivedAt: number,
 ) => Normalized | NotUnderstood
 
+/** Brings a stored mail to the normal form. Never fails. */
+export type NormalizeMail = (...body: Parameters<Normalize>) => Promise<ReturnType<Normalize>>
+
 /** An organization's settings for reading its events. */
 export interface Reading {
   /** Names of business events that count as conversions, lowercase; `anyName` where names are not judged. */
@@ -69,7 +72,7 @@ export const inboxSourceOf = (name: string): SourceId | typeof mailSource | unde
 /** How a body is read that the service made itself or that came by mail; undefined for bodies of other sources. */
 export const ownNormalize = (
   { headers, source }: { readonly source: string; readonly headers: Readonly<Record<string, string>> },
-): Normalize | undefined => {
+): Normalize | NormalizeMail | undefined => {
   if (source === mailSource) return normalizeMail
   const isReport = source === deliverSource ||
     headers["parlance-simulated"] === simulatedHeaders["parlance-simulated"]

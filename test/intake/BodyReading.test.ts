@@ -15,8 +15,8 @@ const bodyOf = (json: unknown, more: Partial<BodyToRead> = {}): BodyToRead => ({
 const click = (tracking_id: string) => ({ event: "click", tracking_id, event_id: tracking_id })
 
 describe("readBody", () => {
-  it("keeps events of messages and people, the reasons of ignored items, and at most 100 faults", () => {
-    const piece = readBody(
+  it("keeps events of messages and people, the reasons of ignored items, and at most 100 faults", async () => {
+    const piece = await readBody(
       bodyOf([
         click("a"),
         { event: "open", user_id: "u" },
@@ -33,15 +33,18 @@ describe("readBody", () => {
     assert.strictEqual(piece.faults.length, 100)
   })
 
-  it("keeps 20 reasons of ignored items at most", () => {
+  it("keeps 20 reasons of ignored items at most", async () => {
     const body = JSON.stringify(Array.from({ length: 50 }, (_, n) => ({ event_type: `users.behaviors.x${n}` })))
-    const piece = readBody(bodyOf(JSON.parse(body), { source: "provider_a" }), normalizer("provider_a"))
+    const piece = await readBody(bodyOf(JSON.parse(body), { source: "provider_a" }), normalizer("provider_a"))
     assert.deepStrictEqual([piece.ignored, piece.unused.length], [50, 20])
   })
 
-  it("explains a body that nothing is understood of", () => {
-    assert.match(readBody(bodyOf("{"), normalizer("events")).faults[0]!.reason, /not valid JSON/)
-    assert.match(readBody(bodyOf("{}", { source: "new" }), undefined).faults[0]!.reason, /knows no source "new"/)
+  it("explains a body that nothing is understood of", async () => {
+    assert.match((await readBody(bodyOf("{"), normalizer("events"))).faults[0]!.reason, /not valid JSON/)
+    assert.match(
+      (await readBody(bodyOf("{}", { source: "new" }), undefined)).faults[0]!.reason,
+      /knows no source "new"/,
+    )
   })
 })
 
@@ -99,15 +102,18 @@ describe("slicesOf", () => {
 describe("bodyReader", () => {
   const mapped: Reading = { conversions: new Set(), mapping: { event: "$.what", tracking_id: "$.id" } }
 
-  it("asks for the settings it does not have, once, and keeps them", () => {
+  it("asks for the settings it does not have, once, and keeps them", async () => {
     const answer = bodyReader()
     const body = bodyOf({ what: "click", id: "t" }, { reading: "k" })
     const request = { type: "read", bodies: [body], sliceWeight: 10 } as const
     const noted: Array<number> = []
     const note = (id: number) => void noted.push(id)
-    assert.deepStrictEqual(answer({ ...request, readings: new Map() }, note), { type: "missing", readings: ["k"] })
+    assert.deepStrictEqual(await answer({ ...request, readings: new Map() }, note), {
+      type: "missing",
+      readings: ["k"],
+    })
     for (const readings of [new Map([["k", mapped]]), new Map<string, Reading>()]) {
-      const slice = answer({ ...request, readings }, note)
+      const slice = await answer({ ...request, readings }, note)
       assert.deepStrictEqual(slice.type === "slice" && slice.pieces[0]!.events.map(({ trackingId }) => trackingId), [
         "t",
       ])
@@ -115,7 +121,7 @@ describe("bodyReader", () => {
     assert.deepStrictEqual(noted, [1, 1])
   })
 
-  it("does not take one source's settings for another's", () => {
+  it("does not take one source's settings for another's", async () => {
     const answer = bodyReader()
     const read = (source: string) =>
       answer({
@@ -124,24 +130,25 @@ describe("bodyReader", () => {
         readings: new Map([["k", mapped]]),
         sliceWeight: 10,
       }, () => {})
-    const counts = ["events", "provider_a"].map((source) => {
-      const slice = read(source)
-      return slice.type === "slice" && slice.pieces[0]!.events.length
-    })
+    const counts = []
+    for (const source of ["events", "provider_a"]) {
+      const slice = await read(source)
+      counts.push(slice.type === "slice" && slice.pieces[0]!.events.length)
+    }
     assert.deepStrictEqual(counts, [1, 0])
   })
 
-  it("hands out slice after slice, and none that it does not have", () => {
+  it("hands out slice after slice, and none that it does not have", async () => {
     const answer = bodyReader()
-    const none = answer({ type: "next" }, () => {})
+    const none = await answer({ type: "next" }, () => {})
     assert.deepStrictEqual(none, { type: "slice", pieces: [], isLast: true })
-    const first = answer({
+    const first = await answer({
       type: "read",
       bodies: [bodyOf(Array.from({ length: 25 }, (_, n) => click(`${n}`)))],
       readings: new Map(),
       sliceWeight: 10,
     }, () => {})
-    const all = [first, answer({ type: "next" }, () => {}), answer({ type: "next" }, () => {})]
+    const all = [first, await answer({ type: "next" }, () => {}), await answer({ type: "next" }, () => {})]
     assert.deepStrictEqual(
       all.map((slice) => slice.type === "slice" && [slice.pieces[0]!.events.length, slice.isLast]),
       [[10, false], [10, false], [5, true]],

@@ -4,7 +4,7 @@ import type { SMTPServerDataStream, SMTPServerSession } from "smtp-server"
 import { networkOf } from "../../domain/Addresses.ts"
 import { batchBytes } from "../../journal/inbox/Inbox.ts"
 import { deliveryHeader, isReport } from "../mail/MailReports.ts"
-import { readHeaders } from "../mail/Mime.ts"
+import { readHeaders } from "../mail/ReceivedMail.ts"
 import { mailSource } from "../../domain/Source.ts"
 import { PromptIntake } from "../PromptIntake.ts"
 import { WebhookQuota } from "../WebhookQuota.ts"
@@ -120,34 +120,30 @@ export const makeReception = Effect.gen(function* () {
       done()
     }).pipe(Effect.catchCause(() => Effect.sync(() => refuse(done, refusals.unavailable))))
 
-  const store = (
-    mailbox: BounceMailbox,
-    { envelope: { mailFrom, rcptTo }, remoteAddress }: SMTPServerSession,
-    { body, bytes }: { readonly body: Buffer; readonly bytes: number },
-    done: EndCommand,
-  ) => {
-    const sender = mailFrom === false ? "" : mailFrom.address
-    const { headers: fields } = readHeaders(body.toString("latin1", 0, headerBytes))
-    // The refusal tells a person who replies to the message that the mailbox is not read.
-    if (sender !== "" && mailbox.delivery !== undefined && !isReport(fields)) {
-      return Effect.sync(() => refuse(done, refusals.noReport))
-    }
-    const headers = {
-      ...(mailbox.delivery === undefined ? {} : { [deliveryHeader]: mailbox.delivery }),
-      "mail-from": sender.slice(0, maxAddress),
-      "rcpt-to": (rcptTo[0]?.address ?? "").slice(0, maxAddress),
-      "client-address": remoteAddress,
-      ...(bytes > body.length ? { "size": String(bytes) } : {}),
-    }
-    return Effect.match(promptIntake.take({ org: mailbox.org, source: mailSource, headers, body }), {
-      onFailure: () => refuse(done, refusals.unavailable),
-      onSuccess: () => {
-        quota.add(mailbox.org, body.length)
-        count("stored")
-        done()
-      },
-    }).pipe(Effect.catchCause(() => Effect.sync(() => refuse(done, refusals.unavailable))))
-  }
+  const store = Effect.fnUntraced(
+    function* (
+      mailbox: BounceMailbox,
+      { envelope: { mailFrom, rcptTo }, remoteAddress }: SMTPServerSession,
+      { body, bytes }: { readonly body: Buffer; readonly bytes: number },
+    ) {
+      const sender = mailFrom === false ? "" : mailFrom.address
+      const fields = yield* Effect.promise(() => readHeaders(body.toString("latin1", 0, headerBytes)))
+      // The refusal tells a person who replies to the message that the mailbox is not read.
+      if (sender !== "" && mailbox.delivery !== undefined && !isReport(fields)) return refusals.noReport
+      const headers = {
+        ...(mailbox.delivery === undefined ? {} : { [deliveryHeader]: mailbox.delivery }),
+        "mail-from": sender.slice(0, maxAddress),
+        "rcpt-to": (rcptTo[0]?.address ?? "").slice(0, maxAddress),
+        "client-address": remoteAddress,
+        ...(bytes > body.length ? { "size": String(bytes) } : {}),
+      }
+      yield* promptIntake.take({ org: mailbox.org, source: mailSource, headers, body })
+      quota.add(mailbox.org, body.length)
+      count("stored")
+      return undefined
+    },
+    Effect.catchCause(() => Effect.succeed(refusals.unavailable)),
+  )
 
   const receive = (
     stream: SMTPServerDataStream,
@@ -180,7 +176,11 @@ export const makeReception = Effect.gen(function* () {
       session.mailbox = undefined
       if (stream.sizeExceeded) return refuse(answered, refusals.tooLarge)
       if (mailbox === undefined) return refuse(answered, refusals.unavailable)
-      run(store(mailbox, smtp, { body: Buffer.concat(chunks), bytes: stream.byteLength }, answered))
+      const mail = { body: Buffer.concat(chunks), bytes: stream.byteLength }
+      run(Effect.map(store(mailbox, smtp, mail), (refusal) => {
+        if (refusal === undefined) answered()
+        else refuse(answered, refusal)
+      }))
     })
   }
 

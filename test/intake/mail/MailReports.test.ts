@@ -8,8 +8,8 @@ import * as samples from "./samples.ts"
 const { deliveryId, failed, report } = samples
 
 describe("A delivery report", () => {
-  it("becomes one event of the delivery that its address names, once however often it comes", () => {
-    const normalized = read(
+  it("becomes one event of the delivery that its address names, once however often it comes", async () => {
+    const normalized = await read(
       postfix("5.1.1", "smtp; 550 5.1.1 <anna@mailbox.example>: Recipient address rejected: User unknown"),
     )
     assert.deepStrictEqual<unknown>(normalized, {
@@ -26,12 +26,12 @@ describe("A delivery report", () => {
         link: undefined,
       }],
     })
-    const again = read(postfix("5.1.1", "smtp; 550 5.1.1 Another hop says the same")) as Normalized
+    const again = await read(postfix("5.1.1", "smtp; 550 5.1.1 Another hop says the same")) as Normalized
     assert.strictEqual(again.events[0]!.key, `id:${deliveryId} bounce`)
   })
 
-  it("is read in the formats of Postfix, Exim, Exchange, Gmail, Sendmail and Amazon SES", () => {
-    each([
+  it("is read in the formats of Postfix, Exim, Exchange, Gmail, Sendmail and Amazon SES", async () => {
+    await each([
       [
         "Postfix, no such domain",
         "bounce",
@@ -198,8 +198,8 @@ describe("A delivery report", () => {
     ])
   })
 
-  it("is no bounce while the server goes on trying, or has passed the message on", () => {
-    each([
+  it("is no bounce while the server goes on trying, or has passed the message on", async () => {
+    await each([
       [
         "Postfix",
         /^ignored: .*delayed/,
@@ -250,13 +250,13 @@ describe("A delivery report", () => {
     ])
   })
 
-  it("of several recipients counts the mildest result: one mailbox behind the address has the message", () => {
+  it("of several recipients counts the mildest result: one mailbox behind the address has the message", async () => {
     const bad = failed("5.1.1", "smtp; 550 5.1.1 User unknown")
     const full = failed("5.2.2", "smtp; 552 5.2.2 Mailbox full")
-    assert.strictEqual(told(report({ recipients: [bad, full] })), "soft_bounce")
-    assert.strictEqual(told(report({ recipients: [bad, bad] })), "bounce")
+    assert.strictEqual(await told(report({ recipients: [bad, full] })), "soft_bounce")
+    assert.strictEqual(await told(report({ recipients: [bad, bad] })), "bounce")
     assert.match(
-      told(
+      await told(
         report({
           recipients: [bad, ["Final-Recipient: rfc822; b@mailbox.example", "Action: relayed", "Status: 2.0.0"]],
         }),
@@ -265,7 +265,7 @@ describe("A delivery report", () => {
     )
   })
 
-  it("is found behind a gateway that wraps it, encoded, with LF line breaks, and in UTF-8 (RFC 6533)", () => {
+  it("is found behind a gateway that wraps it, encoded, with LF line breaks, and in UTF-8 (RFC 6533)", async () => {
     const inner = postfix("5.1.1", "smtp; 550 5.1.1 User unknown")
     const wrapped = samples.mail(
       "From: MAILER-DAEMON@gateway.example",
@@ -287,27 +287,31 @@ describe("A delivery report", () => {
         }\r\n\r\n--`,
     )
     assert.notInclude(encoded, "Status: 5.1.1")
-    each([
+    await each([
       ["wrapped", "bounce", wrapped],
       ["encoded", "bounce", encoded],
       ["LF", "bounce", inner.replaceAll("\r\n", "\n")],
+      ["comment in the type", "bounce", inner.replace("multipart/report;", "multipart/report (RFC 6522);")],
+      ["boundary in pieces", "bounce", inner.replace(/boundary="(..)(.*?)"/, 'boundary*0="$1"; boundary*1="$2"')],
       ["cut off behind the fields", "bounce", inner.slice(0, inner.indexOf("Undelivered Message Headers"))],
     ])
   })
 
-  it("that names no recipient is not understood", () => {
-    assert.match(told(report({ recipients: [] })), /^fault: .*names no recipient/)
+  it("that names no recipient is not understood", async () => {
+    assert.match(await told(report({ recipients: [] })), /^fault: .*names no recipient/)
     assert.match(
-      told(report({ recipients: [["Final-Recipient: rfc822; a@b.example", "Action: puzzled", "Status: 4.0.0"]] })),
+      await told(
+        report({ recipients: [["Final-Recipient: rfc822; a@b.example", "Action: puzzled", "Status: 4.0.0"]] }),
+      ),
       /^fault/,
     )
   })
 })
 
 describe("A complaint", () => {
-  it("belongs to the message that it encloses, by return path, tracking id or Message-ID", () => {
+  it("belongs to the message that it encloses, by return path, tracking id or Message-ID", async () => {
     for (const text of [samples.yahoo, samples.outlook, samples.oldHotmail]) {
-      const normalized = read(text, {}) as Normalized
+      const normalized = await read(text, {}) as Normalized
       assert.deepStrictEqual(
         normalized.events.map(({ event, key, trackingId }) => ({ event, key, trackingId })),
         [{ event: "spam", key: `id:${deliveryId} spam`, trackingId: deliveryId }],
@@ -315,29 +319,29 @@ describe("A complaint", () => {
     }
   })
 
-  it("that comes to the return path belongs to its delivery, whatever it encloses", () => {
+  it("that comes to the return path belongs to its delivery, whatever it encloses", async () => {
     const other = "11111111-2222-4333-8444-555555555555"
-    const normalized = read(samples.yahoo, { [deliveryHeader]: other }) as Normalized
+    const normalized = await read(samples.yahoo, { [deliveryHeader]: other }) as Normalized
     assert.deepStrictEqual(normalized.events.map(({ trackingId }) => trackingId), [other])
   })
 
-  it("is told from other feedback by its type", () => {
+  it("is told from other feedback by its type", async () => {
     const feedback = (type: string) => told(samples.complaint([`Feedback-Type: ${type}`, "Version: 1"]))
-    assert.strictEqual(feedback("Abuse"), "spam")
-    assert.strictEqual(feedback("fraud"), "spam")
-    assert.strictEqual(feedback("opt-out"), "unsubscribe")
-    assert.match(feedback("not-spam"), /^ignored: .*"not-spam"/)
-    assert.match(feedback("auth-failure"), /^ignored/)
-    assert.match(feedback("virus"), /^ignored/)
-    assert.match(told(samples.complaint(["Version: 1"])), /^fault: .*Feedback-Type/)
+    assert.strictEqual(await feedback("Abuse"), "spam")
+    assert.strictEqual(await feedback("fraud"), "spam")
+    assert.strictEqual(await feedback("opt-out"), "unsubscribe")
+    assert.match(await feedback("not-spam"), /^ignored: .*"not-spam"/)
+    assert.match(await feedback("auth-failure"), /^ignored/)
+    assert.match(await feedback("virus"), /^ignored/)
+    assert.match(await told(samples.complaint(["Version: 1"])), /^fault: .*Feedback-Type/)
   })
 
-  it("without a message of this service is not understood", () => {
+  it("without a message of this service is not understood", async () => {
     const text = samples.complaint(["Feedback-Type: abuse"], {
       lines: ["From: somebody@else.example", "Message-ID: <1@else.example>", "", "Hi"],
     })
-    assert.match(told(text, {}), /^fault: .*encloses no message/)
-    assert.match(told(samples.absence, {}), /^ignored: An automatic reply/)
+    assert.match(await told(text, {}), /^fault: .*encloses no message/)
+    assert.match(await told(samples.absence, {}), /^ignored: An automatic reply/)
   })
 })
 
@@ -347,7 +351,7 @@ describe("A hostile mail", () => {
       "",
     )
 
-  it("is read to an end, whatever it holds", () => {
+  it("is read to an end, whatever it holds", async () => {
     const size = 256 * 1024
     const texts = {
       "1,000 multiparts within each other": nested(1_000),
@@ -377,17 +381,24 @@ describe("A hostile mail", () => {
       "newlines": "\n".repeat(size),
     }
     for (const [what, text] of Object.entries(texts)) {
-      assert.doesNotThrow(() => told(text), what)
-      assert.doesNotThrow(() => told(text, {}), what)
+      assert.isNotEmpty(await told(text), what)
+      assert.isNotEmpty(await told(text, {}), what)
     }
   })
 
-  it("adds no event of its own: a header cannot name another delivery", () => {
-    const text = postfix("5.1.1", "smtp; 550 5.1.1 User unknown", `X-Tracking-Id: other`, `${deliveryHeader}: other`)
-    assert.strictEqual((read(`${deliveryHeader}: other\r\n${text}`) as Normalized).events[0]!.trackingId, deliveryId)
+  it("is not read if its parts are nested deeper than any gateway nests them", async () => {
+    assert.match(await told(nested(1_000)), /^fault: The mail cannot be read: .*nesting depth/)
   })
 
-  it("in any bytes ends in one event or in a reason", () => {
+  it("adds no event of its own: a header cannot name another delivery", async () => {
+    const text = postfix("5.1.1", "smtp; 550 5.1.1 User unknown", `X-Tracking-Id: other`, `${deliveryHeader}: other`)
+    assert.strictEqual(
+      (await read(`${deliveryHeader}: other\r\n${text}`) as Normalized).events[0]!.trackingId,
+      deliveryId,
+    )
+  })
+
+  it("in any bytes ends in one event or in a reason", async () => {
     const pieces = fc.constantFrom(
       "\r\n",
       "--b",
@@ -402,8 +413,8 @@ describe("A hostile mail", () => {
       "é",
       "\0",
     )
-    fc.assert(fc.property(fc.array(fc.oneof(pieces, fc.string()), { maxLength: 60 }), (parts) => {
-      const normalized = read(parts.join(""))
+    await fc.assert(fc.asyncProperty(fc.array(fc.oneof(pieces, fc.string()), { maxLength: 60 }), async (parts) => {
+      const normalized = await read(parts.join(""))
       if ("reason" in normalized) return assert.isNotEmpty(normalized.reason)
       assert.strictEqual(normalized.events.length + normalized.skipped.length, 1)
     }))

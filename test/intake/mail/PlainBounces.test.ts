@@ -3,8 +3,8 @@ import { each } from "./reading.ts"
 import * as samples from "./samples.ts"
 
 describe("A bounce in plain text", () => {
-  it("is read up to the message that it encloses", () => {
-    each([
+  it("is read up to the message that it encloses", async () => {
+    await each([
       ["qmail, no mailbox", "bounce", samples.qmail("Sorry, no mailbox here by that name. (#5.1.1)")],
       [
         "qmail, full",
@@ -54,6 +54,18 @@ describe("A bounce in plain text", () => {
         ),
       ],
       [
+        "encoded subject and text",
+        "bounce",
+        samples.mail(
+          "From: postmaster@mailbox.example",
+          "Subject: =?UTF-8?B?VW56dXN0ZWxsYmFyOiBJaHIgR3J1w58=?=",
+          "Content-Type: text/plain; charset=utf-8",
+          "Content-Transfer-Encoding: base64",
+          "",
+          btoa("The user anna does not exist. 550 unknown user"),
+        ),
+      ],
+      [
         "any other server",
         "bounce",
         samples.mail(
@@ -66,8 +78,8 @@ describe("A bounce in plain text", () => {
     ])
   })
 
-  it("is told from automatic replies and from mail that people write", () => {
-    each([
+  it("is told from automatic replies and from mail that people write", async () => {
+    await each([
       ["absence", /^ignored: An automatic reply/, samples.absence],
       [
         "absence in German",

@@ -14,17 +14,17 @@ export const read = (text: string, headers: Readonly<Record<string, string>> = {
   normalizeMail(Buffer.from(text, "latin1"), headers, receivedAt)
 
 /** The event of a mail, or the reason for no event: `ignored: …` or `fault: …`. */
-export const told = (text: string, headers?: Readonly<Record<string, string>>): string => {
-  const normalized = read(text, headers)
+export const told = async (text: string, headers?: Readonly<Record<string, string>>): Promise<string> => {
+  const normalized = await read(text, headers)
   if ("reason" in normalized) return `fault: ${normalized.reason}`
   const [skipped] = normalized.skipped
   return skipped === undefined ? normalized.events[0]!.event : `ignored: ${skipped.reason}`
 }
 
-export const each = (cases: ReadonlyArray<readonly [what: string, event: EventName | RegExp, text: string]>) => {
+export const each = async (cases: ReadonlyArray<readonly [what: string, event: EventName | RegExp, text: string]>) => {
   for (const [what, expected, text] of cases) {
-    if (typeof expected === "string") assert.strictEqual(told(text), expected, what)
-    else assert.match(told(text), expected, what)
+    if (typeof expected === "string") assert.strictEqual(await told(text), expected, what)
+    else assert.match(await told(text), expected, what)
   }
 }
 
