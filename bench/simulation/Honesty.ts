@@ -34,9 +34,9 @@ export interface Look {
   readonly day: number
   readonly verdict: TemplateResults["winner"]["verdict"]
   readonly winner: string | null
-  /** The variants that the results name as surely worse; none unless looked for. */
+  /** The variants that the results name as surely worse; empty if the run does not ask for them. */
   readonly losers: ReadonlyArray<string>
-  /** The estimate of the days until a winner; undefined where there is none, and unless looked for. */
+  /** The estimate of the days until a winner; undefined without an estimate, and if the run does not ask for one. */
   readonly outlook: Outlook | undefined
 }
 

@@ -4,7 +4,7 @@ import type { Attributes } from "../domain/Attributes.ts"
  * Which request attributes a template learns from: at most 6, the most present first, each with its (at most 12) most
  * frequent values. Every attribute also has the values `other` and `missing`, which are not listed. `builtIns` names the
  * built-in attributes in use (see there), all of them unless given. `pairs` names two keys each whose values matter
- * together: every combination of them has an effect beside those of the two values.
+ * together: each combination has an effect in addition to the effects of its two values.
  */
 export interface AttributeScheme {
   readonly keys: ReadonlyArray<

@@ -37,7 +37,7 @@ export const VariantPosterior = Schema.Struct({
 export type VariantPosterior = typeof VariantPosterior.Type
 
 /**
- * All that deciding needs of what was learned for one template under one window. Plain data: survives JSON to the last
+ * What a decision needs to know of the model of one template and window. Plain data: survives JSON to the last
  * bit. Rates are values per send in the objective's unit (clicks, where one click is worth 1); times are Unix milliseconds.
  */
 export const ModelSnapshot = Schema.Struct({

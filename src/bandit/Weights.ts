@@ -1,6 +1,6 @@
 import { Phi, phi } from "./Normal.ts"
 
-/** Which sends a model has learned from: all, faded by age, or those of a hard window. */
+/** Which sends a model has learned from: all sends with weights that fade by age, or only the sends of a fixed window. */
 export type WindowMode = "adaptive" | "window"
 
 /** Kappa of a template of which nothing is known yet. */

@@ -65,7 +65,7 @@ interface Further {
   code: number
 }
 
-/** An attribute recorded beside the context, or only those of its values that the scheme does not list. */
+/** An attribute that is recorded in addition to the context, or only its values that the scheme does not list. */
 interface Beside {
   readonly name: string
   readonly listed: ReadonlySet<string> | undefined

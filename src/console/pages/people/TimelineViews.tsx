@@ -152,7 +152,7 @@ const Why = ({ decision }: { readonly decision: TimelineDecision }) => {
 export const DecisionCard = ({ decision, org, withLink }: {
   readonly decision: TimelineDecision
   readonly org: Organization
-  /** Where the story is not that of its tracking id already. */
+  /** Whether the card links to the story of its tracking id. */
   readonly withLink: boolean
 }) => {
   const { delivery } = decision
