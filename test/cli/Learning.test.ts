@@ -6,7 +6,8 @@ import { describe } from "vitest"
 import { Intake } from "../../src/intake/Intake.ts"
 import { decide, layerQuiet, makeOrg, receive, tallies } from "../intake/support.ts"
 import { day, makeTemplate, plant, type Services, settle } from "../learning/support.ts"
-import { adminToken, run, scopedProcess, waitUntil } from "../support/service.ts"
+import { runCommand } from "../support/cli.ts"
+import { adminToken, scopedProcess, waitUntil } from "../support/service.ts"
 import { type Environment, temporaryEnvironment } from "../support/stores.ts"
 
 // deno-lint-ignore no-explicit-any -- what a test reads of an answer it also asserts
@@ -17,12 +18,7 @@ const during = <A, E>(env: Environment, effect: Effect.Effect<A, E, Services>) =
   Effect.scoped(Effect.flatMap(Layer.build(layerQuiet(env)), (context) => Effect.provideContext(effect, context)))
 
 const commands = (env: Environment) => {
-  const parlance = (...args: ReadonlyArray<string>) =>
-    Effect.promise(async () => {
-      const child = run([...args, "--org", "acme"], env)
-      const { code } = await child.ended
-      return { code, output: child.output() }
-    })
+  const parlance = (...args: ReadonlyArray<string>) => Effect.promise(() => runCommand([...args, "--org", "acme"], env))
   return {
     /** What a command prints for people; it must end with status 0. */
     text: (...args: ReadonlyArray<string>) =>

@@ -7,7 +7,8 @@ import type { Json } from "../api/harness.ts"
 import { managed, password } from "../console/furnished.ts"
 import { signInTo } from "../console/shop.ts"
 import { aroundTests } from "../support/aroundTests.ts"
-import { adminToken, run as parlance } from "../support/service.ts"
+import { runCommand } from "../support/cli.ts"
+import { adminToken } from "../support/service.ts"
 import { startWith } from "../support/servicesOf.ts"
 
 type Started = Effect.Success<ReturnType<typeof startWith>>
@@ -27,14 +28,11 @@ describe("Notifications by command and in the console", () => {
 
   const manage = (method: string, path: string, body?: unknown) => managed(started.service)(method, path, body)
 
-  const command = async (...args: ReadonlyArray<string>) => {
-    const child = parlance(["notification", ...args, "--org", "shop"], {
+  const command = (...args: ReadonlyArray<string>) =>
+    runCommand(["notification", ...args, "--org", "shop"], {
       PARLANCE_URL: started.service.url,
       ADMIN_TOKEN: adminToken,
     })
-    const { code } = await child.ended
-    return { code, output: child.output() }
-  }
   const text = async (...args: ReadonlyArray<string>) => {
     const { code, output } = await command(...args)
     assert.strictEqual(code, 0, output)

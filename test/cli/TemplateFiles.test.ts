@@ -2,7 +2,8 @@ import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { makeOrganization, run, scopedProcess, type ServiceProcess } from "../support/service.ts"
+import { runCommand } from "../support/cli.ts"
+import { makeOrganization, scopedProcess, type ServiceProcess } from "../support/service.ts"
 import { temporaryEnvironment, temporaryFolder } from "../support/stores.ts"
 
 class Place extends Context.Service<Place, { readonly folder: string; readonly service: ServiceProcess }>()(
@@ -44,11 +45,9 @@ layer(layerPlace, { excludeTestServices: true })("Template files in a pipeline",
       const key = yield* Effect.promise(() => makeOrganization(service, "ci", ["templates:write"]))
       const path = join(folder, "spring.yaml")
       const command = (...args: ReadonlyArray<string>) =>
-        Effect.promise(async () => {
-          const child = run(args, { PARLANCE_URL: service.url, PARLANCE_KEY: key, DATA_DIR: join(folder, "unused") })
-          const { code } = await child.ended
-          return { code, output: child.output() }
-        })
+        Effect.promise(() =>
+          runCommand(args, { PARLANCE_URL: service.url, PARLANCE_KEY: key, DATA_DIR: join(folder, "unused") })
+        )
       const write = (text: string) => Effect.sync(() => writeFileSync(path, text))
 
       yield* write(file("Hello"))
@@ -92,9 +91,8 @@ layer(layerPlace, { excludeTestServices: true })("Template files in a pipeline",
       const outcome = (text: string, ...args: ReadonlyArray<string>) =>
         Effect.promise(async () => {
           writeFileSync(path, text)
-          const child = run(["template", ...args, path], own)
-          const { code } = await child.ended
-          return { code, lines: child.output().trim().split("\n") }
+          const { code, output } = await runCommand(["template", ...args, path], own)
+          return { code, lines: output.trim().split("\n") }
         })
       for (const args of [["diff"], ["import", "--dry-run"], ["import"]]) {
         const { code, lines } = yield* outcome(faulty, ...args)

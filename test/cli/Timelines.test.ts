@@ -2,7 +2,8 @@ import { assert } from "@effect/vitest"
 import { describe, it } from "vitest"
 import { deliveryEnvironment, furnish } from "../console/furnished.ts"
 import { aroundTests } from "../support/aroundTests.ts"
-import { adminToken, run, type Service, startInProcess } from "../support/service.ts"
+import { runCommand } from "../support/cli.ts"
+import { adminToken, type Service, startInProcess } from "../support/service.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 
 describe("Stories on the command line", () => {
@@ -13,10 +14,11 @@ describe("Stories on the command line", () => {
   })
 
   const parlance = async (code: number, ...args: ReadonlyArray<string>) => {
-    const { ended, output } = run([...args, "--org", "told"], { PARLANCE_URL: service.url, ADMIN_TOKEN: adminToken })
-    assert.strictEqual((await ended).code, code, output())
-    assert.notInclude(output(), "    at ")
-    return output()
+    const own = { PARLANCE_URL: service.url, ADMIN_TOKEN: adminToken }
+    const ended = await runCommand([...args, "--org", "told"], own)
+    assert.strictEqual(ended.code, code, ended.output)
+    assert.notInclude(ended.output, "    at ")
+    return ended.output
   }
 
   it("tells what became of a tracking id and of a person, and what a source sent last", async () => {

@@ -7,6 +7,7 @@ import { certificate } from "../support/platformServers/Certificate.ts"
 import { startSmtp } from "../support/platformServers/SmtpReceiver.ts"
 import { aroundTests } from "../support/aroundTests.ts"
 import { type DnsServer, startDns } from "../support/dnsServer.ts"
+import { runAsProcess, runCommand } from "../support/cli.ts"
 import { adminToken, makeOrganization, run, type Service, startInProcess, waitUntil } from "../support/service.ts"
 import { emptyEnvironment, type Environment, temporaryEnvironment } from "../support/stores.ts"
 import { type Receiver, receiver as startReceiver } from "../delivery/receiver.ts"
@@ -16,14 +17,13 @@ type Json = any
 
 /** A service with an organization, and commands that talk to it. */
 const commandsAt = (service: Service, more: Environment = {}) => {
-  const start = (args: ReadonlyArray<string>) =>
-    run([...args, "--org", "acme"], { PARLANCE_URL: service.url, ADMIN_TOKEN: adminToken, ...more })
+  const own = { PARLANCE_URL: service.url, ADMIN_TOKEN: adminToken, ...more }
+  const start = (args: ReadonlyArray<string>) => run([...args, "--org", "acme"], own)
   const parlance = async (code: number, args: ReadonlyArray<string>, input = "") => {
-    const { child, ended, output } = start(args)
-    child.stdin.end(input)
-    assert.strictEqual((await ended).code, code, output())
-    assert.notInclude(output(), "    at ")
-    return output()
+    const ended = await runCommand([...args, "--org", "acme"], own, input)
+    assert.strictEqual(ended.code, code, ended.output)
+    assert.notInclude(ended.output, "    at ")
+    return ended.output
   }
   return { parlance, start }
 }
@@ -79,7 +79,7 @@ describe("Tools of the command line", () => {
     const trigger = (...more: ReadonlyArray<string>) => ["webhook", "trigger", ...more]
     assert.include(await parlance(1, trigger("sfmc", "spam", "--template", "welcome")), "It reports sent, open, click")
     assert.include(await parlance(1, trigger("hotmail", "open", "--template", "welcome")), "provider_a (braze)")
-    assert.include(await parlance(1, trigger("sfmc", "open", "--template", "welcome")), "WEBHOOK_SECRET")
+    assert.include(await parlance(1, trigger("sfmc", "open", "--template", "welcome"), "\n"), "WEBHOOK_SECRET")
     assert.include(await parlance(1, trigger("sfmc", "open"), "s"), "--tracking-id")
     assert.include(await parlance(1, trigger("sfmc", "open", "--template", "nothing"), "s"), "nothing")
     assert.include(await parlance(1, trigger("sfmc", "open", "--tracking-id", "nothing"), "s"), "no decision")
@@ -189,11 +189,7 @@ describe("Tools of the command line", () => {
   }, 300_000)
 
   it("diagnoses settings and a database without changing it", async () => {
-    const doctor = async (env: Environment) => {
-      const { child, ended, output } = run(["doctor"], env)
-      child.stdin.end()
-      return { code: (await ended).code, output: output() }
-    }
+    const doctor = (env: Environment) => runAsProcess(["doctor"], env)
     const faulty = await doctor({ ...environment, ADMIN_TOKEN: "short", SECRET_KEY: "odd" })
     assert.strictEqual(faulty.code, 1)
     assert.match(faulty.output, /ADMIN_TOKEN.*\n.*\n?[^]*SECRET_KEY/)

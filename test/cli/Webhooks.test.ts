@@ -8,7 +8,7 @@ import { SqlClient } from "effect/sql"
 import { Layer } from "effect"
 import { decide, layerQuiet, makeOrg, receive, settle } from "../intake/support.ts"
 import type { Services } from "../learning/support.ts"
-import { run } from "../support/service.ts"
+import { runCommand } from "../support/cli.ts"
 import { type Environment, temporaryEnvironment, temporaryFolder } from "../support/stores.ts"
 
 // deno-lint-ignore no-explicit-any -- what a test reads of an answer it also asserts
@@ -20,11 +20,7 @@ const during = <A, E>(env: Environment, effect: Effect.Effect<A, E, Services>) =
 
 const commands = (env: Environment) => {
   const parlance = (args: ReadonlyArray<string>, input: string | undefined) =>
-    Effect.promise(async () => {
-      const { child, ended, output } = run([...args, "--org", "acme"], env)
-      child.stdin.end(input ?? "")
-      return { code: (await ended).code, output: output() }
-    })
+    Effect.promise(() => runCommand([...args, "--org", "acme"], env, input))
   const ended = (status: number) => (args: ReadonlyArray<string>, input?: string) =>
     Effect.map(parlance(args, input), ({ code, output }) => {
       assert.strictEqual(code, status, output)

@@ -1,0 +1,24 @@
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { Cause, Effect } from "effect"
+import { Command } from "effect/cli"
+import { version } from "../domain/Version.ts"
+import { commandName, loadCommands } from "./Commands.ts"
+import { logFatal } from "./FatalLog.ts"
+import { report } from "./Report.ts"
+import { root } from "./RootCommand.ts"
+
+/** The command line with these arguments, such as `["key", "list"]`. Reports its failures, and sets `process.exitCode`. */
+export const program = Effect.fnUntraced(function* (args: ReadonlyArray<string>) {
+  const commands = yield* Effect.promise(() => loadCommands(args))
+  yield* Command.runWith(root.pipe(Command.withSubcommands(commands)), { version })(args)
+}, (effect, args) =>
+  effect.pipe(
+    Effect.provide(NodeServices.layer),
+    Effect.catchCause((cause) =>
+      Cause.hasInterruptsOnly(cause)
+        ? Effect.interrupt
+        : commandName(args) === "serve"
+        ? logFatal(cause)
+        : report(Cause.squash(cause))
+    ),
+  ))
