@@ -7,6 +7,7 @@ import { Effect } from "effect"
 import process from "node:process"
 import { open } from "../../src/delivery/connections/SmtpLine.ts"
 import { makeSessions } from "../../src/delivery/connections/SmtpSessions.ts"
+import { rfcTimes } from "../../src/delivery/connections/SmtpTimes.ts"
 import { compose } from "../../src/delivery/Composition.ts"
 
 const options: { readonly port: number; readonly sessions: number; readonly messages: number } = JSON.parse(
@@ -40,11 +41,12 @@ const open1 = open(guard, {
   ca: undefined,
   auth: undefined,
   clientName: undefined,
+  times: rfcTimes,
 })
 const began = process.cpuUsage()
 let left = options.messages
 await Effect.runPromise(Effect.scoped(Effect.gen(function* () {
-  const { send } = yield* makeSessions(open1, options.sessions)
+  const { send } = yield* makeSessions(open1, options.sessions, rfcTimes)
   const caller = Effect.whileLoop({ while: () => left-- > 0, body: () => send(mail, undefined), step: () => {} })
   yield* Effect.all(Array.from({ length: options.sessions }, () => caller), { concurrency: "unbounded", discard: true })
 })))

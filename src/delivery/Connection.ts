@@ -106,7 +106,7 @@ export interface DomainLimits {
 /** A way out: one messaging platform with one organization's credentials. Lives in a scope that closes its sockets. */
 export interface Connection {
   /**
-   * Never fails: every error is a `SendResult`. The platform has 30 seconds to answer. When `giveUp` is aborted, an
+   * Never fails: every error is a `SendResult`. The platform has 30 seconds to answer, or `answerMillis`. When `giveUp` is aborted, an
    * attempt of which no part of the message has been sent may end as `yielded`. It asks `MayBegin` right before the message
    * begins to leave, and ends as `yielded` if it may not.
    */
@@ -116,6 +116,8 @@ export interface Connection {
   readonly prepare?: (messages: ReadonlyArray<Message>) => Effect.Effect<void>
   /** Composes a message as `send` does, without sending it. Absent where the platform composes messages. */
   readonly compose?: (message: Message) => Effect.Effect<Composed, NotComposed>
+  /** Longest time for an answer, if it is more than 30 seconds. Unit: milliseconds. */
+  readonly answerMillis?: number
   /** Messages that may be under way at once. */
   readonly concurrency: number
   /** How many of them the platform grants now, from 1 to `concurrency`. Absent: all. */

@@ -53,11 +53,9 @@ const count = (settled: Settled) => {
   }
 }
 
-/**
- * Longest time for one message: 40 seconds to compose it and 30 seconds for the platform's answer, with a margin. Unit:
- * milliseconds.
- */
-const sendMillis = 75_000
+/** Longest time to compose one message, with a margin, and for the answer unless the connection says otherwise. Unit: milliseconds. */
+const composeMillis = 45_000
+const answerMillis = 30_000
 
 /** Between two searches for attempts that take longer. */
 const overdueEvery = Duration.seconds(5)
@@ -220,13 +218,13 @@ const makeExecutor = Effect.fnUntraced(function* (
   )
 
   /** Attempts under way. */
-  const attempts = new Map<number, { readonly fiber: Fiber.Fiber<void>; readonly startedAt: number }>()
+  const attempts = new Map<number, { readonly fiber: Fiber.Fiber<void>; readonly endsAt: number }>()
   // One timer for all attempts: no connection takes so long.
   yield* Effect.forkScoped(Effect.forever(Effect.andThen(
     Effect.sleep(overdueEvery),
     Effect.sync(() => {
-      for (const { fiber, startedAt } of attempts.values()) {
-        if (monotonic() - startedAt >= sendMillis) fiber.interruptUnsafe()
+      for (const { endsAt, fiber } of attempts.values()) {
+        if (monotonic() >= endsAt) fiber.interruptUnsafe()
       }
     }),
   )))
@@ -279,19 +277,19 @@ const makeExecutor = Effect.fnUntraced(function* (
       }
       case "attempt": {
         const { flight, message, platform } = command
-        const startedAt = monotonic()
+        const connection = line.connection()
+        const endsAt = monotonic() + composeMillis + (connection.answerMillis ?? answerMillis)
         const gate = new Gate(message, checks, isHeld)
-        const sending = attempt(line.connection(), message, platform, giveUps.get(flight)!.signal, gate)
+        const sending = attempt(connection, message, platform, giveUps.get(flight)!.signal, gate)
         const fiber = fork(Effect.matchCause(asJob("delivery", org)(sending), {
           onSuccess: (answer) => offer({ _tag: "answered", flight, ...answer }),
           onFailure: () => {
-            const isOverdue = monotonic() - startedAt >= sendMillis
-            const result = unanswered(isOverdue ? "No answer in time" : "The attempt was broken off")
+            const result = unanswered(monotonic() >= endsAt ? "No answer in time" : "The attempt was broken off")
             offer({ _tag: "answered", flight, result, jitter: 0 })
           },
         }))
         // It may have ended at once.
-        if (fiber.pollUnsafe() === undefined) attempts.set(flight, { fiber, startedAt })
+        if (fiber.pollUnsafe() === undefined) attempts.set(flight, { fiber, endsAt })
         return undefined
       }
       case "giveUp":

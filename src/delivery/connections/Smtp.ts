@@ -14,6 +14,7 @@ import { makeOutbound } from "./OutboundMail.ts"
 import { open } from "./SmtpLine.ts"
 import { sortFault } from "./SmtpReplies.ts"
 import { type AttemptEnd, makeSessions } from "./SmtpSessions.ts"
+import { longestMillis, rfcTimes } from "./SmtpTimes.ts"
 
 const Host = Schema.String.check(
   Schema.makeFilter<string>((text) =>
@@ -192,7 +193,7 @@ const resultOf = (end: Exclude<AttemptEnd, { readonly _tag: "sent" }>, secrets: 
         reason: "The server was slow to answer for this recipient, and other messages needed the session",
       }
     case "late": {
-      const result = retry("The SMTP server took longer than 30 seconds", end.progress.began)
+      const result = retry("The SMTP server did not answer within the time of RFC 5321", end.progress.began)
       return end.progress.isReady ? ofRecipient(result) : result
     }
   }
@@ -219,9 +220,10 @@ export const make = (
       ca: settings.ca,
       auth: user === undefined || password === undefined ? undefined : { user, password },
       clientName: settings.client_name,
+      times: rfcTimes,
     })
 
-    const sessions = yield* makeSessions(line, connections)
+    const sessions = yield* makeSessions(line, connections, rfcTimes)
 
     const outbound = makeOutbound(composing, (message) =>
       Result.map(emailOf(settings, message), (email) => ({ ...email, dkim })))
@@ -254,6 +256,7 @@ export const make = (
             ),
           ),
       }),
+      answerMillis: longestMillis(rfcTimes),
       concurrency: connections,
       granted: sessions.granted,
       domains: { share: settings.domain_share ?? 0.5, perSecond: settings.domain_rate },

@@ -4,11 +4,9 @@ import { connect, isIP, type Socket } from "node:net"
 import { type AddressGuard, AddressRefused } from "../AddressGuard.ts"
 import type { SmtpFault } from "./SmtpReplies.ts"
 import { SmtpSession } from "./SmtpSession.ts"
+import { setupMillis, type SmtpTimes } from "./SmtpTimes.ts"
 
-// The way to a session that is ready, from the DNS to the login. nodemailer speaks until then, `SmtpSession` from then on.
-
-/** Longest a session may take to be ready, from the DNS to the login. Milliseconds. */
-const setupMillis = 10_000
+// The way to a session that is ready, from the DNS to the login.
 
 export interface LineOptions {
   readonly host: string
@@ -19,14 +17,10 @@ export interface LineOptions {
   readonly auth: { readonly user: string; readonly password: string } | undefined
   /** Named in EHLO; the machine's name unless set. */
   readonly clientName: string | undefined
+  readonly times: SmtpTimes
 }
 
-interface SmtpError extends Error {
-  readonly code?: string
-  readonly command?: string
-  readonly responseCode?: number
-  readonly response?: string
-}
+type SmtpError = SMTPConnection.SMTPError
 
 const trustWords = /certificate|self.signed|issuer|altname|CERT_|DEPTH_ZERO|hostname\/ip|NotValidForName|expired/i
 
@@ -78,39 +72,12 @@ const socketTo = (guard: AddressGuard["Service"], { host, port, tls }: LineOptio
     })
   })
 
-/** Parts of nodemailer's connection that it does not publish. */
-interface Unpublished {
-  readonly _supportedExtensions: ReadonlyArray<string>
-  readonly _maxAllowedSize: number
-  readonly _onSocketData: (chunk: Uint8Array) => void
-  readonly _onSocketTimeout: () => void
-  readonly _onSocketClose: () => void
-  readonly _onSocketEnd: () => void
-  readonly _onSocketError: (error: Error) => void
-}
-
-/** The session that goes on where nodemailer ends: over its socket, encrypted or not, without its listeners. */
-const takeOver = (connection: SMTPConnection): SmtpSession => {
-  const socket = connection._socket as Socket
-  const inner = connection as unknown as Unpublished
-  const has = (extension: string) => inner._supportedExtensions.includes(extension)
-  socket.off("data", inner._onSocketData)
-  socket.off("timeout", inner._onSocketTimeout)
-  socket.off("close", inner._onSocketClose)
-  socket.off("end", inner._onSocketEnd)
-  socket.off("error", inner._onSocketError)
-  socket.setTimeout(0)
-  return new SmtpSession(socket, {
-    pipelining: has("PIPELINING"),
-    size: has("SIZE"),
-    utf8: has("SMTPUTF8"),
-    maxSize: inner._maxAllowedSize,
-  })
-}
+/** Whether the last reply, to EHLO, announces SMTPUTF8 (RFC 6531). */
+const announcesUtf8 = (ehlo: string | false): boolean => ehlo !== false && /^250[ -]SMTPUTF8\b/im.test(ehlo)
 
 const sessionOver = (socket: Socket, options: LineOptions) =>
   Effect.callback<SmtpSession, SmtpFault>((resume) => {
-    const { auth, ca, clientName, host, port, tls } = options
+    const { auth, ca, clientName, host, port, times, tls } = options
     const connection = new SMTPConnection({
       host,
       port,
@@ -121,9 +88,10 @@ const sessionOver = (socket: Socket, options: LineOptions) =>
       ...(clientName === undefined ? {} : { name: clientName }),
       ...(isIP(host) === 0 ? { servername: host } : {}),
       tls: { ...(ca === undefined ? {} : { ca }), minVersion: "TLSv1.2" },
-      connectionTimeout: setupMillis,
-      greetingTimeout: setupMillis,
-      socketTimeout: 60_000,
+      connectionTimeout: setupMillis(times),
+      greetingTimeout: times.greeting,
+      // Longer than any other time: `SmtpSessions` ends attempts.
+      socketTimeout: times.envelope + times.message,
       socketCloseTimeout: 0,
       maxResponseSize: 65_536,
     })
@@ -143,16 +111,18 @@ const sessionOver = (socket: Socket, options: LineOptions) =>
     const ready = () => {
       if (settled) return
       settled = true
-      resume(Effect.succeed(takeOver(connection)))
+      resume(Effect.succeed(new SmtpSession(connection, takesUtf8)))
     }
+    let takesUtf8 = false
     connection.connect((error) => {
-      if (error) return fail(error as SmtpError)
+      if (error) return fail(error)
+      takesUtf8 = announcesUtf8(connection.lastServerResponse)
       if (auth === undefined) return ready()
       if (!connection.allowsAuth) {
         return fail(Object.assign(new Error("It offers no method of logging in"), { code: "EAUTH" }))
       }
       connection.login({ user: auth.user, credentials: { user: auth.user, pass: auth.password } }, (error) =>
-        error ? fail(error as SmtpError) : ready())
+        error ? fail(error) : ready())
     })
     return Effect.sync(() => {
       settled = true
@@ -160,17 +130,22 @@ const sessionOver = (socket: Socket, options: LineOptions) =>
     })
   })
 
-/** Connects and logs in, within 10 seconds. */
+/** Fails after so many milliseconds; `what` has not happened by then. */
+const within = (millis: number, what: string) =>
+  Effect.timeoutOrElse({
+    duration: millis,
+    orElse: () =>
+      Effect.fail<SmtpFault>({
+        stage: "connect",
+        code: undefined,
+        detail: `it was not ${what} within ${millis / 1_000} seconds`,
+        uncertain: false,
+      }),
+  })
+
+/** Connects and logs in. */
 export const open = (guard: AddressGuard["Service"], options: LineOptions): Effect.Effect<SmtpSession, SmtpFault> =>
-  Effect.flatMap(socketTo(guard, options), (socket) => sessionOver(socket, options)).pipe(
-    Effect.timeoutOrElse({
-      duration: setupMillis,
-      orElse: () =>
-        Effect.fail<SmtpFault>({
-          stage: "connect",
-          code: undefined,
-          detail: `it was not ready within ${setupMillis / 1_000} seconds`,
-          uncertain: false,
-        }),
-    }),
+  socketTo(guard, options).pipe(
+    within(options.times.connect, "connected"),
+    Effect.flatMap((socket) => within(setupMillis(options.times), "ready")(sessionOver(socket, options))),
   )

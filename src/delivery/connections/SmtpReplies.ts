@@ -1,5 +1,5 @@
 import type { SendResult } from "../Connection.ts"
-import { broken, deferred, excerpt, ofRecipient, refused, retry, slowDown } from "./Answers.ts"
+import { broken, deferred, excerpt, ofRecipient, refused, retry, slowDown, unfit } from "./Answers.ts"
 
 /** Where a session with an SMTP server went wrong. */
 export interface SmtpFault {
@@ -12,7 +12,7 @@ export interface SmtpFault {
   /** Part of the message may have been sent, and no reply says whether it was accepted. */
   readonly uncertain: boolean
   /** `tls`: encryption failed for good. `address`: the guard refused the address. `login`: no way of logging in. */
-  readonly cause?: "tls" | "address" | "login" | "size" | undefined
+  readonly cause?: "tls" | "address" | "login" | "size" | "utf8" | undefined
 }
 
 const name = "The SMTP server"
@@ -72,6 +72,9 @@ const meaningOf = (fault: SmtpFault, secrets: ReadonlyArray<string>): SendResult
   if (cause === "address") return broken(`${name} was not connected to: ${said}`)
   if (cause === "tls") return broken(`${name} offers no encryption that can be trusted: ${said}`)
   if (cause === "login") return broken(`${name} cannot be logged in to: ${said}`)
+  if (cause === "utf8") {
+    return unfit(`${name} takes no such address: ${said}. Use an address in ASCII, or a server with SMTPUTF8`)
+  }
   if (cause === "size") return refused(`${name} takes no message of this size: ${said}`)
   if (code === undefined) return retry(`The connection to ${name.toLowerCase()} failed: ${said}`, uncertain)
   const reason = `${name} answered ${said}`

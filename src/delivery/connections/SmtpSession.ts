@@ -1,242 +1,137 @@
 import { Effect } from "effect"
-import { Buffer } from "node:buffer"
-import type { Socket } from "node:net"
+import type SMTPConnection from "nodemailer/lib/smtp-connection"
+import { Readable } from "node:stream"
 import type { Composed } from "../../domain/Email.ts"
 import type { SmtpFault } from "./SmtpReplies.ts"
 
-/** How far a message has come. */
-export interface Progress {
-  /** The server has taken sender and recipient, and the message may have been sent in part or whole. */
-  began: boolean
-  /** A session was ready, and the message is on its turn: a silence from here on belongs to the recipient. */
-  isReady: boolean
-  /** The attempt has been given up: no part of the message is sent from now on. */
-  isGivenUp: boolean
-}
-
-/** The progress of a message that has not set out. */
-export const newProgress = (): Progress => ({ began: false, isReady: false, isGivenUp: false })
-
-/** Extensions that the server announced (RFC 1870, 2920, 6531). */
-export interface SmtpFeatures {
-  /** MAIL, RCPT and DATA may be sent without waiting for the replies in between. */
-  readonly pipelining: boolean
-  /** MAIL may name the size of the message. */
-  readonly size: boolean
-  /** The largest message that the server takes, in bytes; 0 if it does not say. */
-  readonly maxSize: number
-  /** Addresses may hold characters beyond ASCII. */
-  readonly utf8: boolean
-}
-
-/** Longest reply. Unit: characters. */
-const maxReply = 65_536
-
-/** A command whose reply is missing. `body`: the message; `empty`: the end of a message that has no recipient. */
-type Step = "sender" | "recipient" | "data" | "body" | "empty" | "reset"
-
-interface Transaction {
-  readonly mail: Composed
-  readonly progress: Progress
-  readonly done: (fault: SmtpFault | undefined) => void
-  /** The first refusal, to report once the replies to all commands are in. */
-  fault?: SmtpFault
-}
-
 const isWide = /[\u0080-\uffff]/
-const dot = Buffer.from(".")
-const lastDot = Buffer.from(".\r\n")
-const lineAndLastDot = Buffer.from("\r\n.\r\n")
 
-/** A message as DATA transfers it: a full stop before each one that begins a line, and the end (RFC 5321, 4.5.2). */
-export const transparent = (bytes: Uint8Array): Buffer => {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-  const parts: Array<Buffer> = []
-  let from = 0
-  if (buffer[0] === 0x2e) parts.push(dot)
-  for (let at = buffer.indexOf("\n."); at !== -1; at = buffer.indexOf("\n.", at + 2)) {
-    parts.push(buffer.subarray(from, at + 1), dot)
-    from = at + 1
-  }
-  parts.push(from === 0 ? buffer : buffer.subarray(from), buffer.at(-1) === 0x0a ? lastDot : lineAndLastDot)
-  return Buffer.concat(parts)
+const stages: Readonly<Record<string, SmtpFault["stage"]>> = {
+  "MAIL FROM": "sender",
+  "RCPT TO": "recipient",
+  DATA: "data",
 }
 
 /**
- * A session with an SMTP server over a socket that is ready: greeted, encrypted and logged in as its connection wants. It
- * sends one message at a time, in two writes where the server announces PIPELINING: the commands, and the message.
+ * The fault that an error of nodemailer reports. `began`: part of the message may have been sent. Only a refusal, 4yz or 5yz, says
+ * that a message was not accepted.
+ */
+export const faultOfSend = (error: SMTPConnection.SMTPError, began: boolean): SmtpFault => {
+  const { command = "", responseCode, response } = error
+  const isRefusal = responseCode !== undefined && responseCode >= 400 && responseCode < 600
+  if (isRefusal) {
+    // Without a command the server ended the session, and its words answer what was asked last.
+    const stage = stages[command] ?? (began ? "data" : "recipient")
+    return { stage, code: responseCode, detail: String(response), uncertain: false }
+  }
+  const isSize = error.code === "EMESSAGE" && command === "MAIL FROM"
+  return {
+    stage: isSize ? "sender" : began ? "data" : "connect",
+    code: undefined,
+    detail: error.message,
+    uncertain: began,
+    ...(isSize ? { cause: "size" } : {}),
+  }
+}
+
+/** A message to send, with what the session asks and reports. */
+export interface Transaction {
+  readonly mail: Composed
+  /** The server has taken sender and recipient. The message is sent when `go` is called, and not otherwise. */
+  readonly begin: (go: () => void) => void
+  /** Without a fault if the server has accepted the message. */
+  readonly done: (fault: SmtpFault | undefined) => void
+}
+
+/**
+ * A session with an SMTP server over a connection of nodemailer that is ready: greeted, encrypted and logged in. It sends one
+ * message at a time. nodemailer sends the commands in one write where the server announces PIPELINING.
  */
 export class SmtpSession {
   /** Whether it can send another message. */
   isOpen = true
-  #text = ""
-  #steps: Array<Step> = []
-  #transaction: Transaction | undefined
-  #onClosed: () => void = () => {}
+  #sending: Transaction | undefined
+  #began = false
+  /** The refusal to report once the session is reset. */
+  #fault: SmtpFault | undefined
+  /** Called when the connection has ended. */
+  onEnd: () => void = () => {}
 
-  constructor(private readonly socket: Socket, private readonly features: SmtpFeatures) {
-    socket.on("data", (chunk: Uint8Array) => this.#read(chunk))
-    socket.on("error", (error: Error) => this.#lose(error.message))
-    socket.on("end", () => this.#lose("Connection closed unexpectedly"))
-    socket.on("close", () => {
-      this.#lose("Connection closed unexpectedly")
-      this.#onClosed()
+  /** `takesUtf8`: addresses may hold characters beyond ASCII. */
+  constructor(private readonly connection: SMTPConnection, private readonly takesUtf8: boolean) {
+    // The callback of a message gets the same error, and an idle session has nothing to report.
+    connection.on("error", () => {})
+    connection.once("end", () => {
+      this.isOpen = false
+      this.onEnd()
+      // nodemailer reports the error of a message, if it does, right after the end.
+      queueMicrotask(() =>
+        this.#finish(this.#fault ?? faultOfSend(new Error("The connection was closed"), this.#began))
+      )
     })
   }
 
   /** Whether a message is on its way. */
   get isBusy(): boolean {
-    return this.#transaction !== undefined
+    return this.#sending !== undefined
   }
 
-  /**
-   * Sends a message, and calls `done` once: without a fault if the server has accepted it. After a refusal the session is
-   * reset, and can send on.
-   */
-  send(mail: Composed, progress: Progress, done: (fault: SmtpFault | undefined) => void): void {
-    const { bytes, from, to } = mail
-    const { maxSize, pipelining, size, utf8 } = this.features
-    this.#transaction = { mail, progress, done }
-    progress.isReady = true
-    if (maxSize > 0 && bytes.length > maxSize) {
-      const detail = `Message size larger than allowed ${maxSize}`
-      return this.#end({ stage: "sender", code: undefined, detail, uncertain: false, cause: "size" })
+  /** Sends a message. After a refusal the session is reset, and can send on. */
+  send(sending: Transaction): void {
+    const { bytes, from, to } = sending.mail
+    this.#sending = sending
+    this.#began = false
+    this.#fault = undefined
+    if (!this.takesUtf8 && (isWide.test(from) || isWide.test(to))) {
+      const detail = `${isWide.test(to) ? to : from} has characters that need the extension SMTPUTF8`
+      return this.#finish({ stage: "sender", code: undefined, detail, uncertain: false, cause: "utf8" })
     }
-    const wide = utf8 && (isWide.test(from) || isWide.test(to)) ? " SMTPUTF8" : ""
-    const sender = `MAIL FROM:<${from}>${wide}${size ? ` SIZE=${bytes.length}` : ""}\r\n`
-    if (pipelining) this.#write(`${sender}RCPT TO:<${to}>\r\nDATA\r\n`, "sender", "recipient", "data")
-    else this.#write(sender, "sender")
+    const go = () => {
+      this.#began = true
+      body.push(bytes)
+      body.push(null)
+    }
+    const body: Readable = new Readable({ read: () => this.#began ? undefined : sending.begin(go) })
+    this.connection.send({ from, to, size: bytes.length }, body, (error) => {
+      if (sending !== this.#sending) return
+      if (error === null || error === undefined) return this.#finish(undefined)
+      const fault = faultOfSend(error, this.#began)
+      if (fault.cause === "size") return this.#finish(fault)
+      // A server that says 421 ends the session.
+      if (fault.code === undefined || fault.code === 421 || !this.isOpen) return this.#lose(fault)
+      this.#fault = fault
+      this.connection.reset((error) => error ? this.#lose(fault) : this.#finish(fault))
+    })
   }
 
   /** Says goodbye and waits for the end, a second at most. */
   readonly quit: Effect.Effect<void> = Effect.callback<void>((resume) => {
     if (!this.isOpen) return resume(Effect.void)
     this.isOpen = false
-    const finish = () => {
+    const timer = setTimeout(() => this.destroy(), 1_000)
+    this.onEnd = () => {
       clearTimeout(timer)
-      this.destroy()
       resume(Effect.void)
     }
-    const timer = setTimeout(finish, 1_000)
-    this.#onClosed = finish
-    this.socket.end("QUIT\r\n")
+    this.connection.quit()
   })
 
   /** Cuts the connection. A message on its way is not reported any more. */
   destroy(): void {
     this.isOpen = false
-    this.#transaction = undefined
-    this.socket.destroy()
+    this.#sending = undefined
+    this.connection.close()
   }
 
-  #write(text: string | Buffer, ...steps: ReadonlyArray<Step>): void {
-    this.#steps = [...steps]
-    this.socket.write(text)
+  #finish(fault: SmtpFault | undefined): void {
+    const sending = this.#sending
+    this.#sending = undefined
+    sending?.done(fault)
   }
 
-  #read(chunk: Uint8Array): void {
-    this.#text += Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length).toString("latin1")
-    if (this.#transaction === undefined) {
-      // Unasked, a server says only that it ends the session.
-      if (this.isOpen) this.destroy()
-      return
-    }
-    for (let end = this.#replyEnd(); end !== -1 && this.#transaction !== undefined; end = this.#replyEnd()) {
-      const reply = this.#text.slice(0, end)
-      this.#text = this.#text.slice(end)
-      this.#take(reply)
-    }
-    if (this.#text.length > maxReply) this.#lose(`Its reply is longer than ${maxReply.toLocaleString("en")} characters`)
-  }
-
-  /** The position behind the first complete reply; -1 without one. All its lines but the last have a hyphen. */
-  #replyEnd(): number {
-    for (let from = 0;;) {
-      const end = this.#text.indexOf("\n", from)
-      if (end === -1) return -1
-      if (this.#text[from + 3] !== "-") return end + 1
-      from = end + 1
-    }
-  }
-
-  #take(reply: string): void {
-    const step = this.#steps.shift()
-    const digit = reply[0]
-    const transaction = this.#transaction!
-    if (!/^[2-5]\d\d/.test(reply) || step === undefined) return this.#lose(`It answered ${textOf(reply)}`)
-    if (reply.startsWith("421")) return this.#loseWith(transaction.fault ?? faultOf(step, reply))
-    switch (step) {
-      case "sender":
-      case "recipient":
-        if (digit !== "2") transaction.fault ??= faultOf(step, reply)
-        return this.features.pipelining ? undefined : this.#proceed(step)
-      case "data":
-        if (transaction.fault === undefined) return digit === "3" ? this.#sendBody() : this.#reset(faultOf(step, reply))
-        // A server may ask for the message although it has refused its only recipient.
-        return digit === "3" ? this.#write(lastDot, "empty") : this.#reset(transaction.fault)
-      case "empty":
-        return this.#reset(transaction.fault!)
-      case "body":
-        return digit === "2" ? this.#end(undefined) : this.#reset(faultOf(step, reply))
-      case "reset":
-        if (digit !== "2") return this.#loseWith(transaction.fault!)
-        return this.#end(transaction.fault)
-    }
-  }
-
-  /** The next command, to a server that wants one at a time. */
-  #proceed(step: "sender" | "recipient"): void {
-    const { fault, mail } = this.#transaction!
-    if (fault !== undefined) return this.#reset(fault)
-    if (step === "sender") this.#write(`RCPT TO:<${mail.to}>\r\n`, "recipient")
-    else this.#write("DATA\r\n", "data")
-  }
-
-  #sendBody(): void {
-    const { mail, progress } = this.#transaction!
-    // Its session is about to be closed.
-    if (progress.isGivenUp) return
-    progress.began = true
-    this.#write(transparent(mail.bytes), "body")
-  }
-
-  /** Ends a transaction that has failed, so that the session can send the next message. */
-  #reset(fault: SmtpFault): void {
-    this.#transaction!.fault = fault
-    this.#write("RSET\r\n", "reset")
-  }
-
-  #end(fault: SmtpFault | undefined): void {
-    const { done } = this.#transaction!
-    this.#transaction = undefined
-    this.#text = ""
-    done(fault)
-  }
-
-  /** The connection is gone, or of no use any more. */
-  #lose(detail: string): void {
-    if (this.#transaction === undefined) return this.destroy()
-    const { fault, progress } = this.#transaction
-    if (fault !== undefined) return this.#loseWith(fault)
-    const step = this.#steps[0]
-    // A server that hangs up may leave out the line break of its last words.
-    if (/^[45]\d\d[ -]/.test(this.#text) && step !== undefined) return this.#loseWith(faultOf(step, this.#text))
-    const stage = progress.began ? "data" : "connect"
-    this.#loseWith({ stage, code: undefined, detail, uncertain: progress.began })
-  }
-
-  #loseWith(fault: SmtpFault): void {
-    const { done } = this.#transaction!
+  #lose(fault: SmtpFault): void {
+    const sending = this.#sending
     this.destroy()
-    done(fault)
+    sending?.done(fault)
   }
 }
-
-const textOf = (reply: string): string => Buffer.from(reply.trimEnd(), "latin1").toString().replaceAll("\r\n", "\n")
-
-const faultOf = (step: Step, reply: string): SmtpFault => ({
-  stage: step === "sender" || step === "recipient" ? step : "data",
-  code: Number(reply.slice(0, 3)),
-  detail: textOf(reply),
-  uncertain: false,
-})

@@ -3,14 +3,15 @@ import type { Composed } from "../../domain/Email.ts"
 import { MayBegin } from "../MayBegin.ts"
 import { GrantedSessions } from "./GrantedSessions.ts"
 import { isSessionRefusal, type SmtpFault } from "./SmtpReplies.ts"
-import { newProgress, type Progress, type SmtpSession } from "./SmtpSession.ts"
-
-/** Longest a message may take. Unit: milliseconds. */
-const totalMillis = 30_000
+import type { SmtpSession } from "./SmtpSession.ts"
+import type { SmtpTimes } from "./SmtpTimes.ts"
 
 /** A session is closed after this many messages, as servers count them, and after this much idleness. */
 const maxMessages = 500
 const idleMillis = 30_000
+
+/** If the server took longer for the addresses, `MayBegin` is asked once more. Unit: milliseconds. */
+const freshMillis = 1_000
 
 /** A refusal is judged after this time at the latest. Unit: milliseconds. */
 const judgeMillis = 1_000
@@ -21,8 +22,16 @@ const noticed = Duration.millis(250)
 /** Between two searches for messages that take too long and for idle sessions. */
 const lookEvery = Duration.seconds(1)
 
+/** How far a message has come. */
+interface Progress {
+  /** The server has taken sender and recipient, and the message may have been sent in part or whole. */
+  began: boolean
+  /** A session was ready, and the message is on its turn: a silence from here on belongs to the recipient. */
+  isReady: boolean
+}
+
 /**
- * How an attempt ended; `late`: after 30 seconds, `closed`: with its connection, `crowded`: the server granted no further session
+ * How an attempt ended; `late`: when the server has taken too long, `closed`: with its connection, `crowded`: the server granted no further session
  * while others are open.
  */
 export type AttemptEnd =
@@ -41,8 +50,11 @@ interface Kept {
 interface Attempt {
   readonly mail: Composed
   readonly progress: Progress
-  readonly startedAt: number
   readonly mayBegin: MayBegin
+  /** The caller wants its session for another message. */
+  isGivenUp: boolean
+  /** When the server has taken too long; Infinity while there is no session for it. */
+  endsAt: number
   readonly done: (end: AttemptEnd) => void
   /** Whether one of the sessions is its own. */
   hasTurn: boolean
@@ -67,11 +79,12 @@ export interface SmtpSessions {
 export const makeSessions = Effect.fnUntraced(function* (
   open: Effect.Effect<SmtpSession, SmtpFault>,
   connections: number,
+  times: SmtpTimes,
 ) {
   const clock = yield* Clock.Clock
   const fork = yield* FiberSet.makeRuntime<never, void, never>()
   const now = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
-  const pool = new Pool(open, (effect) => fork(effect), now, connections)
+  const pool = new Pool(open, (effect) => fork(effect), now, connections, times)
   yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(lookEvery), pool.look)))
   yield* Effect.addFinalizer(() => pool.close)
   return { send: pool.send, granted: () => pool.granted.count } satisfies SmtpSessions
@@ -93,6 +106,7 @@ class Pool {
     private readonly fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void>,
     private readonly now: () => number,
     connections: number,
+    private readonly times: SmtpTimes,
   ) {
     this.granted = new GrantedSessions(connections, now)
   }
@@ -102,16 +116,18 @@ class Pool {
 
   #send(mail: Composed, giveUp: AbortSignal | undefined, mayBegin: MayBegin): Effect.Effect<AttemptEnd> {
     return Effect.callback((resume) => {
-      const progress = newProgress()
+      const progress: Progress = { began: false, isReady: false }
       const yieldNow = () => {
-        progress.isGivenUp = true
-        if (!progress.began) this.#end(attempt, { _tag: "yielded", progress })
+        attempt.isGivenUp = true
+        // A session that is being opened is of use to others.
+        if (!progress.began && attempt.opening === undefined) this.#end(attempt, { _tag: "yielded", progress })
       }
       const attempt: Attempt = {
         mail,
         progress,
-        startedAt: this.now(),
         mayBegin,
+        isGivenUp: false,
+        endsAt: Infinity,
         hasTurn: false,
         done: (how) => {
           giveUp?.removeEventListener("abort", yieldNow)
@@ -134,7 +150,7 @@ class Pool {
   readonly look = Effect.sync(() => {
     const at = this.now()
     for (const attempt of this.#attempts) {
-      if (at - attempt.startedAt >= totalMillis) this.#end(attempt, { _tag: "late", progress: attempt.progress })
+      if (at >= attempt.endsAt) this.#end(attempt, { _tag: "late", progress: attempt.progress })
     }
     const stale = this.#idle.filter(({ session, since }) => session.isOpen && at - since > idleMillis)
     this.#idle = this.#idle.filter((kept) => kept.session.isOpen && !stale.includes(kept))
@@ -176,6 +192,8 @@ class Pool {
   }
 
   #beginNew(attempt: Attempt): void {
+    attempt.endsAt = Infinity
+    attempt.progress.isReady = false
     attempt.opening = this.fork(Effect.match(this.open, {
       onFailure: (fault) => {
         attempt.opening = undefined
@@ -197,7 +215,7 @@ class Pool {
     attempt.mayBegin((may) => {
       // It may have ended while the question was open.
       if (!this.#attempts.has(attempt)) return this.#keep(kept)
-      if (!may) {
+      if (!may || attempt.isGivenUp) {
         attempt.session = undefined
         this.#keep(kept)
         return this.#end(attempt, { _tag: "yielded", progress: attempt.progress })
@@ -215,19 +233,42 @@ class Pool {
   }
 
   #transfer(attempt: Attempt, { messages, session }: Kept): void {
-    session.send(attempt.mail, attempt.progress, (fault) => {
-      attempt.session = undefined
-      const isLast = messages + 1 >= maxMessages || this.#isClosing || (fault !== undefined && isSessionRefusal(fault))
-      if (session.isOpen && isLast) this.#leave(session.quit)
-      else this.#keep({ session, messages: messages + 1, since: this.now() })
-      if (fault === undefined) return this.#end(attempt, { _tag: "sent" })
-      // The server had ended a kept session meanwhile, and not a byte of the message had gone out.
-      const isStale = messages > 0 && !attempt.progress.began && fault.cause === undefined &&
-        (fault.code === undefined || fault.code === 421)
-      if (isStale) return this.#beginNew(attempt)
-      this.#fail(attempt, fault)
-      this.#judgeRefusals()
+    const askedAt = this.now()
+    attempt.progress.isReady = true
+    attempt.endsAt = askedAt + this.times.envelope
+    const begin = (go: () => void) => this.#beginBody(attempt, askedAt, go)
+    session.send({
+      mail: attempt.mail,
+      begin,
+      done: (fault) => {
+        attempt.session = undefined
+        const isLast = messages + 1 >= maxMessages || this.#isClosing ||
+          (fault !== undefined && isSessionRefusal(fault))
+        if (session.isOpen && isLast) this.#leave(session.quit)
+        else this.#keep({ session, messages: messages + 1, since: this.now() })
+        if (fault === undefined) return this.#end(attempt, { _tag: "sent" })
+        // The server had ended a kept session meanwhile, and not a byte of the message had gone out.
+        const isStale = messages > 0 && !attempt.progress.began && fault.cause === undefined &&
+          (fault.code === undefined || fault.code === 421)
+        if (isStale) return this.#beginNew(attempt)
+        this.#fail(attempt, fault)
+        this.#judgeRefusals()
+      },
     })
+  }
+
+  /** Sends the message itself, if it still may begin. */
+  #beginBody(attempt: Attempt, askedAt: number, go: () => void): void {
+    const begin = (may: boolean) => {
+      if (!this.#attempts.has(attempt)) return
+      // Its session ends with it: the server waits for the message.
+      if (!may) return this.#end(attempt, { _tag: "yielded", progress: attempt.progress })
+      attempt.progress.began = true
+      attempt.endsAt = this.now() + this.times.message
+      go()
+    }
+    if (this.now() - askedAt < freshMillis) begin(true)
+    else attempt.mayBegin(begin)
   }
 
   /** Keeps the place of a session that is given up until `ended` is over: the server counts it until then. */

@@ -27,6 +27,10 @@ export interface SmtpOptions {
   readonly loginReply?: string
   readonly size?: number
   readonly host?: string
+  /** Extensions that are not announced. */
+  readonly hidden?: ReadonlyArray<"SMTPUTF8" | "PIPELINING">
+  /** The greeting, or the replies to RCPT or after the message, come when this is resolved. */
+  readonly slow?: { readonly at: "connect" | "recipient" | "data"; readonly until: Promise<void> }
   /** From this message on (the first is 1), replies wait until this many sessions were opened. */
   readonly holdReplies?: { readonly fromMessage: number; readonly untilSessions: number }
   /** The sessions beyond the first `most` that are open get this reply, at one of these places. */
@@ -48,6 +52,8 @@ export interface SmtpReceiver {
   /** Sessions that are open, and all there ever were. */
   readonly connections: () => number
   readonly sessions: () => number
+  /** Commands RCPT so far. */
+  readonly recipients: () => number
   /** Ends all sessions, as servers do with idle ones. */
   readonly cut: () => void
   readonly until: (holds: () => boolean) => Promise<void>
@@ -59,13 +65,14 @@ const replied = (reply: string) => Object.assign(new Error(reply.slice(4)), { re
 /** A real SMTP server on loopback with a certificate of its own. */
 export const startSmtp = (options: SmtpOptions = {}): Promise<SmtpReceiver> =>
   new Promise((resolve, reject) => {
-    const { fault, faults = [], holdReplies, host = "127.0.0.1", limit, login, loginReply } = options
+    const { fault, faults = [], holdReplies, host = "127.0.0.1", limit, login, loginReply, slow } = options
     const mails: Array<Mail> = []
     const arrivals: Array<Arrival> = []
     const sockets = new Set<Socket>()
     const { changed, until } = makeWatch()
     const open = new Set<number>()
     let sessions = 0
+    let recipients = 0
     let messages = 0
     const current = new Map<string, SmtpFault | undefined>()
     const cutOne = (port: number) => {
@@ -87,8 +94,15 @@ export const startSmtp = (options: SmtpOptions = {}): Promise<SmtpReceiver> =>
     /** The reply to a session beyond the limit, if this is the place for it. */
     const limitAt = (at: "connect" | "login" | "sender", { remotePort }: { readonly remotePort: number }) =>
       limit?.at === at && [...open].indexOf(remotePort) >= limit.most() ? replied(limit.reply) : undefined
+    const whenDue = (at: "connect" | "recipient" | "data", reply: () => void) => {
+      if (slow?.at === at) void slow.until.then(reply)
+      else reply()
+    }
     const handlers: SMTPServerOptions = {
-      onConnect: (session, done) => done(limitAt("connect", session)),
+      onConnect: (session, done) => {
+        const refusal = limitAt("connect", session)
+        whenDue("connect", () => done(refusal))
+      },
       // Not the socket's own end: that goes unsaid once the session was encrypted.
       onClose: ({ remotePort }) => {
         for (const socket of sockets) if (socket.remotePort === remotePort || socket.destroyed) sockets.delete(socket)
@@ -108,7 +122,9 @@ export const startSmtp = (options: SmtpOptions = {}): Promise<SmtpReceiver> =>
         if (!spoil("sender", session, done)) done()
       },
       onRcptTo: (_address, session, done) => {
-        if (!spoil("recipient", session, done)) done()
+        recipients++
+        changed()
+        if (!spoil("recipient", session, done)) whenDue("recipient", () => done())
       },
       onData: (stream, session, done) => {
         const chunks: Array<Uint8Array> = []
@@ -127,7 +143,7 @@ export const startSmtp = (options: SmtpOptions = {}): Promise<SmtpReceiver> =>
           }
           changed()
           if (spoil("data", session, done)) return
-          if (holdReplies === undefined || mails.length < holdReplies.fromMessage) done()
+          if (holdReplies === undefined || mails.length < holdReplies.fromMessage) whenDue("data", () => done())
           else void until(() => sessions >= holdReplies.untilSessions).then(() => done())
         })
       },
@@ -143,6 +159,10 @@ export const startSmtp = (options: SmtpOptions = {}): Promise<SmtpReceiver> =>
         ...(login === undefined && loginReply === undefined ? ["AUTH"] : []),
       ],
       ...(options.size === undefined ? {} : { size: options.size }),
+      ...(options.hidden === undefined ? {} : {
+        hideSMTPUTF8: options.hidden.includes("SMTPUTF8"),
+        hidePIPELINING: options.hidden.includes("PIPELINING"),
+      }),
       disableReverseLookup: true,
       logger: false,
     })
@@ -164,6 +184,7 @@ export const startSmtp = (options: SmtpOptions = {}): Promise<SmtpReceiver> =>
         faults,
         connections: () => open.size,
         sessions: () => sessions,
+        recipients: () => recipients,
         cut: () => {
           for (const socket of sockets) socket.destroy()
         },

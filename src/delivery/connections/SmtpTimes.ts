@@ -1,0 +1,35 @@
+/** How long an SMTP server may take. Unit: milliseconds. */
+export interface SmtpTimes {
+  /** To accept the connection. */
+  readonly connect: number
+  readonly greeting: number
+  /** To answer EHLO or STARTTLS, and a login. */
+  readonly command: number
+  /** To answer MAIL, RCPT and DATA together. */
+  readonly envelope: number
+  /** To take the message and to answer its last dot, together. */
+  readonly message: number
+}
+
+const minute = 60_000
+
+/**
+ * The times of RFC 5321, 4.5.3.2. The connection of TCP is not in it. A server that takes less is never given up; one
+ * that is slow slows down the sessions that wait for it, and no others.
+ */
+export const rfcTimes: SmtpTimes = {
+  connect: minute / 2,
+  greeting: 5 * minute,
+  command: 5 * minute,
+  // 5 for MAIL, 5 for RCPT, 2 for DATA.
+  envelope: 12 * minute,
+  // 3 for a block of the message, 10 for the dot.
+  message: 13 * minute,
+}
+
+/** Longest that a session may take to be ready once it is connected. */
+export const setupMillis = ({ command, greeting }: SmtpTimes): number => greeting + 2 * command
+
+/** Longest that a message may take, with as much again for the wait for a session. */
+export const longestMillis = (times: SmtpTimes): number =>
+  2 * (times.connect + setupMillis(times) + times.envelope + times.message)
