@@ -1,62 +1,13 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { execFileSync, spawn } from "node:child_process"
-import { readFileSync, writeFileSync } from "node:fs"
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, type ServerResponse } from "node:http"
-import { join } from "node:path"
 import { describe } from "vitest"
-import { freePort, makeOrganization, scopedProcess, waitUntil } from "../support/service.ts"
-import { type Environment, temporaryEnvironment, temporaryFolder } from "../support/stores.ts"
+import { hasHaproxy, scopedHaproxy } from "../support/haproxy.ts"
+import { makeOrganization, scopedProcess, waitUntil } from "../support/service.ts"
+import { type Environment, temporaryEnvironment } from "../support/stores.ts"
 import { decisionsIn, makeTemplate, scopedLoad, targetAt, terminate } from "./support.ts"
 
-const hasHaproxy = (): boolean => {
-  try {
-    execFileSync("haproxy", ["-v"], { stdio: "pipe" })
-    return true
-  } catch {
-    console.warn("Skipped: the load balancer (HAProxy is not installed: apt-get install haproxy)")
-    return false
-  }
-}
-
-const configuration = readFileSync(new URL("../../deploy/haproxy/haproxy.cfg", import.meta.url), "utf8")
-const serverLine = /^ {2}server (\S+) (\S+)$/gm
-
-/** The configuration as it is delivered, but for where it listens and where the nodes are; answers its file. */
-const configured = (port: number, nodes: ReadonlyArray<string>) =>
-  Effect.map(temporaryFolder, (folder) => {
-    const file = join(folder, "haproxy.cfg")
-    const servers = nodes.map((url, i) => `  server node-${i + 1} ${new URL(url).host}`).join("\n")
-    writeFileSync(
-      file,
-      `${
-        configuration.replace("bind :8080", `bind 127.0.0.1:${port}`).replace(serverLine, "").trimEnd()
-      }\n${servers}\n`,
-    )
-    return file
-  })
-
-/** HAProxy in front of `nodes` until the scope closes, with its output. */
-const scopedHaproxy = (nodes: ReadonlyArray<string>) =>
-  Effect.gen(function* () {
-    const port = yield* Effect.promise(freePort)
-    const file = yield* configured(port, nodes)
-    const child = yield* Effect.acquireRelease(
-      Effect.sync(() => spawn("haproxy", ["-db", "-f", file])),
-      (child) =>
-        Effect.promise(async () => {
-          const ended = new Promise((resolve) => child.on("exit", resolve))
-          if (child.exitCode === null && child.kill("SIGKILL")) await ended
-        }),
-    )
-    let output = ""
-    for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => output += String(chunk))
-    const url = `http://127.0.0.1:${port}`
-    const answers = () =>
-      fetch(`${url}/healthz`).then((response) => response.body?.cancel().then(() => response.ok) ?? false, () => false)
-    yield* Effect.promise(() => waitUntil("the balancer answers", answers))
-    return { url, output: () => output }
-  })
+const canRun = hasHaproxy("the load balancer")
 
 /** A server in a node's place that records its requests, on a port that can be freed. */
 const scopedReceiver = (answer: (request: IncomingMessage, response: ServerResponse) => void) =>
@@ -95,7 +46,7 @@ const post = (url: string, headers: Record<string, string> = {}) =>
     sent.on("error", reject).end("{}")
   })
 
-describe.runIf(hasHaproxy())("The load balancer's configuration", () => {
+describe.runIf(canRun)("The load balancer's configuration", () => {
   it.live("forwards the client's address, keeps monitoring paths private, and logs nothing about clients", () =>
     Effect.scoped(Effect.gen(function* () {
       const seen: Array<IncomingHttpHeaders> = []
@@ -157,7 +108,7 @@ describe.runIf(hasHaproxy())("The load balancer's configuration", () => {
     })))
 })
 
-describe.runIf(hasHaproxy())("Nodes behind the load balancer", () => {
+describe.runIf(canRun)("Nodes behind the load balancer", () => {
   it.live(
     "end without a failed request, and a killed one costs no more than what was under way there",
     () =>
