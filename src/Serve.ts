@@ -3,12 +3,11 @@ import { HttpServer } from "effect/http"
 import { layerJobs, layerNodeServices, layerRoutes } from "./App.ts"
 import * as FirstRun from "./FirstRun.ts"
 import { Drain } from "./api/server/Drain.ts"
+import { isLoopback, proxyAdvice } from "./api/server/ProxyAdvice.ts"
 import * as Server from "./api/server/Server.ts"
 import { Settings } from "./Settings.ts"
 import * as LocalAddress from "./store/LocalAddress.ts"
 import { Store } from "./store/Store.ts"
-
-const isLoopback = (host: string) => host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host)
 
 /** Says where the service answers, and on an empty embedded store of this machine makes the demo and tells how to call it. */
 const announce = Effect.gen(function* () {
@@ -22,6 +21,8 @@ const announce = Effect.gen(function* () {
     onSome: ({ href }) => href.replace(/\/$/, ""),
   })
   yield* Effect.logInfo(`Parlance answers at ${url}`, { store: store.kind, pid: Deno.pid })
+  const advice = proxyAdvice(settings.host, settings.trustedProxies)
+  if (advice !== undefined) yield* Effect.logWarning(advice)
   if (Option.isSome(settings.bounceListen)) {
     const { host, port } = settings.bounceListen.value
     yield* Effect.logInfo(`Bounces and complaints are received by SMTP at ${host}:${port}`)
