@@ -251,6 +251,7 @@ describe.runIf(available)("The container image", () => {
       const service = serviceAt(`http://127.0.0.1:${port}`)
       const environment = {
         PARLANCE_IMAGE: image,
+        BALANCER_IMAGE: await balancerImage(),
         PARLANCE_BIND: `127.0.0.1:${port}`,
         PUBLIC_URL: service.url,
         PARLANCE_DEMO: "1",
@@ -260,7 +261,7 @@ describe.runIf(available)("The container image", () => {
         await waitUntil("the service of the compose file answers", healthy(service), 60)
         const container = await compose(environment, "ps", "--quiet", "parlance")
         assert.notStrictEqual(await docker("exec", container, "id", "-u"), "0")
-        assert.lengthOf((await compose(environment, "ps", "--quiet")).split("\n"), 2, "one node and Postgres")
+        assert.lengthOf((await compose(environment, "ps", "--quiet")).split("\n"), 3, "one node, Postgres and HAProxy")
         const key = await setUp(service, container)
         const chosen = await assertAnswers(service, key, "first")
 
@@ -283,7 +284,11 @@ describe.runIf(available)("The container image", () => {
   )
 
   it("does not start from the compose file with the default password, and says what to do", async () => {
-    const environment = { PARLANCE_IMAGE: image, PARLANCE_BIND: `127.0.0.1:${await freePort()}` }
+    const environment = {
+      PARLANCE_IMAGE: image,
+      BALANCER_IMAGE: await balancerImage(),
+      PARLANCE_BIND: `127.0.0.1:${await freePort()}`,
+    }
     try {
       await compose(environment, "up", "--detach", "--no-build")
       let logs = ""
@@ -301,13 +306,12 @@ describe.runIf(available)("The container image", () => {
   it(
     "runs three nodes and a load balancer from the profile, of which one node is enough to answer",
     async () => {
-      const [node, balancer] = [await freePort(), await freePort()]
-      const service = serviceAt(`http://127.0.0.1:${balancer}`)
+      const port = await freePort()
+      const service = serviceAt(`http://127.0.0.1:${port}`)
       const environment = {
         PARLANCE_IMAGE: image,
-        PARLANCE_BIND: `127.0.0.1:${node}`,
+        PARLANCE_BIND: `127.0.0.1:${port}`,
         BALANCER_IMAGE: await balancerImage(),
-        BALANCER_BIND: `127.0.0.1:${balancer}`,
         PUBLIC_URL: service.url,
         POSTGRES_PASSWORD: randomUUID(),
       }

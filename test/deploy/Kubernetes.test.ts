@@ -232,7 +232,10 @@ describe("The chart", () => {
     assert.deepInclude(objects.get("Service").spec, { type: "LoadBalancer" })
     assert.deepStrictEqual(objects.get("Service").metadata.annotations, { a: "b" })
     const ingress = objects.get("Ingress")
-    assert.deepStrictEqual(ingress.metadata.annotations, { c: "d" })
+    assert.deepInclude(ingress.metadata.annotations, {
+      c: "d",
+      "nginx.ingress.kubernetes.io/limit-connections": "1000",
+    })
     assert.notProperty(ingress.spec, "tls")
     assert.strictEqual(ingress.spec.rules[0].host, "words.example.com")
     assert.include(chartFiles(values).get("NOTES.txt"), '"mine"')

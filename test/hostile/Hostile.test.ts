@@ -5,11 +5,12 @@ import { connectionSettings, makeTarget } from "./Target.ts"
 import type { Attack } from "./Attack.ts"
 import { type Probe, startProbe, type Waits } from "./Probe.ts"
 import { aroundTests } from "../support/aroundTests.ts"
+import { hasHaproxy, scopedHaproxy } from "../support/haproxy.ts"
 import { makeOrganization, scopedProcess } from "../support/service.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { makeTemplate } from "../process/support.ts"
 
-// Every attack goes to one running service, while another organization calls Generate. `HOSTILE` picks attacks by name.
+// Every attack goes to one running service, those with connections of their own making through HAProxy, while another organization calls Generate. `HOSTILE` picks attacks by name.
 
 /** The most time of the main thread that one request may use while another tenant waits. Unit: milliseconds. */
 const mostWorkMillis = 250
@@ -70,7 +71,9 @@ describe("While one organization attacks the service", () => {
         await makeTemplate(service, "bystander", "offer")
         return key
       })
-      const target = yield* Effect.promise(() => makeTarget(service))
+      const hasProxy = hasHaproxy("slow clients behind the proxy")
+      const front = hasProxy ? (yield* scopedHaproxy([service.url])).url : service.url
+      const target = yield* Effect.promise(() => makeTarget(service, front))
       const options = { url: service.url, pid: service.pid, org: "bystander", key, templateId: "offer" }
       const probe = yield* Effect.acquireRelease(
         Effect.sync(() => startProbe(options)),

@@ -22,7 +22,7 @@ const send = (service: ServiceProcess, key: string): Target["send"] => async (me
 }
 
 /** An organization with a key and a template, in the hands of an attacker. */
-export const makeTarget = async (service: ServiceProcess): Promise<Target> => {
+export const makeTarget = async (service: ServiceProcess, front: string): Promise<Target> => {
   const key = await makeOrganization(service, org, ["generate", "deliver", "events"])
   const made = await service.manage("POST", `/organizations/${org}/templates`, {
     id: "welcome",
@@ -32,13 +32,15 @@ export const makeTarget = async (service: ServiceProcess): Promise<Target> => {
   if (made.status !== 201 && made.status !== 200) throw new Error(`No template: ${JSON.stringify(made)}`)
   const target: Target = {
     service,
+    front,
     org,
     key,
     send: send(service, key),
     drained: () =>
       waitUntil("every body of the inbox is processed", async () => {
-        const { body } = await service.manage("GET", `/organizations/${org}/webhooks`)
-        return body.webhooks.every(({ pending }: { pending: number }) => pending === 0)
+        const { body, status } = await service.manage("GET", `/organizations/${org}/webhooks`)
+        // 503 while the gate is full.
+        return status === 200 && body.webhooks.every(({ pending }: { pending: number }) => pending === 0)
       }, 120),
   }
   await startWorkers(target)

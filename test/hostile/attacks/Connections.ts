@@ -14,7 +14,7 @@ interface Line {
 }
 
 const dial = (target: Target, from = attacker): Line => {
-  const { hostname, port } = new URL(target.service.url)
+  const { hostname, port } = new URL(target.front)
   const socket = connect({ host: hostname, port: Number(port), localAddress: from })
   let text = ""
   socket.on("error", () => {}).on("data", (chunk) => {
