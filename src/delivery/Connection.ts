@@ -112,6 +112,8 @@ export interface Connection {
    */
   readonly send: (message: Message, giveUp?: AbortSignal) => Effect.Effect<SendResult>
   readonly test: Effect.Effect<TestResult>
+  /** Ends attempts of which no part of the message has been sent: as `yielded`, in their place. Absent where answers come soon. */
+  readonly leave?: () => void
   /** Told of messages that `send` is to be called with soon, so that they can be composed together. */
   readonly prepare?: (messages: ReadonlyArray<Message>) => Effect.Effect<void>
   /** Composes a message as `send` does, without sending it. Absent where the platform composes messages. */

@@ -295,6 +295,9 @@ const makeExecutor = Effect.fnUntraced(function* (
       case "giveUp":
         giveUps.get(command.flight)!.abort()
         return undefined
+      case "leave":
+        line.connection().leave?.()
+        return undefined
       case "arrive":
         giveUps.delete(command.flight)
         attempts.delete(command.flight)

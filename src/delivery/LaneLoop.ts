@@ -65,6 +65,7 @@ export const next = (
   const turn: LaneTurn = { lane, commands: [], now: millis, active }
   if (granted !== undefined) grant(lane, granted)
   apply(turn, input)
+  if (lane.phase._tag === "landing" && lane.flights.size > 0 && mayGoOn(turn)) proceed(lane)
   while (lane.phase._tag === "deciding") decide(turn)
   if (lane.phase._tag === "landing") leaveIfLanded(turn)
   if (millis >= lane.endsAt) lane.phase = { _tag: "ended" }
@@ -83,6 +84,7 @@ const apply = (turn: LaneTurn, input: LaneInput): void => {
       return wake(lane, now)
     case "renewed":
       lane.isLost = !input.isHeld
+      if (lane.isLost && lane.phase._tag === "landing") land(turn)
       if (input.isHeld) lane.heldUntil = heldUntilOf(lane.renewingSince!)
       return endRenewal(turn)
     case "notRenewed":
@@ -122,12 +124,15 @@ const apply = (turn: LaneTurn, input: LaneInput): void => {
   }
 }
 
+/** Whether this process may send through the active connection. */
+const mayGoOn = ({ active, lane }: LaneTurn): boolean =>
+  !lane.isStopping && !lane.isLost && lane.failure === undefined && active !== undefined && !active.paused &&
+  active.refusing !== true
+
 /** Decides on the next step of the loop. */
 const decide = (turn: LaneTurn): void => {
   const { active, commands, lane, now } = turn
-  if (lane.isStopping || lane.isLost || active === undefined || active.paused || active.refusing === true) {
-    return land(turn)
-  }
+  if (!mayGoOn(turn) || active === undefined) return land(turn)
   // Rests that begin from here on end with later inputs.
   lane.hasMoved = false
   if (lane.version !== active.version) beginAnew(lane, active.version)
@@ -180,7 +185,10 @@ const beginAnew = (lane: LaneDraft, version: string): void => {
 const connect = (turn: LaneTurn, active: ActiveConnection): void => {
   const { commands, lane, now } = turn
   if (putBack(turn, lane.opened?.sessions.drain() ?? [], undefined)) return
-  if (lane.flights.size > 0) return rest(lane, now + restMillis, "moved")
+  if (lane.flights.size > 0) {
+    commands.push({ _tag: "leave" })
+    return rest(lane, now + restMillis, "moved")
+  }
   lane.opened = undefined
   lane.phase = { _tag: "opening", active }
   commands.push({ _tag: "open", active })
@@ -336,10 +344,14 @@ const takeFailure = (turn: LaneTurn, cause: Cause.Cause<SqlError>): void => {
   lane.phase = { _tag: "landing" }
 }
 
-/** Ends the lane: attempts under way finish and are recorded, other messages go back to the queue. */
-const land = ({ lane, now }: LaneTurn): void => {
+/**
+ * Ends the lane: attempts under way finish and are recorded, other messages go back to the queue. A slow answer is awaited, so that
+ * no message is sent twice, unless the process ends or another one has the lane.
+ */
+const land = ({ commands, lane, now }: LaneTurn): void => {
   lane.phase = { _tag: "landing" }
-  lane.endsAt = Math.min(lane.endsAt, now + lane.settings.shutdownMillis)
+  if (lane.isStopping || lane.isLost) lane.endsAt = Math.min(lane.endsAt, now + lane.settings.shutdownMillis)
+  else if (lane.flights.size > 0) commands.push({ _tag: "leave" })
 }
 
 const leaveIfLanded = (turn: LaneTurn): void => {

@@ -152,7 +152,7 @@ export type LaneInput =
   /** The process wants to end. */
   | { readonly _tag: "stop" }
 
-/** Commands of a lane to its shell. All but `giveUp`, `arrive`, `note` and `warn` are answered by an input. */
+/** Commands of a lane to its shell. All but `giveUp`, `leave`, `arrive`, `note` and `warn` are answered by an input. */
 export type LaneCommand =
   | { readonly _tag: "renew"; readonly sentPerSecond: number }
   | {
@@ -174,6 +174,8 @@ export type LaneCommand =
   }
   | { readonly _tag: "attempt"; readonly flight: number; readonly message: Claimed; readonly platform: string }
   | { readonly _tag: "giveUp"; readonly flight: number }
+  /** To the connection: ends attempts whose message has not begun. */
+  | { readonly _tag: "leave" }
   | ({ readonly _tag: "record"; readonly afterMillis: number } & Batch)
   | { readonly _tag: "note"; readonly connection: string; readonly breaker: Breaker.CircuitBreaker }
   /** A message is no longer under way. */

@@ -167,6 +167,44 @@ describe("LaneLoop", () => {
     assert.strictEqual(lane.state.phase._tag, "ended")
   })
 
+  it("awaits a slow answer when its connection is paused, and goes on when it is resumed meanwhile", () => {
+    const lane = new Driven()
+    lane.opened()
+    const flight = lane.attempted("a")
+    lane.put({ _tag: "claimed", messages: [] })
+    lane.active = { ...active, paused: true }
+    assert.include(tagsOf(lane.put({ _tag: "woken" }, 1_000)), "leave")
+    lane.put({ _tag: "woken" }, 600_000)
+    assert.strictEqual(lane.state.phase._tag, "landing")
+    lane.active = active
+    assert.include(tagsOf(lane.put({ _tag: "woken" }, 600_100)), "claim")
+    lane.put({ _tag: "claimed", messages: [] })
+    assert.include(tagsOf(lane.put({ _tag: "answered", flight, result: ok, jitter: 0 })), "record")
+  })
+
+  it("ends within the time of a shutdown although an answer is missing", () => {
+    const lane = new Driven()
+    lane.opened()
+    lane.attempted("a")
+    lane.put({ _tag: "claimed", messages: [] })
+    lane.put({ _tag: "stop" }, 1_000)
+    assert.strictEqual(lane.state.phase._tag, "landing")
+    lane.put({ _tag: "woken" }, 11_000)
+    assert.strictEqual(lane.state.phase._tag, "ended")
+  })
+
+  it("asks a changed connection to leave messages that have not begun, before it opens the new one", () => {
+    const lane = new Driven()
+    lane.opened()
+    const flight = lane.attempted("a")
+    lane.put({ _tag: "claimed", messages: [] })
+    lane.active = { ...active, version: "2" }
+    const commands = tagsOf(lane.put({ _tag: "woken" }, 1_000))
+    assert.deepStrictEqual(commands.filter((tag) => tag === "leave" || tag === "open"), ["leave"])
+    const result = { _tag: "yielded", reason: "left", keepsPlace: true } as const
+    assert.include(tagsOf(lane.put({ _tag: "answered", flight, result, jitter: 0 })), "open")
+  })
+
   it("sends nothing once its lease may have run out", () => {
     const lane = new Driven()
     lane.opened()

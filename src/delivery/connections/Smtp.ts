@@ -187,6 +187,12 @@ const resultOf = (end: Exclude<AttemptEnd, { readonly _tag: "sent" }>, secrets: 
         reason: "The server grants no further session while others are open",
         keepsPlace: true,
       }
+    case "left":
+      return {
+        _tag: "yielded",
+        reason: "The connection was changed or paused before the message began",
+        keepsPlace: true,
+      }
     case "yielded":
       return {
         _tag: "yielded",
@@ -256,6 +262,7 @@ export const make = (
             ),
           ),
       }),
+      leave: sessions.leave,
       answerMillis: longestMillis(rfcTimes),
       concurrency: connections,
       granted: sessions.granted,

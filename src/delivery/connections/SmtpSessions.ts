@@ -37,7 +37,7 @@ interface Progress {
 export type AttemptEnd =
   | { readonly _tag: "sent" }
   | { readonly _tag: "fault"; readonly fault: SmtpFault }
-  | { readonly _tag: "late" | "closed" | "yielded" | "crowded"; readonly progress: Progress }
+  | { readonly _tag: "late" | "closed" | "yielded" | "left" | "crowded"; readonly progress: Progress }
 
 /** A session, and the messages that it has sent. */
 interface Kept {
@@ -71,6 +71,8 @@ export interface SmtpSessions {
    * `giveUp` is aborted, the attempt ends as `yielded`, unless part of the message has been sent: then it may arrive.
    */
   readonly send: (mail: Composed, giveUp: AbortSignal | undefined) => Effect.Effect<AttemptEnd>
+  /** Ends attempts whose message has not begun, as `left`. */
+  readonly leave: () => void
   /** How many sessions the server grants now, at least 1 and at most as many as the connection has. */
   readonly granted: () => number
 }
@@ -87,7 +89,7 @@ export const makeSessions = Effect.fnUntraced(function* (
   const pool = new Pool(open, (effect) => fork(effect), now, connections, times)
   yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(lookEvery), pool.look)))
   yield* Effect.addFinalizer(() => pool.close)
-  return { send: pool.send, granted: () => pool.granted.count } satisfies SmtpSessions
+  return { send: pool.send, leave: pool.leave, granted: () => pool.granted.count } satisfies SmtpSessions
 })
 
 /** The sessions that are open or being opened, and the attempts that use them or wait. Times are monotonic milliseconds. */
@@ -158,6 +160,12 @@ class Pool {
     this.#judgeRefusals()
     this.#beginWaiting()
   })
+
+  readonly leave = (): void => {
+    for (const attempt of [...this.#attempts]) {
+      if (!attempt.progress.began) this.#end(attempt, { _tag: "left", progress: attempt.progress })
+    }
+  }
 
   readonly close = Effect.suspend(() => {
     this.#isClosing = true

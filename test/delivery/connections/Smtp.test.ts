@@ -361,6 +361,24 @@ describe("Smtp", () => {
       assert.deepStrictEqual([receiver.mails.length, receiver.sessions()], [1, 1])
     }).pipe(Effect.provide(layerLoopback)))
 
+  for (const [at, outcome] of [["connect", "yielded"], ["recipient", "yielded"], ["data", "accepted"]] as const) {
+    it.effect(`leaves a message of a changed connection in the queue unless it has begun: silence at ${at}`, () =>
+      Effect.gen(function* () {
+        let answer = () => {}
+        const until = new Promise<void>((resolve) => answer = resolve)
+        const { connection, receiver } = yield* opened({ slow: { at, until } })
+        const fiber = yield* Effect.forkChild(connection.send(message()), { startImmediately: true })
+        const seen = { connect: receiver.sessions, recipient: receiver.recipients, data: () => receiver.mails.length }
+        yield* Effect.promise(() => receiver.until(() => seen[at]() === 1))
+        connection.leave!()
+        if (at === "data") answer()
+        const result = yield* Fiber.join(fiber)
+        assert.strictEqual(result._tag, outcome)
+        if (result._tag === "yielded") assert.isTrue(result.keepsPlace)
+        answer()
+      }).pipe(Effect.provide(layerLoopback)))
+  }
+
   it.effect("asks again before the message when the server took long for the recipient", () =>
     Effect.gen(function* () {
       let answer = () => {}

@@ -213,6 +213,7 @@ export class Node {
       case "attempt":
         return this.attempt(lane, command)
       case "giveUp":
+      case "leave":
       case "arrive":
       case "note":
       case "warn":
