@@ -11,7 +11,7 @@ import * as Json from "../domain/Json.ts"
 export type MailKind = "invitation" | "password" | "forgotten" | "notification"
 export const mailKinds: ReadonlyArray<MailKind> = ["invitation", "password", "forgotten", "notification"]
 
-/** How long a node has for a mail that it took. Unit: seconds. */
+/** For so long no other node takes a mail that was taken or kept. Unit: seconds. */
 const leaseSeconds = 120
 
 /** For how long the count of mails that were given up is kept. Unit: days. */
@@ -83,6 +83,8 @@ export class MailQueue extends Context.Service<MailQueue, {
   readonly queueForgotten: (to: string) => Effect.Effect<void, SqlError>
   /** Takes up to `limit` due mails. Fails with `SqlError` when the database does not respond. */
   readonly take: (limit: number) => Effect.Effect<ReadonlyArray<DueMail>, SqlError>
+  /** Keeps a mail that was taken from other nodes, to be called every minute while a slow server takes it. */
+  readonly keep: (id: string) => Effect.Effect<void, SqlError>
   /** Decrypts a mail. Fails with `SecretUnreadable` or `SecretFileFaulty` without its key. */
   readonly open: (id: string, content: string) => Effect.Effect<Letter, SecretUnreadable | SecretFileFaulty>
   /** Deletes a mail that was sent. Fails with `SqlError` when the database does not respond. */
@@ -128,12 +130,18 @@ export class MailQueue extends Context.Service<MailQueue, {
           RETURNING m.id, m.kind, m.recipient, m.content, m.created_at, m.attempts,
             (extract(epoch FROM now() - m.created_at) * 1000)::float8 AS age_millis`
 
+      const keep = (id: string) =>
+        Effect.asVoid(sql`
+          UPDATE service_mails m SET due_at = now() + ${leaseSeconds} * interval '1 second'
+          WHERE m.id = ${id} AND m.state = 'pending'`)
+
       return MailQueue.of({
         isOn,
         urlOf: (path) => `${base}${path}`,
         queue,
         queueForgotten: (to) => Effect.asVoid(insert(randomUUID(), "forgotten", to, null)),
         take,
+        keep,
         open: (id, content) =>
           Effect.map(
             box.open(purposeOf(id), content),

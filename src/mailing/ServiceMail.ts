@@ -113,13 +113,24 @@ export class ServiceMail extends Context.Service<ServiceMail, {
           ? forgotten.letterFor(due.recipient)
           : Effect.map(queue.open(due.id, due.content), (letter) => ({ to: due.recipient, letter }))
 
+      /** A server may take longer than a mail is leased for. */
+      const kept = (id: string, sending: Effect.Effect<SendResult>): Effect.Effect<SendResult> =>
+        Effect.raceFirst(
+          sending,
+          queue.keep(id).pipe(
+            Effect.catch((error) => Effect.logDebug("The lease of a mail could not be renewed", error.message)),
+            Effect.delay("1 minute"),
+            Effect.forever,
+          ),
+        )
+
       /** Sends one mail. Returns the reason of an attempt that is to be repeated. */
       const send = Effect.fnUntraced(function* (due: DueMail) {
         const { attempts, id, kind } = due
         const letter = yield* Effect.result(letterOf(due))
         if (letter._tag === "Success" && letter.success === undefined) return void (yield* queue.sent(id))
         const result: SendResult = letter._tag === "Success"
-          ? yield* connection.send(messageOf(due, letter.success!))
+          ? yield* kept(id, connection.send(messageOf(due, letter.success!)))
           : { _tag: "broken", reason: letter.failure.message }
         const outcome = outcomeOf(result, due, yield* Random.next)
         yield* Metric.update(counters.get(`${kind} ${outcome._tag}`)!, 1)

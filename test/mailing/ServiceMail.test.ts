@@ -105,6 +105,19 @@ describe("Mail of the service", () => {
         )
       }))
 
+    it.effect("is taken by no other node while a slow server has it", () =>
+      Effect.gen(function* () {
+        const { sql, queue } = yield* onFirst(Effect.all({ sql: SqlClient.SqlClient, queue: MailQueue }))
+        yield* onFirst(Effect.gen(function* () {
+          yield* (yield* Invitations).create(org("shop"), { email: "kim@example.com", role: "viewer", invitedBy: "x" })
+        }))
+        const id = (yield* queue.take(1))[0]!.id
+        yield* sql`UPDATE service_mails SET due_at = now()`
+        yield* queue.keep(id)
+        assert.deepStrictEqual(yield* queue.take(1), [])
+        yield* queue.sent(id)
+      }))
+
     it.effect("is given up where the address is refused, and then names nobody", () =>
       Effect.gen(function* () {
         const server = yield* fresh
