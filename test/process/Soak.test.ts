@@ -38,5 +38,5 @@ describe("A service that runs on", () => {
       assert.deepStrictEqual(risers(samples, "load"), [])
       const generated = samples.flatMap(({ load }) => load === undefined ? [] : [load.generate.statuses])
       assert.deepStrictEqual([...new Set(generated.flatMap(Object.keys))], ["200"])
-    })))
+    })), 600_000)
 })
