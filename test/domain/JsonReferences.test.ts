@@ -161,11 +161,14 @@ interface Verdicts {
   readonly isEqual: boolean | null
 }
 
-const memberNames = /"(?:[^"\\]|\\.)*"(?=:)/gs
+/** All strings of a text, and the colon behind a name: a name may begin with a colon itself. */
+const strings = /"((?:[^"\\]|\\.)*)"(:?)/gs
 
 /** Whether a value's JSON has a member name with a control character. */
 const hasControlName = (json: string): boolean =>
-  (json.match(memberNames) ?? []).some((name) => /\\[bfnrt]|\\u00[01]|\u007f/.test(name.replaceAll("\\\\", "")))
+  [...json.matchAll(strings)].some(([, text, colon]) =>
+    colon === ":" && /\\[bfnrt]|\\u00[01]|\u007f/.test(text!.replaceAll("\\\\", ""))
+  )
 
 const isPolluted = () => Object.keys(Object.prototype).length > 0
 
