@@ -2,7 +2,7 @@
 // [--from 1] [--refit-hours 3] [--windows] [--worth 1] (the value of a click to the learners) [--without components] (beside
 // the whole model one without these parts of it) [--ours] (no peers) [--in-steps] (each peer a second time, with knowledge as
 // old as the model's). The share of the way from choosing evenly to the oracle, in percent, each policy in the same worlds with
-// the same users. Worlds: those of bench/simulation/Worlds.ts unless given, and those of bench/simulation/Forms.ts.
+// the same users. Worlds by default: bench/simulation/Worlds.ts. `--worlds` also accepts the worlds of bench/simulation/Forms.ts.
 import { parseArgs } from "node:util"
 import { linThompson, linUcb, segmentBeta } from "./simulation/ContextualLearners.ts"
 import { epsilonGreedy, inSteps, type LearnerKind, peers } from "../src/simulation/Learners.ts"

@@ -39,8 +39,8 @@ export interface GroupCommitOptions<A, B> {
   /** Most entries per commit. */
   readonly maxGroup: number
   /**
-   * Further commits that may run beside the first, each of which begins only when `from` entries wait for it: smaller groups
-   * cost more than they gain. `write` must then be safe beside itself. Default: none.
+   * Commits in addition to the first, at most `most`. Each begins once `from` entries are queued: smaller groups cost more than they
+   * gain. `write` must be safe to run concurrently. Default: no additional commit.
    */
   readonly beside?: { readonly most: number; readonly from: number }
   /**

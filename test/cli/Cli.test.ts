@@ -3,7 +3,7 @@ import { Context, Effect, Layer, type Scope } from "effect"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe } from "vitest"
-import { type Ended, runAsProcess, runCommand } from "../support/cli.ts"
+import { type Ended, runCommand, spawnCommand } from "../support/cli.ts"
 import { adminToken, scopedProcess, type ServiceProcess, waitUntil } from "../support/service.ts"
 import { embeddedEnvironment, type Environment, temporaryEnvironment, temporaryFolder } from "../support/stores.ts"
 
@@ -30,7 +30,7 @@ const layerIn = (
       return Cli.of({
         folder,
         service,
-        run: (...args) => Effect.promise(() => options.remote ? runCommand(args, own) : runAsProcess(args, own)),
+        run: (...args) => Effect.promise(() => options.remote ? runCommand(args, own) : spawnCommand(args, own)),
       })
     }),
   )

@@ -12,7 +12,7 @@ export interface Ended {
 }
 
 /** Runs a command as a process, with `input` as its standard input. */
-export const runAsProcess = async (
+export const spawnCommand = async (
   args: ReadonlyArray<string>,
   environment: Environment,
   input = "",
@@ -32,7 +32,7 @@ export const runCommand = async (
   environment: Environment,
   input = "",
 ): Promise<Ended> => {
-  if (input !== "") return await runAsProcess(args, environment, input)
+  if (input !== "") return await spawnCommand(args, environment, input)
   const lines: Array<string> = []
   const print = (...values: ReadonlyArray<unknown>) => void lines.push(`${format(...values)}\n`)
   const before = process.exitCode

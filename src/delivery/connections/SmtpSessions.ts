@@ -31,8 +31,8 @@ interface Progress {
 }
 
 /**
- * How an attempt ended; `late`: when the server has taken too long, `closed`: with its connection, `crowded`: the server granted no further session
- * while others are open.
+ * How an attempt ended. `late`: the server took too long. `closed`: its connection was closed. `left`: the connection was changed or
+ * paused. `yielded`: another message needed the session. `crowded`: the server grants no other session.
  */
 export type AttemptEnd =
   | { readonly _tag: "sent" }

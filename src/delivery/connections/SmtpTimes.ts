@@ -14,8 +14,8 @@ export interface SmtpTimes {
 const minute = 60_000
 
 /**
- * The times of RFC 5321, 4.5.3.2. The connection of TCP is not in it. A server that takes less is never given up; one
- * that is slow slows down the sessions that wait for it, and no others.
+ * The times of RFC 5321, 4.5.3.2. The RFC has no time for the TCP connection. A server that answers within these
+ * times is never given up: a slow server occupies only its own sessions.
  */
 export const rfcTimes: SmtpTimes = {
   connect: minute / 2,

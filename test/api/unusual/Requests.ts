@@ -146,7 +146,7 @@ const jsonOf = (text: string): Record<string, unknown> | undefined => {
   }
 }
 
-/** What is compared of an answer. Values of `names` are replaced by their names. */
+/** The parts of an answer that tests compare. Values of `names` are replaced by their names. */
 const see = ({ body, headers, status }: Answer, names: Names): Seen => {
   const contentType = headers.get("content-type")
   const json = contentType?.includes("json") === true ? jsonOf(body.toString("utf8")) : undefined
