@@ -15,8 +15,13 @@ export const healthRule = {
   sent: { gap: 0.01, amber: 0.9 },
   /** Probability of the observed counts below which chance does not explain them. */
   chance: 0.001,
-  /** Proportion of the decisions, and of the outcomes, of the heaviest 1 % of people. */
-  people: { decisions: { amber: 0.1, red: 0.2 }, outcomes: { amber: 0.15, red: 0.3 }, leastOutcomes: 20 },
+  /** Proportion of the decisions, and of the outcomes, of the heaviest 1 % of people. Below 100 decisions no test can be decided. */
+  people: {
+    decisions: { amber: 0.1, red: 0.2 },
+    outcomes: { amber: 0.15, red: 0.3 },
+    leastDecisions: 100,
+    leastOutcomes: 20,
+  },
   /** Proportion of opens and clicks that machines made. */
   machines: { amber: 0.5, red: 0.8 },
   /** Proportion of events outside the time that counts. `repeated`: of requests that repeat a tracking id for something else. */
@@ -196,7 +201,10 @@ const people = ({ choices, people }: HealthFacts): HealthCheck => {
       choices === undefined ? notRead : "No decision names a person (user_id), so each decision counts as one person.",
     )
   }
-  const { decisions, outcomes } = healthRule.people
+  const { decisions, leastDecisions, outcomes } = healthRule.people
+  if (people.decisions.all < leastDecisions) {
+    return unknown("people", `Fewer than ${leastDecisions} decisions name a person.`)
+  }
   const byDecisions = level(shareOf(people.decisions), decisions)
   const byOutcomes = people.outcomes.all < healthRule.people.leastOutcomes
     ? "green"

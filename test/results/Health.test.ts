@@ -87,6 +87,18 @@ describe("the health of a test", () => {
     assert.strictEqual(found({ people }, "people").state, "green")
   })
 
+  it("does not judge a test of a few decisions, in which one person always has a large share", () => {
+    const of = (all: number) => ({
+      people: 2,
+      heaviest: 1,
+      decisions: { some: all / 2, all },
+      outcomes: { some: 0, all: 0 },
+    })
+    assert.strictEqual(found({ people: of(2) }, "people").state, "unknown")
+    assert.strictEqual(found({ people: of(98) }, "people").state, "unknown")
+    assert.strictEqual(found({ people: of(100) }, "people").state, "red")
+  })
+
   it("does not judge people whom no decision names", () =>
     assert.strictEqual(found({ people: undefined }, "people").state, "unknown"))
 
