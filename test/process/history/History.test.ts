@@ -91,10 +91,12 @@ describe("the rules of a storm's history", () => {
       "a message has the text of the stored variant",
     ]))
 
-  it("report a message that began after an acknowledged opt-out", () =>
-    assert.deepStrictEqual(broken({ arrivals: [{ ...sound.arrivals[0]!, began: 42 }] }), [
-      "nothing is sent after an acknowledged opt-out",
-    ]))
+  it("report a message that the server read long after an acknowledged opt-out, and none that it read at once", () => {
+    const acknowledged = sound.optOuts[0]!.acknowledged
+    const arrivals = (after: number) => [{ ...sound.arrivals[0]!, began: acknowledged + after }]
+    assert.deepStrictEqual(broken({ arrivals: arrivals(200) }), [])
+    assert.deepStrictEqual(broken({ arrivals: arrivals(201) }), ["nothing is sent after an acknowledged opt-out"])
+  })
 
   it("report an opt-out that was lost", () =>
     assert.include(broken({ suppressed: new Set() }), "an acknowledged opt-out stays"))
