@@ -8,7 +8,7 @@ import { certificate } from "../support/platformServers/Certificate.ts"
 import { startSmtp } from "../support/platformServers/SmtpReceiver.ts"
 import { startInProcess } from "../support/service.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
-import { describeInBrowser } from "./describeInBrowser.ts"
+import { describeInBrowser, editorsOf } from "./describeInBrowser.ts"
 
 const start = Effect.all({
   service: startInProcess(temporaryEnvironment, {
@@ -53,6 +53,7 @@ describeInBrowser("Core tasks of the editor", start, (tried) => {
 
   const write = async (page: Page, name: string) => {
     await page.getByLabel("Name", { exact: true }).fill(name)
+    await editorsOf(page).waitFor()
     await page.getByLabel("Liquid of subject").fill(`${name}, {{ first_name }}`)
     await page.getByLabel("Liquid of body").fill("<p>Hello {{ first_name }}</p>")
   }

@@ -6,7 +6,7 @@ import { password } from "../console/furnished.ts"
 import { faultsByAxe, type Page, screenshot } from "../support/browser.ts"
 import { startInProcess, waitUntil } from "../support/service.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
-import { describeInBrowser } from "./describeInBrowser.ts"
+import { describeInBrowser, editorsOf } from "./describeInBrowser.ts"
 
 const script = `<script>top.document.title="owned"</script><img src=x onerror="top.document.title='owned'">`
 
@@ -34,7 +34,7 @@ describeInBrowser("Templates in a browser", start, (tried) => {
     await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Templates" }).click()
     await page.getByRole("link", { name: "Create a template" }).click()
     await press(page, "Create template")
-    assert.isTrue(await page.getByRole("alert").evaluate((alert) => alert === document.activeElement))
+    await page.locator("[role=alert]:focus").waitFor()
     await page.getByLabel("Name", { exact: true }).fill("Cart reminder")
     await page.getByText("Advanced settings").click()
     assert.strictEqual(await page.getByLabel("Id", { exact: true }).getAttribute("placeholder"), "cart-reminder")
@@ -44,6 +44,7 @@ describeInBrowser("Templates in a browser", start, (tried) => {
     await page.getByRole("link", { name: "New variant" }).click()
 
     await page.getByLabel("Name", { exact: true }).fill("Warm")
+    await editorsOf(page).waitFor()
     await page.getByLabel("Liquid of subject").fill("Hello {{ first_name }}")
     const warning = page.getByText("Deliver cannot send the variant Warm: it has no body.")
     await warning.waitFor()
@@ -172,6 +173,7 @@ describeInBrowser("Templates in a browser", start, (tried) => {
 
     // A preview is no step of the history.
     await page.getByRole("link", { name: "Edit Warm" }).click()
+    await editorsOf(page).waitFor()
     await page.getByLabel("Liquid of subject").fill("Dear {{ first_name }}")
     await preview(page).getByText("Dear Ann").waitFor()
     await page.goBack()

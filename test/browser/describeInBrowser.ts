@@ -41,6 +41,9 @@ export interface Tried<S> {
   ) => Promise<void>
 }
 
+/** Visible once the script of a page has put its editors in the places of the text fields. */
+export const editorsOf = (page: Page) => page.locator("#editor-keys")
+
 /** Tests with a service in this process and a Chromium, both started once and there until the last of them. */
 export const describeInBrowser = <S extends { readonly service: Service }>(
   name: string,
