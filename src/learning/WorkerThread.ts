@@ -1,5 +1,6 @@
 import "../runtime/leakGuard.ts"
-import { Effect } from "effect"
+import { Context, Effect } from "effect"
+import type { Spares } from "../runtime/Spares.ts"
 
 // A thread for computations that would otherwise block the event loop of requests.
 
@@ -10,21 +11,28 @@ interface Asked {
 
 type Answer = { readonly id: number; readonly value: unknown } | { readonly id: number; readonly reason: string }
 
+/** Threads without work, which workers leave when their scope closes, and start with: see `SpareProcesses`. */
+export const SpareThreads = Context.Reference<Spares<Worker> | undefined>("parlance/learning/SpareThreads", {
+  defaultValue: () => undefined,
+})
+
 /**
  * A worker that starts with the first request, and again after it stopped. It ends with the scope. Fails with the
  * reason. Values are cloned, and requests are answered in order.
  */
 export const workerThread = <Request>(file: URL) =>
   Effect.gen(function* () {
+    const spares = yield* SpareThreads
     const waiting = new Map<number, (answer: Answer) => void>()
     let worker: Worker | undefined
     let nextId = 0
 
     const start = (): Worker => {
-      const made = new Worker(file, { type: "module" })
+      const made = spares?.take(file.href) ?? new Worker(file, { type: "module" })
       made.onmessage = ({ data }: MessageEvent<Answer>) => {
-        waiting.get(data.id)?.(data)
+        const answer = waiting.get(data.id)
         waiting.delete(data.id)
+        answer?.(data)
       }
       made.onerror = (event) => {
         event.preventDefault()
@@ -35,7 +43,11 @@ export const workerThread = <Request>(file: URL) =>
       return made
     }
 
-    yield* Effect.addFinalizer(() => Effect.sync(() => worker?.terminate()))
+    yield* Effect.addFinalizer(() =>
+      Effect.sync(() => {
+        if (worker !== undefined && (waiting.size > 0 || !spares?.keep(file.href, worker))) worker.terminate()
+      })
+    )
 
     return {
       ask: <A>(request: Request): Effect.Effect<A, string> =>
@@ -47,7 +59,8 @@ export const workerThread = <Request>(file: URL) =>
           )
           worker ??= start()
           worker.postMessage({ id, request } satisfies Asked)
-          return Effect.sync(() => waiting.delete(id))
+          // The worker is busy with the request until it answers.
+          return Effect.sync(() => waiting.set(id, () => {}))
         }),
       /** Starts the worker before there is a request, so that it loads its modules meanwhile. Returns at once. */
       start: Effect.sync(() => {

@@ -1,6 +1,7 @@
-import { Duration, Effect, Fiber, Schema, Semaphore } from "effect"
+import { Context, Duration, Effect, Fiber, Schema, Semaphore } from "effect"
 import { fileURLToPath } from "node:url"
 import { deserialize } from "node:v8"
+import type { Spares } from "../runtime/Spares.ts"
 import { watchWork, type WorkLimits } from "./WorkLimits.ts"
 import { frameOf, Frames, type ProcessAnswer } from "./WorkerProtocol.ts"
 
@@ -52,6 +53,14 @@ export interface WorkerProcess<Request, Answer> {
 }
 
 /**
+ * Warm processes without work, which worker processes leave when their scope closes, and start with. By default there are none. The
+ * tests provide them: they start hundreds of services one after another, and each process takes half a second of processor time.
+ */
+export const SpareProcesses = Context.Reference<Spares<Child> | undefined>("parlance/store/SpareProcesses", {
+  defaultValue: () => undefined,
+})
+
+/**
  * Runs untrusted work in a process of its own, which has no permissions and no secrets. The process starts with the first
  * request, is reused while it is warm, and is killed at the deadline. A start goes on if the caller gives up, so that a busy
  * machine completes it for the next one. The process ends with the scope.
@@ -65,6 +74,10 @@ export const workerProcess = <Request, Answer>(options: WorkerProcessOptions) =>
     const idleMillis = Duration.toMillis(Duration.fromInputUnsafe(options.idle ?? "1 minute"))
     const one = yield* Semaphore.make(1)
     const scope = yield* Effect.scope
+    const spares = yield* SpareProcesses
+    const kind = `${options.program} ${options.maxHeapMiB}`
+    let isFirst = true
+    let isBusy = false
     let warm: Child | undefined
     let starting: Fiber.Fiber<Child, WorkFailed> | undefined
     let idle: ReturnType<typeof setTimeout> | undefined
@@ -74,7 +87,13 @@ export const workerProcess = <Request, Answer>(options: WorkerProcessOptions) =>
       warm?.kill()
       warm = undefined
     }
-    yield* Effect.addFinalizer(() => Effect.sync(end))
+    yield* Effect.addFinalizer(() =>
+      Effect.sync(() => {
+        if (isBusy || !warm?.alive || !spares?.keep(kind, warm)) return end()
+        clearTimeout(idle)
+        warm = undefined
+      })
+    )
 
     const start = Child.start(options).pipe(
       Effect.tap((child) => Effect.sync(() => void (warm = child))),
@@ -86,6 +105,12 @@ export const workerProcess = <Request, Answer>(options: WorkerProcessOptions) =>
     )
     const started = Effect.suspend(() => {
       clearTimeout(idle)
+      isBusy = true
+      if (isFirst) {
+        isFirst = false
+        warm = spares?.take(kind)
+        warm?.adopt(options)
+      }
       if (warm?.alive) return Effect.succeed(warm)
       return Effect.flatMap(starting === undefined ? startInBackground : Effect.succeed(starting), Fiber.join)
     }).pipe(
@@ -93,6 +118,7 @@ export const workerProcess = <Request, Answer>(options: WorkerProcessOptions) =>
     )
 
     const rest = Effect.sync(() => {
+      isBusy = false
       idle = setTimeout(end, idleMillis)
       idle.unref?.()
     })
@@ -136,7 +162,7 @@ type Received = ProcessAnswer | { readonly type: "exit"; readonly reason: string
 /** A running process. Its limits use the machine's clock and processor time, which a test clock does not advance. */
 class Child {
   alive = true
-  readonly #options: WorkerProcessOptions
+  #options: WorkerProcessOptions
   #note: unknown
   #complaint = ""
   #receive: (answer: Received) => void = () => {}
@@ -206,6 +232,11 @@ class Child {
       const code = status.status === "fulfilled" ? status.value.signal ?? status.value.code : status.reason
       this.#receive({ type: "exit", reason: this.#complaint.trim() || `exit ${code}` })
     })
+  }
+
+  /** Continues with the options of another worker process of its kind. */
+  adopt(options: WorkerProcessOptions): void {
+    this.#options = options
   }
 
   ask<Answer>(request: unknown, deadline: Duration.Duration): Effect.Effect<Answer, WorkFailed> {

@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import process from "node:process"
-import { workerProcess, type WorkerProcessOptions } from "../../src/store/WorkerProcess.ts"
+import { Spares } from "../../src/runtime/Spares.ts"
+import { SpareProcesses, workerProcess, type WorkerProcessOptions } from "../../src/store/WorkerProcess.ts"
 import { judgeWork, processorMillisIn } from "../../src/store/WorkLimits.ts"
 
 describe("Work in another process", () => {
@@ -94,4 +95,35 @@ describe("A worker process", () => {
       yield* Fiber.interrupt(waiting)
       assert.isAbove(yield* ask({}), 0)
     })))
+})
+
+describe("spare processes", () => {
+  /** The process that answers `request` in a scope of its own. */
+  const answer = (request: { readonly wait?: number }, options: Partial<WorkerProcessOptions> = {}) =>
+    Effect.scoped(Effect.flatMap(processWith(options), ({ ask }) => ask(request)))
+
+  it.live("answer the next worker process with their program and heap limit", () =>
+    Effect.gen(function* () {
+      const first = yield* answer({})
+      assert.strictEqual(yield* answer({}), first)
+      assert.notStrictEqual(yield* answer({}, { maxHeapMiB: 100 }), first)
+      const { detail } = yield* Effect.flip(answer({ wait: 5_000 }, { hangLimit: "200 millis", purpose: "waits" }))
+      assert.match(detail, /^The process that waits did not answer within 0\.2 seconds$/)
+      assert.notStrictEqual(yield* answer({}), first)
+    }).pipe(Effect.provideService(SpareProcesses, new Spares(1))))
+
+  it.live("are not those that still work when their scope closes", () =>
+    Effect.gen(function* () {
+      const first = yield* answer({})
+      yield* Effect.scoped(Effect.gen(function* () {
+        const { ask } = yield* processWith({})
+        yield* Effect.forkChild(ask({ wait: 60_000 }), { startImmediately: true })
+      }))
+      assert.notStrictEqual(yield* answer({}), first)
+    }).pipe(Effect.provideService(SpareProcesses, new Spares(1))))
+
+  it.live("are none by default", () =>
+    Effect.gen(function* () {
+      assert.notStrictEqual(yield* answer({}), yield* answer({}))
+    }))
 })

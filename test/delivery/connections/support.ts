@@ -4,6 +4,7 @@ import { AddressGuard } from "../../../src/delivery/AddressGuard.ts"
 import { SinkMessages } from "../../../src/delivery/sandbox/SinkMessages.ts"
 import { Composer } from "../../../src/delivery/Composer.ts"
 import type { Connection, Message, SendResult } from "../../../src/delivery/Connection.ts"
+import { layerSpares } from "../../support/spares.ts"
 import { type PlatformName, platforms } from "../../../src/delivery/connections/Platforms.ts"
 
 /** For connections that keep nothing in the store; the sink is tested with a store in test/sandbox. */
@@ -17,7 +18,7 @@ export const layerWithoutSink = Layer.succeed(SinkMessages, {
 /** Servers under test are on loopback. */
 export const layerLoopback = Layer.mergeAll(
   AddressGuard.layer(["127.0.0.0/8", "::1"]),
-  Composer.layer,
+  Layer.provide(Composer.layer, layerSpares),
   layerWithoutSink,
 )
 
