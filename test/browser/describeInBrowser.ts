@@ -29,8 +29,8 @@ export interface Tried<S> {
   /** Presses a button of the page's content. */
   readonly submit: (page: Page, name: string | RegExp) => Promise<void>
   /**
-   * Runs for desktop and phone, light and dark. `check` keeps a picture; in the end nothing may have been found by axe or
-   * wider than the screen.
+   * Runs on a light desktop and a dark phone. `check` keeps a picture outside CI. Fails in the end if axe found a fault, or
+   * a page was wider than the screen.
    */
   readonly inEveryLook: (
     run: (
