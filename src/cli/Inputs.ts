@@ -1,4 +1,4 @@
-import { Effect, Result, Schema } from "effect"
+import { Context, Effect, Result, Schema } from "effect"
 import { readFileSync } from "node:fs"
 import { decoder } from "../domain/Faults.ts"
 import { CommandFailed } from "./Connection.ts"
@@ -19,15 +19,21 @@ export const decodeInput = <S extends Schema.ConstraintDecoder<unknown>>(
 /** The body of a request as an argument or a file has it. The service checks it, and its schema would take long to load. */
 export const bodyOf = <A>(body: unknown): A => body as A
 
+/** Reads standard input until its end. */
+export const StandardInput = Context.Reference<() => string>("parlance/cli/StandardInput", {
+  defaultValue: () => () => readFileSync(0, "utf8"),
+})
+
 /** The text of a file, or of standard input for `-`. */
 export const readText = (file: string): Effect.Effect<string, CommandFailed> =>
-  Effect.try({
-    try: () => readFileSync(file === "-" ? 0 : file, "utf8"),
-    catch: (cause) =>
-      new CommandFailed({
-        message: `${file} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`,
-      }),
-  })
+  Effect.flatMap(StandardInput, (readInput) =>
+    Effect.try({
+      try: () => file === "-" ? readInput() : readFileSync(file, "utf8"),
+      catch: (cause) =>
+        new CommandFailed({
+          message: `${file} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`,
+        }),
+    }))
 
 /** A JSON object given on the command line under `flag`. */
 export const readJson = (flag: string, text: string): Effect.Effect<unknown, CommandFailed> =>

@@ -3,15 +3,12 @@ import { Effect } from "effect"
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { decisionsIn, makeTemplate, scopedLoad, targetAt } from "../process/support.ts"
-import { makeOrganization, run, scopedProcess, waitUntil } from "../support/service.ts"
+import { runCommand } from "../support/cli.ts"
+import { makeOrganization, scopedProcess, waitUntil } from "../support/service.ts"
 import { embeddedEnvironment, temporaryEnvironment, temporaryFolder } from "../support/stores.ts"
 
 const command = (env: Record<string, string>, ...args: ReadonlyArray<string>) =>
-  Effect.promise(async () => {
-    const { ended, output } = run(args, env)
-    const { code } = await ended
-    return { code, output: output() }
-  })
+  Effect.promise(() => runCommand(args, env))
 
 describe("parlance backup", () => {
   it.live(

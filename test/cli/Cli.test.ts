@@ -16,7 +16,7 @@ class Cli extends Context.Service<Cli, {
 
 const layerIn = (
   environment: Effect.Effect<Environment, never, Scope.Scope>,
-  options: { readonly served: boolean; readonly remote?: boolean },
+  options: { readonly served: boolean; readonly remote?: boolean; readonly asProcess?: boolean },
 ) =>
   Layer.effect(
     Cli,
@@ -30,7 +30,7 @@ const layerIn = (
       return Cli.of({
         folder,
         service,
-        run: (...args) => Effect.promise(() => options.remote ? runCommand(args, own) : spawnCommand(args, own)),
+        run: (...args) => Effect.promise(() => options.asProcess ? spawnCommand(args, own) : runCommand(args, own)),
       })
     }),
   )
@@ -49,12 +49,12 @@ templates:
         seasons: [{annual: {from: 03-01, to: 06-01}}]
 `
 
-// Most places run each command as a process: what does not depend on the place is tried against a service elsewhere alone.
+// What does not depend on the place is tried against a service elsewhere alone. One place runs each command as a process.
 const places: ReadonlyArray<readonly [string, () => Layer.Layer<Cli>]> = [
   ["on an embedded store that nobody serves", () => layerIn(embeddedEnvironment, { served: false })],
   ["beside a service on the embedded store", () => layerIn(embeddedEnvironment, { served: true })],
   ["against a service elsewhere", () => layerIn(temporaryEnvironment, { served: true, remote: true })],
-  ["on the database of DATABASE_URL", () => layerIn(temporaryEnvironment, { served: false })],
+  ["on the database of DATABASE_URL", () => layerIn(temporaryEnvironment, { served: false, asProcess: true })],
 ]
 
 for (const [place, layerOf] of places) {

@@ -6,7 +6,8 @@ import { receiver, signingSecret } from "../delivery/receiver.ts"
 import { deliveryEnvironment, enqueue, furnish, layerQueue } from "../delivery/support.ts"
 import { makeOrg } from "../intake/support.ts"
 import type { Services } from "../learning/support.ts"
-import { adminToken, run, scopedProcess, waitUntil } from "../support/service.ts"
+import { runCommand } from "../support/cli.ts"
+import { adminToken, scopedProcess, waitUntil } from "../support/service.ts"
 import { embeddedEnvironment, type Environment, temporaryEnvironment } from "../support/stores.ts"
 
 // deno-lint-ignore no-explicit-any -- what a test reads of an answer it also asserts
@@ -19,12 +20,11 @@ const during = <A, E>(env: Environment, effect: Effect.Effect<A, E, Services>) =
 const commands = (env: Environment) => {
   const ended = (status: number) => (args: ReadonlyArray<string>, input = "") =>
     Effect.promise(async () => {
-      const { child, ended, output } = run([...args, "--org", "acme"], env)
-      child.stdin.end(input)
-      assert.strictEqual((await ended).code, status, output())
-      assert.notInclude(output(), "    at ")
-      assert.notInclude(output(), signingSecret)
-      return output()
+      const { code, output } = await runCommand([...args, "--org", "acme"], env, input)
+      assert.strictEqual(code, status, output)
+      assert.notInclude(output, "    at ")
+      assert.notInclude(output, signingSecret)
+      return output
     })
   const text = ended(0)
   return {

@@ -1,13 +1,12 @@
-import { execFile } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { fileURLToPath } from "node:url"
-import { assert, describe, it, onTestFinished } from "vitest"
+import { assert, describe, it, onTestFinished, vi } from "vitest"
+import { runCommand, spawnCommand } from "../support/cli.ts"
+import type { Environment } from "../support/settings.ts"
 
-const root = fileURLToPath(new URL("../../", import.meta.url))
 const token = "t".repeat(40)
 
 /** A service with two organizations that accepts one token, and the paths that it was asked for. */
@@ -30,21 +29,13 @@ const serveOrganizations = async () => {
   return { paths, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
 }
 
-const commandsIn = (folder: string, environment: Readonly<Record<string, string>> = {}) =>
-(
-  args: ReadonlyArray<string>,
-  input = "",
-) =>
-  new Promise<{ readonly code: number | null; readonly output: string }>((resolve) => {
-    const { DATABASE_URL: _, DATA_DIR: __, STORE: ___, ...inherited } = process.env
-    const child = execFile(
-      process.execPath,
-      ["run", "-A", "--no-prompt", "--unstable-no-legacy-abort", join(root, "src/main.ts"), ...args],
-      { cwd: folder, env: { ...inherited, XDG_CONFIG_HOME: folder, ...environment } },
-      (_error, stdout, stderr) => resolve({ code: child.exitCode, output: stdout + stderr }),
-    )
-    child.stdin!.end(input)
-  })
+/** Runs commands with the profiles of `folder`. */
+const commandsIn =
+  (folder: string, environment: Environment = {}) => async (args: ReadonlyArray<string>, input = "") => {
+    vi.stubEnv("XDG_CONFIG_HOME", folder)
+    onTestFinished(() => void vi.unstubAllEnvs())
+    return await runCommand(args, environment, input)
+  }
 
 describe("parlance login", () => {
   it("stores a service for all further commands until logout, and tells no token", async () => {
@@ -54,7 +45,8 @@ describe("parlance login", () => {
     const run = commandsIn(folder)
     const file = join(folder, "parlance", "profiles.json")
 
-    assert.include((await run(["login", url], "wrong")).output, "The admin token is not valid")
+    const asProcess = await spawnCommand(["login", url], { XDG_CONFIG_HOME: folder }, "wrong")
+    assert.include(asProcess.output, "The admin token is not valid")
     assert.include((await run(["login", "nowhere"], token)).output, "nowhere is not the URL of a service")
     const stored = await run(["--profile", "staging", "--org", "beta", "login", `${url}/`], `${token}\n`)
     assert.strictEqual(stored.code, 0, stored.output)

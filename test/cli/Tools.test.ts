@@ -7,7 +7,7 @@ import { certificate } from "../support/platformServers/Certificate.ts"
 import { startSmtp } from "../support/platformServers/SmtpReceiver.ts"
 import { aroundTests } from "../support/aroundTests.ts"
 import { type DnsServer, startDns } from "../support/dnsServer.ts"
-import { runCommand, spawnCommand } from "../support/cli.ts"
+import { runCommand } from "../support/cli.ts"
 import { adminToken, makeOrganization, run, type Service, startInProcess, waitUntil } from "../support/service.ts"
 import { emptyEnvironment, type Environment, temporaryEnvironment } from "../support/stores.ts"
 import { type Receiver, receiver as startReceiver } from "../delivery/receiver.ts"
@@ -189,7 +189,7 @@ describe("Tools of the command line", () => {
   }, 300_000)
 
   it("diagnoses settings and a database without changing it", async () => {
-    const doctor = (env: Environment) => spawnCommand(["doctor"], env)
+    const doctor = (env: Environment) => runCommand(["doctor"], env)
     const faulty = await doctor({ ...environment, ADMIN_TOKEN: "short", SECRET_KEY: "odd" })
     assert.strictEqual(faulty.code, 1)
     assert.match(faulty.output, /ADMIN_TOKEN.*\n.*\n?[^]*SECRET_KEY/)

@@ -1,6 +1,11 @@
-import { ConfigProvider, Console, Effect } from "effect"
+import { ConfigProvider, Console, Effect, type Scope } from "effect"
+import { readFileSync, writeFileSync } from "node:fs"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { join } from "node:path"
 import process from "node:process"
 import { format } from "node:util"
+import { StandardInput } from "../../src/cli/Inputs.ts"
 import { program } from "../../src/cli/Program.ts"
 import { run } from "./service.ts"
 import type { Environment } from "./settings.ts"
@@ -11,7 +16,7 @@ export interface Ended {
   readonly output: string
 }
 
-/** Runs a command as a process, with `input` as its standard input. */
+/** Runs a command as a process of its own, with `input` as its standard input. */
 export const spawnCommand = async (
   args: ReadonlyArray<string>,
   environment: Environment,
@@ -23,29 +28,93 @@ export const spawnCommand = async (
   return { code: code ?? -1, output: output() }
 }
 
+/** Runs a command in this process, and passes on each text that it prints. */
+const runHere = async (
+  args: ReadonlyArray<string>,
+  environment: Environment,
+  input: string,
+  onText: (stream: "stdout" | "stderr", text: string) => void,
+): Promise<number> => {
+  const printTo = (stream: "stdout" | "stderr") => (...values: ReadonlyArray<unknown>) =>
+    onText(stream, `${format(...values)}\n`)
+  const [print, printError] = [printTo("stdout"), printTo("stderr")]
+  const before = process.exitCode
+  process.exitCode = 0
+  try {
+    await Effect.runPromise(
+      program(args).pipe(
+        Effect.provideService(Console.Console, {
+          ...console,
+          log: print,
+          info: print,
+          error: printError,
+          warn: printError,
+        }),
+        Effect.provideService(StandardInput, () => input),
+        Effect.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env: environment }))),
+      ),
+    )
+    return Number(process.exitCode)
+  } finally {
+    process.exitCode = before
+  }
+}
+
 /**
- * Runs a command with the settings of `environment` alone. It runs in this process, since another one takes a second to start,
- * unless it reads `input` from its standard input.
+ * Runs a command with the settings of `environment` alone and `input` as its standard input. It runs in this process, since
+ * another one takes seconds of processor time to start.
  */
 export const runCommand = async (
   args: ReadonlyArray<string>,
   environment: Environment,
   input = "",
 ): Promise<Ended> => {
-  if (input !== "") return await spawnCommand(args, environment, input)
-  const lines: Array<string> = []
-  const print = (...values: ReadonlyArray<unknown>) => void lines.push(`${format(...values)}\n`)
-  const before = process.exitCode
-  process.exitCode = 0
-  try {
-    await Effect.runPromise(
-      program(args).pipe(
-        Effect.provideService(Console.Console, { ...console, log: print, error: print, warn: print, info: print }),
-        Effect.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env: environment }))),
-      ),
-    )
-    return { code: Number(process.exitCode), output: lines.join("") }
-  } finally {
-    process.exitCode = before
-  }
+  let output = ""
+  const code = await runHere(args, environment, input, (_, text) => void (output += text))
+  return { code, output }
 }
+
+/** A program for shells that runs each command by `runHere`: it passes its arguments, environment and input in files. */
+const programText = (url: string) =>
+  `#!/bin/sh
+call=$(mktemp -d "$0-XXXXXX") &&
+for arg; do printf '%s\\0' "$arg"; done > "$call/args" && env -0 > "$call/env" && cat > "$call/input" &&
+curl -sSf --data-urlencode "call=$call" --get "${url}" &&
+cat "$call/stderr" >&2 && cat "$call/stdout" && exit "$(cat "$call/code")"
+exit 70
+`
+
+/**
+ * Writes a program to `file` that runs commands in this process, one at a time, until the scope closes. The working folder is
+ * that of this process.
+ */
+export const commandProgram = (file: string): Effect.Effect<void, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    let last: Promise<unknown> = Promise.resolve()
+    const listOf = (path: string) => readFileSync(path, "utf8").split("\0").slice(0, -1)
+    const carryOut = async (call: string) => {
+      const environment = listOf(join(call, "env")).map((line) => /^([^=]*)=([^]*)$/.exec(line)!.slice(1))
+      const texts = { stdout: "", stderr: "" }
+      const code = await runHere(
+        listOf(join(call, "args")),
+        Object.fromEntries(environment),
+        readFileSync(join(call, "input"), "utf8"),
+        (stream, text) => void (texts[stream] += text),
+      )
+      for (const [name, text] of Object.entries({ ...texts, code: String(code) })) {
+        writeFileSync(join(call, name), text)
+      }
+    }
+    const server = createServer((request, response) => {
+      const call = new URL(request.url!, "http://localhost").searchParams.get("call")!
+      last = last.then(() => carryOut(call)).then(
+        () => response.end(),
+        (cause) => response.writeHead(500).end(String(cause)),
+      )
+    })
+    yield* Effect.acquireRelease(
+      Effect.promise(() => new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))),
+      () => Effect.sync(() => void server.close()),
+    )
+    writeFileSync(file, programText(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`), { mode: 0o755 })
+  })
