@@ -13,8 +13,10 @@ import {
   sampledDocuments,
   shapeDifference,
 } from "../support/documents.ts"
-import { adminToken, scopedProcess, type ServiceProcess, waitUntil } from "../support/service.ts"
-import { embeddedEnvironment, temporaryFolder } from "../support/stores.ts"
+import { greeting } from "../../src/FirstRun.ts"
+import { commandProgram } from "../support/cli.ts"
+import { adminToken, buildInProcess, scopedProcess, waitUntil } from "../support/service.ts"
+import { embeddedEnvironment, temporaryEnvironment, temporaryFolder } from "../support/stores.ts"
 
 const root = fileURLToPath(new URL("../../", import.meta.url))
 
@@ -26,23 +28,41 @@ if (python === undefined) {
   )
 }
 
-/** The key that the first start prints, once it is complete. */
-const printedKey = async ({ output }: ServiceProcess): Promise<string> => {
-  await waitUntil("the first start prints a key", () => output().includes("/console/first-run"))
-  return /plk_\w+/.exec(output())![0]
+const settings = { SECRET_KEY: "5e".repeat(32), OUTBOUND_ALLOW: "127.0.0.0/8" }
+
+/** A service after its first start, and what that printed. */
+interface Started {
+  readonly url: string
+  readonly output: () => string
 }
 
+/** The service as a reader starts it, as a process on the embedded store. */
+const startAsReader = Effect.gen(function* () {
+  const { output, url } = yield* scopedProcess({ ...(yield* embeddedEnvironment), ...settings })
+  yield* Effect.promise(() => waitUntil("the first start prints a key", () => output().includes("/console/first-run")))
+  return { output, url }
+})
+
+/** The same service in this process. */
+const startHere = Effect.gen(function* () {
+  const { context, service: { url } } = yield* buildInProcess(temporaryEnvironment, settings)
+  const greeted = yield* Effect.provideContext(greeting(url), context)
+  return { output: () => greeted!, url }
+})
+
 /** Writes the programs that samples call: the command line by its name and by npx. */
-const writePrograms = (folder: string) => {
+const writePrograms = Effect.fnUntraced(function* (folder: string) {
   const bin = join(folder, "bin")
   mkdirSync(bin)
+  yield* commandProgram(join(bin, "parlance"))
   const program = (name: string, text: string) => {
     writeFileSync(join(bin, name), `#!/bin/sh\n${text}\n`)
     chmodSync(join(bin, name), 0o755)
   }
-  const run = `exec "${Deno.execPath()}" run -A --no-prompt --cached-only --unstable-no-legacy-abort "${root}src`
-  program("parlance", `${run}/main.ts" "$@"`)
-  program("parlance-demo", `${run}/demo/main.ts" "$@"`)
+  program(
+    "parlance-demo",
+    `exec "${Deno.execPath()}" run -A --no-prompt --cached-only --unstable-no-legacy-abort "${root}src/demo/main.ts" "$@"`,
+  )
   const npx = `case "$1 $2 $3 $4" in
     "-y deno@2.9.6 task parlance") shift 4; exec parlance "$@";;
     "-y deno@2.9.6 task demo") shift 4; exec parlance-demo "$@";;
@@ -50,7 +70,18 @@ const writePrograms = (folder: string) => {
   esac`
   program("npx", npx)
   return bin
-}
+})
+
+/** Makes `folder` the working folder of this process, where commands read and write their files, until the scope closes. */
+const workIn = (folder: string) =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const before = process.cwd()
+      process.chdir(folder)
+      return before
+    }),
+    (before) => Effect.sync(() => process.chdir(before)),
+  )
 
 /** Secrets that a reader has from a platform, by the names that the documents use. */
 const readersOwn = {
@@ -90,6 +121,7 @@ const runScript = (script: string, cwd: string, env: Record<string, string>) =>
     const child = spawn("bash", ["-c", script], {
       cwd,
       env: { ...inherited, NO_COLOR: "1", ...env } as NodeJS.ProcessEnv,
+      stdio: ["ignore", "pipe", "pipe"],
     })
     let errors = ""
     child.stdout.resume()
@@ -106,18 +138,18 @@ const checkOutput = (name: string, stated: Sample, actual: string) => {
   } else assert.isUndefined(missingLine(stated.text, actual), `${where}\n${actual}`)
 }
 
-/** Starts the service on a new store with the demo organization, and runs the samples of a document. */
+/**
+ * Starts the service on a new store with the demo organization, and runs the samples of a document. Only a document that has
+ * the reader start the service gets one that is a process: others do not depend on it.
+ */
 const runDocument = (document: SampledDocument) =>
   Effect.gen(function* () {
     const folder = yield* temporaryFolder
-    const environment = yield* embeddedEnvironment
-    const service = yield* scopedProcess({
-      ...environment,
-      SECRET_KEY: "5e".repeat(32),
-      OUTBOUND_ALLOW: "127.0.0.0/8",
-    })
-    const key = yield* Effect.promise(() => printedKey(service))
-    const bin = writePrograms(folder)
+    const isStarted = document.samples.some((sample) => isRun(sample) && sample.words.includes("start"))
+    const service: Started = yield* isStarted ? startAsReader : startHere
+    const key = /plk_\w+/.exec(service.output())![0]
+    const bin = yield* writePrograms(folder)
+    yield* workIn(folder)
     for (const name of ["examples", "clients"]) symlinkSync(join(root, name), join(folder, name))
     const client = new URL("../../clients/typescript/src/index.ts", import.meta.url).href
     writeFileSync(join(folder, "imports.json"), JSON.stringify({ imports: { "@parlance/client": client } }))

@@ -4,6 +4,7 @@ import { spawn } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { createServer } from "node:net"
 import { fileURLToPath } from "node:url"
+import { PasswordCost } from "../../src/accounts/Passwords.ts"
 import { layerJobs, layerRoutes, layerServices } from "../../src/App.ts"
 import * as Server from "../../src/api/server/Server.ts"
 import { type Environment, layerSettings } from "./settings.ts"
@@ -58,11 +59,14 @@ export const serviceAt = (url: string): Service => {
   }
 }
 
-/** The real service in this process, on a port of its own, until the scope closes. */
-export const startInProcess = (
+/** Passwords that cost little: people of tests sign in often, and other tests cover the cost of a hash. */
+export const layerCheapPasswords = Layer.succeed(PasswordCost, { logN: 10, r: 8, p: 1 })
+
+/** The real service in this process with all its jobs, on a port of its own until the scope closes, and its services. */
+export const buildInProcess = (
   environment: Effect.Effect<Environment, never, Scope.Scope>,
   more: Environment = {},
-): Effect.Effect<Service, never, Scope.Scope> =>
+) =>
   Effect.gen(function* () {
     const env = yield* environment
     const context = yield* Layer.build(
@@ -70,13 +74,20 @@ export const startInProcess = (
         Layer.provideMerge(layerJobs),
         Layer.provideMerge(Server.layerServer),
         Layer.provideMerge(layerServices),
+        Layer.provide(layerCheapPasswords),
         Layer.provide(layerSettings({ PORT: "0", ADMIN_TOKEN: adminToken, LOG_LEVEL: "None", ...env, ...more })),
       ),
     )
     const { address } = yield* Effect.provideContext(HttpServer.HttpServer, context)
     if (address._tag === "UnixPathAddress") return yield* Effect.die("no port")
-    return serviceAt(`http://127.0.0.1:${address.port}`)
+    return { context, service: serviceAt(`http://127.0.0.1:${address.port}`) }
   }).pipe(Effect.orDie)
+
+/** The real service in this process, on a port of its own, until the scope closes. */
+export const startInProcess = (
+  environment: Effect.Effect<Environment, never, Scope.Scope>,
+  more: Environment = {},
+): Effect.Effect<Service, never, Scope.Scope> => Effect.map(buildInProcess(environment, more), ({ service }) => service)
 
 /** A process that runs `src/main.ts`, and everything it printed so far. */
 export interface ServiceProcess extends Service {

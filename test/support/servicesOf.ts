@@ -1,9 +1,8 @@
 import { Effect, Layer, type Scope } from "effect"
 import { HttpServer } from "effect/http"
-import { PasswordCost } from "../../src/accounts/Passwords.ts"
 import { layerRoutes, layerServices } from "../../src/App.ts"
 import * as Server from "../../src/api/server/Server.ts"
-import { adminToken, type Service, serviceAt } from "./service.ts"
+import { adminToken, layerCheapPasswords, type Service, serviceAt } from "./service.ts"
 import { type Environment, layerSettings, temporaryEnvironment } from "./stores.ts"
 
 /** Functions on the services of a running service. */
@@ -26,8 +25,7 @@ export const startWith = (
       Server.serve(layerRoutes).pipe(
         Layer.provideMerge(Server.layerServer),
         Layer.provideMerge(layerServices),
-        // Browsers sign in often. Other tests cover the cost of password hashes.
-        Layer.provide(Layer.succeed(PasswordCost, { logN: 10, r: 8, p: 1 })),
+        Layer.provide(layerCheapPasswords),
         Layer.provideMerge(layerSettings({ PORT: "0", ADMIN_TOKEN: adminToken, LOG_LEVEL: "None", ...env, ...more })),
       ),
     )
