@@ -1,3 +1,4 @@
+import type { Layer } from "effect"
 import { describe } from "vitest"
 import { aroundTests } from "../support/aroundTests.ts"
 import { type Service, startInProcess } from "../support/service.ts"
@@ -43,11 +44,16 @@ export interface Shop {
   readonly signIn: (email: string) => ReturnType<typeof signInTo>
 }
 
-/** Tests about the console of a shop of their own, with further settings of the service. */
-export const describeShop = (name: string, tests: (shop: Shop) => void, settings: Record<string, string> = {}) =>
+/** Tests about the console of a shop of their own, with further settings of the service. `references` replace limits of it. */
+export const describeShop = (
+  name: string,
+  tests: (shop: Shop) => void,
+  settings: Record<string, string> = {},
+  references?: Layer.Layer<never>,
+) =>
   describe(name, () => {
     let service: Service
-    const start = startInProcess(temporaryEnvironment, { SECRET_KEY: "5e".repeat(32), ...settings })
+    const start = startInProcess(temporaryEnvironment, { SECRET_KEY: "5e".repeat(32), ...settings }, references)
     aroundTests(start, async (started) => {
       service = started
       const manage = managed(service)

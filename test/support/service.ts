@@ -62,10 +62,14 @@ export const serviceAt = (url: string): Service => {
 /** Passwords that cost little: people of tests sign in often, and other tests cover the cost of a hash. */
 export const layerCheapPasswords = Layer.succeed(PasswordCost, { logN: 10, r: 8, p: 1 })
 
-/** The real service in this process with all its jobs, on a port of its own until the scope closes, and its services. */
+/**
+ * The real service in this process with all its jobs, on a port of its own until the scope closes, and its services.
+ * `references` replace limits of it.
+ */
 export const buildInProcess = (
   environment: Effect.Effect<Environment, never, Scope.Scope>,
   more: Environment = {},
+  references: Layer.Layer<never> = Layer.empty,
 ) =>
   Effect.gen(function* () {
     const env = yield* environment
@@ -76,6 +80,7 @@ export const buildInProcess = (
         Layer.provideMerge(layerServices),
         Layer.provide(layerCheapPasswords),
         Layer.provide(layerSettings({ PORT: "0", ADMIN_TOKEN: adminToken, LOG_LEVEL: "None", ...env, ...more })),
+        Layer.provide(references),
       ),
     )
     const { address } = yield* Effect.provideContext(HttpServer.HttpServer, context)
@@ -87,7 +92,9 @@ export const buildInProcess = (
 export const startInProcess = (
   environment: Effect.Effect<Environment, never, Scope.Scope>,
   more: Environment = {},
-): Effect.Effect<Service, never, Scope.Scope> => Effect.map(buildInProcess(environment, more), ({ service }) => service)
+  references?: Layer.Layer<never>,
+): Effect.Effect<Service, never, Scope.Scope> =>
+  Effect.map(buildInProcess(environment, more, references), ({ service }) => service)
 
 /** A process that runs `src/main.ts`, and everything it printed so far. */
 export interface ServiceProcess extends Service {

@@ -1,13 +1,15 @@
 /** @jsxImportSource preact */
-import { Effect } from "effect"
+import { Context, Duration, Effect } from "effect"
 import { ChecksBusy } from "../../../domain/Errors.ts"
 import { Note } from "../../components/Note.tsx"
 
 // Pages show a preview next to settings, results and variants. They must not depend on the process that renders it, so a
 // preview that is not made in time is replaced by a note.
 
-/** Longest wait of a page for a preview. */
-export const pagePatience = "5 seconds"
+/** Longest wait of a page for a preview. Tests of processes that hang lower it. */
+export const PagePatience = Context.Reference<Duration.Duration>("parlance/console/PagePatience", {
+  defaultValue: () => Duration.seconds(5),
+})
 
 /** A preview that could not be made at this time. */
 export class NotPreviewed {
@@ -16,17 +18,21 @@ export class NotPreviewed {
 
 /** The preview, or why it could not be made at this time. */
 export const inTime = <A, E, R>(preview: Effect.Effect<A, E | ChecksBusy, R>) =>
-  preview.pipe(
-    Effect.timeoutOrElse({
-      duration: pagePatience,
-      orElse: () =>
-        Effect.succeed(new NotPreviewed(`It took longer than ${pagePatience}, because the machine is busy.`)),
-    }),
-    Effect.catchIf(
-      (error): error is ChecksBusy & E => error instanceof ChecksBusy,
-      ({ message }) => Effect.succeed(new NotPreviewed(message)),
-    ),
-  )
+  Effect.flatMap(PagePatience, (patience) =>
+    preview.pipe(
+      Effect.timeoutOrElse({
+        duration: patience,
+        orElse: () =>
+          Effect.succeed(new NotPreviewed(`It took longer than ${inWords(patience)}, because the machine is busy.`)),
+      }),
+      Effect.catchIf(
+        (error): error is ChecksBusy & E => error instanceof ChecksBusy,
+        ({ message }) => Effect.succeed(new NotPreviewed(message)),
+      ),
+    ))
+
+/** `5 seconds` */
+export const inWords = (patience: Duration.Duration) => `${Duration.toSeconds(patience)} seconds`
 
 /** Says why there is no preview. `retry` is the address to load again. */
 export const NotPreviewedNote = ({ reason, retry }: NotPreviewed & { readonly retry: string | undefined }) => (

@@ -23,7 +23,7 @@ import { conditionText, lookOf, ofFields, type PreviewLook, readSample, type Sam
 import { framed, message, type PageRequest, RawRoutes } from "../../RawRoutes.tsx"
 import { opened } from "./EditorPage.tsx"
 import { MailCard, NoMailNote, VariableTexts } from "./PreviewMail.tsx"
-import { inTime, NotPreviewed, NotPreviewedNote, pagePatience } from "./PreviewInTime.tsx"
+import { inTime, inWords, NotPreviewed, NotPreviewedNote, PagePatience } from "./PreviewInTime.tsx"
 import { matchesOf, VariantMatches } from "./PreviewVariants.tsx"
 import { draftWarning } from "./SendNote.tsx"
 import { seasonText } from "./Words.ts"
@@ -152,13 +152,14 @@ const sampleUnsubscribeUrl = "https://example.com/unsubscribe"
 
 /** The e-mail made of the variables, or the reason why it cannot be shown. */
 const mailOf = (services: Services, org: Organization, template: string, content: Pick<Message, "formats" | "vars">) =>
-  services.mails.preview(org.slug, template, content).pipe(
-    Effect.timeoutOrElse({
-      duration: pagePatience,
-      orElse: () =>
-        Effect.succeed({ reason: `The message was not composed within ${pagePatience}. Preview it again.` }),
-    }),
-  )
+  Effect.flatMap(PagePatience, (patience) =>
+    services.mails.preview(org.slug, template, content).pipe(
+      Effect.timeoutOrElse({
+        duration: patience,
+        orElse: () =>
+          Effect.succeed({ reason: `The message was not composed within ${inWords(patience)}. Preview it again.` }),
+      }),
+    ))
 
 const preview = Effect.fnUntraced(
   function* (
