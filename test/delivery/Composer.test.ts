@@ -55,20 +55,20 @@ describe("Composer", () => {
 
 describe("Composer with e-mails that its process does not survive", () => {
   const program = new URL("./stuckCompose.process.ts", import.meta.url)
-  const layer = Composer.layerWith({ program, deadline: "2 seconds", largeDeadline: "3 seconds" })
+  const layer = Composer.layerWith({ program, deadline: "500 millis", largeDeadline: "1 second" })
 
   for (
     const [what, change, expected] of [
       [
         "takes too long",
         { subject: "hang" },
-        "The message takes longer than 3s to compose. Simplify its HTML, or add a `text` variable so that none is made " +
+        "The message takes longer than 1s to compose. Simplify its HTML, or add a `text` variable so that none is made " +
         "from the HTML",
       ],
       [
         "takes too long, with a text",
         { subject: "hang", text: "x" },
-        "takes longer than 3s to compose. Simplify its HTML",
+        "takes longer than 1s to compose. Simplify its HTML",
       ],
       ["takes too long, as text", { subject: "hang", html: undefined, text: "x" }, "compose. Shorten its text"],
       ["needs too much memory", { subject: "exit" }, "The message needs too much memory to compose. Simplify its HTML"],

@@ -11,7 +11,7 @@ import { decide, layerQuiet, makeOrg, org, receive, settle, tallies } from "./su
 
 const program = new URL("./stuck.process.ts", import.meta.url)
 // Long enough for any body that is read at all, however busy the machine.
-const deadline = { batches: "3 seconds", singles: "3 seconds" } as const
+const deadline = { batches: "1 second", singles: "1 second" } as const
 
 const layerWith = (environment: Environment, options: BodyReaderOptions) =>
   Layer.provide(layerQuiet(environment), Layer.succeed(ReaderOptions, options))
@@ -39,7 +39,7 @@ describe("Poison bodies", () => {
   layer(services, { excludeTestServices: true })((it) => {
     for (
       const [word, reason] of [
-        ["hang", "Reading it takes longer than 3s"],
+        ["hang", "Reading it takes longer than 1s"],
         ["exit", "Reading it ends the process that works on it, most likely for lack of memory"],
         ["throw", "It could not be read: thrown by the program"],
       ] as const
