@@ -3,8 +3,9 @@ import { Effect, Layer } from "effect"
 import { Connections } from "../../src/delivery/Connections.ts"
 import { org } from "../intake/support.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
+import { briskness } from "./briskClock.ts"
 import { type Fault, receiver } from "./receiver.ts"
-import { deliveriesOf, enqueue, furnish, layerSending, until } from "./support.ts"
+import { deliveriesOf, enqueue, furnish, layerSendingBriskly, until } from "./support.ts"
 
 /** What the platform answers for bad recipients, by the first word of their addresses. */
 const faults: Readonly<Record<string, Fault>> = {
@@ -14,7 +15,7 @@ const faults: Readonly<Record<string, Fault>> = {
   busy: { status: 429, body: { error: "slow down" } },
   failing: { status: 500, body: { error: "oops" } },
   cut: { how: "lose" },
-  slow: { how: "slow", millis: 3_000 },
+  slow: { how: "slow", millis: 3_000 / briskness },
 }
 
 /** Sends to `bad` and then to 300 good recipients, until all good ones are reached. Returns the server and the bad rows. */
@@ -36,7 +37,7 @@ const sendBehind = Effect.fnUntraced(function* (slug: string, bad: ReadonlyArray
 const isBad = ({ email }: { readonly email: string }) => !email.endsWith("@good.example")
 
 describe("Recipients behind HTTP platforms", () => {
-  layer(Layer.unwrap(Effect.map(temporaryEnvironment, layerSending)), { excludeTestServices: true })((it) => {
+  layer(Layer.unwrap(Effect.map(temporaryEnvironment, layerSendingBriskly)), { excludeTestServices: true })((it) => {
     it.effect("reaches 300 good ones behind 40 for which the platform answers in different ways", () =>
       Effect.gen(function* () {
         const kinds = Object.keys(faults)

@@ -13,6 +13,7 @@ import { Templates } from "../../src/templates/Templates.ts"
 import { makeOrg, org } from "../intake/support.ts"
 import { waitUntil } from "../support/service.ts"
 import { type Environment, layerSettings } from "../support/stores.ts"
+import { layerBriskClock } from "./briskClock.ts"
 import { type Receiver, signingSecret } from "./receiver.ts"
 
 // Shared steps of tests of delivery, on the services themselves.
@@ -30,7 +31,14 @@ export const layerQueue = (environment: Environment, more: Environment = {}) =>
 
 /** The layer with a dispatcher whose retries come soon. */
 export const layerSending = (environment: Environment, more: Environment = {}) =>
-  Dispatcher.layer.pipe(
+  sendingBy(Dispatcher.layer, environment, more)
+
+/** The same, with a dispatcher for which pauses pass ten times as fast. */
+export const layerSendingBriskly = (environment: Environment) =>
+  sendingBy(Layer.provide(Dispatcher.layer, layerBriskClock), environment, {})
+
+const sendingBy = (layerDispatcher: typeof Dispatcher.layer, environment: Environment, more: Environment) =>
+  layerDispatcher.pipe(
     Layer.provideMerge(layerServices),
     Layer.provide(
       layerSettings({ ...environment, ...deliveryEnvironment, DELIVERY_RETRY_DELAY: "20 millis", ...more }),
