@@ -154,8 +154,8 @@ describe("Brake", () => {
   it("does not stop a campaign for refused addresses of a few domains, wherever they stand", () => {
     for (const reason of [unknown, denied, varied]) {
       const bad = messages(200, (n) => `gone${Math.floor(n / 70)}.example`, reason)
-      const good = messages(19_800, (n) => `d${n % 300}.example`)
-      for (const place of [0, 1, 40, 5_000, 19_700]) {
+      const good = messages(4_800, (n) => `d${n % 300}.example`)
+      for (const place of [0, 1, 40, 2_000, 4_700]) {
         const queue = [...good.slice(0, place), ...bad, ...good.slice(place)]
         const { isTripped, left, refused } = send(queue)
         assert.deepStrictEqual({ isTripped, left, refused }, { isTripped: false, left: 0, refused: 200 }, `at ${place}`)

@@ -62,7 +62,7 @@ describe("Recipients", () => {
     it.effect("sends to good recipients at once, although 40 greylisted ones are in front of them", () =>
       Effect.gen(function* () {
         const { attemptsAt, send, untilReached } = yield* connected("greylisted", { greyMillis: Infinity })
-        const good = people(300, "good.example")
+        const good = people(120, "good.example")
         yield* send([...people(40, "grey.example"), ...good])
         yield* untilReached(good)
         assert.isTrue(attemptsAt("grey.example").every(({ outcome }) => outcome === "451"))
@@ -85,10 +85,10 @@ describe("Recipients", () => {
     it.effect("finds sessions for good recipients, although ten domains that answer never are in front of them", () =>
       Effect.gen(function* () {
         const { attemptsAt, send, server, untilReached } = yield* connected("tarpits", { tarMillis: 3_600_000 })
-        const good = people(200, "good.example")
+        const good = people(100, "good.example")
         yield* send([...Array.from({ length: 10 }, (_, n) => `p@tar${n}.example`), ...good])
         yield* untilReached(good)
-        assert.strictEqual(attemptsAt("good.example").length, 200)
+        assert.strictEqual(attemptsAt("good.example").length, 100)
         assert.isAtMost(server.mostSessions(), 5)
         // Sessions that were given up cost their messages no attempt.
         assert.isTrue((yield* deliveriesOf("tarpits")).every(({ attempts }) => attempts === 0))
@@ -102,12 +102,12 @@ describe("Recipients", () => {
         yield* untilReached(good)
       }))
 
-    for (const place of [0, 700]) {
+    for (const place of [0, 200]) {
       it.effect(`sends to good recipients, although 150 refused addresses of one domain stand behind ${place} of them`, () =>
         Effect.gen(function* () {
           const slug = `gone-${place}`
           const { attemptsAt, send, untilReached } = yield* connected(slug)
-          const good = people(720, "good.example")
+          const good = people(220, "good.example")
           yield* send([...good.slice(0, place), ...people(150, "unknown.example"), ...good.slice(place)])
           yield* untilReached(good)
           yield* untilDone(slug, 120)
@@ -125,7 +125,7 @@ describe("Recipients", () => {
         const slug = "all-refused"
         const { send, server } = yield* connected(slug)
         const words = Array.from({ length: 12 }, (_, n) => `unknown${n}.example`)
-        yield* send(words.flatMap((domain) => people(50, domain)))
+        yield* send(words.flatMap((domain) => people(15, domain)))
         yield* until(
           "it refuses",
           Effect.map((yield* Connections).get(org(slug), "relay"), ({ trouble }) => trouble?.state === "refusing"),
@@ -139,7 +139,7 @@ describe("Recipients", () => {
     it.effect("sends transactional messages before the bulk messages that were queued earlier", () =>
       Effect.gen(function* () {
         const { send, server, untilReached } = yield* connected("priorities")
-        const bulk = people(400, "bulk.example")
+        const bulk = people(200, "bulk.example")
         const urgent = people(20, "urgent.example")
         yield* send(bulk)
         yield* Effect.promise(() => server.until(() => server.attempts.length >= 10))
@@ -147,7 +147,7 @@ describe("Recipients", () => {
         yield* untilReached([...bulk, ...urgent])
         const emails = server.attempts.map(({ email }) => email)
         const last = Math.max(...urgent.map((email) => emails.indexOf(email)))
-        assert.isBelow(last, 380, "bulk messages that were queued first left after the last of them")
+        assert.isBelow(last, 180, "bulk messages that were queued first left after the last of them")
       }))
 
     it.effect("takes the priority of a message from its template, unless the request has one", () =>
@@ -173,7 +173,7 @@ describe("Recipients", () => {
         const slug = "few-sessions"
         const options = { maxSessions: 3, acceptMillis: 20 }
         const { send, server, untilReached } = yield* connected(slug, options, { connections: 20 })
-        const all = [...people(100, "good.example"), ...people(100, "fine.example")]
+        const all = [...people(50, "good.example"), ...people(50, "fine.example")]
         yield* send(all)
         yield* untilReached(all)
         yield* untilDone(slug, 60)
@@ -182,7 +182,7 @@ describe("Recipients", () => {
         assert.deepStrictEqual(stored.filter(({ attempts, state }) => attempts > 0 || state !== "sent"), [])
         // Nor was any message moved to the end of the queue.
         assert.deepStrictEqual(stored.filter(({ dueAt, queuedAt }) => dueAt.getTime() !== queuedAt.getTime()), [])
-        assert.lengthOf(server.attempts, 200)
+        assert.lengthOf(server.attempts, 100)
         assert.isNull((yield* (yield* Connections).get(org(slug), "relay")).trouble)
       }))
 
@@ -190,11 +190,11 @@ describe("Recipients", () => {
       Effect.gen(function* () {
         const options = { maxSessions: 3, tarMillis: 3_600_000 }
         const { send, untilReached } = yield* connected("few-and-tarpits", options, { connections: 20 })
-        const good = people(200, "good.example")
+        const good = people(100, "good.example")
         yield* send([...Array.from({ length: 10 }, (_, n) => `p@tar${n}.example`), ...good])
         yield* untilReached(good)
         const reached = (yield* deliveriesOf("few-and-tarpits")).filter(({ email }) => email.endsWith("@good.example"))
-        assert.lengthOf(reached, 200)
+        assert.lengthOf(reached, 100)
         assert.isTrue(reached.every(({ attempts }) => attempts === 0))
       }))
 
