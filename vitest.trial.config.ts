@@ -19,6 +19,8 @@ export default defineConfig({
       "test/api/Fuzz.test.ts",
       "test/hostile/Hostile.test.ts",
       "test/domain/JsonReferences.test.ts",
+      "test/simulation/GroupCommitSchedules.test.ts",
+      "test/simulation/LearnerSchedules.test.ts",
     ],
     env: {
       KILLS: "50",
@@ -39,6 +41,7 @@ export default defineConfig({
       FUZZ_RUNS: "100000",
       HOSTILE_PER_AREA: "1000",
       JSON_TEXTS: "2000000",
+      SIMULATION_SCHEDULES: "50000",
     },
     testTimeout: 3_600_000,
     // One after another, so that their figures are their own.

@@ -71,7 +71,7 @@ describe("a world of another form", () => {
   })
 
   it("conversions succeed about once in a thousand messages", () => {
-    const mean = meanOf([1, 2, 3, 4, 5, 6, 7, 8].flatMap((seed) => ratesOf(form("conversions", seed), 1).flat()))
+    const mean = meanOf([1, 2, 3, 4].flatMap((seed) => ratesOf(form("conversions", seed), 1).flat()))
     assert.isTrue(mean > 0.0007 && mean < 0.0015, String(mean))
   })
 
@@ -101,7 +101,7 @@ describe("a world of another form", () => {
     const counts = new Map<number, number>()
     for (const at of world.at) {
       const age = (at - worldStart) / day
-      assert.isTrue(age % 3 >= 9 / 24 && age % 3 < 9.5 / 24 + 1e-9)
+      if (age % 3 < 9 / 24 || age % 3 >= 9.5 / 24 + 1e-9) assert.fail(`A message left at day ${age}`)
       counts.set(Math.floor(age / 3), (counts.get(Math.floor(age / 3)) ?? 0) + 1)
     }
     assert.deepStrictEqual([...counts.keys()], [0, 1, 2, 3, 4, 5, 6, 7])

@@ -9,7 +9,7 @@ describe("Schedules of group commits", () => {
     runSchedules({
       file: "test/simulation/GroupCommitSchedules.test.ts",
       task: "test",
-      count: 4_000,
+      count: 1_500,
       // A store that was down and then refuses the data of the last write that waits.
       regressions: [343],
       run: runWith({}),

@@ -26,7 +26,7 @@ describe("Schedules of learners", () => {
     runSchedules({
       file: "test/simulation/LearnerSchedules.test.ts",
       task: "test",
-      count: 4_000,
+      count: 1_500,
       // Clocks set back, a refresh after a crash, a window after the engine's worker ended.
       regressions: [23, 94, 152, 318, 355],
       run: runWith({}),

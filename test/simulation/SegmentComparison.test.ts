@@ -61,7 +61,7 @@ const comparisons = (plan: Plan, seed: number): ReadonlyArray<ReadonlyArray<Chec
   const keyOf = (values: ReadonlyArray<string | undefined>) => values.join(" ")
   run(
     world,
-    { name: "adaptive", make: (options) => learner = new Product(options, { refitHours: 12 }) },
+    { name: "adaptive", make: (options) => learner = new Product(options, { refitHours: 24, verdicts: false }) },
     seed,
     (decision) => {
       const { attrs } = world.requests[world.requestOf[decision]!]!

@@ -4,7 +4,7 @@ export interface Schedules {
   readonly file: string
   /** The task that runs the file. */
   readonly task: "test" | "test:system"
-  /** Schedules of the seeds from 1 to this number. */
+  /** Schedules of the seeds from 1 to this number. `SIMULATION_SCHEDULES` replaces it. */
   readonly count: number
   /** Seeds that failed once. They run first. */
   readonly regressions: ReadonlyArray<number>
@@ -14,8 +14,10 @@ export interface Schedules {
 
 /** The seed of `SIMULATION_SEED`, alone, or all seeds of the simulation. */
 const seedsOf = ({ count, regressions }: Schedules): Iterable<number> => {
-  const only = process.env["SIMULATION_SEED"]
-  return only === undefined ? [...regressions, ...Array.from({ length: count }, (_, n) => n + 1)] : [Number(only)]
+  const { SIMULATION_SCHEDULES: most = count, SIMULATION_SEED: only } = process.env
+  return only === undefined
+    ? [...regressions, ...Array.from({ length: Number(most) }, (_, n) => n + 1)]
+    : [Number(only)]
 }
 
 /** Runs all schedules. Throws at the first that breaks an invariant, with the command that repeats it. */
