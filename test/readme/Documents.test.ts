@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { spawn, spawnSync } from "node:child_process"
-import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import {
@@ -14,7 +14,7 @@ import {
   shapeDifference,
 } from "../support/documents.ts"
 import { greeting } from "../../src/FirstRun.ts"
-import { commandProgram } from "../support/cli.ts"
+import { commandPrograms, workIn } from "../support/cli.ts"
 import { adminToken, buildInProcess, scopedProcess, waitUntil } from "../support/service.ts"
 import { embeddedEnvironment, temporaryEnvironment, temporaryFolder } from "../support/stores.ts"
 
@@ -54,34 +54,12 @@ const startHere = Effect.gen(function* () {
 const writePrograms = Effect.fnUntraced(function* (folder: string) {
   const bin = join(folder, "bin")
   mkdirSync(bin)
-  yield* commandProgram(join(bin, "parlance"))
-  const program = (name: string, text: string) => {
-    writeFileSync(join(bin, name), `#!/bin/sh\n${text}\n`)
-    chmodSync(join(bin, name), 0o755)
-  }
-  program(
-    "parlance-demo",
-    `exec "${Deno.execPath()}" run -A --no-prompt --cached-only --unstable-no-legacy-abort "${root}src/demo/main.ts" "$@"`,
-  )
-  const npx = `case "$1 $2 $3 $4" in
-    "-y deno@2.9.6 task parlance") shift 4; exec parlance "$@";;
-    "-y deno@2.9.6 task demo") shift 4; exec parlance-demo "$@";;
-    *) exit 127;;
-  esac`
-  program("npx", npx)
+  yield* commandPrograms(bin)
+  const demo =
+    `"${Deno.execPath()}" run -A --no-prompt --cached-only --unstable-no-legacy-abort "${root}src/demo/main.ts"`
+  writeFileSync(join(bin, "parlance-demo"), `#!/bin/sh\nexec ${demo} "$@"\n`, { mode: 0o755 })
   return bin
 })
-
-/** Makes `folder` the working folder of this process, where commands read and write their files, until the scope closes. */
-const workIn = (folder: string) =>
-  Effect.acquireRelease(
-    Effect.sync(() => {
-      const before = process.cwd()
-      process.chdir(folder)
-      return before
-    }),
-    (before) => Effect.sync(() => process.chdir(before)),
-  )
 
 /** Secrets that a reader has from a platform, by the names that the documents use. */
 const readersOwn = {

@@ -84,11 +84,20 @@ cat "$call/stderr" >&2 && cat "$call/stdout" && exit "$(cat "$call/code")"
 exit 70
 `
 
+/** The program of the documents for the same commands, and for the demo. */
+const npxText = `#!/bin/sh
+case "$1 $2 $3 $4" in
+  "-y deno@2.9.6 task parlance") shift 4; exec parlance "$@";;
+  "-y deno@2.9.6 task demo") shift 4; exec parlance-demo "$@";;
+  *) exit 127;;
+esac
+`
+
 /**
- * Writes a program to `file` that runs commands in this process, one at a time, until the scope closes. The working folder is
- * that of this process.
+ * Writes the programs `parlance` and `npx` into the folder `bin`, which run commands in this process, one at a time, until the
+ * scope closes. The working folder of commands is that of this process.
  */
-export const commandProgram = (file: string): Effect.Effect<void, never, Scope.Scope> =>
+export const commandPrograms = (bin: string): Effect.Effect<void, never, Scope.Scope> =>
   Effect.gen(function* () {
     let last: Promise<unknown> = Promise.resolve()
     const listOf = (path: string) => readFileSync(path, "utf8").split("\0").slice(0, -1)
@@ -116,5 +125,19 @@ export const commandProgram = (file: string): Effect.Effect<void, never, Scope.S
       Effect.promise(() => new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))),
       () => Effect.sync(() => void server.close()),
     )
-    writeFileSync(file, programText(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`), { mode: 0o755 })
+    writeFileSync(join(bin, "npx"), npxText, { mode: 0o755 })
+    writeFileSync(join(bin, "parlance"), programText(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`), {
+      mode: 0o755,
+    })
   })
+
+/** Makes `folder` the working folder of this process, where commands read and write their files, until the scope closes. */
+export const workIn = (folder: string) =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const before = process.cwd()
+      process.chdir(folder)
+      return before
+    }),
+    (before) => Effect.sync(() => process.chdir(before)),
+  )
