@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { docker, hasDocker } from "../process/dockerEngine.ts"
-import { freePort, type Service, serviceAt, waitUntil } from "../support/service.ts"
+import { adminToken, freePort, makeOrganization, type Service, serviceAt, waitUntil } from "../support/service.ts"
 
 const root = fileURLToPath(new URL("../../", import.meta.url))
 const id = `parlance-test-${randomUUID()}`
@@ -56,7 +56,7 @@ const buildArguments = async (): Promise<ReadonlyArray<string>> => {
 }
 
 /** The balancer's image of the compose file, or where no registry has it the same program of Debian's in its place. */
-const balancerImage = async (): Promise<string> => {
+const findBalancer = async (): Promise<string> => {
   const named = /\$\{BALANCER_IMAGE:-([^}]+)\}/.exec(readFileSync(join(root, "docker-compose.yml"), "utf8"))![1]!
   const pulled = await docker("pull", named).then(() => true, () => false)
   if (pulled) return named
@@ -78,6 +78,9 @@ CMD ["haproxy", "-W", "-db", "-f", "/usr/local/etc/haproxy/haproxy.cfg"]
   }
   return standIn
 }
+
+let foundBalancer: Promise<string> | undefined
+const balancerImage = () => foundBalancer ??= findBalancer()
 
 /** Makes an organization with a key and the sample template on the command line, and asks for its words over HTTP. */
 const setUp = async (service: Service, container: string) => {
@@ -254,6 +257,8 @@ describe.runIf(available)("The container image", () => {
         BALANCER_IMAGE: await balancerImage(),
         PARLANCE_BIND: `127.0.0.1:${port}`,
         PUBLIC_URL: service.url,
+        // Clients wait for the restart in any case.
+        SHUTDOWN_DELAY: "1 second",
         PARLANCE_DEMO: "1",
       }
       try {
@@ -276,7 +281,7 @@ describe.runIf(available)("The container image", () => {
           )) === 200, 60)
         assert.strictEqual(await assertAnswers(service, key, "first"), chosen)
       } finally {
-        await compose(environment, "down", "--volumes", "--timeout", "20")
+        await compose(environment, "down", "--volumes", "--timeout", "0")
       }
       assert.strictEqual(await owned(), "", "`down -v` removed containers, volumes and networks")
     },
@@ -290,7 +295,7 @@ describe.runIf(available)("The container image", () => {
       PARLANCE_BIND: `127.0.0.1:${await freePort()}`,
     }
     try {
-      await compose(environment, "up", "--detach", "--no-build")
+      await compose(environment, "up", "--detach", "--no-build", "--no-deps", "parlance")
       let logs = ""
       await waitUntil("the service says why", async () => {
         logs = await compose(environment, "logs", "parlance")
@@ -298,7 +303,7 @@ describe.runIf(available)("The container image", () => {
       }, 60)
       assert.include(logs, "POSTGRES_PASSWORD")
     } finally {
-      await compose(environment, "down", "--volumes", "--timeout", "20")
+      await compose(environment, "down", "--volumes", "--timeout", "0")
     }
     assert.strictEqual(await owned(), "", "`down -v` removed containers, volumes and networks")
   }, 120_000)
@@ -312,6 +317,7 @@ describe.runIf(available)("The container image", () => {
         PARLANCE_IMAGE: image,
         PARLANCE_BIND: `127.0.0.1:${port}`,
         BALANCER_IMAGE: await balancerImage(),
+        ADMIN_TOKEN: adminToken,
         PUBLIC_URL: service.url,
         POSTGRES_PASSWORD: randomUUID(),
       }
@@ -327,7 +333,12 @@ describe.runIf(available)("The container image", () => {
           return seen.every((count) => count === 3)
         }, 60)
         const first = await cluster("ps", "--quiet", "parlance")
-        const key = await setUp(service, first)
+        const key = await makeOrganization(service, "acme")
+        await service.manage("POST", "/organizations/acme/templates", {
+          id: "welcome",
+          name: "Welcome",
+          variants: [{ id: "warm", vars: { subject: "Hello {{ name }}" } }],
+        })
         await waitUntil("every node knows the key", async () => {
           const answers = await Promise.all(
             Array.from(
@@ -350,7 +361,7 @@ describe.runIf(available)("The container image", () => {
         await docker("kill", first)
         assert.strictEqual(await assertAnswers(service, key, "first"), chosen)
       } finally {
-        await cluster("down", "--volumes", "--timeout", "20")
+        await cluster("down", "--volumes", "--timeout", "0")
       }
       assert.strictEqual(await owned(), "", "`down -v` removed containers, volumes and networks")
     },
