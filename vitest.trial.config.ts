@@ -32,6 +32,7 @@ export default defineConfig({
       DELIVER_PER_KILL: "300",
       RECIPIENT_MESSAGES: "20000",
       RECIPIENTS_PER_KILL: "1000",
+      RECIPIENT_NODES: "1,2",
       SUPPRESS_MESSAGES: "20000",
       HISTORY_ROUNDS: "20",
       DELIVER_TAKEOVERS: "10",

@@ -9,7 +9,7 @@ import { deliveriesIn, insist, newAsked, pause, restartablePostgres, sentBy, set
 import { hasDocker } from "./dockerEngine.ts"
 
 /** Messages of the largest case; the trial sends 20,000. */
-const wantedMessages = Number(process.env.DELIVER_MESSAGES ?? 600)
+const wantedMessages = Number(process.env.DELIVER_MESSAGES ?? 300)
 /** Messages that arrive between two kills, on average: at the ceiling, a hundredth of the seconds. */
 const perKill = Number(process.env.DELIVER_PER_KILL ?? 60)
 const ceiling = 100
@@ -157,7 +157,7 @@ const storm = (
           const pausing = (paused: boolean) =>
             service!.manage("PUT", "/organizations/acme/connections/main", { paused })
           await pausing(true)
-          const calm = Math.max(200, Math.floor(messages / 4))
+          const calm = Math.max(150, Math.floor(messages / 4))
           await insist({
             service: () => service,
             key,

@@ -7,7 +7,7 @@ import { temporaryEnvironment } from "../support/stores.ts"
 import { addTruth, counted, post, shuffle, story, type Truth } from "./storm.ts"
 
 /** Events sent, duplicates included (about); the trial sends a million. */
-const wantedEvents = Number(process.env.STORM_EVENTS ?? 12_000)
+const wantedEvents = Number(process.env.STORM_EVENTS ?? 6_000)
 /** Seconds between two kills at most. */
 const killSeconds = Number(process.env.STORM_KILL_SECONDS ?? 3)
 const connections = 8

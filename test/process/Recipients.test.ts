@@ -5,8 +5,12 @@ import { temporaryEnvironment } from "../support/stores.ts"
 import { sendToGreylisted, sendToTarpits, sendUrgently, storm } from "./recipientScenarios.ts"
 
 /** Messages of the storm; the trial sends 20,000. */
-const messages = Number(process.env.RECIPIENT_MESSAGES ?? 600)
-const perKill = Number(process.env.RECIPIENTS_PER_KILL ?? 200)
+const messages = Number(process.env.RECIPIENT_MESSAGES ?? 300)
+const perKill = Number(process.env.RECIPIENTS_PER_KILL ?? 120)
+/** Good recipients of campaigns that have bad ones in front of them. */
+const good = 300
+/** How many services the storms run on. One alone repeats much of what two show, so that only the trial has it as well. */
+const nodesOfStorms = (process.env.RECIPIENT_NODES ?? "2").split(",").map(Number)
 const ceiling = 100
 
 /** Runs a scenario on a store of its own. */
@@ -17,7 +21,7 @@ describe("Campaigns to recipients of whom some behave badly", () => {
   it.live(
     "reach the good ones although greylisted ones are in front of them",
     () =>
-      Effect.map(onStore((store) => sendToGreylisted(store, 100, 600)), (campaign) => {
+      Effect.map(onStore((store) => sendToGreylisted(store, 100, good)), (campaign) => {
         console.info(`greylisted recipients: ${JSON.stringify(campaign)}`)
         assert.isAtMost(campaign.fullestAttempts, ceiling)
         assert.isBelow(campaign.badAttempts, 100, "they yield to the others")
@@ -28,7 +32,7 @@ describe("Campaigns to recipients of whom some behave badly", () => {
   it.live(
     "reach the good ones although tarpits are in front of them",
     () =>
-      Effect.map(onStore((store) => sendToTarpits(store, 10, 600)), (campaign) => {
+      Effect.map(onStore((store) => sendToTarpits(store, 10, good)), (campaign) => {
         console.info(`tarpits: ${JSON.stringify(campaign)}`)
         assert.isAtMost(campaign.fullest, ceiling)
       }),
@@ -38,7 +42,7 @@ describe("Campaigns to recipients of whom some behave badly", () => {
   it.live(
     "let transactional messages overtake them",
     () =>
-      Effect.map(onStore((store) => sendUrgently(store, 2_000, 20, 10)), (waits) => {
+      Effect.map(onStore((store) => sendUrgently(store, 1_000, 20, 10)), (waits) => {
         console.info(`transactional messages behind a campaign: ${JSON.stringify(waits)}`)
         assert.strictEqual(waits.messages, 20)
         assert.isAtMost(waits.fullest, ceiling)
@@ -46,7 +50,7 @@ describe("Campaigns to recipients of whom some behave badly", () => {
     300_000,
   )
 
-  for (const nodes of [1, 2]) {
+  for (const nodes of nodesOfStorms) {
     it.live(
       `lose nothing through kills, and repeat only messages that were unrecorded at a kill (${nodes} nodes)`,
       () =>

@@ -8,7 +8,7 @@ import { scopedNodes } from "./clusterNodes.ts"
 import { decisionsIn, terminate } from "./support.ts"
 
 /** How many ids are asked for again while the database is out. */
-const ids = Number(process.env.REPEATED_IDS ?? 200)
+const ids = Number(process.env.REPEATED_IDS ?? 96)
 
 /** The processes of a server: PostgreSQL's first one, whose id is in its data directory, and its children. */
 const processesOf = (data: string): ReadonlyArray<number> => {
