@@ -42,7 +42,7 @@ export default defineConfig({
     projects: [
       // Files share a process and what it has imported: importing the service takes longer than most of its tests.
       { test: { ...common, name: "quick", include: ["test/**/*.test.ts"], exclude: system, isolate: false } },
-      { test: { ...common, name: "system", include: system } },
+      { test: { ...common, name: "system", include: system, isolate: false } },
     ],
     // Two processes: more would only take turns on the smallest machines.
     maxWorkers: 2,
