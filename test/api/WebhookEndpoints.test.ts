@@ -3,6 +3,7 @@ import { createServer, type IncomingHttpHeaders } from "node:http"
 import { verifyWebhook } from "../../clients/typescript/src/webhooks.ts"
 import { adminToken, waitUntil } from "../support/service.ts"
 import { startReceiver } from "../delivery/receiver.ts"
+import { makeWatch } from "../support/platformServers/Watch.ts"
 import { suiteOnSending } from "./deliverySuite.ts"
 import { assertProblem, type Json, pointersOf, read } from "./harness.ts"
 
@@ -15,11 +16,13 @@ interface Received {
 /** A server that takes events and answers with `status()`. */
 const receiver = async (status: () => number = () => 204) => {
   const received: Array<Received> = []
+  const { changed, until } = makeWatch()
   const server = createServer((request, response) => {
     let body = ""
     request.setEncoding("utf8").on("data", (chunk: string) => body += chunk).on("end", () => {
       received.push({ headers: request.headers, body, json: JSON.parse(body) })
       response.writeHead(status()).end("thank you")
+      changed()
     })
   })
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
@@ -30,7 +33,7 @@ const receiver = async (status: () => number = () => 204) => {
       server.close(() => resolve())
       server.closeAllConnections()
     })
-  return { url: `http://127.0.0.1:${port}/hook`, received, [Symbol.asyncDispose]: close }
+  return { url: `http://127.0.0.1:${port}/hook`, received, until, [Symbol.asyncDispose]: close }
 }
 
 suiteOnSending("Webhook endpoints", (bench) => {
@@ -62,7 +65,7 @@ suiteOnSending("Webhook endpoints", (bench) => {
     for (const reason of ["manual", "unsubscribe"]) {
       await manage("POST", "chosen/suppressions", { email: "Ann@example.com", reason })
     }
-    await waitUntil("all events have come in", () => Promise.resolve(server.received.length === 4), 20)
+    await server.until(() => server.received.length === 4)
     const types = server.received.map(({ json }) => json.type).sort()
     assert.deepStrictEqual(types, [
       "person.unsubscribed",
@@ -111,11 +114,10 @@ suiteOnSending("Webhook endpoints", (bench) => {
     for (let n = 0; n < 25; n++) {
       assert.strictEqual((await refusing.org.deliver({ ...message, email: `p${n}@${n}.example.com` })).status, 200)
     }
-    await waitUntil("the endpoints are told", () =>
-      Promise.resolve(
-        told("connection.broken").length > 0 && told("connection.refusing").length > 0 &&
-          told("delivery.failed").length >= 21,
-      ), 30)
+    await server.until(() =>
+      told("connection.broken").length > 0 && told("connection.refusing").length > 0 &&
+      told("delivery.failed").length >= 21
+    )
     const [expired] = told("delivery.failed").filter(({ org }: Json) => org === "told-expired")
     assert.deepInclude(expired, { email: "Ann@example.com", template_id: "t", copy_id: "a", attempts: 0 })
     assert.match(expired.reason, /^Expired at/)
@@ -135,7 +137,7 @@ suiteOnSending("Webhook endpoints", (bench) => {
     const { at, secret: before } = await create("rotated", server.url)
     const { json: { secret: after } } = await manage("POST", `${at}/rotate`)
     const { json: { event_id } } = await manage("POST", `${at}/ping`)
-    await waitUntil("the ping has come in", () => Promise.resolve(server.received.length === 1), 20)
+    await server.until(() => server.received.length === 1)
     const [ping] = server.received
     assert.strictEqual(ping!.headers["webhook-id"], event_id)
     assert.deepInclude(ping!.json, { type: "ping" })
@@ -162,7 +164,7 @@ suiteOnSending("Webhook endpoints", (bench) => {
     const [delivered] = (await manage("GET", `${at}/events`)).json.events
     assert.deepStrictEqual(delivered.attempts.map(({ status }: Json) => status), [500, 200])
     assert.deepStrictEqual((await manage("POST", `${at}/replay`, { event_id: delivered.id })).json, { replayed: 1 })
-    await waitUntil("it has been replayed", () => Promise.resolve(server.received.length === 3), 20)
+    await server.until(() => server.received.length === 3)
     assert.strictEqual(new Set(server.received.map(({ headers }) => headers["webhook-id"])).size, 1)
     const since = new Date(Date.now() - 60_000).toISOString()
     await waitUntil(

@@ -9,6 +9,7 @@ import { Learning } from "../../src/learning/Learning.ts"
 import { Policies } from "../../src/learning/Policies.ts"
 import { layerQuiet, makeOrg, tallies } from "../intake/support.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
+import { makeWatch } from "../support/platformServers/Watch.ts"
 import { makeOrganization, waitUntil } from "../support/service.ts"
 import { ask, counted, makeTemplate, plant, type Services, settle, suiteOnServer, type Trace } from "./support.ts"
 
@@ -16,6 +17,7 @@ import { ask, counted, makeTemplate, plant, type Services, settle, suiteOnServer
 const observed = Effect.gen(function* () {
   const learning = yield* Learning
   const fitted: Array<string> = []
+  const { changed, until } = makeWatch()
   const door = { opened: Promise.resolve() as Promise<void>, open: () => {} }
   const close = () => {
     door.opened = new Promise((resolve) => door.open = resolve)
@@ -26,6 +28,7 @@ const observed = Effect.gen(function* () {
       ...learning,
       windowed: (org, template, window) => {
         fitted.push(`${org}/${template} ${window.lookbackDays}/${window.offsetDays}`)
+        changed()
         return Effect.andThen(Effect.promise(() => door.opened), learning.windowed(org, template, window))
       },
     }),
@@ -35,7 +38,7 @@ const observed = Effect.gen(function* () {
     // Another one than the services have.
     Layer.fresh(Policies.layer).pipe(Layer.provide(layerLearning), Layer.provide(Layer.succeedContext(context))),
   )
-  return { policies: yield* Effect.provideContext(Policies, own), fitted, close, open: () => door.open() }
+  return { policies: yield* Effect.provideContext(Policies, own), fitted, until, close, open: () => door.open() }
 })
 
 const subject = (slug: string, floor = 0.01) => ({ id: "t", org: { slug, explorationFloor: floor } })
@@ -82,7 +85,7 @@ describe("Policies", () => {
           yield* makeOrg(slug)
           yield* plant(slug, { copy: "a", decisions: 10 })
           yield* settle(slug)
-          const { close, fitted, open, policies } = yield* observed
+          const { close, fitted, open, policies, until } = yield* observed
           const window = { lookbackDays: 14, offsetDays }
           const template = subject(slug)
           const start = Date.now()
@@ -98,7 +101,7 @@ describe("Policies", () => {
           const later = start + fresh + 1
           assert.isTrue(policies.isReady(template, window, later))
           assert.isTrue(policies.isReady(template, window, later))
-          yield* Effect.promise(() => waitUntil("the fit begins", () => fitted.length === 2))
+          yield* Effect.promise(() => until(() => fitted.length === 2))
           assert.isTrue(policies.isReady(template, window, later + 1000))
           assert.strictEqual(policies.policy(template, window, later), first)
           open()
