@@ -1,11 +1,13 @@
 import { assert, it } from "@effect/vitest"
 import { createHmac } from "node:crypto"
-import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib"
+import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib"
 import { suiteOnPlatforms } from "./platformSuite.ts"
 import { makeOrganization, waitUntil } from "../support/service.ts"
 import { type Json, read } from "./harness.ts"
 
 const mebibyte = 1024 * 1024
+
+const quickly = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }
 
 suiteOnPlatforms("Compressed webhook bodies", (server) => {
   const post = async (path: string, body: Uint8Array, headers: Record<string, string>) =>
@@ -54,15 +56,17 @@ suiteOnPlatforms("Compressed webhook bodies", (server) => {
       (await post(path, body, { "x-api-key": key, "authorization": "token-0123456789", "content-encoding": encoding }))
         .status
     const long = gzipSync(bytesOf([{ ...click, pad: "x".repeat(60_000) }]))
+    const zeros = new Uint8Array(64 * mebibyte)
+    const bombs = { gzip: gzipSync(zeros), br: brotliCompressSync(zeros, quickly) }
     for (const path of paths) {
       for (const encoding of ["compress", "aws-chunked", "gzip, gzip", "constructor"]) {
         assert.strictEqual(await status(path, encoding, bytesOf(click)), 415, `${path} ${encoding}`)
       }
       assert.strictEqual(await status(path, "gzip", bytesOf(click)), 400, path)
       assert.strictEqual(await status(path, "gzip", long.subarray(0, long.length - 9)), 400, path)
-      const bomb = gzipSync(new Uint8Array(64 * mebibyte))
-      assert.strictEqual(await status(path, "gzip", bomb), 413, path)
-      assert.strictEqual(await status(path, "br", brotliCompressSync(new Uint8Array(64 * mebibyte))), 413, path)
+      for (const [encoding, bomb] of Object.entries(bombs)) {
+        assert.strictEqual(await status(path, encoding, bomb), 413, `${path} ${encoding}`)
+      }
     }
     assert.strictEqual(await status("/api/generate/refused", "gzip", gzipSync(bytesOf({ template_id: "t" }))), 415)
     for (const source of ["events", "provider_b"]) {

@@ -217,7 +217,7 @@ describe("TemplateFile.format", () => {
         assert.deepStrictEqual(parsed(text), templates)
         assert.strictEqual(TemplateFile.format(Result.getOrThrow(TemplateFile.parse(text, "x")), as), text)
       }),
-      { numRuns: 1_000 },
+      { numRuns: 200 },
     )
   })
 
