@@ -14,7 +14,7 @@ describe("the figures in results", () => {
   it("of identical variants: no gain that is not there, and no winner", () => {
     const runs = runsOf(
       { name: "identical", variants: 3, decisionsPerDay: 500, days: 14, rate: 0.03, sd: 0 },
-      15,
+      12,
     )
     assert.isAtLeast(coverage(runs.flatMap(({ gain }) => gain === null ? [] : [gain])), 0.9)
     assert.isAtLeast(coverage(runs.flatMap(({ rates }) => rates)), 0.9)
@@ -76,10 +76,10 @@ describe("the figures in results", () => {
   it("of variants that differ by an attribute: intervals hold the rates of each value and the gain", () => {
     const runs = runsOf(
       { name: "segments", variants: 4, decisionsPerDay: 2000, days: 14, rate: 0.03, sd: 0.1, segmentSd: 0.3 },
-      8,
+      6,
     )
     const values = runs.flatMap(({ segmentRates }) => segmentRates)
-    assert.strictEqual(values.length, 8 * 4 * 3)
+    assert.strictEqual(values.length, 6 * 4 * 3)
     // With one estimate of the spread it is 86 %.
     assert.isAtLeast(coverage(values), 0.9)
     assert.isAtLeast(coverage(runs.flatMap(({ rates }) => rates)), 0.9)
@@ -98,7 +98,7 @@ describe("the figures in results", () => {
         lift: 0.3,
         fatigue: { people: 3000, effects: [0, -0.5, -1, -1.5] },
       },
-      6,
+      5,
     )
     assert.isTrue(runs.every(({ usesFatigue }) => usesFatigue))
     assert.isAtLeast(coverage(runs.flatMap(({ rates }) => rates)), 0.9)
@@ -111,7 +111,7 @@ describe("the figures in results", () => {
 
   it("of identical variants with mail to heavy users of their own tastes: intervals hold, and none wins", () => {
     const crowd = { people: 500 * 21 / 2, heavy: 0.5, keenness: 0.5, taste: 1.5 }
-    const runs = runsOf({ name: "crowd", variants: 2, decisionsPerDay: 500, days: 21, rate: 0.03, sd: 0, crowd }, 12)
+    const runs = runsOf({ name: "crowd", variants: 2, decisionsPerDay: 500, days: 21, rate: 0.03, sd: 0, crowd }, 10)
     const rates = runs.flatMap(({ rates }) => rates)
     // With every decision on its own it is 70 %.
     assert.isAtLeast(coverage(rates), 0.85)

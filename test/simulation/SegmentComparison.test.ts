@@ -103,7 +103,7 @@ const coverage = (all: ReadonlyArray<Checked>) => all.filter(covers).length / al
 
 describe("the segment explorer, under adaptive allocation", () => {
   it("has intervals that hold the true differences of variants that differ by attribute and by pair", () => {
-    const tables = tablesOf({ name: "usual", variants: 4, variantSd: 0.2, valueSd: 0.15, pairSd: 0.1 }, 16)
+    const tables = tablesOf({ name: "usual", variants: 4, variantSd: 0.2, valueSd: 0.15, pairSd: 0.1 }, 12)
     assert.isAbove(tables.flat().length, 40)
     assert.isAtLeast(coverage(tables.flat()), 0.93)
     const wrong = tables.flat().filter(({ difference, isClear, truth }) => isClear && difference * truth < 0)
@@ -111,12 +111,12 @@ describe("the segment explorer, under adaptive allocation", () => {
   }, 240_000)
 
   it("has intervals that hold strong differences", () => {
-    const tables = tablesOf({ name: "strong", variants: 4, variantSd: 0.25, valueSd: 0.3, pairSd: 0 }, 10)
+    const tables = tablesOf({ name: "strong", variants: 4, variantSd: 0.25, valueSd: 0.3, pairSd: 0 }, 6)
     assert.isAtLeast(coverage(tables.flat()), 0.93)
   }, 240_000)
 
   it("holds the nothing between equal variants, and seldom calls a difference clear in any segment of a table", () => {
-    const tables = tablesOf({ name: "equal", variants: 4, variantSd: 0, valueSd: 0, pairSd: 0 }, 20)
+    const tables = tablesOf({ name: "equal", variants: 4, variantSd: 0, valueSd: 0, pairSd: 0 }, 14)
     assert.isAtLeast(coverage(tables.flat()), 0.93)
     const withClear = tables.filter((table) => table.some(({ isClear }) => isClear))
     assert.isAtMost(withClear.length / tables.length, 0.1)
