@@ -27,6 +27,7 @@ export default defineConfig({
       POWER_CUT_ROWS: "2000",
       POWER_CUTS: "20",
       STORM_EVENTS: "1000000",
+      STORM_CALLS_PER_KILL: "3000",
       OUTAGES: "20",
       DELIVER_MESSAGES: "20000",
       DELIVER_PER_KILL: "300",

@@ -8,14 +8,14 @@ import { addTruth, counted, post, shuffle, story, type Truth } from "./storm.ts"
 
 /** Events sent, duplicates included (about); the trial sends a million. */
 const wantedEvents = Number(process.env.STORM_EVENTS ?? 6_000)
-/** Seconds between two kills at most. */
-const killSeconds = Number(process.env.STORM_KILL_SECONDS ?? 3)
+/** Calls that are acknowledged between two kills, on average. */
+const callsPerKill = Number(process.env.STORM_CALLS_PER_KILL ?? 250)
 const connections = 8
 const perRequest = 50
 
 type Job = { readonly type: "decide"; readonly trackingId: string } | { readonly type: "events"; readonly body: string }
 
-describe("A storm of events with kill -9 every few seconds", () => {
+describe("A storm of events with kill -9 every few hundred calls", () => {
   const environment = temporaryEnvironment
   it.live(
     "leaves the counts that the acknowledged stream adds up to, nothing lost and nothing twice",
@@ -49,6 +49,14 @@ describe("A storm of events with kill -9 every few seconds", () => {
           let sent = 0
           let killed = 0
           let unanswered = 0
+          let calls = 0
+          let killAt = Infinity
+          let onKillTime = () => {}
+          const untilCalls = (count: number) =>
+            new Promise<void>((resolve) => {
+              killAt = count
+              onKillTime = resolve
+            })
 
           /** Works `jobs` off over all connections; each is repeated until it is acknowledged. */
           const work = async (jobs: ReadonlyArray<Job>) => {
@@ -72,6 +80,7 @@ describe("A storm of events with kill -9 every few seconds", () => {
                     )
                     : post(`${target.url}/api/webhook/events/acme`, key, job.body, agent))
                   if (status === 200) {
+                    if (++calls >= killAt) onKillTime()
                     if (job.type === "decide") chosen.set(job.trackingId, JSON.parse(text).copy.id)
                     break
                   }
@@ -88,8 +97,9 @@ describe("A storm of events with kill -9 every few seconds", () => {
           let storming = true
           const killer = (async () => {
             while (storming) {
-              const end = Date.now() + (0.3 + 0.7 * random()) * killSeconds * 1000
-              while (storming && Date.now() < end) await new Promise((resolve) => setTimeout(resolve, 20))
+              await untilCalls(calls + 1 + Math.floor(random() * 2 * callsPerKill))
+              // Anywhere between two commits, not only right after an answer.
+              await new Promise((resolve) => setTimeout(resolve, random() * 30))
               if (!storming) return
               const target = service!
               service = undefined
@@ -114,7 +124,9 @@ describe("A storm of events with kill -9 every few seconds", () => {
           await work(shuffle(jobs, random))
           const stormSeconds = (Date.now() - stormBegan) / 1000
           storming = false
+          onKillTime()
           await killer
+          assert.isAbove(killed, 0)
 
           const truth = new Map<string, Truth>()
           for (const { trackingId, truth: one } of stories) addTruth(truth, chosen.get(trackingId)!, one)
