@@ -9,7 +9,7 @@ import { layerMigrated, temporaryEnvironment } from "../support/stores.ts"
 // Compares `Json.parse` with two other parsers, and them with each other: V8's JSON.parse and PostgreSQL. None of the three
 // is taken for right. They may only differ as `rules` says.
 
-const count = Number(process.env["JSON_TEXTS"] ?? 50_000)
+const count = Number(process.env["JSON_TEXTS"] ?? 10_000)
 const batchSize = 2_500
 
 /** A generator of uniform integers (mulberry32), so that a seed repeats its texts. */
