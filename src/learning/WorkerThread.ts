@@ -11,7 +11,7 @@ interface Asked {
 
 type Answer = { readonly id: number; readonly value: unknown } | { readonly id: number; readonly reason: string }
 
-/** Threads without work, which workers leave when their scope closes, and start with: see `SpareProcesses`. */
+/** Idle threads: a worker leaves its thread here when its scope closes, and the next worker uses it. Default: undefined. See `SpareProcesses`. */
 export const SpareThreads = Context.Reference<Spares<Worker> | undefined>("parlance/learning/SpareThreads", {
   defaultValue: () => undefined,
 })

@@ -15,7 +15,7 @@ export const healthRule = {
   sent: { gap: 0.01, amber: 0.9 },
   /** Probability of the observed counts below which chance does not explain them. */
   chance: 0.001,
-  /** Proportion of the decisions, and of the outcomes, of the heaviest 1 % of people. Below 100 decisions no test can be decided. */
+  /** Proportion of the decisions, and of the outcomes, of the heaviest 1 % of people. In a smaller test one person always has a high proportion. */
   people: {
     decisions: { amber: 0.1, red: 0.2 },
     outcomes: { amber: 0.15, red: 0.3 },

@@ -1,15 +1,15 @@
-/** What ended services leave for later services of this program, such as warm processes, by kind. */
+/** Idle resources, such as worker processes, that an ended service passes on to the next service of this process, by kind. */
 export class Spares<A> {
   readonly #kept = new Map<string, Array<A>>()
 
-  /** `most`: of each kind. */
+  /** `most`: the maximum number of spares of each kind. */
   constructor(private readonly most: number) {}
 
   take(kind: string): A | undefined {
     return this.#kept.get(kind)?.pop()
   }
 
-  /** Whether it is kept: false if there are enough of its kind. */
+  /** Keeps `spare` for a later `take`. Returns false if there are `most` of its kind already. */
   keep(kind: string, spare: A): boolean {
     const kept = this.#kept.get(kind) ?? []
     if (kept.length >= this.most) return false

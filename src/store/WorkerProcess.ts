@@ -53,8 +53,8 @@ export interface WorkerProcess<Request, Answer> {
 }
 
 /**
- * Warm processes without work, which worker processes leave when their scope closes, and start with. By default there are none. The
- * tests provide them: they start hundreds of services one after another, and each process takes half a second of processor time.
+ * Idle processes: a worker process leaves its child here when its scope closes, and the next one of its kind uses it. Default:
+ * undefined. The tests provide it, because they start hundreds of services, and each process costs half a second of processor time.
  */
 export const SpareProcesses = Context.Reference<Spares<Child> | undefined>("parlance/store/SpareProcesses", {
   defaultValue: () => undefined,

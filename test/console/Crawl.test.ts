@@ -112,7 +112,7 @@ const visitor = async (service: Service, email: string, role?: readonly [org: st
 
 type Visitor = Awaited<ReturnType<typeof visitor>>
 
-/** What was found on the way. */
+/** The pages of a crawl, and their faults. */
 interface Crawled {
   readonly faults: ReadonlyArray<string>
   readonly paths: ReadonlyArray<string>
@@ -128,7 +128,7 @@ const faultsIn = <A>(items: ReadonlyArray<A>, work: (item: A) => Promise<Readonl
   Effect.runPromise(Effect.forEach(items, (item) => Effect.promise(() => work(item)), { concurrency: 4 }))
     .then((found) => found.flat())
 
-/** Whether a page is one of ours with navigation, rather than a file or what is shown within a page. */
+/** Whether an answer is a whole page of the console, with navigation. Files and previews are not. */
 const isPage = ({ headers, text }: Answer) =>
   (headers.get("content-type") ?? "").startsWith("text/html") && text.includes('<main id="main"')
 
@@ -224,7 +224,7 @@ describe("The whole console, found by its links", () => {
   aroundTests(startInProcess(temporaryEnvironment, deliveryEnvironment), (started) => service = started)
   aroundTests(receiver, ({ url }) => sink = url)
 
-  /** Sends a form with some of its fields changed; answers what is wrong with the answer. */
+  /** Sends a form with some of its fields changed. Returns the faults of the response. */
   const send = async (
     by: Visitor,
     { action, controls, method }: FoundForm,
@@ -310,7 +310,7 @@ describe("The whole console, found by its links", () => {
     const order = (form: FoundForm) => takesAway(form.action) ? 1 : 0
     const tried = forms.filter(({ action }) => !endsSession(action)).sort((a, b) => order(a) - order(b))
     for (const form of tried) {
-      // Of what is not there, as after somebody else has taken it away, or under a name that cannot be.
+      // The id of a thing that was deleted meanwhile, and ids that are not valid.
       const parts = form.action.split("?")[0]!.split("/")
       for (const value of ["no-such-thing", hostile.nul!, hostile.surrogate!]) {
         for (let i = 3; i < parts.length; i++) {

@@ -97,7 +97,7 @@ describe("Composer with e-mails that its process does not survive", () => {
         exits.map((exit) => Exit.isSuccess(exit) ? subjectOf(exit.value.bytes) : "failed"),
         ["a", "b", "failed", "c", "failed", "d"],
       )
-      // The first has a turn of its own; the second has that of all others.
+      // The first message has a turn of its own. All others share the second turn.
       const fibers = yield* Effect.forEach(
         ["first", "hang", "e", "f"],
         (subject) => Effect.forkChild(compose(emailWith({ subject })), { startImmediately: true }),

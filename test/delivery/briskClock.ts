@@ -1,11 +1,11 @@
 import { Clock, Duration, Effect, Layer } from "effect"
 
-/** How many times as fast as real time the brisk clock goes. */
+/** Speed of the brisk clock, as a multiple of real time. */
 export const briskness = 10
 
 const startNanos = process.hrtime.bigint()
 
-/** Monotonic time and sleeps of this clock go ten times as fast: pauses of minutes pass in seconds. */
+/** A clock whose monotonic time and sleeps run ten times as fast. Its Unix time is the real one. */
 const briskClock = (real: Clock.Clock): Clock.Clock => {
   const monotonic = () => startNanos + (real.monotonicTimeNanosUnsafe() - startNanos) * BigInt(briskness)
   return {

@@ -33,7 +33,7 @@ export const layerQueue = (environment: Environment, more: Environment = {}) =>
 export const layerSending = (environment: Environment, more: Environment = {}) =>
   sendingBy(Dispatcher.layer, environment, more)
 
-/** The same, with a dispatcher for which pauses pass ten times as fast. */
+/** The layer with a dispatcher whose clock runs ten times as fast as real time. */
 export const layerSendingBriskly = (environment: Environment) =>
   sendingBy(Layer.provide(Dispatcher.layer, layerBriskClock), environment, {})
 

@@ -180,7 +180,7 @@ describe("Policies", () => {
           yield* makeTemplate("many", template, ["a", "b"])
           yield* plant("many", { template, copy: "a", decisions: 10 })
         }
-        // The actor of one template is awake, that of the other has yet to read what it knows.
+        // The actor of the first template runs. The actor of the second one has not read its state yet.
         yield* settle("many", "t", "u")
         const decider = yield* Decider
         const unfitted: Array<string> = []

@@ -47,7 +47,7 @@ const templates = [
   { id: "sticky", name: "sticky", sticky_hours: 24, variants },
 ]
 
-/** What a caller got under a tracking id: a variant by template, or `held out`. */
+/** The answer to a caller under a tracking id: a variant by template, or `held out`. */
 type Told = Readonly<Record<string, string>>
 
 const ask = async (service: Service, key: string, n: number, more: object = {}): Promise<Told> => {

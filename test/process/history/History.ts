@@ -130,8 +130,8 @@ const falseMessages = ({ arrivals, decisions, subjects }: History): ReadonlyArra
 }
 
 /**
- * How long the mail server may take to read what was written to it. The processes of the storm share few cores, so a message that
- * began before an acknowledgement is read after it now and then. Unit: milliseconds.
+ * Longest time between writing `MAIL FROM` and the time at which the mail server reads it. The processes of the storm share few
+ * cores, so the server can read a message after the acknowledgement although it began before. Unit: milliseconds.
  */
 const readMillis = 200
 

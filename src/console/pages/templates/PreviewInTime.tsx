@@ -31,7 +31,7 @@ export const inTime = <A, E, R>(preview: Effect.Effect<A, E | ChecksBusy, R>) =>
       ),
     ))
 
-/** `5 seconds` */
+/** A patience for people, such as `5 seconds`. */
 export const inWords = (patience: Duration.Duration) => `${Duration.toSeconds(patience)} seconds`
 
 /** Says why there is no preview. `retry` is the address to load again. */
