@@ -6,7 +6,7 @@ import { closeSync, openSync, readFileSync, writeSync } from "node:fs"
 import { basename, join } from "node:path"
 import * as StoreFromSettings from "../../src/store/StoreFromSettings.ts"
 import { embeddedEnvironment, layerSettings, temporaryFolder } from "../support/stores.ts"
-import { canTrace, familyOf, readCalls, type SystemCall, trace } from "../support/systemCalls.ts"
+import { canTrace, familyOf, readCalls, signalAll, type SystemCall, trace } from "../support/systemCalls.ts"
 
 /** Rows that are written, and moments after an acknowledgement at which the power is cut; the trial has more. */
 const rows = Number(process.env.POWER_CUT_ROWS ?? 200)
@@ -21,11 +21,11 @@ const layerIn = (dataDir: string) =>
 
 /** Copies a folder while its processes are stopped, so that the copy is one moment of it. */
 const copyAtOnce = (pids: ReadonlyArray<number>, from: string, to: string) => {
-  for (const pid of pids) process.kill(pid, "SIGSTOP")
+  signalAll(pids, "SIGSTOP")
   try {
     execFileSync("cp", ["-a", from, to])
   } finally {
-    for (const pid of pids) process.kill(pid, "SIGCONT")
+    signalAll(pids, "SIGCONT")
   }
 }
 

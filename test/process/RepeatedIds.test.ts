@@ -1,8 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { readdirSync, readFileSync } from "node:fs"
+import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { makeOrganization, type Service, type ServiceProcess, waitUntil } from "../support/service.ts"
+import { familyOf, signalAll } from "../support/systemCalls.ts"
 import { startPostgres } from "../support/throwawayPostgres.ts"
 import { scopedNodes } from "./clusterNodes.ts"
 import { decisionsIn, terminate } from "./support.ts"
@@ -10,22 +11,10 @@ import { decisionsIn, terminate } from "./support.ts"
 /** How many ids are asked for again while the database is out. */
 const ids = Number(process.env.REPEATED_IDS ?? 96)
 
-/** The processes of a server: PostgreSQL's first one, whose id is in its data directory, and its children. */
-const processesOf = (data: string): ReadonlyArray<number> => {
-  const first = Number(readFileSync(join(data, "postmaster.pid"), "utf8").split("\n")[0])
-  const parentOf = (pid: string): number => {
-    try {
-      return Number(readFileSync(`/proc/${pid}/stat`, "utf8").replace(/^.*\) /s, "").split(" ")[1])
-    } catch {
-      // It has ended.
-      return -1
-    }
-  }
-  return [first, ...readdirSync("/proc").filter((pid) => /^\d+$/.test(pid) && parentOf(pid) === first).map(Number)]
-}
-
+/** Signals PostgreSQL's first process, whose id is in its data directory, and then its children. */
 const signal = (data: string, name: "SIGSTOP" | "SIGCONT") => {
-  for (const pid of processesOf(data)) process.kill(pid, name)
+  const first = Number(readFileSync(join(data, "postmaster.pid"), "utf8").split("\n")[0])
+  signalAll(familyOf(first), name)
 }
 
 const scopedPostgres = Effect.acquireRelease(

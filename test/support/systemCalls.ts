@@ -49,6 +49,17 @@ export const familyOf = (pid: number): ReadonlyArray<number> => {
   return [pid, ...below(pid)]
 }
 
+/** Signals processes. One may have ended since it was listed, as workers of a PostgreSQL server do at any time. */
+export const signalAll = (pids: ReadonlyArray<number>, name: "SIGSTOP" | "SIGCONT") => {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, name)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error
+    }
+  }
+}
+
 /**
  * Traces processes, and those that they start from now on, and writes the calls of these names to `file`. Returns once all
  * are traced, with a function that ends the trace.
