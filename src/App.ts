@@ -69,12 +69,11 @@ import { PromptIntake } from "./intake/PromptIntake.ts"
 import { WebhookQuota } from "./intake/WebhookQuota.ts"
 import { WebhookSources } from "./intake/WebhookSources.ts"
 import * as AccountsRoutes from "./api/accounts/AccountsRoutes.ts"
-import { ClientConnections } from "./api/server/ClientConnections.ts"
 import { AdminRequired } from "./api/admission/AdminRequired.ts"
 import { ServedApi } from "./api/Api.ts"
 import { Drain } from "./api/server/Drain.ts"
 import * as Envelope from "./api/server/Envelope.ts"
-import { DirectRoutes } from "./api/server/DirectRoutes.ts"
+import { PublicCalls } from "./api/server/PublicCalls.ts"
 import * as DelayRoutes from "./api/delay/DelayRoutes.ts"
 import * as DeliverabilityRoutes from "./api/deliveries/DeliverabilityRoutes.ts"
 import * as SamplePeopleRoutes from "./api/templates/SamplePeopleRoutes.ts"
@@ -252,8 +251,7 @@ const servicesOver = (layerActors: LayerActors) =>
     SendTimes.layer.pipe(Layer.provide(Layer.mergeAll(Templates.layer, Organizations.layer))),
     Keys.layer,
     LoadGate.layer,
-    DirectRoutes.layer,
-    ClientConnections.layer,
+    PublicCalls.layer,
     OrganizationChanges.layer.pipe(Layer.provideMerge(Organizations.layer)),
     Drain.layer,
     Retention.layer,

@@ -194,18 +194,7 @@ const config = {
    * `10.0.0.0/8`. Default none.
    */
   trustedProxies: ranges("TRUSTED_PROXIES"),
-  /** `MAX_CONNECTIONS`: client connections at most; more are answered 503. Default 10,000. */
-  maxConnections: atLeast(16, "MAX_CONNECTIONS").pipe(Config.withDefault(10_000)),
-  /**
-   * `MAX_CONNECTIONS_PER_ADDRESS`: client connections of one address (IPv6: one /64) at most; more are answered 429. Does not
-   * apply to `TRUSTED_PROXIES`. Default 1,000.
-   */
-  maxConnectionsPerAddress: atLeast(1, "MAX_CONNECTIONS_PER_ADDRESS").pipe(Config.withDefault(1000)),
-  /** `WRITE_TIMEOUT`: a client that takes nothing of its response for this long is cut. Default 30 seconds. */
-  writeTimeout: duration("WRITE_TIMEOUT").pipe(Config.withDefault(Duration.seconds(30))),
-  /** `HEADERS_TIMEOUT`: a client whose request headers are not complete by then is cut. Default 15 seconds. */
-  headersTimeout: duration("HEADERS_TIMEOUT").pipe(Config.withDefault(Duration.seconds(15))),
-  /** `REQUEST_TIMEOUT`: a client whose whole request has not arrived by then is cut. Default 30 seconds. */
+  /** `REQUEST_TIMEOUT`: a request whose body has not arrived by then is answered 408. Default 30 seconds. */
   requestTimeout: duration("REQUEST_TIMEOUT").pipe(Config.withDefault(Duration.seconds(30))),
   /**
    * `SHUTDOWN_DELAY`: how long SIGTERM lets everything be answered as before while `/readyz` says 503, so that a load balancer

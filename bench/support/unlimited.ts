@@ -2,6 +2,4 @@
 export const unlimited = {
   KEY_RATE_LIMIT: "none",
   WEBHOOK_DAILY_BYTES: "none",
-  MAX_CONNECTIONS: "50000",
-  MAX_CONNECTIONS_PER_ADDRESS: "50000",
 }

@@ -30,18 +30,6 @@ export const methodsOf = (url: string): ReadonlyArray<string> => {
   return [...methods].sort()
 }
 
-const requestIds = Symbol("parlance/requestId")
-
-interface Marked {
-  [requestIds]?: string
-}
-
-/** Notes the request id of a request of the server. */
-export const noteRequestId = (source: object, requestId: string): void => {
-  const marked: Marked = source
-  marked[requestIds] = requestId
-}
-
 const slug = /^[a-z0-9][a-z0-9_-]{0,62}$/
 
 /** The parts of a request that its name in the log is made of. */
@@ -67,14 +55,8 @@ export const nameOfParts = ({ method = "", requestId, url = "" }: Named): WorkNa
   }
 }
 
-type RequestLine = Pick<Named, "method" | "url">
-
 /** The parts from which a request is named after its end, when the request itself should leave memory. */
-export const namedParts = ({ [requestIds]: requestId, method, url }: RequestLine & Marked): Named => ({
-  method,
-  url,
-  requestId,
-})
+export const namedParts = ({ method, requestId, url }: Named): Named => ({ method, url, requestId })
 
-/** The name of a request that is in work, which may get its request id later. */
-export const workNameOf = (request: RequestLine & Marked): WorkName => nameOfParts(namedParts(request))
+/** The name of a request that is in work. */
+export const workNameOf = (request: Named): WorkName => nameOfParts(request)

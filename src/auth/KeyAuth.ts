@@ -1,8 +1,7 @@
-import { Clock, Context, Duration, Effect, Layer, Redacted, Schema } from "effect"
+import { Clock, Context, Duration, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { Buffer } from "node:buffer"
-import { timingSafeEqual } from "node:crypto"
 import type { KeyKind, RateLimit, Scope } from "../domain/ApiKey.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { sandboxOf } from "../domain/Sandbox.ts"
@@ -42,33 +41,30 @@ export const rateLimitOf = (
 ): RateLimit | undefined =>
   row.rateLimit === null ? undefined : { requests: row.rateLimit, per: row.ratePer ?? "second" }
 
-/** The last key that came over a connection, its id and digest, and the stored digest that it was found equal to. */
-export interface PresentedKey {
-  text?: string
-  id?: string | undefined
-  digest?: Buffer
-  equal?: Buffer | undefined
-}
+/** Most keys whose digests are kept. */
+const maxKept = 1000
 
-/** The digest of a key. A client whose key is compared with its own last one learns nothing from the time it takes. */
-const digestOf = (text: string, presented: PresentedKey | undefined): Buffer => {
-  if (presented?.digest !== undefined && presented.text === text) return presented.digest
-  const digest = Buffer.from(KeyText.digest(text))
-  if (presented !== undefined) {
-    presented.text = text
-    presented.id = KeyText.idOf(text)
-    presented.digest = digest
-    presented.equal = undefined
+/**
+ * The digests of keys that were accepted, by their text: making one takes longer than all other work on a key. A wrong key is
+ * never in it, and the digest is compared all the same, so that its time tells nothing.
+ */
+const makeDigests = () => {
+  const kept = new Map<string, Buffer>()
+  return {
+    of: (text: string): Buffer => kept.get(text) ?? Buffer.from(KeyText.digest(text)),
+    keep: (text: string, digest: Buffer): void => {
+      if (kept.has(text)) return
+      if (kept.size >= maxKept) kept.clear()
+      kept.set(text, digest)
+    },
   }
-  return digest
 }
 
-/** Whether a key has a stored digest. A connection's last key is compared once with each stored digest, which is replaced when it changes. */
-const hasDigest = (text: string, stored: Buffer, presented: PresentedKey | undefined): boolean => {
-  if (presented !== undefined && presented.equal === stored && presented.text === text) return true
-  const isEqual = timingSafeEqual(digestOf(text, presented), stored)
-  if (presented !== undefined) presented.equal = isEqual ? stored : undefined
-  return isEqual
+/** Compares digests in a time that does not depend on where they differ. */
+const isSameDigest = (a: Uint8Array, b: Uint8Array): boolean => {
+  let difference = a.length ^ b.length
+  for (let i = 0; i < b.length; i++) difference |= a[i]! ^ b[i]!
+  return difference === 0
 }
 
 const usedEvery = Duration.minutes(1)
@@ -81,12 +77,7 @@ const nobody = Buffer.from(KeyText.digest("nobody"))
  */
 export class KeyAuth extends Context.Service<KeyAuth, {
   /** Fails with `KeyRejected` for an empty, unknown, expired or revoked key. */
-  readonly resolve: (key: Redacted.Redacted<string>) => Effect.Effect<Grant, KeyRejected>
-  /**
-   * As `resolve`, from memory alone: undefined for a key that is rejected, or not known yet. `presented`: what the client's
-   * connection remembers, so that the digest of a key that it sends again is not made again.
-   */
-  readonly known: (key: string, presented?: PresentedKey) => Grant | undefined
+  readonly resolve: (key: string) => Effect.Effect<Grant, KeyRejected>
 }>()("parlance/auth/KeyAuth") {
   static readonly layer = Layer.effect(
     KeyAuth,
@@ -97,6 +88,7 @@ export class KeyAuth extends Context.Service<KeyAuth, {
       const clock = yield* Clock.Clock
       const byId = new Map<string, Entry>()
       const used = new Map<string, number>()
+      const digests = makeDigests()
 
       yield* changes.subscribe(Effect.fnUntraced(function* (org) {
         const rows = yield* sql<{
@@ -150,10 +142,12 @@ export class KeyAuth extends Context.Service<KeyAuth, {
       )
 
       /** The grant of a key whose id is `id`, or why it has none. Takes the same time for an unknown id and a wrong secret. */
-      const compare = (text: string, id: string | undefined, presented?: PresentedKey): Grant | KeyRejected => {
+      const compare = (text: string, id: string | undefined): Grant | KeyRejected => {
         const entry = id === undefined ? undefined : byId.get(id)
-        const isEqual = hasDigest(text, entry?.digest ?? nobody, presented)
+        const digest = digests.of(text)
+        const isEqual = isSameDigest(digest, entry?.digest ?? nobody)
         if (entry === undefined || !isEqual) return new KeyRejected({ reason: "unknown" })
+        digests.keep(text, digest)
         if (entry.revoked) return new KeyRejected({ reason: "revoked", keyId: entry.keyId })
         const now = clock.currentTimeMillisUnsafe()
         if (entry.expiresAtMillis <= now) return new KeyRejected({ reason: "expired", keyId: entry.keyId })
@@ -166,8 +160,7 @@ export class KeyAuth extends Context.Service<KeyAuth, {
         return grant instanceof KeyRejected ? Effect.fail(grant) : Effect.succeed(grant)
       }
 
-      const resolve = (key: Redacted.Redacted<string>): Effect.Effect<Grant, KeyRejected> => {
-        const text = Redacted.value(key)
+      const resolve = (text: string): Effect.Effect<Grant, KeyRejected> => {
         if (text === "") return new KeyRejected({ reason: "missing" })
         const id = KeyText.idOf(text)
         return id === undefined || byId.has(id)
@@ -175,15 +168,7 @@ export class KeyAuth extends Context.Service<KeyAuth, {
           : Effect.flatMap(lookUp(id), () => compared(text, id))
       }
 
-      const known = (text: string, presented?: PresentedKey): Grant | undefined => {
-        const id = presented?.text === text ? presented.id : KeyText.idOf(text)
-        if (id === undefined) return undefined
-        // An unknown id is compared too, so that it takes as long as a wrong secret.
-        const grant = compare(text, id, presented)
-        return grant instanceof KeyRejected ? undefined : grant
-      }
-
-      return KeyAuth.of({ resolve, known })
+      return KeyAuth.of({ resolve })
     }),
   )
 }

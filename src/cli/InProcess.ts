@@ -2,6 +2,7 @@ import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
 import { randomBytes } from "node:crypto"
 import { layerRoutes, layerServices } from "../App.ts"
+import { CurrentArrival, RequestArrival } from "../api/server/RequestArrival.ts"
 import { routerConfig } from "../api/server/Server.ts"
 import { Settings } from "../Settings.ts"
 import { clientFor, ManagementClient, ServiceFetch } from "./Client.ts"
@@ -31,10 +32,12 @@ export const inProcess = Effect.gen(function* () {
     ),
     ({ dispose }) => Effect.promise(dispose),
   )
+  const respond = (request: Request) =>
+    handler(request, Context.add(services, CurrentArrival, new RequestArrival(request, "127.0.0.1", Infinity)))
   const client = yield* clientFor(inProcessUrl, token, {
-    fetch: (input, init) => handler(new Request(input, init), services),
+    fetch: (input, init) => respond(new Request(input, init)),
   })
   return Context.make(ManagementClient, client).pipe(
-    Context.add(ServiceFetch, (path, init) => handler(new Request(`${inProcessUrl}${path}`, init), services)),
+    Context.add(ServiceFetch, (path, init) => respond(new Request(`${inProcessUrl}${path}`, init))),
   )
 })

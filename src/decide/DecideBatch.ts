@@ -2,11 +2,10 @@ import { Effect } from "effect"
 import type { Attributes } from "../domain/Attributes.ts"
 import type { TemplateId } from "../domain/Ids.ts"
 import { liveOf } from "../domain/Sandbox.ts"
-import type { BufferFull } from "../store/GroupCommit.ts"
 import type { BatchRequest, PreparedRequest } from "./DecideRequest.ts"
 import type { Recorded } from "../journal/decisions/DecisionLog.ts"
 import type { Answer } from "./Answer.ts"
-import { type AnswerPlan, type DecisionPlan, settlePlan } from "./Plan.ts"
+import { type DecisionPlan, settlePlan } from "./Plan.ts"
 import { makeBudget, planAt, type PlannerServices, type Planning, prepare } from "./Planner.ts"
 import { finish } from "./Finish.ts"
 import { storePlan } from "./StorePlan.ts"
@@ -25,10 +24,6 @@ interface Progress {
 /** Whether a plan shares the commit of its batch. A sticky choice is claimed in a transaction of its own. */
 const sharesCommit = (plan: Planning): plan is DecisionPlan =>
   !Effect.isEffect(plan) && plan._tag === "Decision" && plan.claim === undefined
-
-/** Whether a plan needs nothing but the commit of its batch. */
-const isReady = (plan: Planning): plan is DecisionPlan | AnswerPlan =>
-  sharesCommit(plan) || (!Effect.isEffect(plan) && plan._tag === "Answer")
 
 const requestsOf = (
   services: PlannerServices,
@@ -80,18 +75,6 @@ const finishAll = (
     finish(services, org, { attrs, placeholders, templateId }, answer),
   ])
 
-const answersOf = (
-  requests: ReadonlyArray<PreparedRequest>,
-  plans: ReadonlyArray<DecisionPlan | AnswerPlan>,
-  recorded: ReadonlyArray<Recorded>,
-): BatchAnswers => {
-  let at = 0
-  return plans.map((plan, index) => [
-    requests[index]!.templateId,
-    plan._tag === "Decision" ? settlePlan(plan, recorded[at++]!) : plan.answer,
-  ])
-}
-
 /** Plans the rest of a batch and stores it. Other requests get a turn between items that take long. */
 const finishBatch = Effect.fnUntraced(function* (
   services: PlannerServices,
@@ -126,41 +109,3 @@ export const decideBatch = Effect.fnUntraced(function* (services: PlannerService
   const requests = yield* prepareItems(services, org, batch, known === undefined ? batch.attrs : yield* known)
   return yield* finishBatch(services, org, batch, { requests, plans: [], turn: new Turn(services.clock) })
 })
-
-/** The first turn of a batch. Undefined if something has to be awaited before its items can be planned. */
-const beginBatch = (services: PlannerServices, org: string, batch: BatchRequest): Progress | undefined => {
-  if (services.profiles.attributes(liveOf(org), batch.userId, batch.attrs) !== undefined) return undefined
-  const requests = requestsOf(services, batch, batch.attrs)
-  if (requests.some((request) => prepare(services, org, request) !== undefined)) return undefined
-  const progress: Progress = { requests, plans: [], turn: new Turn(services.clock) }
-  planTurn(services, org, progress)
-  return progress
-}
-
-/**
- * As `decideBatch`, for callers without a fiber. Calls `done` once, which may be at once, with undefined where `decideBatch`
- * fails. Where something but the shared commit has to be awaited, `run` gets an effect instead: it runs the effect in a fiber
- * and calls the same `done` with its result.
- */
-export const whenBatchDecided = (
-  services: PlannerServices,
-  run: (batch: Effect.Effect<BatchAnswers, BufferFull>) => void,
-  org: string,
-  batch: BatchRequest,
-  done: (answers: BatchAnswers | undefined) => void,
-): void => {
-  let progress: Progress | undefined
-  try {
-    progress = beginBatch(services, org, batch)
-  } catch {
-    // `decideBatch` fails in the same way, where it is logged.
-    return done(undefined)
-  }
-  if (progress === undefined) return run(decideBatch(services, org, batch))
-  const { plans, requests } = progress
-  if (plans.length < requests.length || !plans.every(isReady)) return run(finishBatch(services, org, batch, progress))
-  services.log.whenAllRecorded(
-    plans.filter(sharesCommit).map(({ decision }) => decision),
-    (recorded) => done(recorded && finishAll(services, org, batch, answersOf(requests, plans, recorded))),
-  )
-}

@@ -1,29 +1,21 @@
-import { Clock, Context, Effect, Exit, Layer } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
 import { Policies } from "../learning/Policies.ts"
 import { Profiles } from "../profiles/Profiles.ts"
 import type { BufferFull } from "../store/GroupCommit.ts"
 import { TemplateCache } from "../templates/TemplateCache.ts"
-import { type BatchAnswers, decideBatch, whenBatchDecided } from "./DecideBatch.ts"
+import { type BatchAnswers, decideBatch } from "./DecideBatch.ts"
 import type { BatchRequest, DecideRequest } from "./DecideRequest.ts"
 import { DecisionLog } from "../journal/decisions/DecisionLog.ts"
 import type { Answer } from "./Answer.ts"
 import { Draws } from "./Draws.ts"
 import { ExposureCounts } from "./ExposureCounts.ts"
-import { type Decided, isDecided, type Plan, settlePlan } from "./Plan.ts"
-import { type PlannerServices, type Planning, planRequest } from "./Planner.ts"
+import type { Plan } from "./Plan.ts"
+import { type PlannerServices, planRequest } from "./Planner.ts"
 import { StickyChoices } from "./StickyChoices.ts"
 import { RenderingCounts } from "./RenderingCounts.ts"
 import { RequestNotices } from "./RequestNotices.ts"
 import { finish, type FinishedRequest } from "./Finish.ts"
 import { storePlan } from "./StorePlan.ts"
-
-/** Counts a decision and returns it; undefined for another answer. */
-const finishDecided = (
-  services: PlannerServices,
-  org: string,
-  request: DecideRequest,
-  answer: Answer,
-): Decided | undefined => isDecided(answer) ? finish(services, org, request, answer) : undefined
 
 /** Chooses a variant and renders it: the use case behind Generate, Batch generate and Deliver. */
 export class Decider extends Context.Service<Decider, {
@@ -42,11 +34,6 @@ export class Decider extends Context.Service<Decider, {
    */
   readonly decide: (org: string, request: DecideRequest) => Effect.Effect<Answer, BufferFull>
   /**
-   * As `decide`, for callers without a fiber. Calls `done` once, which may be at once, with a decision that is stored and
-   * counted, or with undefined where there is none: nothing is stored or counted then, and `decide` tells the reason.
-   */
-  readonly whenDecided: (org: string, request: DecideRequest, done: (answer: Decided | undefined) => void) => void
-  /**
    * Decides for several templates: one outcome for each item, in their order. No item affects another one. Fails with
    * `BufferFull` when too many writes wait for the database, or it has been down for too long.
    */
@@ -54,15 +41,6 @@ export class Decider extends Context.Service<Decider, {
     org: string,
     request: BatchRequest,
   ) => Effect.Effect<BatchAnswers, BufferFull>
-  /**
-   * As `decideBatch`, for callers without a fiber. Calls `done` once, which may be at once: with undefined where nothing is
-   * stored or counted, and `decideBatch` tells the reason.
-   */
-  readonly whenBatchDecided: (
-    org: string,
-    request: BatchRequest,
-    done: (answers: BatchAnswers | undefined) => void,
-  ) => void
 }>()("parlance/decisions/Decider") {
   static readonly layer = Layer.effect(
     Decider,
@@ -81,40 +59,6 @@ export class Decider extends Context.Service<Decider, {
         monotonicNow: () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6,
         draws: yield* Draws,
       }
-      const runFork = Effect.runForkWith(yield* Effect.context())
-
-      const whenDecided: Decider["Service"]["whenDecided"] = (org, request, done) => {
-        let plan: Planning
-        try {
-          plan = planRequest(services, org, request)
-        } catch {
-          // `decide` fails in the same way, where it is logged.
-          return done(undefined)
-        }
-        if (!Effect.isEffect(plan) && plan._tag === "Decision" && plan.claim === undefined) {
-          const decision = plan
-          return services.log.whenRecorded(
-            decision.decision,
-            (recorded) => done(recorded && finishDecided(services, org, request, settlePlan(decision, recorded))),
-          )
-        }
-        const stored = Effect.isEffect(plan)
-          ? Effect.flatMap(plan, (plan) => storePlan(services, plan))
-          : storePlan(services, plan)
-        runFork(stored).addObserver((answer) =>
-          done(Exit.isSuccess(answer) ? finishDecided(services, org, request, answer.value) : undefined)
-        )
-      }
-
-      const whenBatch: Decider["Service"]["whenBatchDecided"] = (org, request, done) =>
-        whenBatchDecided(
-          services,
-          (batch) =>
-            void runFork(batch).addObserver((answers) => done(Exit.isSuccess(answers) ? answers.value : undefined)),
-          org,
-          request,
-          done,
-        )
 
       return Decider.of({
         plan: (org, request) =>
@@ -134,9 +78,7 @@ export class Decider extends Context.Service<Decider, {
               (answer) => finish(services, org, request, answer),
             )
           }),
-        whenDecided,
         decideBatch: (org, request) => decideBatch(services, org, request),
-        whenBatchDecided: whenBatch,
       })
     }),
   )

@@ -73,8 +73,6 @@ export interface GroupCommit<A, B> {
   readonly submit: (entry: A) => Ticket<A, B> | undefined
   /** Waits until the ticket's entry is committed or, while the database is down, is in memory. */
   readonly settled: (ticket: Ticket<A, B>) => Effect.Effect<Committed<B>, BufferFull>
-  /** As `settled`, for callers without a fiber: calls `done` once, which may be at once. */
-  readonly whenSettled: (ticket: Ticket<A, B>, done: (answer: Answer<B>) => void) => void
   /** Number of entries in memory. */
   readonly size: () => number
   /** Whether the last commit failed, so that entries are acknowledged from memory. */
@@ -301,21 +299,19 @@ export const make = Effect.fnUntraced(function* <A, B>(options: GroupCommitOptio
     return ticket
   }
 
-  const whenSettled = (ticket: Ticket<A, B>, done: (answer: Answer<B>) => void): void => {
-    if (ticket.answer !== undefined) return done(ticket.answer)
-    if (down) {
-      ticket.promised = true
-      return done(notDurable)
-    }
-    if (ticket.waiters === undefined) ticket.waiters = [done]
-    else ticket.waiters.push(done)
-  }
-
   const settled = (ticket: Ticket<A, B>): Effect.Effect<Committed<B>, BufferFull> =>
-    ticket.answer ?? Effect.callback((resume) => {
-      whenSettled(ticket, resume)
-      return Effect.sync(() => ticket.waiters = ticket.waiters?.filter((waiter) => waiter !== resume))
+    Effect.suspend(() => {
+      if (ticket.answer !== undefined) return ticket.answer
+      if (down) {
+        ticket.promised = true
+        return notDurable
+      }
+      return Effect.callback((resume) => {
+        if (ticket.waiters === undefined) ticket.waiters = [resume]
+        else ticket.waiters.push(resume)
+        return Effect.sync(() => ticket.waiters = ticket.waiters?.filter((waiter) => waiter !== resume))
+      })
     })
 
-  return { submit, settled, whenSettled, size, isDown: () => down, hasRoom } satisfies GroupCommit<A, B>
+  return { submit, settled, size, isDown: () => down, hasRoom } satisfies GroupCommit<A, B>
 })

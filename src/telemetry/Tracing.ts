@@ -121,26 +121,12 @@ export const spanNamed = (traceparent: string | null | undefined): Tracer.Extern
 export const spanOf = (headers: Readonly<Record<string, string>>): Tracer.ExternalSpan | undefined =>
   spanNamed(headers["traceparent"])
 
-interface Decided {
-  [decided]?: boolean
-}
-
-const decided = Symbol("parlance/isTraced")
-
-/**
- * Whether a request of the server is traced: as its `traceparent` says, otherwise `share` of all are. Decided once for each
- * request.
- */
+/** Whether a request is traced: as its `traceparent` says, otherwise `share` of all are. */
 export const isTraced = (
-  request: object & Decided,
   headers: Readonly<Record<string, string | undefined>>,
   share: number,
   random: { readonly nextDoubleUnsafe: () => number },
 ): boolean => {
-  const before = request[decided]
-  if (before !== undefined) return before
   const given = spanNamed(headers["traceparent"])
-  const isOne = given === undefined ? random.nextDoubleUnsafe() < share : given.sampled
-  request[decided] = isOne
-  return isOne
+  return given === undefined ? random.nextDoubleUnsafe() < share : given.sampled
 }

@@ -21,7 +21,7 @@ describe("Bodies on their way", () => {
     await service.manage("PUT", "/organizations/acme/webhooks/provider_a", { secret: "token-0123456789" })
     await service.manage("POST", "/organizations/acme/templates", { id: "t", name: "T", variants: variants("a") })
   })
-  aroundTests(startWith({ HEADERS_TIMEOUT: "1 second", REQUEST_TIMEOUT: "1 second" }), async (started) => {
+  aroundTests(startWith({ REQUEST_TIMEOUT: "1 second" }), async (started) => {
     impatient = started.service
     await makeOrganization(impatient, "acme")
     await impatient.manage("PUT", "/organizations/acme/webhooks/provider_c", { secret: "s3cret" })
@@ -33,8 +33,6 @@ describe("Bodies on their way", () => {
     const socket = connect(Number(port), hostname)
     let received = ""
     socket.setEncoding("latin1").on("data", (text) => received += String(text)).on("error", () => {})
-    let ended = false
-    socket.on("close", () => ended = true)
     await new Promise((resolve) => socket.once("connect", resolve))
     socket.write(
       [`POST ${path} HTTP/1.1`, "Host: x", "Content-Type: application/json", ...headers, "", body].join("\r\n"),
@@ -42,7 +40,6 @@ describe("Bodies on their way", () => {
     return {
       write: (text: string | Uint8Array) => void socket.write(text),
       received: () => received,
-      ended: () => ended,
       status: async () => {
         await waitUntil("there is an answer", () => /^HTTP\/1\.1 [2-5]/m.test(received))
         return Number(/^HTTP\/1\.1 ([2-5]\d\d)/m.exec(received)![1])
@@ -77,7 +74,8 @@ describe("Bodies on their way", () => {
     )
     assert.strictEqual(await request.status(), 400)
     assert.match(request.received(), /arrives in chunks of a few bytes/)
-    await waitUntil("the connection ends", () => request.ended())
+    assert.match(request.received(), /\r\nconnection: close\r\n/i)
+    request.destroy()
     const few = await begin(
       "/api/generate/acme",
       [`X-Api-Key: ${key}`, "Transfer-Encoding: chunked"],
@@ -128,7 +126,7 @@ describe("Bodies on their way", () => {
     await isHeld(0)
   })
 
-  it("are not read where no body can make a webhook authentic, and the connection goes on", async () => {
+  it("are not read where no body can make a webhook authentic", async () => {
     const signature = "Webhook-Signature: v1,x"
     const hopeless: ReadonlyArray<readonly [path: string, headers: ReadonlyArray<string>, detail: RegExp]> = [
       [signed.replace("acme", "nobody"), [], /is not set up/],
@@ -144,18 +142,13 @@ describe("Bodies on their way", () => {
       assert.match(large.received(), /\r\nwww-authenticate: Bearer realm="parlance"\r\n/i)
       assert.match(large.received(), /\r\nconnection: close\r\n/i)
       large.destroy()
-      const small = await begin(path, ["Content-Length: 2", ...headers])
-      assert.strictEqual(await small.status(), 401, path)
-      small.write(`[]GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n`)
-      await waitUntil("the next request is answered", () => small.received().includes('{"status":"ok"}'))
-      small.destroy()
     }
     const token = { "content-type": "application/json", authorization: "Bearer token-0123456789" }
     const path = signed.replace("provider_c", "provider_a")
     assert.strictEqual(await statusOf(service.request(path, { method: "POST", headers: token, body: "{}" })), 200)
   })
 
-  it("are asked for where the client waits for it, unless the request is refused without them", async () => {
+  it("are asked for where the client waits for it", async () => {
     const body = JSON.stringify({ template_id: "t", tracking_id: "asked" })
     const headers = [`X-Api-Key: ${key}`, `Content-Length: ${body.length}`, "Expect: 100-continue"]
     const asked = await begin("/api/generate/acme", headers)
@@ -164,11 +157,6 @@ describe("Bodies on their way", () => {
     assert.strictEqual(await asked.status(), 200)
     assert.strictEqual(asked.received().match(/HTTP\/1\.1/g)!.length, 2)
     asked.destroy()
-    const refused = await begin("/api/generate/acme", headers.slice(1))
-    assert.strictEqual(await refused.status(), 401)
-    assert.notInclude(refused.received(), "100 Continue")
-    assert.match(refused.received(), /\r\nconnection: close\r\n/i)
-    refused.destroy()
   })
 
   it("are read in any number of pieces", async () => {

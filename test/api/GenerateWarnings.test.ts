@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { directBatchHeadersOf, directHeadersOf, warningsOfBatch } from "../../src/api/generate/GenerateAnswer.ts"
+import { warningsOfBatch } from "../../src/api/generate/GenerateAnswer.ts"
 import * as Warnings from "../../src/api/server/Warnings.ts"
 import { type Answer, withWarnings } from "../../src/decide/Answer.ts"
 import type { CopyId, TemplateId } from "../../src/domain/Ids.ts"
@@ -11,34 +11,25 @@ const batch = (...answers: ReadonlyArray<Answer>) =>
   answers.map((answer, n) => [`t${n}` as TemplateId, answer] as const)
 
 describe("Warnings of an answer", () => {
-  it("are in the header of its response, and no answer without warnings has the header", () => {
-    assert.notProperty(directHeadersOf(plain), "parlance-warnings")
+  it("follow those that it has already", () => {
     const warned = withWarnings(withWarnings(plain, ["one thing"]), ["another"])
-    assert.strictEqual(directHeadersOf(warned)["parlance-warnings"], "one thing; another")
-    assert.strictEqual(directHeadersOf(warned)["cache-control"], "no-store")
+    assert.deepStrictEqual(warned.warnings, ["one thing", "another"])
     assert.strictEqual(withWarnings(plain, []), plain)
   })
 
   it("of all items of a batch appear once, and others behind the names of their templates", () => {
     assert.isUndefined(warningsOfBatch(batch(plain, none)))
-    assert.notProperty(directBatchHeadersOf(batch(plain, none)), "parlance-warnings")
     assert.deepStrictEqual(
       warningsOfBatch(batch(withWarnings(plain, ["shared", "own"]), withWarnings(none, ["shared"]))),
       ["shared", 'in "t0": own'],
     )
     const many = Array.from({ length: 5 }, () => withWarnings(plain, ["often"]))
     assert.deepStrictEqual(warningsOfBatch(batch(...many, none)), ['in "t0", "t1", "t2" and 2 more: often'])
-    assert.strictEqual(
-      directBatchHeadersOf(batch(withWarnings(plain, ["x"]), none))["parlance-warnings"],
-      'in "t0": x',
-    )
   })
 
   it("of a batch are at most ten, in printable ASCII", () => {
     const many = Array.from({ length: 30 }, (_, n) => `warning ${n}`)
     assert.lengthOf(warningsOfBatch(batch(withWarnings(plain, many)))!, 10)
     assert.strictEqual(Warnings.headerOf(["Zoë\r\nset-cookie: x", "b"]), "Zo???set-cookie: x; b")
-    assert.deepStrictEqual(Warnings.headersOf(undefined), {})
-    assert.deepStrictEqual(Warnings.headersOf([]), {})
   })
 })

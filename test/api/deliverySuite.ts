@@ -46,8 +46,6 @@ const start = (environment: Effect.Effect<Environment, never, Scope.Scope>) =>
           layerSettings({
             PORT: "0",
             ADMIN_TOKEN: adminToken,
-            // A test has 1,000 requests under way. Kept connections of earlier ones count as well: the default of 1,000 would refuse some.
-            MAX_CONNECTIONS_PER_ADDRESS: "2000",
             ...deliveryEnvironment,
             ...env,
           }),

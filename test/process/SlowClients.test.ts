@@ -166,4 +166,22 @@ describe.runIf(hasHaproxy("slow clients"))("The proxy", () => {
         await waitUntil("the service has answered", () => client.answer().includes("HTTP/1.1 200 "))
       })
     })))
+
+  it.live("has a client answered over HTTP/1.1 that would rather speak HTTP/2, as Java's does by default", () =>
+    Effect.scoped(Effect.gen(function* () {
+      const proxy = yield* scopedHaproxy([service.url])
+      const client = yield* dial(proxy.url)
+      const body = JSON.stringify({ template_id: "nothing" })
+      yield* Effect.promise(async () => {
+        for (let n = 1; n <= 2; n++) {
+          client.socket.write(
+            `POST /api/generate/acme HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${key}\r\nContent-Length: ${body.length}\r\n` +
+              "Content-Type: application/json\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n" +
+              "HTTP2-Settings: AAEAAEAAAAIAAAAAAAMAAAAAAAQBAAAAAAUAAEAAAAYABgAA\r\n\r\n",
+          )
+          client.socket.write(body)
+          await waitUntil("it is answered", () => client.answer().split("HTTP/1.1 404 ").length === n + 1)
+        }
+      })
+    })))
 })

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, Exit, Fiber, Latch, Result } from "effect"
+import { Duration, Effect, Fiber, Latch, Result } from "effect"
 import { ConnectionError, SqlError, UnknownError } from "effect/sql/SqlError"
 import { TestClock } from "effect/testing"
 import * as GroupCommit from "../../src/store/GroupCommit.ts"
@@ -315,24 +315,6 @@ describe("GroupCommit", () => {
       assert.deepStrictEqual(settled, ["a", "b"])
       assert.deepStrictEqual(yield* commit.settled(first), durable("a of try 2"))
       assert.strictEqual(commit.size(), 0)
-    }))
-
-  it.effect("tells callers without a fiber as those with one, each once", () =>
-    Effect.gen(function* () {
-      const { commit, gate } = yield* makeStore()
-      yield* gate.close
-      const told: Array<unknown> = []
-      const first = commit.submit("a")!
-      commit.whenSettled(first, (answer) => told.push(["first", answer]))
-      const fiber = yield* Effect.forkChild(commit.settled(first))
-      commit.whenSettled(first, (answer) => told.push(["second", answer]))
-      assert.deepStrictEqual(told, [])
-      yield* gate.open
-      const answer = yield* Fiber.join(fiber)
-      const success = Exit.succeed(answer)
-      assert.deepStrictEqual(told, [["first", success], ["second", success]])
-      commit.whenSettled(first, (answer) => told.push(["late", answer]))
-      assert.deepStrictEqual(told[2], ["late", success])
     }))
 
   it.effect("does not let one entry that the store refuses for good sink the others of its group", () =>

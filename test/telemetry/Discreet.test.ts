@@ -3,9 +3,8 @@ import { Cause, ConfigProvider, Effect, Layer, Logger, Schema } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
 import { SqlClient } from "effect/sql"
 import { describe } from "vitest"
-import { DirectRoutes } from "../../src/api/server/DirectRoutes.ts"
+import { PublicCalls } from "../../src/api/server/PublicCalls.ts"
 import * as Envelope from "../../src/api/server/Envelope.ts"
-import { ClientConnections } from "../../src/api/server/ClientConnections.ts"
 import { LoadGate } from "../../src/api/admission/LoadGate.ts"
 import * as Server from "../../src/api/server/Server.ts"
 import { Settings } from "../../src/Settings.ts"
@@ -110,7 +109,7 @@ describe("Logs", () => {
       const context = yield* Layer.build(
         Server.serve(routes).pipe(
           Layer.provideMerge(Server.layerServer),
-          Layer.provide([LoadGate.layer, ClientConnections.layer, DirectRoutes.layer]),
+          Layer.provide([LoadGate.layer, Layer.mock(PublicCalls)({ respond: () => undefined })]),
           Layer.provide(layerSettings({ PORT: "0" })),
           Layer.provide(layer),
         ),

@@ -25,7 +25,7 @@ const noToken = "Not authenticated: send an API key with a scope of the manageme
 type Rejection = Unauthorized | TooManyAttempts | Forbidden | RateLimited
 
 /**
- * The refusal of a request, by Node's request. The middleware tries every scheme in turn, so the last one answers with
+ * The refusal of a request, by the request of the server. The middleware tries every scheme in turn, so the last one answers with
  * it.
  */
 const rejections = new WeakMap<object, Rejection>()

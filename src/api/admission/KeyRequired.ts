@@ -1,4 +1,4 @@
-import { Effect, Redacted } from "effect"
+import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { authorizationFault } from "../../auth/AuthorizationHeader.ts"
 import type { Grant, KeyAuth, KeyRejected } from "../../auth/KeyAuth.ts"
@@ -75,10 +75,13 @@ export const withGrant = <A, E, R>(
   if (key === undefined) {
     return Effect.fail(new Unauthorized({ detail: "X-Api-Key and Authorization carry different keys; send one" }))
   }
-  return Effect.matchEffect(auth.resolve(Redacted.make(key)), {
-    onFailure: (error) => Effect.flatMap(Refusals, (refusals) => rejected(refusals, request, org, error)),
-    onSuccess: use,
-  })
+  return Effect.flatMapEager(
+    Effect.catchEager(
+      auth.resolve(key),
+      (error) => Effect.flatMap(Refusals, (refusals) => rejected(refusals, request, org, error)),
+    ),
+    use,
+  )
 }
 
 /**

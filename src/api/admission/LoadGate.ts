@@ -49,14 +49,6 @@ const answerMillis = 100
  */
 const leastLimit = 256
 
-const waited = new WeakMap<object, number>()
-
-/** Records how long a request waited for admission. Unit: milliseconds. */
-export const tellWaited = (request: object, millis: number): void => void waited.set(request, millis)
-
-/** How long a request waited for admission. Unit: milliseconds. */
-export const waitedMillis = (request: object): number => waited.get(request) ?? 0
-
 /**
  * Admission control: decides whether another request may start. `limit` bounds the requests in work. If the database is
  * the bottleneck, the response time is the limit divided by the rate. If this process is the bottleneck, every request
@@ -71,9 +63,7 @@ export class Gate {
   limit: number
   /** Requests that wait for admission. */
   waiting = 0
-  /** Connections that are temporarily not read. */
-  resting = 0
-  /** Shutdown has begun: reads and answers pending requests without delay. */
+  /** Shutdown has begun: connections are closed with their next response. */
   isEnding = false
   /** The smallest delay of the last checks. Unit: milliseconds. */
   late = 0
@@ -136,9 +126,8 @@ const shedBy = Object.fromEntries(shedKinds.map((kind) => [kind, shedRequests(ki
 /** Requests in work, and their limit. */
 const inFlight = Metric.gauge("parlance_in_flight_requests")
 const inFlightLimit = Metric.gauge("parlance_in_flight_limit")
-/** Requests that wait for admission, and connections that are not read in the meantime. */
+/** Requests that wait for admission. */
 const waiting = Metric.gauge("parlance_waiting_requests")
-const resting = Metric.gauge("parlance_resting_connections")
 /** Lower bound of the event loop's delay; 0 at low load, when it is not measured. Unit: seconds. */
 const eventLoopDelay = Metric.gauge("parlance_event_loop_delay_seconds")
 
@@ -157,7 +146,6 @@ export class LoadGate extends Context.Service<LoadGate, {
         yield* Metric.update(inFlight, gate.inFlight)
         yield* Metric.update(inFlightLimit, gate.limit)
         yield* Metric.update(waiting, gate.waiting)
-        yield* Metric.update(resting, gate.resting)
         yield* Metric.update(eventLoopDelay, gate.late / 1000)
         for (const kind of shedKinds) {
           const more = gate.shed[kind] - reported[kind]!

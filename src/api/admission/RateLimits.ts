@@ -12,29 +12,8 @@ interface Use {
   readonly refused: number
 }
 
-// Keyed by Node's request, which stays the same object in all middleware.
+// Keyed by the request of the server, which stays the same object in all middleware.
 const uses = new WeakMap<object, Use>()
-
-interface Charged {
-  /** Whether the request was admitted when it was charged before its route, which does not charge it again. */
-  [admitted]?: boolean | undefined
-}
-
-const admitted = Symbol("admitted")
-
-/** Charges a request of Node's server to a key's window before its route. Returns whether it is admitted. */
-export const chargeEarly = (source: object & Charged, window: RateWindow | undefined): boolean => {
-  if (window === undefined) return true
-  const isTaken = window.take(1)
-  source[admitted] = isTaken
-  return isTaken
-}
-
-const take = (source: object & Charged, window: RateWindow, requests: number): boolean => {
-  const early = source[admitted]
-  source[admitted] = undefined
-  return early ?? window.take(requests)
-}
 
 /**
  * Counts `requests` against the limit of a key. Does nothing for a key without a limit. Fails with `RateLimited` beyond
@@ -47,7 +26,7 @@ export const charge = (
 ): Effect.Effect<void, RateLimited, Refusals> => {
   if (window === undefined) return Effect.void
   const { source } = request
-  const isTaken = take(source, window, requests)
+  const isTaken = window.take(requests)
   if (!isTaken || window.isAnnounced) uses.set(source, { window, refused: isTaken ? 0 : requests })
   if (isTaken) return Effect.void
   const rate = `${window.limit} per ${window.windowMillis === 1000 ? "second" : "minute"}`

@@ -3,7 +3,6 @@ import type { BatchAnswers } from "../../decide/DecideBatch.ts"
 import { named, namedAtMost } from "../../domain/WarningText.ts"
 import { noMessage } from "../../journal/decisions/Decision.ts"
 import { trackingIdReused } from "../problems/TemplateProblems.ts"
-import * as Warnings from "../server/Warnings.ts"
 
 const messages = {
   "no-candidate": "No candidates found",
@@ -69,28 +68,15 @@ export const toWireBatch = (answers: BatchAnswers): Readonly<Record<string, unkn
 }
 
 // Responses are for one user, and a second request can get a different variant.
-const fresh = { "cache-control": "no-store" }
+// The charset is explicit because AMPscript reads responses as Windows-1252 otherwise.
+const fresh = { "content-type": "application/json; charset=utf-8", "cache-control": "no-store" }
 const memoryOnly = { ...fresh, "decision-durable": "false" }
-
-/** The charset is explicit because AMPscript reads responses as Windows-1252 otherwise. */
-export const contentType = "application/json; charset=utf-8"
 
 const isDurable = (answer: Answer) => (answer._tag !== "Chosen" && answer._tag !== "HeldOut") || answer.durable
 
 /** The headers of a response that tells `answers`. */
 export const headersOf = (answers: ReadonlyArray<Answer>): Readonly<Record<string, string>> =>
   answers.every(isDurable) ? fresh : memoryOnly
-
-const freshTyped = { ...fresh, "content-type": contentType }
-const memoryOnlyTyped = { ...memoryOnly, "content-type": contentType }
-
-const typed = (durable: boolean) => durable ? freshTyped : memoryOnlyTyped
-
-/** The headers of the response with one answer, written without the router. */
-export const directHeadersOf = (answer: Answer): Readonly<Record<string, string>> =>
-  answer.warnings === undefined
-    ? typed(isDurable(answer))
-    : { ...typed(isDurable(answer)), ...Warnings.headersOf(answer.warnings) }
 
 /**
  * The warnings of a batch: a warning of all items once, every other warning behind the name of its template. Undefined without
@@ -109,11 +95,4 @@ export const warningsOfBatch = (answers: BatchAnswers): ReadonlyArray<string> | 
         of.length > 3 ? ` and ${of.length - 3} more` : ""
       }: ${warning}`
   ).slice(0, namedAtMost)
-}
-
-/** The headers of the response with the answers of a batch, written without the router. */
-export const directBatchHeadersOf = (answers: BatchAnswers): Readonly<Record<string, string>> => {
-  const durable = answers.every(([, answer]) => isDurable(answer))
-  const warnings = warningsOfBatch(answers)
-  return warnings === undefined ? typed(durable) : { ...typed(durable), ...Warnings.headersOf(warnings) }
 }

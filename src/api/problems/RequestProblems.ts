@@ -154,8 +154,8 @@ export class TooManyConnections extends HttpApiError.Problem<TooManyConnections>
     "too-many-connections",
     429,
     "The address has too many connections",
-    "Use fewer connections and send several requests over each, one after another. The operator of the service can raise " +
-      "MAX_CONNECTIONS_PER_ADDRESS. List load balancers in TRUSTED_PROXIES: the limit does not apply to them.",
+    "Use fewer connections and send several requests over each, one after another. The proxy in front of the service sets the " +
+      "limit, which its operator can raise. HAProxy as delivered allows 1,000 connections of an address.",
   ),
 ) {}
 

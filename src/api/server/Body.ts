@@ -1,14 +1,13 @@
-import { toServerResponse } from "@effect/platform-node/NodeHttpServerRequest"
-import { Buffer } from "node:buffer"
-import { IncomingMessage, type ServerResponse } from "node:http"
-import { Effect } from "effect"
+import { Context, Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
+import { performance } from "node:perf_hooks"
 import { controlFault } from "../../domain/ControlNames.ts"
 import * as Json from "../../domain/Json.ts"
+import { SlotSet, type Slotted } from "../../domain/ShortLived.ts"
 import { textOfUtf8 } from "../../domain/Utf8.ts"
-import type { DirectRequest } from "./DirectRoutes.ts"
+import { CurrentArrival, type RequestArrival } from "./RequestArrival.ts"
 import { codingOf, codings, inflate, type InflateFailure, isGzip } from "./Inflate.ts"
-import { InvalidRequest, PayloadTooLarge, Unavailable, UnsupportedMediaType } from "../Problems.ts"
+import { InvalidRequest, PayloadTooLarge, RequestTimeout, Unavailable, UnsupportedMediaType } from "../Problems.ts"
 
 /** Bytes of a body at most: 1 MiB. */
 export const maxBodyBytes = 1024 * 1024
@@ -64,39 +63,14 @@ const tinyChunks = invalid(
   "The body arrives in chunks of a few bytes. Send larger chunks, or a Content-Length",
 )
 
-const noBytes = Buffer.alloc(0)
+/** The body of a request without one. */
+export const noBytes = new Uint8Array(0)
 
-/** Answers `Expect: 100-continue`, which Node leaves to Effect, and Effect to its own ways of reading a body. */
-const askForBody = (source: IncomingMessage, response: ServerResponse): void => {
-  if (
-    source.complete || source.httpVersion !== "1.1" || !/(?:^|\W)100-continue(?:$|\W)/i.test(source.headers.expect!)
-  ) return
-  if (!response.headersSent) response.writeContinue()
-}
+/** Why a body was not read. */
+type Refused = InvalidRequest | PayloadTooLarge | Unavailable
 
-/** The bytes of a body, or why it was refused. */
-export type Arrived = Uint8Array | InvalidRequest | PayloadTooLarge | Unavailable
-
-interface Read {
-  /** The body of a request that was read before its route, or why it was refused. */
-  [arrived]?: Arrived
-}
-
-const arrived = Symbol("arrived")
-
-/** Keeps the body of a request that has been read before its route, which finds it here. */
-export const keep = (source: DirectRequest & Read, body: Arrived): void => void (source[arrived] = body)
-
-/** The body of a request that is kept; undefined where it has not been read. */
-export const keptOf = (source: DirectRequest & Read): Arrived | undefined => source[arrived]
-
-/** Request headers by lowercase name. */
-export type RequestHeaders = Readonly<Record<string, string | undefined>>
-
-/** Whether a request declares a body that needs no room and is JSON without an encoding, which it sends unasked. */
-export const isPlain = (headers: RequestHeaders): boolean =>
-  Number(headers["content-length"]) <= smallBytes && headers["expect"] === undefined &&
-  headers["transfer-encoding"] === undefined && refusal({ headers }, smallBytes) === undefined
+/** The bytes of a body, or why there are none. */
+type Arrived = Uint8Array | Refused | RequestTimeout
 
 /** Memory for a body of at most `limit` bytes. */
 const reservation = (limit: number) => {
@@ -118,125 +92,148 @@ const reservation = (limit: number) => {
   }
 }
 
-/**
- * Reads the body of a request of at most `limit` bytes, and calls `done` with it or with the reason why it was refused: past
- * the limit, and where there is no room for it beside the others that are on their way. Calls `done` never if the client
- * disconnects. Returns a function that stops reading.
- *
- * Reads Node's stream by its events: the general way through a pipeline costs a fifth of a whole Generate call (measured),
- * and nearly every body is a single chunk.
- */
-export const read = (
-  source: IncomingMessage,
-  response: ServerResponse,
-  limit: number,
-  done: (body: Arrived) => void,
-): () => void => {
-  const announced = Number(source.headers["content-length"] ?? 0)
-  // Size up to which the body can grow without another reservation.
-  let room = 0
-  const memory = reservation(limit)
-  const makesRoom = (bytes: number): boolean => {
-    if (!memory.makesRoom(bytes)) return false
-    room = bytes
-    return true
+const cut = invalid("The body did not arrive to its end")
+
+const tooSlow = new RequestTimeout({ detail: "The request did not arrive within the time limit" })
+
+/** A body on its way. */
+class OnItsWay implements Slotted {
+  slot = -1
+
+  /** `done` is called once, with the body or with the reason why there is none. `release` gives its memory back. */
+  constructor(
+    readonly arrival: RequestArrival,
+    readonly done: (body: Arrived) => void,
+    readonly release: () => void,
+  ) {
+    arrival.isArriving = true
+    onTheirWay.add(this)
+    look()
   }
-  const { release } = memory
+
+  /** Ends the wait. Without a body nobody waits for it any more. Only the first call has an effect. */
+  finish(body: Arrived | undefined): void {
+    if (!onTheirWay.delete(this)) return
+    this.arrival.isArriving = false
+    this.release()
+    if (body !== undefined) this.done(body)
+  }
+}
+
+const onTheirWay = new SlotSet<OnItsWay>()
+
+/** How often bodies are looked for that are too late. Unit: milliseconds. */
+const lookEvery = 100
+
+let looking = false
+
+/** Refuses the bodies that are too late, as long as any is on its way. */
+const look = (): void => {
+  if (looking || onTheirWay.size === 0) return
+  looking = true
+  const timer: unknown = setTimeout(() => {
+    const now = performance.now()
+    for (const body of onTheirWay.values()) if (body.arrival.deadline <= now) body.finish(tooSlow)
+    looking = false
+    look()
+  }, lookEvery)
+  if (timer instanceof Object && "unref" in timer && typeof timer.unref === "function") timer.unref()
+}
+
+/** Collects the chunks of a body. `makesRoom` reserves memory for so many bytes. */
+const collector = (limit: number, announced: number, makesRoom: (bytes: number) => boolean) => {
+  // Size up to which the body can grow without another reservation.
+  let room = announced
   let bytes: Uint8Array = noBytes
   let size = 0
   let chunks = 0
-  // Removes the listeners, which lead to the response and all that belongs to it: V8 frees a request of Node's much later
-  // than a response, and would take 6 kB to the old generation with each (measured).
-  const detach = () => {
-    release()
-    source.off("data", add)
-    source.off("end", end)
-    source.off("error", release)
+  return {
+    /** Adds a chunk, or says why the body is refused. */
+    add: (chunk: Uint8Array): Refused | undefined => {
+      const before = size
+      size += chunk.length
+      if (size > limit) return tooLarge(limit)
+      if (++chunks > manyChunks && size < chunks * leastChunkBytes) return tinyChunks
+      if (size > room) {
+        // Without a length: twice as much each time.
+        room = Math.min(limit, Math.max(size, 2 * room))
+        if (!makesRoom(room)) return noRoom
+      }
+      if (before === 0 && size === room) {
+        bytes = chunk
+        return undefined
+      }
+      // Copied rather than kept: a client may send each byte as a chunk, which takes many times its size.
+      if (size > bytes.length) {
+        const larger = new Uint8Array(Math.max(room, size))
+        larger.set(bytes.subarray(0, before))
+        bytes = larger
+      }
+      bytes.set(chunk, before)
+      return undefined
+    },
+    whole: (): Uint8Array => size === bytes.length ? bytes : bytes.subarray(0, size),
   }
-  const stop = () => {
-    detach()
-    bytes = noBytes
-    // The rest of the body is read and discarded, so that a client that is still sending can receive the response.
-    source.resume()
-  }
-  const refuse = (problem: PayloadTooLarge | Unavailable) => {
-    stop()
-    done(problem)
-  }
-  const add = (chunk: Buffer) => {
-    const before = size
-    size += chunk.length
-    if (size > limit) return refuse(tooLarge(limit))
-    if (++chunks > manyChunks && size < chunks * leastChunkBytes) {
-      // Reading on to find the next request would cost the same.
-      response.shouldKeepAlive = false
-      detach()
-      source.pause()
-      return done(tinyChunks)
-    }
-    // Without a length: twice as much each time.
-    if (size > room && !makesRoom(Math.min(limit, Math.max(size, 2 * room)))) return refuse(noRoom)
-    if (before === 0) {
-      bytes = chunk
-      return
-    }
-    // Copied rather than kept: a client may send each byte as a chunk, which takes many times its size.
-    if (size > bytes.length) {
-      const larger = Buffer.allocUnsafe(room)
-      larger.set(bytes.subarray(0, before))
-      bytes = larger
-    }
-    bytes.set(chunk, before)
-  }
+}
 
-  const end = () => {
-    detach()
-    done(size === bytes.length ? bytes : bytes.subarray(0, size))
+/** Reads the chunks of a stream until `add` refuses one. */
+const readChunks = async (
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  add: (chunk: Uint8Array) => Refused | undefined,
+): Promise<Refused | undefined> => {
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return undefined
+    const refused = add(value)
+    if (refused !== undefined) return refused
   }
-
-  if (!makesRoom(announced)) {
-    done(noRoom)
-    return stop
-  }
-  if (source.headers.expect !== undefined) askForBody(source, response)
-  source.on("data", add)
-  source.on("end", end)
-  source.on("error", release)
-  return stop
 }
 
 /**
- * The bytes of the body; fails past the limit, and where there is no room for it beside the others that are on their way.
+ * Reads the body of a request of at most `limit` bytes, and calls `done` once with it or with the reason why it was refused: past
+ * the limit or the deadline, and where there is no room for it beside the others that are on their way. What is not read of it
+ * closes the connection with the response. Undefined where it has ended at once.
  */
-const bytesOf = (
-  request: HttpServerRequest.HttpServerRequest,
-  limit: number,
-): Effect.Effect<Uint8Array, InvalidRequest | PayloadTooLarge | Unavailable> => {
-  const source: object & Read = request.source
-  const before = source[arrived]
-  if (before !== undefined) return before instanceof Uint8Array ? Effect.succeed(before) : Effect.fail(before)
-  if (!(source instanceof IncomingMessage)) {
-    return Effect.matchEffect(request.arrayBuffer, {
-      onFailure: () => tooLarge(limit),
-      onSuccess: (bytes) => bytes.byteLength > limit ? tooLarge(limit) : Effect.succeed(new Uint8Array(bytes)),
-    })
+const read = (arrival: RequestArrival, limit: number, done: (body: Arrived) => void): OnItsWay | undefined => {
+  const { headers, request } = arrival
+  const announced = Number(headers["content-length"] ?? 0)
+  if (announced === 0 && headers["transfer-encoding"] === undefined) {
+    done(noBytes)
+    return undefined
   }
-  return Effect.callback((resume) => {
-    const stop = read(
-      source,
-      // Only HTTP/1.1 is served.
-      toServerResponse(request) as ServerResponse,
-      limit,
-      (body) => resume(body instanceof Uint8Array ? Effect.succeed(body) : Effect.fail(body)),
-    )
-    // The client has disconnected; the server interrupts its request.
-    source.on("error", () => resume(tooLarge(limit)))
-    return Number(source.headers["content-length"] ?? 0) > smallBytes ||
-        source.headers["transfer-encoding"] !== undefined
-      ? Effect.sync(stop)
-      : undefined
-  })
+  if (announced > 0 && announced <= smallBytes) {
+    const waiting = new OnItsWay(arrival, done, () => {})
+    request.bytes().then((bytes) => waiting.finish(bytes), () => waiting.finish(cut))
+    return waiting
+  }
+  const { makesRoom, release } = reservation(limit)
+  if (!makesRoom(announced)) {
+    done(noRoom)
+    return undefined
+  }
+  const waiting = new OnItsWay(arrival, done, release)
+  const { add, whole } = collector(limit, announced, makesRoom)
+  readChunks(request.body!.getReader(), add)
+    .then((refused) => waiting.finish(refused ?? whole()), () => waiting.finish(cut))
+  return waiting
 }
+
+/**
+ * The bytes of the body; fails past the limit or the deadline, and where there is no room for it beside the others that are on
+ * their way.
+ */
+const bytesOf = (limit: number): Effect.Effect<Uint8Array, Refused> =>
+  Effect.withFiber((fiber) => {
+    const arrival = Context.getUnsafe(fiber.context, CurrentArrival)
+    return Effect.callback((resume) => {
+      const waiting = read(arrival, limit, (body) => {
+        if (body instanceof Uint8Array) return resume(Effect.succeed(body))
+        // Any route that reads a body can end so, and none has to declare it.
+        resume(body instanceof RequestTimeout ? Effect.die(body) : Effect.fail(body))
+      })
+      return Effect.sync(() => waiting?.finish(undefined))
+    })
+  })
 
 /** The problem of a body that is declared to be anything but JSON in UTF-8. */
 const refusalOfType = (contentType: string | undefined): UnsupportedMediaType | undefined =>
@@ -254,7 +251,7 @@ const refusedCoding = (encoding: string | undefined, instead: string) =>
 
 /** The problem of a body that can be refused before it is read, by its type, encoding or declared size. */
 const refusal = (
-  { headers }: { readonly headers: RequestHeaders },
+  { headers }: { readonly headers: Readonly<Record<string, string | undefined>> },
   limit: number,
 ): PayloadTooLarge | UnsupportedMediaType | undefined => {
   const type = refusalOfType(headers["content-type"])
@@ -278,6 +275,30 @@ export interface RawJson {
   readonly json: unknown
 }
 
+/** The body of a request that has none. */
+export const none: RawJson = { bytes: noBytes, json: undefined }
+
+const parsed = (bytes: Uint8Array): RawJson | InvalidRequest => {
+  const text = textOfUtf8(bytes)
+  if (text === undefined) return invalid("The body is not valid UTF-8")
+  try {
+    return { bytes, json: Json.parseRequest(text) }
+  } catch (error) {
+    return notParsed(error)
+  }
+}
+
+/** As `rawJson`, for the arrival of a request. Fails with `RequestTimeout` past the deadline. */
+export const arrivedJson = (
+  arrival: RequestArrival,
+  limit: number,
+): Promise<RawJson | Refused | UnsupportedMediaType | RequestTimeout> =>
+  new Promise((resolve) => {
+    const refused = refusal(arrival, limit)
+    if (refused !== undefined) return resolve(refused)
+    read(arrival, limit, (body) => resolve(body instanceof Uint8Array ? parsed(body) : body))
+  })
+
 /**
  * The request's body, raw and as JSON. Fails for a body over `limit` bytes, one that is declared to be anything but JSON
  * in UTF-8 (a missing Content-Type is taken for JSON), one that does not parse, and one there is no room for.
@@ -288,26 +309,10 @@ export const rawJson = (
 ): Effect.Effect<RawJson, InvalidRequest | PayloadTooLarge | Unavailable | UnsupportedMediaType> => {
   const refused = refusal(request, limit)
   if (refused !== undefined) return Effect.fail(refused)
-  return Effect.flatMap(bytesOf(request, limit), (bytes) => {
-    const text = textOfUtf8(bytes)
-    if (text === undefined) return invalid("The body is not valid UTF-8")
-    try {
-      return Effect.succeed<RawJson>({ bytes, json: Json.parseRequest(text) })
-    } catch (error) {
-      return notParsed(error)
-    }
+  return Effect.flatMap(bytesOf(limit), (bytes) => {
+    const body = parsed(bytes)
+    return body instanceof InvalidRequest ? Effect.fail(body) : Effect.succeed(body)
   })
-}
-
-/** The bytes of a body as JSON. Undefined for bytes that `rawJson` refuses. */
-export const parse = (bytes: Uint8Array): unknown => {
-  const text = textOfUtf8(bytes)
-  if (text === undefined) return undefined
-  try {
-    return Json.parseRequest(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** A webhook's body. */
@@ -364,7 +369,7 @@ export const raw = (
   request: HttpServerRequest.HttpServerRequest,
   limit: number,
 ): Effect.Effect<Uint8Array, InvalidRequest | PayloadTooLarge | Unavailable> =>
-  Number(request.headers["content-length"] ?? 0) > limit ? tooLarge(limit) : bytesOf(request, limit)
+  Number(request.headers["content-length"] ?? 0) > limit ? tooLarge(limit) : bytesOf(limit)
 
 /** Reads the request's body as JSON of at most 1 MiB, without keeping the bytes. Fails as `rawJson` does. */
 export const json = (

@@ -2,9 +2,6 @@ import { Context, Duration, Effect, Layer } from "effect"
 import { Settings } from "../../Settings.ts"
 import { LoadGate } from "../admission/LoadGate.ts"
 
-/** How long connections that were not read are read again before they are closed. */
-const waking = Duration.millis(250)
-
 /** Whether this process has been told to end. */
 export class Drain extends Context.Service<Drain, {
   readonly hasBegun: () => boolean
@@ -27,8 +24,7 @@ export class Drain extends Context.Service<Drain, {
       Effect.suspend(() => {
         begin()
         gate.isEnding = true
-        const delay = gate.resting > 0 ? Duration.max(shutdownDelay, waking) : shutdownDelay
-        return Duration.toMillis(delay) > 0 ? Effect.sleep(delay) : Effect.void
+        return Duration.toMillis(shutdownDelay) > 0 ? Effect.sleep(shutdownDelay) : Effect.void
       })
     )
   }))

@@ -20,19 +20,19 @@ import {
 } from "effect/http"
 import { HttpApiError } from "effect/http-api"
 import { isSqlError } from "effect/sql/SqlError"
-import { randomUUID } from "node:crypto"
-import { methodsOf, noteRequestId } from "../ApiPaths.ts"
+import { methodsOf } from "../ApiPaths.ts"
 import { fromIssue } from "../../domain/Faults.ts"
 import { isOutage } from "../../store/Outage.ts"
 import { AccessLog } from "../../telemetry/AccessLog.ts"
 import { currentSpan, isTraced, spanOf, TraceShare } from "../../telemetry/Tracing.ts"
-import { waitedMillis } from "../admission/LoadGate.ts"
+import { CurrentArrival, type RequestArrival } from "./RequestArrival.ts"
 import * as Problems from "../Problems.ts"
 import * as RateLimits from "../admission/RateLimits.ts"
 import { kindOf, measure } from "./RequestMetrics.ts"
 import { invalid } from "./Requests.ts"
 import { retryAfter, retryAfterOf } from "../admission/RetryAfter.ts"
 import { seenThrough } from "./TrustedProxies.ts"
+import { headerOf } from "./Warnings.ts"
 import { Settings } from "../../Settings.ts"
 
 // Common parts of every response: a request id, a problem for every error, headers by status, metrics, and for traced
@@ -77,10 +77,6 @@ const forBrowsers = (response: HttpServerResponse.HttpServerResponse, isHttps: b
     ...(isHttps ? { "strict-transport-security": strictTransport } : {}),
   })
 
-/** The request id: the caller's `X-Request-Id` if that is 1 to 128 printable ASCII characters, otherwise a new UUID. */
-export const requestIdOf = (given: string | undefined): string =>
-  given !== undefined && /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID()
-
 /** The answer to a path that does not exist, or does not take the method. */
 export const unmatched = (request: HttpServerRequest.HttpServerRequest) => {
   const methods = methodsOf(request.url)
@@ -118,6 +114,7 @@ const answerTo = (
   if (isRouteNotFound(failure)) return unmatched(request)
   if (HttpServerRespondable.isRespondable(failure)) return HttpServerRespondable.toResponse(failure)
   const defect = Result.getOrUndefined(Cause.findDefect(cause))
+  if (defect instanceof Problems.RequestTimeout) return HttpServerRespondable.toResponse(defect)
   if (HttpApiError.HttpApiSchemaError.is(defect)) {
     // Parameters of the query that are repeated where one is expected; bodies are decoded elsewhere.
     return HttpServerRespondable.toResponse(
@@ -152,7 +149,7 @@ const answerTo = (
 /** The span of a whole request. `answering` records the response in it. */
 const inSpan = <E, R>(
   request: HttpServerRequest.HttpServerRequest,
-  requestId: string,
+  { requestId, waitedMillis }: RequestArrival,
   parent: Tracer.ExternalSpan | undefined,
   answering: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
 ) =>
@@ -163,7 +160,7 @@ const inSpan = <E, R>(
       attributes: {
         "http.request.method": request.method,
         "parlance.request_id": requestId,
-        "parlance.waited_ms": waitedMillis(request.source),
+        "parlance.waited_ms": waitedMillis,
       },
     }),
     (span) =>
@@ -183,12 +180,30 @@ const describe = (span: Tracer.AnySpan | undefined, method: string, route: strin
   if (route !== undefined) Object.assign(span, { name: `${method} ${route}` })
 }
 
-/** Wraps every route. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+const ofJson = { headers: { "content-type": "application/json" } }
+
+/** Measures and logs the response to a request. */
+const makeRecord = Effect.gen(function* () {
   const clock = yield* Clock.Clock
+  const logAccess = yield* AccessLog
+  const begunOf = (arrival: RequestArrival): number =>
+    arrival.begun ??= clock.currentTimeMillisUnsafe() - arrival.waitedMillis
+  return {
+    begin: (arrival: RequestArrival): void => void begunOf(arrival),
+    record: (arrival: RequestArrival, route: string | undefined, org: string | undefined, status: number): void => {
+      const millis = clock.currentTimeMillisUnsafe() - begunOf(arrival)
+      measure(kindOf(route), status, millis)
+      const { method, requestId } = arrival
+      logAccess?.({ method, route, status, millis, org, requestId })
+    },
+  }
+})
+
+/** Makes the wrap of every route, and what it does with the response to a call that was answered without it. */
+export const make = Effect.gen(function* () {
   const random = yield* Random.Random
   const share = yield* TraceShare
-  const logAccess = yield* AccessLog
+  const { begin, record } = yield* makeRecord
   const { publicUrl, trustedProxies } = yield* Settings
   const isHttps = Option.exists(publicUrl, ({ protocol }) => protocol === "https:")
 
@@ -198,9 +213,9 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   ): Effect.Effect<HttpServerResponse.HttpServerResponse, E, HttpServerRequest.HttpServerRequest | R> =>
     Effect.withFiber((fiber) => {
       const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
-      const requestId = requestIdOf(request.headers["x-request-id"])
-      noteRequestId(request.source, requestId)
-      const begun = clock.currentTimeMillisUnsafe() - waitedMillis(request.source)
+      const arrival = Context.getUnsafe(fiber.context, CurrentArrival)
+      const { requestId } = arrival
+      begin(arrival)
       const isPage = !isNoPage(request.url)
       // Responses that are not pages do not need the client address, so its cost is avoided.
       const seen = !isPage ? request : seenThrough(trustedProxies, request)
@@ -210,12 +225,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       const finish = (response: HttpServerResponse.HttpServerResponse) =>
         Effect.withFiberSucceed((fiber) => {
           const route = routeOf(fiber)
-          const millis = clock.currentTimeMillisUnsafe() - begun
-          measure(kindOf(route), response.status, millis)
-          if (logAccess !== undefined) {
-            const org = routeContextOf(fiber)?.params["org"]
-            logAccess({ method: request.method, route, status: response.status, millis, org, requestId })
-          }
+          record(arrival, route, routeContextOf(fiber)?.params["org"], response.status)
           if (share !== undefined) describe(currentSpan(fiber), request.method, route, response.status)
           const finished = withHeaders(response, requestId, RateLimits.headersOf(request), request)
           return isPage ? forBrowsers(finished, isHttps) : finished
@@ -228,10 +238,38 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
           ),
       })
       if (share === undefined) return answering
-      return isTraced(request.source, request.headers, share, random)
-        ? inSpan(request, requestId, spanOf(request.headers), answering)
+      return isTraced(request.headers, share, random)
+        ? inSpan(request, arrival, spanOf(request.headers), answering)
         : answering
     })
 
-  yield* router.addGlobalMiddleware(envelop)
+  /** The response to a call that was answered. */
+  const responseOf = (
+    arrival: RequestArrival,
+    request: HttpServerRequest.HttpServerRequest,
+    { route, org }: { readonly route: string; readonly org: string },
+    { body, headers, warnings = [] }: {
+      readonly body: unknown
+      readonly headers: Readonly<Record<string, string>> | undefined
+      readonly warnings: ReadonlyArray<string> | undefined
+    },
+  ): Response => {
+    record(arrival, route, org, 200)
+    // With one header at first: several of them make Deno keep a finished response beside, which takes 2 µs more.
+    const response = new Response(JSON.stringify(body), ofJson)
+    const to = response.headers
+    for (const name in headers) to.set(name, headers[name]!)
+    to.set("x-request-id", arrival.requestId)
+    const limits = RateLimits.headersOf(request)
+    for (const name in limits) to.set(name, limits[name]!)
+    if (warnings.length > 0) to.set("parlance-warnings", headerOf(warnings))
+    return response
+  }
+
+  return { begin, envelop, responseOf, isTracing: share !== undefined }
+})
+
+/** Wraps every route of the router. */
+export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
+  yield* router.addGlobalMiddleware((yield* make).envelop)
 }))

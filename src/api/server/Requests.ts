@@ -14,6 +14,7 @@ import { inboxSourceOf } from "../../intake/Sources.ts"
 import type { Organizations } from "../../organizations/Organizations.ts"
 import * as Body from "./Body.ts"
 import * as Problems from "../Problems.ts"
+import type { Decoded } from "./PublicCall.ts"
 import { ofMembers, warn } from "./Warnings.ts"
 
 /** A 400 with every fault. */
@@ -69,27 +70,35 @@ const decodedOf = (input: unknown, opaque: ReadonlyArray<string>): unknown =>
     : input
 
 /**
- * Reads the body as JSON, of at most 60,000 values, and decodes it, or fails with every fault. `opaque` are members whose
- * values are not decoded: only their names count. Warns of members that the schema does not have.
+ * Decodes a body of at most 60,000 values, or fails with every fault. `opaque` are members whose values are not decoded: only their
+ * names count. Warns of members that the schema does not have.
  */
+export const bodyIn = <A>(
+  { bytes, json: input }: Body.RawJson,
+  decode: Decode<A>,
+  opaque: ReadonlyArray<string> = [],
+): Decoded<A, Problems.InvalidRequest> => {
+  // A value takes two bytes at least, so the values of most bodies need not be counted.
+  if (bytes.length > 2 * maxValues && hasMoreValuesThan(decodedOf(input, opaque), maxValues)) {
+    const detail = `has more than ${maxValues} values in its lists and objects`
+    return { asked: Result.fail(invalid([{ pointer: "", detail }])), warnings: [] }
+  }
+  const decoded = decode(input)
+  if (Result.isFailure(decoded)) return { asked: Result.fail(invalid(decoded.failure)), warnings: [] }
+  return { asked: Result.succeed(decoded.success), warnings: ofMembers(decode.unknownMembers?.(input) ?? []) }
+}
+
+/** Reads the body as JSON, and decodes it as `bodyIn` does. */
 export const body = <A>(
   request: HttpServerRequest.HttpServerRequest,
   decode: Decode<A>,
   opaque: ReadonlyArray<string> = [],
 ) =>
-  Effect.flatMap(Body.rawJson(request, Body.maxBodyBytes), ({ bytes, json: input }) => {
-    // A value takes two bytes at least, so the values of most bodies need not be counted.
-    if (bytes.length > 2 * maxValues && hasMoreValuesThan(decodedOf(input, opaque), maxValues)) {
-      return Effect.fail(
-        invalid([{ pointer: "", detail: `has more than ${maxValues} values in its lists and objects` }]),
-      )
-    }
-    const decoded = decode(input)
-    if (Result.isFailure(decoded)) return Effect.fail(invalid(decoded.failure))
-    const unknown = decode.unknownMembers?.(input) ?? []
-    return unknown.length === 0
-      ? Effect.as(note(input), decoded.success)
-      : Effect.as(Effect.andThen(note(input), warn(request, ofMembers(unknown))), decoded.success)
+  Effect.flatMap(Body.rawJson(request, Body.maxBodyBytes), (raw) => {
+    const { asked, warnings } = bodyIn(raw, decode, opaque)
+    return Result.isFailure(asked)
+      ? Effect.fail(asked.failure)
+      : Effect.as(Effect.andThen(note(raw.json), warn(request, warnings)), asked.success)
   })
 
 /** A 422 that names the variable at fault, or the targeting. */
@@ -112,7 +121,7 @@ export const notRendered = ({ copyId, faults, templateId }: NotRendered): Proble
 }
 
 /** The parameters of a URL's query. */
-export const query = (request: HttpServerRequest.HttpServerRequest): URLSearchParams => {
+export const query = (request: { readonly url: string }): URLSearchParams => {
   const at = request.url.indexOf("?")
   return new URLSearchParams(at === -1 ? "" : request.url.slice(at + 1))
 }
@@ -198,6 +207,9 @@ const problemOf = (error: unknown): unknown => {
   return error
 }
 
+/** The problem of a domain's error. */
+export const toProblem = <E>(error: E): ProblemOf<E> => problemOf(error) as ProblemOf<E>
+
 /** Turns the domain's errors into problems, the only errors with a status. */
 export const toProblems = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, ProblemOf<E>, R> =>
-  Effect.mapError(effect, (error) => problemOf(error) as ProblemOf<E>)
+  Effect.mapError(effect, toProblem)

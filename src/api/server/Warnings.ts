@@ -6,10 +6,6 @@ import { named, namedAtMost } from "../../domain/WarningText.ts"
 export const headerOf = (warnings: ReadonlyArray<string>): string =>
   warnings.map((text) => text.replace(/[^\x20-\x7e]/g, "?")).join("; ")
 
-/** The headers of a response with these warnings: none without a warning. */
-export const headersOf = (warnings: ReadonlyArray<string> | undefined): Readonly<Record<string, string>> =>
-  warnings === undefined || warnings.length === 0 ? {} : { "parlance-warnings": headerOf(warnings) }
-
 /** Warnings about query parameters without effect: unknown and repeated ones. */
 export const ofParameters = (
   asked: URLSearchParams,
@@ -25,7 +21,7 @@ export const ofParameters = (
 }
 
 /** Warnings about the query of a request that takes no parameters. */
-export const ofQuery = ({ url }: HttpServerRequest.HttpServerRequest): ReadonlyArray<string> => {
+export const ofQuery = ({ url }: { readonly url: string }): ReadonlyArray<string> => {
   const at = url.indexOf("?")
   return at === -1 ? [] : ofParameters(new URLSearchParams(url.slice(at + 1)), () => false)
 }

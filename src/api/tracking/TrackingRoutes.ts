@@ -9,7 +9,7 @@ import type { Token, TokenKind } from "../../tracking/Token.ts"
 import { Tracking } from "../../tracking/Tracking.ts"
 import { laterPage, unknownLinkPage, unsubscribePage } from "../../tracking/UnsubscribePage.ts"
 import * as Body from "../server/Body.ts"
-import { type DirectRoute, DirectRoutes } from "../server/DirectRoutes.ts"
+import { PublicCalls } from "../server/PublicCalls.ts"
 
 /** A transparent GIF of one pixel. */
 const gif = Buffer.from("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7", "base64")
@@ -37,11 +37,6 @@ const html = (text: string, status: number) =>
   })
 
 const pixel = HttpServerResponse.uint8Array(gif, { contentType: "image/gif", headers: fresh })
-const directPixel = {
-  status: 200,
-  headers: { ...fresh, "content-type": "image/gif", "content-length": String(gif.length) },
-  body: gif,
-}
 const locationOf = ({ url }: Target) => ({ ...noBody, "referrer-policy": "no-referrer", location: url })
 const noPixel = HttpServerResponse.empty({ status: 404, headers: noBody })
 const unknownLink = html(unknownLinkPage, 404)
@@ -53,7 +48,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
   const targets = yield* Targets
   const reactions = yield* Reactions
   const optOuts = yield* OptOuts
-  const direct = yield* DirectRoutes
+  const { add } = yield* PublicCalls
 
   /** A route for genuine tokens. Others are not known here, and the store is not asked about them. */
   const route = <E, R>(
@@ -97,23 +92,6 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       },
     }))
 
-  const openDirectly: DirectRoute = (path, headers) => {
-    const token = path.endsWith(".gif")
-      ? tracking.openKnown("open", path.slice("/o/".length, -".gif".length))
-      : undefined
-    if (token === undefined) return undefined
-    noteOpen(token, isMachineOpen(headers))
-    return directPixel
-  }
-
-  const clickDirectly: DirectRoute = (path, headers) => {
-    const token = tracking.openKnown("click", path.slice("/c/".length))
-    const target = token && targets.known(token)
-    if (target === undefined) return undefined
-    noteClick(token!, target, isMachineClick(headers))
-    return { status: 302, headers: locationOf(target) }
-  }
-
   const pageOf = (
     { org }: Token,
     { headers }: HttpServerRequest.HttpServerRequest,
@@ -134,10 +112,8 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       Effect.map(optOuts.record(token.org, token.id), (isDone) => pageOf(token, request, isDone ? "done" : "later")),
     ))
 
-  yield* direct.add("/o/", openDirectly)
-  yield* direct.add("/c/", clickDirectly)
-  yield* router.add("GET", "/o/:token", open)
-  yield* router.add("GET", "/c/:token", click)
+  yield* add(router, { method: "GET", path: "/o/:token", response: open })
+  yield* add(router, { method: "GET", path: "/c/:token", response: click })
   yield* router.add("GET", "/u/:token", ask)
   yield* router.add("POST", "/u/:token", unsubscribe)
 }))

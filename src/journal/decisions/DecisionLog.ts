@@ -1,4 +1,4 @@
-import { Context, Effect, Exit, Layer, Metric, Queue } from "effect"
+import { Context, Effect, Layer, Metric, Queue } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import { hash } from "node:crypto"
@@ -315,8 +315,6 @@ export class DecisionLog extends Context.Service<DecisionLog, {
    * many writes wait for the database, or it has been down for too long.
    */
   readonly record: (decision: Decision) => Effect.Effect<Recorded, GroupCommit.BufferFull>
-  /** As `record`, for callers without a fiber: calls `done` once, which may be at once, with undefined where `record` fails. */
-  readonly whenRecorded: (decision: Decision, done: (recorded: Recorded | undefined) => void) => void
   /**
    * Records several decisions. Returns the results in order, once all are recorded. Fails with `BufferFull` when too
    * many writes wait for the database, or it has been down for too long.
@@ -324,14 +322,6 @@ export class DecisionLog extends Context.Service<DecisionLog, {
   readonly recordAll: (
     decisions: ReadonlyArray<Decision>,
   ) => Effect.Effect<ReadonlyArray<Recorded>, GroupCommit.BufferFull>
-  /**
-   * As `recordAll`, for callers without a fiber: calls `done` once, which may be at once, with undefined where `recordAll`
-   * fails.
-   */
-  readonly whenAllRecorded: (
-    decisions: ReadonlyArray<Decision>,
-    done: (recorded: ReadonlyArray<Recorded> | undefined) => void,
-  ) => void
   /**
    * The decision recorded under a key, if there is one: in the store, or on its way there. Fails with `SqlError` when
    * the database does not respond.
@@ -410,15 +400,6 @@ export class DecisionLog extends Context.Service<DecisionLog, {
         return Effect.map(step("commit")(commit.settled(ticket)), (committed) => recordedAs(ticket, committed))
       }
 
-      const whenRecorded: DecisionLog["Service"]["whenRecorded"] = (decision, done) => {
-        const ticket = ticketOf(decision)
-        if (ticket === undefined) return done(undefined)
-        commit.whenSettled(
-          ticket,
-          (answer) => done(Exit.isSuccess(answer) ? recordedAs(ticket, answer.value) : undefined),
-        )
-      }
-
       const recordAll = Effect.fnUntraced(function* (decisions: ReadonlyArray<Decision>) {
         const tickets: Array<GroupCommit.Ticket<Keyed, StandingDecision>> = []
         for (const decision of decisions) {
@@ -432,20 +413,6 @@ export class DecisionLog extends Context.Service<DecisionLog, {
         return recorded
       })
 
-      const whenAllRecorded: DecisionLog["Service"]["whenAllRecorded"] = (decisions, done) => {
-        const recorded: Array<Recorded> = []
-        let waiting = decisions.length
-        let hasFailed = false
-        if (waiting === 0) return done(recorded)
-        for (const [index, decision] of decisions.entries()) {
-          whenRecorded(decision, (answer) => {
-            if (answer === undefined) hasFailed = true
-            else recorded[index] = answer
-            if (--waiting === 0) done(hasFailed ? undefined : recorded)
-          })
-        }
-      }
-
       const find = (org: OrgSlug, templateId: TemplateId, trackingId: string) => {
         const ticket = pending.get(keyOf({ org, templateId, trackingId }))
         if (ticket !== undefined) return Effect.succeed(ticket.entry.decision)
@@ -457,9 +424,7 @@ export class DecisionLog extends Context.Service<DecisionLog, {
 
       return DecisionLog.of({
         record,
-        whenRecorded,
         recordAll,
-        whenAllRecorded,
         find,
         awaited,
         state: () => ({

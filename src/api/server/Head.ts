@@ -1,0 +1,53 @@
+import { Buffer } from "node:buffer"
+import { HeadersTooLarge, InvalidRequest } from "../Problems.ts"
+import type { RequestArrival } from "./RequestArrival.ts"
+
+/** Longest headers of a request, with their names. Unit: bytes. */
+const maxHeaderBytes = 16 * 1024
+
+/** Request headers by lowercase name. */
+export type RequestHeaders = Readonly<Record<string, string>>
+
+/** The headers of a request. The values of a header that stands several times are joined. */
+export const headersOf = (headers: Headers): RequestHeaders => {
+  const all: Record<string, string> = Object.create(null)
+  // Faster than a loop over its entries.
+  headers.forEach((value, name) => all[name] = value)
+  return all
+}
+
+const invalid = (detail: string) => new InvalidRequest({ detail, errors: [{ pointer: "", detail }] })
+
+/** Characters that end the host of an address, so that the rest would be taken for the path. */
+const invalidInHost = /[/?#\\@\s]/
+
+const problemOf = ({ headers, method, url }: RequestArrival) => {
+  let bytes = url.length
+  for (const name in headers) bytes += name.length + headers[name]!.length
+  if (bytes > maxHeaderBytes) {
+    return new HeadersTooLarge({ detail: `The headers have more than ${maxHeaderBytes} bytes` })
+  }
+  const { host } = headers
+  if (host !== undefined && invalidInHost.test(host)) return invalid("The Host header is not valid")
+  return method === method.toUpperCase() ? undefined : invalid("The method is not valid: methods are case-sensitive")
+}
+
+/** The response to a request whose head is refused before it is routed. */
+export const headFault = (arrival: RequestArrival): Response | undefined => {
+  const { expect } = arrival.headers
+  if (expect !== undefined && expect.toLowerCase() !== "100-continue") return new Response(null, { status: 417 })
+  const problem = problemOf(arrival)
+  if (problem === undefined) return undefined
+  const { detail, status, title, type, ...rest } = problem
+  const errors = "errors" in rest ? { errors: rest.errors } : {}
+  const body = JSON.stringify({ detail, ...errors, type, status, title })
+  return new Response(body, {
+    status,
+    headers: {
+      "content-type": "application/problem+json",
+      "content-length": String(Buffer.byteLength(body)),
+      "x-request-id": arrival.requestId,
+      connection: "close",
+    },
+  })
+}

@@ -1,0 +1,157 @@
+import { Context, Effect, Result } from "effect"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import type { Grant, KeyAuth } from "../../auth/KeyAuth.ts"
+import type { Scope } from "../../domain/ApiKey.ts"
+import type { OrgSlug } from "../../domain/Ids.ts"
+import { currentSpan, step } from "../../telemetry/Tracing.ts"
+import { authorize } from "../admission/KeyRequired.ts"
+import { charge } from "../admission/RateLimits.ts"
+import type { Refusals } from "../admission/Refusals.ts"
+import type { InvalidRequest, PayloadTooLarge, Unauthorized, Unavailable, UnsupportedMediaType } from "../Problems.ts"
+import * as Body from "./Body.ts"
+import type { RequestHeaders } from "./Head.ts"
+import { warn } from "./Warnings.ts"
+
+/** The parts of a request that a call reads. */
+export interface Said {
+  /** The path and the query. */
+  readonly url: string
+  readonly headers: RequestHeaders
+  /** Empty for a call that takes no body. */
+  readonly bytes: Uint8Array
+  /** The body; undefined for a call that takes none. */
+  readonly json: unknown
+}
+
+/** The request as `answer` takes it, or the problem of a faulty one. Warnings are sent with either. */
+export interface Decoded<A, P> {
+  readonly asked: Result.Result<A, P>
+  readonly warnings: ReadonlyArray<string>
+}
+
+/** A response of JSON, or the problem of a refusal. Warnings are sent with either. */
+export interface Told<P> {
+  readonly body: Result.Result<unknown, P>
+  /** Of a response that is no refusal, in lowercase. Default of `content-type`: `application/json`. */
+  readonly headers?: Readonly<Record<string, string>>
+  readonly warnings?: ReadonlyArray<string> | undefined
+}
+
+/** The problem of a body that was not read. */
+type Unread = InvalidRequest | PayloadTooLarge | Unavailable | UnsupportedMediaType
+
+/**
+ * A call of the API with a key. `A`: the decoded request, `R`: the answer, `E`: the error of `answer`, `P`: the problems of refusals.
+ * Everything but `answer` is pure.
+ */
+export interface PublicCall<A, R, E, P> {
+  readonly method: "GET" | "POST"
+  readonly path: `/api/${string}/:org`
+  readonly scope: Scope
+  /** Whether it takes a body of JSON, of at most 1 MiB. */
+  readonly takesBody: boolean
+  /** Refuses a request before its key is looked at. */
+  readonly refuseEarly?: (headers: RequestHeaders) => Unauthorized | undefined
+  readonly decode: (said: Said) => Decoded<A, P>
+  /** As how many requests it counts. Default: one. */
+  readonly requestsIn?: (asked: A) => number
+  /** `org`: where decisions, events and messages of the key are kept. */
+  readonly answer: (org: OrgSlug, asked: A) => Effect.Effect<R, E>
+  readonly respond: (answer: R, asked: A) => Told<P>
+  /** The response to a request whose answer failed. `org` as in `answer`. */
+  readonly refuse: (error: E, asked: A, org: OrgSlug) => Told<P>
+}
+
+/** The parts of a request, with its body if the call takes one. */
+const saidIn = (
+  { takesBody }: { readonly takesBody: boolean },
+  { headers, url }: HttpServerRequest.HttpServerRequest,
+  read: () => Effect.Effect<Body.RawJson, Unread>,
+): Effect.Effect<Said, Unread> =>
+  takesBody
+    ? Effect.map(read(), ({ bytes, json }) => ({ url, headers: headers as RequestHeaders, bytes, json }))
+    : Effect.succeed({ url, headers: headers as RequestHeaders, bytes: Body.noBytes, json: undefined })
+
+/** Makes the response. Fails with the problem of a refusal. */
+const tell = <P>(
+  request: HttpServerRequest.HttpServerRequest,
+  { body, headers = {}, warnings = [] }: Told<P>,
+): Effect.Effect<HttpServerResponse.HttpServerResponse, P> =>
+  Effect.flatMapEager(
+    warn(request, warnings),
+    (): Effect.Effect<HttpServerResponse.HttpServerResponse, P> =>
+      Result.isFailure(body)
+        ? Effect.fail(body.failure)
+        : Effect.succeed(HttpServerResponse.jsonUnsafe(body.success, { headers })),
+  )
+
+/** The steps of a call. Each is an effect that continues to the response. */
+export const stepsOf = <A, R, E, P>(keys: KeyAuth["Service"], call: PublicCall<A, R, E, P>) => {
+  type Request = HttpServerRequest.HttpServerRequest
+
+  const answered = (request: Request, { dataOrg }: Grant, asked: A, answer: Effect.Effect<R, E>) =>
+    Effect.matchEffect(answer, {
+      onFailure: (error) => tell(request, call.refuse(error, asked, dataOrg)),
+      onSuccess: (answer) => tell(request, call.respond(answer, asked)),
+    })
+
+  const decoded = (request: Request, grant: Grant, { asked, warnings }: Decoded<A, P>) => {
+    if (Result.isFailure(asked)) return tell(request, { body: asked, warnings })
+    const answering = Effect.suspend(() =>
+      answered(request, grant, asked.success, call.answer(grant.dataOrg, asked.success))
+    )
+    // One was counted with the key.
+    const more = (call.requestsIn?.(asked.success) ?? 1) - 1
+    const counted = more === 0 ? answering : Effect.andThen(charge(request, grant, more), answering)
+    return Effect.flatMapEager(warn(request, warnings), () => counted)
+  }
+
+  const authorized = <F>(request: Request, grant: Effect.Effect<Grant, F, Refusals>) =>
+    Effect.flatMapEager(
+      grant,
+      (grant) =>
+        Effect.flatMapEager(
+          saidIn(call, request, () => Body.rawJson(request, Body.maxBodyBytes)),
+          (said) => decoded(request, grant, call.decode(said)),
+        ),
+    )
+
+  return {
+    call,
+    answered,
+    decoded,
+    authorized,
+    grantOf: (request: Request, org: string) => authorize(keys, request, org, call.scope),
+  }
+}
+
+/** The steps of a call, without its types. */
+export type Steps = ReturnType<typeof stepsOf<unknown, unknown, unknown, unknown>>
+
+/** Responds to a request of a call. */
+export const responding = <A, R, E, P>(keys: KeyAuth["Service"], call: PublicCall<A, R, E, P>) => {
+  const steps = stepsOf(keys, call)
+  const { method, path } = call
+  const response = Effect.withFiber((fiber) => {
+    const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
+    const { params: { org = "" } } = Context.getUnsafe(fiber.context, HttpRouter.RouteContext)
+    const refused = call.refuseEarly?.(request.headers as RequestHeaders)
+    if (refused !== undefined) return Effect.fail(refused)
+    const grant = steps.grantOf(request, org)
+    return steps.authorized(request, currentSpan(fiber) === undefined ? grant : step("auth")(grant))
+  })
+  return { method, path, response, steps: steps as unknown as Steps }
+}
+
+/** How the requests of a path are responded to. */
+export interface PublicRoute<E = unknown> {
+  readonly method: "GET" | "POST"
+  readonly path: `/${string}/:${string}`
+  readonly response: Effect.Effect<
+    HttpServerResponse.HttpServerResponse,
+    E,
+    HttpServerRequest.HttpServerRequest | HttpRouter.RouteContext | Refusals
+  >
+  /** The steps of a call; undefined for any other route. */
+  readonly steps?: Steps
+}

@@ -1,0 +1,170 @@
+import { Context, Duration, Effect, Fiber, Option, Schema, Scope } from "effect"
+import { Cookies, type HttpBody, HttpEffect, HttpServer, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { ClientAbort } from "effect/http/HttpServerError"
+import * as NetAddress from "effect/net/NetAddress"
+import type { Admit } from "../admission/LoadShedding.ts"
+import { CurrentArrival, RequestArrival } from "./RequestArrival.ts"
+import { headFault } from "./Head.ts"
+
+/** The service cannot listen where its settings say. */
+export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFailed", {
+  host: Schema.String,
+  port: Schema.Int,
+  reason: Schema.String,
+}) {
+  override get message() {
+    return `HOST, PORT: nothing can listen at ${this.host}:${this.port}: ${this.reason}. ` +
+      "Stop the process that listens there, or set another PORT (0 picks a free port)."
+  }
+}
+
+export interface WebServerOptions {
+  readonly host: string
+  readonly port: number
+  /** How long closing waits for the responses to requests that have arrived. */
+  readonly shutdownTimeout: Duration.Duration
+  /** How long the body of a request may take. */
+  readonly requestTimeout: Duration.Duration
+  readonly admit: Admit
+  /** Whether connections are closed with their next response. */
+  readonly isEnding: () => boolean
+  /** Responds to a request without the router, or leaves it to the router with undefined. */
+  readonly respond: (arrival: RequestArrival) => Promise<Response> | undefined
+}
+
+/** Makes the response to a request. */
+export type App = Effect.Effect<
+  HttpServerResponse.HttpServerResponse,
+  unknown,
+  HttpServerRequest.HttpServerRequest | Scope.Scope
+>
+
+/** Responds to a request. */
+export type Route = (arrival: RequestArrival) => Promise<Response>
+
+/** The request as Effect has it: with its path alone, and the address of the connection. */
+export const requestOf = (
+  { headers, peer, request, url }: RequestArrival,
+): HttpServerRequest.HttpServerRequest =>
+  HttpServerRequest.fromWeb(request).modify({
+    url,
+    headers: headers as HttpServerRequest.HttpServerRequest["headers"],
+    remoteAddress: Option.some(peer),
+  })
+
+/** A body from this size on is sent as a stream: `Response` copies bytes, and is slow with long texts beyond Latin-1. Unit: bytes. */
+const streamedFrom = 16 * 1024
+
+const bodyOf = ({ body, contentLength, text }: HttpBody.Uint8Array): BodyInit =>
+  contentLength < streamedFrom ? (text ?? body) as BodyInit : new ReadableStream({
+    pull: (controller) => {
+      controller.enqueue(body)
+      controller.close()
+    },
+  })
+
+/** The response as `Deno.serve` takes it. */
+const webOf = (
+  request: HttpServerRequest.HttpServerRequest,
+  response: HttpServerResponse.HttpServerResponse,
+  services: Context.Context<never>,
+): Response => {
+  const withoutBody = request.method === "HEAD"
+  const { body, cookies, headers, status } = response
+  // Nearly every response: without the two copies of headers that Effect makes.
+  if (
+    body._tag === "Uint8Array" && !withoutBody && Cookies.isEmpty(cookies) && !HttpServerResponse.omitsBody(response)
+  ) {
+    return new Response(bodyOf(body), { status, headers })
+  }
+  if (body._tag !== "Stream") return HttpServerResponse.toWeb(response, { withoutBody, context: services })
+  // The transferred scope closes when an abort interrupts the body, even if it is no longer read.
+  const sent = HttpServerResponse.omitsBody(response, withoutBody)
+    ? response
+    : HttpEffect.scopeTransferToStream(response)
+  const { signal } = request.source as Request
+  return HttpServerResponse.toWeb(sent, { withoutBody, context: services, signal })
+}
+
+/** Runs an effect that makes a response, and gives the response to the request that the fiber answers. */
+export const replying = (app: App, services: Context.Context<never>) =>
+  HttpEffect.toHandled(
+    app,
+    (request, response) =>
+      Effect.withFiberSucceed((fiber) =>
+        Context.getUnsafe(fiber.context, CurrentArrival).respond(webOf(request, response, services))
+      ),
+  )
+
+/** Runs requests through `app` in fibers that end with `scope`, or when the client disconnects. */
+const routing = (app: App, services: Context.Context<never>, scope: Scope.Scope): Route => {
+  const handled = replying(app, services)
+  return (arrival) =>
+    new Promise((resolve) => {
+      const { signal } = arrival.request
+      arrival.respond = resolve
+      const context = services.pipe(
+        Context.add(CurrentArrival, arrival),
+        Context.add(HttpServerRequest.HttpServerRequest, requestOf(arrival)),
+      )
+      const fiber = Fiber.runIn(Effect.runForkWith(context)(handled), scope)
+      if (fiber.pollUnsafe() !== undefined) return
+      const abort = () => fiber.interruptUnsafe(undefined, ClientAbort.annotation)
+      if (signal.aborted) return abort()
+      signal.addEventListener("abort", abort, { once: true })
+      fiber.addObserver(() => signal.removeEventListener("abort", abort))
+    })
+}
+
+/** Ends a server once, and resolves when it has ended. */
+const endingOnce = () => {
+  let ending: Promise<void> | undefined
+  return (server: Deno.HttpServer<Deno.NetAddr>): Promise<void> => ending ??= server.shutdown()
+}
+
+/** A server that listens at once, and responds once there are routes. */
+export const make = Effect.fnUntraced(function* (options: WebServerOptions) {
+  const { admit, host, isEnding, port, requestTimeout, respond, shutdownTimeout } = options
+  const requestTimeoutMillis = Duration.toMillis(requestTimeout)
+  const ended = endingOnce()
+  let hasRoutes: (route: Route) => void
+  let route: Route | undefined
+  const routes = new Promise<Route>((resolve) => hasRoutes = resolve)
+
+  const serve = async (arrival: RequestArrival): Promise<Response> => {
+    const response = headFault(arrival) ?? await (respond(arrival) ?? (route ?? await routes)(arrival))
+    if (isEnding()) response.headers.set("connection", "close")
+    return response
+  }
+
+  const server = yield* Effect.acquireRelease(
+    Effect.try({
+      try: () =>
+        Deno.serve(
+          { hostname: host, port, onListen: () => {} },
+          (request, { remoteAddr }) =>
+            admit(new RequestArrival(request, remoteAddr.hostname, requestTimeoutMillis), serve),
+        ),
+      catch: (cause) =>
+        new ListenFailed({ host, port, reason: cause instanceof Error ? cause.message : String(cause) }),
+    }),
+    (server) => Effect.sync(() => void ended(server)),
+  )
+  // Connections that have not ended by then end with the process: an abort of a server that shuts down is an uncaught error.
+  const shutdown = Effect.promise(() => ended(server)).pipe(Effect.timeoutOption(shutdownTimeout), Effect.asVoid)
+  const address = yield* Effect.orDie(
+    Effect.fromResult(NetAddress.inetAddressFromIpString(server.addr.hostname, server.addr.port)),
+  )
+
+  return HttpServer.make({
+    address,
+    serve: Effect.fnUntraced(function* (app) {
+      const services = yield* Effect.context<never>()
+      const fibers = Scope.forkUnsafe(yield* Effect.scope, "parallel")
+      // Before the fibers end.
+      yield* Effect.addFinalizer(() => shutdown)
+      route = routing(app as App, services, fibers)
+      hasRoutes(route)
+    }),
+  })
+})
