@@ -1,5 +1,5 @@
 import "./runtime/leakGuard.ts"
-import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as NodeRuntime from "@effect/platform-node-shared/NodeRuntime"
 import { Cause, type Effect, Exit } from "effect"
 import process from "node:process"
 

@@ -3,10 +3,8 @@
 //
 //   deno run -A bench/support/baselines.ts bare|effect     (PORT from the environment)
 import "../../src/runtime/leakGuard.ts"
-import { NodeHttpServer, NodeRuntime } from "@effect/platform-node"
-import { Effect, Layer } from "effect"
-import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { createServer } from "node:http"
+import { Effect, Layer, Schema } from "effect"
+import { HttpRouter, HttpServer, HttpServerRequest, HttpServerResponse } from "effect/http"
 
 const port = Number(process.env.PORT)
 const answer = {
@@ -21,30 +19,39 @@ const answer = {
   },
 }
 
-if (Deno.args[0] === "bare") {
-  Deno.serve({ port, hostname: "127.0.0.1", onListen: () => {} }, async (request) => {
-    if (request.method === "POST") await request.json()
-    return Response.json(answer)
-  })
-} else {
-  const route = Effect.gen(function* () {
-    const request = yield* HttpServerRequest.HttpServerRequest
-    const body: unknown = JSON.parse(yield* request.text)
-    return HttpServerResponse.jsonUnsafe(body === null ? {} : answer)
-  })
-  const events = Effect.gen(function* () {
-    const request = yield* HttpServerRequest.HttpServerRequest
-    const body: unknown = JSON.parse(yield* request.text)
-    return HttpServerResponse.jsonUnsafe({ status: "ok", received: Array.isArray(body) ? body.length : 1 })
-  })
-  const routes = Layer.mergeAll(
-    HttpRouter.add("POST", "/api/generate/:org", route),
-    HttpRouter.add("POST", "/api/webhook/events/:org", events),
-    HttpRouter.add("GET", "/healthz", HttpServerResponse.text("ok")),
-  )
-  HttpRouter.serve(routes, { disableLogger: true, disableListenLog: true }).pipe(
-    Layer.provide(NodeHttpServer.layer(() => createServer(), { port, host: "127.0.0.1" })),
-    Layer.launch,
-    NodeRuntime.runMain,
-  )
+const Texts = Schema.Record(Schema.String, Schema.String)
+const Asked = Schema.Struct({
+  template_id: Schema.String,
+  user_id: Schema.optionalKey(Schema.String),
+  fields: Schema.optionalKey(Texts),
+  attrs: Schema.optionalKey(Texts),
+})
+const Answer = Schema.Struct({
+  tracking_id: Schema.String,
+  copy: Schema.Struct({ id: Schema.String, vars: Texts }),
+})
+
+const generate = Effect.flatMap(
+  HttpServerRequest.schemaBodyJson(Asked),
+  () => HttpServerResponse.schemaJson(Answer)(answer),
+)
+const events = Effect.gen(function* () {
+  const request = yield* HttpServerRequest.HttpServerRequest
+  const body: unknown = JSON.parse(yield* request.text)
+  return HttpServerResponse.jsonUnsafe({ status: "ok", received: Array.isArray(body) ? body.length : 1 })
+})
+const routes = Layer.mergeAll(
+  HttpRouter.add("POST", "/api/generate/:org", generate),
+  HttpRouter.add("POST", "/api/webhook/events/:org", events),
+  HttpRouter.add("GET", "/healthz", HttpServerResponse.text("ok")),
+)
+
+const bare = async (request: Request) => {
+  if (request.method === "POST") await request.json()
+  return Response.json(answer)
 }
+const { handler } = HttpRouter.toWebHandler(routes.pipe(Layer.provideMerge(HttpServer.layerServices)), {
+  disableLogger: true,
+})
+const isBare = Deno.args[0] === "bare"
+Deno.serve({ port, hostname: "127.0.0.1", onListen: () => {} }, isBare ? bare : (request) => handler(request))

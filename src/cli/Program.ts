@@ -1,4 +1,4 @@
-import * as NodeServices from "@effect/platform-node/NodeServices"
+import * as NodeServices from "../runtime/NodeServices.ts"
 import { Cause, Effect } from "effect"
 import { Command } from "effect/cli"
 import { version } from "../domain/Version.ts"

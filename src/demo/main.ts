@@ -1,5 +1,5 @@
 import "../runtime/leakGuard.ts"
-import * as NodeServices from "@effect/platform-node/NodeServices"
+import * as NodeServices from "../runtime/NodeServices.ts"
 import { Cause, Effect, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { report } from "../cli/Report.ts"
