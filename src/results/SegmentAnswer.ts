@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { described } from "../domain/described.ts"
-import { leastData, mostSegments } from "./SegmentComparison.ts"
-import { comparedOutcome, type Explored } from "./SegmentExplorer.ts"
+import { comparedOutcome, leastData, mostSegments } from "./SegmentComparison.ts"
+import type { Explored } from "./SegmentExplorer.ts"
 import type { SegmentQuestion } from "./SegmentComparison.ts"
 import type { Template } from "../domain/Template.ts"
 

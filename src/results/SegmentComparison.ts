@@ -1,6 +1,7 @@
 import { type ContextKey, type Contexts, decodeContext } from "../bandit/Contexts.ts"
 import { Phi } from "../bandit/Normal.ts"
 import * as Json from "../domain/Json.ts"
+import type { Objective } from "../domain/Template.ts"
 
 // One variant against another in the segments of two attributes, from the counts alone. Pure.
 //
@@ -13,6 +14,10 @@ export const mostSegments = 24
 
 /** Fewest decisions of each variant in a segment, outcomes of both, and days with both, from which a difference is shown. */
 export const leastData = { decisions: 100, outcomes: 20, days: 3 }
+
+/** The outcome that is compared: that of the template's goal, or clicks for a mix and for revenue. */
+export const comparedOutcome = (objective: Objective): "open" | "click" | "conversion" =>
+  objective === "open" || objective === "conversion" ? objective : "click"
 
 /** Half the width of a normal law's 95 % interval, in standard deviations. */
 const normalReach = 1.959964

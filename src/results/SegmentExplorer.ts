@@ -5,12 +5,17 @@ import { dayMillis } from "../bandit/Window.ts"
 import type { TemplateNotFound } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import * as Json from "../domain/Json.ts"
-import type { Objective } from "../domain/Template.ts"
 import { Learning } from "../learning/Learning.ts"
 import { countsOverTime, seriesMeasures } from "../learning/TallyReports.ts"
 import { Templates } from "../templates/Templates.ts"
 import { firstBucketFrom } from "./Results.ts"
-import { type ComparedSegment, compareSegments, type DayCount, type SegmentQuestion } from "./SegmentComparison.ts"
+import {
+  comparedOutcome,
+  type ComparedSegment,
+  compareSegments,
+  type DayCount,
+  type SegmentQuestion,
+} from "./SegmentComparison.ts"
 import { monday } from "./SeriesComposition.ts"
 
 /** Most days that are compared, so that the counts of busy templates are read quickly. */
@@ -21,10 +26,6 @@ const settledDays = 4
 
 /** Most rows: one for each of the two variants, a context and a day. */
 const mostRows = 30_000
-
-/** The outcome that is compared: that of the template's goal, or clicks for a mix and for revenue. */
-export const comparedOutcome = (objective: Objective): "open" | "click" | "conversion" =>
-  objective === "open" || objective === "conversion" ? objective : "click"
 
 /** A comparison, of decisions from `from` until `to` (Unix milliseconds). */
 export interface Explored {
