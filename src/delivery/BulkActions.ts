@@ -46,6 +46,13 @@ export interface BulkStarted extends BulkAction {
   readonly isRepetition: boolean
 }
 
+/** An action as the audit log keeps it: its id, its filter, and the deliveries that matched. */
+export const bulkDetails = ({ filter, id, matched }: BulkAction) => ({ ...membersOf(filter), matched, bulk_action: id })
+
+/** Whether an action has stopped before its end in the last 24 hours. */
+export const isStopped = ({ finishedAt, state }: BulkAction, now: number) =>
+  state === "failed" && (finishedAt?.getTime() ?? 0) > now - 86_400_000
+
 interface Row extends Omit<BulkAction, "filter"> {
   readonly orgSlug: OrgSlug
   readonly filter: FilterMembers

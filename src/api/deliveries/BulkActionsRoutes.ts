@@ -3,7 +3,7 @@ import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { CurrentActor, nameOf } from "../../accounts/Actor.ts"
 import { note, noteNothing } from "../../accounts/Audit.ts"
-import { type BulkAction, BulkActions } from "../../delivery/BulkActions.ts"
+import { type BulkAction, BulkActions, bulkDetails } from "../../delivery/BulkActions.ts"
 import type { BulkKind, BulkPreview } from "../../delivery/BulkPreview.ts"
 import { filterOf, membersOf, strictDecoder } from "../../delivery/DeliveryFilter.ts"
 import type { Fault } from "../../domain/Errors.ts"
@@ -11,7 +11,7 @@ import type { OrgSlug } from "../../domain/Ids.ts"
 import { Organizations } from "../../organizations/Organizations.ts"
 import { ServedApi } from "../Api.ts"
 import { type BulkActionResource, BulkCancelBody, type BulkResult, BulkRetryBody } from "./BulkActionsApi.ts"
-import { isKey } from "./DeliverRoutes.ts"
+import { isIdempotencyKey, keyFault } from "./IdempotencyKey.ts"
 import * as Parameters from "../server/Parameters.ts"
 import { body, existing, invalid, lookedUp, query, toProblems } from "../server/Requests.ts"
 
@@ -43,9 +43,6 @@ const previewToWire = ({ composition, erased, expired, filter, matched }: BulkPr
   action: null,
 })
 
-/** An action as the audit log keeps it: its id, its filter, and the deliveries that matched. */
-export const bulkDetails = ({ filter, id, matched }: BulkAction) => ({ ...membersOf(filter), matched, bulk_action: id })
-
 /**
  * Answers a request for a bulk action, or for its preview, and notes an action for the audit log. `started` is the action
  * unless an earlier request with the same idempotency key has started it.
@@ -67,9 +64,7 @@ export const answerBulk = Effect.fnUntraced(function* (
   }
   const { dry_run = false, state: _, ...members } = yield* body(request, decoders[kind])
   const key = request.headers["idempotency-key"]
-  if (key !== undefined && !isKey(key)) {
-    return yield* invalid([{ pointer: "Idempotency-Key", detail: "must have 1 to 255 printable ASCII characters" }])
-  }
+  if (key !== undefined && !isIdempotencyKey(key)) return yield* invalid([keyFault])
   const filter = filterOf(members)
   if (dry_run) {
     yield* noteNothing

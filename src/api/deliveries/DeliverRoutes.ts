@@ -29,9 +29,7 @@ import {
 } from "../Problems.ts"
 import { invalid, toProblem } from "../server/Requests.ts"
 import * as Warnings from "../server/Warnings.ts"
-
-/** An idempotency key as it comes in: printable ASCII, 1 to 255 characters. */
-export const isKey = (text: string) => /^[\x20-\x7e]{1,255}$/.test(text)
+import { isIdempotencyKey, keyFault } from "./IdempotencyKey.ts"
 
 const ok = { status: "ok" }
 
@@ -75,10 +73,7 @@ const decodeAt = (clock: Clock.Clock) => (said: Said): Decoded<DeliverRequest, R
   const key = headers["idempotency-key"]
   const faults = [
     ...(Result.isFailure(decoded) ? decoded.failure : []),
-    ...(key === undefined || isKey(key) ? [] : [{
-      pointer: "Idempotency-Key",
-      detail: "must have 1 to 255 printable ASCII characters",
-    }]),
+    ...(key === undefined || isIdempotencyKey(key) ? [] : [keyFault]),
   ]
   if (Result.isFailure(decoded) || faults.length > 0) return { asked: Result.fail(invalid(faults)), warnings: [] }
   return {

@@ -4,7 +4,6 @@ import { note } from "../../accounts/Audit.ts"
 import { NoSecretKey, SecretFileFaulty } from "../../auth/SecretBox.ts"
 import { NotRendered } from "../../decide/Answer.ts"
 import { isStorable } from "../../domain/Attributes.ts"
-import { keptHours } from "../../delivery/DeliveryRates.ts"
 import * as Errors from "../../domain/Errors.ts"
 import { type Decode, hasMoreValuesThan } from "../../domain/Faults.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
@@ -124,15 +123,6 @@ export const notRendered = ({ copyId, faults, templateId }: NotRendered): Proble
 export const query = (request: { readonly url: string }): URLSearchParams => {
   const at = request.url.indexOf("?")
   return new URLSearchParams(at === -1 ? "" : request.url.slice(at + 1))
-}
-
-/** The query's `hours` of delivery, a whole number from 1 to as many as are kept; 1 when it is not given. */
-export const hoursOf = (asked: URLSearchParams): Result.Result<number, Errors.Fault> => {
-  const text = asked.get("hours") ?? "1"
-  const hours = Number(text)
-  return /^\d{1,4}$/.test(text) && hours >= 1 && hours <= keptHours
-    ? Result.succeed(hours)
-    : Result.fail({ pointer: "hours", detail: `must be a whole number of hours from 1 to ${keptHours}` })
 }
 
 /** The problem for a domain error; other errors are returned unchanged. */

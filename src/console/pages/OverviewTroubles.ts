@@ -1,6 +1,6 @@
 import type { AlertCondition } from "../../alerts/Conditions.ts"
 import { type ConnectionSetup } from "../../delivery/Connections.ts"
-import { type BulkAction } from "../../delivery/BulkActions.ts"
+import { type BulkAction, isStopped } from "../../delivery/BulkActions.ts"
 import { type RecentEnds } from "../../delivery/Deliveries.ts"
 import { formatBytes } from "../../domain/Bytes.ts"
 import { sourceTitle } from "../../domain/Source.ts"
@@ -9,7 +9,6 @@ import { type Arrival } from "../../journal/inbox/Arrivals.ts"
 import { Models } from "../../learning/Models.ts"
 import { type TemplateView } from "../../templates/TemplateCache.ts"
 import { count, duration, percent } from "../Format.ts"
-import { isStopped } from "./delivery/BulkPages.tsx"
 
 /** Bodies that wait for longer are worth a look. Unit: seconds. */
 export const longLag = 60

@@ -6,11 +6,10 @@ import { HttpRouter } from "effect/http"
 import type { ComponentChildren } from "preact"
 import { nameOf } from "../../../accounts/Actor.ts"
 import { note, noteNothing } from "../../../accounts/Audit.ts"
-import { type BulkAction, BulkActions } from "../../../delivery/BulkActions.ts"
+import { type BulkAction, BulkActions, bulkDetails } from "../../../delivery/BulkActions.ts"
 import { type BulkKind, type BulkPreview, type Share, stateOf } from "../../../delivery/BulkPreview.ts"
 import { decodeMembers, type FilterMembers, filterOf, membersOf } from "../../../delivery/DeliveryFilter.ts"
 import { InvalidInput } from "../../../domain/Errors.ts"
-import { bulkDetails } from "../../../api/deliveries/BulkActionsRoutes.ts"
 import { count } from "../../Format.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
@@ -27,10 +26,6 @@ import { deliveriesPath } from "./DeliveryViews.tsx"
 /** Paths of the form and the page of a bulk action. */
 export const bulkPath = (org: Visit["org"]["slug"], kind: BulkKind) => `${deliveriesPath(org)}/-/${kind}`
 export const actionPath = (org: Visit["org"]["slug"], id: string) => `${deliveriesPath(org)}/-/actions/${id}`
-
-/** Whether an action has stopped before its end in the last 24 hours. */
-export const isStopped = ({ finishedAt, state }: BulkAction, now: number) =>
-  state === "failed" && (finishedAt?.getTime() ?? 0) > now - 86_400_000
 
 const endpoints = { retry: "retryDeliveries", cancel: "cancelDeliveries" } as const
 

@@ -1,14 +1,13 @@
 /** @jsxImportSource preact */
-import { Clock, Effect, Layer, Result } from "effect"
+import { Clock, Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
-import { BulkActions } from "../../../delivery/BulkActions.ts"
+import { BulkActions, isStopped } from "../../../delivery/BulkActions.ts"
 import type { BulkKind } from "../../../delivery/BulkPreview.ts"
 import { Connections } from "../../../delivery/Connections.ts"
 import { countedAtMost, Deliveries } from "../../../delivery/Deliveries.ts"
 import { type Delivery, type DeliveryState, type DeliverySummary, hasExpired } from "../../../delivery/Delivery.ts"
-import { DeliveryRates } from "../../../delivery/DeliveryRates.ts"
+import { DeliveryRates, keptHours } from "../../../delivery/DeliveryRates.ts"
 import { isStorable } from "../../../domain/Attributes.ts"
-import { hoursOf } from "../../../api/server/Requests.ts"
 import { TemplateIndex } from "../../../templates/TemplateIndex.ts"
 import { TemplateCache } from "../../../templates/TemplateCache.ts"
 import { count, counted } from "../../Format.ts"
@@ -23,7 +22,7 @@ import type { SortHeading } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
 import { Console, type Visit } from "../../Routes.tsx"
 import { templatePath } from "../templates/Paths.ts"
-import { actionPath, bulkPath, isStopped } from "./BulkPages.tsx"
+import { actionPath, bulkPath } from "./BulkPages.tsx"
 import * as BulkPages from "./BulkPages.tsx"
 import * as ConnectionPages from "./ConnectionPages.tsx"
 import * as ReceiverPages from "./ReceiverPages.tsx"
@@ -92,6 +91,13 @@ const knownCount = (
   return state === undefined ? Object.values(counts).reduce((sum, count) => sum + count, 0) : counts[state]
 }
 
+/** The hours that the charts cover. Default: 1, also if the query's `hours` is not a whole number from 1 to `keptHours`. */
+const hoursOf = (query: URLSearchParams): number => {
+  const text = query.get("hours") ?? ""
+  const hours = Number(text)
+  return /^\d{1,4}$/.test(text) && hours >= 1 && hours <= keptHours ? hours : 1
+}
+
 const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   const { org, query } = visit
   const at = deliveriesPath(org.slug)
@@ -127,8 +133,7 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
     href: sortQuery.size === 0 ? at : `${at}?${sortQuery}`,
     order: order === "latest" ? "descending" : "ascending",
   }
-  const asked = hoursOf(query)
-  const hours = Result.isSuccess(asked) ? asked.success : 1
+  const hours = hoursOf(query)
   const series = isPictured ? yield* services.rates.series(org.slug, hours) : undefined
   const filter = filtered.query
   const paged = new URLSearchParams(filter)
