@@ -1,6 +1,7 @@
 import { Result, Schema } from "effect"
 import type { CopyId } from "../domain/Ids.ts"
-import { type Budget, LimitReached } from "../rendering/Budget.ts"
+import type { Budget } from "../rendering/Budget.ts"
+import { LimitReached } from "../rendering/LimitReached.ts"
 import { named } from "../domain/WarningText.ts"
 import { tagLinks } from "../rendering/Links.ts"
 import * as Renderer from "../rendering/Renderer.ts"

@@ -10,6 +10,7 @@ import {
 import { exactNumber } from "../domain/ExactNumber.ts"
 import { escaped, filters } from "./Filters.ts"
 import * as Limits from "./Limits.ts"
+import { Refused } from "./Refused.ts"
 import type { Run } from "./Run.ts"
 import { blank, contains, empty, equals, integer, isNothing, isTrue, Markup, member, order, plain } from "./Values.ts"
 
@@ -20,13 +21,6 @@ import { blank, contains, empty, equals, integer, isNothing, isTrue, Markup, mem
  * all it does, and what the compiler does not know it refuses.
  */
 export type Evaluate = (run: Run) => unknown
-
-/** Thrown while compiling; caught in `parse`. `begin` is the offset in the source. */
-export class Refused extends Error {
-  constructor(message: string, readonly begin: number) {
-    super(message)
-  }
-}
 
 type Compile = (token: Token, lenient: boolean, depth: number) => Evaluate
 

@@ -14,9 +14,10 @@ import {
   type TopLevelToken,
   UnlessTag,
 } from "liquidjs"
-import { Refused } from "./Expressions.ts"
 import { filters } from "./Filters.ts"
 import * as Limits from "./Limits.ts"
+import { Refused } from "./Refused.ts"
+import { Remark } from "./Remark.ts"
 
 type TagClass = new (token: TagToken, rest: Array<TopLevelToken>, liquid: Liquid, parser: Parser) => Tag
 
@@ -39,18 +40,6 @@ const nested = (Block: TagClass): TagClass =>
     }
     override render(): void {}
   }
-
-/** `{% # … %}`. liquidjs's own looks for lines without `#` by a pattern that takes quadratic time on empty lines. */
-export class Remark extends Tag {
-  constructor(token: TagToken, rest: Array<TopLevelToken>, liquid: Liquid) {
-    super(token, rest, liquid)
-    const lines = token.args.split("\n").slice(1).map((line) => line.trim())
-    if (lines.some((line) => line !== "" && !line.startsWith("#"))) {
-      throw new Refused("every line of an inline comment must start with #", token.begin)
-    }
-  }
-  override render(): void {}
-}
 
 class Unavailable extends Tag {
   constructor(token: TagToken, rest: Array<TopLevelToken>, liquid: Liquid) {

@@ -1,4 +1,5 @@
-import { type Budget, LimitReached } from "./Budget.ts"
+import type { Budget } from "./Budget.ts"
+import { LimitReached } from "./LimitReached.ts"
 import * as Limits from "./Limits.ts"
 
 /** A loop's or block's requests to the surrounding tags. */

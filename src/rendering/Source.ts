@@ -1,8 +1,8 @@
 import { LiquidError } from "liquidjs"
 import type { Format } from "../domain/Template.ts"
-import { Refused } from "./Expressions.ts"
 import { read } from "./Grammar.ts"
 import * as Limits from "./Limits.ts"
+import { Refused } from "./Refused.ts"
 import { compile, type Render } from "./Tags.ts"
 
 /** A fault of a source with its position: line and column count from 1, columns in UTF-16 code units. */

@@ -24,8 +24,9 @@ import {
   type Value,
 } from "liquidjs"
 import { escape } from "./Escaping.ts"
-import { asPlain, type CompiledValue, compileOperand, compileValue, type Evaluate, Refused } from "./Expressions.ts"
-import { Remark } from "./Grammar.ts"
+import { asPlain, type CompiledValue, compileOperand, compileValue, type Evaluate } from "./Expressions.ts"
+import { Refused } from "./Refused.ts"
+import { Remark } from "./Remark.ts"
 import { Jump, type Run } from "./Run.ts"
 import { elements, equals, integer, isNothing, isTrue, Loop, Markup, number, text } from "./Values.ts"
 

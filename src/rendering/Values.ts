@@ -1,4 +1,4 @@
-import { LimitReached } from "./Budget.ts"
+import { LimitReached } from "./LimitReached.ts"
 import * as Limits from "./Limits.ts"
 import type { Run } from "./Run.ts"
 

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
-import { Budget, LimitReached } from "../../src/rendering/Budget.ts"
+import { Budget } from "../../src/rendering/Budget.ts"
+import { LimitReached } from "../../src/rendering/LimitReached.ts"
 import * as Limits from "../../src/rendering/Limits.ts"
 import { parseVars, render } from "../../src/rendering/Renderer.ts"
 import { renderVars } from "./variants.ts"
