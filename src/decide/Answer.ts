@@ -1,11 +1,8 @@
-import { Result, Schema } from "effect"
+import { Schema } from "effect"
 import type { CopyId } from "../domain/Ids.ts"
-import type { Budget } from "../rendering/Budget.ts"
-import { LimitReached } from "../rendering/LimitReached.ts"
+import type { LimitReached } from "../rendering/LimitReached.ts"
 import { named } from "../domain/WarningText.ts"
-import { tagLinks } from "../rendering/Links.ts"
-import * as Renderer from "../rendering/Renderer.ts"
-import type { TemplateView, VariantView } from "../templates/TemplateCache.ts"
+import type { TemplateView } from "../templates/TemplateCache.ts"
 
 /** No candidate can be rendered with these fields, or none can be chosen within limits; nothing was recorded. */
 export class NotRendered extends Schema.TaggedError<NotRendered>()("NotRendered", {
@@ -114,12 +111,6 @@ export const failuresOf = (answer: Answer): ReadonlyArray<NotRendered> =>
     ? [answer.error, ...(answer.others ?? noFailures)]
     : noFailures
 
-/** The values that a variant is rendered with, and the budget for it. */
-export interface RenderInput {
-  readonly fields: Readonly<Record<string, unknown>>
-  readonly budget: Budget
-}
-
 /** The error of a template whose variants take too much work to check against the attributes. */
 export const targetingLimit = ({ id }: TemplateView, { limit, message }: LimitReached): NotRendered =>
   new NotRendered({
@@ -133,72 +124,3 @@ export const targetingLimit = ({ id }: TemplateView, { limit, message }: LimitRe
           "or give the template fewer variants or conditions",
     }],
   })
-
-/**
- * The rendered variables, with the tracking id in the links of `html` variables that lead to the template's domains.
- * Fails with the variable whose links are more work than the budget has left.
- */
-const withLinks = (
-  { linkDomains }: TemplateView,
-  { formats }: VariantView,
-  rendered: Readonly<Record<string, string>>,
-  trackingId: string,
-  budget: Budget,
-): Result.Result<Readonly<Record<string, string>>, { readonly variable: string; readonly detail: string }> => {
-  const tagged: Array<readonly [string, string]> = []
-  for (const [variable, text] of Object.entries(rendered)) {
-    const isHtml = Object.hasOwn(formats, variable) && formats[variable] === "html"
-    try {
-      tagged.push([variable, isHtml ? tagLinks(text, { domains: linkDomains, trackingId, budget }) : text])
-    } catch (error) {
-      if (error instanceof LimitReached) return Result.fail({ variable, detail: error.message })
-      throw error
-    }
-  }
-  return Result.succeed(Object.fromEntries(tagged))
-}
-
-const faultsOf = ({ faults }: Renderer.LiquidFaults | Renderer.RenderFault): NotRendered["faults"] =>
-  faults.map((fault) => ({
-    variable: fault.variable,
-    detail: fault.message,
-    ..."undefinedVariables" in fault && fault.undefinedVariables.length > 0
-      ? { missing: fault.undefinedVariables }
-      : {},
-  }))
-
-const refused = (view: TemplateView, variant: VariantView, faults: NotRendered["faults"]): NotRendered =>
-  new NotRendered({ templateId: view.id, copyId: variant.id, faults })
-
-/** The rendered variables, or why there are none. */
-const render = (
-  view: TemplateView,
-  variant: VariantView,
-  { budget, fields }: RenderInput,
-  now: number,
-  trackingId: string,
-): Readonly<Record<string, string>> | NotRendered => {
-  const parsed = Renderer.parseVars(variant.vars, variant.formats)
-  if (Result.isFailure(parsed)) return refused(view, variant, faultsOf(parsed.failure))
-  const options = { strict: view.strict, now, timeZone: view.org.timeZone, budget }
-  const rendered = Renderer.render(parsed.success, fields, options)
-  if (Result.isFailure(rendered)) return refused(view, variant, faultsOf(rendered.failure))
-  if (view.linkDomains.length === 0) return rendered.success
-  const linked = withLinks(view, variant, rendered.success, trackingId, budget)
-  return Result.isSuccess(linked) ? linked.success : refused(view, variant, [linked.failure])
-}
-
-/** The answer to a choice: the variant rendered as of `now`, or the faults that prevent that. */
-export const renderVariant = (
-  view: TemplateView,
-  variant: VariantView,
-  request: RenderInput,
-  now: number,
-  trackingId: string,
-  trace: unknown,
-): Answer => {
-  const rendered = render(view, variant, request, now, trackingId)
-  return rendered instanceof NotRendered
-    ? { _tag: "NotRendered", trackingId, error: rendered }
-    : { _tag: "Chosen", trackingId, copyId: variant.id, vars: rendered, durable: true, trace }
-}

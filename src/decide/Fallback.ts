@@ -2,7 +2,8 @@ import { type EligibleSet, eligibleSet } from "../bandit/Policy.ts"
 import type { CopyId } from "../domain/Ids.ts"
 import type { FailedRendering } from "../journal/decisions/Decision.ts"
 import { type Answer, inPlaceOf, type NotRendered } from "./Answer.ts"
-import { type PlanInput, renderChoice } from "./Plan.ts"
+import type { PlanInput } from "./Plan.ts"
+import { renderChoice } from "./RenderChoice.ts"
 import { changeTrace } from "./Selection.ts"
 
 // Chooses the variant that replaces one that cannot be rendered.

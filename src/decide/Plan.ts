@@ -1,12 +1,12 @@
 import type { RecordedContext } from "../learning/ContextRecorder.ts"
 import { hourMillis } from "../bandit/Window.ts"
 import { holdoutText } from "../domain/Holdout.ts"
-import type { CopyId } from "../domain/Ids.ts"
 import type { TemplateView } from "../templates/TemplateCache.ts"
 import type { PreparedRequest } from "./DecideRequest.ts"
-import { type Decision, noMessage, type StandingDecision } from "../journal/decisions/Decision.ts"
+import type { Decision, StandingDecision } from "../journal/decisions/Decision.ts"
 import type { Recorded } from "../journal/decisions/DecisionLog.ts"
-import { type Answer, inPlaceOf, renderVariant } from "./Answer.ts"
+import { type Answer, inPlaceOf } from "./Answer.ts"
+import { renderChoice } from "./RenderChoice.ts"
 import { toldRepeat } from "./Repeats.ts"
 import { changeTrace } from "./Selection.ts"
 import type { TrackingAlias } from "../journal/decisions/TrackingAliases.ts"
@@ -59,18 +59,6 @@ export type Plan = AnswerPlan | DecisionPlan | AliasPlan
 export const isDecided = (answer: Answer): answer is Decided => answer._tag === "Chosen" || answer._tag === "HeldOut"
 
 export const answerPlan = (answer: Answer): AnswerPlan => ({ _tag: "Answer", answer })
-
-/** Renders a choice under a tracking id. Undefined if its variant has been removed. */
-export const renderChoice = (
-  { nowMillis, request, view }: PlanInput,
-  copyId: CopyId,
-  trackingId: string,
-  trace: unknown,
-): Answer | undefined => {
-  if (copyId === noMessage) return { _tag: "HeldOut", trackingId, durable: true, trace }
-  const variant = view.variantsById.get(copyId)
-  return variant && renderVariant(view, variant, request, nowMillis, trackingId, trace)
-}
 
 /** Plans a new decision whose answer is rendered. */
 export const planDecision = (

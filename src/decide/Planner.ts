@@ -17,17 +17,9 @@ import { type Arm, armOf } from "../bandit/Holdout.ts"
 import { type Answer, targetingLimit } from "./Answer.ts"
 import type { Draws } from "./Draws.ts"
 import type { ExposureCounts } from "./ExposureCounts.ts"
-import {
-  answerPlan,
-  answerRepeat,
-  isDecided,
-  type Plan,
-  planDecision,
-  type PlanInput,
-  planRepeat,
-  renderChoice,
-} from "./Plan.ts"
+import { answerPlan, answerRepeat, isDecided, type Plan, planDecision, type PlanInput, planRepeat } from "./Plan.ts"
 import { type FailedChoice, renderFallback } from "./Fallback.ts"
+import { renderChoice } from "./RenderChoice.ts"
 import type { RenderingCounts } from "./RenderingCounts.ts"
 import type { RequestNotices } from "./RequestNotices.ts"
 import * as Selection from "./Selection.ts"
