@@ -47,7 +47,8 @@ const databaseFrom = (source: "migrated" | "empty"): Effect.Effect<Environment, 
     const name = `test_${randomUUID().replaceAll("-", "")}`
     const run = (statement: string) => Effect.promise(() => onServer(server, statement))
     yield* Effect.acquireRelease(
-      run(`CREATE DATABASE ${name}${source === "empty" ? "" : ` TEMPLATE ${template}`}`),
+      // Copying files takes a third of the processor time of writing the copy to the log, which is the default.
+      run(`CREATE DATABASE ${name}${source === "empty" ? "" : ` TEMPLATE ${template}`} STRATEGY FILE_COPY`),
       () => run(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
     )
     return { DATABASE_URL: new URL(`/${name}`, server).href, DATABASE_POOL_SIZE: "4" }
