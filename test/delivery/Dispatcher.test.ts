@@ -277,7 +277,7 @@ describe("Dispatcher", () => {
       let holding = true
       const server = yield* receiver({ fault: (n) => holding && n >= 3 ? { how: "hang" } : undefined })
       const scope = yield* Scope.make()
-      const context = yield* Scope.provide(Layer.build(layerSending(env, { SHUTDOWN_TIMEOUT: "2 seconds" })), scope)
+      const context = yield* Scope.provide(Layer.build(layerSending(env, { SHUTDOWN_TIMEOUT: "500 millis" })), scope)
       const ids = yield* Effect.provideContext(
         Effect.gen(function* () {
           yield* furnish("ended", { url: server.url })

@@ -55,7 +55,7 @@ describe("Dispatcher with e-mails that cannot be composed", () => {
           const late = yield* enqueueHtml("poison", "quotations", quotations)
           for (let n = 0; n < 12; n++) good.push(yield* enqueueHtml("poison", `after${n}`, "fine"))
           yield* connections.put(org("poison"), "mail", { paused: false })
-          yield* untilDone("poison", 60)
+          yield* untilDone("poison")
           const rows = new Map((yield* deliveriesOf("poison")).map((row) => [row.id, row]))
           assert.deepStrictEqual(good.map((id) => rows.get(id)!.state), good.map(() => "sent"))
           assert.deepStrictEqual(receiver.arrivals.map(({ id }) => id).sort(), [...good].sort())

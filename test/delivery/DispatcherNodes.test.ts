@@ -91,7 +91,7 @@ describe("Two dispatchers on one Postgres", () => {
           await first.ended
           await waitUntil("the other has gone on", () => server.arrivals.length > beforeKill + 30)
         })
-        yield* Effect.provideContext(untilDone("killed", 60), context)
+        yield* Effect.provideContext(untilDone("killed"), context)
         assertArrived(server, ids)
         const repeated = [...server.repeated.values()].reduce((sum, n) => sum + n, 0)
         console.info(`kill -9 of a dispatcher: ${beforeKill} had arrived, ${repeated} arrived again`)
@@ -150,7 +150,7 @@ describe("Two dispatchers on one Postgres", () => {
         yield* kill(first)
         const second = yield* scopedProcess(env)
         yield* Effect.provideContext(
-          until("it refuses", Effect.map(trouble, (one) => one?.state === "refusing"), 60),
+          until("it refuses", Effect.map(trouble, (one) => one?.state === "refusing")),
           context,
         )
         yield* kill(second)

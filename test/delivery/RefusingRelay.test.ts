@@ -48,12 +48,12 @@ describe("Dispatcher with a platform that refuses everything", () => {
           Effect.gen(function* () {
             const slug = `relay-${sessions}`
             const { server } = yield* furnishSmtp(slug, () => blocked, sessions)
-            yield* enqueueMany(slug, 300)
+            yield* enqueueMany(slug, 120)
             yield* start(slug)
             yield* untilBraked(slug)
             const { failed = 0, queued } = yield* statesOf(slug)
             assert.strictEqual(failed, 20, "messages under way that are refused later go back")
-            assert.strictEqual(queued, 280)
+            assert.strictEqual(queued, 100)
             assert.lengthOf(server.mails, 0)
             const { paused, trouble } = yield* setupOf(slug)
             assert.isFalse(paused)
@@ -71,10 +71,10 @@ describe("Dispatcher with a platform that refuses everything", () => {
         it.effect(`pauses it after 50 messages, with ${replies.join(" and ")}`, () =>
           Effect.gen(function* () {
             yield* furnishSmtp(slug, (n) => ({ at: "recipient", reply: replies[n % replies.length]! }))
-            yield* enqueueMany(slug, 200)
+            yield* enqueueMany(slug, 120)
             yield* start(slug)
             yield* untilBraked(slug)
-            assert.deepStrictEqual(yield* statesOf(slug), { failed: 50, queued: 150 })
+            assert.deepStrictEqual(yield* statesOf(slug), { failed: 50, queued: 70 })
             assert.match((yield* setupOf(slug)).trouble!.reason, /^50 of the last \d+ messages were refused/)
           }))
       }
@@ -153,7 +153,7 @@ describe("Dispatcher with a platform that refuses everything", () => {
           yield* furnish("http", { url: server.url })
           const connections = yield* Connections
           yield* connections.put(org("http"), "main", { paused: true })
-          yield* enqueueMany("http", 300)
+          yield* enqueueMany("http", 120)
           yield* connections.resume(org("http"), "main")
           yield* until(
             "it is braked",

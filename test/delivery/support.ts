@@ -11,8 +11,8 @@ import type { CopyId, TemplateId, UserId } from "../../src/domain/Ids.ts"
 import type { VariantInput } from "../../src/domain/Template.ts"
 import { Templates } from "../../src/templates/Templates.ts"
 import { makeOrg, org } from "../intake/support.ts"
-import { waitUntil } from "../support/service.ts"
 import { type Environment, layerSettings } from "../support/stores.ts"
+import { TableChanges } from "../support/tableChanges.ts"
 import { layerBriskClock } from "./briskClock.ts"
 import { type Receiver, signingSecret } from "./receiver.ts"
 
@@ -27,7 +27,10 @@ export const deliveryEnvironment: Environment = {
 
 /** Everything but HTTP and background jobs: nothing leaves unless a test sends it. */
 export const layerQueue = (environment: Environment, more: Environment = {}) =>
-  Layer.provide(layerServices, layerSettings({ ...environment, ...deliveryEnvironment, ...more }))
+  TableChanges.layer.pipe(
+    Layer.provideMerge(layerServices),
+    Layer.provide(layerSettings({ ...environment, ...deliveryEnvironment, ...more })),
+  )
 
 /** The layer with a dispatcher whose retries come soon. */
 export const layerSending = (environment: Environment, more: Environment = {}) =>
@@ -38,7 +41,7 @@ export const layerSendingBriskly = (environment: Environment) =>
   sendingBy(Layer.provide(Dispatcher.layer, layerBriskClock), environment, {})
 
 const sendingBy = (layerDispatcher: typeof Dispatcher.layer, environment: Environment, more: Environment) =>
-  layerDispatcher.pipe(
+  Layer.merge(layerDispatcher, TableChanges.layer).pipe(
     Layer.provideMerge(layerServices),
     Layer.provide(
       layerSettings({ ...environment, ...deliveryEnvironment, DELIVERY_RETRY_DELAY: "20 millis", ...more }),
@@ -144,25 +147,21 @@ export const decisionsOf = Effect.fnUntraced(function* (slug: string) {
 
 /** Counts of deliveries by state. */
 export const statesOf = Effect.fnUntraced(function* (slug: string) {
-  const states: { [state in DeliveryState]?: number } = {}
-  for (const { state } of yield* deliveriesOf(slug)) states[state] = (states[state] ?? 0) + 1
-  return states
+  const sql = yield* SqlClient.SqlClient
+  const rows = yield* sql<{ state: DeliveryState; n: number }>`
+    SELECT d.state, count(*)::int AS n FROM deliveries d WHERE d.org_slug = ${slug} GROUP BY d.state`
+  return Object.fromEntries(rows.map(({ n, state }) => [state, n])) as { [state in DeliveryState]?: number }
 })
 
-/** Waits until an effect answers true. */
-export const until = <R>(what: string, holds: Effect.Effect<boolean, unknown, R>, seconds = 30) =>
-  Effect.flatMap(
-    Effect.context<R>(),
-    (context) =>
-      Effect.promise(() => waitUntil(what, () => Effect.runPromiseWith(context)(Effect.orDie(holds)), seconds)),
-  )
+/** Waits until an effect answers true, which it does by what is stored of deliveries and connections. */
+export const until = <E, R>(what: string, holds: Effect.Effect<boolean, E, R>) =>
+  Effect.flatMap(TableChanges, (changes) => changes.until(what, ["deliveries", "connections", "dispatch_lanes"], holds))
 
 /** Waits until nothing of an organization is on its way any more. */
-export const untilDone = (slug: string, seconds = 30) =>
+export const untilDone = (slug: string) =>
   until(
     `everything of ${slug} has ended`,
     Effect.map(statesOf(slug), ({ queued = 0, sending = 0 }) => queued + sending === 0),
-    seconds,
   )
 
 /** The most arrivals that any second held; times have a grain of a millisecond. */
