@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config"
+import { BaseSequencer, type TestSpecification } from "vitest/node"
 
 /** Tests of whole processes, browsers and containers, and long storms and simulations: `deno task test:system`. */
 const system = [
@@ -21,6 +22,38 @@ const system = [
   "test/store/Encryption.test.ts",
   "test/telemetry/Nodes.test.ts",
 ]
+
+/** Files that take longer than 50 seconds, longest first. A file that is missing here starts later, by its size. */
+const longest = [
+  "test/container/Image.test.ts",
+  "test/hostile/Hostile.test.ts",
+  "test/process/Soak.test.ts",
+  "test/process/Cluster.test.ts",
+  "test/process/DeliverStorm.test.ts",
+  "test/console/Crawl.test.ts",
+  "test/readme/Documents.test.ts",
+  "test/browser/Templates.test.ts",
+  "test/browser/Drafts.test.ts",
+  "test/process/history/HistoryStorm.test.ts",
+  "test/browser/Results.test.ts",
+  "test/browser/Operations.test.ts",
+  "test/browser/Console.test.ts",
+  "test/simulation/Run.test.ts",
+  "test/process/Lifecycle.test.ts",
+  "test/process/Recipients.test.ts",
+  "test/process/Embedded.test.ts",
+]
+
+/** Starts the longest files first, so that the two processes end at about the same time. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: Array<TestSpecification>): Promise<Array<TestSpecification>> {
+    const placeOf = ({ moduleId }: TestSpecification) => {
+      const place = longest.findIndex((file) => moduleId.endsWith(file))
+      return place < 0 ? longest.length : place
+    }
+    return (await super.sort(files)).sort((a, b) => placeOf(a) - placeOf(b))
+  }
+}
 
 /** Lines that begin with `Skipped: `, which say why a part of the tests does not run on this machine. */
 const skipped = new Set<string>()
@@ -47,6 +80,7 @@ export default defineConfig({
     ],
     // Two processes: more would only take turns on the smallest machines.
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
     onConsoleLog: (log) => {
       if (!log.startsWith("Skipped: ")) return true
       skipped.add(log.trim())
