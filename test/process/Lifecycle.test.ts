@@ -4,16 +4,17 @@ import { SqlClient } from "effect/sql"
 import { execFile } from "node:child_process"
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
+import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { describe } from "vitest"
-import { freePort, makeOrganization, run, scopedProcess, waitUntil } from "../support/service.ts"
+import { freePort, makeOrganization, run, type Running, scopedProcess, waitUntil } from "../support/service.ts"
 import { embeddedEnvironment, layerMigrated, temporaryEnvironment, temporaryFolder } from "../support/stores.ts"
 import { decisionsIn, makeTemplate, scopedLoad, targetAt, terminate } from "./support.ts"
 
-/** Runs a command that is to end by itself; kills it when it has not after `seconds`: a start waits a minute for its database. */
-const runToEnd = async (args: ReadonlyArray<string>, environment: Record<string, string>, seconds = 120) => {
-  const { child, ended, output } = run(args, environment)
-  const timer = setTimeout(() => child.kill("SIGKILL"), seconds * 1000)
+/** Runs a command that must end by itself. Kills it after 2 minutes: a start waits 1 minute for its database. */
+const runToEnd = async (args: ReadonlyArray<string>, environment: Record<string, string>, running?: Running) => {
+  const { child, ended, output } = run(args, environment, running)
+  const timer = setTimeout(() => child.kill("SIGKILL"), 120_000)
   const { code, signal } = await ended
   clearTimeout(timer)
   return { code, signal, output: output() }
@@ -221,14 +222,19 @@ describe("A database of a newer release that has taken something away", () => {
 })
 
 describe("A faulty setting", () => {
-  const faulty = (name: string, environment: Record<string, string>, expected: ReadonlyArray<string | RegExp>) =>
+  const faulty = (
+    name: string,
+    environment: Record<string, string>,
+    expected: ReadonlyArray<string | RegExp>,
+    running?: Running,
+  ) =>
     it.live(`${name} ends the start with a message`, () =>
       Effect.scoped(Effect.gen(function* () {
         const folder = yield* temporaryFolder
         const dataDir = join(folder, "data")
         mkdirSync(dataDir)
         const { code, output } = yield* Effect.promise(async () =>
-          await runToEnd(["serve"], { DATA_DIR: dataDir, PORT: String(await freePort()), ...environment })
+          await runToEnd(["serve"], { DATA_DIR: dataDir, PORT: String(await freePort()), ...environment }, running)
         )
         assert.strictEqual(code, 1, output)
         for (const part of expected) {
@@ -243,9 +249,14 @@ describe("A faulty setting", () => {
   faulty("LOG_LEVEL=loud", { LOG_LEVEL: "loud" }, ["LOG_LEVEL"])
   faulty("REQUEST_TIMEOUT=soon", { REQUEST_TIMEOUT: "soon" }, ["REQUEST_TIMEOUT"])
   faulty("in two places at once", { PORT: "abc", REQUEST_TIMEOUT: "soon" }, ["PORT", "REQUEST_TIMEOUT"])
-  faulty("DATABASE_URL of a server that is not there", {
-    DATABASE_URL: "postgres://someone:s3cret@127.0.0.1:1/nothing",
-  }, ["DATABASE_URL", "127.0.0.1:1"])
+  // The minute of the start's patience passes within two seconds.
+  const faster = fileURLToPath(new URL("shiftedClock.preload.ts", import.meta.url))
+  faulty(
+    "DATABASE_URL of a server that is not there",
+    { DATABASE_URL: "postgres://someone:s3cret@127.0.0.1:1/nothing", CLOCK_SPEED: "40" },
+    ["DATABASE_URL", "127.0.0.1:1", "cannot be used for 60 s"],
+    { denoFlags: ["--preload", faster] },
+  )
   faulty("DATABASE_URL that is empty", { DATABASE_URL: "" }, ["DATABASE_URL: is set and empty"])
   faulty("STORE=external without DATABASE_URL", { STORE: "external" }, ["STORE: is external", "STORE=embedded"])
   faulty("STORE=external without DATABASE_URL, with PARLANCE_URL for commands", {
@@ -256,12 +267,10 @@ describe("A faulty setting", () => {
 
   it.live("A PORT in use by another program ends the start with a message", () =>
     Effect.scoped(Effect.gen(function* () {
-      const folder = yield* temporaryFolder
-      const first = yield* scopedProcess({ DATA_DIR: join(folder, "first") })
+      const first = yield* scopedProcess(yield* embeddedEnvironment)
       const port = new URL(first.url).port
-      const { code, output } = yield* Effect.promise(() =>
-        runToEnd(["serve"], { DATA_DIR: join(folder, "second"), PORT: port })
-      )
+      const second = yield* embeddedEnvironment
+      const { code, output } = yield* Effect.promise(() => runToEnd(["serve"], { ...second, PORT: port }))
       assert.strictEqual(code, 1, output)
       assert.include(output, `127.0.0.1:${port}`)
       assert.include(output, "set another PORT")
