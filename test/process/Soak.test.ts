@@ -7,15 +7,15 @@ import { temporaryEnvironment } from "../support/stores.ts"
 
 // `deno task bench soak` does the same for an hour, with pauses, memory and latency.
 
-const intervalSeconds = 12
-/** Generates a second: 2,400 in an interval, with 2,400 events, 120 messages and 24 reads. */
-const rate = 200
+const intervalSeconds = 8
+/** Generates a second: 2,400 in an interval, with 1,600 events, 80 messages and 16 reads. */
+const rate = 300
 
 /**
  * Objects of one class that an interval may leave behind. The background loops suspend some 16 times a second, so one object
- * for each suspension would be 190 in an idle interval.
+ * for each suspension would be 130 in an idle interval.
  */
-const least = { idle: 100, load: 500 }
+const least = { idle: 70, load: 500 }
 
 /** Classes that the service's code makes; V8's own, such as compiled code, level off only after hours. */
 const isOurs = (name: string) => /^(object|closure|array) /.test(name)
