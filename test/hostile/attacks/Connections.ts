@@ -42,17 +42,33 @@ const exchange = async (target: Target, text: string | Uint8Array, millis = 3000
   return statusesOf(line.text())
 }
 
+/** A connection that sends `text` and reads no more than its buffer holds. Resolves with the first bytes of the answer. */
+const dialUnread = (target: Target, text: string) => {
+  const line = dial(target)
+  const answered = new Promise<void>((resolve) => line.socket.on("readable", resolve))
+  line.socket.write(text)
+  return { ...line, answered }
+}
+
+/** Connections that are opened or closed at once. They are work of the main thread at one moment. */
+const atOnce = 100
+
 /** Opens `count` connections that send `text` and read nothing for `millis`. */
 const unread = async (target: Target, count: number, text: string, millis: number): Promise<ReadonlyArray<number>> => {
-  const lines = Array.from({ length: count }, () => {
-    const line = dial(target)
-    line.socket.pause()
-    line.socket.write(text)
-    return line
-  })
+  const lines: Array<Line> = []
+  while (lines.length < count) {
+    const group = Array.from({ length: Math.min(atOnce, count - lines.length) }, () => dialUnread(target, text))
+    lines.push(...group)
+    await Promise.race([
+      Promise.all(group.map(({ answered, ended }) => Promise.race([answered, ended]))),
+      pause(millis),
+    ])
+  }
   await pause(millis)
-  for (const { socket } of lines) socket.destroy()
-  await Promise.all(lines.map(({ ended }) => ended))
+  while (lines.length > 0) {
+    for (const { socket } of lines.splice(0, atOnce)) socket.destroy()
+    await target.send("GET", "/healthz")
+  }
   return [200]
 }
 
