@@ -7,6 +7,7 @@ const system = [
   "test/browser/**/*.test.ts",
   "test/cli/**/*.test.ts",
   "test/console/Crawl.test.ts",
+  "test/clients/GeneratedTypes.test.ts",
   "test/container/**/*.test.ts",
   "test/delivery/DispatcherNodes.test.ts",
   "test/demo/Demo.test.ts",
@@ -20,7 +21,10 @@ const system = [
   "test/simulation/Run.test.ts",
   "test/store/ConnectFailure.test.ts",
   "test/store/Encryption.test.ts",
+  "test/store/PrivateFiles.test.ts",
+  "test/telemetry/Metrics.test.ts",
   "test/telemetry/Nodes.test.ts",
+  "test/telemetry/Telemetry.test.ts",
 ]
 
 /** Files that take longer than 50 seconds, longest first. A file that is missing here starts later, by its size. */

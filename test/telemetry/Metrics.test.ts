@@ -55,6 +55,11 @@ describe("Metrics", () => {
         for (const [name, { labels, type }] of documented) {
           if (type === "counter" && labels.length === 0) assert.match(fresh, new RegExp(`^${name} 0$`, "m"))
         }
+        assert.match(
+          fresh,
+          /^parlance_refused_total\{reason="bad_signature"\} 0$/m,
+          "every reason shows from the start",
+        )
         const key = await makeOrganization(service, "acme", ["generate", "events"])
         await makeTemplate(service, "acme", "offer")
         const { body } = await service.generate("acme", key, { template_id: "offer", fields: { name: "{{ name }}" } })
