@@ -101,7 +101,7 @@ describe("parlance simulate", () => {
       const decisions = Array.from({ length: 3_000 }, (_, i) => {
         const forced = i % 10 === 0
         const copy = uniform() < 0.5 ? "a" : "b"
-        const at = start + i * 600_000
+        const at = start + i * 200_000
         const click = !forced && uniform() < (copy === "a" ? 0.05 : 0.15)
         return {
           tracking_id: `x${String(i).padStart(5, "0")}`,
@@ -116,7 +116,7 @@ describe("parlance simulate", () => {
         }
       })
       // All outcomes have had their time.
-      yield* TestClock.setTime(start + decisions.length * 600_000 + 15 * 86_400_000)
+      yield* TestClock.setTime(start + decisions.length * 200_000 + 15 * 86_400_000)
       const pages: Array<string | undefined> = []
       const stub = {
         organizations: { listOrganizations: () => Effect.succeed({ organizations: [{ slug: "acme" }] }) },
