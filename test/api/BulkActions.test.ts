@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { adminToken, waitUntil } from "../support/service.ts"
+import { adminToken } from "../support/service.ts"
 import { startReceiver } from "../delivery/receiver.ts"
 import { type Sender, suiteOnSending } from "./deliverySuite.ts"
 import { type Answer, assertProblem, type Json, pointersOf, read } from "./harness.ts"
@@ -32,7 +32,7 @@ suiteOnSending("Bulk actions", (bench) => {
     })
     const org = await bench.sender("retried-all", { connection: { settings: { url: server.url }, paused: false } })
     for (let i = 0; i < 7; i++) await org.deliver(message(`p${i}@example.com`))
-    await waitUntil("all have failed", async () => (await org.deliveries("?state=failed")).length === 7)
+    await org.untilCounted("failed", 7)
     const preview = await org.manage("POST", "/deliveries/retry", { dry_run: true, reason: "MAINTENANCE" })
     assert.strictEqual(preview.status, 200, preview.text)
     assert.deepInclude(preview.json, { matched: 7, changed: 0, action: null })
@@ -51,7 +51,7 @@ suiteOnSending("Bulk actions", (bench) => {
     assert.strictEqual(first.json.action.id, second.json.action.id)
     assert.deepInclude(first.json.action, { kind: "retry", state: "done", filter: asked, requested_by: "Admin token" })
     assertProblem(await post(path, bearer, {}), 409, "idempotency-key-reused")
-    await waitUntil("all have been sent", async () => (await org.deliveries("?state=sent")).length === 7)
+    await org.untilCounted("sent", 7)
     assert.lengthOf(server.arrivals, 7)
     const entries = await audit(org)
     assert.lengthOf(entries, 1)

@@ -2,7 +2,7 @@ import { assert, it } from "@effect/vitest"
 import { createHmac } from "node:crypto"
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib"
 import { suiteOnPlatforms } from "./platformSuite.ts"
-import { makeOrganization, waitUntil } from "../support/service.ts"
+import { makeOrganization } from "../support/service.ts"
 import { type Json, read } from "./harness.ts"
 
 const mebibyte = 1024 * 1024
@@ -91,7 +91,7 @@ suiteOnPlatforms("Compressed webhook bodies", (server) => {
     assert.deepStrictEqual([answer.status, answer.json], [200, { status: "ok", received: 1 }])
     const inbox = async (): Promise<ReadonlyArray<Json>> =>
       (await service.manage("GET", "/organizations/platform/webhooks/provider_b/inbox?all=true")).body.inbox
-    await waitUntil("the body has been read", async () => (await inbox())[0]?.status === "done")
+    await service.untilStored("the body has been read", ["inbox"], async () => (await inbox())[0]?.status === "done")
     assert.strictEqual((await inbox())[0].events, 1)
   })
 

@@ -1,6 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import { signingSecret, startReceiver } from "../delivery/receiver.ts"
-import { adminToken, waitUntil } from "../support/service.ts"
+import { adminToken } from "../support/service.ts"
 import { suiteOnSending } from "./deliverySuite.ts"
 import { assertProblem, type Json, pointersOf } from "./harness.ts"
 
@@ -131,13 +131,13 @@ suiteOnSending("Connections and deliveries", (bench) => {
     const org = await bench.sender("trouble", { connection: { settings: { url: server.url }, paused: false } })
     assert.strictEqual((await org.deliver(message("a@example.com"))).status, 200)
     const trouble = async () => (await org.manage("GET", "/connections")).json.connections[0].trouble
-    await waitUntil("it is noticed", async () => (await trouble()) !== null)
+    await bench.service.untilStored("it is noticed", ["connections"], async () => (await trouble()) !== null)
     assert.deepInclude(await trouble(), { state: "broken" })
     assert.include((await trouble()).reason, "account closed")
     assert.isAbove(Date.parse((await trouble()).until), Date.parse((await trouble()).since))
     await org.manage("PUT", "/connections/main", { settings: { url: bench.server.url } })
     assert.isNull(await trouble())
-    await waitUntil("it has been sent", async () => (await org.deliveries("?state=sent")).length === 1)
+    await org.untilCounted("sent", 1)
     await server.close()
   })
 
@@ -151,18 +151,22 @@ suiteOnSending("Connections and deliveries", (bench) => {
     const resumed = await org.manage("POST", "/connections/main/resume")
     assert.deepInclude(resumed.json, { name: "main", paused: false, trouble: null })
     const connection = async () => (await org.manage("GET", "/connections")).json.connections[0]
-    await waitUntil("it refuses", async () => (await connection()).trouble?.state === "refusing")
+    await bench.service.untilStored(
+      "it refuses",
+      ["connections"],
+      async () => (await connection()).trouble?.state === "refusing",
+    )
     const { paused, trouble } = await connection()
     assert.deepStrictEqual([paused, trouble.until], [false, null])
     assert.match(trouble.reason, /^20 messages in a row .*account suspended/)
     assert.isBelow(Date.parse(trouble.since), Date.now() + 60_000)
     const metrics = await (await bench.service.request("/metrics")).text()
     assert.match(metrics, /^parlance_connections_refusing(?:{[^}]*})? [1-9]/m)
-    await waitUntil("nothing is under way", async () => (await org.deliveries("?state=sending")).length === 0)
+    await org.untilCounted("sending", 0)
     assert.strictEqual((await org.deliveries("?state=failed")).length, 20)
     isBlocked = false
     assert.isNull((await org.manage("POST", "/connections/main/resume")).json.trouble)
-    await waitUntil("the rest has been sent", async () => (await org.deliveries("?state=sent")).length === 10)
+    await org.untilCounted("sent", 10)
     const { json } = await org.manage("GET", "/audit?limit=200")
     const resumes = json.entries.filter(({ action }: Json) => action === "connection resumed")
     assert.lengthOf(resumes, 2, JSON.stringify(json.entries))
@@ -218,7 +222,7 @@ suiteOnSending("Connections and deliveries", (bench) => {
     assertProblem(await org.manage("POST", `/deliveries/${later.id}/retry`), 409, "delivery-fixed")
     assertProblem(await org.manage("POST", `/deliveries/${now.id}/retry`), 409, "delivery-fixed")
     await org.manage("PUT", "/connections/main", { paused: false })
-    await waitUntil("the other has been sent", async () => (await org.deliveries("?state=sent")).length === 1)
+    await org.untilCounted("sent", 1)
     assertProblem(await org.manage("POST", `/deliveries/${now.id}/cancel`), 409, "delivery-fixed")
     assert.notInclude(bench.server.arrivals.map(({ id }) => id), later.id)
     assert.deepInclude(await summary(), { queued: 0, scheduled: 0, sent: 1, cancelled: 1, oldest_due_seconds: 0 })
@@ -241,13 +245,13 @@ suiteOnSending("Connections and deliveries", (bench) => {
     })
     const org = await bench.sender("retried", { connection: { settings: { url: server.url }, paused: false } })
     await org.deliver(message("a@example.com"))
-    await waitUntil("it has failed", async () => (await org.deliveries("?state=failed")).length === 1)
+    await org.untilCounted("failed", 1)
     const [failed] = await org.deliveries()
     assert.include(failed.reason, "no such person")
     works = true
     const again = await org.manage("POST", `/deliveries/${failed.id}/retry`)
     assert.deepInclude(again.json, { id: failed.id, state: "queued", attempts: 0 })
-    await waitUntil("it has been sent", async () => (await org.deliveries("?state=sent")).length === 1)
+    await org.untilCounted("sent", 1)
     assert.deepStrictEqual(server.arrivals.map(({ id }) => id), [failed.id])
     const { json } = await org.manage("GET", "/delivery-summary")
     assert.deepInclude(json, { sent: 1, failed: 0 })
@@ -282,7 +286,7 @@ suiteOnSending("Connections and deliveries", (bench) => {
   it("shows no secret in answers, metrics or descriptions", async () => {
     const org = await bench.sender("hidden", { connection: { paused: false } })
     await org.deliver(message("a@example.com"))
-    await waitUntil("it has been sent", async () => (await org.deliveries("?state=sent")).length === 1)
+    await org.untilCounted("sent", 1)
     const [{ id }] = await org.deliveries() as [Json]
     const pages = ["/connections", "/deliveries", `/deliveries/${id}`, "/delivery-summary"].map(async (path) =>
       (await org.manage("GET", path)).text

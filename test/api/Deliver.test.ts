@@ -16,7 +16,7 @@ suiteOnSending("Deliver", (bench) => {
     assert.strictEqual(answer.status, 200, answer.text)
     assert.deepStrictEqual(answer.json, { status: "ok" })
     assert.isNull(answer.headers.get("idempotent-replayed"))
-    await waitUntil("it has been sent", async () => (await org.deliveries("?state=sent")).length === 1)
+    await org.untilCounted("sent", 1)
     const arrived = bench.server.requests.find(({ json }) => json.data?.org === "ok")!.json.data
     const [delivery] = await org.deliveries()
     assert.deepInclude(arrived, {
@@ -36,7 +36,7 @@ suiteOnSending("Deliver", (bench) => {
       '{"template_id":"t","email":"a@example.com","fields":{"name":12345678901234567890}}',
     )
     assert.strictEqual(answer.status, 200, answer.text)
-    await waitUntil("it has been sent", async () => (await org.deliveries("?state=sent")).length === 1)
+    await org.untilCounted("sent", 1)
     const arrived = bench.server.requests.find(({ json }) => json.data?.org === "long")!.json.data
     assert.strictEqual(arrived.vars.subject, "Hi 12345678901234567890")
     const refused = await org.deliver('{"template_id":"t","email":"a@example.com","fields":{"na\\u0001me":"x"}}')
@@ -315,7 +315,7 @@ suiteOnSending("Deliver", (bench) => {
     )
     const fresh = answers.filter(({ headers }) => headers.get("idempotent-replayed") === null)
     assert.strictEqual(fresh.length, 1)
-    await waitUntil("it has been sent", async () => (await org.deliveries("?state=sent")).length === 1)
+    await org.untilCounted("sent", 1)
     assert.strictEqual((await org.deliveries()).length, 1)
     assert.strictEqual(bench.server.requests.length - before, 1)
   })

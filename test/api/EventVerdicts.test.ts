@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { makeOrganization, waitUntil } from "../support/service.ts"
+import { makeOrganization } from "../support/service.ts"
 import { suiteOnServer } from "../learning/support.ts"
 import { type Answer, assertProblem, type Json, parallel, pointersOf, read } from "./harness.ts"
 
@@ -20,8 +20,9 @@ suiteOnServer("Verdicts on custom events", (server) => {
     const inbox = async (): Promise<ReadonlyArray<Json>> =>
       (await manage("GET", "/webhooks/events/inbox?all=true&limit=100")).body.inbox
     const taken = () =>
-      waitUntil(
+      service.untilStored(
         "the bodies have been looked at",
+        ["inbox"],
         async () => (await inbox()).every(({ status }) => status !== "pending"),
       )
     return { slug, key, post, manage, inbox, taken }

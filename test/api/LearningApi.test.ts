@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { decide, receive, tallies } from "../intake/support.ts"
 import { hour, makeTemplate, settle, suiteOnServer } from "../learning/support.ts"
-import { adminToken, makeOrganization, waitUntil } from "../support/service.ts"
+import { adminToken, makeOrganization } from "../support/service.ts"
 import { assertProblem, type Json, pointersOf, read } from "./harness.ts"
 
 suiteOnServer("the management of learning", (server) => {
@@ -35,8 +35,9 @@ suiteOnServer("the management of learning", (server) => {
         return body
       },
       taken: () =>
-        waitUntil(
+        server().service.untilStored(
           "everything has been looked at",
+          ["inbox"],
           async () =>
             (await call("GET", `${inbox}?all=true&limit=100`)).body.inbox
               .every(({ status }: Json) => status !== "pending"),

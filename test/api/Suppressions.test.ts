@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { adminToken, waitUntil } from "../support/service.ts"
+import { adminToken } from "../support/service.ts"
 import { suiteOnSending } from "./deliverySuite.ts"
 import { assertProblem, type Json, pointersOf, read } from "./harness.ts"
 
@@ -37,8 +37,9 @@ suiteOnSending("The suppression list over HTTP", (bench) => {
       const [delivery] = await org.deliveries(`?email=${email}`)
       const timestamp = new Date(Date.now() - 60_000).toISOString()
       await event("refused", org.key, { event: name, tracking_id: delivery.id, timestamp })
-      await waitUntil(
+      await bench.service.untilStored(
         "it is on the list",
+        ["suppressions"],
         async () => (await org.manage("GET", lookup(email))).json.suppressed,
       )
       const refused = await org.deliver({ ...message, email: email.toUpperCase() })
@@ -133,7 +134,7 @@ suiteOnSending("The suppression list over HTTP", (bench) => {
     ])
     assert.deepStrictEqual((await org.manage("GET", "/stories?email=bob@example.com")).json.suppressions, [])
     await event("told", org.key, [{ event: "bounce", email: "cat@example.com" }])
-    await waitUntil("the event of a person is told", async () => {
+    await bench.service.untilStored("the event of a person is told", ["events"], async () => {
       const { json } = await org.manage("GET", "/stories?email=cat@example.com")
       return json.loose.length === 1 && json.loose[0].event === "bounce" && json.loose[0].value === null
     })

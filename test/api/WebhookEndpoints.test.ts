@@ -1,7 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import { createServer, type IncomingHttpHeaders } from "node:http"
 import { verifyWebhook } from "../../clients/typescript/src/webhooks.ts"
-import { adminToken, waitUntil } from "../support/service.ts"
+import { adminToken } from "../support/service.ts"
 import { startReceiver } from "../delivery/receiver.ts"
 import { makeWatch } from "../support/platformServers/Watch.ts"
 import { suiteOnSending } from "./deliverySuite.ts"
@@ -80,7 +80,7 @@ suiteOnSending("Webhook endpoints", (bench) => {
       assert.isTrue(await isSigned(one, all.secret))
       assert.isFalse(await isSigned({ ...one, body: `${one.body} ` }, all.secret))
     }
-    await waitUntil("they are delivered", async () => {
+    await bench.service.untilStored("they are delivered", ["outgoing_webhooks"], async () => {
       const { json } = await manage("GET", `${all.at}/events`)
       return json.events.every(({ state }: Json) => state === "delivered")
     })
@@ -152,7 +152,11 @@ suiteOnSending("Webhook endpoints", (bench) => {
     await bench.sender("failing")
     const { at } = await create("failing", server.url)
     await manage("POST", "failing/suppressions", { email: "bob@example.com" })
-    await waitUntil("it has failed", async () => (await manage("GET", at)).json.failing_since !== null)
+    await bench.service.untilStored(
+      "it has failed",
+      ["webhook_endpoints"],
+      async () => (await manage("GET", at)).json.failing_since !== null,
+    )
     const [waiting] = (await manage("GET", `${at}/events`)).json.events
     assert.deepInclude(waiting, { state: "pending", type: "suppression.added" })
     assert.deepInclude(waiting.attempts[0], { status: 500, reason: "It answered 500: thank you" })
@@ -160,15 +164,20 @@ suiteOnSending("Webhook endpoints", (bench) => {
     assert.isAbove(pause, 2_000)
     assert.isBelow(pause, 10_000)
     status = 200
-    await waitUntil("it has been sent again", async () => (await manage("GET", at)).json.failing_since === null)
+    await bench.service.untilStored(
+      "it has been sent again",
+      ["webhook_endpoints"],
+      async () => (await manage("GET", at)).json.failing_since === null,
+    )
     const [delivered] = (await manage("GET", `${at}/events`)).json.events
     assert.deepStrictEqual(delivered.attempts.map(({ status }: Json) => status), [500, 200])
     assert.deepStrictEqual((await manage("POST", `${at}/replay`, { event_id: delivered.id })).json, { replayed: 1 })
     await server.until(() => server.received.length === 3)
     assert.strictEqual(new Set(server.received.map(({ headers }) => headers["webhook-id"])).size, 1)
     const since = new Date(Date.now() - 60_000).toISOString()
-    await waitUntil(
+    await bench.service.untilStored(
       "all are replayed",
+      ["outgoing_webhooks"],
       async () => (await manage("POST", `${at}/replay`, { since })).json.replayed === 1,
     )
     assertProblem(await manage("POST", `${at}/replay`, {}), 400, "invalid-request")
@@ -180,7 +189,11 @@ suiteOnSending("Webhook endpoints", (bench) => {
     await bench.sender("gone")
     const { at } = await create("gone", server.url)
     await manage("POST", `${at}/ping`)
-    await waitUntil("it is disabled", async () => !(await manage("GET", at)).json.enabled)
+    await bench.service.untilStored(
+      "it is disabled",
+      ["webhook_endpoints"],
+      async () => !(await manage("GET", at)).json.enabled,
+    )
     assert.include((await manage("GET", at)).json.disabled_reason, "410")
     await manage("POST", "gone/suppressions", { email: "bob@example.com" })
     assert.lengthOf((await manage("GET", `${at}/events`)).json.events, 1, "nothing is stored for a disabled endpoint")
@@ -194,7 +207,11 @@ suiteOnSending("Webhook endpoints", (bench) => {
     await bench.sender("private")
     const { at } = await create("private", "https://10.1.2.3/hook")
     await manage("POST", `${at}/ping`)
-    await waitUntil("it has failed", async () => (await manage("GET", at)).json.failing_since !== null)
+    await bench.service.untilStored(
+      "it has failed",
+      ["webhook_endpoints"],
+      async () => (await manage("GET", at)).json.failing_since !== null,
+    )
     const [event] = (await manage("GET", `${at}/events`)).json.events
     assert.deepInclude(event.attempts[0], { status: null })
     assert.include(event.attempts[0].reason, "private address")

@@ -40,7 +40,7 @@ suiteOnServer("Webhooks", (server) => {
     const inbox = async (query = "") =>
       (await service.manage("GET", `/organizations/${slug}/webhooks/events/inbox${query}`)).body
     const taken = async (bodies: number) =>
-      await waitUntil("the bodies have been looked at", async () => {
+      await service.untilStored("the bodies have been looked at", ["inbox"], async () => {
         const { inbox: entries } = await inbox("?all=true&limit=100")
         return entries.length === bodies && entries.every(({ status }: Json) => status !== "pending")
       })

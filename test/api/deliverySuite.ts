@@ -1,14 +1,12 @@
 import { assert, describe } from "@effect/vitest"
-import { Effect, Exit, Layer, Scope } from "effect"
-import { HttpServer } from "effect/http"
+import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { afterAll, beforeAll } from "vitest"
-import { layerJobs, layerRoutes, layerServices } from "../../src/App.ts"
-import * as Server from "../../src/api/server/Server.ts"
+import type { DeliveryState } from "../../src/delivery/Delivery.ts"
 import { type Receiver, signingSecret, startReceiver } from "../delivery/receiver.ts"
 import { deliveryEnvironment } from "../delivery/support.ts"
-import { adminToken, makeOrganization, type Service, serviceAt } from "../support/service.ts"
-import { type Environment, layerSettings, temporaryEnvironment } from "../support/stores.ts"
+import { aroundTests } from "../support/aroundTests.ts"
+import { adminToken, buildInProcess, type LocalService, makeOrganization } from "../support/service.ts"
+import { temporaryEnvironment } from "../support/stores.ts"
 import { type Answer, type Json, read } from "./harness.ts"
 
 /** An organization with a key, a template `t` and, unless it is to have none, a connection. */
@@ -19,10 +17,12 @@ export interface Sender {
   /** A management request under the organization. */
   readonly manage: (method: string, path: string, body?: unknown) => Promise<Answer>
   readonly deliveries: (query?: string) => Promise<ReadonlyArray<Json>>
+  /** Waits until as many deliveries as `count` are in the state. */
+  readonly untilCounted: (state: DeliveryState, count: number) => Promise<void>
 }
 
 export interface SendingBench {
-  readonly service: Service
+  readonly service: LocalService
   /** Receives the delivered messages. */
   readonly server: Receiver
   readonly sql: SqlClient.SqlClient
@@ -34,59 +34,33 @@ export interface SendingBench {
   ) => Promise<Sender>
 }
 
-const start = (environment: Effect.Effect<Environment, never, Scope.Scope>) =>
-  Effect.gen(function* () {
-    const env = yield* environment
-    const context = yield* Layer.build(
-      Server.serve(layerRoutes).pipe(
-        Layer.provideMerge(layerJobs),
-        Layer.provideMerge(Server.layerServer),
-        Layer.provideMerge(layerServices),
-        Layer.provide(
-          layerSettings({
-            PORT: "0",
-            ADMIN_TOKEN: adminToken,
-            ...deliveryEnvironment,
-            ...env,
-          }),
-        ),
-      ),
-    )
-    const { address } = yield* Effect.provideContext(HttpServer.HttpServer, context)
-    const sql = yield* Effect.provideContext(SqlClient.SqlClient, context)
-    if (address._tag === "UnixPathAddress") return yield* Effect.die("no port")
-    return { service: serviceAt(`http://127.0.0.1:${address.port}`), sql }
-  }).pipe(Effect.orDie)
+const start = Effect.gen(function* () {
+  const server = yield* Effect.acquireRelease(
+    Effect.promise(() => startReceiver()),
+    (server) => Effect.promise(server.close),
+  )
+  const { context, service } = yield* buildInProcess(temporaryEnvironment, deliveryEnvironment)
+  return { server, service, sql: yield* Effect.provideContext(SqlClient.SqlClient, context) }
+})
 
 /** A suite with one service that sends to one receiver. */
 export const suiteOnSending = (name: string, suite: (bench: SendingBench) => void) =>
   describe(name, () => {
-    const environment = temporaryEnvironment
-    let scope: Scope.Closeable
-    let running: { readonly service: Service; readonly sql: SqlClient.SqlClient }
-    let server: Receiver
-    beforeAll(async () => {
-      scope = await Effect.runPromise(Scope.make())
-      server = await startReceiver()
-      running = await Effect.runPromise(Scope.provide(start(environment), scope))
-    })
-    afterAll(async () => {
-      await Effect.runPromise(Scope.close(scope, Exit.void))
-      await server.close()
-    })
+    let running: Effect.Success<typeof start>
+    aroundTests(start, (started) => running = started)
     suite({
       get service() {
         return running.service
       },
       get server() {
-        return server
+        return running.server
       },
       get sql() {
         return running.sql
       },
       run: (effect) => Effect.runPromise(effect),
       sender: async (slug, { connection = {}, scopes, template = {} } = {}) => {
-        const { service } = running
+        const { server, service } = running
         const key = await makeOrganization(service, slug, scopes)
         const manage = async (method: string, path: string, body?: unknown) =>
           read(
@@ -113,10 +87,17 @@ export const suiteOnSending = (name: string, suite: (bench: SendingBench) => voi
           })
           assert.strictEqual(put.status, 200, put.text)
         }
+        const deliveries = async (query = "") => (await manage("GET", `/deliveries${query}`)).json.deliveries
         return {
           slug,
           key,
           manage,
+          untilCounted: (state, count) =>
+            service.untilStored(
+              `${count} deliveries of ${slug} are ${state}`,
+              ["deliveries"],
+              async () => (await deliveries(`?state=${state}`)).length === count,
+            ),
           deliver: async (body, headers = {}) =>
             read(
               await service.request(`/api/deliver/${slug}`, {
@@ -125,7 +106,7 @@ export const suiteOnSending = (name: string, suite: (bench: SendingBench) => voi
                 body: typeof body === "string" ? body : JSON.stringify(body),
               }),
             ),
-          deliveries: async (query = "") => (await manage("GET", `/deliveries${query}`)).json.deliveries,
+          deliveries,
         }
       },
     })

@@ -1,14 +1,10 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect, Layer, type Scope } from "effect"
-import { HttpServer } from "effect/http"
 import { SqlClient } from "effect/sql"
-import { PasswordCost } from "../../src/accounts/Passwords.ts"
-import { layerJobs, layerRoutes, layerServices } from "../../src/App.ts"
 import { AdminGuessLimits } from "../../src/auth/AdminAuth.ts"
-import * as Server from "../../src/api/server/Server.ts"
 import { aroundTests } from "../support/aroundTests.ts"
-import { adminToken, makeOrganization, type Service, serviceAt } from "../support/service.ts"
-import { type Environment, layerSettings, temporaryEnvironment } from "../support/stores.ts"
+import { buildInProcess, type LocalService, makeOrganization } from "../support/service.ts"
+import { type Environment, temporaryEnvironment } from "../support/stores.ts"
 
 // deno-lint-ignore no-explicit-any -- what a test reads of an answer it also asserts
 export type Json = any
@@ -52,7 +48,7 @@ export interface Organization {
 
 /** One service for a whole file; every test makes an organization of its own. */
 export interface Bench {
-  readonly service: Service
+  readonly service: LocalService
   readonly organization: (
     slug: string,
     options?: { readonly time_zone?: string; readonly scopes?: ReadonlyArray<string> },
@@ -63,32 +59,20 @@ export interface Bench {
 
 const start = (environment: Effect.Effect<Environment, never, Scope.Scope>, more: Environment) =>
   Effect.gen(function* () {
-    const env = { ...(yield* environment), ...more }
-    const context = yield* Layer.build(
-      Server.serve(layerRoutes).pipe(
-        Layer.provideMerge(layerJobs),
-        Layer.provideMerge(Server.layerServer),
-        Layer.provideMerge(layerServices),
-        // These suites sign in often. Other tests cover the cost of password hashes.
-        Layer.provide(Layer.succeed(PasswordCost, { logN: 10, r: 8, p: 1 })),
-        // These suites send every route wrong tokens; limits of guesses are tested in AdminGuesses.test.ts.
-        Layer.provide(Layer.succeed(AdminGuessLimits, { perNetwork: 1e9, total: 1e9, windowMillis: 60_000 })),
-        Layer.provide(
-          layerSettings({ PORT: "0", ADMIN_TOKEN: adminToken, SECRET_KEY: "5e".repeat(32), LOG_LEVEL: "None", ...env }),
-        ),
-      ),
+    const { context, service } = yield* buildInProcess(
+      environment,
+      { SECRET_KEY: "5e".repeat(32), ...more },
+      // These suites send every route wrong tokens; limits of guesses are tested in AdminGuesses.test.ts.
+      Layer.succeed(AdminGuessLimits, { perNetwork: 1e9, total: 1e9, windowMillis: 60_000 }),
     )
-    const { address } = yield* Effect.provideContext(HttpServer.HttpServer, context)
-    const sql = yield* Effect.provideContext(SqlClient.SqlClient, context)
-    if (address._tag === "UnixPathAddress") return yield* Effect.die("no port")
-    return { service: serviceAt(`http://127.0.0.1:${address.port}`), sql }
-  }).pipe(Effect.orDie)
+    return { service, sql: yield* Effect.provideContext(SqlClient.SqlClient, context) }
+  })
 
 /** A suite whose tests share one service. `more` are settings in addition to the store's. */
 export const suiteOnService = (name: string, suite: (bench: Bench) => void, more: Environment = {}) =>
   describe(name, () => {
     const environment = temporaryEnvironment
-    let running: { readonly service: Service; readonly sql: SqlClient.SqlClient }
+    let running: { readonly service: LocalService; readonly sql: SqlClient.SqlClient }
     aroundTests(start(environment, more), (started) => running = started)
 
     const ok = async (method: string, path: string, body: unknown, status: number) => {

@@ -11,7 +11,7 @@ import { failureTroubles } from "../../src/console/pages/OverviewTroubles.ts"
 import { settingsFrom, textIn } from "../../src/console/components/SchemaFields.tsx"
 import { startWebhook, webhookSecret } from "../support/platformServers/PlatformServer.ts"
 import { aroundTests } from "../support/aroundTests.ts"
-import { type Service, startInProcess, waitUntil } from "../support/service.ts"
+import { type LocalService, startInProcess } from "../support/service.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { connect, deliveryEnvironment, furnish, managed, receiver, script, signedIn } from "./furnished.ts"
 
@@ -76,7 +76,7 @@ it("tells of failed messages from a share of 1 %, and as bad from the threshold 
 })
 
 describe("Delivery in the console", () => {
-  let service: Service
+  let service: LocalService
   let sink: string
   aroundTests(startInProcess(temporaryEnvironment, deliveryEnvironment), (started) => service = started)
   aroundTests(receiver, ({ url }) => sink = url)
@@ -167,7 +167,7 @@ describe("Delivery in the console", () => {
         fields: { name: script },
       })
     }
-    await waitUntil("all have left or failed", async () => {
+    await service.untilStored("all have left or failed", ["deliveries"], async () => {
       const { failed, sent } = await manage("GET", "/organizations/sent/delivery-summary")
       return failed + sent === 4
     })
@@ -218,7 +218,7 @@ describe("Delivery in the console", () => {
     const summary = () => manage("GET", "/organizations/refusing/delivery-summary")
     const { connections: [{ name }] } = await manage("GET", "/organizations/refusing/connections")
     const trouble = async () => (await manage("GET", "/organizations/refusing/connections")).connections[0].trouble
-    await waitUntil("it refuses", async () => (await trouble())?.state === "refusing")
+    await service.untilStored("it refuses", ["connections"], async () => (await trouble())?.state === "refusing")
     const admin = await signedIn(service, "refusing@example.com")
     const at = `/console/o/refusing/connections/${name}`
     const overview = (await admin.get("/console/o/refusing")).text
@@ -234,7 +234,7 @@ describe("Delivery in the console", () => {
     isBlocked = false
     assert.strictEqual((await admin.post(`${at}/switch`, { to: "resumed" })).status, 303)
     assert.isNull(await trouble())
-    await waitUntil("the rest is sent", async () => (await summary()).sent === 10)
+    await service.untilStored("the rest is sent", ["deliveries"], async () => (await summary()).sent === 10)
     assert.strictEqual((await summary()).failed, 20)
     assert.notInclude((await admin.get("/console/o/refusing")).text, "refuses messages")
     await server.close()
@@ -253,8 +253,9 @@ describe("Delivery in the console", () => {
       send_at: new Date(Date.now() + 3_600_000).toISOString(),
     })
     await org.post("/api/deliver/queue", { template_id: "welcome", email: "now@example.com" })
-    await waitUntil(
+    await service.untilStored(
       "one has failed",
+      ["deliveries"],
       async () => (await manage("GET", "/organizations/queue/delivery-summary")).failed === 1,
     )
     const byState = async (state: string) =>
@@ -296,7 +297,7 @@ describe("Delivery in the console", () => {
       await org.post("/api/deliver/bulk", { template_id: "welcome", email: `p${n}@example.com` })
     }
     const summary = () => manage("GET", "/organizations/bulk/delivery-summary")
-    await waitUntil("all have failed", async () => (await summary()).failed === 3)
+    await service.untilStored("all have failed", ["deliveries"], async () => (await summary()).failed === 3)
     await manage("PUT", "/organizations/bulk/connections/main", { paused: true })
     const overview = await viewer.get("/console/o/bulk")
     assert.include(overview.text, "3 of 3 messages failed")

@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { it } from "vitest"
 import { aroundTests } from "../support/aroundTests.ts"
-import { type Service, startInProcess, waitUntil } from "../support/service.ts"
+import { type LocalService, startInProcess } from "../support/service.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { connect, deliveryEnvironment, furnish, managed, receiver, signedIn } from "./furnished.ts"
 
@@ -10,7 +10,7 @@ type Json = any
 
 describe("People and messages", () => {
   const environment = temporaryEnvironment
-  let service: Service
+  let service: LocalService
   let sink: string
   aroundTests(startInProcess(environment, deliveryEnvironment), (started) => service = started)
   aroundTests(receiver, ({ url }) => sink = url)
@@ -134,8 +134,9 @@ describe("People and messages", () => {
     const org = await furnish(service, "erased")
     await connect(service, "erased", sink)
     await org.post("/api/deliver/erased", { template_id: "welcome", email: "ann@example.com" })
-    await waitUntil(
+    await service.untilStored(
       "it has left",
+      ["deliveries"],
       async () => (await manage("GET", "/organizations/erased/delivery-summary")).sent === 1,
     )
     const at = "/console/o/erased/people/erase"

@@ -1,6 +1,5 @@
 import { assert } from "@effect/vitest"
 import { it } from "vitest"
-import { waitUntil } from "../support/service.ts"
 import { base, describeShop, variantForm } from "./shop.ts"
 
 /** The text of a text area. */
@@ -60,7 +59,11 @@ describeShop("People of the preview", (shop) => {
     const path = `${base}/sent/new-variant`
     assert.notInclude((await editor.get(path)).text, "recent:u-1", "until they are requested")
     const find = () => editor.post(`${path}/draft`, variantForm({ do: "recent-people" }))
-    await waitUntil("the decisions are stored", async () => (await find()).text.includes("recent:u-2"))
+    await shop.service.untilStored(
+      "the decisions are stored",
+      ["decisions"],
+      async () => (await find()).text.includes("recent:u-2"),
+    )
     const found = (await find()).text
     assert.lengthOf([...found.matchAll(/value="recent:u-1"/g)], 1)
     const chosen = await editor.post(

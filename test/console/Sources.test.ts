@@ -4,7 +4,7 @@ import { settingsOf } from "../../src/intake/signatures/Verify.ts"
 import { platforms, type SourceId } from "../../src/domain/Source.ts"
 import { sourceForms, sourceWords } from "../../src/console/pages/sources/SourceForms.ts"
 import { aroundTests } from "../support/aroundTests.ts"
-import { type Service, startInProcess, waitUntil } from "../support/service.ts"
+import { type LocalService, startInProcess } from "../support/service.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { deliveryEnvironment, furnish, managed, script, signedIn } from "./furnished.ts"
 
@@ -17,7 +17,7 @@ it("has words for every setting of every source, and for none that there is not"
 })
 
 describe("Webhook sources in the console", () => {
-  let service: Service
+  let service: LocalService
   aroundTests(startInProcess(temporaryEnvironment, deliveryEnvironment), (started) => service = started)
 
   it("shows every source with the full address to send to", async () => {
@@ -110,7 +110,7 @@ describe("Webhook sources in the console", () => {
     const manage = managed(service)
     const hasBeenRead = async () =>
       (await manage("GET", `/organizations/${slug}/webhooks/events/inbox`)).inbox.length === 2
-    await waitUntil("every body has been read", hasBeenRead)
+    await service.untilStored("every body has been read", ["inbox"], hasBeenRead)
     const editor = await signedIn(service, "replayer@example.com", [slug, "editor"])
     const inbox = `/console/o/${slug}/sources/events/inbox`
     const { text } = await editor.get(inbox)
@@ -121,7 +121,7 @@ describe("Webhook sources in the console", () => {
     const { entries: [entry] } = await manage("GET", `/organizations/${slug}/audit?limit=1`)
     assert.deepInclude(entry, { action: "webhook body replayed", actor: "replayer@example.com" })
     assert.deepInclude(entry.details, { replayed: 2 })
-    await waitUntil("every body has been read again", hasBeenRead)
+    await service.untilStored("every body has been read again", ["inbox"], hasBeenRead)
     assert.strictEqual((await editor.post(`${inbox}/replay`, { until: "x" })).status, 303)
     const viewer = await signedIn(service, "replay-viewer@example.com", [slug, "viewer"])
     assert.strictEqual((await viewer.post(`${inbox}/replay`, { until })).status, 403)
@@ -142,7 +142,7 @@ describe("Webhook sources in the console", () => {
       body: JSON.stringify({ batch: [7] }),
     })
     assert.strictEqual(refused.status, 200, await refused.text())
-    await waitUntil("the body has been looked at", async () => {
+    await service.untilStored("the body has been looked at", ["inbox"], async () => {
       const inbox = await viewer.get(`/console/o/${slug}/sources/provider_d/inbox`)
       return inbox.text.includes("not understood")
     })

@@ -1,7 +1,7 @@
 import type { Layer } from "effect"
 import { describe } from "vitest"
 import { aroundTests } from "../support/aroundTests.ts"
-import { type Service, startInProcess } from "../support/service.ts"
+import { type LocalService, type Service, startInProcess } from "../support/service.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { managed, password } from "./furnished.ts"
 
@@ -39,7 +39,7 @@ export const signInTo = async (service: Service, email: string) => {
 
 /** The organization `shop`, of which `viewer@`, `editor@` and `admin@example.com` are members and `stranger@` is not. */
 export interface Shop {
-  readonly service: Service
+  readonly service: LocalService
   readonly manage: ReturnType<typeof managed>
   readonly signIn: (email: string) => ReturnType<typeof signInTo>
 }
@@ -52,7 +52,7 @@ export const describeShop = (
   references?: Layer.Layer<never>,
 ) =>
   describe(name, () => {
-    let service: Service
+    let service: LocalService
     const start = startInProcess(temporaryEnvironment, { SECRET_KEY: "5e".repeat(32), ...settings }, references)
     aroundTests(start, async (started) => {
       service = started

@@ -1,6 +1,5 @@
 import { describe } from "vitest"
 import { Effect, Layer } from "effect"
-import { HttpServer } from "effect/http"
 import { layerJobs, layerRoutes, layerServices } from "../../src/App.ts"
 import { Decider } from "../../src/decide/Decider.ts"
 import type { Answer } from "../../src/decide/Answer.ts"
@@ -12,7 +11,7 @@ import { Learning } from "../../src/learning/Learning.ts"
 import { Templates } from "../../src/templates/Templates.ts"
 import { decide, org, receive } from "../intake/support.ts"
 import { aroundTests } from "../support/aroundTests.ts"
-import { adminToken, type Service, serviceAt, waitUntil } from "../support/service.ts"
+import { adminToken, localService, waitUntil } from "../support/service.ts"
 import { type Environment, layerSettings, temporaryEnvironment } from "../support/stores.ts"
 
 // Shared steps of tests of learning, on the services themselves.
@@ -142,11 +141,8 @@ export const startServer = Effect.fnUntraced(function* (
       Layer.provide(layerSettings({ PORT: "0", ADMIN_TOKEN: adminToken, LOG_LEVEL: "None", ...env })),
     ),
   )
-  const { address } = yield* Effect.provideContext(HttpServer.HttpServer, context)
-  if (address._tag === "UnixPathAddress") return yield* Effect.die("no port")
-  const service: Service = serviceAt(`http://127.0.0.1:${address.port}`)
   return {
-    service,
+    service: yield* localService(context),
     run: <A, E>(effect: Effect.Effect<A, E, Services>) => Effect.runPromise(Effect.provideContext(effect, context)),
   }
 })

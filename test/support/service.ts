@@ -1,5 +1,6 @@
-import { Effect, Layer, type Scope } from "effect"
+import { type Context, Effect, Layer, type Scope } from "effect"
 import { HttpServer } from "effect/http"
+import type { SqlClient } from "effect/sql"
 import { spawn } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { createServer } from "node:net"
@@ -7,7 +8,9 @@ import { fileURLToPath } from "node:url"
 import { PasswordCost } from "../../src/accounts/Passwords.ts"
 import { layerJobs, layerRoutes, layerServices } from "../../src/App.ts"
 import * as Server from "../../src/api/server/Server.ts"
+import type { Store } from "../../src/store/Store.ts"
 import { type Environment, layerSettings } from "./settings.ts"
+import { makeTableChanges } from "./tableChanges.ts"
 
 /** The admin token of every service under test. */
 export const adminToken = "test-admin-token-0123456789-abcdef"
@@ -28,6 +31,12 @@ export interface Service {
     key: string,
     body: unknown,
   ) => Promise<{ status: number; body: Json; headers: Headers }>
+}
+
+/** A service in this process, whose store a test can wait for. */
+export interface LocalService extends Service {
+  /** Waits until `holds` answers true, which is asked at once, and after each transaction that wrote to one of `tables`. */
+  readonly untilStored: (what: string, tables: ReadonlyArray<string>, holds: () => Promise<boolean>) => Promise<void>
 }
 
 /** How to talk to a service at `url`. */
@@ -62,6 +71,19 @@ export const serviceAt = (url: string): Service => {
 /** Passwords that cost little: people of tests sign in often, and other tests cover the cost of a hash. */
 export const layerCheapPasswords = Layer.succeed(PasswordCost, { logN: 10, r: 8, p: 1 })
 
+/** How to talk to a service that was built in this process. */
+export const localService = <R>(
+  context: Context.Context<R | HttpServer.HttpServer | SqlClient.SqlClient | Store>,
+): Effect.Effect<LocalService> =>
+  Effect.gen(function* () {
+    const { address } = yield* HttpServer.HttpServer
+    if (address._tag === "UnixPathAddress") return yield* Effect.die("no port")
+    const changes = yield* makeTableChanges
+    const untilStored: LocalService["untilStored"] = (what, tables, holds) =>
+      Effect.runPromise(changes.until(what, tables, Effect.promise(holds)))
+    return { ...serviceAt(`http://127.0.0.1:${address.port}`), untilStored }
+  }).pipe(Effect.provideContext(context))
+
 /**
  * The real service in this process with all its jobs, on a port of its own until the scope closes, and its services.
  * `references` replace limits of it.
@@ -83,9 +105,7 @@ export const buildInProcess = (
         Layer.provide(references),
       ),
     )
-    const { address } = yield* Effect.provideContext(HttpServer.HttpServer, context)
-    if (address._tag === "UnixPathAddress") return yield* Effect.die("no port")
-    return { context, service: serviceAt(`http://127.0.0.1:${address.port}`) }
+    return { context, service: yield* localService(context) }
   }).pipe(Effect.orDie)
 
 /** The real service in this process, on a port of its own, until the scope closes. */
@@ -93,7 +113,7 @@ export const startInProcess = (
   environment: Effect.Effect<Environment, never, Scope.Scope>,
   more: Environment = {},
   references?: Layer.Layer<never>,
-): Effect.Effect<Service, never, Scope.Scope> =>
+): Effect.Effect<LocalService, never, Scope.Scope> =>
   Effect.map(buildInProcess(environment, more, references), ({ service }) => service)
 
 /** A process that runs `src/main.ts`, and everything it printed so far. */

@@ -1,8 +1,7 @@
 import { Effect, Layer, type Scope } from "effect"
-import { HttpServer } from "effect/http"
 import { layerRoutes, layerServices } from "../../src/App.ts"
 import * as Server from "../../src/api/server/Server.ts"
-import { adminToken, layerCheapPasswords, type Service, serviceAt } from "./service.ts"
+import { adminToken, layerCheapPasswords, type LocalService, localService } from "./service.ts"
 import { type Environment, layerSettings, temporaryEnvironment } from "./stores.ts"
 
 /** Functions on the services of a running service. */
@@ -13,7 +12,7 @@ export const startWith = (
   more: Environment = {},
 ): Effect.Effect<
   {
-    readonly service: Service
+    readonly service: LocalService
     readonly run: <A, E>(effect: Effect.Effect<A, E, Services>) => Promise<A>
   },
   never,
@@ -29,10 +28,8 @@ export const startWith = (
         Layer.provideMerge(layerSettings({ PORT: "0", ADMIN_TOKEN: adminToken, LOG_LEVEL: "None", ...env, ...more })),
       ),
     )
-    const { address } = yield* Effect.provideContext(HttpServer.HttpServer, context)
-    if (address._tag === "UnixPathAddress") return yield* Effect.die("no port")
     return {
-      service: serviceAt(`http://127.0.0.1:${address.port}`),
+      service: yield* localService(context),
       run: <A, E>(effect: Effect.Effect<A, E, Services>) => Effect.runPromise(Effect.provideContext(effect, context)),
     }
   }).pipe(Effect.orDie)

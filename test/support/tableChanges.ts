@@ -6,47 +6,49 @@ import { Store } from "../../src/store/Store.ts"
 const name = "test_table_changes"
 
 /** Waits for what is in the database, without asking it again and again: triggers tell of each change. */
-export class TableChanges extends Context.Service<TableChanges, {
+export interface Changes {
   /** Waits until `holds` answers true, which is asked at once, and after each transaction that wrote to one of `tables`. */
   readonly until: <E, R>(
     what: string,
     tables: ReadonlyArray<string>,
     holds: Effect.Effect<boolean, E, R>,
   ) => Effect.Effect<void, E, R>
-}>()("parlance/test/TableChanges") {
-  static readonly layer = Layer.effect(
-    TableChanges,
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const store = yield* Store
-      const watched = new Set<string>()
+}
 
-      const watch = Effect.fnUntraced(function* (table: string) {
-        if (watched.has(table)) return
-        yield* sql.unsafe(`
-          CREATE OR REPLACE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-            NOTIFY ${name};
-            RETURN NULL;
-          END $$`)
-        yield* sql.unsafe(`
-          CREATE OR REPLACE TRIGGER ${name} AFTER INSERT OR UPDATE OR DELETE ON ${table}
-          FOR EACH STATEMENT EXECUTE FUNCTION ${name}()`)
-        watched.add(table)
-      })
+export const makeTableChanges: Effect.Effect<Changes, never, SqlClient.SqlClient | Store> = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const store = yield* Store
+  const watched = new Set<string>()
 
-      return TableChanges.of({
-        until: (what, tables, holds) =>
-          Effect.scoped(Effect.gen(function* () {
-            yield* Effect.orDie(Effect.forEach(tables, watch, { discard: true }))
-            const changes = yield* Effect.orDie(store.listen(name))
-            while (!(yield* holds)) yield* Effect.orDie(Queue.takeAll(changes))
-          })).pipe(
-            Effect.timeoutOrElse({
-              duration: "90 seconds",
-              orElse: () => Effect.die(new Error(`Waited 90 s in vain until ${what}`)),
-            }),
-          ),
-      })
-    }),
-  )
+  const watch = Effect.fnUntraced(function* (table: string) {
+    if (watched.has(table)) return
+    yield* sql.unsafe(`
+      CREATE OR REPLACE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        NOTIFY ${name};
+        RETURN NULL;
+      END $$`)
+    yield* sql.unsafe(`
+      CREATE OR REPLACE TRIGGER ${name} AFTER INSERT OR UPDATE OR DELETE ON ${table}
+      FOR EACH STATEMENT EXECUTE FUNCTION ${name}()`)
+    watched.add(table)
+  })
+
+  return {
+    until: (what, tables, holds) =>
+      Effect.scoped(Effect.gen(function* () {
+        yield* Effect.orDie(Effect.forEach(tables, watch, { discard: true }))
+        const changes = yield* Effect.orDie(store.listen(name))
+        while (!(yield* holds)) yield* Effect.orDie(Queue.takeAll(changes))
+      })).pipe(
+        Effect.timeoutOrElse({
+          duration: "90 seconds",
+          orElse: () => Effect.die(new Error(`Waited 90 s in vain until ${what}`)),
+        }),
+      ),
+  }
+})
+
+/** `Changes` of the store of a layer. */
+export class TableChanges extends Context.Service<TableChanges, Changes>()("parlance/test/TableChanges") {
+  static readonly layer = Layer.effect(TableChanges, makeTableChanges)
 }

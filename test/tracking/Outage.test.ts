@@ -94,7 +94,11 @@ suiteOnTracking("Tracking while the store is out", (bench) => {
     assert.deepStrictEqual(await kept(), [{ links: ["https://shop.example/for/ada"], targets: 1 }])
     const { status } = await shop.manage("POST", "/erasures", { email: "ada@example.com" })
     assert.include([200, 202], status)
-    await waitUntil("the person is erased", async () => (await kept())[0]!.links === null)
+    await bench.service.untilStored(
+      "the person is erased",
+      ["deliveries"],
+      async () => (await kept())[0]!.links === null,
+    )
     assert.deepStrictEqual(await kept(), [{ links: null, targets: 1 }])
     const other = await bench.otherNode()
     const answers = []

@@ -51,7 +51,7 @@ suiteOnTracking("Tracking", (bench) => {
     const pixel = await get(mail.pixels[0]!)
     assert.deepStrictEqual([pixel.status, pixel.headers.get("content-type")], [200, "image/gif"])
     assert.match(pixel.body, /^GIF89a/)
-    await waitUntil("the events are stored", async () => {
+    await bench.service.untilStored("the events are stored", ["inbox"], async () => {
       await bench.takeIn()
       return (await bench.events("links")).length === 5
     })
@@ -88,7 +88,7 @@ suiteOnTracking("Tracking", (bench) => {
       })
       assert.deepStrictEqual(direct, routed)
     }
-    await waitUntil("the events are stored", async () => {
+    await bench.service.untilStored("the events are stored", ["inbox"], async () => {
       await bench.takeIn()
       return (await bench.events("direct")).length === 3
     })

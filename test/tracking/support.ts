@@ -1,6 +1,5 @@
 import { assert, describe } from "@effect/vitest"
 import { Clock, Effect, Layer, Scope } from "effect"
-import { HttpServer } from "effect/http"
 import { SqlClient } from "effect/sql"
 import { layerJobs, layerRoutes, layerServices } from "../../src/App.ts"
 import { Intake } from "../../src/intake/Intake.ts"
@@ -10,7 +9,14 @@ import { type Answer, type Json, read } from "../api/harness.ts"
 import { aroundTests } from "../support/aroundTests.ts"
 import { certificate } from "../support/platformServers/Certificate.ts"
 import { type Mail, type SmtpReceiver, startSmtp } from "../support/platformServers/SmtpReceiver.ts"
-import { adminToken, freePort, makeOrganization, type Service, serviceAt } from "../support/service.ts"
+import {
+  adminToken,
+  freePort,
+  type LocalService,
+  localService,
+  makeOrganization,
+  type Service,
+} from "../support/service.ts"
 import { type Environment, layerSettings, temporaryEnvironment } from "../support/stores.ts"
 
 // Set-up of tests of tracking: the real service, a real SMTP server, and a clock that tests advance.
@@ -46,7 +52,7 @@ export interface Shop {
 }
 
 export interface TrackingBench {
-  readonly service: Service
+  readonly service: LocalService
   readonly smtp: SmtpReceiver
   readonly sql: SqlClient.SqlClient
   readonly run: <A>(effect: Effect.Effect<A, unknown>) => Promise<A>
@@ -85,8 +91,7 @@ const startNode = (env: Environment, ahead: () => number) =>
         ),
       ),
     ).pipe(Effect.provideService(Clock.Clock, movableClock(ahead)))
-    yield* Effect.provideContext(HttpServer.HttpServer, context)
-    return { context, service: serviceAt(url) }
+    return { context, service: yield* localService(context) }
   }).pipe(Effect.orDie)
 
 const start = (environment: Effect.Effect<Environment, never, Scope.Scope>, ahead: () => number) =>

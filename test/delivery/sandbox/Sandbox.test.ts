@@ -5,7 +5,7 @@ import { sandboxOf } from "../../../src/domain/Sandbox.ts"
 import { Erasures } from "../../../src/people/Erasures.ts"
 import { Intake } from "../../../src/intake/Intake.ts"
 import { assertProblem, type Json } from "../../api/harness.ts"
-import { adminToken, waitUntil } from "../../support/service.ts"
+import { adminToken } from "../../support/service.ts"
 import { allLeft, rowsOf, suiteOnSandbox, type Tested } from "./support.ts"
 
 suiteOnSandbox("A test key", (bench) => {
@@ -195,7 +195,7 @@ suiteOnSandbox("A test key", (bench) => {
     const stopped = await bench.service.request(stop.pathname, { method: "POST" })
     assert.strictEqual(stopped.status, 200)
     // The click is stored after its answer, in a group of its own.
-    await waitUntil("click and unsubscribe are stored", async () => {
+    await bench.service.untilStored("click and unsubscribe are stored", ["inbox"], async () => {
       await drain()
       const { json } = await org.manage("GET", `/stories?tracking_id=${id}`, undefined, "links~test")
       const events = json.decisions[0].events.map(({ event }: Json) => event)

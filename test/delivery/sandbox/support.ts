@@ -1,6 +1,5 @@
 import { assert, describe } from "@effect/vitest"
 import { type Context, Effect, Layer, type Scope } from "effect"
-import { HttpServer } from "effect/http"
 import { SqlClient } from "effect/sql"
 import { layerRoutes, layerServices } from "../../../src/App.ts"
 import * as Dispatcher from "../../../src/delivery/Dispatcher.ts"
@@ -9,7 +8,7 @@ import { type Receiver, signingSecret, startReceiver } from "../receiver.ts"
 import { deliveryEnvironment } from "../support.ts"
 import { type Answer, type Json, read } from "../../api/harness.ts"
 import { aroundTests } from "../../support/aroundTests.ts"
-import { adminToken, makeOrganization, type Service, serviceAt, waitUntil } from "../../support/service.ts"
+import { adminToken, type LocalService, localService, makeOrganization } from "../../support/service.ts"
 import { layerSettings, temporaryEnvironment } from "../../support/stores.ts"
 
 // An organization with a live and a test key, over HTTP. Only messages leave by themselves: tests say when events are taken in
@@ -32,7 +31,7 @@ export interface Tested {
 }
 
 export interface SandboxBench {
-  readonly service: Service
+  readonly service: LocalService
   /** Receives the messages of the organizations' connections. */
   readonly receiver: Receiver
   readonly run: <A, E>(effect: Effect.Effect<A, E, Services>) => Promise<A>
@@ -68,9 +67,7 @@ const start = Effect.gen(function* () {
       Layer.provide(layerSettings({ PORT: "0", ADMIN_TOKEN: adminToken, ...deliveryEnvironment, ...environment })),
     ),
   )
-  const { address } = yield* Effect.provideContext(HttpServer.HttpServer, context)
-  if (address._tag === "UnixPathAddress") return yield* Effect.die("no port")
-  return { context, receiver, service: serviceAt(`http://127.0.0.1:${address.port}`) }
+  return { context, receiver, service: yield* localService(context) }
 }).pipe(Effect.orDie) satisfies Effect.Effect<unknown, never, Scope.Scope>
 
 type Started = Effect.Success<typeof start>
@@ -142,7 +139,7 @@ export const suiteOnSandbox = (name: string, suite: (bench: SandboxBench) => voi
 
 /** Waits until no message of an organization or a sandbox is on its way. */
 export const allLeft = (bench: SandboxBench, slug: string) =>
-  waitUntil("all messages have left", () =>
+  bench.service.untilStored("all messages have left", ["deliveries"], () =>
     bench.run(Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const waiting = yield* sql`
