@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { connect as connectHttp2 } from "node:http2"
 import { connect } from "node:net"
 import { aroundTests } from "../support/aroundTests.ts"
 import { makeOrganization, type Service, waitUntil } from "../support/service.ts"
@@ -33,6 +34,7 @@ describe("Bodies on their way", () => {
     const socket = connect(Number(port), hostname)
     let received = ""
     socket.setEncoding("latin1").on("data", (text) => received += String(text)).on("error", () => {})
+    const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()))
     await new Promise((resolve) => socket.once("connect", resolve))
     socket.write(
       [`POST ${path} HTTP/1.1`, "Host: x", "Content-Type: application/json", ...headers, "", body].join("\r\n"),
@@ -45,6 +47,7 @@ describe("Bodies on their way", () => {
         return Number(/^HTTP\/1\.1 ([2-5]\d\d)/m.exec(received)![1])
       },
       destroy: () => void socket.destroy(),
+      closed,
     }
   }
   const signed = "/api/webhook/provider_c/acme"
@@ -124,6 +127,53 @@ describe("Bodies on their way", () => {
     await isHeld(whole)
     assert.strictEqual(await slow.status(), 408)
     await isHeld(0)
+  })
+
+  it("give their room back although more of them arrives after the refusal", async () => {
+    const late = await begin(signed, ["Transfer-Encoding: chunked"], `4e20\r\n${" ".repeat(20_000)}\r\n`, impatient)
+    assert.strictEqual(await late.status(), 408)
+    for (let n = 0; n < 16; n++) late.write(`ea60\r\n${" ".repeat(60_000)}\r\n`)
+    await late.closed
+    await isHeld(0)
+  })
+
+  it("close the connection where a rest of them stays unread", async () => {
+    const chunk = `${mebibyte.toString(16)}\r\n${" ".repeat(mebibyte)}\r\n`
+    for (const [path, status] of [["/no-such-path", 404], [signed, 413]] as const) {
+      const endless = await begin(path, ["Transfer-Encoding: chunked"])
+      // More than a service that reads on would leave in the buffers of the connection.
+      for (let n = 0; n < 64; n++) endless.write(chunk)
+      assert.strictEqual(await endless.status(), status)
+      await endless.closed
+    }
+    await isHeld(0)
+  })
+
+  it("have one length where several equal headers give it, and none where they differ", async () => {
+    const body = JSON.stringify({ template_id: "t", tracking_id: "twice" })
+    const length = `Content-Length: ${body.length}`
+    const twice = await begin("/api/generate/acme", [`X-Api-Key: ${key}`, length, length], body)
+    assert.strictEqual(await twice.status(), 200)
+    const other = await begin("/api/generate/acme", [`X-Api-Key: ${key}`, length, "Content-Length: 1"], body)
+    assert.strictEqual(await other.status(), 400)
+    for (const one of [twice, other]) one.destroy()
+    await isHeld(0)
+  })
+
+  it("are read over HTTP/2, which needs no length", async () => {
+    const session = connectHttp2(service.url)
+    const stream = session.request({
+      ":method": "POST",
+      ":path": "/api/generate/acme",
+      "content-type": "application/json",
+      "x-api-key": key,
+    })
+    let text = ""
+    stream.setEncoding("utf8").on("data", (chunk) => text += String(chunk))
+    stream.end(JSON.stringify({ template_id: "t", tracking_id: "over-http-2" }))
+    await new Promise((resolve) => stream.once("end", resolve))
+    session.close()
+    assert.strictEqual(JSON.parse(text).tracking_id, "over-http-2", text)
   })
 
   it("are not read where no body can make a webhook authentic", async () => {

@@ -75,9 +75,11 @@ type Arrived = Uint8Array | Refused | RequestTimeout
 /** Memory for a body of at most `limit` bytes. */
 const reservation = (limit: number) => {
   let counted = 0
+  let isReleased = false
   return {
-    /** Reserves memory for so many bytes in all; false if other bodies use it. */
+    /** Reserves memory for so many bytes in all; false if other bodies use it, and after the release. */
     makesRoom: (bytes: number): boolean => {
+      if (isReleased) return false
       if (bytes <= smallBytes) return true
       const after = held - counted + bytes
       if (after > (limit > maxBodyBytes ? webhookRoomBytes : roomBytes)) return false
@@ -86,6 +88,7 @@ const reservation = (limit: number) => {
       return true
     },
     release: (): void => {
+      isReleased = true
       held -= counted
       counted = 0
     },
@@ -94,11 +97,18 @@ const reservation = (limit: number) => {
 
 const cut = invalid("The body did not arrive to its end")
 
+const endedMeanwhile = new Unavailable({ detail: "The service ended before the body had arrived" })
+
+const badLength = invalid("The Content-Length is not valid")
+
 const tooSlow = new RequestTimeout({ detail: "The request did not arrive within the time limit" })
 
 /** A body on its way. */
 class OnItsWay implements Slotted {
   slot = -1
+
+  /** Called once it is no longer on its way. */
+  onEnd: (() => void) | undefined
 
   /** `done` is called once, with the body or with the reason why there is none. `release` gives its memory back. */
   constructor(
@@ -117,6 +127,12 @@ class OnItsWay implements Slotted {
     this.arrival.isArriving = false
     this.release()
     if (body !== undefined) this.done(body)
+    this.onEnd?.()
+  }
+
+  /** Ends the wait for a body that arrived in part. A server that ends cuts the bodies that are on their way. */
+  cut(): void {
+    this.finish(this.arrival.isEnding() ? endedMeanwhile : cut)
   }
 }
 
@@ -176,6 +192,24 @@ const collector = (limit: number, announced: number, makesRoom: (bytes: number) 
   }
 }
 
+/** Waits until no body is on its way of those that are now, among the requests of one server. */
+export const arrivedOf = (isOfServer: (arrival: RequestArrival) => boolean): Promise<unknown> =>
+  Promise.all(
+    onTheirWay.values().filter(({ arrival }) => isOfServer(arrival)).map((body) =>
+      new Promise<void>((resolve) => body.onEnd = resolve)
+    ),
+  )
+
+/** The `Content-Length` of a request; undefined without one. Several equal ones are one (RFC 9110, 8.6). NaN: not valid. */
+const lengthOf = (
+  { headers }: { readonly headers: Readonly<Record<string, string | undefined>> },
+): number | undefined => {
+  const text = headers["content-length"]
+  if (text === undefined) return undefined
+  const [first = "", ...others] = text.split(",").map((part) => part.trim())
+  return /^\d{1,15}$/.test(first) && others.every((other) => other === first) ? Number(first) : NaN
+}
+
 /** Reads the chunks of a stream until `add` refuses one. */
 const readChunks = async (
   reader: ReadableStreamDefaultReader<Uint8Array>,
@@ -195,17 +229,23 @@ const readChunks = async (
  * closes the connection with the response. Undefined where it has ended at once.
  */
 const read = (arrival: RequestArrival, limit: number, done: (body: Arrived) => void): OnItsWay | undefined => {
-  const { headers, request } = arrival
-  const announced = Number(headers["content-length"] ?? 0)
-  if (announced === 0 && headers["transfer-encoding"] === undefined) {
+  const { request } = arrival
+  const length = lengthOf(arrival)
+  if (Number.isNaN(length)) {
+    done(badLength)
+    return undefined
+  }
+  if (length !== undefined && length > 0 && length <= smallBytes) {
+    const waiting = new OnItsWay(arrival, done, () => {})
+    request.bytes().then((bytes) => waiting.finish(bytes), () => waiting.cut())
+    return waiting
+  }
+  // HTTP/2 has bodies without a length and without a coding.
+  if (length === 0 || request.body === null) {
     done(noBytes)
     return undefined
   }
-  if (announced > 0 && announced <= smallBytes) {
-    const waiting = new OnItsWay(arrival, done, () => {})
-    request.bytes().then((bytes) => waiting.finish(bytes), () => waiting.finish(cut))
-    return waiting
-  }
+  const announced = length ?? 0
   const { makesRoom, release } = reservation(limit)
   if (!makesRoom(announced)) {
     done(noRoom)
@@ -213,8 +253,12 @@ const read = (arrival: RequestArrival, limit: number, done: (body: Arrived) => v
   }
   const waiting = new OnItsWay(arrival, done, release)
   const { add, whole } = collector(limit, announced, makesRoom)
-  readChunks(request.body!.getReader(), add)
-    .then((refused) => waiting.finish(refused ?? whole()), () => waiting.finish(cut))
+  const reader = request.body.getReader()
+  arrival.unread = reader
+  readChunks(reader, add).then((refused) => {
+    if (refused === undefined) arrival.unread = undefined
+    waiting.finish(refused ?? whole())
+  }, () => waiting.cut())
   return waiting
 }
 
@@ -251,16 +295,17 @@ const refusedCoding = (encoding: string | undefined, instead: string) =>
 
 /** The problem of a body that can be refused before it is read, by its type, encoding or declared size. */
 const refusal = (
-  { headers }: { readonly headers: Readonly<Record<string, string | undefined>> },
+  request: { readonly headers: Readonly<Record<string, string | undefined>> },
   limit: number,
 ): PayloadTooLarge | UnsupportedMediaType | undefined => {
+  const { headers } = request
   const type = refusalOfType(headers["content-type"])
   if (type !== undefined) return type
   const encoding = headers["content-encoding"]
   if (encoding !== undefined && codingOf(encoding) !== "none") {
     return refusedCoding(encoding, "Send it without an encoding")
   }
-  return Number(headers["content-length"] ?? 0) > limit ? tooLarge(limit) : undefined
+  return (lengthOf(request) ?? 0) > limit ? tooLarge(limit) : undefined
 }
 
 const tooLarge = (limit: number) => new PayloadTooLarge({ detail: `The body is larger than ${limit} bytes` })
@@ -369,7 +414,7 @@ export const raw = (
   request: HttpServerRequest.HttpServerRequest,
   limit: number,
 ): Effect.Effect<Uint8Array, InvalidRequest | PayloadTooLarge | Unavailable> =>
-  Number(request.headers["content-length"] ?? 0) > limit ? tooLarge(limit) : bytesOf(limit)
+  (lengthOf(request) ?? 0) > limit ? tooLarge(limit) : bytesOf(limit)
 
 /** Reads the request's body as JSON of at most 1 MiB, without keeping the bytes. Fails as `rawJson` does. */
 export const json = (

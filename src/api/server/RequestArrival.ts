@@ -11,8 +11,12 @@ export const requestIdOf = (given: string | null | undefined): string =>
 
 /** The path of a request and its query. `Deno.serve` gives the whole address, with the `Host` header as it came. */
 const targetOf = (address: string): string => {
-  const at = address.indexOf("/", address.indexOf("//") + 2)
-  return at === -1 ? "/" : withPlainPath(address.slice(at))
+  const host = address.indexOf("//") + 2
+  const path = address.indexOf("/", host)
+  const query = address.indexOf("?", host)
+  // The path may be absent: `http://host?a=/b`.
+  if (query !== -1 && (path === -1 || query < path)) return `/${address.slice(query)}`
+  return path === -1 ? "/" : withPlainPath(address.slice(path))
 }
 
 /** What the server knows of a request before it is routed. Names of work in progress are made from it. */
@@ -31,12 +35,20 @@ export class RequestArrival {
   waitedMillis = 0
   /** Whether its body is on its way. It causes no work meanwhile. */
   isArriving = false
+  /** Reads its body, of which a rest is still to come. */
+  unread: ReadableStreamDefaultReader<Uint8Array> | undefined
   /** When work on it began. Unit: Unix milliseconds. */
   begun: number | undefined
   /** Takes the response that a fiber has made. */
   respond: (response: Response) => void = () => {}
 
-  constructor(readonly request: Request, peer: string, requestTimeoutMillis: number) {
+  /** `isEnding`: whether the server that it came to ends. */
+  constructor(
+    readonly request: Request,
+    peer: string,
+    requestTimeoutMillis: number,
+    readonly isEnding: () => boolean = () => false,
+  ) {
     this.method = request.method
     this.url = targetOf(request.url)
     this.headers = headersOf(request.headers)

@@ -3,8 +3,9 @@ import { Cookies, type HttpBody, HttpEffect, HttpServer, HttpServerRequest, Http
 import { ClientAbort } from "effect/http/HttpServerError"
 import * as NetAddress from "effect/net/NetAddress"
 import type { Admit } from "../admission/LoadShedding.ts"
-import { CurrentArrival, RequestArrival } from "./RequestArrival.ts"
+import { arrivedOf } from "./Body.ts"
 import { headFault } from "./Head.ts"
+import { CurrentArrival, RequestArrival } from "./RequestArrival.ts"
 
 /** The service cannot listen where its settings say. */
 export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFailed", {
@@ -91,9 +92,17 @@ export const replying = (app: App, services: Context.Context<never>) =>
   HttpEffect.toHandled(
     app,
     (request, response) =>
-      Effect.withFiberSucceed((fiber) =>
-        Context.getUnsafe(fiber.context, CurrentArrival).respond(webOf(request, response, services))
-      ),
+      Effect.withFiber((fiber) => {
+        const arrival = Context.getUnsafe(fiber.context, CurrentArrival)
+        try {
+          arrival.respond(webOf(request, response, services))
+          return Effect.void
+        } catch (defect) {
+          // Such as a header that HTTP cannot carry. Without a response the request would count as in work for ever.
+          arrival.respond(new Response(null, { status: 500, headers: { "x-request-id": arrival.requestId } }))
+          return Effect.logError("A response could not be sent", defect)
+        }
+      }),
   )
 
 /** Runs requests through `app` in fibers that end with `scope`, or when the client disconnects. */
@@ -122,6 +131,22 @@ const endingOnce = () => {
   return (server: Deno.HttpServer<Deno.NetAddr>): Promise<void> => ending ??= server.shutdown()
 }
 
+/** How long a client has for a response before its connection is closed with a rest of the body unread. Unit: milliseconds. */
+const lingerMillis = 1000
+
+/**
+ * Closes the connection after the response where a rest of the body is unread. A reader keeps Deno from reading the rest itself,
+ * however long it is.
+ */
+const leaveUnread = ({ method, request, unread }: RequestArrival): void => {
+  if (method === "GET") return
+  const reader = unread ?? (request.bodyUsed ? undefined : request.body?.getReader())
+  if (reader === undefined) return
+  const timer: unknown = setTimeout(() => reader.cancel().catch(() => {}), lingerMillis)
+  // The timer must not keep the process alive.
+  if (timer instanceof Object && "unref" in timer && typeof timer.unref === "function") timer.unref()
+}
+
 /** A server that listens at once, and responds once there are routes. */
 export const make = Effect.fnUntraced(function* (options: WebServerOptions) {
   const { admit, host, isEnding, port, requestTimeout, respond, shutdownTimeout } = options
@@ -137,13 +162,25 @@ export const make = Effect.fnUntraced(function* (options: WebServerOptions) {
     return response
   }
 
+  const log = Effect.runForkWith(yield* Effect.context<never>())
+  const onError = (error: unknown) => {
+    // Without its message, which may quote what people wrote.
+    const kind = error instanceof Error ? error.name : typeof error
+    log(Effect.logError("A response ended with an error", { kind }))
+    return new Response(null, { status: 500 })
+  }
+
   const server = yield* Effect.acquireRelease(
     Effect.try({
       try: () =>
         Deno.serve(
-          { hostname: host, port, onListen: () => {} },
-          (request, { remoteAddr }) =>
-            admit(new RequestArrival(request, remoteAddr.hostname, requestTimeoutMillis), serve),
+          { hostname: host, port, onListen: () => {}, onError },
+          async (request, { remoteAddr }) => {
+            const arrival = new RequestArrival(request, remoteAddr.hostname, requestTimeoutMillis, isEnding)
+            const response = await admit(arrival, serve)
+            leaveUnread(arrival)
+            return response
+          },
         ),
       catch: (cause) =>
         new ListenFailed({ host, port, reason: cause instanceof Error ? cause.message : String(cause) }),
@@ -151,7 +188,11 @@ export const make = Effect.fnUntraced(function* (options: WebServerOptions) {
     (server) => Effect.sync(() => void ended(server)),
   )
   // Connections that have not ended by then end with the process: an abort of a server that shuts down is an uncaught error.
-  const shutdown = Effect.promise(() => ended(server)).pipe(Effect.timeoutOption(shutdownTimeout), Effect.asVoid)
+  const shutdown = Effect.promise(async () => {
+    // Deno cuts the bodies that are on their way when it shuts down.
+    await arrivedOf((arrival) => arrival.isEnding === isEnding)
+    await ended(server)
+  }).pipe(Effect.timeoutOption(shutdownTimeout), Effect.asVoid)
   const address = yield* Effect.orDie(
     Effect.fromResult(NetAddress.inetAddressFromIpString(server.addr.hostname, server.addr.port)),
   )
