@@ -11,13 +11,7 @@ import {
   Result,
   type Tracer,
 } from "effect"
-import {
-  HttpRouter,
-  type HttpServerError,
-  HttpServerRequest,
-  HttpServerRespondable,
-  HttpServerResponse,
-} from "effect/http"
+import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerRespondable, HttpServerResponse } from "effect/http"
 import { HttpApiError } from "effect/http-api"
 import { isSqlError } from "effect/sql/SqlError"
 import { methodsOf } from "../ApiPaths.ts"
@@ -122,6 +116,10 @@ const answerTo = (
     )
   }
   if (Cause.hasInterruptsOnly(cause)) {
+    // Nobody reads it. It is counted apart from what the service refuses.
+    if (cause.reasons.some(({ annotations }) => annotations.has(HttpServerError.ClientAbort.key))) {
+      return Effect.succeed(HttpServerResponse.empty({ status: 499 }))
+    }
     return HttpServerRespondable.toResponse(new Problems.Unavailable({ detail: "The service is shutting down" }))
   }
   const ofStore = [failure, defect].find(isSqlError)
