@@ -7,7 +7,7 @@ import { isSandbox, liveOf } from "../domain/Sandbox.ts"
 import type { Changed, RecordKind, Trail } from "../store/ChangeTrail.ts"
 import { recordset } from "../store/Recordset.ts"
 import { type Actor, nameOf } from "./Actor.ts"
-import { policy } from "./Policy.ts"
+import type { Rule } from "./Access.ts"
 import { actionOf as refusalOf, signedInAction } from "./SecurityTally.ts"
 
 /** An entry of the audit log. */
@@ -103,27 +103,33 @@ const clean = (json: string): string => json.replace(/\\u0000|\\ud[89a-f][0-9a-f
 /** A change that was made. */
 export interface Change {
   readonly actor: Actor
-  /** Name of the endpoint; one that the policy calls no action is not recorded. */
+  /** Name of the endpoint. */
   readonly endpoint: string
+  /** The access to it: a change without an action is not recorded, and one without a rule under the name of the endpoint. */
+  readonly rule: Rule | undefined
   readonly params: Readonly<Record<string, string | undefined>>
   readonly body: unknown
   /** The changed values, as far as they are recorded. */
   readonly trail?: Trail | undefined
 }
 
-/** The endpoints that make, change and remove a record of a kind, under whose names changes of their own are recorded. */
-const endpointOf: Readonly<Record<RecordKind, Readonly<Record<Changed["what"], string>>>> = {
-  account: { created: "createAccount", changed: "updateOwnAccount", removed: "removeAccount" },
-  connection: { created: "putConnection", changed: "putConnection", removed: "deleteConnection" },
-  organization: { created: "createOrganization", changed: "updateOrganization", removed: "updateOrganization" },
-  proposal: { created: "proposeChange", changed: "proposeChange", removed: "proposeChange" },
-  source: { created: "putSource", changed: "putSource", removed: "deleteSource" },
-  template: { created: "createTemplate", changed: "updateTemplate", removed: "deleteTemplate" },
-  variant: { created: "createVariant", changed: "updateVariant", removed: "deleteVariant" },
-}
-
 /** The action of a change that waits for approval, whichever endpoint it was asked of. */
 export const proposeAction = "change proposed"
+
+/** The actions of changes of a record, whichever endpoint they were asked of. */
+export const recordActions = {
+  account: { created: "account created", changed: "own account changed", removed: "account removed" },
+  connection: { created: "connection changed", changed: "connection changed", removed: "connection removed" },
+  organization: {
+    created: "organization created",
+    changed: "organization changed",
+    removed: "organization changed",
+  },
+  proposal: { created: proposeAction, changed: proposeAction, removed: proposeAction },
+  source: { created: "webhook source changed", changed: "webhook source changed", removed: "webhook source removed" },
+  template: { created: "template created", changed: "template changed", removed: "template deleted" },
+  variant: { created: "variant created", changed: "variant changed", removed: "variant deleted" },
+} as const satisfies Readonly<Record<RecordKind, Readonly<Record<Changed["what"], string>>>>
 
 /** The actions of archiving a template and of restoring it. */
 export const archiveActions = { archived: "template archived", restored: "template restored" } as const
@@ -182,10 +188,9 @@ const signInActions = [
 ] as const
 export type SignInAction = typeof signInActions[number]
 
-/** The names of all actions that the log records, sorted. */
-export const auditActions: ReadonlyArray<string> = [
+/** The names of the actions that no endpoint has as its own. */
+export const furtherActions: ReadonlyArray<string> = [
   ...new Set([
-    ...Object.values(policy).flatMap(({ action }) => action === undefined ? [] : [action]),
     ...Object.values(refusalOf),
     ...signInActions,
     signedInAction,
@@ -278,9 +283,8 @@ export class Audit extends Context.Service<Audit, {
           ]),
       )
 
-      const record = Effect.fn("Audit.record")(function* ({ actor, body, endpoint, params, trail }: Change) {
-        const rule = policy[endpoint]
-        // Endpoints that are not in the policy are recorded by their name, so that no change is missed.
+      const record = Effect.fn("Audit.record")(function* ({ actor, body, endpoint, params, rule, trail }: Change) {
+        // So that no change is missed.
         const action = rule === undefined ? endpoint : rule.action
         if (action === undefined || body === nothing) return
         const asked = body !== null && typeof body === "object" && !Array.isArray(body)
@@ -303,7 +307,7 @@ export class Audit extends Context.Service<Audit, {
         const subject = trail?.subject ?? (own === undefined || rule?.isPrivate === true ? asCalled : own.subject)
         const ofRecords = (some: ReadonlyArray<Changed>, details: unknown) =>
           some.map((one): NewEntry => ({
-            action: actionOf(policy[endpointOf[one.kind][one.what]]?.action ?? endpoint, one),
+            action: actionOf(recordActions[one.kind][one.what], one),
             subject: one.subject,
             details,
             changes: one.difference,

@@ -1,19 +1,19 @@
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { archiveActions, type AuditEntry, entryColumns, entryOf, type EntryRow, type Page } from "./Audit.ts"
-import { policy } from "./Policy.ts"
+import {
+  archiveActions,
+  type AuditEntry,
+  entryColumns,
+  entryOf,
+  type EntryRow,
+  type Page,
+  recordActions,
+} from "./Audit.ts"
 
-/** Endpoints whose entries in the audit log are about a template or one of its variants. */
-const endpoints = [
-  "createTemplate",
-  "updateTemplate",
-  "deleteTemplate",
-  "createVariant",
-  "updateVariant",
-  "deleteVariant",
-] as const
-
-const actions = [...endpoints.flatMap((endpoint) => policy[endpoint]?.action ?? []), ...Object.values(archiveActions)]
+/** The actions about a template or one of its variants. */
+const actions = [recordActions.template, recordActions.variant, archiveActions].flatMap((actions) =>
+  Object.values(actions)
+)
 
 /** Changes of one template and its variants, with their authors: its part of the audit log. */
 export class ChangeHistory extends Context.Service<ChangeHistory, {

@@ -18,7 +18,8 @@ import { ProposedTemplate, ProposedVariant, WaitingChange } from "../domain/Prop
 import { TemplateChange } from "../templates/ImportPlan.ts"
 import { Verdict } from "../intake/Verdicts.ts"
 import { AccountsGroup } from "./accounts/AccountsApi.ts"
-import { AdminRequired } from "./admission/AdminRequired.ts"
+import { reads, writes } from "../accounts/Access.ts"
+import { managementGroup } from "./admission/ManagementGroup.ts"
 import { BulkActionsGroup } from "./deliveries/BulkActionsApi.ts"
 import { CustomEventsBody } from "./webhooks/CustomEventsBody.ts"
 import { DelayGroup } from "./delay/DelayApi.ts"
@@ -257,74 +258,81 @@ const ProposedImport = Schema.Struct({ ...importAnswer, ...WaitingChange.fields 
   identifier: "ProposedImport",
 })
 
-class TemplatesGroup extends HttpApiGroup.make("templates")
-  .add(
-    HttpApiEndpoint.post("createTemplate", "/organizations/:org/templates", {
-      params: path,
-      payload: TemplateInput,
-      success: [Template.pipe(HttpApiSchema.status(201)), waiting(ProposedTemplate)],
-      error: [...Problems.ofBody, Problems.OrganizationNotFound, Problems.Conflict],
-    }).annotate(OpenApi.Summary, "Creates a template, with variants if given"),
-    HttpApiEndpoint.get("listTemplates", "/organizations/:org/templates", {
-      params: path,
-      query: {
-        after: Schema.optionalKey(Schema.String).annotate({ description: "Cursor: `next` of the previous page" }),
-        limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 1,000, default 100" }),
-        archived: archivedQuery,
-      },
-      success: Schema.Struct({ templates: Schema.Array(Template), next: Schema.NullOr(Schema.String) }),
-      error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
-    }).annotate(OpenApi.Summary, "Templates with their variants").annotate(
-      OpenApi.Description,
-      "Sorted by id. `next` is the value of `after` for the next page, null on the last.",
-    ),
-    HttpApiEndpoint.post("importTemplates", "/organizations/:org/templates/import", {
-      params: path,
-      query: {
-        dry_run: Schema.optionalKey(described(
-          Schema.Literals(["true", "false"]),
-          "`true`: checks the import and returns its `changes`, without making them",
-        )),
-      },
-      payload: ImportBody,
-      success: [ImportAnswer, waiting(ProposedImport)],
-      error: [...Problems.ofBody, Problems.OrganizationNotFound],
-    }).annotate(OpenApi.Summary, "Creates or updates many templates at once").annotate(
-      OpenApi.Description,
-      "Imports all templates or none, and lists all faults at once. Variants that the import does not name stay unchanged. One import has at most 1,000 " +
-        "templates and 2,000 variants, and a template at most 1,000 variants. Checking an import can take up to 5 seconds. " +
-        "Responds with 503 when too many checks are waiting. A template or variant without an id gets a new one at each import.",
-    ),
-    HttpApiEndpoint.post("changeTemplates", "/organizations/:org/templates/batch", {
-      params: path,
-      payload: TemplateBatchInput,
-      success: [Schema.Struct({ changed: Schema.Int }), waiting(ProposedBatch)],
-      error: [...Problems.ofBody, Problems.OrganizationNotFound],
-    }).annotate(OpenApi.Summary, "Changes several templates at once").annotate(
-      OpenApi.Description,
-      "Activates, pauses, archives, restores or tags templates, or gives them an owner, all or none. `changed` counts the " +
-        "templates that were not so already.",
-    ),
-    HttpApiEndpoint.get("getTemplate", "/organizations/:org/templates/:template", {
-      params: templatePath,
-      success: Template,
-      error: Problems.TemplateNotFound,
-    }).annotate(OpenApi.Summary, "One template with its variants"),
-    HttpApiEndpoint.patch("updateTemplate", "/organizations/:org/templates/:template", {
-      params: templatePath,
-      payload: TemplatePatch,
-      success: [Template, waiting(ProposedTemplate)],
-      error: [...Problems.ofBody, Problems.TemplateNotFound],
-    }).annotate(OpenApi.Summary, "Updates a template; absent members stay unchanged"),
-    HttpApiEndpoint.delete("deleteTemplate", "/organizations/:org/templates/:template", {
-      params: templatePath,
-      success: [HttpApiSchema.NoContent, waiting(WaitingChange)],
-      error: Problems.TemplateNotFound,
-    }).annotate(OpenApi.Summary, "Deletes a template with its variants"),
-  )
-  .middleware(AdminRequired)
-  .prefix("/console/api")
-  .annotate(OpenApi.Description, "Templates and their import") {}
+class TemplatesGroup extends managementGroup(
+  "templates",
+  "Templates and their import",
+  {
+    createTemplate: writes("editor", "template created", "templates:write"),
+    listTemplates: reads("viewer", "templates:read"),
+    importTemplates: writes("editor", "templates imported", "templates:write"),
+    changeTemplates: writes("editor", "template changed", "templates:write", { isMany: true }),
+    getTemplate: reads("viewer", "templates:read"),
+    updateTemplate: writes("editor", "template changed", "templates:write"),
+    deleteTemplate: writes("editor", "template deleted", "templates:write"),
+  },
+  HttpApiEndpoint.post("createTemplate", "/organizations/:org/templates", {
+    params: path,
+    payload: TemplateInput,
+    success: [Template.pipe(HttpApiSchema.status(201)), waiting(ProposedTemplate)],
+    error: [...Problems.ofBody, Problems.OrganizationNotFound, Problems.Conflict],
+  }).annotate(OpenApi.Summary, "Creates a template, with variants if given"),
+  HttpApiEndpoint.get("listTemplates", "/organizations/:org/templates", {
+    params: path,
+    query: {
+      after: Schema.optionalKey(Schema.String).annotate({ description: "Cursor: `next` of the previous page" }),
+      limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 1,000, default 100" }),
+      archived: archivedQuery,
+    },
+    success: Schema.Struct({ templates: Schema.Array(Template), next: Schema.NullOr(Schema.String) }),
+    error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
+  }).annotate(OpenApi.Summary, "Templates with their variants").annotate(
+    OpenApi.Description,
+    "Sorted by id. `next` is the value of `after` for the next page, null on the last.",
+  ),
+  HttpApiEndpoint.post("importTemplates", "/organizations/:org/templates/import", {
+    params: path,
+    query: {
+      dry_run: Schema.optionalKey(described(
+        Schema.Literals(["true", "false"]),
+        "`true`: checks the import and returns its `changes`, without making them",
+      )),
+    },
+    payload: ImportBody,
+    success: [ImportAnswer, waiting(ProposedImport)],
+    error: [...Problems.ofBody, Problems.OrganizationNotFound],
+  }).annotate(OpenApi.Summary, "Creates or updates many templates at once").annotate(
+    OpenApi.Description,
+    "Imports all templates or none, and lists all faults at once. Variants that the import does not name stay unchanged. One import has at most 1,000 " +
+      "templates and 2,000 variants, and a template at most 1,000 variants. Checking an import can take up to 5 seconds. " +
+      "Responds with 503 when too many checks are waiting. A template or variant without an id gets a new one at each import.",
+  ),
+  HttpApiEndpoint.post("changeTemplates", "/organizations/:org/templates/batch", {
+    params: path,
+    payload: TemplateBatchInput,
+    success: [Schema.Struct({ changed: Schema.Int }), waiting(ProposedBatch)],
+    error: [...Problems.ofBody, Problems.OrganizationNotFound],
+  }).annotate(OpenApi.Summary, "Changes several templates at once").annotate(
+    OpenApi.Description,
+    "Activates, pauses, archives, restores or tags templates, or gives them an owner, all or none. `changed` counts the " +
+      "templates that were not so already.",
+  ),
+  HttpApiEndpoint.get("getTemplate", "/organizations/:org/templates/:template", {
+    params: templatePath,
+    success: Template,
+    error: Problems.TemplateNotFound,
+  }).annotate(OpenApi.Summary, "One template with its variants"),
+  HttpApiEndpoint.patch("updateTemplate", "/organizations/:org/templates/:template", {
+    params: templatePath,
+    payload: TemplatePatch,
+    success: [Template, waiting(ProposedTemplate)],
+    error: [...Problems.ofBody, Problems.TemplateNotFound],
+  }).annotate(OpenApi.Summary, "Updates a template; absent members stay unchanged"),
+  HttpApiEndpoint.delete("deleteTemplate", "/organizations/:org/templates/:template", {
+    params: templatePath,
+    success: [HttpApiSchema.NoContent, waiting(WaitingChange)],
+    error: Problems.TemplateNotFound,
+  }).annotate(OpenApi.Summary, "Deletes a template with its variants"),
+) {}
 
 /** A preview request: Liquid sources or a stored variant (`copy_id`), with sample `fields` and `attrs`. */
 export const PreviewBody = Schema.Struct({
@@ -349,56 +357,62 @@ export const Preview = Schema.Struct({
   }),
 }).annotate({ identifier: "Preview" })
 
-class VariantsGroup extends HttpApiGroup.make("variants")
-  .add(
-    HttpApiEndpoint.post("createVariant", "/organizations/:org/templates/:template/variants", {
-      params: templatePath,
-      payload: VariantInput,
-      success: [Variant.pipe(HttpApiSchema.status(201)), waiting(ProposedVariant)],
-      error: [...Problems.ofBody, Problems.TemplateNotFound, Problems.Conflict],
-    }).annotate(OpenApi.Summary, "Adds a variant to a template"),
-    HttpApiEndpoint.get("getVariant", "/organizations/:org/templates/:template/variants/:variant", {
-      params: variantPath,
-      success: Variant,
-      error: [Problems.TemplateNotFound, Problems.VariantNotFound],
-    }).annotate(OpenApi.Summary, "One variant"),
-    HttpApiEndpoint.patch("updateVariant", "/organizations/:org/templates/:template/variants/:variant", {
-      params: variantPath,
-      headers: ifMatch,
-      payload: VariantPatch,
-      success: [Variant, waiting(ProposedVariant)],
-      error: [
-        ...Problems.ofBody,
-        Problems.TemplateNotFound,
-        Problems.VariantNotFound,
-        Problems.VersionConflict,
-      ],
-    }).annotate(OpenApi.Summary, "Updates a variant; absent members stay unchanged"),
-    HttpApiEndpoint.delete("deleteVariant", "/organizations/:org/templates/:template/variants/:variant", {
-      params: variantPath,
-      success: [HttpApiSchema.NoContent, waiting(WaitingChange)],
-      error: [Problems.TemplateNotFound, Problems.VariantNotFound],
-    }).annotate(OpenApi.Summary, "Deletes a variant"),
-    HttpApiEndpoint.post("switchVariants", "/organizations/:org/templates/:template/switch-variants", {
-      params: templatePath,
-      payload: VariantSwitch,
-      success: [Template, waiting(ProposedTemplate)],
-      error: [...Problems.ofBody, Problems.TemplateNotFound],
-    }).annotate(OpenApi.Summary, "Activates and deactivates variants at once").annotate(
-      OpenApi.Description,
-      "To give all traffic to one variant, name it in `activate` and all others in `deactivate`. Variants that are not " +
-        "named stay as they are. The reverse call undoes it.",
-    ),
-    HttpApiEndpoint.post("preview", "/organizations/:org/templates/:template/preview", {
-      params: templatePath,
-      payload: PreviewBody,
-      success: Preview,
-      error: [...Problems.ofBody, Problems.TemplateNotFound, Problems.VariantNotFound, Problems.Unprocessable],
-    }).annotate(OpenApi.Summary, "Renders a variant for sample values and lists the eligible variants"),
-  )
-  .middleware(AdminRequired)
-  .prefix("/console/api")
-  .annotate(OpenApi.Description, "Variants of templates, and previews") {}
+class VariantsGroup extends managementGroup(
+  "variants",
+  "Variants of templates, and previews",
+  {
+    createVariant: writes("editor", "variant created", "templates:write"),
+    getVariant: reads("viewer", "templates:read"),
+    updateVariant: writes("editor", "variant changed", "templates:write"),
+    deleteVariant: writes("editor", "variant deleted", "templates:write"),
+    switchVariants: writes("editor", "variant changed", "templates:write"),
+    preview: reads("viewer", "templates:read"),
+  },
+  HttpApiEndpoint.post("createVariant", "/organizations/:org/templates/:template/variants", {
+    params: templatePath,
+    payload: VariantInput,
+    success: [Variant.pipe(HttpApiSchema.status(201)), waiting(ProposedVariant)],
+    error: [...Problems.ofBody, Problems.TemplateNotFound, Problems.Conflict],
+  }).annotate(OpenApi.Summary, "Adds a variant to a template"),
+  HttpApiEndpoint.get("getVariant", "/organizations/:org/templates/:template/variants/:variant", {
+    params: variantPath,
+    success: Variant,
+    error: [Problems.TemplateNotFound, Problems.VariantNotFound],
+  }).annotate(OpenApi.Summary, "One variant"),
+  HttpApiEndpoint.patch("updateVariant", "/organizations/:org/templates/:template/variants/:variant", {
+    params: variantPath,
+    headers: ifMatch,
+    payload: VariantPatch,
+    success: [Variant, waiting(ProposedVariant)],
+    error: [
+      ...Problems.ofBody,
+      Problems.TemplateNotFound,
+      Problems.VariantNotFound,
+      Problems.VersionConflict,
+    ],
+  }).annotate(OpenApi.Summary, "Updates a variant; absent members stay unchanged"),
+  HttpApiEndpoint.delete("deleteVariant", "/organizations/:org/templates/:template/variants/:variant", {
+    params: variantPath,
+    success: [HttpApiSchema.NoContent, waiting(WaitingChange)],
+    error: [Problems.TemplateNotFound, Problems.VariantNotFound],
+  }).annotate(OpenApi.Summary, "Deletes a variant"),
+  HttpApiEndpoint.post("switchVariants", "/organizations/:org/templates/:template/switch-variants", {
+    params: templatePath,
+    payload: VariantSwitch,
+    success: [Template, waiting(ProposedTemplate)],
+    error: [...Problems.ofBody, Problems.TemplateNotFound],
+  }).annotate(OpenApi.Summary, "Activates and deactivates variants at once").annotate(
+    OpenApi.Description,
+    "To give all traffic to one variant, name it in `activate` and all others in `deactivate`. Variants that are not " +
+      "named stay as they are. The reverse call undoes it.",
+  ),
+  HttpApiEndpoint.post("preview", "/organizations/:org/templates/:template/preview", {
+    params: templatePath,
+    payload: PreviewBody,
+    success: Preview,
+    error: [...Problems.ofBody, Problems.TemplateNotFound, Problems.VariantNotFound, Problems.Unprocessable],
+  }).annotate(OpenApi.Summary, "Renders a variant for sample values and lists the eligible variants"),
+) {}
 
 const Html = Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/html" }))
 

@@ -6,7 +6,8 @@ import { type Actor, CurrentActor, may, nameOf, roleIn } from "../accounts/Actor
 import { Audit, AuditNote } from "../accounts/Audit.ts"
 import type { Role } from "../accounts/Account.ts"
 import { sameCsrfToken } from "../accounts/CsrfToken.ts"
-import { lacksSecondFactor, refusal } from "../accounts/Policy.ts"
+import { lacksSecondFactor, refusal } from "../accounts/Access.ts"
+import { accessTo } from "../api/AccessTable.ts"
 import { SessionCookie, withCookies } from "../accounts/SessionCookie.ts"
 import { Sessions, type SignedIn } from "../accounts/Sessions.ts"
 import { ChangeProposed, ChecksBusy, type Fault, InvalidInput } from "../domain/Errors.ts"
@@ -238,7 +239,7 @@ const framed = Effect.fnUntraced(function* (
           unread={unread}
           path={pathOf(request)}
           query={query}
-          can={(endpoint) => refusal(actor, endpoint, { org: org?.slug }) === undefined}
+          can={(endpoint) => refusal(actor, accessTo(endpoint), { org: org?.slug }) === undefined}
           theme={themeOf(request)}
           flash={Object.hasOwn(flashes, done) ? flashes[done] : undefined}
         >
@@ -310,10 +311,11 @@ export class Console extends Context.Service<Console, {
           }
           const params = Record.map(yield* HttpRouter.params, (value) => lookedUp(value ?? ""))
           const actor = { kind: "session" as const, session }
+          const rule = accessTo(endpoint)
           const show = (org: Organization | undefined, view: View) =>
             framed({ notifications, organizations }, request, session, org, view)
 
-          if (lacksSecondFactor(actor, endpoint, params)) {
+          if (lacksSecondFactor(actor, rule, params)) {
             const next = isWrite ? "" : `&next=${encodeURIComponent(request.url)}`
             return redirect({
               to: `/console/account/second-factor?required=${encodeURIComponent(params["org"] ?? "")}${next}`,
@@ -329,7 +331,7 @@ export class Console extends Context.Service<Console, {
           if (fields !== undefined && resumes !== undefined && writer !== session.account.email) {
             return kept(request, fields, session.account.email)
           }
-          const refused = refusal(actor, endpoint, params)
+          const refused = refusal(actor, rule, params)
           if (refused !== undefined) {
             return yield* show(undefined, problem(403, "You do not have permission", `${refused}.`))
           }
@@ -356,7 +358,7 @@ export class Console extends Context.Service<Console, {
             role: org === undefined ? undefined : roleIn(actor, org.slug),
             params,
             query: new URLSearchParams(request.url.split("?")[1] ?? ""),
-            can: (name) => refusal(actor, name, params) === undefined,
+            can: (name) => refusal(actor, accessTo(name), params) === undefined,
           }
           if (fields === undefined) {
             return yield* show(
@@ -388,7 +390,7 @@ export class Console extends Context.Service<Console, {
             Effect.flatMap((outcome) =>
               Effect.gen(function* () {
                 if (isWrite && resumes === undefined) {
-                  yield* audit.record({ actor, endpoint, params, body: asked.body, trail })
+                  yield* audit.record({ actor, endpoint, rule, params, body: asked.body, trail })
                 }
                 return isView(outcome) ? yield* show(org, outcome) : redirect(outcome)
               })

@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { policy } from "../../src/accounts/Policy.ts"
+import { accessTable } from "../../src/api/AccessTable.ts"
 import { endpoints } from "../../src/cli/Endpoints.ts"
 import { adminToken } from "../support/service.ts"
 import { type Answer, assertProblem, type Json, read, suiteOnService } from "./harness.ts"
@@ -125,7 +125,7 @@ suiteOnService("Approval of changes to live templates", (bench) => {
   }
 
   it("has a sample of every endpoint that writes templates", () => {
-    const writing = Object.entries(policy).flatMap(([name, { action, scope }]) =>
+    const writing = [...accessTable].flatMap(([name, { action, scope }]) =>
       action !== undefined && scope === "templates:write" ? [name] : []
     )
     assert.sameMembers(writing, [...Object.keys(samples), ...others])

@@ -2,7 +2,7 @@ import { assert } from "@effect/vitest"
 import { globSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { it } from "vitest"
-import { policy } from "../../src/accounts/Policy.ts"
+import { accessTable } from "../../src/api/AccessTable.ts"
 import { editorPaths } from "../../src/console/pages/templates/EditorPage.tsx"
 import { base, describeShop, variantForm } from "./shop.ts"
 
@@ -48,7 +48,7 @@ const pages = fileURLToPath(new URL("../../src/console/pages", import.meta.url))
 /** The paths of the forms that write templates, as the sources of the pages have them. */
 const formsThatWrite = (): ReadonlyArray<string> => {
   const writing = new Set(
-    Object.entries(policy).flatMap(([name, { action, scope }]) =>
+    [...accessTable].flatMap(([name, { action, scope }]) =>
       action !== undefined && scope === "templates:write" && !/Comment|Proposal|SamplePerson/.test(name) ? [name] : []
     ),
   )

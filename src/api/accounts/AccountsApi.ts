@@ -1,9 +1,10 @@
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Account, AccountInput, Email, Invitation, Member, Role, SessionInfo } from "../../accounts/Account.ts"
 import { AddressedEntry } from "../../accounts/Audit.ts"
 import { DisplayName } from "../../domain/Ids.ts"
-import { AdminRequired } from "../admission/AdminRequired.ts"
+import { reads, writes } from "../../accounts/Access.ts"
+import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
 
 // The part of the management API for console accounts, sessions and the audit log.
@@ -70,122 +71,138 @@ const auditQuery = {
 }
 const AuditPage = Schema.Struct({ entries: Schema.Array(AddressedEntry), next: Schema.NullOr(Schema.Int) })
 
-export class AccountsGroup extends HttpApiGroup.make("accounts")
-  .add(
-    HttpApiEndpoint.get("listAccounts", "/accounts", {
-      success: Schema.Struct({ accounts: Schema.Array(Account) }),
-    }).annotate(OpenApi.Summary, "All accounts").annotate(
-      OpenApi.Description,
-      "All accounts of the installation, for its administrators.",
-    ),
-    HttpApiEndpoint.post("createAccount", "/accounts", {
-      payload: AccountInput,
-      success: Schema.Struct({ ...Account.fields, link: Schema.NullOr(Link) }).pipe(HttpApiSchema.status(201)),
-      error: [...Problems.ofBody, Problems.Conflict],
-    }).annotate(OpenApi.Summary, "Creates an account").annotate(
-      OpenApi.Description,
-      "Without a password, `link` lets the person choose one.",
-    ),
-    HttpApiEndpoint.delete("removeAccount", "/accounts/:account", {
-      params: { account: Schema.String },
-      success: HttpApiSchema.NoContent,
-      error: [Problems.AccountNotFound, Problems.Unprocessable],
-    }).annotate(OpenApi.Summary, "Removes an account").annotate(
-      OpenApi.Description,
-      "Also removes its memberships and sessions. Its actions stay in the audit log.",
-    ),
-    HttpApiEndpoint.post("resetAccount", "/accounts/:account/reset", {
-      params: { account: Schema.String },
-      success: Link,
-      error: Problems.AccountNotFound,
-    }).annotate(OpenApi.Summary, "Creates a password reset link").annotate(
-      OpenApi.Description,
-      "A link to choose a new password; it works once, for one hour.",
-    ),
-    HttpApiEndpoint.get("getSession", "/session", { success: SessionState }).annotate(
-      OpenApi.Summary,
-      "The caller and their permissions",
-    ),
-    HttpApiEndpoint.patch("updateOwnAccount", "/account", {
-      payload: OwnAccountBody,
-      success: Account,
-      error: [...Problems.ofBody, Problems.Unprocessable, Problems.TooManyAttempts],
-    }).annotate(OpenApi.Summary, "Changes the caller's own name or password"),
-    HttpApiEndpoint.get("listSessions", "/sessions", {
-      success: Schema.Struct({ sessions: Schema.Array(SessionInfo) }),
-    }).annotate(OpenApi.Summary, "The caller's own sessions").annotate(
-      OpenApi.Description,
-      "Every browser in which the caller's account is signed in.",
-    ),
-    HttpApiEndpoint.delete("revokeSession", "/sessions/:session", {
-      params: { session: Schema.String },
-      success: HttpApiSchema.NoContent,
-      error: Problems.SessionNotFound,
-    }).annotate(OpenApi.Summary, "Ends one of the caller's own sessions"),
-    HttpApiEndpoint.get("listMembers", "/organizations/:org/members", {
-      params: path,
-      success: Schema.Struct({ members: Schema.Array(Member) }),
-      error: Problems.OrganizationNotFound,
-    }).annotate(OpenApi.Summary, "The members of an organization and their roles"),
-    HttpApiEndpoint.put("putMember", "/organizations/:org/members/:account", {
-      params: memberPath,
-      payload: MemberBody,
-      success: Member,
-      error: [...Problems.ofBody, Problems.OrganizationNotFound, Problems.AccountNotFound, Problems.Unprocessable],
-    }).annotate(OpenApi.Summary, "Sets the role of a member").annotate(
-      OpenApi.Description,
-      "Gives a member another role; with the admin token or as an administrator also makes any account a member.",
-    ),
-    HttpApiEndpoint.delete("removeMember", "/organizations/:org/members/:account", {
-      params: memberPath,
-      success: HttpApiSchema.NoContent,
-      error: [Problems.AccountNotFound, Problems.Unprocessable],
-    }).annotate(OpenApi.Summary, "Removes a member from an organization"),
-    HttpApiEndpoint.post("createInvitation", "/organizations/:org/invitations", {
-      params: path,
-      payload: InvitationBody,
-      success: Schema.Struct({
-        ...Invitation.fields,
-        path: Schema.String,
-        mailed: Schema.Boolean.annotate({
-          description: "Whether the link is also mailed to the person, as with `MAIL_URL`",
-        }),
-      }).pipe(HttpApiSchema.status(201)),
-      error: [...Problems.ofBody, Problems.OrganizationNotFound],
-    }).annotate(OpenApi.Summary, "Invites a person to an organization").annotate(
-      OpenApi.Description,
-      "`path` is the link to send to the person. Only this response contains it. It works once, within 7 days.",
-    ),
-    HttpApiEndpoint.get("listInvitations", "/organizations/:org/invitations", {
-      params: path,
-      success: Schema.Struct({ invitations: Schema.Array(Invitation) }),
-      error: Problems.OrganizationNotFound,
-    }).annotate(OpenApi.Summary, "Invitations that can still be accepted"),
-    HttpApiEndpoint.delete("revokeInvitation", "/organizations/:org/invitations/:invitation", {
-      params: { ...path, invitation: Schema.String },
-      success: HttpApiSchema.NoContent,
-      error: Problems.InvitationNotFound,
-    }).annotate(OpenApi.Summary, "Withdraws an invitation"),
-    HttpApiEndpoint.get("listInstallationAudit", "/audit", {
-      query: auditQuery,
-      success: AuditPage,
-      error: Problems.InvalidRequest,
-    }).annotate(OpenApi.Summary, "The audit log of the installation").annotate(
-      OpenApi.Description,
-      "Entries without an organization, newest first, for administrators of the installation: sign-ins and refused requests " +
-        "(counted by the minute), accounts, sessions, links for passwords, and created organizations.",
-    ),
-    HttpApiEndpoint.get("listAudit", "/organizations/:org/audit", {
-      params: path,
-      query: auditQuery,
-      success: AuditPage,
-      error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
-    }).annotate(OpenApi.Summary, "The audit log of an organization").annotate(
-      OpenApi.Description,
-      "Changes with their authors, and refused API keys (counted per minute), newest first. Filters are combined. `next` " +
-        "is the value of `before` for the next page.",
-    ),
-  )
-  .middleware(AdminRequired)
-  .prefix("/console/api")
-  .annotate(OpenApi.Description, "Accounts, members, sessions and the audit log") {}
+export class AccountsGroup extends managementGroup(
+  "accounts",
+  "Accounts, members, sessions and the audit log",
+  {
+    listAccounts: reads("administrator"),
+    createAccount: writes("administrator", "account created"),
+    removeAccount: writes("administrator", "account removed"),
+    resetAccount: writes("administrator", "link for a new password made"),
+    getSession: reads("signed-in"),
+    updateOwnAccount: writes("signed-in", "own account changed", undefined, { isPrivate: true }),
+    listSessions: reads("signed-in"),
+    revokeSession: writes("signed-in", "own session ended"),
+    listMembers: reads("viewer", "admin"),
+    putMember: writes("admin", "member changed", "admin"),
+    removeMember: writes("admin", "member removed", "admin"),
+    createInvitation: writes("admin", "invitation sent", "admin"),
+    listInvitations: reads("viewer", "admin"),
+    revokeInvitation: writes("admin", "invitation withdrawn", "admin"),
+    listInstallationAudit: reads("administrator"),
+    listAudit: reads("admin", "admin"),
+  },
+  HttpApiEndpoint.get("listAccounts", "/accounts", {
+    success: Schema.Struct({ accounts: Schema.Array(Account) }),
+  }).annotate(OpenApi.Summary, "All accounts").annotate(
+    OpenApi.Description,
+    "All accounts of the installation, for its administrators.",
+  ),
+  HttpApiEndpoint.post("createAccount", "/accounts", {
+    payload: AccountInput,
+    success: Schema.Struct({ ...Account.fields, link: Schema.NullOr(Link) }).pipe(HttpApiSchema.status(201)),
+    error: [...Problems.ofBody, Problems.Conflict],
+  }).annotate(OpenApi.Summary, "Creates an account").annotate(
+    OpenApi.Description,
+    "Without a password, `link` lets the person choose one.",
+  ),
+  HttpApiEndpoint.delete("removeAccount", "/accounts/:account", {
+    params: { account: Schema.String },
+    success: HttpApiSchema.NoContent,
+    error: [Problems.AccountNotFound, Problems.Unprocessable],
+  }).annotate(OpenApi.Summary, "Removes an account").annotate(
+    OpenApi.Description,
+    "Also removes its memberships and sessions. Its actions stay in the audit log.",
+  ),
+  HttpApiEndpoint.post("resetAccount", "/accounts/:account/reset", {
+    params: { account: Schema.String },
+    success: Link,
+    error: Problems.AccountNotFound,
+  }).annotate(OpenApi.Summary, "Creates a password reset link").annotate(
+    OpenApi.Description,
+    "A link to choose a new password; it works once, for one hour.",
+  ),
+  HttpApiEndpoint.get("getSession", "/session", { success: SessionState }).annotate(
+    OpenApi.Summary,
+    "The caller and their permissions",
+  ),
+  HttpApiEndpoint.patch("updateOwnAccount", "/account", {
+    payload: OwnAccountBody,
+    success: Account,
+    error: [...Problems.ofBody, Problems.Unprocessable, Problems.TooManyAttempts],
+  }).annotate(OpenApi.Summary, "Changes the caller's own name or password"),
+  HttpApiEndpoint.get("listSessions", "/sessions", {
+    success: Schema.Struct({ sessions: Schema.Array(SessionInfo) }),
+  }).annotate(OpenApi.Summary, "The caller's own sessions").annotate(
+    OpenApi.Description,
+    "Every browser in which the caller's account is signed in.",
+  ),
+  HttpApiEndpoint.delete("revokeSession", "/sessions/:session", {
+    params: { session: Schema.String },
+    success: HttpApiSchema.NoContent,
+    error: Problems.SessionNotFound,
+  }).annotate(OpenApi.Summary, "Ends one of the caller's own sessions"),
+  HttpApiEndpoint.get("listMembers", "/organizations/:org/members", {
+    params: path,
+    success: Schema.Struct({ members: Schema.Array(Member) }),
+    error: Problems.OrganizationNotFound,
+  }).annotate(OpenApi.Summary, "The members of an organization and their roles"),
+  HttpApiEndpoint.put("putMember", "/organizations/:org/members/:account", {
+    params: memberPath,
+    payload: MemberBody,
+    success: Member,
+    error: [...Problems.ofBody, Problems.OrganizationNotFound, Problems.AccountNotFound, Problems.Unprocessable],
+  }).annotate(OpenApi.Summary, "Sets the role of a member").annotate(
+    OpenApi.Description,
+    "Gives a member another role; with the admin token or as an administrator also makes any account a member.",
+  ),
+  HttpApiEndpoint.delete("removeMember", "/organizations/:org/members/:account", {
+    params: memberPath,
+    success: HttpApiSchema.NoContent,
+    error: [Problems.AccountNotFound, Problems.Unprocessable],
+  }).annotate(OpenApi.Summary, "Removes a member from an organization"),
+  HttpApiEndpoint.post("createInvitation", "/organizations/:org/invitations", {
+    params: path,
+    payload: InvitationBody,
+    success: Schema.Struct({
+      ...Invitation.fields,
+      path: Schema.String,
+      mailed: Schema.Boolean.annotate({
+        description: "Whether the link is also mailed to the person, as with `MAIL_URL`",
+      }),
+    }).pipe(HttpApiSchema.status(201)),
+    error: [...Problems.ofBody, Problems.OrganizationNotFound],
+  }).annotate(OpenApi.Summary, "Invites a person to an organization").annotate(
+    OpenApi.Description,
+    "`path` is the link to send to the person. Only this response contains it. It works once, within 7 days.",
+  ),
+  HttpApiEndpoint.get("listInvitations", "/organizations/:org/invitations", {
+    params: path,
+    success: Schema.Struct({ invitations: Schema.Array(Invitation) }),
+    error: Problems.OrganizationNotFound,
+  }).annotate(OpenApi.Summary, "Invitations that can still be accepted"),
+  HttpApiEndpoint.delete("revokeInvitation", "/organizations/:org/invitations/:invitation", {
+    params: { ...path, invitation: Schema.String },
+    success: HttpApiSchema.NoContent,
+    error: Problems.InvitationNotFound,
+  }).annotate(OpenApi.Summary, "Withdraws an invitation"),
+  HttpApiEndpoint.get("listInstallationAudit", "/audit", {
+    query: auditQuery,
+    success: AuditPage,
+    error: Problems.InvalidRequest,
+  }).annotate(OpenApi.Summary, "The audit log of the installation").annotate(
+    OpenApi.Description,
+    "Entries without an organization, newest first, for administrators of the installation: sign-ins and refused requests " +
+      "(counted by the minute), accounts, sessions, links for passwords, and created organizations.",
+  ),
+  HttpApiEndpoint.get("listAudit", "/organizations/:org/audit", {
+    params: path,
+    query: auditQuery,
+    success: AuditPage,
+    error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
+  }).annotate(OpenApi.Summary, "The audit log of an organization").annotate(
+    OpenApi.Description,
+    "Changes with their authors, and refused API keys (counted per minute), newest first. Filters are combined. `next` " +
+      "is the value of `before` for the next page.",
+  ),
+) {}

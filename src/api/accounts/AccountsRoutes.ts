@@ -4,7 +4,8 @@ import { HttpApiBuilder } from "effect/http-api"
 import { AccountInput } from "../../accounts/Account.ts"
 import { Accounts } from "../../accounts/Accounts.ts"
 import { CurrentActor, nameOf, roleIn } from "../../accounts/Actor.ts"
-import { Audit, auditActions, type AuditScope, installation } from "../../accounts/Audit.ts"
+import { Audit, type AuditScope, installation } from "../../accounts/Audit.ts"
+import { recordedActions } from "../AccessTable.ts"
 import { invitationPath, Invitations } from "../../accounts/Invitations.ts"
 import { Memberships } from "../../accounts/Memberships.ts"
 import { linkPath, OneTimeLinks } from "../../accounts/OneTimeLinks.ts"
@@ -28,7 +29,7 @@ const ownAccountBody = decoder(OwnAccountBody)
 
 /** An action of the log. A filter by a misspelled one would find nothing. */
 const knownAction: Parameters.Parameter<string | undefined> = (given) =>
-  given === undefined || auditActions.includes(given)
+  given === undefined || recordedActions.includes(given)
     ? Result.succeed(given)
     : Result.fail('must be the `action` of entries, such as "template created", "variant changed" or "API key refused"')
 

@@ -1,10 +1,10 @@
 import { Effect, Layer, Redacted } from "effect"
 import { HttpRouter, HttpServerRequest, type HttpServerResponse } from "effect/http"
-import { HttpApiMiddleware, HttpApiSecurity } from "effect/http-api"
+import { type HttpApiEndpoint, HttpApiMiddleware, HttpApiSecurity } from "effect/http-api"
 import { type Actor, CurrentActor, nameOf } from "../../accounts/Actor.ts"
 import { Audit, AuditNote } from "../../accounts/Audit.ts"
 import { sameCsrfToken } from "../../accounts/CsrfToken.ts"
-import { keyRefusal, refusal, sandboxRefusal } from "../../accounts/Policy.ts"
+import { keyRefusal, refusal, ruleOf, sandboxRefusal } from "../../accounts/Access.ts"
 import { SessionCookie } from "../../accounts/SessionCookie.ts"
 import { Sessions } from "../../accounts/Sessions.ts"
 import { authorizationFault } from "../../auth/AuthorizationHeader.ts"
@@ -32,7 +32,7 @@ const rejections = new WeakMap<object, Rejection>()
 
 /**
  * Accepts management requests with the admin token as a Bearer token, with an API key whose scopes allow the request, or
- * with the cookie of a console session whose role does (see `policy`). Sessions also need `X-CSRF-Token` for requests
+ * with the cookie of a console session whose role does (see `managementGroup`). Sessions also need `X-CSRF-Token` for requests
  * that change data. Changes are recorded in the audit log.
  */
 export class AdminRequired extends HttpApiMiddleware.Service<AdminRequired, { provides: CurrentActor }>()(
@@ -77,8 +77,7 @@ export class AdminRequired extends HttpApiMiddleware.Service<AdminRequired, { pr
       const as = <E, R>(
         next: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
         actor: Actor,
-        endpoint: string,
-        method: string,
+        endpoint: HttpApiEndpoint.Top,
       ) =>
         Effect.flatMap(HttpRouter.params, (params) => {
           const asked: { body: unknown } = { body: undefined }
@@ -88,13 +87,20 @@ export class AdminRequired extends HttpApiMiddleware.Service<AdminRequired, { pr
             Effect.provideService(AuditNote, asked),
             Effect.provideService(ChangeTrail, trail),
           )
-          if (method === "GET") {
+          if (endpoint.method === "GET") {
             return Effect.flatMap(handled, (response) =>
               Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
                 compressed(request, response)))
           }
           return Effect.tap(handled, ({ status }) =>
-            status >= 400 ? Effect.void : audit.record({ actor, endpoint, params, body: asked.body, trail }))
+            status >= 400 ? Effect.void : audit.record({
+              actor,
+              endpoint: endpoint.identifier,
+              rule: ruleOf(endpoint),
+              params,
+              body: asked.body,
+              trail,
+            }))
         })
 
       /** Keeps a refusal as the response, so that no other scheme is tried. */
@@ -107,14 +113,13 @@ export class AdminRequired extends HttpApiMiddleware.Service<AdminRequired, { pr
       /** Runs the handler with the API key of a request. */
       const asKey = <E, R>(
         next: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
-        endpoint: string,
-        method: string,
+        endpoint: HttpApiEndpoint.Top,
       ) =>
         Effect.gen(function* () {
           const request = yield* HttpServerRequest.HttpServerRequest
           const params = yield* HttpRouter.params
           const admit = (grant: Grant): Effect.Effect<Grant, Forbidden | RateLimited, Refusals> => {
-            const refused = keyRefusal(grant, endpoint, params)
+            const refused = keyRefusal(grant, ruleOf(endpoint), params)
             if (refused === undefined) return Effect.as(charge(request, grant, 1), grant)
             const { detail, reason } = refused
             return reason === undefined
@@ -126,7 +131,7 @@ export class AdminRequired extends HttpApiMiddleware.Service<AdminRequired, { pr
             Effect.provideService(Refusals, refusals),
             Effect.catch((problem) => refuse(request, problem)),
           )
-          return yield* as(next, { kind: "key", ...grant }, endpoint, method)
+          return yield* as(next, { kind: "key", ...grant }, endpoint)
         })
 
       return AdminRequired.of({
@@ -136,14 +141,14 @@ export class AdminRequired extends HttpApiMiddleware.Service<AdminRequired, { pr
             const request = yield* HttpServerRequest.HttpServerRequest
             const token = Redacted.value(credential)
             if (token === "") return yield* new Unauthorized({ detail: noToken })
-            if (idOf(token) !== undefined) return yield* asKey(next, endpoint.identifier, endpoint.method)
+            if (idOf(token) !== undefined) return yield* asKey(next, endpoint)
             yield* Effect.catch(
               admin.check(credential, refusals.networkOf(request)),
               (error) => refuse(request, rejected(request, error, token)),
             )
-            const elsewhere = sandboxRefusal(endpoint.identifier, yield* HttpRouter.params)
+            const elsewhere = sandboxRefusal(ruleOf(endpoint), yield* HttpRouter.params)
             if (elsewhere !== undefined) return yield* refuse(request, new Forbidden({ detail: elsewhere }))
-            return yield* as(next, { kind: "token" }, endpoint.identifier, endpoint.method)
+            return yield* as(next, { kind: "token" }, endpoint)
           }),
         ApiKeyHeader: (next, { credential, endpoint }) =>
           Effect.gen(function* () {
@@ -151,7 +156,7 @@ export class AdminRequired extends HttpApiMiddleware.Service<AdminRequired, { pr
             const problem = rejections.get(request.source)
             if (problem !== undefined) return yield* Effect.fail(problem)
             if (Redacted.value(credential) === "") return yield* new Unauthorized({ detail: noToken })
-            return yield* asKey(next, endpoint.identifier, endpoint.method)
+            return yield* asKey(next, endpoint)
           }),
         ConsoleSession: (next, { endpoint }) =>
           Effect.gen(function* () {
@@ -180,9 +185,9 @@ export class AdminRequired extends HttpApiMiddleware.Service<AdminRequired, { pr
               })
             }
             const actor: Actor = { kind: "session", session }
-            const refused = refusal(actor, endpoint.identifier, yield* HttpRouter.params)
+            const refused = refusal(actor, ruleOf(endpoint), yield* HttpRouter.params)
             if (refused !== undefined) return yield* new Forbidden({ detail: refused })
-            return yield* as(next, actor, endpoint.identifier, endpoint.method)
+            return yield* as(next, actor, endpoint)
           }),
       })
     }),

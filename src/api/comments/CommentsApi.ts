@@ -1,50 +1,55 @@
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Comment, CommentInput, CommentPatch } from "../../domain/Comment.ts"
-import { AdminRequired } from "../admission/AdminRequired.ts"
+import { reads, writes } from "../../accounts/Access.ts"
+import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
 
 const params = { org: Schema.String, template: Schema.String }
 const at = "/organizations/:org/templates/:template/comments" as const
 const notFound = [Problems.OrganizationNotFound, Problems.TemplateNotFound] as const
 
-export class CommentsGroup extends HttpApiGroup.make("comments")
-  .add(
-    HttpApiEndpoint.get("listComments", at, {
-      params,
-      query: {
-        state: Schema.optionalKey(Schema.String).annotate({ description: "`open`, `resolved` or `all` (default)" }),
-        variant: Schema.optionalKey(Schema.String).annotate({ description: "Only comments on this variant" }),
-        before: Schema.optionalKey(Schema.String).annotate({ description: "Cursor: `next` of the previous page" }),
-        limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 200, default 50" }),
-      },
-      success: Schema.Struct({ comments: Schema.Array(Comment), next: Schema.NullOr(Schema.Int) }),
-      error: [Problems.InvalidRequest, ...notFound],
-    }).annotate(OpenApi.Summary, "Comments on a template, newest first"),
-    HttpApiEndpoint.post("createComment", at, {
-      params,
-      payload: CommentInput,
-      success: Comment.pipe(HttpApiSchema.status(201)),
-      error: [...Problems.ofBody, ...notFound, Problems.VariantNotFound],
-    }).annotate(OpenApi.Summary, "Comments on a template or variant").annotate(
-      OpenApi.Description,
-      "For every member, viewers included. `@` with the whole name or the e-mail address of a member mentions the member.",
-    ),
-    HttpApiEndpoint.patch("updateComment", `${at}/:comment`, {
-      params: { ...params, comment: Schema.String },
-      payload: CommentPatch,
-      success: Comment,
-      error: [...Problems.ofBody, ...notFound, Problems.CommentNotFound],
-    }).annotate(OpenApi.Summary, "Changes the text of a comment, or resolves it").annotate(
-      OpenApi.Description,
-      "Its author changes the text. Every member can resolve a comment and open it again.",
-    ),
-    HttpApiEndpoint.delete("deleteComment", `${at}/:comment`, {
-      params: { ...params, comment: Schema.String },
-      success: HttpApiSchema.NoContent,
-      error: [...notFound, Problems.CommentNotFound],
-    }).annotate(OpenApi.Summary, "Deletes a comment").annotate(OpenApi.Description, "For its author and admins."),
-  )
-  .middleware(AdminRequired)
-  .prefix("/console/api")
-  .annotate(OpenApi.Description, "Comments on templates") {}
+export class CommentsGroup extends managementGroup(
+  "comments",
+  "Comments on templates",
+  {
+    listComments: reads("viewer", "templates:read"),
+    createComment: writes("viewer", "comment added", "templates:write", { isPrivate: true }),
+    updateComment: writes("viewer", "comment changed", "templates:write", { isPrivate: true }),
+    deleteComment: writes("viewer", "comment deleted", "templates:write", { isPrivate: true }),
+  },
+  HttpApiEndpoint.get("listComments", at, {
+    params,
+    query: {
+      state: Schema.optionalKey(Schema.String).annotate({ description: "`open`, `resolved` or `all` (default)" }),
+      variant: Schema.optionalKey(Schema.String).annotate({ description: "Only comments on this variant" }),
+      before: Schema.optionalKey(Schema.String).annotate({ description: "Cursor: `next` of the previous page" }),
+      limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 200, default 50" }),
+    },
+    success: Schema.Struct({ comments: Schema.Array(Comment), next: Schema.NullOr(Schema.Int) }),
+    error: [Problems.InvalidRequest, ...notFound],
+  }).annotate(OpenApi.Summary, "Comments on a template, newest first"),
+  HttpApiEndpoint.post("createComment", at, {
+    params,
+    payload: CommentInput,
+    success: Comment.pipe(HttpApiSchema.status(201)),
+    error: [...Problems.ofBody, ...notFound, Problems.VariantNotFound],
+  }).annotate(OpenApi.Summary, "Comments on a template or variant").annotate(
+    OpenApi.Description,
+    "For every member, viewers included. `@` with the whole name or the e-mail address of a member mentions the member.",
+  ),
+  HttpApiEndpoint.patch("updateComment", `${at}/:comment`, {
+    params: { ...params, comment: Schema.String },
+    payload: CommentPatch,
+    success: Comment,
+    error: [...Problems.ofBody, ...notFound, Problems.CommentNotFound],
+  }).annotate(OpenApi.Summary, "Changes the text of a comment, or resolves it").annotate(
+    OpenApi.Description,
+    "Its author changes the text. Every member can resolve a comment and open it again.",
+  ),
+  HttpApiEndpoint.delete("deleteComment", `${at}/:comment`, {
+    params: { ...params, comment: Schema.String },
+    success: HttpApiSchema.NoContent,
+    error: [...notFound, Problems.CommentNotFound],
+  }).annotate(OpenApi.Summary, "Deletes a comment").annotate(OpenApi.Description, "For its author and admins."),
+) {}

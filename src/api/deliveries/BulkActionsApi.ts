@@ -1,7 +1,8 @@
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, OpenApi } from "effect/http-api"
 import { filterMembers } from "../../delivery/DeliveryFilter.ts"
-import { AdminRequired } from "../admission/AdminRequired.ts"
+import { reads, writes } from "../../accounts/Access.ts"
+import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
 
 // The part of the management API that retries or cancels many deliveries at once.
@@ -97,43 +98,47 @@ const errors = [
   Problems.IdempotencyKeyReused,
 ] as const
 
-export class BulkActionsGroup extends HttpApiGroup.make("bulkActions")
-  .add(
-    HttpApiEndpoint.post("retryDeliveries", "/organizations/:org/deliveries/retry", {
-      params: path,
-      headers: bulkHeaders,
-      payload: BulkRetryBody,
-      success: BulkResult,
-      error: errors,
-    }).annotate(OpenApi.Summary, "Retries all failed messages that match a filter").annotate(
-      OpenApi.Description,
-      `Queues failed messages again with a new set of attempts. ${how}`,
-    ),
-    HttpApiEndpoint.post("cancelDeliveries", "/organizations/:org/deliveries/cancel", {
-      params: path,
-      headers: bulkHeaders,
-      payload: BulkCancelBody,
-      success: BulkResult,
-      error: errors,
-    }).annotate(OpenApi.Summary, "Cancels all queued messages that match a filter").annotate(
-      OpenApi.Description,
-      `Cancels queued messages. A message that is being sent is not cancelled. ${how}`,
-    ),
-    HttpApiEndpoint.get("listBulkActions", "/organizations/:org/bulk-actions", {
-      params: path,
-      query: { limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 500, default 50" }) },
-      success: Schema.Struct({ actions: Schema.Array(BulkActionResource) }),
-      error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
-    }).annotate(OpenApi.Summary, "The bulk retries and cancellations").annotate(
-      OpenApi.Description,
-      "The last 90 days, latest first.",
-    ),
-    HttpApiEndpoint.get("getBulkAction", "/organizations/:org/bulk-actions/:action", {
-      params: { ...path, action: Schema.String },
-      success: BulkActionResource,
-      error: [Problems.OrganizationNotFound, Problems.BulkActionNotFound],
-    }).annotate(OpenApi.Summary, "One bulk retry or cancellation, with its progress"),
-  )
-  .middleware(AdminRequired)
-  .prefix("/console/api")
-  .annotate(OpenApi.Description, "Retrying and cancelling many deliveries") {}
+export class BulkActionsGroup extends managementGroup(
+  "bulkActions",
+  "Retrying and cancelling many deliveries",
+  {
+    retryDeliveries: writes("editor", "deliveries retried", "deliveries:write", { inSandbox: true }),
+    cancelDeliveries: writes("editor", "deliveries cancelled", "deliveries:write", { inSandbox: true }),
+    listBulkActions: reads("viewer", "deliveries:read", { inSandbox: true }),
+    getBulkAction: reads("viewer", "deliveries:read", { inSandbox: true }),
+  },
+  HttpApiEndpoint.post("retryDeliveries", "/organizations/:org/deliveries/retry", {
+    params: path,
+    headers: bulkHeaders,
+    payload: BulkRetryBody,
+    success: BulkResult,
+    error: errors,
+  }).annotate(OpenApi.Summary, "Retries all failed messages that match a filter").annotate(
+    OpenApi.Description,
+    `Queues failed messages again with a new set of attempts. ${how}`,
+  ),
+  HttpApiEndpoint.post("cancelDeliveries", "/organizations/:org/deliveries/cancel", {
+    params: path,
+    headers: bulkHeaders,
+    payload: BulkCancelBody,
+    success: BulkResult,
+    error: errors,
+  }).annotate(OpenApi.Summary, "Cancels all queued messages that match a filter").annotate(
+    OpenApi.Description,
+    `Cancels queued messages. A message that is being sent is not cancelled. ${how}`,
+  ),
+  HttpApiEndpoint.get("listBulkActions", "/organizations/:org/bulk-actions", {
+    params: path,
+    query: { limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 500, default 50" }) },
+    success: Schema.Struct({ actions: Schema.Array(BulkActionResource) }),
+    error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
+  }).annotate(OpenApi.Summary, "The bulk retries and cancellations").annotate(
+    OpenApi.Description,
+    "The last 90 days, latest first.",
+  ),
+  HttpApiEndpoint.get("getBulkAction", "/organizations/:org/bulk-actions/:action", {
+    params: { ...path, action: Schema.String },
+    success: BulkActionResource,
+    error: [Problems.OrganizationNotFound, Problems.BulkActionNotFound],
+  }).annotate(OpenApi.Summary, "One bulk retry or cancellation, with its progress"),
+) {}

@@ -3,7 +3,8 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/ht
 import { ConnectionChange } from "../../delivery/Connections.ts"
 import { DeliveryState, Priority } from "../../delivery/Delivery.ts"
 import { filterDescriptions } from "../../delivery/DeliveryFilter.ts"
-import { AdminRequired } from "../admission/AdminRequired.ts"
+import { reads, writes } from "../../accounts/Access.ts"
+import { managementGroup } from "../admission/ManagementGroup.ts"
 import { BulkCancelBody, bulkHeaders, BulkResult } from "./BulkActionsApi.ts"
 import * as Problems from "../Problems.ts"
 import { withKey } from "../server/Security.ts"
@@ -180,104 +181,115 @@ export class DeliveriesGroup extends HttpApiGroup.make("deliveries")
   )
   .annotate(OpenApi.Description, "Deliveries") {}
 
-export class DeliveryGroup extends HttpApiGroup.make("delivery")
-  .add(
-    HttpApiEndpoint.get("listConnections", "/organizations/:org/connections", {
-      params: path,
-      success: Schema.Struct({ connections: Schema.Array(ConnectionResource) }),
-      error: Problems.OrganizationNotFound,
-    }).annotate(OpenApi.Summary, "The connections of an organization"),
-    HttpApiEndpoint.put("putConnection", "/organizations/:org/connections/:connection", {
-      params: connectionPath,
-      payload: ConnectionChange,
-      success: ConnectionResource,
-      error: [...Problems.ofBody, Problems.OrganizationNotFound, Problems.Unprocessable],
-    }).annotate(OpenApi.Summary, "Creates or updates a connection").annotate(
-      OpenApi.Description,
-      "Absent members stay unchanged. `settings` are replaced as a whole. `secrets` are merged by name (null removes one), " +
-        "stored encrypted and never returned. With `paused: true`, due messages wait until the connection is resumed.",
-    ),
-    HttpApiEndpoint.delete("deleteConnection", "/organizations/:org/connections/:connection", {
-      params: connectionPath,
-      success: HttpApiSchema.NoContent,
-      error: [Problems.OrganizationNotFound, Problems.ConnectionNotFound],
-    }).annotate(OpenApi.Summary, "Removes a connection").annotate(
-      OpenApi.Description,
-      "Queued messages wait for another connection.",
-    ),
-    HttpApiEndpoint.post("resumeConnection", "/organizations/:org/connections/:connection/resume", {
-      params: connectionPath,
-      success: ConnectionResource,
-      error: [Problems.OrganizationNotFound, Problems.ConnectionNotFound],
-    }).annotate(OpenApi.Summary, "Resumes a connection").annotate(
-      OpenApi.Description,
-      "For a paused or refusing connection. A change of settings or secrets also resumes a refusing connection. Messages " +
-        "that the platform refused stay failed and can be retried.",
-    ),
-    HttpApiEndpoint.post("testConnection", "/organizations/:org/connections/:connection/test", {
-      params: connectionPath,
-      success: Schema.Struct({
-        ok: Schema.Boolean,
-        detail: Schema.String,
-        warnings: Schema.Array(Schema.String).annotate({
-          description: "Variants that Deliver cannot send through this connection because they have no subject or body",
-        }),
+export class DeliveryGroup extends managementGroup(
+  "delivery",
+  "Connections and deliveries",
+  {
+    listConnections: reads("viewer", "admin"),
+    putConnection: writes("admin", "connection changed", "admin"),
+    deleteConnection: writes("admin", "connection removed", "admin"),
+    resumeConnection: writes("admin", "connection resumed", "admin"),
+    testConnection: writes("admin", "connection tested", "admin", { isPrivate: true }),
+    listDeliveries: reads("viewer", "deliveries:read", { inSandbox: true }),
+    deliverySummary: reads("viewer", "deliveries:read", { inSandbox: true }),
+    deliverySeries: reads("viewer", "deliveries:read", { inSandbox: true }),
+    getDelivery: reads("viewer", "deliveries:read", { inSandbox: true }),
+    cancelDelivery: writes("editor", "delivery cancelled", "deliveries:write", { inSandbox: true }),
+    retryDelivery: writes("editor", "delivery retried", "deliveries:write", { inSandbox: true }),
+  },
+  HttpApiEndpoint.get("listConnections", "/organizations/:org/connections", {
+    params: path,
+    success: Schema.Struct({ connections: Schema.Array(ConnectionResource) }),
+    error: Problems.OrganizationNotFound,
+  }).annotate(OpenApi.Summary, "The connections of an organization"),
+  HttpApiEndpoint.put("putConnection", "/organizations/:org/connections/:connection", {
+    params: connectionPath,
+    payload: ConnectionChange,
+    success: ConnectionResource,
+    error: [...Problems.ofBody, Problems.OrganizationNotFound, Problems.Unprocessable],
+  }).annotate(OpenApi.Summary, "Creates or updates a connection").annotate(
+    OpenApi.Description,
+    "Absent members stay unchanged. `settings` are replaced as a whole. `secrets` are merged by name (null removes one), " +
+      "stored encrypted and never returned. With `paused: true`, due messages wait until the connection is resumed.",
+  ),
+  HttpApiEndpoint.delete("deleteConnection", "/organizations/:org/connections/:connection", {
+    params: connectionPath,
+    success: HttpApiSchema.NoContent,
+    error: [Problems.OrganizationNotFound, Problems.ConnectionNotFound],
+  }).annotate(OpenApi.Summary, "Removes a connection").annotate(
+    OpenApi.Description,
+    "Queued messages wait for another connection.",
+  ),
+  HttpApiEndpoint.post("resumeConnection", "/organizations/:org/connections/:connection/resume", {
+    params: connectionPath,
+    success: ConnectionResource,
+    error: [Problems.OrganizationNotFound, Problems.ConnectionNotFound],
+  }).annotate(OpenApi.Summary, "Resumes a connection").annotate(
+    OpenApi.Description,
+    "For a paused or refusing connection. A change of settings or secrets also resumes a refusing connection. Messages " +
+      "that the platform refused stay failed and can be retried.",
+  ),
+  HttpApiEndpoint.post("testConnection", "/organizations/:org/connections/:connection/test", {
+    params: connectionPath,
+    success: Schema.Struct({
+      ok: Schema.Boolean,
+      detail: Schema.String,
+      warnings: Schema.Array(Schema.String).annotate({
+        description: "Variants that Deliver cannot send through this connection because they have no subject or body",
       }),
-      error: [Problems.OrganizationNotFound, Problems.ConnectionNotFound],
-    }).annotate(OpenApi.Summary, "Tests a connection").annotate(
-      OpenApi.Description,
-      "Checks credentials and settings with the platform, without sending a message. `warnings` name the active variants " +
-        "that cannot be sent through this connection; they do not change `ok`.",
-    ),
-    HttpApiEndpoint.get("listDeliveries", "/organizations/:org/deliveries", {
-      params: path,
-      query: listQuery,
-      success: Schema.Struct({ deliveries: Schema.Array(DeliveryResource), next: Schema.NullOr(Schema.String) }),
-      error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
-    }).annotate(OpenApi.Summary, "The messages of an organization").annotate(OpenApi.Description, "Latest first."),
-    HttpApiEndpoint.get("deliverySummary", "/organizations/:org/delivery-summary", {
-      params: path,
-      success: DeliverySummary,
-      error: Problems.OrganizationNotFound,
-    }).annotate(OpenApi.Summary, "The state of the delivery queue").annotate(
-      OpenApi.Description,
-      "Counts by state, the age of the oldest due message and the current send rate.",
-    ),
-    HttpApiEndpoint.get("deliverySeries", "/organizations/:org/delivery-series", {
-      params: path,
-      query: {
-        hours: Schema.optionalKey(Schema.String).annotate({
-          description: "Number of hours up to now, a whole number from 1 to 840, default 1",
-        }),
-      },
-      success: DeliverySeriesResource,
-      error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
-    }).annotate(OpenApi.Summary, "Delivery over time").annotate(
-      OpenApi.Description,
-      "Sent, failed and retried messages, and the length and age of the queue, in about 60 to 100 intervals.",
-    ),
-    HttpApiEndpoint.get("getDelivery", "/organizations/:org/deliveries/:delivery", {
-      params: deliveryPath,
-      success: DeliveryDetail,
-      error: [Problems.OrganizationNotFound, Problems.DeliveryNotFound],
-    }).annotate(OpenApi.Summary, "One message with its content"),
-    HttpApiEndpoint.post("cancelDelivery", "/organizations/:org/deliveries/:delivery/cancel", {
-      params: deliveryPath,
-      success: DeliveryResource,
-      error: [Problems.OrganizationNotFound, Problems.DeliveryNotFound, Problems.DeliveryFixed],
-    }).annotate(OpenApi.Summary, "Cancels a queued message").annotate(
-      OpenApi.Description,
-      "The message is not sent.",
-    ),
-    HttpApiEndpoint.post("retryDelivery", "/organizations/:org/deliveries/:delivery/retry", {
-      params: deliveryPath,
-      success: DeliveryResource,
-      error: [Problems.OrganizationNotFound, Problems.DeliveryNotFound, Problems.DeliveryFixed],
-    }).annotate(OpenApi.Summary, "Retries a failed message").annotate(
-      OpenApi.Description,
-      "Queues a failed message again and resets its attempts and its retry horizon.",
-    ),
-  )
-  .middleware(AdminRequired)
-  .prefix("/console/api")
-  .annotate(OpenApi.Description, "Connections and deliveries") {}
+    }),
+    error: [Problems.OrganizationNotFound, Problems.ConnectionNotFound],
+  }).annotate(OpenApi.Summary, "Tests a connection").annotate(
+    OpenApi.Description,
+    "Checks credentials and settings with the platform, without sending a message. `warnings` name the active variants " +
+      "that cannot be sent through this connection; they do not change `ok`.",
+  ),
+  HttpApiEndpoint.get("listDeliveries", "/organizations/:org/deliveries", {
+    params: path,
+    query: listQuery,
+    success: Schema.Struct({ deliveries: Schema.Array(DeliveryResource), next: Schema.NullOr(Schema.String) }),
+    error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
+  }).annotate(OpenApi.Summary, "The messages of an organization").annotate(OpenApi.Description, "Latest first."),
+  HttpApiEndpoint.get("deliverySummary", "/organizations/:org/delivery-summary", {
+    params: path,
+    success: DeliverySummary,
+    error: Problems.OrganizationNotFound,
+  }).annotate(OpenApi.Summary, "The state of the delivery queue").annotate(
+    OpenApi.Description,
+    "Counts by state, the age of the oldest due message and the current send rate.",
+  ),
+  HttpApiEndpoint.get("deliverySeries", "/organizations/:org/delivery-series", {
+    params: path,
+    query: {
+      hours: Schema.optionalKey(Schema.String).annotate({
+        description: "Number of hours up to now, a whole number from 1 to 840, default 1",
+      }),
+    },
+    success: DeliverySeriesResource,
+    error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
+  }).annotate(OpenApi.Summary, "Delivery over time").annotate(
+    OpenApi.Description,
+    "Sent, failed and retried messages, and the length and age of the queue, in about 60 to 100 intervals.",
+  ),
+  HttpApiEndpoint.get("getDelivery", "/organizations/:org/deliveries/:delivery", {
+    params: deliveryPath,
+    success: DeliveryDetail,
+    error: [Problems.OrganizationNotFound, Problems.DeliveryNotFound],
+  }).annotate(OpenApi.Summary, "One message with its content"),
+  HttpApiEndpoint.post("cancelDelivery", "/organizations/:org/deliveries/:delivery/cancel", {
+    params: deliveryPath,
+    success: DeliveryResource,
+    error: [Problems.OrganizationNotFound, Problems.DeliveryNotFound, Problems.DeliveryFixed],
+  }).annotate(OpenApi.Summary, "Cancels a queued message").annotate(
+    OpenApi.Description,
+    "The message is not sent.",
+  ),
+  HttpApiEndpoint.post("retryDelivery", "/organizations/:org/deliveries/:delivery/retry", {
+    params: deliveryPath,
+    success: DeliveryResource,
+    error: [Problems.OrganizationNotFound, Problems.DeliveryNotFound, Problems.DeliveryFixed],
+  }).annotate(OpenApi.Summary, "Retries a failed message").annotate(
+    OpenApi.Description,
+    "Queues a failed message again and resets its attempts and its retry horizon.",
+  ),
+) {}

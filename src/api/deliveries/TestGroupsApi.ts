@@ -1,7 +1,8 @@
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiSchema, OpenApi } from "effect/http-api"
 import { TestGroup, TestGroupInput } from "../../domain/TestGroup.ts"
-import { AdminRequired } from "../admission/AdminRequired.ts"
+import { reads, writes } from "../../accounts/Access.ts"
+import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
 
 const path = { org: Schema.String }
@@ -33,51 +34,57 @@ export const GroupTestReport = Schema.Struct({
   })),
 }).annotate({ identifier: "GroupTestResult" })
 
-export class TestGroupsGroup extends HttpApiGroup.make("testGroups")
-  .add(
-    HttpApiEndpoint.get("listTestGroups", at, {
-      params: path,
-      success: Schema.Struct({ groups: Schema.Array(TestGroup) }),
-      error: [Problems.OrganizationNotFound],
-    }).annotate(OpenApi.Summary, "The test groups of an organization, by name"),
-    HttpApiEndpoint.get("getTestGroup", `${at}/:group`, {
-      params: groupPath,
-      success: TestGroup,
-      error: [...notFound],
-    }).annotate(OpenApi.Summary, "A test group with its addresses"),
-    HttpApiEndpoint.put("putTestGroup", `${at}/:group`, {
-      params: groupPath,
-      payload: TestGroupInput,
-      success: TestGroup,
-      error: [...Problems.ofBody, Problems.OrganizationNotFound],
-    }).annotate(OpenApi.Summary, "Creates or replaces a test group").annotate(
-      OpenApi.Description,
-      "Named recipients of test messages, such as the design team. Editors can send tests to a group even if its addresses are " +
-        "not of members. An organization has at most 20 groups.",
-    ),
-    HttpApiEndpoint.delete("deleteTestGroup", `${at}/:group`, {
-      params: groupPath,
-      success: HttpApiSchema.NoContent,
-      error: [...notFound],
-    }).annotate(OpenApi.Summary, "Deletes a test group"),
-    HttpApiEndpoint.post("sendGroupTest", `${at}/:group/send`, {
-      params: groupPath,
-      payload: GroupTestRequest,
-      success: GroupTestReport,
-      error: [
-        ...Problems.ofBody,
-        ...notFound,
-        Problems.ConnectionNotFound,
-        Problems.TemplateNotFound,
-        Problems.VariantNotFound,
-        Problems.Unprocessable,
-      ],
-    }).annotate(OpenApi.Summary, "Sends a test message to each address of a test group").annotate(
-      OpenApi.Description,
-      "Sends the content of a template, rendered with `fields`. The messages are excluded from results and learning. Addresses " +
-        "on the suppression list get none. An organization can send 100 test messages per hour and 300 per day.",
-    ),
-  )
-  .middleware(AdminRequired)
-  .prefix("/console/api")
-  .annotate(OpenApi.Description, "Named recipients of test messages") {}
+export class TestGroupsGroup extends managementGroup(
+  "testGroups",
+  "Named recipients of test messages",
+  {
+    listTestGroups: reads("viewer", "admin"),
+    getTestGroup: reads("viewer", "admin"),
+    // Its addresses may be of people outside the organization, so that only admins choose them. Editors send to them.
+    putTestGroup: writes("admin", "test group saved", "admin", { isPrivate: true }),
+    deleteTestGroup: writes("admin", "test group deleted", "admin"),
+    sendGroupTest: writes("editor", "test message sent", "admin"),
+  },
+  HttpApiEndpoint.get("listTestGroups", at, {
+    params: path,
+    success: Schema.Struct({ groups: Schema.Array(TestGroup) }),
+    error: [Problems.OrganizationNotFound],
+  }).annotate(OpenApi.Summary, "The test groups of an organization, by name"),
+  HttpApiEndpoint.get("getTestGroup", `${at}/:group`, {
+    params: groupPath,
+    success: TestGroup,
+    error: [...notFound],
+  }).annotate(OpenApi.Summary, "A test group with its addresses"),
+  HttpApiEndpoint.put("putTestGroup", `${at}/:group`, {
+    params: groupPath,
+    payload: TestGroupInput,
+    success: TestGroup,
+    error: [...Problems.ofBody, Problems.OrganizationNotFound],
+  }).annotate(OpenApi.Summary, "Creates or replaces a test group").annotate(
+    OpenApi.Description,
+    "Named recipients of test messages, such as the design team. Editors can send tests to a group even if its addresses are " +
+      "not of members. An organization has at most 20 groups.",
+  ),
+  HttpApiEndpoint.delete("deleteTestGroup", `${at}/:group`, {
+    params: groupPath,
+    success: HttpApiSchema.NoContent,
+    error: [...notFound],
+  }).annotate(OpenApi.Summary, "Deletes a test group"),
+  HttpApiEndpoint.post("sendGroupTest", `${at}/:group/send`, {
+    params: groupPath,
+    payload: GroupTestRequest,
+    success: GroupTestReport,
+    error: [
+      ...Problems.ofBody,
+      ...notFound,
+      Problems.ConnectionNotFound,
+      Problems.TemplateNotFound,
+      Problems.VariantNotFound,
+      Problems.Unprocessable,
+    ],
+  }).annotate(OpenApi.Summary, "Sends a test message to each address of a test group").annotate(
+    OpenApi.Description,
+    "Sends the content of a template, rendered with `fields`. The messages are excluded from results and learning. Addresses " +
+      "on the suppression list get none. An organization can send 100 test messages per hour and 300 per day.",
+  ),
+) {}

@@ -1,9 +1,10 @@
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiSchema, OpenApi } from "effect/http-api"
 import { HttpUrl } from "../../delivery/connections/Entry.ts"
 import { Remark } from "../../domain/Ids.ts"
 import { chosenTypes } from "../../webhooks/EventTypes.ts"
-import { AdminRequired } from "../admission/AdminRequired.ts"
+import { reads, writes } from "../../accounts/Access.ts"
+import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
 
 // The part of the management API for webhook endpoints.
@@ -72,84 +73,93 @@ export type SentEvent = typeof SentEvent.Type
 
 const notFound = [Problems.OrganizationNotFound, Problems.EndpointNotFound] as const
 
-export class EndpointsGroup extends HttpApiGroup.make("endpoints")
-  .add(
-    HttpApiEndpoint.get("listWebhookEndpoints", "/organizations/:org/webhook-endpoints", {
-      params: path,
-      success: Schema.Struct({ endpoints: Schema.Array(WebhookEndpoint) }),
-      error: Problems.OrganizationNotFound,
-    }).annotate(OpenApi.Summary, "The webhook endpoints of an organization"),
-    HttpApiEndpoint.post("createWebhookEndpoint", "/organizations/:org/webhook-endpoints", {
-      params: path,
-      payload: EndpointInput,
-      success: Schema.Struct({ ...WebhookEndpoint.fields, secret }).annotate({ identifier: "NewWebhookEndpoint" }).pipe(
-        HttpApiSchema.status(201),
-      ),
-      error: [...Problems.ofBody, Problems.OrganizationNotFound, Problems.Unprocessable],
-    }).annotate(OpenApi.Summary, "Adds a webhook endpoint").annotate(
-      OpenApi.Description,
-      "At most 10. The events and their bodies are under `webhooks` of this document.",
+export class EndpointsGroup extends managementGroup(
+  "endpoints",
+  "Servers that receive events by webhooks",
+  {
+    listWebhookEndpoints: reads("viewer", "admin"),
+    createWebhookEndpoint: writes("admin", "webhook endpoint created", "admin"),
+    getWebhookEndpoint: reads("viewer", "admin"),
+    updateWebhookEndpoint: writes("admin", "webhook endpoint changed", "admin"),
+    deleteWebhookEndpoint: writes("admin", "webhook endpoint removed", "admin"),
+    rotateWebhookSecret: writes("admin", "webhook secret replaced", "admin"),
+    pingWebhookEndpoint: writes("admin", "webhook endpoint tested", "admin"),
+    listWebhookEvents: reads("admin", "admin"),
+    replayWebhookEvents: writes("admin", "webhook events replayed", "admin"),
+  },
+  HttpApiEndpoint.get("listWebhookEndpoints", "/organizations/:org/webhook-endpoints", {
+    params: path,
+    success: Schema.Struct({ endpoints: Schema.Array(WebhookEndpoint) }),
+    error: Problems.OrganizationNotFound,
+  }).annotate(OpenApi.Summary, "The webhook endpoints of an organization"),
+  HttpApiEndpoint.post("createWebhookEndpoint", "/organizations/:org/webhook-endpoints", {
+    params: path,
+    payload: EndpointInput,
+    success: Schema.Struct({ ...WebhookEndpoint.fields, secret }).annotate({ identifier: "NewWebhookEndpoint" }).pipe(
+      HttpApiSchema.status(201),
     ),
-    HttpApiEndpoint.get("getWebhookEndpoint", "/organizations/:org/webhook-endpoints/:endpoint", {
-      params: endpointPath,
-      success: WebhookEndpoint,
-      error: [...notFound],
-    }).annotate(OpenApi.Summary, "One webhook endpoint"),
-    HttpApiEndpoint.patch("updateWebhookEndpoint", "/organizations/:org/webhook-endpoints/:endpoint", {
-      params: endpointPath,
-      payload: EndpointPatch,
-      success: WebhookEndpoint,
-      error: [...Problems.ofBody, ...notFound],
-    }).annotate(OpenApi.Summary, "Changes a webhook endpoint; absent members stay unchanged").annotate(
-      OpenApi.Description,
-      "`enabled: true` also ends a disabling by the service. Events of the meantime are not sent, except by a replay of " +
-        "those that were stored before it was disabled.",
+    error: [...Problems.ofBody, Problems.OrganizationNotFound, Problems.Unprocessable],
+  }).annotate(OpenApi.Summary, "Adds a webhook endpoint").annotate(
+    OpenApi.Description,
+    "At most 10. The events and their bodies are under `webhooks` of this document.",
+  ),
+  HttpApiEndpoint.get("getWebhookEndpoint", "/organizations/:org/webhook-endpoints/:endpoint", {
+    params: endpointPath,
+    success: WebhookEndpoint,
+    error: [...notFound],
+  }).annotate(OpenApi.Summary, "One webhook endpoint"),
+  HttpApiEndpoint.patch("updateWebhookEndpoint", "/organizations/:org/webhook-endpoints/:endpoint", {
+    params: endpointPath,
+    payload: EndpointPatch,
+    success: WebhookEndpoint,
+    error: [...Problems.ofBody, ...notFound],
+  }).annotate(OpenApi.Summary, "Changes a webhook endpoint; absent members stay unchanged").annotate(
+    OpenApi.Description,
+    "`enabled: true` also ends a disabling by the service. Events of the meantime are not sent, except by a replay of " +
+      "those that were stored before it was disabled.",
+  ),
+  HttpApiEndpoint.delete("deleteWebhookEndpoint", "/organizations/:org/webhook-endpoints/:endpoint", {
+    params: endpointPath,
+    success: HttpApiSchema.NoContent,
+    error: [...notFound],
+  }).annotate(OpenApi.Summary, "Removes a webhook endpoint with its events"),
+  HttpApiEndpoint.post("rotateWebhookSecret", "/organizations/:org/webhook-endpoints/:endpoint/rotate", {
+    params: endpointPath,
+    success: Schema.Struct({ secret }).annotate({ identifier: "WebhookSecret" }),
+    error: [...notFound, Problems.Unprocessable],
+  }).annotate(OpenApi.Summary, "Replaces the signing secret").annotate(
+    OpenApi.Description,
+    "For 24 hours, events have two signatures: by the new secret and by the one before.",
+  ),
+  HttpApiEndpoint.post("pingWebhookEndpoint", "/organizations/:org/webhook-endpoints/:endpoint/ping", {
+    params: endpointPath,
+    success: Schema.Struct({ event_id: Schema.String }).annotate({ identifier: "WebhookPing" }).pipe(
+      HttpApiSchema.status(202),
     ),
-    HttpApiEndpoint.delete("deleteWebhookEndpoint", "/organizations/:org/webhook-endpoints/:endpoint", {
-      params: endpointPath,
-      success: HttpApiSchema.NoContent,
-      error: [...notFound],
-    }).annotate(OpenApi.Summary, "Removes a webhook endpoint with its events"),
-    HttpApiEndpoint.post("rotateWebhookSecret", "/organizations/:org/webhook-endpoints/:endpoint/rotate", {
-      params: endpointPath,
-      success: Schema.Struct({ secret }).annotate({ identifier: "WebhookSecret" }),
-      error: [...notFound, Problems.Unprocessable],
-    }).annotate(OpenApi.Summary, "Replaces the signing secret").annotate(
-      OpenApi.Description,
-      "For 24 hours, events have two signatures: by the new secret and by the one before.",
-    ),
-    HttpApiEndpoint.post("pingWebhookEndpoint", "/organizations/:org/webhook-endpoints/:endpoint/ping", {
-      params: endpointPath,
-      success: Schema.Struct({ event_id: Schema.String }).annotate({ identifier: "WebhookPing" }).pipe(
-        HttpApiSchema.status(202),
-      ),
-      error: [...notFound],
-    }).annotate(OpenApi.Summary, "Sends an event `ping`").annotate(
-      OpenApi.Description,
-      "Within seconds. The list of events has its result. Waits while the endpoint is disabled.",
-    ),
-    HttpApiEndpoint.get("listWebhookEvents", "/organizations/:org/webhook-endpoints/:endpoint/events", {
-      params: endpointPath,
-      query: {
-        before: Schema.optionalKey(Schema.String).annotate({ description: "Cursor: `next` of the previous page" }),
-        limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 100, default 25" }),
-      },
-      success: Schema.Struct({ events: Schema.Array(SentEvent), next: Schema.NullOr(Schema.String) }),
-      error: [Problems.InvalidRequest, ...notFound],
-    }).annotate(OpenApi.Summary, "Events of an endpoint with their attempts").annotate(
-      OpenApi.Description,
-      "Of the last 30 days, the latest first.",
-    ),
-    HttpApiEndpoint.post("replayWebhookEvents", "/organizations/:org/webhook-endpoints/:endpoint/replay", {
-      params: endpointPath,
-      payload: ReplayInput,
-      success: Schema.Struct({ replayed: Schema.Int }).annotate({ identifier: "WebhookReplay" }),
-      error: [...Problems.ofBody, ...notFound],
-    }).annotate(OpenApi.Summary, "Sends one event, or all since a time, again").annotate(
-      OpenApi.Description,
-      "With the same `webhook-id`, also those that were delivered. Events that wait for an attempt stay as they are.",
-    ),
-  )
-  .middleware(AdminRequired)
-  .prefix("/console/api")
-  .annotate(OpenApi.Description, "Servers that receive events by webhooks") {}
+    error: [...notFound],
+  }).annotate(OpenApi.Summary, "Sends an event `ping`").annotate(
+    OpenApi.Description,
+    "Within seconds. The list of events has its result. Waits while the endpoint is disabled.",
+  ),
+  HttpApiEndpoint.get("listWebhookEvents", "/organizations/:org/webhook-endpoints/:endpoint/events", {
+    params: endpointPath,
+    query: {
+      before: Schema.optionalKey(Schema.String).annotate({ description: "Cursor: `next` of the previous page" }),
+      limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 100, default 25" }),
+    },
+    success: Schema.Struct({ events: Schema.Array(SentEvent), next: Schema.NullOr(Schema.String) }),
+    error: [Problems.InvalidRequest, ...notFound],
+  }).annotate(OpenApi.Summary, "Events of an endpoint with their attempts").annotate(
+    OpenApi.Description,
+    "Of the last 30 days, the latest first.",
+  ),
+  HttpApiEndpoint.post("replayWebhookEvents", "/organizations/:org/webhook-endpoints/:endpoint/replay", {
+    params: endpointPath,
+    payload: ReplayInput,
+    success: Schema.Struct({ replayed: Schema.Int }).annotate({ identifier: "WebhookReplay" }),
+    error: [...Problems.ofBody, ...notFound],
+  }).annotate(OpenApi.Summary, "Sends one event, or all since a time, again").annotate(
+    OpenApi.Description,
+    "With the same `webhook-id`, also those that were delivered. Events that wait for an attempt stay as they are.",
+  ),
+) {}

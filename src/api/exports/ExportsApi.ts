@@ -1,6 +1,7 @@
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { AdminRequired } from "../admission/AdminRequired.ts"
+import { HttpApiEndpoint, HttpApiSchema, OpenApi } from "effect/http-api"
+import { reads } from "../../accounts/Access.ts"
+import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
 
 // Exports for data warehouses.
@@ -29,39 +30,42 @@ const paging =
   "there later. A row appears two minutes after it was stored. A row that is stored late or changes comes again: replace " +
   "the earlier one. A page can be empty although there are more."
 
-export class ExportsGroup extends HttpApiGroup.make("exports")
-  .add(
-    HttpApiEndpoint.get("exportDecisions", "/organizations/:org/exports/decisions", {
-      params,
-      query,
-      success: Ndjson,
-      error,
-    }).annotate(OpenApi.Summary, "Decisions as NDJSON or CSV, for a warehouse").annotate(
-      OpenApi.Description,
-      `One row for each selected variant, with the columns of the view \`export_decisions\`. Its key is \`tracking_id\` and ` +
-        `\`template_id\`. ${paging}`,
-    ),
-    HttpApiEndpoint.get("exportEvents", "/organizations/:org/exports/events", {
-      params,
-      query,
-      success: Ndjson,
-      error,
-    }).annotate(OpenApi.Summary, "Events as NDJSON or CSV, for a warehouse").annotate(
-      OpenApi.Description,
-      `One row for each event and decision, with the columns of the view \`export_events\`. Its key is \`source\`, ` +
-        `\`event_id\` and \`template_id\`. An event that waits for its decision comes once that is known. ${paging}`,
-    ),
-    HttpApiEndpoint.get("exportDeliveries", "/organizations/:org/exports/deliveries", {
-      params,
-      query,
-      success: Ndjson,
-      error,
-    }).annotate(OpenApi.Summary, "Deliveries as NDJSON or CSV, for a warehouse").annotate(
-      OpenApi.Description,
-      `One row for each queued message, with the columns of the view \`export_deliveries\`. Its key is \`id\`, which is also ` +
-        `its tracking id. It comes again when its state changes. ${paging}`,
-    ),
-  )
-  .middleware(AdminRequired)
-  .prefix("/console/api")
-  .annotate(OpenApi.Description, "Decisions, events and deliveries for data warehouses") {}
+export class ExportsGroup extends managementGroup(
+  "exports",
+  "Decisions, events and deliveries for data warehouses",
+  {
+    exportDecisions: reads("viewer", "results:read"),
+    exportEvents: reads("viewer", "results:read"),
+    exportDeliveries: reads("viewer", "results:read"),
+  },
+  HttpApiEndpoint.get("exportDecisions", "/organizations/:org/exports/decisions", {
+    params,
+    query,
+    success: Ndjson,
+    error,
+  }).annotate(OpenApi.Summary, "Decisions as NDJSON or CSV, for a warehouse").annotate(
+    OpenApi.Description,
+    `One row for each selected variant, with the columns of the view \`export_decisions\`. Its key is \`tracking_id\` and ` +
+      `\`template_id\`. ${paging}`,
+  ),
+  HttpApiEndpoint.get("exportEvents", "/organizations/:org/exports/events", {
+    params,
+    query,
+    success: Ndjson,
+    error,
+  }).annotate(OpenApi.Summary, "Events as NDJSON or CSV, for a warehouse").annotate(
+    OpenApi.Description,
+    `One row for each event and decision, with the columns of the view \`export_events\`. Its key is \`source\`, ` +
+      `\`event_id\` and \`template_id\`. An event that waits for its decision comes once that is known. ${paging}`,
+  ),
+  HttpApiEndpoint.get("exportDeliveries", "/organizations/:org/exports/deliveries", {
+    params,
+    query,
+    success: Ndjson,
+    error,
+  }).annotate(OpenApi.Summary, "Deliveries as NDJSON or CSV, for a warehouse").annotate(
+    OpenApi.Description,
+    `One row for each queued message, with the columns of the view \`export_deliveries\`. Its key is \`id\`, which is also ` +
+      `its tracking id. It comes again when its state changes. ${paging}`,
+  ),
+) {}

@@ -1,7 +1,8 @@
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiSchema, OpenApi } from "effect/http-api"
 import { DecisionMode, FailedRenderings } from "../timelines/FailedRendering.ts"
-import { AdminRequired } from "../admission/AdminRequired.ts"
+import { reads, writes } from "../../accounts/Access.ts"
+import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
 
 // The part of the management API for the inbox, decisions and learned counts.
@@ -93,88 +94,94 @@ const RebuildBody = Schema.Struct({
 export type RebuildBody = typeof RebuildBody.Type
 export const rebuildBody = RebuildBody
 
-export class LearningGroup extends HttpApiGroup.make("learning")
-  .add(
-    HttpApiEndpoint.get("listInbox", "/organizations/:org/webhooks/:segment/inbox", {
-      params: inboxPath,
-      query: {
-        before: Schema.optionalKey(Schema.String).annotate({
-          description: "Cursor: `next` of the previous page, the id of a body",
-        }),
-        limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 100, default 20" }),
-        all: Schema.optionalKey(Schema.String).annotate({
-          description: "`true`: includes bodies that were read without faults",
-        }),
-      },
-      success: Schema.Struct({ inbox: Schema.Array(InboxBody), next: Schema.NullOr(Schema.Int) }),
-      error: [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.SourceNotFound],
-    }).annotate(OpenApi.Summary, "The inbox of a source").annotate(
-      OpenApi.Description,
-      "Bodies with faulty items, newest first. A body that could not be processed in three attempts is also `rejected`, " +
-        "with the reason in `faults`. `next` is the value of `before` for the next page.",
-    ),
-    HttpApiEndpoint.post("replayInbox", "/organizations/:org/webhooks/:segment/inbox/:id/replay", {
-      params: { ...inboxPath, id: Schema.String },
-      success: HttpApiSchema.NoContent,
-      error: [Problems.InboxEntryNotFound, Problems.OrganizationNotFound, Problems.SourceNotFound],
-    }).annotate(OpenApi.Summary, "Replays a received body").annotate(
-      OpenApi.Description,
-      "Processes the body again, with three attempts. Events that were counted before are not counted twice.",
-    ),
-    HttpApiEndpoint.get("listDecisions", "/organizations/:org/templates/:template/decisions", {
-      params: templatePath,
-      query: {
-        after: Schema.optionalKey(Schema.String).annotate({
-          description: "Cursor: `next` of the previous page, a tracking id",
-        }),
-        limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 5,000, default 1,000" }),
-      },
-      success: Schema.Struct({ decisions: Schema.Array(LoggedDecision), next: Schema.NullOr(Schema.String) }),
-      error: [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.TemplateNotFound],
-    }).annotate(OpenApi.Summary, "The decisions on a template").annotate(
-      OpenApi.Description,
-      "Sorted by tracking id, with the probability of each choice, for off-policy evaluation.",
-    ),
-    HttpApiEndpoint.get("listStoppedLearning", "/organizations/:org/learning/stopped", {
-      params: path,
-      success: Schema.Struct({
-        stopped: Schema.Array(Schema.Struct({
-          template_id: Schema.String,
-          stopped_at: Schema.String,
-          reason: Schema.String.annotate({ description: "Why the last attempt failed" }),
-        })),
+export class LearningGroup extends managementGroup(
+  "learning",
+  "The inbox of events, logged decisions, and the state of learning",
+  {
+    listInbox: reads("viewer", "events:read", { inSandbox: true }),
+    replayInbox: writes("editor", "webhook body replayed", "admin", { inSandbox: true }),
+    listDecisions: reads("viewer", "results:read"),
+    listStoppedLearning: reads("viewer", "results:read"),
+    resumeLearning: writes("editor", "learning resumed", "admin"),
+    rebuild: writes("admin", "tallies recomputed", "admin"),
+  },
+  HttpApiEndpoint.get("listInbox", "/organizations/:org/webhooks/:segment/inbox", {
+    params: inboxPath,
+    query: {
+      before: Schema.optionalKey(Schema.String).annotate({
+        description: "Cursor: `next` of the previous page, the id of a body",
       }),
-      error: [Problems.OrganizationNotFound],
-    }).annotate(OpenApi.Summary, "Templates whose learning has stopped").annotate(
-      OpenApi.Description,
-      "Templates whose new counts could not be folded in three attempts. They are served by their last model. Decisions " +
-        "and events are stored, and are counted once learning is resumed.",
-    ),
-    HttpApiEndpoint.post("resumeLearning", "/organizations/:org/templates/:template/resume-learning", {
-      params: templatePath,
-      success: HttpApiSchema.NoContent,
-      error: [Problems.OrganizationNotFound, Problems.TemplateNotFound],
-    }).annotate(OpenApi.Summary, "Resumes the learning of a template").annotate(
-      OpenApi.Description,
-      "Makes three more attempts. If they fail, learning stops again. `POST …/rebuild` recomputes the counts.",
-    ),
-    HttpApiEndpoint.post("rebuild", "/organizations/:org/rebuild", {
-      params: path,
-      payload: RebuildBody,
-      success: RebuildResult,
-      error: [
-        Problems.InvalidRequest,
-        Problems.PayloadTooLarge,
-        Problems.UnsupportedMediaType,
-        Problems.Unavailable,
-        Problems.OrganizationNotFound,
-      ],
-    }).annotate(OpenApi.Summary, "Recomputes the learned counts").annotate(
-      OpenApi.Description,
-      "Recomputes the tallies of one template or all templates from decisions and events, and lists the differences. " +
-        "Without `template_id` also recomputes the histories for send times. With `check` no change is written.",
-    ),
-  )
-  .middleware(AdminRequired)
-  .prefix("/console/api")
-  .annotate(OpenApi.Description, "The inbox of events, logged decisions, and the state of learning") {}
+      limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 100, default 20" }),
+      all: Schema.optionalKey(Schema.String).annotate({
+        description: "`true`: includes bodies that were read without faults",
+      }),
+    },
+    success: Schema.Struct({ inbox: Schema.Array(InboxBody), next: Schema.NullOr(Schema.Int) }),
+    error: [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.SourceNotFound],
+  }).annotate(OpenApi.Summary, "The inbox of a source").annotate(
+    OpenApi.Description,
+    "Bodies with faulty items, newest first. A body that could not be processed in three attempts is also `rejected`, " +
+      "with the reason in `faults`. `next` is the value of `before` for the next page.",
+  ),
+  HttpApiEndpoint.post("replayInbox", "/organizations/:org/webhooks/:segment/inbox/:id/replay", {
+    params: { ...inboxPath, id: Schema.String },
+    success: HttpApiSchema.NoContent,
+    error: [Problems.InboxEntryNotFound, Problems.OrganizationNotFound, Problems.SourceNotFound],
+  }).annotate(OpenApi.Summary, "Replays a received body").annotate(
+    OpenApi.Description,
+    "Processes the body again, with three attempts. Events that were counted before are not counted twice.",
+  ),
+  HttpApiEndpoint.get("listDecisions", "/organizations/:org/templates/:template/decisions", {
+    params: templatePath,
+    query: {
+      after: Schema.optionalKey(Schema.String).annotate({
+        description: "Cursor: `next` of the previous page, a tracking id",
+      }),
+      limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 5,000, default 1,000" }),
+    },
+    success: Schema.Struct({ decisions: Schema.Array(LoggedDecision), next: Schema.NullOr(Schema.String) }),
+    error: [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.TemplateNotFound],
+  }).annotate(OpenApi.Summary, "The decisions on a template").annotate(
+    OpenApi.Description,
+    "Sorted by tracking id, with the probability of each choice, for off-policy evaluation.",
+  ),
+  HttpApiEndpoint.get("listStoppedLearning", "/organizations/:org/learning/stopped", {
+    params: path,
+    success: Schema.Struct({
+      stopped: Schema.Array(Schema.Struct({
+        template_id: Schema.String,
+        stopped_at: Schema.String,
+        reason: Schema.String.annotate({ description: "Why the last attempt failed" }),
+      })),
+    }),
+    error: [Problems.OrganizationNotFound],
+  }).annotate(OpenApi.Summary, "Templates whose learning has stopped").annotate(
+    OpenApi.Description,
+    "Templates whose new counts could not be folded in three attempts. They are served by their last model. Decisions " +
+      "and events are stored, and are counted once learning is resumed.",
+  ),
+  HttpApiEndpoint.post("resumeLearning", "/organizations/:org/templates/:template/resume-learning", {
+    params: templatePath,
+    success: HttpApiSchema.NoContent,
+    error: [Problems.OrganizationNotFound, Problems.TemplateNotFound],
+  }).annotate(OpenApi.Summary, "Resumes the learning of a template").annotate(
+    OpenApi.Description,
+    "Makes three more attempts. If they fail, learning stops again. `POST …/rebuild` recomputes the counts.",
+  ),
+  HttpApiEndpoint.post("rebuild", "/organizations/:org/rebuild", {
+    params: path,
+    payload: RebuildBody,
+    success: RebuildResult,
+    error: [
+      Problems.InvalidRequest,
+      Problems.PayloadTooLarge,
+      Problems.UnsupportedMediaType,
+      Problems.Unavailable,
+      Problems.OrganizationNotFound,
+    ],
+  }).annotate(OpenApi.Summary, "Recomputes the learned counts").annotate(
+    OpenApi.Description,
+    "Recomputes the tallies of one template or all templates from decisions and events, and lists the differences. " +
+      "Without `template_id` also recomputes the histories for send times. With `check` no change is written.",
+  ),
+) {}

@@ -1,7 +1,8 @@
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, OpenApi } from "effect/http-api"
 import { MailMode, NotificationKind, notificationKinds } from "../../notifications/Kinds.ts"
-import { AdminRequired } from "../admission/AdminRequired.ts"
+import { reads, writes } from "../../accounts/Access.ts"
+import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
 
 // The part of the management API for notifications of members.
@@ -55,49 +56,54 @@ const Preferences = Schema.Struct({
 
 const ofMember = [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.AccountNotFound, Problems.Forbidden]
 
-export class NotificationsGroup extends HttpApiGroup.make("notifications")
-  .add(
-    HttpApiEndpoint.get("listNotifications", "/organizations/:org/notifications", {
-      params: path,
-      query: {
-        member: Member,
-        kind: Schema.optionalKey(Schema.String).annotate({ description: `One of ${notificationKinds.join(", ")}` }),
-        unread: Schema.optionalKey(Schema.String).annotate({ description: "true: unread ones only" }),
-        before: Schema.optionalKey(Schema.String).annotate({ description: "Cursor: `next` of the previous page" }),
-        limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 200, default 50" }),
-      },
-      success: Schema.Struct({
-        notifications: Schema.Array(NotificationResource),
-        unread: Schema.Int.annotate({ description: "Unread notifications, counted up to 100" }),
-        next: Schema.NullOr(Schema.Int),
-      }),
-      error: ofMember,
-    }).annotate(OpenApi.Summary, "Notifications of a member").annotate(
-      OpenApi.Description,
-      "Newest first. Notifications are kept for 90 days.",
-    ),
-    HttpApiEndpoint.post("readNotifications", "/organizations/:org/notifications/read", {
-      params: path,
-      payload: ReadBody,
-      success: Schema.Struct({
-        read: Schema.Int.annotate({ description: "Notifications that were unread" }),
-        unread: Schema.Int.annotate({ description: "Unread notifications, counted up to 100" }),
-      }),
-      error: [...Problems.ofBody, ...ofMember],
-    }).annotate(OpenApi.Summary, "Marks notifications as read"),
-    HttpApiEndpoint.get("getNotificationPreferences", "/organizations/:org/notification-preferences", {
-      params: path,
-      query: { member: Member },
-      success: Preferences,
-      error: ofMember,
-    }).annotate(OpenApi.Summary, "The notifications that a member gets by mail"),
-    HttpApiEndpoint.patch("updateNotificationPreferences", "/organizations/:org/notification-preferences", {
-      params: path,
-      payload: PreferencesBody,
-      success: Preferences,
-      error: [...Problems.ofBody, ...ofMember],
-    }).annotate(OpenApi.Summary, "Changes the notifications that a member gets by mail"),
-  )
-  .middleware(AdminRequired)
-  .prefix("/console/api")
-  .annotate(OpenApi.Description, "Notifications of members") {}
+export class NotificationsGroup extends managementGroup(
+  "notifications",
+  "Notifications of members",
+  {
+    listNotifications: reads("viewer", "admin"),
+    // Not in the audit log, which would be of what people read.
+    readNotifications: reads("viewer", "admin"),
+    getNotificationPreferences: reads("viewer", "admin"),
+    updateNotificationPreferences: writes("viewer", "notification preferences changed", "admin", { isPrivate: true }),
+  },
+  HttpApiEndpoint.get("listNotifications", "/organizations/:org/notifications", {
+    params: path,
+    query: {
+      member: Member,
+      kind: Schema.optionalKey(Schema.String).annotate({ description: `One of ${notificationKinds.join(", ")}` }),
+      unread: Schema.optionalKey(Schema.String).annotate({ description: "true: unread ones only" }),
+      before: Schema.optionalKey(Schema.String).annotate({ description: "Cursor: `next` of the previous page" }),
+      limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 200, default 50" }),
+    },
+    success: Schema.Struct({
+      notifications: Schema.Array(NotificationResource),
+      unread: Schema.Int.annotate({ description: "Unread notifications, counted up to 100" }),
+      next: Schema.NullOr(Schema.Int),
+    }),
+    error: ofMember,
+  }).annotate(OpenApi.Summary, "Notifications of a member").annotate(
+    OpenApi.Description,
+    "Newest first. Notifications are kept for 90 days.",
+  ),
+  HttpApiEndpoint.post("readNotifications", "/organizations/:org/notifications/read", {
+    params: path,
+    payload: ReadBody,
+    success: Schema.Struct({
+      read: Schema.Int.annotate({ description: "Notifications that were unread" }),
+      unread: Schema.Int.annotate({ description: "Unread notifications, counted up to 100" }),
+    }),
+    error: [...Problems.ofBody, ...ofMember],
+  }).annotate(OpenApi.Summary, "Marks notifications as read"),
+  HttpApiEndpoint.get("getNotificationPreferences", "/organizations/:org/notification-preferences", {
+    params: path,
+    query: { member: Member },
+    success: Preferences,
+    error: ofMember,
+  }).annotate(OpenApi.Summary, "The notifications that a member gets by mail"),
+  HttpApiEndpoint.patch("updateNotificationPreferences", "/organizations/:org/notification-preferences", {
+    params: path,
+    payload: PreferencesBody,
+    success: Preferences,
+    error: [...Problems.ofBody, ...ofMember],
+  }).annotate(OpenApi.Summary, "Changes the notifications that a member gets by mail"),
+) {}

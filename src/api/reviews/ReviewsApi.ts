@@ -1,69 +1,76 @@
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, OpenApi } from "effect/http-api"
 import { ApprovalInput, Proposal, ProposalDetail, ProposalPatch, RejectionInput } from "../../domain/Proposal.ts"
-import { AdminRequired } from "../admission/AdminRequired.ts"
+import { reads, writes } from "../../accounts/Access.ts"
+import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
 
 const params = { org: Schema.String, proposal: Schema.String }
 const at = "/organizations/:org/proposals/:proposal" as const
 
-export class ReviewsGroup extends HttpApiGroup.make("reviews")
-  .add(
-    HttpApiEndpoint.get("listProposals", "/organizations/:org/proposals", {
-      params: { org: Schema.String },
-      query: {
-        state: Schema.optionalKey(Schema.String).annotate({
-          description: "`requested` (default), `approved`, `rejected`, `withdrawn` or `all`",
-        }),
-        template: Schema.optionalKey(Schema.String).annotate({ description: "Only changes of this template" }),
-        before: Schema.optionalKey(Schema.String).annotate({ description: "Cursor: `next` of the previous page" }),
-        limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 200, default 50" }),
-      },
-      success: Schema.Struct({ proposals: Schema.Array(Proposal), next: Schema.NullOr(Schema.Int) }),
-      error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
-    }).annotate(OpenApi.Summary, "Changes that wait for approval, newest first").annotate(
-      OpenApi.Description,
-      "Where `template_approval` of the organization is not `none`, changes that affect what is served wait here. " +
-        "Requests that make such a change are answered 202.",
-    ),
-    HttpApiEndpoint.get("getProposal", at, {
-      params,
-      success: ProposalDetail,
-      error: [Problems.OrganizationNotFound, Problems.ProposalNotFound],
-    }).annotate(OpenApi.Summary, "A proposed change with its differences"),
-    HttpApiEndpoint.patch("reviseProposal", at, {
-      params,
-      payload: ProposalPatch,
-      success: Proposal,
-      error: [...Problems.ofBody, Problems.OrganizationNotFound, Problems.ProposalNotFound, Problems.ProposalConflict],
-    }).annotate(OpenApi.Summary, "Adds a message to reviewers, or brings a proposed change up to date").annotate(
-      OpenApi.Description,
-      "For its author. Further changes of the template by the same author are added to the open proposal.",
-    ),
-    HttpApiEndpoint.post("approveProposal", `${at}/approve`, {
-      params,
-      payload: ApprovalInput,
-      success: Proposal,
-      error: [...Problems.ofBody, Problems.OrganizationNotFound, Problems.ProposalNotFound, Problems.ProposalConflict],
-    }).annotate(OpenApi.Summary, "Approves a proposed change, which goes live").annotate(
-      OpenApi.Description,
-      "Not for its author. Responds with 409 if the change has another `version`, or if the live template has changed.",
-    ),
-    HttpApiEndpoint.post("rejectProposal", `${at}/reject`, {
-      params,
-      payload: RejectionInput,
-      success: Proposal,
-      error: [...Problems.ofBody, Problems.OrganizationNotFound, Problems.ProposalNotFound, Problems.ProposalConflict],
-    }).annotate(OpenApi.Summary, "Rejects a proposed change"),
-    HttpApiEndpoint.post("withdrawProposal", `${at}/withdraw`, {
-      params,
-      success: Proposal,
-      error: [Problems.OrganizationNotFound, Problems.ProposalNotFound, Problems.ProposalConflict],
-    }).annotate(OpenApi.Summary, "Withdraws a proposed change").annotate(
-      OpenApi.Description,
-      "For its author and admins.",
-    ),
-  )
-  .middleware(AdminRequired)
-  .prefix("/console/api")
-  .annotate(OpenApi.Description, "Approval of changes to live templates") {}
+export class ReviewsGroup extends managementGroup(
+  "reviews",
+  "Approval of changes to live templates",
+  {
+    listProposals: reads("viewer", "templates:read"),
+    getProposal: reads("viewer", "templates:read"),
+    reviseProposal: writes("editor", "proposed change revised", "templates:write"),
+    approveProposal: writes("editor", "change approved", "admin"),
+    rejectProposal: writes("editor", "change rejected", "admin"),
+    withdrawProposal: writes("editor", "change withdrawn", "templates:write"),
+  },
+  HttpApiEndpoint.get("listProposals", "/organizations/:org/proposals", {
+    params: { org: Schema.String },
+    query: {
+      state: Schema.optionalKey(Schema.String).annotate({
+        description: "`requested` (default), `approved`, `rejected`, `withdrawn` or `all`",
+      }),
+      template: Schema.optionalKey(Schema.String).annotate({ description: "Only changes of this template" }),
+      before: Schema.optionalKey(Schema.String).annotate({ description: "Cursor: `next` of the previous page" }),
+      limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 200, default 50" }),
+    },
+    success: Schema.Struct({ proposals: Schema.Array(Proposal), next: Schema.NullOr(Schema.Int) }),
+    error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
+  }).annotate(OpenApi.Summary, "Changes that wait for approval, newest first").annotate(
+    OpenApi.Description,
+    "Where `template_approval` of the organization is not `none`, changes that affect what is served wait here. " +
+      "Requests that make such a change are answered 202.",
+  ),
+  HttpApiEndpoint.get("getProposal", at, {
+    params,
+    success: ProposalDetail,
+    error: [Problems.OrganizationNotFound, Problems.ProposalNotFound],
+  }).annotate(OpenApi.Summary, "A proposed change with its differences"),
+  HttpApiEndpoint.patch("reviseProposal", at, {
+    params,
+    payload: ProposalPatch,
+    success: Proposal,
+    error: [...Problems.ofBody, Problems.OrganizationNotFound, Problems.ProposalNotFound, Problems.ProposalConflict],
+  }).annotate(OpenApi.Summary, "Adds a message to reviewers, or brings a proposed change up to date").annotate(
+    OpenApi.Description,
+    "For its author. Further changes of the template by the same author are added to the open proposal.",
+  ),
+  HttpApiEndpoint.post("approveProposal", `${at}/approve`, {
+    params,
+    payload: ApprovalInput,
+    success: Proposal,
+    error: [...Problems.ofBody, Problems.OrganizationNotFound, Problems.ProposalNotFound, Problems.ProposalConflict],
+  }).annotate(OpenApi.Summary, "Approves a proposed change, which goes live").annotate(
+    OpenApi.Description,
+    "Not for its author. Responds with 409 if the change has another `version`, or if the live template has changed.",
+  ),
+  HttpApiEndpoint.post("rejectProposal", `${at}/reject`, {
+    params,
+    payload: RejectionInput,
+    success: Proposal,
+    error: [...Problems.ofBody, Problems.OrganizationNotFound, Problems.ProposalNotFound, Problems.ProposalConflict],
+  }).annotate(OpenApi.Summary, "Rejects a proposed change"),
+  HttpApiEndpoint.post("withdrawProposal", `${at}/withdraw`, {
+    params,
+    success: Proposal,
+    error: [Problems.OrganizationNotFound, Problems.ProposalNotFound, Problems.ProposalConflict],
+  }).annotate(OpenApi.Summary, "Withdraws a proposed change").annotate(
+    OpenApi.Description,
+    "For its author and admins.",
+  ),
+) {}

@@ -1,6 +1,7 @@
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { AdminRequired } from "../admission/AdminRequired.ts"
+import { HttpApiEndpoint, OpenApi } from "effect/http-api"
+import { reads, writes } from "../../accounts/Access.ts"
+import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
 
 // The part of the management API for the messages that sinks took.
@@ -34,33 +35,32 @@ export const SinkMessageResource = Schema.Struct({
 }).annotate({ identifier: "SandboxMessage" })
 export type SinkMessageResource = typeof SinkMessageResource.Type
 
-export class SandboxGroup extends HttpApiGroup.make("sandbox")
-  .add(
-    HttpApiEndpoint.get("listSinkMessages", "/organizations/:org/sandbox/messages", {
-      params: path,
-      success: Schema.Struct({ messages: Schema.Array(SinkSummaryResource) }),
-      error: Problems.OrganizationNotFound,
-    }).annotate(OpenApi.Summary, "The messages in the sandbox, newest first").annotate(
-      OpenApi.Description,
-      "Messages of test keys, and of live keys if the organization delivers through a connection of the platform " +
-        "`sink`. The latest 200 of each are kept for 7 days.",
-    ),
-    HttpApiEndpoint.get("getSinkMessage", "/organizations/:org/sandbox/messages/:message", {
-      params: { ...path, message: Schema.String },
-      success: SinkMessageResource,
-      error: [Problems.OrganizationNotFound, Problems.DeliveryNotFound],
-    }).annotate(OpenApi.Summary, "A message in the sandbox: its parts, headers and links"),
-    HttpApiEndpoint.delete("clearSinkMessages", "/organizations/:org/sandbox/messages", {
-      params: path,
-      success: Schema.Struct({ removed: Schema.Int }),
-      error: Problems.OrganizationNotFound,
-    }).annotate(OpenApi.Summary, "Removes all messages from the sandbox"),
-  )
-  .middleware(AdminRequired)
-  .prefix("/console/api")
-  .annotateMerge(OpenApi.annotations({
-    title: "Sandbox",
-    description:
-      "Requests with test keys affect only the sandbox of the organization. Deliveries, suppressions, stories, events " +
-      "and the inbox of a sandbox are read under its own name, `SLUG~test`, in the paths of the management API.",
-  })) {}
+export class SandboxGroup extends managementGroup(
+  "sandbox",
+  "Requests with test keys affect only the sandbox of the organization. Deliveries, suppressions, stories, events " +
+    "and the inbox of a sandbox are read under its own name, `SLUG~test`, in the paths of the management API.",
+  {
+    listSinkMessages: reads("viewer", "deliveries:read", { inSandbox: true }),
+    getSinkMessage: reads("viewer", "deliveries:read", { inSandbox: true }),
+    clearSinkMessages: writes("editor", "sandbox messages removed", "deliveries:write", { inSandbox: true }),
+  },
+  HttpApiEndpoint.get("listSinkMessages", "/organizations/:org/sandbox/messages", {
+    params: path,
+    success: Schema.Struct({ messages: Schema.Array(SinkSummaryResource) }),
+    error: Problems.OrganizationNotFound,
+  }).annotate(OpenApi.Summary, "The messages in the sandbox, newest first").annotate(
+    OpenApi.Description,
+    "Messages of test keys, and of live keys if the organization delivers through a connection of the platform " +
+      "`sink`. The latest 200 of each are kept for 7 days.",
+  ),
+  HttpApiEndpoint.get("getSinkMessage", "/organizations/:org/sandbox/messages/:message", {
+    params: { ...path, message: Schema.String },
+    success: SinkMessageResource,
+    error: [Problems.OrganizationNotFound, Problems.DeliveryNotFound],
+  }).annotate(OpenApi.Summary, "A message in the sandbox: its parts, headers and links"),
+  HttpApiEndpoint.delete("clearSinkMessages", "/organizations/:org/sandbox/messages", {
+    params: path,
+    success: Schema.Struct({ removed: Schema.Int }),
+    error: Problems.OrganizationNotFound,
+  }).annotate(OpenApi.Summary, "Removes all messages from the sandbox"),
+).annotate(OpenApi.Title, "Sandbox") {}

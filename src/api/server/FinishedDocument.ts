@@ -1,6 +1,6 @@
 import type { OpenApi } from "effect/http-api"
 import { type Examples, readExamples, withExamples } from "./Examples.ts"
-import { accessOf, keySchemes, managementSchemes, operationName, requirementsOf } from "./Security.ts"
+import { accessOf, keySchemes, managementSchemes, operationName } from "./Security.ts"
 import { webhooks } from "../endpoints/OutgoingDocument.ts"
 import { withNamedSchemas } from "./NamedSchemas.ts"
 
@@ -111,13 +111,11 @@ const completed = (
   examples: Examples,
 ): OpenApi.OpenAPISpecOperation => {
   const operationId = operationName(operation.operationId)
-  const security = requirementsOf(operation)
   const example = examples[operationId]
-  const { description, responses, ...others } = withHeaders({
-    ...(example === undefined ? operation : withExamples(operation, example)),
-    security,
-  })
-  const access = accessOf(security)
+  const { description, responses, ...others } = withHeaders(
+    example === undefined ? operation : withExamples(operation, example),
+  )
+  const access = accessOf(operation.security)
   return {
     ...others,
     ...(description === undefined && access === undefined

@@ -1,5 +1,5 @@
 import { OpenApi } from "effect/http-api"
-import { scopesFor } from "../../accounts/Policy.ts"
+import { type Rule, scopesFor } from "../../accounts/Access.ts"
 import type { Scope } from "../../domain/ApiKey.ts"
 
 // The security requirements of the OpenAPI document. A requirement on an API key lists the scope of which the key needs one
@@ -31,14 +31,10 @@ export const managementSchemes = {
 
 type Requirements = OpenApi.OpenAPISpecOperation["security"]
 
-/** The requirements of an operation. A management operation also takes an API key with one of its scopes. */
-export const requirementsOf = ({ operationId, security }: OpenApi.OpenAPISpecOperation): Requirements => {
-  if (!security.some((schemes) => "AdminToken" in schemes)) return security
-  const byKey = scopesFor(operationName(operationId)).flatMap((scope) => [
-    { ApiKeyHeader: [scope] },
-    { ApiKeyBearer: [scope] },
-  ])
-  return [{ AdminToken: [] }, { ConsoleSession: [] }, ...byKey]
+/** Requires the admin token, a session of the console, or an API key with one of the scopes that a rule names. */
+export const managementSecurity = (rule: Rule) => {
+  const byKey = scopesFor(rule).flatMap((scope) => [{ ApiKeyHeader: [scope] }, { ApiKeyBearer: [scope] }])
+  return OpenApi.annotations({ override: { security: [{ AdminToken: [] }, { ConsoleSession: [] }, ...byKey] } })
 }
 
 /** A sentence about the scopes that open an operation; undefined for operations that need no authentication. */

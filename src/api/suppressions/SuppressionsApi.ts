@@ -1,9 +1,10 @@
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiSchema, OpenApi } from "effect/http-api"
 import { readAddress } from "../../domain/AddressText.ts"
 import { validateAddress } from "../../domain/Email.ts"
 import { SuppressionReason } from "../../suppressions/Suppression.ts"
-import { AdminRequired } from "../admission/AdminRequired.ts"
+import { reads, writes } from "../../accounts/Access.ts"
+import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
 
 // The part of the management API for the suppression list.
@@ -44,92 +45,100 @@ const Looked = Schema.Struct({ suppressed: Schema.Boolean, suppressions: Schema.
 
 const Csv = Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/csv" }))
 
-export class SuppressionsGroup extends HttpApiGroup.make("suppressions")
-  .add(
-    HttpApiEndpoint.get("listSuppressions", "/organizations/:org/suppressions", {
-      params: path,
-      query: {
-        reason: Schema.optionalKey(Schema.String).annotate({
-          description: `Only these: ${SuppressionReason.literals.join(", ")}`,
-        }),
-        cursor: Schema.optionalKey(Schema.String).annotate({ description: "Cursor: `next` of the previous page" }),
-        limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 1,000, default 100" }),
-      },
-      success: Schema.Struct({ suppressions: Schema.Array(SuppressionResource), next: Schema.NullOr(Schema.String) }),
-      error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
-    }).annotate(OpenApi.Summary, "The suppression list of an organization").annotate(
-      OpenApi.Description,
-      "Latest first. An address with several reasons has an entry for each.",
-    ),
-    HttpApiEndpoint.post("addSuppression", "/organizations/:org/suppressions", {
-      params: path,
-      payload: SuppressionInput,
-      success: Schema.Struct({ suppressions: Schema.Array(SuppressionResource) }).pipe(HttpApiSchema.status(201)),
-      error: [...Problems.ofBody, Problems.OrganizationNotFound],
-    }).annotate(OpenApi.Summary, "Adds an address to the suppression list").annotate(
-      OpenApi.Description,
-      "Cancels queued messages to the address. No message to the address begins to leave after the response, on any node. " +
-        "A name or prefix around the address is left out. Returns all " +
-        "entries of the address; an existing entry for this reason stays unchanged. `address` is an earlier name of `email`.",
-    ),
-    HttpApiEndpoint.get("exportSuppressions", "/organizations/:org/suppressions/export", {
-      params: path,
-      success: Csv,
-      error: Problems.OrganizationNotFound,
-    }).annotate(OpenApi.Summary, "The suppression list as CSV").annotate(
-      OpenApi.Description,
-      "The columns `address`, `reason`, `source` and `suppressed_at`, the latest first. The address of an erased person is " +
-        "empty.",
-    ),
-    HttpApiEndpoint.post("importSuppressions", "/organizations/:org/suppressions/import", {
-      params: path,
-      payload: Csv,
-      success: Schema.Struct({
-        added: Schema.Int,
-        present: Schema.Int.annotate({ description: "Rows whose address was already on the list for that reason" }),
-        skipped: Schema.Int.annotate({ description: "Rows without an address" }),
+export class SuppressionsGroup extends managementGroup(
+  "suppressions",
+  "Addresses that get no messages",
+  {
+    listSuppressions: reads("viewer", "deliveries:read", { inSandbox: true }),
+    addSuppression: writes("editor", "address suppressed", "deliveries:write", { inSandbox: true }),
+    exportSuppressions: reads("viewer", "deliveries:read", { inSandbox: true }),
+    importSuppressions: writes("editor", "suppressions imported", "deliveries:write"),
+    findSuppression: reads("viewer", "deliveries:read", { inSandbox: true }),
+    removeSuppression: writes("admin", "suppression removed", "admin", { inSandbox: true }),
+    findSuppressionByPath: reads("viewer", "deliveries:read", { inSandbox: true }),
+    removeSuppressionByPath: writes("admin", "suppression removed", "admin", { inSandbox: true }),
+  },
+  HttpApiEndpoint.get("listSuppressions", "/organizations/:org/suppressions", {
+    params: path,
+    query: {
+      reason: Schema.optionalKey(Schema.String).annotate({
+        description: `Only these: ${SuppressionReason.literals.join(", ")}`,
       }),
-      error: [Problems.InvalidRequest, Problems.PayloadTooLarge, Problems.Unavailable, Problems.OrganizationNotFound],
-    }).annotate(OpenApi.Summary, "Adds addresses from CSV").annotate(
-      OpenApi.Description,
-      "Imports all rows or none, at most 1 MiB and 20,000 rows. A header names the column `address` or `email`, and optionally `reason` " +
-        "(default `manual`), `source` and `suppressed_at`; without a header the first column holds addresses. A fault's " +
-        "pointer is `/line/` and the number of the line.",
-    ),
-    HttpApiEndpoint.get("findSuppression", "/organizations/:org/suppressions/lookup", {
-      params: path,
-      query: { email: emailQuery },
-      success: Looked,
-      error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
-    }).annotate(OpenApi.Summary, "Whether an address is suppressed, and why"),
-    HttpApiEndpoint.delete("removeSuppression", "/organizations/:org/suppressions", {
-      params: path,
-      query: { email: emailQuery, reason: reasonQuery },
-      success: HttpApiSchema.NoContent,
-      error: [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.SuppressionNotFound],
-    }).annotate(OpenApi.Summary, "Removes an address from the suppression list").annotate(
-      OpenApi.Description,
-      "New messages to the address are sent. Cancelled messages stay cancelled. Repeated events, and events that are older " +
-        "than the removal, do not put the address back.",
-    ),
-    HttpApiEndpoint.get("findSuppressionByPath", "/organizations/:org/suppressions/:address", {
-      params: addressPath,
-      success: Looked,
-      error: Problems.OrganizationNotFound,
-    }).annotate(OpenApi.Summary, "Whether an address in the path is suppressed").annotate(
-      OpenApi.Description,
-      "Use `findSuppression`: paths are kept by proxies and their logs.",
-    ).annotate(OpenApi.Deprecated, true),
-    HttpApiEndpoint.delete("removeSuppressionByPath", "/organizations/:org/suppressions/:address", {
-      params: addressPath,
-      query: { reason: reasonQuery },
-      success: HttpApiSchema.NoContent,
-      error: [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.SuppressionNotFound],
-    }).annotate(OpenApi.Summary, "Removes an address in the path from the suppression list").annotate(
-      OpenApi.Description,
-      "Use `removeSuppression`.",
-    ).annotate(OpenApi.Deprecated, true),
-  )
-  .middleware(AdminRequired)
-  .prefix("/console/api")
-  .annotate(OpenApi.Description, "Addresses that get no messages") {}
+      cursor: Schema.optionalKey(Schema.String).annotate({ description: "Cursor: `next` of the previous page" }),
+      limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 1,000, default 100" }),
+    },
+    success: Schema.Struct({ suppressions: Schema.Array(SuppressionResource), next: Schema.NullOr(Schema.String) }),
+    error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
+  }).annotate(OpenApi.Summary, "The suppression list of an organization").annotate(
+    OpenApi.Description,
+    "Latest first. An address with several reasons has an entry for each.",
+  ),
+  HttpApiEndpoint.post("addSuppression", "/organizations/:org/suppressions", {
+    params: path,
+    payload: SuppressionInput,
+    success: Schema.Struct({ suppressions: Schema.Array(SuppressionResource) }).pipe(HttpApiSchema.status(201)),
+    error: [...Problems.ofBody, Problems.OrganizationNotFound],
+  }).annotate(OpenApi.Summary, "Adds an address to the suppression list").annotate(
+    OpenApi.Description,
+    "Cancels queued messages to the address. No message to the address begins to leave after the response, on any node. " +
+      "A name or prefix around the address is left out. Returns all " +
+      "entries of the address; an existing entry for this reason stays unchanged. `address` is an earlier name of `email`.",
+  ),
+  HttpApiEndpoint.get("exportSuppressions", "/organizations/:org/suppressions/export", {
+    params: path,
+    success: Csv,
+    error: Problems.OrganizationNotFound,
+  }).annotate(OpenApi.Summary, "The suppression list as CSV").annotate(
+    OpenApi.Description,
+    "The columns `address`, `reason`, `source` and `suppressed_at`, the latest first. The address of an erased person is " +
+      "empty.",
+  ),
+  HttpApiEndpoint.post("importSuppressions", "/organizations/:org/suppressions/import", {
+    params: path,
+    payload: Csv,
+    success: Schema.Struct({
+      added: Schema.Int,
+      present: Schema.Int.annotate({ description: "Rows whose address was already on the list for that reason" }),
+      skipped: Schema.Int.annotate({ description: "Rows without an address" }),
+    }),
+    error: [Problems.InvalidRequest, Problems.PayloadTooLarge, Problems.Unavailable, Problems.OrganizationNotFound],
+  }).annotate(OpenApi.Summary, "Adds addresses from CSV").annotate(
+    OpenApi.Description,
+    "Imports all rows or none, at most 1 MiB and 20,000 rows. A header names the column `address` or `email`, and optionally `reason` " +
+      "(default `manual`), `source` and `suppressed_at`; without a header the first column holds addresses. A fault's " +
+      "pointer is `/line/` and the number of the line.",
+  ),
+  HttpApiEndpoint.get("findSuppression", "/organizations/:org/suppressions/lookup", {
+    params: path,
+    query: { email: emailQuery },
+    success: Looked,
+    error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
+  }).annotate(OpenApi.Summary, "Whether an address is suppressed, and why"),
+  HttpApiEndpoint.delete("removeSuppression", "/organizations/:org/suppressions", {
+    params: path,
+    query: { email: emailQuery, reason: reasonQuery },
+    success: HttpApiSchema.NoContent,
+    error: [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.SuppressionNotFound],
+  }).annotate(OpenApi.Summary, "Removes an address from the suppression list").annotate(
+    OpenApi.Description,
+    "New messages to the address are sent. Cancelled messages stay cancelled. Repeated events, and events that are older " +
+      "than the removal, do not put the address back.",
+  ),
+  HttpApiEndpoint.get("findSuppressionByPath", "/organizations/:org/suppressions/:address", {
+    params: addressPath,
+    success: Looked,
+    error: Problems.OrganizationNotFound,
+  }).annotate(OpenApi.Summary, "Whether an address in the path is suppressed").annotate(
+    OpenApi.Description,
+    "Use `findSuppression`: paths are kept by proxies and their logs.",
+  ).annotate(OpenApi.Deprecated, true),
+  HttpApiEndpoint.delete("removeSuppressionByPath", "/organizations/:org/suppressions/:address", {
+    params: addressPath,
+    query: { reason: reasonQuery },
+    success: HttpApiSchema.NoContent,
+    error: [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.SuppressionNotFound],
+  }).annotate(OpenApi.Summary, "Removes an address in the path from the suppression list").annotate(
+    OpenApi.Description,
+    "Use `removeSuppression`.",
+  ).annotate(OpenApi.Deprecated, true),
+) {}

@@ -1,12 +1,13 @@
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Difference } from "../../domain/Difference.ts"
 import { Fault } from "../../domain/Errors.ts"
 import { Variant, VariantPatch } from "../../domain/Template.ts"
 import { VariantForm } from "../../templates/VariantForm.ts"
 import { VariantVersion, VariantVersionHead } from "../../templates/VariantVersions.ts"
 import { ProposedVariant } from "../../domain/Proposal.ts"
-import { AdminRequired } from "../admission/AdminRequired.ts"
+import { reads, writes } from "../../accounts/Access.ts"
+import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
 import { waiting } from "../reviews/Proposed.ts"
 
@@ -85,98 +86,107 @@ export const ShownVersion = Schema.Struct({
   changes: Difference.annotate({ description: "What restoring the version would change of the variant as it is now" }),
 }).annotate({ identifier: "ShownVersion" })
 
-export class DraftsGroup extends HttpApiGroup.make("drafts")
-  .add(
-    HttpApiEndpoint.get("listDrafts", "/organizations/:org/templates/:template/drafts", {
-      params: templatePath,
-      success: Schema.Struct({ drafts: Schema.Array(DraftSummary) }),
-      error: Problems.TemplateNotFound,
-    }).annotate(OpenApi.Summary, "Drafts of a template, the latest first").annotate(
-      OpenApi.Description,
-      "The editor of the console stores what its user types as a draft, beside the variant that is served. Each author has " +
-        "one draft for each variant.",
-    ),
-    HttpApiEndpoint.get("getDraft", "/organizations/:org/templates/:template/draft", {
-      params: templatePath,
-      query: ofAuthor,
-      success: DraftResource,
-      error: [Problems.InvalidRequest, Problems.TemplateNotFound, Problems.VariantNotFound, Problems.DraftNotFound],
-    }).annotate(OpenApi.Summary, "A draft with its text and its changes"),
-    HttpApiEndpoint.put("putDraft", "/organizations/:org/templates/:template/draft", {
-      params: templatePath,
-      query: ofVariant,
-      payload: DraftBody,
-      success: DraftSummary,
-      error: [
-        ...Problems.ofBody,
-        Problems.TemplateNotFound,
-        Problems.VariantNotFound,
-        Problems.VersionConflict,
-      ],
-    }).annotate(OpenApi.Summary, "Stores the caller's draft").annotate(
-      OpenApi.Description,
-      "Replaces the caller's last draft of the variant. Nothing of it is served until it is published.",
-    ),
-    HttpApiEndpoint.delete("discardDraft", "/organizations/:org/templates/:template/draft", {
-      params: templatePath,
-      query: ofVariant,
-      success: HttpApiSchema.NoContent,
-      error: [Problems.InvalidRequest, Problems.TemplateNotFound],
-    }).annotate(OpenApi.Summary, "Discards the caller's draft, if there is one"),
-    HttpApiEndpoint.post("publishDraft", "/organizations/:org/templates/:template/draft/publish", {
-      params: templatePath,
-      query: ofAuthor,
+export class DraftsGroup extends managementGroup(
+  "drafts",
+  "Drafts and versions of variants",
+  {
+    listDrafts: reads("viewer", "templates:read"),
+    getDraft: reads("viewer", "templates:read"),
+    // Drafts are stored while somebody types, and nothing of them is served: the audit log does not record them.
+    putDraft: reads("editor", "templates:write"),
+    discardDraft: reads("editor", "templates:write"),
+    publishDraft: writes("editor", "variant changed", "templates:write"),
+    listVersions: reads("viewer", "templates:read"),
+    getVersion: reads("viewer", "templates:read"),
+    restoreVersion: writes("editor", "variant changed", "templates:write"),
+  },
+  HttpApiEndpoint.get("listDrafts", "/organizations/:org/templates/:template/drafts", {
+    params: templatePath,
+    success: Schema.Struct({ drafts: Schema.Array(DraftSummary) }),
+    error: Problems.TemplateNotFound,
+  }).annotate(OpenApi.Summary, "Drafts of a template, the latest first").annotate(
+    OpenApi.Description,
+    "The editor of the console stores what its user types as a draft, beside the variant that is served. Each author has " +
+      "one draft for each variant.",
+  ),
+  HttpApiEndpoint.get("getDraft", "/organizations/:org/templates/:template/draft", {
+    params: templatePath,
+    query: ofAuthor,
+    success: DraftResource,
+    error: [Problems.InvalidRequest, Problems.TemplateNotFound, Problems.VariantNotFound, Problems.DraftNotFound],
+  }).annotate(OpenApi.Summary, "A draft with its text and its changes"),
+  HttpApiEndpoint.put("putDraft", "/organizations/:org/templates/:template/draft", {
+    params: templatePath,
+    query: ofVariant,
+    payload: DraftBody,
+    success: DraftSummary,
+    error: [
+      ...Problems.ofBody,
+      Problems.TemplateNotFound,
+      Problems.VariantNotFound,
+      Problems.VersionConflict,
+    ],
+  }).annotate(OpenApi.Summary, "Stores the caller's draft").annotate(
+    OpenApi.Description,
+    "Replaces the caller's last draft of the variant. Nothing of it is served until it is published.",
+  ),
+  HttpApiEndpoint.delete("discardDraft", "/organizations/:org/templates/:template/draft", {
+    params: templatePath,
+    query: ofVariant,
+    success: HttpApiSchema.NoContent,
+    error: [Problems.InvalidRequest, Problems.TemplateNotFound],
+  }).annotate(OpenApi.Summary, "Discards the caller's draft, if there is one"),
+  HttpApiEndpoint.post("publishDraft", "/organizations/:org/templates/:template/draft/publish", {
+    params: templatePath,
+    query: ofAuthor,
+    success: [Variant, waiting(ProposedVariant)],
+    error: [
+      Problems.InvalidRequest,
+      Problems.TemplateNotFound,
+      Problems.VariantNotFound,
+      Problems.DraftNotFound,
+      Problems.Conflict,
+      Problems.VersionConflict,
+    ],
+  }).annotate(OpenApi.Summary, "Saves a draft as the variant and removes the draft").annotate(
+    OpenApi.Description,
+    "Responds with 409 if somebody has saved the variant since the draft was begun. Read both, merge them with " +
+      "`putDraft`, and publish again.",
+  ),
+  HttpApiEndpoint.get("listVersions", "/organizations/:org/templates/:template/variants/:variant/versions", {
+    params: variantPath,
+    query: {
+      before: Schema.optionalKey(Schema.String).annotate({ description: "Cursor: `next` of the previous page" }),
+      limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 200, default 50" }),
+    },
+    success: Schema.Struct({ versions: Schema.Array(VariantVersionHead), next: Schema.NullOr(Schema.Int) }),
+    error: [Problems.InvalidRequest, Problems.TemplateNotFound, Problems.VariantNotFound],
+  }).annotate(OpenApi.Summary, "Versions of a variant, newest first").annotate(
+    OpenApi.Description,
+    "The content of the variant after each change, the latest 200. Whether the variant is active is no part of it.",
+  ),
+  HttpApiEndpoint.get("getVersion", "/organizations/:org/templates/:template/variants/:variant/versions/:version", {
+    params: versionPath,
+    success: ShownVersion,
+    error: [Problems.TemplateNotFound, Problems.VariantNotFound, Problems.VersionNotFound],
+  }).annotate(OpenApi.Summary, "One version with its content"),
+  HttpApiEndpoint.post(
+    "restoreVersion",
+    "/organizations/:org/templates/:template/variants/:variant/versions/:version/restore",
+    {
+      params: versionPath,
+      headers: ifMatch,
       success: [Variant, waiting(ProposedVariant)],
       error: [
         Problems.InvalidRequest,
         Problems.TemplateNotFound,
         Problems.VariantNotFound,
-        Problems.DraftNotFound,
-        Problems.Conflict,
+        Problems.VersionNotFound,
         Problems.VersionConflict,
       ],
-    }).annotate(OpenApi.Summary, "Saves a draft as the variant and removes the draft").annotate(
-      OpenApi.Description,
-      "Responds with 409 if somebody has saved the variant since the draft was begun. Read both, merge them with " +
-        "`putDraft`, and publish again.",
-    ),
-    HttpApiEndpoint.get("listVersions", "/organizations/:org/templates/:template/variants/:variant/versions", {
-      params: variantPath,
-      query: {
-        before: Schema.optionalKey(Schema.String).annotate({ description: "Cursor: `next` of the previous page" }),
-        limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 200, default 50" }),
-      },
-      success: Schema.Struct({ versions: Schema.Array(VariantVersionHead), next: Schema.NullOr(Schema.Int) }),
-      error: [Problems.InvalidRequest, Problems.TemplateNotFound, Problems.VariantNotFound],
-    }).annotate(OpenApi.Summary, "Versions of a variant, newest first").annotate(
-      OpenApi.Description,
-      "The content of the variant after each change, the latest 200. Whether the variant is active is no part of it.",
-    ),
-    HttpApiEndpoint.get("getVersion", "/organizations/:org/templates/:template/variants/:variant/versions/:version", {
-      params: versionPath,
-      success: ShownVersion,
-      error: [Problems.TemplateNotFound, Problems.VariantNotFound, Problems.VersionNotFound],
-    }).annotate(OpenApi.Summary, "One version with its content"),
-    HttpApiEndpoint.post(
-      "restoreVersion",
-      "/organizations/:org/templates/:template/variants/:variant/versions/:version/restore",
-      {
-        params: versionPath,
-        headers: ifMatch,
-        success: [Variant, waiting(ProposedVariant)],
-        error: [
-          Problems.InvalidRequest,
-          Problems.TemplateNotFound,
-          Problems.VariantNotFound,
-          Problems.VersionNotFound,
-          Problems.VersionConflict,
-        ],
-      },
-    ).annotate(OpenApi.Summary, "Restores a version").annotate(
-      OpenApi.Description,
-      "The variant gets the content of the version. It stays active or inactive, and its present content remains a version.",
-    ),
-  )
-  .middleware(AdminRequired)
-  .prefix("/console/api")
-  .annotate(OpenApi.Description, "Drafts and versions of variants") {}
+    },
+  ).annotate(OpenApi.Summary, "Restores a version").annotate(
+    OpenApi.Description,
+    "The variant gets the content of the version. It stays active or inactive, and its present content remains a version.",
+  ),
+) {}

@@ -1,7 +1,8 @@
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, OpenApi } from "effect/http-api"
 import { EventName } from "../../domain/Event.ts"
-import { AdminRequired } from "../admission/AdminRequired.ts"
+import { reads } from "../../accounts/Access.ts"
+import { managementGroup } from "../admission/ManagementGroup.ts"
 import { DeliveryResource } from "../deliveries/DeliveryApi.ts"
 import * as Problems from "../Problems.ts"
 import { SuppressionResource } from "../suppressions/SuppressionsApi.ts"
@@ -109,37 +110,39 @@ export const RecentEvent = Schema.Struct({
   status: Schema.Literals(["attributed", "ignored", "waiting", "unmatched", "person"]),
 }).annotate({ identifier: "RecentEvent" })
 
-export class TimelinesGroup extends HttpApiGroup.make("stories")
-  .add(
-    HttpApiEndpoint.get("findStory", "/organizations/:org/stories", {
-      params: path,
-      query: {
-        tracking_id: Schema.optionalKey(described(Schema.String, "Tracking id of one message")),
-        user_id: Schema.optionalKey(described(Schema.String, "Your id of a person")),
-        email: Schema.optionalKey(described(Schema.String, "E-mail address of a person")),
-        q: Schema.optionalKey(
-          described(Schema.String, "A tracking id, user id or e-mail address; the service detects the kind"),
-        ),
-        after: Schema.optionalKey(described(Schema.String, "Cursor: `next` of the previous page")),
-        limit: Schema.optionalKey(described(Schema.String, "Decisions, 1 to 100, default 20")),
-      },
-      success: TimelineResource,
-      error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
-    }).annotate(OpenApi.Summary, "The timeline of a message or a person").annotate(
-      OpenApi.Description,
-      "The timeline of a tracking id or a person: decisions and reasons, deliveries, events and their effects, and " +
-        "traits. Exactly one of `tracking_id`, `user_id`, `email` and `q` is required. An unknown id has an empty timeline.",
-    ),
-    HttpApiEndpoint.get("recentEvents", "/organizations/:org/webhooks/:segment/events", {
-      params: { ...path, segment: Schema.String },
-      query: { limit: Schema.optionalKey(described(Schema.String, "1 to 200, default 50")) },
-      success: Schema.Struct({ events: Schema.Array(RecentEvent) }),
-      error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
-    }).annotate(OpenApi.Summary, "The latest events of a source").annotate(
-      OpenApi.Description,
-      "The events in the latest 200 bodies of a source, the latest body first.",
-    ),
-  )
-  .middleware(AdminRequired)
-  .prefix("/console/api")
-  .annotate(OpenApi.Description, "The messages and events of one person") {}
+export class TimelinesGroup extends managementGroup(
+  "stories",
+  "The messages and events of one person",
+  {
+    findStory: reads("viewer", "events:read", { inSandbox: true }),
+    recentEvents: reads("viewer", "events:read", { inSandbox: true }),
+  },
+  HttpApiEndpoint.get("findStory", "/organizations/:org/stories", {
+    params: path,
+    query: {
+      tracking_id: Schema.optionalKey(described(Schema.String, "Tracking id of one message")),
+      user_id: Schema.optionalKey(described(Schema.String, "Your id of a person")),
+      email: Schema.optionalKey(described(Schema.String, "E-mail address of a person")),
+      q: Schema.optionalKey(
+        described(Schema.String, "A tracking id, user id or e-mail address; the service detects the kind"),
+      ),
+      after: Schema.optionalKey(described(Schema.String, "Cursor: `next` of the previous page")),
+      limit: Schema.optionalKey(described(Schema.String, "Decisions, 1 to 100, default 20")),
+    },
+    success: TimelineResource,
+    error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
+  }).annotate(OpenApi.Summary, "The timeline of a message or a person").annotate(
+    OpenApi.Description,
+    "The timeline of a tracking id or a person: decisions and reasons, deliveries, events and their effects, and " +
+      "traits. Exactly one of `tracking_id`, `user_id`, `email` and `q` is required. An unknown id has an empty timeline.",
+  ),
+  HttpApiEndpoint.get("recentEvents", "/organizations/:org/webhooks/:segment/events", {
+    params: { ...path, segment: Schema.String },
+    query: { limit: Schema.optionalKey(described(Schema.String, "1 to 200, default 50")) },
+    success: Schema.Struct({ events: Schema.Array(RecentEvent) }),
+    error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
+  }).annotate(OpenApi.Summary, "The latest events of a source").annotate(
+    OpenApi.Description,
+    "The events in the latest 200 bodies of a source, the latest body first.",
+  ),
+) {}

@@ -1,9 +1,11 @@
+import { sourceIdOf } from "../../domain/Source.ts"
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiSchema, OpenApi } from "effect/http-api"
 import { EventCategory, EventName } from "../../domain/Event.ts"
 import { GivenUserId } from "../../domain/Ids.ts"
 import { SourceInput } from "../../intake/WebhookSources.ts"
-import { AdminRequired } from "../admission/AdminRequired.ts"
+import { reads, writes } from "../../accounts/Access.ts"
+import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
 
 // The part of the management API for webhook sources, events and erasures.
@@ -114,90 +116,103 @@ export const DryRunBody = Schema.Struct({
   headers: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
 }).annotate({ identifier: "MappingTestRequest" })
 
-export class WebhooksManagementGroup extends HttpApiGroup.make("sources")
-  .add(
-    HttpApiEndpoint.get("listSources", "/organizations/:org/webhooks", {
-      params: path,
-      success: Schema.Struct({ webhooks: Schema.Array(WebhookSource) }),
-      error: Problems.OrganizationNotFound,
-    }).annotate(OpenApi.Summary, "The webhook sources of an organization").annotate(
-      OpenApi.Description,
-      "Sources that are set up or have sent events, with counts of the last 24 hours.",
-    ),
-    HttpApiEndpoint.put("putSource", "/organizations/:org/webhooks/:segment", {
-      params: sourcePath,
-      payload: SourceInput,
-      success: WebhookSource,
-      error: [...Problems.ofBody, Problems.OrganizationNotFound, Problems.SourceNotFound, Problems.Unprocessable],
-    }).annotate(OpenApi.Summary, "Creates or updates a webhook source").annotate(
-      OpenApi.Description,
-      "Absent members stay unchanged. When a new `secret` is set, the previous one stays valid for 24 hours; " +
-        "setting the current secret again changes nothing. Secrets are stored encrypted and never shown again. `settings` " +
-        "are replaced as a whole, and settings that the platform does not have are refused. Segment signs only the first item of a " +
-        "batch: such batches are accepted with `unsigned_items: true` or with `scheme: token`. A `mapping` of custom events " +
-        "replaces the default shape, CloudEvents and `conversions`.",
-    ),
-    HttpApiEndpoint.delete("deleteSource", "/organizations/:org/webhooks/:segment", {
-      params: sourcePath,
-      success: HttpApiSchema.NoContent,
-      error: [Problems.OrganizationNotFound, Problems.SourceNotFound],
-    }).annotate(OpenApi.Summary, "Removes a webhook source").annotate(
-      OpenApi.Description,
-      "Later webhooks of the source are refused. Received events are kept.",
-    ),
-    HttpApiEndpoint.post("dryRun", "/organizations/:org/webhooks/events/dry-run", {
-      params: path,
-      payload: DryRunBody,
-      success: Schema.Unknown,
-      error: [...Problems.ofBody, Problems.OrganizationNotFound],
-    }).annotate(OpenApi.Summary, "Tests a mapping on a sample").annotate(
-      OpenApi.Description,
-      "The result of a mapping for a sample: for each of the first 100 items, its event and where the values " +
-        "were found (the first 500 characters of each), or the reason why there is no event. Nothing is stored. A run that takes more than 10 " +
-        "million steps or 2 seconds ends with a reason. Responds with 503 when too many checks are waiting.",
-    ),
-    HttpApiEndpoint.post("erasePerson", "/organizations/:org/erasures", {
-      params: path,
-      payload: ErasureBody,
-      success: ErasureReport,
-      error: [...Problems.ofBody, Problems.OrganizationNotFound],
-    }).annotate(OpenApi.Summary, "Erases a person").annotate(
-      OpenApi.Description,
-      "Deletes the profile, sticky choices and send times of a person; takes the identifier out of decisions, events and " +
-        "deliveries; cancels queued messages; empties received webhook bodies that contain a name. The profile gives the " +
-        "other identifier of the person. User ids are compared exactly, e-mail addresses without regard to case. Bodies are " +
-        "searched for addresses also within `Name <address>`, JSON-escaped and percent-encoded. Counts are kept. This cannot be " +
-        "undone. Responds within 10 seconds. Request an erasure that is still `running` by its `id`.",
-    ),
-    HttpApiEndpoint.get("getErasure", "/organizations/:org/erasures/:id", {
-      params: { ...path, id: Schema.String },
-      success: ErasureReport,
-      error: [Problems.OrganizationNotFound, Problems.ErasureNotFound],
-    }).annotate(OpenApi.Summary, "The report of an erasure").annotate(
-      OpenApi.Description,
-      "The number of erased rows by kind, and the kept data with reasons. Stored for 30 days. Once the erasure is done, " +
-        "the report names no person.",
-    ),
-    HttpApiEndpoint.get("listEvents", "/organizations/:org/events", {
-      params: path,
-      query: {
-        after: Schema.optionalKey(Schema.String).annotate({ description: "Cursor: `next` of the previous page" }),
-        limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 1,000, default 100" }),
-        tracking_id: Schema.optionalKey(Schema.String).annotate({ description: "Only events of this decision" }),
-        latest: Schema.optionalKey(Schema.String).annotate({
-          description: "`true`: the last events instead of the first, in the same order",
-        }),
-      },
-      success: Schema.Struct({ events: Schema.Array(ListedEvent), next: Schema.NullOr(Schema.String) }),
-      error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
-    }).annotate(OpenApi.Summary, "The events of an organization").annotate(
-      OpenApi.Description,
-      "Normalized events in the order in which their bodies arrived. An event that belongs to several decisions is listed " +
-        "once for each. `next` is null on a page without events; otherwise use it as `after` for later events. Each event is " +
-        "listed once, in its state at the time of the request. A `waiting` event that finds its decision later changes on " +
-        "its page and is not listed again. To see the change, request an earlier page again or use `tracking_id`.",
-    ),
-  )
-  .middleware(AdminRequired)
-  .prefix("/console/api")
-  .annotate(OpenApi.Description, "Webhook sources, stored events, and erasure of people") {}
+/** `provider_e` is set up on purpose, on the command line, and not in the console. */
+const commandLineOnly = ({ segment = "" }: Readonly<Record<string, string | undefined>>) =>
+  sourceIdOf(segment) === "provider_e"
+    ? "The webhook source provider_e is set up on the command line: `parlance webhook set provider_e`, or with the admin token"
+    : undefined
+
+export class WebhooksManagementGroup extends managementGroup(
+  "sources",
+  "Webhook sources, stored events, and erasure of people",
+  {
+    listSources: reads("viewer", "admin"),
+    putSource: writes("admin", "webhook source changed", "admin", { refuses: commandLineOnly }),
+    deleteSource: writes("admin", "webhook source removed", "admin", { refuses: commandLineOnly }),
+    dryRun: reads("viewer", "events:read"),
+    erasePerson: writes("admin", "person erased", "admin", { isPrivate: true }),
+    getErasure: reads("admin", "admin"),
+    listEvents: reads("viewer", "events:read", { inSandbox: true }),
+  },
+  HttpApiEndpoint.get("listSources", "/organizations/:org/webhooks", {
+    params: path,
+    success: Schema.Struct({ webhooks: Schema.Array(WebhookSource) }),
+    error: Problems.OrganizationNotFound,
+  }).annotate(OpenApi.Summary, "The webhook sources of an organization").annotate(
+    OpenApi.Description,
+    "Sources that are set up or have sent events, with counts of the last 24 hours.",
+  ),
+  HttpApiEndpoint.put("putSource", "/organizations/:org/webhooks/:segment", {
+    params: sourcePath,
+    payload: SourceInput,
+    success: WebhookSource,
+    error: [...Problems.ofBody, Problems.OrganizationNotFound, Problems.SourceNotFound, Problems.Unprocessable],
+  }).annotate(OpenApi.Summary, "Creates or updates a webhook source").annotate(
+    OpenApi.Description,
+    "Absent members stay unchanged. When a new `secret` is set, the previous one stays valid for 24 hours; " +
+      "setting the current secret again changes nothing. Secrets are stored encrypted and never shown again. `settings` " +
+      "are replaced as a whole, and settings that the platform does not have are refused. Segment signs only the first item of a " +
+      "batch: such batches are accepted with `unsigned_items: true` or with `scheme: token`. A `mapping` of custom events " +
+      "replaces the default shape, CloudEvents and `conversions`.",
+  ),
+  HttpApiEndpoint.delete("deleteSource", "/organizations/:org/webhooks/:segment", {
+    params: sourcePath,
+    success: HttpApiSchema.NoContent,
+    error: [Problems.OrganizationNotFound, Problems.SourceNotFound],
+  }).annotate(OpenApi.Summary, "Removes a webhook source").annotate(
+    OpenApi.Description,
+    "Later webhooks of the source are refused. Received events are kept.",
+  ),
+  HttpApiEndpoint.post("dryRun", "/organizations/:org/webhooks/events/dry-run", {
+    params: path,
+    payload: DryRunBody,
+    success: Schema.Unknown,
+    error: [...Problems.ofBody, Problems.OrganizationNotFound],
+  }).annotate(OpenApi.Summary, "Tests a mapping on a sample").annotate(
+    OpenApi.Description,
+    "The result of a mapping for a sample: for each of the first 100 items, its event and where the values " +
+      "were found (the first 500 characters of each), or the reason why there is no event. Nothing is stored. A run that takes more than 10 " +
+      "million steps or 2 seconds ends with a reason. Responds with 503 when too many checks are waiting.",
+  ),
+  HttpApiEndpoint.post("erasePerson", "/organizations/:org/erasures", {
+    params: path,
+    payload: ErasureBody,
+    success: ErasureReport,
+    error: [...Problems.ofBody, Problems.OrganizationNotFound],
+  }).annotate(OpenApi.Summary, "Erases a person").annotate(
+    OpenApi.Description,
+    "Deletes the profile, sticky choices and send times of a person; takes the identifier out of decisions, events and " +
+      "deliveries; cancels queued messages; empties received webhook bodies that contain a name. The profile gives the " +
+      "other identifier of the person. User ids are compared exactly, e-mail addresses without regard to case. Bodies are " +
+      "searched for addresses also within `Name <address>`, JSON-escaped and percent-encoded. Counts are kept. This cannot be " +
+      "undone. Responds within 10 seconds. Request an erasure that is still `running` by its `id`.",
+  ),
+  HttpApiEndpoint.get("getErasure", "/organizations/:org/erasures/:id", {
+    params: { ...path, id: Schema.String },
+    success: ErasureReport,
+    error: [Problems.OrganizationNotFound, Problems.ErasureNotFound],
+  }).annotate(OpenApi.Summary, "The report of an erasure").annotate(
+    OpenApi.Description,
+    "The number of erased rows by kind, and the kept data with reasons. Stored for 30 days. Once the erasure is done, " +
+      "the report names no person.",
+  ),
+  HttpApiEndpoint.get("listEvents", "/organizations/:org/events", {
+    params: path,
+    query: {
+      after: Schema.optionalKey(Schema.String).annotate({ description: "Cursor: `next` of the previous page" }),
+      limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 1,000, default 100" }),
+      tracking_id: Schema.optionalKey(Schema.String).annotate({ description: "Only events of this decision" }),
+      latest: Schema.optionalKey(Schema.String).annotate({
+        description: "`true`: the last events instead of the first, in the same order",
+      }),
+    },
+    success: Schema.Struct({ events: Schema.Array(ListedEvent), next: Schema.NullOr(Schema.String) }),
+    error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
+  }).annotate(OpenApi.Summary, "The events of an organization").annotate(
+    OpenApi.Description,
+    "Normalized events in the order in which their bodies arrived. An event that belongs to several decisions is listed " +
+      "once for each. `next` is null on a page without events; otherwise use it as `after` for later events. Each event is " +
+      "listed once, in its state at the time of the request. A `waiting` event that finds its decision later changes on " +
+      "its page and is not listed again. To see the change, request an earlier page again or use `tracking_id`.",
+  ),
+) {}

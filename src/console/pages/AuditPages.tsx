@@ -5,7 +5,6 @@ import { HttpRouter } from "effect/http"
 import { Accounts } from "../../accounts/Accounts.ts"
 import {
   Audit,
-  auditActions,
   type AuditEntry,
   type AuditFilter,
   type AuditScope,
@@ -17,6 +16,7 @@ import { inField, instantOf } from "../FieldTime.ts"
 import { count } from "../Format.ts"
 import { Card } from "../components/Card.tsx"
 import { Empty } from "../components/Empty.tsx"
+import { recordedActions } from "../../api/AccessTable.ts"
 import { PageHead } from "../components/PageHead.tsx"
 import { Pagination } from "../components/Pagination.tsx"
 import { Console, type Visit } from "../Routes.tsx"
@@ -94,7 +94,7 @@ const filterIn = (query: URLSearchParams, zone: string): AuditFilter => {
   const action = text("action")
   return {
     actor: text("actor"),
-    action: action !== undefined && auditActions.includes(action) ? action : undefined,
+    action: action !== undefined && recordedActions.includes(action) ? action : undefined,
     subject: text("subject"),
     since: time("since"),
     until: time("until"),
@@ -118,7 +118,7 @@ const Filter = ({ actors, at, filter, zone }: {
       <label for="action">Action</label>
       <select id="action" name="action">
         <option value="">All</option>
-        {auditActions.map((one) => <option value={one} selected={one === filter.action}>{one}</option>)}
+        {recordedActions.map((one) => <option value={one} selected={one === filter.action}>{one}</option>)}
       </select>
     </div>
     <div class="field grow">

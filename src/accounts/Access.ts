@@ -1,0 +1,140 @@
+import { Context } from "effect"
+import { grantedBy, type ManagementScope, managementScopeNames } from "../domain/ApiKey.ts"
+import { isSandbox, liveOf } from "../domain/Sandbox.ts"
+import { reaches, type Role } from "./Account.ts"
+import { type Actor, type KeyActor, roleIn } from "./Actor.ts"
+
+type Params = Readonly<Record<string, string | undefined>>
+
+/**
+ * Access to an endpoint: for people a role in the organization of its path, any account, or administrators of the
+ * installation; for API keys a scope.
+ */
+export interface Rule {
+  readonly needs: Role | "signed-in" | "administrator"
+  /** The scope that an API key of the organization needs, `any` for one of the management API; absent if no key may. */
+  readonly scope?: ManagementScope | "any"
+  /** Its name in the audit log; absent for endpoints that change nothing. */
+  readonly action?: string
+  /** The audit log keeps nothing of the body: it names a person, or is a secret. */
+  readonly isPrivate?: boolean
+  /** Each record that it changes has an entry in the audit log, and the request itself has none. */
+  readonly isMany?: boolean
+  /** Whether it can be used on the sandbox of an organization. */
+  readonly inSandbox?: boolean
+  /** Why a session of any role is refused for these path parameters. */
+  readonly refuses?: (params: Params) => string | undefined
+}
+
+type More = Pick<Rule, "inSandbox" | "isMany" | "isPrivate" | "refuses">
+
+/** Access to an endpoint that changes nothing in use. Without a scope no API key may use it. */
+export const reads = (needs: Rule["needs"], scope?: Rule["scope"], more: More = {}): Rule => ({
+  needs,
+  ...(scope === undefined ? {} : { scope }),
+  ...more,
+})
+
+/** Access to an endpoint that changes something, under the name `action` in the audit log. Without a scope no API key may use it. */
+export const writes = (needs: Rule["needs"], action: string, scope?: Rule["scope"], more: More = {}): Rule => ({
+  ...reads(needs, scope, more),
+  action,
+})
+
+/** The access to an endpoint of the management API, as an annotation. */
+export class EndpointAccess extends Context.Service<EndpointAccess, Rule>()("parlance/accounts/EndpointAccess") {}
+
+/** The access to an endpoint; undefined for one that takes the admin token alone. */
+export const ruleOf = ({ annotations }: { readonly annotations: Context.Context<never> }): Rule | undefined =>
+  Context.getOrUndefined(annotations as Context.Context<EndpointAccess>, EndpointAccess)
+
+/** Why an endpoint cannot be used on a sandbox; undefined for organizations, and for endpoints that can. */
+export const sandboxRefusal = (rule: Rule | undefined, params: Params): string | undefined => {
+  const org = params["org"] ?? ""
+  return !isSandbox(org) || rule?.inSandbox === true
+    ? undefined
+    : `A sandbox has no settings, keys or templates of its own: use the organization ${
+      JSON.stringify(liveOf(org).slice(0, 100))
+    }`
+}
+
+/** The scopes of which an API key needs one for a management endpoint; empty if no API key may use it. */
+export const scopesFor = (rule: Rule | undefined): ReadonlyArray<ManagementScope> =>
+  rule?.scope === undefined ? [] : rule.scope === "any" ? managementScopeNames : grantedBy(rule.scope)
+
+/** The refusal of an API key. `reason` is the name under which it is counted. */
+export interface KeyRefusal {
+  readonly reason?: "other_organization" | "missing_scope"
+  readonly detail: string
+}
+
+/** Why an API key may not use a management endpoint; undefined if it may. */
+export const keyRefusal = (
+  { org, scopes }: Pick<KeyActor, "org" | "scopes">,
+  rule: Rule | undefined,
+  params: Params,
+): KeyRefusal | undefined => {
+  const named = liveOf(params["org"] ?? org)
+  // An organization that does not exist has this text as well.
+  if (named !== org) {
+    return {
+      reason: "other_organization",
+      detail: `The key does not belong to the organization ${JSON.stringify(named.slice(0, 100))}`,
+    }
+  }
+  const held = `The key has the scopes ${[...scopes].join(", ")}`
+  if (rule?.scope === undefined) {
+    return {
+      reason: "missing_scope",
+      detail: `${held}; no scope opens this request, which takes the admin token or a session of the console`,
+    }
+  }
+  if (!scopesFor(rule).some((scope) => scopes.has(scope))) {
+    const needed = rule.scope === "any" ? `one of ${managementScopeNames.join(", ")}` : JSON.stringify(rule.scope)
+    return { reason: "missing_scope", detail: `${held}; this request needs ${needed}` }
+  }
+  const elsewhere = sandboxRefusal(rule, params) ?? rule.refuses?.(params)
+  return elsewhere === undefined ? undefined : { detail: elsewhere }
+}
+
+const isRole = (needs: Rule["needs"]): needs is Role => needs !== "signed-in" && needs !== "administrator"
+
+/** Whether all that keeps an actor from an endpoint is that its organization requires a second factor. */
+export const lacksSecondFactor = (
+  actor: Actor,
+  rule: Rule | undefined,
+  params: Params,
+): boolean => {
+  if (actor.kind !== "session" || rule === undefined || !isRole(rule.needs)) return false
+  const org = liveOf(params["org"] ?? "")
+  return actor.session.closedTo.has(org) && reaches(roleIn(actor, org), rule.needs)
+}
+
+/** Why an actor may not use an endpoint; undefined if it may. */
+export const refusal = (
+  actor: Actor,
+  rule: Rule | undefined,
+  params: Params,
+): string | undefined => {
+  if (actor.kind === "token") return undefined
+  if (actor.kind === "key") return keyRefusal(actor, rule, params)?.detail
+  if (rule === undefined) return "This takes the admin token"
+  if (rule.needs === "signed-in") return undefined
+  if (rule.needs === "administrator") {
+    return actor.session.account.administrator ? undefined : "This takes an administrator of the installation"
+  }
+  const org = liveOf(params["org"] ?? "")
+  const role = roleIn(actor, org)
+  // The same for an organization that does not exist.
+  if (role === undefined) return `Your account does not open the organization ${JSON.stringify(org.slice(0, 100))}`
+  if (!reaches(role, rule.needs)) {
+    return `This takes the role ${rule.needs} in this organization; you have the role ${role}. An admin can change that`
+  }
+  if (actor.session.closedTo.has(org)) {
+    return `The organization ${
+      JSON.stringify(org)
+    } requires a second factor, and your account has none. Set one up in the ` +
+      "console under Your account, Second factor"
+  }
+  return sandboxRefusal(rule, params) ?? rule.refuses?.(params)
+}

@@ -1,0 +1,26 @@
+import { HttpApi } from "effect/http-api"
+import { type Rule, ruleOf, writes } from "../accounts/Access.ts"
+import { furtherActions } from "../accounts/Audit.ts"
+import { Api } from "./Api.ts"
+
+const rules = new Map<string, Rule>()
+HttpApi.reflect(Api, {
+  onGroup: () => {},
+  onEndpoint: ({ endpoint }) => {
+    const rule = ruleOf(endpoint)
+    if (rule !== undefined) rules.set(endpoint.identifier, rule)
+  },
+})
+// In the console's editor alone: to test groups and members of the organization, unless `sendTestMessage` is allowed as well.
+rules.set("sendVariantTest", writes("editor", "test message sent"))
+
+/** The access to an endpoint of the management API by its name; undefined for a name that no endpoint has. */
+export const accessTo = (name: string): Rule | undefined => rules.get(name)
+
+/** The access to every endpoint of the management API, by its name. */
+export const accessTable: ReadonlyMap<string, Rule> = rules
+
+/** The names of all actions that the audit log records, sorted. */
+export const recordedActions: ReadonlyArray<string> = [
+  ...new Set([...[...rules.values()].flatMap(({ action }) => action === undefined ? [] : [action]), ...furtherActions]),
+].sort()
