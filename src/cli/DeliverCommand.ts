@@ -1,6 +1,6 @@
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import type { DeliveryResource } from "../api/deliveries/DeliveryApi.ts"
+import type { DeliveryResource } from "../api/deliveries/DeliveryResource.ts"
 import { bulk, bulkFlags, filterFlags, membersGiven } from "./BulkDeliver.ts"
 import { CommandFailed, ManagementClient } from "./Connection.ts"
 import { organization, print } from "./Root.ts"

@@ -15,6 +15,7 @@ import { TemplateCache } from "../../templates/TemplateCache.ts"
 import { Tracking } from "../../tracking/Tracking.ts"
 import { ServedApi } from "../Api.ts"
 import type * as Wire from "./DeliveryApi.ts"
+import type { DeliveryResource } from "./DeliveryResource.ts"
 import * as Parameters from "../server/Parameters.ts"
 import { keptHours } from "../../delivery/DeliveryRates.ts"
 import type { Fault } from "../../domain/Errors.ts"
@@ -23,7 +24,7 @@ import { body, existing, lookedUp, query, toProblems } from "../server/Requests.
 const decodeChange = decoder(ConnectionChange)
 
 /** A delivery as the API shows it. */
-export const deliveryToWire = (delivery: Delivery): Wire.DeliveryResource => ({
+export const deliveryToWire = (delivery: Delivery): DeliveryResource => ({
   id: delivery.id,
   template_id: delivery.templateId,
   copy_id: delivery.copyId,
