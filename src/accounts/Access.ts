@@ -125,7 +125,7 @@ export const refusal = (
   }
   const org = liveOf(params["org"] ?? "")
   const role = roleIn(actor, org)
-  // The same for an organization that does not exist.
+  // An organization that does not exist has the same text.
   if (role === undefined) return `Your account does not open the organization ${JSON.stringify(org.slice(0, 100))}`
   if (!reaches(role, rule.needs)) {
     return `This takes the role ${rule.needs} in this organization; you have the role ${role}. An admin can change that`

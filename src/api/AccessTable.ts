@@ -11,7 +11,7 @@ HttpApi.reflect(Api, {
     if (rule !== undefined) rules.set(endpoint.identifier, rule)
   },
 })
-// In the console's editor alone: to test groups and members of the organization, unless `sendTestMessage` is allowed as well.
+// An action of the console's editor without an endpoint. It sends to test groups and members, or anywhere with `sendTestMessage`.
 rules.set("sendVariantTest", writes("editor", "test message sent"))
 
 /** The access to an endpoint of the management API by its name; undefined for a name that no endpoint has. */

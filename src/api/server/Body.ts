@@ -9,10 +9,10 @@ import { CurrentArrival, type RequestArrival } from "./RequestArrival.ts"
 import { codingOf, codings, inflate, type InflateFailure, isGzip } from "./Inflate.ts"
 import { InvalidRequest, PayloadTooLarge, RequestTimeout, Unavailable, UnsupportedMediaType } from "../Problems.ts"
 
-/** Bytes of a body at most: 1 MiB. */
+/** Maximum size of a body: 1 MiB. Unit: bytes. */
 export const maxBodyBytes = 1024 * 1024
 
-/** Bytes of a webhook's body at most: 8 MiB. */
+/** Maximum size of the body of a webhook: 8 MiB. Unit: bytes. */
 export const maxWebhookBytes = 8 * 1024 * 1024
 
 const isJson = (contentType: string): boolean => {
@@ -110,7 +110,7 @@ class OnItsWay implements Slotted {
   /** Called once it is no longer on its way. */
   onEnd: (() => void) | undefined
 
-  /** `done` is called once, with the body or with the reason why there is none. `release` gives its memory back. */
+  /** `done` is called once, with the body or with the problem of a refusal. `release` returns the reserved memory. */
   constructor(
     readonly arrival: RequestArrival,
     readonly done: (body: Arrived) => void,
@@ -121,7 +121,7 @@ class OnItsWay implements Slotted {
     look()
   }
 
-  /** Ends the wait. Without a body nobody waits for it any more. Only the first call has an effect. */
+  /** Ends the reading. Undefined: the request was interrupted, and `done` is not called. Only the first call has an effect. */
   finish(body: Arrived | undefined): void {
     if (!onTheirWay.delete(this)) return
     this.arrival.isArriving = false
@@ -130,7 +130,7 @@ class OnItsWay implements Slotted {
     this.onEnd?.()
   }
 
-  /** Ends the wait for a body that arrived in part. A server that ends cuts the bodies that are on their way. */
+  /** Ends the reading of a body that arrived in part, because the client or the server closed the connection. */
   cut(): void {
     this.finish(this.arrival.isEnding() ? endedMeanwhile : cut)
   }
@@ -138,12 +138,12 @@ class OnItsWay implements Slotted {
 
 const onTheirWay = new SlotSet<OnItsWay>()
 
-/** How often bodies are looked for that are too late. Unit: milliseconds. */
+/** Interval of the search for bodies that missed their deadline. Unit: milliseconds. */
 const lookEvery = 100
 
 let looking = false
 
-/** Refuses the bodies that are too late, as long as any is on its way. */
+/** Refuses bodies that missed their deadline. Runs while any body is arriving. */
 const look = (): void => {
   if (looking || onTheirWay.size === 0) return
   looking = true
@@ -192,7 +192,7 @@ const collector = (limit: number, announced: number, makesRoom: (bytes: number) 
   }
 }
 
-/** Waits until no body is on its way of those that are now, among the requests of one server. */
+/** Resolves once the bodies that are arriving now at one server have arrived or were refused. */
 export const arrivedOf = (isOfServer: (arrival: RequestArrival) => boolean): Promise<unknown> =>
   Promise.all(
     onTheirWay.values().filter(({ arrival }) => isOfServer(arrival)).map((body) =>
@@ -200,7 +200,7 @@ export const arrivedOf = (isOfServer: (arrival: RequestArrival) => boolean): Pro
     ),
   )
 
-/** The `Content-Length` of a request; undefined without one. Several equal ones are one (RFC 9110, 8.6). NaN: not valid. */
+/** The `Content-Length` of a request; undefined without the header. Several equal values count as one (RFC 9110, 8.6). NaN: not valid. */
 const lengthOf = (
   { headers }: { readonly headers: Readonly<Record<string, string | undefined>> },
 ): number | undefined => {
@@ -224,9 +224,8 @@ const readChunks = async (
 }
 
 /**
- * Reads the body of a request of at most `limit` bytes, and calls `done` once with it or with the reason why it was refused: past
- * the limit or the deadline, and where there is no room for it beside the others that are on their way. What is not read of it
- * closes the connection with the response. Undefined where it has ended at once.
+ * Reads the body of a request, and calls `done` once with the body or with the problem of a refusal: a body over `limit` bytes, a body
+ * that misses the deadline, or a body for which other bodies leave no memory. Returns undefined if `done` was called already.
  */
 const read = (arrival: RequestArrival, limit: number, done: (body: Arrived) => void): OnItsWay | undefined => {
   const { request } = arrival

@@ -19,7 +19,7 @@ const targetOf = (address: string): string => {
   return path === -1 ? "/" : withPlainPath(address.slice(path))
 }
 
-/** What the server knows of a request before it is routed. Names of work in progress are made from it. */
+/** A request before it is routed. The watch of the event loop names work in progress after it. */
 export class RequestArrival {
   readonly method: string
   /** The path and the query. */
@@ -27,22 +27,22 @@ export class RequestArrival {
   readonly headers: RequestHeaders
   readonly kind: RequestKind
   readonly requestId: string
-  /** Of the connection: a proxy's, if there is one. */
+  /** The address of the connection, which is the proxy's behind a proxy. */
   readonly peer: string
-  /** When it is too late for its body. Unit: milliseconds of the process's clock. */
+  /** The time by which its body must have arrived. Unit: milliseconds of the process's clock. */
   readonly deadline: number
-  /** How long it waited for admission. Unit: milliseconds. */
+  /** The time that it spent in the queue for admission. Unit: milliseconds. */
   waitedMillis = 0
-  /** Whether its body is on its way. It causes no work meanwhile. */
+  /** Whether its body is still arriving. The request causes no work until then. */
   isArriving = false
-  /** Reads its body, of which a rest is still to come. */
+  /** The reader of a body that has not been read to its end. */
   unread: ReadableStreamDefaultReader<Uint8Array> | undefined
   /** When work on it began. Unit: Unix milliseconds. */
   begun: number | undefined
-  /** Takes the response that a fiber has made. */
+  /** Sends the response that a fiber made. */
   respond: (response: Response) => void = () => {}
 
-  /** `isEnding`: whether the server that it came to ends. */
+  /** `isEnding`: whether the server that received it is shutting down. */
   constructor(
     readonly request: Request,
     peer: string,

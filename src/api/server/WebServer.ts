@@ -98,7 +98,7 @@ export const replying = (app: App, services: Context.Context<never>) =>
           arrival.respond(webOf(request, response, services))
           return Effect.void
         } catch (defect) {
-          // Such as a header that HTTP cannot carry. Without a response the request would count as in work for ever.
+          // For example a header with characters that HTTP does not allow. Without a response, the gate would count the request forever.
           arrival.respond(new Response(null, { status: 500, headers: { "x-request-id": arrival.requestId } }))
           return Effect.logError("A response could not be sent", defect)
         }
@@ -131,12 +131,12 @@ const endingOnce = () => {
   return (server: Deno.HttpServer<Deno.NetAddr>): Promise<void> => ending ??= server.shutdown()
 }
 
-/** How long a client has for a response before its connection is closed with a rest of the body unread. Unit: milliseconds. */
+/** Time for a client to read a response before the service closes a connection with an unread body. Unit: milliseconds. */
 const lingerMillis = 1000
 
 /**
- * Closes the connection after the response where a rest of the body is unread. A reader keeps Deno from reading the rest itself,
- * however long it is.
+ * Closes the connection after the response if the body was not read to its end. Without a reader, Deno reads and discards the rest
+ * without a limit.
  */
 const leaveUnread = ({ method, request, unread }: RequestArrival): void => {
   if (method === "GET") return
@@ -164,7 +164,7 @@ export const make = Effect.fnUntraced(function* (options: WebServerOptions) {
 
   const log = Effect.runForkWith(yield* Effect.context<never>())
   const onError = (error: unknown) => {
-    // Without its message, which may quote what people wrote.
+    // Without the message of the error, which may quote personal data.
     const kind = error instanceof Error ? error.name : typeof error
     log(Effect.logError("A response ended with an error", { kind }))
     return new Response(null, { status: 500 })
@@ -189,7 +189,7 @@ export const make = Effect.fnUntraced(function* (options: WebServerOptions) {
   )
   // Connections that have not ended by then end with the process: an abort of a server that shuts down is an uncaught error.
   const shutdown = Effect.promise(async () => {
-    // Deno cuts the bodies that are on their way when it shuts down.
+    // A shutdown of Deno's server cuts bodies that are still arriving.
     await arrivedOf((arrival) => arrival.isEnding === isEnding)
     await ended(server)
   }).pipe(Effect.timeoutOption(shutdownTimeout), Effect.asVoid)
