@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process"
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
+import { mkdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 
@@ -26,14 +26,14 @@ export const hasPreviousRelease = (): boolean => {
   }
 }
 
-/** Puts that release into `folder`, to run on the installed packages. */
+/** Puts that release into `folder`, with the packages that it depends on. */
 export const checkOutPreviousRelease = (folder: string): void => {
   mkdirSync(folder, { recursive: true })
   const [, commit] = previousRelease()
-  const archive = git("archive", commit, "src", "schema", "examples", "package.json", "deno.json", "tsconfig.json")
+  const archive = git("archive", commit, "src", "schema", "examples", "package.json", "deno.json", "deno.lock")
   execFileSync("tar", ["-x", "-C", folder], { input: archive })
-  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"))
-  // Packages that only the release has are not installed here. It does not load them on a DATABASE_URL.
-  const config = JSON.parse(readFileSync(join(folder, "deno.json"), "utf8"))
-  writeFileSync(join(folder, "deno.json"), JSON.stringify({ ...config, nodeModulesDir: "manual" }))
+  execFileSync(Deno.execPath(), ["install", "--frozen", "--quiet"], {
+    cwd: folder,
+    stdio: ["ignore", "ignore", "pipe"],
+  })
 }
