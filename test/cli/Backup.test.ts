@@ -4,7 +4,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { decisionsIn, makeTemplate, scopedLoad, targetAt } from "../process/support.ts"
 import { runCommand } from "../support/cli.ts"
-import { makeOrganization, scopedProcess, waitUntil } from "../support/service.ts"
+import { makeOrganization, scopedProcess } from "../support/service.ts"
 import { embeddedEnvironment, temporaryEnvironment, temporaryFolder } from "../support/stores.ts"
 
 const command = (env: Record<string, string>, ...args: ReadonlyArray<string>) =>
@@ -25,7 +25,7 @@ describe("parlance backup", () => {
           const key = await makeOrganization(service, "acme")
           await makeTemplate(service, "acme", "offer")
           load.aim(targetAt(service, key))
-          await waitUntil("decisions are made", () => answered().length > 300)
+          await load.until("decisions are made", () => answered().length > 300)
         })
         const before = answered()
         const made = yield* command(env, "backup", file)

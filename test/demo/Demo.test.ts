@@ -5,7 +5,8 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import type { Summary } from "../../src/demo/Summary.ts"
-import { freePort, waitUntil } from "../support/service.ts"
+import { makeChanges } from "../support/changes.ts"
+import { freePort } from "../support/service.ts"
 import { temporaryFolder } from "../support/stores.ts"
 
 const root = fileURLToPath(new URL("../../", import.meta.url))
@@ -22,11 +23,15 @@ const demo = (args: ReadonlyArray<string>) =>
       )
       let output = ""
       let errors = ""
-      child.stdout.on("data", (chunk) => output += String(chunk))
+      const { changed, until } = makeChanges()
+      child.stdout.on("data", (chunk) => {
+        output += String(chunk)
+        changed()
+      })
       child.stderr.on("data", (chunk) => errors += String(chunk))
       const ended = new Promise<number | null>((resolve) => child.on("exit", resolve))
       // Not `child.kill`: after that Deno reports the signal as the end even of a process that handled it.
-      return { pid: child.pid!, output: () => output, errors: () => errors, ended }
+      return { pid: child.pid!, output: () => output, errors: () => errors, printed: until, ended }
     }),
     ({ ended, pid }) =>
       Effect.promise(async () => {
@@ -91,9 +96,9 @@ describe("deno task demo", () => {
     Effect.scoped(Effect.gen(function* () {
       const dataDir = join(yield* temporaryFolder, "demo")
       const flags = "--seconds 1 --days 0.1 --per-day 500 --port 0".split(" ")
-      const { ended, errors, output, pid } = yield* demo([...flags, "--data-dir", dataDir])
+      const { ended, errors, output, pid, printed } = yield* demo([...flags, "--data-dir", dataDir])
       yield* Effect.promise(async () => {
-        await waitUntil("the demo says what to do next", () => output().includes("Press Ctrl-C to end the demo"), 100)
+        await printed("the demo says what to do next", () => output().includes("Press Ctrl-C to end the demo"), 100)
           .catch(() => assert.fail(output() + errors()))
         assert.match(output(), /Parlance captured -?\d+ % of the possible gain/)
         const [, url, key] = /curl -s (http:\S+)\/api\/generate\/demo -H 'X-Api-Key: (\S+)'/.exec(output())!

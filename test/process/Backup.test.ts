@@ -6,7 +6,7 @@ import { rmSync } from "node:fs"
 import { Rebuild } from "../../src/projections/Rebuild.ts"
 import { Retention } from "../../src/journal/retention/Retention.ts"
 import { layerQuiet, org, settle } from "../intake/support.ts"
-import { makeOrganization, scopedProcess, waitUntil } from "../support/service.ts"
+import { makeOrganization, scopedProcess } from "../support/service.ts"
 import { dumpablePostgres } from "./dumpablePostgres.ts"
 import { makeTemplate, scopedLoad, targetAt } from "./support.ts"
 
@@ -36,7 +36,7 @@ describe.runIf(dumpablePostgres !== undefined)("A dump of a running system", () 
       const answered = () => load.calls.filter(({ status }) => status === 200)
 
       const { during, earlier } = yield* Effect.promise(async () => {
-        await waitUntil("there is something to dump", () => Promise.resolve(answered().length > 300), 120)
+        await load.until("there is something to dump", () => answered().length > 300, 120)
         const earlier = answered().slice(0, 300)
         await Promise.all(earlier.slice(0, 100).map(({ trackingId }) => click(trackingId)))
         const before = answered().length

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { seeded, seedOfRun } from "../support/load.ts"
-import { makeOrganization, scopedProcess, waitUntil } from "../support/service.ts"
+import { makeOrganization, scopedProcess } from "../support/service.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { decisionsIn, makeTemplate, scopedLoad, targetAt, terminate } from "./support.ts"
 
@@ -18,7 +18,7 @@ describe("A service that is killed (kill -9) under load", () => {
         const seed = seedOfRun()
         const random = seeded(seed)
         const load = yield* scopedLoad("kill", 16)
-        const answered = () => load.calls.filter((call) => call.status === 200).length
+        const answeredSince = (from: number) => load.calls.slice(from).filter((call) => call.status === 200).length
 
         let key: string | undefined
         for (let round = 0; round < kills; round++) {
@@ -29,10 +29,10 @@ describe("A service that is killed (kill -9) under load", () => {
                 key = await makeOrganization(service, "acme")
                 await makeTemplate(service, "acme", "offer")
               }
-              const before = answered()
+              const before = load.calls.length
               const wanted = 1 + Math.floor(random() * 400)
               load.aim(targetAt(service, key))
-              await waitUntil(`${wanted} more answers`, () => answered() >= before + wanted)
+              await load.until(`${wanted} more answers`, () => answeredSince(before) >= wanted)
               // Anywhere between two commits, not only right after an answer.
               await new Promise((resolve) => setTimeout(resolve, random() * 15))
               service.kill("SIGKILL")

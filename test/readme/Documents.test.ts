@@ -15,7 +15,7 @@ import {
 } from "../support/documents.ts"
 import { greeting } from "../../src/FirstRun.ts"
 import { commandPrograms, workIn } from "../support/cli.ts"
-import { adminToken, buildInProcess, scopedProcess, waitUntil } from "../support/service.ts"
+import { adminToken, buildInProcess, scopedProcess } from "../support/service.ts"
 import { embeddedEnvironment, temporaryEnvironment, temporaryFolder } from "../support/stores.ts"
 
 const root = fileURLToPath(new URL("../../", import.meta.url))
@@ -38,8 +38,8 @@ interface Started {
 
 /** The service as a reader starts it, as a process on the embedded store. */
 const startAsReader = Effect.gen(function* () {
-  const { output, url } = yield* scopedProcess({ ...(yield* embeddedEnvironment), ...settings })
-  yield* Effect.promise(() => waitUntil("the first start prints a key", () => output().includes("/console/first-run")))
+  const { output, printed, url } = yield* scopedProcess({ ...(yield* embeddedEnvironment), ...settings })
+  yield* Effect.promise(() => printed("the first start prints a key", () => output().includes("/console/first-run")))
   return { output, url }
 })
 

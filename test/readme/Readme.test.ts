@@ -4,9 +4,10 @@ import { execFileSync, spawn } from "node:child_process"
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { makeChanges } from "../support/changes.ts"
 import { commandPrograms, workIn } from "../support/cli.ts"
 import { readmeCommands } from "../support/readme.ts"
-import { freePort, waitUntil } from "../support/service.ts"
+import { freePort } from "../support/service.ts"
 import { temporaryFolder } from "../support/stores.ts"
 
 const root = fileURLToPath(new URL("../../", import.meta.url))
@@ -57,7 +58,13 @@ const shell = (command: string, cwd: string, env: Record<string, string> = {}) =
     stdio: ["ignore", "pipe", "pipe"],
   })
   let output = ""
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => output += String(chunk))
+  const { changed, until } = makeChanges()
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on("data", (chunk) => {
+      output += String(chunk)
+      changed()
+    })
+  }
   const ended = new Promise<number | null>((resolve) => child.on("exit", resolve))
   const stop = async (signal: NodeJS.Signals) => {
     try {
@@ -67,7 +74,7 @@ const shell = (command: string, cwd: string, env: Record<string, string> = {}) =
     }
     return await ended
   }
-  return { output: () => output, ended, stop }
+  return { output: () => output, printed: until, ended, stop }
 }
 
 const run = async (command: string, cwd: string, env: Record<string, string> = {}) => {
@@ -115,7 +122,7 @@ describe("README.md", () => {
           (service) => Effect.promise(() => service.stop("SIGKILL")),
         )
         yield* Effect.promise(async () => {
-          await waitUntil("the first start prints a curl line", () =>
+          await service.printed("the first start prints a curl line", () =>
             service.output().match(/^curl .*$/gm)?.length === 2, 150).catch(
               () => {
                 throw new Error(service.output())

@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import { execFileSync, spawn } from "node:child_process"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { makeChanges } from "./changes.ts"
 import { freePort, waitUntil } from "./service.ts"
 import { temporaryFolder } from "./stores.ts"
 
@@ -52,10 +53,16 @@ export const scopedHaproxy = (nodes: ReadonlyArray<string>, replacements: Replac
         }),
     )
     let output = ""
-    for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => output += String(chunk))
+    const { changed, until } = makeChanges()
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on("data", (chunk) => {
+        output += String(chunk)
+        changed()
+      })
+    }
     const url = `http://127.0.0.1:${port}`
     const answers = () =>
       fetch(`${url}/healthz`).then((response) => response.body?.cancel().then(() => response.ok) ?? false, () => false)
     yield* Effect.promise(() => waitUntil("the balancer answers", answers))
-    return { url, output: () => output }
+    return { url, output: () => output, printed: until }
   })

@@ -1,4 +1,5 @@
 import { type Agent, request } from "node:http"
+import { type Changes, makeChanges } from "./changes.ts"
 
 /** mulberry32: numbers in [0, 1), determined by the seed. */
 export const seeded = (seed: number) => () => {
@@ -74,6 +75,8 @@ export const generateOnce = (target: Target, trackingId: string, agent: Agent) =
 export interface Load {
   /** Every call that has ended, in the order they ended. */
   readonly calls: ReadonlyArray<Call>
+  /** Waits for a condition on the calls, checked whenever one has ended. */
+  readonly until: Changes["until"]
   /** Lets clients call at `target`; undefined makes them wait. */
   readonly aim: (target: Target | undefined) => void
   /** Ends once every client has its last answer. */
@@ -83,6 +86,7 @@ export interface Load {
 /** Starts `clients` clients with tracking ids of their own, each waiting `pauseMillis` after an answer. */
 export const startLoad = (prefix: string, clients: number, agent: Agent, pauseMillis = 0): Load => {
   const calls: Array<Call> = []
+  const { changed, until } = makeChanges()
   let target: Target | undefined
   let stopped = false
   let next = 0
@@ -95,12 +99,14 @@ export const startLoad = (prefix: string, clients: number, agent: Agent, pauseMi
       }
       const call = await generateOnce(target, `${prefix}-${next++}`, agent)
       calls.push(call)
+      changed()
       if (call.status === 0 || pauseMillis > 0) await pause(Math.max(5, pauseMillis))
     }
   }
   const ended = Promise.all(Array.from({ length: clients }, client))
   return {
     calls,
+    until,
     aim: (to) => void (target = to),
     stop: async () => {
       stopped = true

@@ -9,6 +9,7 @@ import { PasswordCost } from "../../src/accounts/Passwords.ts"
 import { layerJobs, layerRoutes, layerServices } from "../../src/App.ts"
 import * as Server from "../../src/api/server/Server.ts"
 import type { Store } from "../../src/store/Store.ts"
+import { type Changes, makeChanges } from "./changes.ts"
 import { type Environment, layerSettings } from "./settings.ts"
 import { makeTableChanges } from "./tableChanges.ts"
 
@@ -120,6 +121,8 @@ export const startInProcess = (
 export interface ServiceProcess extends Service {
   readonly pid: number
   readonly output: () => string
+  /** Waits for a condition on the output, checked whenever the process has printed something. */
+  readonly printed: Changes["until"]
   readonly kill: (signal: NodeJS.Signals) => void
   /** Exit code and signal once it has ended. */
   readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>
@@ -181,20 +184,24 @@ export const run = (
     },
   )
   let output = ""
-  const collect = (chunk: unknown) => void (output += String(chunk))
+  const { changed, until } = makeChanges()
+  const collect = (chunk: unknown) => {
+    output += String(chunk)
+    changed()
+  }
   child.stdout.on("data", collect)
   child.stderr.on("data", collect)
   const ended = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) =>
     child.on("exit", (code, signal) => resolve({ code, signal }))
   )
-  return { child, output: () => output, ended }
+  return { child, output: () => output, printed: until, ended }
 }
 
 /** Starts the service as a process of its own, answering once it is healthy. */
 export const startProcess = async (environment: Environment, running?: Running): Promise<ServiceProcess> => {
   const port = await freePort()
   const settings = { PORT: String(port), ADMIN_TOKEN: adminToken, ...environment }
-  const { child, ended, output } = run(["serve", ...(running?.flags ?? [])], settings, running)
+  const { child, ended, output, printed } = run(["serve", ...(running?.flags ?? [])], settings, running)
   const url = `http://127.0.0.1:${port}`
   let exited = false
   void ended.then(() => exited = true)
@@ -209,6 +216,7 @@ export const startProcess = async (environment: Environment, running?: Running):
     ...serviceAt(url),
     pid: child.pid!,
     output,
+    printed,
     ended,
     kill: (signal) => {
       // Not `child.kill`, after which Deno reports the signal as the end of a process that ended by itself with 0.
