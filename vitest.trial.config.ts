@@ -8,6 +8,7 @@ export default defineConfig({
     include: [
       "test/process/Kill.test.ts",
       "test/process/Embedded.test.ts",
+      "test/process/BounceKill.test.ts",
       "test/process/PowerCut.test.ts",
       "test/process/EventStorm.test.ts",
       "test/process/StoreOutage.test.ts",
@@ -24,6 +25,7 @@ export default defineConfig({
     ],
     env: {
       KILLS: "50",
+      BOUNCE_KILLS: "20",
       POWER_CUT_ROWS: "2000",
       POWER_CUTS: "20",
       STORM_EVENTS: "1000000",

@@ -10,7 +10,7 @@ import { freePort, makeOrganization, scopedProcess, startProcess, waitUntil } fr
 import { type Environment, layerMigrated, temporaryEnvironment } from "../support/stores.ts"
 import { pause } from "./deliverStorm.ts"
 
-const kills = Number(process.env.BOUNCE_KILLS ?? 4)
+const kills = Number(process.env.BOUNCE_KILLS ?? 2)
 const messagesOfKill = 5
 
 const text = report({ recipients: [failed("5.1.1", "smtp; 550 5.1.1 User unknown")] })

@@ -10,7 +10,7 @@ import { embeddedEnvironment, type Environment, temporaryFolder } from "../suppo
 import { decisionsIn, makeTemplate, scopedLoad, targetAt, terminate } from "./support.ts"
 
 /** How often the service, its server or both are killed; the trial uses 50. */
-const kills = Number(process.env.KILLS ?? 6)
+const kills = Number(process.env.KILLS ?? 3)
 
 const dataOf = (env: Environment) => join(env["DATA_DIR"]!, "postgres", "data")
 

@@ -6,7 +6,7 @@ import { temporaryEnvironment } from "../support/stores.ts"
 import { decisionsIn, makeTemplate, scopedLoad, targetAt, terminate } from "./support.ts"
 
 /** How often each service is killed; the trial uses 50. */
-const kills = Number(process.env.KILLS ?? 6)
+const kills = Number(process.env.KILLS ?? 3)
 
 describe("A service that is killed (kill -9) under load", () => {
   const environment = temporaryEnvironment

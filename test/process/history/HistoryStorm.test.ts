@@ -12,7 +12,7 @@ import { decideAndRepeat, type Heard, mail, mailAndOptOut, now, offer, org, vari
 import { changedInOutage, type History, type Stored, violationsOf } from "./History.ts"
 
 /** How often each fault strikes; the trial strikes 20 times. */
-const rounds = Number(process.env.HISTORY_ROUNDS ?? 2)
+const rounds = Number(process.env.HISTORY_ROUNDS ?? 1)
 /** How long the database is away. */
 const awayMillis = 3000
 /** Load before, between and after the faults. */
