@@ -1,13 +1,11 @@
 import { Effect, Option } from "effect"
-import { Command, Flag } from "effect/cli"
+import { Command } from "effect/cli"
 import type { AuditEntry } from "../accounts/Audit.ts"
 import { changesText } from "./ChangesText.ts"
 import { ManagementClient } from "./Connection.ts"
+import { given, optionalWhole, text, toggle } from "./Flags.ts"
 import { organization, print } from "./Root.ts"
 import { changesFlag } from "./TemplateIndexCommands.ts"
-
-const text = <const Name extends string>(name: Name, description: string) =>
-  Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
 
 /** The most entries of a request. */
 const atOnce = 200
@@ -15,9 +13,9 @@ const atOnce = 200
 const list = Command.make(
   "list",
   {
-    installation: Flag.Boolean("installation").pipe(
-      Flag.withDescription("Show entries outside any organization: accounts, sessions and created organizations"),
-      Flag.withDefault(false),
+    installation: toggle(
+      "installation",
+      "Show entries outside any organization: accounts, sessions and created organizations",
     ),
     changes: changesFlag,
     actor: text(
@@ -28,20 +26,17 @@ const list = Command.make(
     subject: text("subject", "Only entries about this id. Of a template: also those about its variants"),
     since: text("since", "Only entries of this time or later, such as 2026-05-04 or 2026-05-04T09:30:00Z"),
     until: text("until", "Only entries before this time"),
-    limit: Flag.Int("limit").pipe(Flag.withDescription("Maximum number of entries. Default: all"), Flag.optional),
+    limit: optionalWhole("limit", "Maximum number of entries. Default: all"),
   },
   Effect.fnUntraced(function* ({ changes, installation, limit, ...filters }) {
     const client = yield* ManagementClient
     const org = installation ? undefined : yield* organization
     const most = Option.getOrElse(limit, () => Infinity)
-    const filter = Object.fromEntries(
-      Object.entries(filters).flatMap(([name, value]) => Option.isSome(value) ? [[name, value.value]] : []),
-    )
     const entries: Array<AuditEntry> = []
     let cursor: number | undefined
     do {
       const query = {
-        ...filter,
+        ...given(filters),
         limit: String(Math.max(1, Math.min(atOnce, most - entries.length))),
         ...(cursor === undefined ? {} : { before: String(cursor) }),
       }

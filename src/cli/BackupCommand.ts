@@ -1,11 +1,12 @@
 import { Console, Effect, Option } from "effect"
-import { Argument, Command } from "effect/cli"
+import { Command } from "effect/cli"
 import { Settings } from "../Settings.ts"
 import * as Backup from "../store/bundled/Backup.ts"
 import * as StoreFromSettings from "../store/StoreFromSettings.ts"
+import { argument } from "./Flags.ts"
 import { CommandFailed } from "./Connection.ts"
 
-const file = Argument.String("file").pipe(Argument.withDescription("The file of the backup"))
+const file = argument("file", "The file of the backup")
 
 /** The folder of the embedded database. Fails where `DATABASE_URL` names another one. */
 const dataDir = Effect.gen(function* () {

@@ -1,45 +1,34 @@
-import { Effect, Option } from "effect"
-import { Flag } from "effect/cli"
+import { Effect, type Option } from "effect"
 import { filterDescriptions, type FilterMembers } from "../delivery/DeliveryFilter.ts"
 import type { BulkActionResource, BulkResult } from "../api/deliveries/BulkActionsApi.ts"
 import { CommandFailed, ManagementClient } from "./Connection.ts"
+import { given, text, toggle } from "./Flags.ts"
 import { organization, print } from "./Root.ts"
 import { table } from "./Table.ts"
 
-const text = (name: string, description: string) =>
-  Flag.String(name).pipe(Flag.withDescription(description.replaceAll("`", "")), Flag.optional)
+const filter = (name: string, description: string) => text(name, description.replaceAll("`", ""))
 
 /** The flags that narrow a command to some deliveries, beside their state. */
 export const filterFlags = {
-  since: text("since", filterDescriptions.since),
-  until: text("until", filterDescriptions.until),
-  reason: text("reason", filterDescriptions.reason),
-  template: text("template", filterDescriptions.template_id),
-  connection: text("connection", filterDescriptions.connection),
-  email: text("email", filterDescriptions.email),
+  since: filter("since", filterDescriptions.since),
+  until: filter("until", filterDescriptions.until),
+  reason: filter("reason", filterDescriptions.reason),
+  template: filter("template", filterDescriptions.template_id),
+  connection: filter("connection", filterDescriptions.connection),
+  email: filter("email", filterDescriptions.email),
 }
 
 type Given = { readonly [name in keyof typeof filterFlags]: Option.Option<string> }
 
 /** The members of the flags that are given. */
-export const membersGiven = ({ template, ...given }: Given): FilterMembers =>
-  Object.fromEntries(
-    Object.entries({ ...given, template_id: template }).flatMap(([name, value]) =>
-      Option.isSome(value) ? [[name, value.value]] : []
-    ),
-  )
+export const membersGiven = ({ template, ...filters }: Given): FilterMembers =>
+  given({ ...filters, template_id: template })
 
 /** The flags of a command on many deliveries. */
 export const bulkFlags = {
   ...filterFlags,
-  all: Flag.Boolean("all").pipe(
-    Flag.withDescription("All deliveries that match the other flags"),
-    Flag.withDefault(false),
-  ),
-  yes: Flag.Boolean("yes").pipe(
-    Flag.withDescription("Carry it out; without this the command shows a preview"),
-    Flag.withDefault(false),
-  ),
+  all: toggle("all", "All deliveries that match the other flags"),
+  yes: toggle("yes", "Carry it out; without this the command shows a preview"),
 }
 
 const words = {
@@ -76,9 +65,9 @@ const describeAction = ({ changed, id, kind, matched }: BulkActionResource) =>
 /** Shows a preview of a bulk action, or carries it out and waits for its end. */
 export const bulk = Effect.fnUntraced(function* (
   kind: keyof typeof words,
-  { all, yes, ...given }: Given & { readonly all: boolean; readonly yes: boolean },
+  { all, yes, ...filters }: Given & { readonly all: boolean; readonly yes: boolean },
 ) {
-  const members = membersGiven(given)
+  const members = membersGiven(filters)
   if (!all && Object.keys(members).length === 0) {
     return yield* new CommandFailed({
       message: `Select deliveries with ids, with flags such as --reason and --since, or with --all for ` +

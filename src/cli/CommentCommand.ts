@@ -1,13 +1,13 @@
-import { Effect, Option } from "effect"
+import { Effect } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { type Comment, CommentInput } from "../domain/Comment.ts"
-import { ManagementClient } from "./Connection.ts"
+import { argument, given, template, text } from "./Flags.ts"
 import { decodeInput } from "./Inputs.ts"
-import { organization, print } from "./Root.ts"
+import { organizationCommand } from "./ManagementCommand.ts"
+import { allPages } from "./Pages.ts"
 
-const template = Argument.String("template").pipe(Argument.withDescription("The template's id"))
 const id = Argument.Int("comment").pipe(Argument.withDescription("The number of the comment"))
-const variant = Flag.String("variant").pipe(Flag.withDescription("The variant that it is about"), Flag.optional)
+const variant = text("variant", "The variant that it is about")
 
 const describe = (comments: ReadonlyArray<Comment>): string =>
   comments.length === 0 ? "No comments" : comments.map((one) =>
@@ -18,9 +18,10 @@ const describe = (comments: ReadonlyArray<Comment>): string =>
     ].join("\n")
   ).join("\n\n")
 
-const list = Command.make(
-  "list",
-  {
+const list = organizationCommand({
+  name: "list",
+  description: "List the comments on a template, newest first",
+  flags: {
     template,
     variant,
     state: Flag.Literals("state", ["open", "resolved", "all"]).pipe(
@@ -28,87 +29,59 @@ const list = Command.make(
       Flag.withDefault("open" as const),
     ),
   },
-  Effect.fnUntraced(function* ({ state, template, variant }) {
-    const client = yield* ManagementClient
-    const org = yield* organization
-    const comments: Array<Comment> = []
-    let cursor: number | undefined
-    do {
-      const page = yield* client.comments.listComments({
-        params: { org, template },
-        query: {
-          state,
-          limit: "200",
-          ...(Option.isSome(variant) ? { variant: variant.value } : {}),
-          ...(cursor === undefined ? {} : { before: String(cursor) }),
-        },
-      })
-      comments.push(...page.comments)
-      cursor = page.next ?? undefined
-    } while (cursor !== undefined)
-    yield* print(comments, describe(comments))
-  }),
-).pipe(Command.withDescription("List the comments on a template, newest first"))
-
-const add = Command.make(
-  "add",
-  {
-    template,
-    text: Argument.String("text").pipe(
-      Argument.withDescription("@ with the name or e-mail address of a member mentions the member"),
+  call: (client, { org, state, template, variant }) =>
+    allPages((before) =>
+      Effect.map(
+        client.comments.listComments({
+          params: { org, template },
+          query: { state, limit: "200", ...given({ variant, before }) },
+        }),
+        ({ comments, next }) => ({ items: comments, next }),
+      )
     ),
+}).text(describe)
+
+const add = organizationCommand({
+  name: "add",
+  description: "Comment on a template or variant",
+  examples: ['parlance comment add welcome "@Ann Smith is this still true?"'],
+  flags: {
+    template,
+    text: argument("text", "@ with the name or e-mail address of a member mentions the member"),
     variant,
   },
-  Effect.fnUntraced(function* ({ template, text, variant }) {
-    const client = yield* ManagementClient
-    const payload = yield* decodeInput(CommentInput, {
-      text,
-      ...(Option.isSome(variant) ? { variant_id: variant.value } : {}),
-    })
-    const made = yield* client.comments.createComment({ params: { org: yield* organization, template }, payload })
-    yield* print(made, `Added comment ${made.id}`)
-  }),
-).pipe(
-  Command.withDescription("Comment on a template or variant"),
-  Command.withExamples([{ command: 'parlance comment add welcome "@Ann Smith is this still true?"' }]),
-)
+  payload: ({ text, variant }) => decodeInput(CommentInput, { text, ...given({ variant_id: variant }) }),
+  call: (client, { org, payload, template }) => client.comments.createComment({ params: { org, template }, payload }),
+}).text(({ id }) => `Added comment ${id}`)
 
-const change = Effect.fnUntraced(
-  function* (template: string, id: number, payload: { readonly text?: string; readonly resolved?: boolean }) {
-    const client = yield* ManagementClient
-    const done = yield* client.comments.updateComment({
-      params: { org: yield* organization, template, comment: String(id) },
-      payload,
-    })
-    yield* print(done, describe([done]))
-  },
-)
+const edit = organizationCommand({
+  name: "edit",
+  description: "Change the text of a comment of yours",
+  flags: { template, id, text: argument("text", "The new text") },
+  call: (client, { id, org, template, text }) =>
+    client.comments.updateComment({ params: { org, template, comment: String(id) }, payload: { text } }),
+}).text((comment) => describe([comment]))
 
-const edit = Command.make(
-  "edit",
-  { template, id, text: Argument.String("text").pipe(Argument.withDescription("The new text")) },
-  ({ id, template, text }) => change(template, id, { text }),
-).pipe(Command.withDescription("Change the text of a comment of yours"))
+const setResolved = (name: string, description: string, resolved: boolean) =>
+  organizationCommand({
+    name,
+    description,
+    flags: { template, id },
+    call: (client, { id, org, template }) =>
+      client.comments.updateComment({ params: { org, template, comment: String(id) }, payload: { resolved } }),
+  }).text((comment) => describe([comment]))
 
-const resolve = Command.make(
-  "resolve",
-  { template, id },
-  ({ id, template }) => change(template, id, { resolved: true }),
-)
-  .pipe(Command.withDescription("Resolve a comment"))
+const resolve = setResolved("resolve", "Resolve a comment", true)
+const reopen = setResolved("reopen", "Open a resolved comment again", false)
 
-const reopen = Command.make("reopen", { template, id }, ({ id, template }) => change(template, id, { resolved: false }))
-  .pipe(Command.withDescription("Open a resolved comment again"))
-
-const remove = Command.make(
-  "delete",
-  { template, id },
-  Effect.fnUntraced(function* ({ id, template }) {
-    const client = yield* ManagementClient
-    yield* client.comments.deleteComment({ params: { org: yield* organization, template, comment: String(id) } })
-    yield* print({ id, deleted: true }, `Deleted comment ${id}`)
-  }),
-).pipe(Command.withDescription("Delete a comment"))
+const remove = organizationCommand({
+  name: "delete",
+  description: "Delete a comment",
+  flags: { template, id },
+  call: (client, { id, org, template }) =>
+    client.comments.deleteComment({ params: { org, template, comment: String(id) } }),
+  result: (_, { id }) => ({ id, deleted: true }),
+}).text(({ id }) => `Deleted comment ${id}`)
 
 /** `parlance comment …` */
 export const commentCommand = Command.make("comment").pipe(

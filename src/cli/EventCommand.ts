@@ -1,48 +1,39 @@
-import { Effect, Option } from "effect"
-import { Command, Flag } from "effect/cli"
-import { ManagementClient } from "./Connection.ts"
+import { Command } from "effect/cli"
 import { eventTail } from "./EventTail.ts"
-import { organization, print } from "./Root.ts"
+import { given, text, whole } from "./Flags.ts"
+import { organizationCommand } from "./ManagementCommand.ts"
 import { eventStory } from "./TimelineCommands.ts"
-import { table } from "./Table.ts"
+import { tableOf } from "./Table.ts"
 
-const list = Command.make(
-  "list",
-  {
-    trackingId: Flag.String("tracking-id").pipe(Flag.withDescription("Only events of this decision"), Flag.optional),
-    after: Flag.String("after").pipe(Flag.withDescription("The value that the previous page printed"), Flag.optional),
-    limit: Flag.Int("limit").pipe(Flag.withDescription("1 to 1,000"), Flag.withDefault(50)),
+const list = organizationCommand({
+  name: "list",
+  description: "List normalized events in the order of arrival",
+  flags: {
+    trackingId: text("tracking-id", "Only events of this decision"),
+    after: text("after", "The value that the previous page printed"),
+    limit: whole("limit", "1 to 1,000", 50),
   },
-  Effect.fnUntraced(function* ({ after: cursor, limit, trackingId }) {
-    const client = yield* ManagementClient
-    const page = yield* client.sources.listEvents({
-      params: { org: yield* organization },
-      query: {
-        limit: String(limit),
-        ...(Option.isSome(cursor) ? { after: cursor.value } : {}),
-        ...(Option.isSome(trackingId) ? { tracking_id: trackingId.value } : {}),
-      },
-    })
-    const rows = page.events.map((event) => [
-      event.occurred_at,
-      event.source,
-      event.event,
-      event.automated,
-      event.tracking_id,
-      event.user,
-      event.template_id,
-      event.copy_id,
-      event.status,
-    ])
-    yield* print(
-      page,
-      rows.length === 0 ? "No events" : [
-        table(["occurred", "source", "event", "machine", "tracking id", "user", "template", "variant", "status"], rows),
-        ...(page.events.length < limit ? [] : ["", `More with --after ${page.next}`]),
-      ].join("\n"),
-    )
-  }),
-).pipe(Command.withDescription("List normalized events in the order of arrival"))
+  call: (client, { after, limit, org, trackingId }) =>
+    client.sources.listEvents({
+      params: { org },
+      query: { limit: String(limit), ...given({ after, tracking_id: trackingId }) },
+    }),
+}).text(({ events, next }, { limit }) =>
+  events.length === 0 ? "No events" : [
+    tableOf({
+      occurred: "occurred_at",
+      source: "source",
+      event: "event",
+      machine: "automated",
+      "tracking id": "tracking_id",
+      user: "user",
+      template: "template_id",
+      variant: "copy_id",
+      status: "status",
+    }, events),
+    ...(events.length < limit ? [] : ["", `More with --after ${next}`]),
+  ].join("\n")
+)
 
 /** `parlance event …` */
 export const eventCommand = Command.make("event").pipe(

@@ -1,9 +1,10 @@
 import { Console, Effect, Option } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
+import { Argument, Command } from "effect/cli"
 import { isHttpClientError } from "effect/http/HttpClientError"
 import type { ListedEvent } from "../api/webhooks/WebhooksApi.ts"
 import { listOfSources, sourceIdOf } from "../domain/Source.ts"
 import { CommandFailed, ManagementClient } from "./Connection.ts"
+import { whole } from "./Flags.ts"
 import { messageOf } from "./Report.ts"
 import { organization } from "./Root.ts"
 import { root } from "./RootCommand.ts"
@@ -92,10 +93,7 @@ export const eventTail = Command.make(
       Argument.withDescription(`Only events of this source: ${listOfSources}. Default: all`),
       Argument.optional,
     ),
-    lines: Flag.Int("lines").pipe(
-      Flag.withDescription("Events to begin with, 0 to 1,000"),
-      Flag.withDefault(10),
-    ),
+    lines: whole("lines", "Events to begin with, 0 to 1,000", 10),
   },
   Effect.fnUntraced(function* ({ lines, sourceId }) {
     const { json } = yield* root

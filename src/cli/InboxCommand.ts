@@ -1,15 +1,11 @@
 import { Effect, Option } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
+import { Argument, Command } from "effect/cli"
 import { platforms, sourceIdOf } from "../domain/Source.ts"
 import { mailSource } from "../domain/Source.ts"
-import { ManagementClient } from "./Connection.ts"
-import { organization, print } from "./Root.ts"
-import { table } from "./Table.ts"
+import { argument, text, toggle, whole } from "./Flags.ts"
+import { organizationCommand } from "./ManagementCommand.ts"
 
-const source = Flag.String("source").pipe(
-  Flag.withDescription("The source: events, mail, or the id or name of a platform. Default: all"),
-  Flag.optional,
-)
+const source = text("source", "The source: events, mail, or the id or name of a platform. Default: all")
 
 /** The named source, or all sources: bodies of removed sources are kept, too. */
 const sourcesOf = (source: Option.Option<string>): ReadonlyArray<string> =>
@@ -18,80 +14,61 @@ const sourcesOf = (source: Option.Option<string>): ReadonlyArray<string> =>
     onSome: (name) => [sourceIdOf(name) ?? name],
   })
 
-const list = Command.make(
-  "list",
-  {
+const list = organizationCommand({
+  name: "list",
+  description: "List webhook bodies and mails that were not understood",
+  flags: {
     source,
-    all: Flag.Boolean("all").pipe(
-      Flag.withDescription("Include bodies that were read without faults"),
-      Flag.withDefault(false),
-    ),
-    limit: Flag.Int("limit").pipe(Flag.withDescription("1 to 100"), Flag.withDefault(20)),
+    all: toggle("all", "Include bodies that were read without faults"),
+    limit: whole("limit", "1 to 100", 20),
   },
-  Effect.fnUntraced(function* ({ all, limit, source }) {
-    const client = yield* ManagementClient
-    const org = yield* organization
-    const inboxes = yield* Effect.forEach(sourcesOf(source), (sourceId) =>
-      Effect.map(
-        client.learning.listInbox({
-          params: { org, segment: sourceId },
-          query: { limit: String(limit), ...(all ? { all: "true" } : {}) },
-        }),
-        ({ inbox }) => inbox.map((entry) => ({ source: sourceId, ...entry })),
-      ))
-    // Ids rise with the time of arrival across all sources.
-    const inbox = inboxes.flat().sort((a, b) => b.id - a.id).slice(0, limit)
-    const rows = inbox.map((entry) => [
-      entry.id,
-      entry.source,
-      entry.received_at,
-      entry.status,
-      entry.bytes,
-      entry.events,
-      entry.duplicates,
-      entry.ignored,
-      entry.faults.length === 0 ? null : entry.faults
-        .map(({ pointer, reason }) => `${pointer === "" ? "body" : pointer}: ${reason}`).join("; ").slice(0, 120),
-      entry.unused.length === 0
-        ? null
-        : entry.unused.map(({ count, reason }) => `${count}: ${reason}`).join("; ").slice(0, 120),
-    ])
-    const columns = [
-      "id",
-      "source",
-      "received",
-      "status",
-      "bytes",
-      "events",
-      "duplicates",
-      "ignored",
-      "not understood",
-      "not used",
-    ]
-    const nothing = all ? "The inbox is empty" : "All webhook bodies and mails were understood"
-    yield* print(inbox, rows.length === 0 ? nothing : table(columns, rows))
-  }),
-).pipe(Command.withDescription("List webhook bodies and mails that were not understood"))
+  call: (client, { all, limit, org, source }) =>
+    Effect.gen(function* () {
+      const query = { limit: String(limit), ...(all ? { all: "true" } : {}) }
+      const inboxes = yield* Effect.forEach(sourcesOf(source), (segment) =>
+        Effect.map(
+          client.learning.listInbox({ params: { org, segment }, query }),
+          ({ inbox }) => inbox.map((entry) => ({ source: segment, ...entry })),
+        ))
+      // Ids rise with the time of arrival across all sources.
+      return inboxes.flat().sort((a, b) => b.id - a.id).slice(0, limit)
+    }),
+}).table({
+  id: "id",
+  source: "source",
+  received: "received_at",
+  status: "status",
+  bytes: "bytes",
+  events: "events",
+  duplicates: "duplicates",
+  ignored: "ignored",
+  "not understood": ({ faults }) =>
+    faults.length === 0
+      ? null
+      : faults.map(({ pointer, reason }) => `${pointer === "" ? "body" : pointer}: ${reason}`).join("; ").slice(0, 120),
+  "not used": ({ unused }) =>
+    unused.length === 0 ? null : unused.map(({ count, reason }) => `${count}: ${reason}`).join("; ").slice(0, 120),
+}, ({ all }) => all ? "The inbox is empty" : "All webhook bodies and mails were understood")
 
-const replay = Command.make(
-  "replay",
-  { source, ids: Argument.String("id").pipe(Argument.withDescription("Ids of bodies"), Argument.variadic({ min: 1 })) },
-  Effect.fnUntraced(function* ({ ids, source }) {
-    const client = yield* ManagementClient
-    const org = yield* organization
-    const [first, ...others] = sourcesOf(source).map((sourceId) => (id: string) =>
-      client.learning.replayInbox({ params: { org, segment: sourceId, id } })
-    )
-    for (const id of ids) {
-      // An id is that of one body, in whichever inbox it is.
-      yield* others.reduce(
-        (replay, next) => Effect.catchTag(replay, "InboxEntryNotFound", () => next(id)),
-        first!(id),
+const replay = organizationCommand({
+  name: "replay",
+  description: "Replay bodies. Events that were already counted are not counted twice",
+  flags: { source, ids: argument("id", "Ids of bodies").pipe(Argument.variadic({ min: 1 })) },
+  call: (client, { ids, org, source }) =>
+    Effect.gen(function* () {
+      const [first, ...others] = sourcesOf(source).map((segment) => (id: string) =>
+        client.learning.replayInbox({ params: { org, segment, id } })
       )
-    }
-    yield* print({ replayed: ids }, `Replayed: ${ids.join(", ")}`)
-  }),
-).pipe(Command.withDescription("Replay bodies. Events that were already counted are not counted twice"))
+      for (const id of ids) {
+        // Ids are unique across all inboxes.
+        yield* others.reduce(
+          (replay, next) => Effect.catchTag(replay, "InboxEntryNotFound", () => next(id)),
+          first!(id),
+        )
+      }
+    }),
+  result: (_, { ids }) => ({ replayed: ids }),
+}).text(({ replayed }) => `Replayed: ${replayed.join(", ")}`)
 
 /** `parlance inbox …` */
 export const inboxCommand = Command.make("inbox").pipe(

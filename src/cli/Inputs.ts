@@ -1,4 +1,4 @@
-import { Context, Effect, Result, Schema } from "effect"
+import { Context, Effect, Option, Result, Schema } from "effect"
 import { readFileSync } from "node:fs"
 import { decoder } from "../domain/Faults.ts"
 import { CommandFailed } from "./Connection.ts"
@@ -41,3 +41,10 @@ export const readJson = (flag: string, text: string): Effect.Effect<unknown, Com
     try: (): unknown => Json.parse(text),
     catch: () => new CommandFailed({ message: `${flag} must be JSON, such as '{"name":"Ann"}'` }),
   })
+
+/** A JSON value given on the command line under `flag`, if the flag is given. */
+export const readJsonFlag = (
+  flag: string,
+  text: Option.Option<string>,
+): Effect.Effect<Option.Option<unknown>, CommandFailed> =>
+  Option.isNone(text) ? Effect.succeedNone : Effect.asSome(readJson(flag, text.value))

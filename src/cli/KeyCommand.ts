@@ -1,18 +1,13 @@
 import { Effect, Option } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
+import { Command, Flag } from "effect/cli"
 import { formatRateLimit, managementScopes, parseRateLimit, scopeNames } from "../domain/ApiKey.ts"
 import type { KeyBody, KeyPatch } from "../api/organizations/OrganizationsApi.ts"
-import { CommandFailed, ManagementClient } from "./Connection.ts"
+import { CommandFailed } from "./Connection.ts"
+import { argument, choice, given, text } from "./Flags.ts"
 import { bodyOf } from "./Inputs.ts"
-import { organization, print } from "./Root.ts"
-import { table } from "./Table.ts"
+import { organizationCommand } from "./ManagementCommand.ts"
 
-const rateLimit = Flag.String("rate-limit").pipe(
-  Flag.withDescription(
-    "Rate limit, such as 100/second or 5000/minute; default: KEY_RATE_LIMIT",
-  ),
-  Flag.optional,
-)
+const rateLimit = text("rate-limit", "Rate limit, such as 100/second or 5000/minute; default: KEY_RATE_LIMIT")
 
 /** The limit as members of a body. */
 const limitIn = Effect.fnUntraced(function* (text: Option.Option<string>) {
@@ -27,10 +22,11 @@ const limitIn = Effect.fnUntraced(function* (text: Option.Option<string>) {
     : { rate_limit: limit }
 })
 
-const create = Command.make(
-  "create",
-  {
-    name: Argument.String("name").pipe(Argument.withDescription("Purpose of the key")),
+const create = organizationCommand({
+  name: "create",
+  description: "Create an API key; its value is shown once",
+  flags: {
+    name: argument("name", "Purpose of the key"),
     scopes: Flag.Literals("scope", scopeNames).pipe(
       Flag.withDescription(
         "Permission of the key. Repeat the option for several. Default: generate and deliver. Scopes of the management API: " +
@@ -38,92 +34,68 @@ const create = Command.make(
       ),
       Flag.between(0, scopeNames.length),
     ),
-    kind: Flag.Literals("kind", ["live", "test"]).pipe(
-      Flag.withDescription(
-        "test: its requests stay in the sandbox and are never counted, learned from or sent. Default: live",
-      ),
-      Flag.optional,
+    kind: choice(
+      "kind",
+      ["live", "test"],
+      "test: its requests stay in the sandbox and are never counted, learned from or sent. Default: live",
     ),
-    expiresAt: Flag.String("expires-at").pipe(
-      Flag.withDescription("Expiry in ISO 8601, such as 2027-01-01T00:00:00Z. Default: never"),
-      Flag.optional,
-    ),
+    expiresAt: text("expires-at", "Expiry in ISO 8601, such as 2027-01-01T00:00:00Z. Default: never"),
     rateLimit,
   },
-  Effect.fnUntraced(function* ({ expiresAt, kind, name, rateLimit, scopes }) {
-    const client = yield* ManagementClient
-    const payload = bodyOf<typeof KeyBody.Type>({
-      name,
-      ...(Option.isSome(kind) ? { kind: kind.value } : {}),
-      ...(scopes.length > 0 ? { scopes } : {}),
-      ...(Option.isSome(expiresAt) ? { expires_at: expiresAt.value } : {}),
-      ...(yield* limitIn(rateLimit)),
-    })
-    const key = yield* client.keys.createKey({ params: { org: yield* organization }, payload })
-    yield* print(key, `${key.key}\n\nThe key is shown only this once. Its id is ${key.id}.`)
-  }),
-).pipe(
-  Command.withDescription("Create an API key; its value is shown once"),
+  payload: ({ expiresAt, kind, name, rateLimit, scopes }) =>
+    Effect.map(limitIn(rateLimit), (limit) =>
+      bodyOf<typeof KeyBody.Type>({
+        name,
+        ...given({ kind, expires_at: expiresAt }),
+        ...(scopes.length > 0 ? { scopes } : {}),
+        ...limit,
+      })),
+  call: (client, { org, payload }) => client.keys.createKey({ params: { org }, payload }),
+}).text(({ id, key }) => `${key}\n\nThe key is shown only this once. Its id is ${id}.`).pipe(
   Command.withExamples([
     { command: "parlance key create shop --scope generate --scope events", description: "A key for a shop" },
     { command: "parlance key create ci --scope templates:write", description: "A key that imports templates" },
   ]),
 )
 
-const list = Command.make(
-  "list",
-  {},
-  Effect.fnUntraced(function* () {
-    const client = yield* ManagementClient
-    const { keys } = yield* client.keys.listKeys({ params: { org: yield* organization } })
-    yield* print(
-      keys,
-      table(
-        ["id", "name", "kind", "scopes", "created", "expires", "revoked", "last used", "limit"],
-        keys.map((key) => [
-          key.id,
-          key.name,
-          key.kind,
-          key.scopes.join(" "),
-          key.created_at,
-          key.expires_at,
-          key.revoked_at,
-          key.last_used_at,
-          key.rate_limit === null ? "default" : formatRateLimit(key.rate_limit),
-        ]),
-      ),
-    )
-  }),
-).pipe(Command.withDescription("List API keys"))
+const list = organizationCommand({
+  name: "list",
+  description: "List API keys",
+  call: (client, { org }) => client.keys.listKeys({ params: { org } }),
+  result: ({ keys }) => keys,
+}).table({
+  id: "id",
+  name: "name",
+  kind: "kind",
+  scopes: ({ scopes }) => scopes.join(" "),
+  created: "created_at",
+  expires: "expires_at",
+  revoked: "revoked_at",
+  "last used": "last_used_at",
+  limit: ({ rate_limit }) => rate_limit === null ? "default" : formatRateLimit(rate_limit),
+})
 
-const update = Command.make(
-  "update",
-  {
-    id: Argument.String("id").pipe(Argument.withDescription("The key's id, not the key itself")),
-    name: Flag.String("name").pipe(Flag.withDescription("Purpose of the key"), Flag.optional),
-    rateLimit,
-  },
-  Effect.fnUntraced(function* ({ id, name, rateLimit }) {
-    const client = yield* ManagementClient
-    const payload = bodyOf<typeof KeyPatch.Type>({
-      ...(Option.isSome(name) ? { name: name.value } : {}),
-      ...(yield* limitIn(rateLimit)),
-    })
-    const key = yield* client.keys.updateKey({ params: { org: yield* organization, key: id }, payload })
-    const limit = key.rate_limit === null ? "the default limit" : `a limit of ${formatRateLimit(key.rate_limit)}`
-    yield* print(key, `${key.id} (${key.name}) has ${limit}; it applies on every node within 5 seconds`)
-  }),
-).pipe(Command.withDescription("Change the name or the limit of an API key"))
+const id = argument("id", "The key's id, not the key itself")
 
-const revoke = Command.make(
-  "revoke",
-  { id: Argument.String("id").pipe(Argument.withDescription("The key's id, not the key itself")) },
-  Effect.fnUntraced(function* ({ id }) {
-    const client = yield* ManagementClient
-    yield* client.keys.revokeKey({ params: { org: yield* organization, key: id } })
-    yield* print({ id, revoked: true }, `Revoked ${id}; it stops working everywhere within 5 seconds`)
-  }),
-).pipe(Command.withDescription("Revoke an API key"))
+const update = organizationCommand({
+  name: "update",
+  description: "Change the name or the limit of an API key",
+  flags: { id, name: text("name", "Purpose of the key"), rateLimit },
+  payload: ({ name, rateLimit }) =>
+    Effect.map(limitIn(rateLimit), (limit) => bodyOf<typeof KeyPatch.Type>({ ...given({ name }), ...limit })),
+  call: (client, { id, org, payload }) => client.keys.updateKey({ params: { org, key: id }, payload }),
+}).text((key) => {
+  const limit = key.rate_limit === null ? "the default limit" : `a limit of ${formatRateLimit(key.rate_limit)}`
+  return `${key.id} (${key.name}) has ${limit}; it applies on every node within 5 seconds`
+})
+
+const revoke = organizationCommand({
+  name: "revoke",
+  description: "Revoke an API key",
+  flags: { id },
+  call: (client, { id, org }) => client.keys.revokeKey({ params: { org, key: id } }),
+  result: (_, { id }) => ({ id, revoked: true }),
+}).text(({ id }) => `Revoked ${id}; it stops working everywhere within 5 seconds`)
 
 /** `parlance key …` */
 export const keyCommand = Command.make("key").pipe(

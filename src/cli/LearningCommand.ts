@@ -1,35 +1,21 @@
-import { Effect } from "effect"
-import { Argument, Command } from "effect/cli"
-import { ManagementClient } from "./Connection.ts"
-import { organization, print } from "./Root.ts"
-import { table } from "./Table.ts"
+import { Command } from "effect/cli"
+import { template } from "./Flags.ts"
+import { organizationCommand } from "./ManagementCommand.ts"
 
-const stopped = Command.make(
-  "stopped",
-  {},
-  Effect.fnUntraced(function* () {
-    const client = yield* ManagementClient
-    const result = yield* client.learning.listStoppedLearning({ params: { org: yield* organization } })
-    const rows = result.stopped.map(({ reason, stopped_at, template_id }) => [template_id, stopped_at, reason])
-    yield* print(
-      result.stopped,
-      rows.length === 0 ? "No template has stopped learning" : table(["template", "since", "reason"], rows),
-    )
-  }),
-).pipe(Command.withDescription("List templates whose learning has stopped after three failed attempts"))
+const stopped = organizationCommand({
+  name: "stopped",
+  description: "List templates whose learning has stopped after three failed attempts",
+  call: (client, { org }) => client.learning.listStoppedLearning({ params: { org } }),
+  result: ({ stopped }) => stopped,
+}).table({ template: "template_id", since: "stopped_at", reason: "reason" }, "No template has stopped learning")
 
-const resume = Command.make(
-  "resume",
-  { template: Argument.String("template").pipe(Argument.withDescription("The template's id")) },
-  Effect.fnUntraced(function* ({ template }) {
-    const client = yield* ManagementClient
-    yield* client.learning.resumeLearning({ params: { org: yield* organization, template } })
-    yield* print(
-      { resumed: template },
-      `Learning of ${template} is resumed. Check \`parlance learning stopped\` in a minute.`,
-    )
-  }),
-).pipe(Command.withDescription("Resume the learning of a template"))
+const resume = organizationCommand({
+  name: "resume",
+  description: "Resume the learning of a template",
+  flags: { template },
+  call: (client, { org, template }) => client.learning.resumeLearning({ params: { org, template } }),
+  result: (_, { template }) => ({ resumed: template }),
+}).text(({ resumed }) => `Learning of ${resumed} is resumed. Check \`parlance learning stopped\` in a minute.`)
 
 /** `parlance learning …` */
 export const learningCommand = Command.make("learning").pipe(

@@ -1,6 +1,7 @@
 import { Console, Effect, Option, Redacted } from "effect"
-import { Argument, Command, Prompt } from "effect/cli"
+import { Command, Prompt } from "effect/cli"
 import { clientFor, CommandFailed } from "./Client.ts"
+import { argument, given } from "./Flags.ts"
 import { readText } from "./Inputs.ts"
 import { addProfile, profilesFile, removeProfile, writeProfiles } from "./Profiles.ts"
 import { storedProfiles } from "./Remote.ts"
@@ -36,7 +37,7 @@ const askToken = Effect.gen(function* () {
 /** `parlance login` */
 export const loginCommand = Command.make(
   "login",
-  { url: Argument.String("url").pipe(Argument.withDescription("The service, such as https://parlance.example.com")) },
+  { url: argument("url", "The service, such as https://parlance.example.com") },
   Effect.fnUntraced(function* ({ url }) {
     const { org, profile } = yield* root
     const base = yield* baseUrlOf(url)
@@ -52,7 +53,7 @@ export const loginCommand = Command.make(
     const stored = addProfile(yield* storedProfiles, name, {
       url: base,
       token: Redacted.value(token),
-      ...(Option.isSome(org) ? { org: org.value } : {}),
+      ...given({ org }),
     })
     yield* Effect.sync(() => writeProfiles(file, stored))
     yield* print(
@@ -120,7 +121,7 @@ const list = Command.make(
 
 const use = Command.make(
   "use",
-  { name: Argument.String("profile").pipe(Argument.withDescription("Name of a stored profile")) },
+  { name: argument("profile", "Name of a stored profile") },
   Effect.fnUntraced(function* ({ name }) {
     const stored = yield* storedProfiles
     if (!Object.hasOwn(stored.profiles, name)) {

@@ -1,59 +1,50 @@
-import { Effect, Option } from "effect"
+import { Effect } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { kindWords, MailMode, notificationKinds } from "../notifications/Kinds.ts"
-import { CommandFailed, ManagementClient } from "./Connection.ts"
-import { organization, print } from "./Root.ts"
-import { table } from "./Table.ts"
+import { CommandFailed } from "./Connection.ts"
+import { choice, given, texts, toggle, whole } from "./Flags.ts"
+import { organizationCommand } from "./ManagementCommand.ts"
+import { table, tableOf } from "./Table.ts"
 
 const member = Flag.String("member").pipe(Flag.withDescription("E-mail address or account id of the member"))
 
-const list = Command.make(
-  "list",
-  {
+const list = organizationCommand({
+  name: "list",
+  description: "List notifications of a member, newest first",
+  flags: {
     member,
-    unread: Flag.Boolean("unread").pipe(Flag.withDescription("Unread notifications only"), Flag.withDefault(false)),
-    kind: Flag.Literals("kind", notificationKinds).pipe(Flag.withDescription("One kind only"), Flag.optional),
-    limit: Flag.Int("limit").pipe(Flag.withDescription("1 to 200. Default: 50"), Flag.withDefault(50)),
+    unread: toggle("unread", "Unread notifications only"),
+    kind: choice("kind", notificationKinds, "One kind only"),
+    limit: whole("limit", "1 to 200. Default: 50", 50),
   },
-  Effect.fnUntraced(function* ({ kind, limit, member, unread }) {
-    const client = yield* ManagementClient
-    const page = yield* client.notifications.listNotifications({
-      params: { org: yield* organization },
-      query: {
-        member,
-        limit: String(limit),
-        ...(unread ? { unread: "true" } : {}),
-        ...(Option.isSome(kind) ? { kind: kind.value } : {}),
-      },
-    })
-    yield* print(
-      page,
-      page.notifications.length === 0 ? "No notifications." : table(
-        ["id", "time", "kind", "notification", "read"],
-        page.notifications.map(({ created_at, id, kind, read_at, title }) => [id, created_at, kind, title, read_at]),
-      ),
-    )
-  }),
-).pipe(Command.withDescription("List notifications of a member, newest first"))
+  call: (client, { kind, limit, member, org, unread }) =>
+    client.notifications.listNotifications({
+      params: { org },
+      query: { member, limit: String(limit), ...(unread ? { unread: "true" } : {}), ...given({ kind }) },
+    }),
+}).text(({ notifications }) =>
+  notifications.length === 0 ? "No notifications." : tableOf(
+    { id: "id", time: "created_at", kind: "kind", notification: "title", read: "read_at" },
+    notifications,
+  )
+)
 
-const read = Command.make(
-  "read",
-  {
+const read = organizationCommand({
+  name: "read",
+  description: "Mark notifications of a member as read",
+  flags: {
     member,
     ids: Argument.Int("id").pipe(
       Argument.withDescription("Ids of notifications. Default: all"),
       Argument.variadic(),
     ),
   },
-  Effect.fnUntraced(function* ({ ids, member }) {
-    const client = yield* ManagementClient
-    const result = yield* client.notifications.readNotifications({
-      params: { org: yield* organization },
+  call: (client, { ids, member, org }) =>
+    client.notifications.readNotifications({
+      params: { org },
       payload: { member, ...(ids.length === 0 ? {} : { ids }) },
-    })
-    yield* print(result, `Marked ${result.read} as read. ${result.unread} are unread.`)
-  }),
-).pipe(Command.withDescription("Mark notifications of a member as read"))
+    }),
+}).text(({ read, unread }) => `Marked ${read} as read. ${unread} are unread.`)
 
 /** The preferences of flags such as `winner.found=digest`. */
 const chosenOf = Effect.fnUntraced(function* (texts: ReadonlyArray<string>) {
@@ -73,31 +64,21 @@ const chosenOf = Effect.fnUntraced(function* (texts: ReadonlyArray<string>) {
   return chosen
 })
 
-const preferences = Command.make(
-  "preferences",
-  {
-    member,
-    mail: Flag.String("mail").pipe(
-      Flag.withDescription("Change a kind, such as winner.found=digest. Modes: immediate, digest, off"),
-      Flag.atLeast(0),
-    ),
-  },
-  Effect.fnUntraced(function* ({ mail, member }) {
-    const client = yield* ManagementClient
-    const params = { org: yield* organization }
-    const chosen = yield* chosenOf(mail)
-    const found = yield* mail.length === 0
-      ? client.notifications.getNotificationPreferences({ params, query: { member } })
-      : client.notifications.updateNotificationPreferences({ params, payload: { member, mail: chosen } })
-    yield* print(
-      found,
-      [
-        table(["kind", "mail"], Object.entries(found.mail)),
-        ...(found.mail_server ? [] : ["", "No mail is sent: MAIL_URL is not set."]),
-      ].join("\n"),
-    )
-  }),
-).pipe(Command.withDescription("Show or change the notifications that a member gets by mail"))
+const preferences = organizationCommand({
+  name: "preferences",
+  description: "Show or change the notifications that a member gets by mail",
+  flags: { member, mail: texts("mail", "Change a kind, such as winner.found=digest. Modes: immediate, digest, off") },
+  payload: ({ mail }) => chosenOf(mail),
+  call: (client, { mail, member, org, payload }) =>
+    mail.length === 0
+      ? client.notifications.getNotificationPreferences({ params: { org }, query: { member } })
+      : client.notifications.updateNotificationPreferences({ params: { org }, payload: { member, mail: payload } }),
+}).text(({ mail, mail_server }) =>
+  [
+    table(["kind", "mail"], Object.entries(mail)),
+    ...(mail_server ? [] : ["", "No mail is sent: MAIL_URL is not set."]),
+  ].join("\n")
+)
 
 /** `parlance notification …` */
 export const notificationCommand = Command.make("notification").pipe(

@@ -1,7 +1,9 @@
-import { Effect, Option } from "effect"
-import { Command, Flag } from "effect/cli"
+import { Effect } from "effect"
+import { Command } from "effect/cli"
 import { CommandFailed, ManagementClient } from "./Connection.ts"
 import { erasedKinds, erasedLabels } from "../erasure/Report.ts"
+import { given, text, toggle } from "./Flags.ts"
+import { bodyOf } from "./Inputs.ts"
 import { organization, print } from "./Root.ts"
 import { personShow } from "./TimelineCommands.ts"
 import { table } from "./Table.ts"
@@ -9,12 +11,9 @@ import { table } from "./Table.ts"
 const erase = Command.make(
   "erase",
   {
-    user: Flag.String("user").pipe(Flag.withDescription("The user's id as callers give it"), Flag.optional),
-    email: Flag.String("email").pipe(Flag.withDescription("The e-mail address"), Flag.optional),
-    yes: Flag.Boolean("yes").pipe(
-      Flag.withDescription("Confirm the erasure, which cannot be undone"),
-      Flag.withDefault(false),
-    ),
+    user: text("user", "The user's id as callers give it"),
+    email: text("email", "The e-mail address"),
+    yes: toggle("yes", "Confirm the erasure, which cannot be undone"),
   },
   Effect.fnUntraced(function* ({ email, user, yes }) {
     if (!yes) return yield* new CommandFailed({ message: "Erasing a person cannot be undone: repeat with --yes." })
@@ -22,10 +21,7 @@ const erase = Command.make(
     const org = yield* organization
     let report = yield* client.sources.erasePerson({
       params: { org },
-      payload: {
-        ...(Option.isSome(user) ? { user_id: user.value } : {}),
-        ...(Option.isSome(email) ? { email: email.value } : {}),
-      } as never,
+      payload: bodyOf(given({ user_id: user, email })),
     })
     while (report.state === "running") {
       yield* Effect.sleep("2 seconds")

@@ -1,28 +1,37 @@
-import { Effect, Option } from "effect"
-import { Command, Flag } from "effect/cli"
+import { Effect } from "effect"
+import { Command } from "effect/cli"
 import { withProgress } from "../runtime/Progress.ts"
 import { ManagementClient } from "./Connection.ts"
+import { given, text, toggle } from "./Flags.ts"
 import { organization, print } from "./Root.ts"
-import { table } from "./Table.ts"
+import { tableOf } from "./Table.ts"
 
 /** Differences shown to people; JSON has them all. */
 const shown = 20
+
+const columns = {
+  template: "template_id",
+  variant: "copy_id",
+  segment: "segment",
+  since: "bucket_start",
+  track: "track",
+  what: "measure",
+  counted: "counted",
+  true: "true",
+} as const
 
 /** `parlance rebuild` */
 export const rebuildCommand = Command.make(
   "rebuild",
   {
-    template: Flag.String("template").pipe(Flag.withDescription("Only this template"), Flag.optional),
-    check: Flag.Boolean("check").pipe(
-      Flag.withDescription("Only compare; exits with 1 if counts differ"),
-      Flag.withDefault(false),
-    ),
+    template: text("template", "Only this template"),
+    check: toggle("check", "Only compare; exits with 1 if counts differ"),
   },
   Effect.fnUntraced(function* ({ check, template }) {
     const client = yield* ManagementClient
     const request = client.learning.rebuild({
       params: { org: yield* organization },
-      payload: { check, ...(Option.isSome(template) ? { template_id: template.value } : {}) },
+      payload: { check, ...given({ template_id: template }) },
     })
     const result = yield* withProgress(check ? "Checking counts" : "Rebuilding counts", () => request)
     const count = result.differences.length
@@ -31,16 +40,6 @@ export const rebuildCommand = Command.make(
         ? "all counts were correct"
         : `${count === 1000 ? "1,000 or more counts" : count === 1 ? "1 count" : `${count} counts`} differed` +
           (result.written ? ` and ${count === 1 ? "was" : "were"} corrected` : ""))
-    const rows = result.differences.slice(0, shown).map((one) => [
-      one.template_id,
-      one.copy_id,
-      one.segment,
-      one.bucket_start,
-      one.track,
-      one.measure,
-      one.counted,
-      one.true,
-    ])
     const parts = [summary]
     if (result.even_split_differences > 0) {
       parts.push(
@@ -50,12 +49,12 @@ export const rebuildCommand = Command.make(
       )
     }
     if (count > 0) {
-      parts.push(table(["template", "variant", "segment", "since", "track", "what", "counted", "true"], rows))
+      parts.push(tableOf(columns, result.differences.slice(0, shown)))
     }
     if (result.faults.length > 0) {
       parts.push(
         "These templates could not be rebuilt and are unchanged:",
-        table(["template", "reason"], result.faults.map(({ reason, template_id }) => [template_id, reason])),
+        tableOf({ template: "template_id", reason: "reason" }, result.faults),
       )
     }
     yield* print(result, parts.join("\n\n"))

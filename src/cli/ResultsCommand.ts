@@ -1,6 +1,7 @@
 import { Console, Effect, Option } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
+import { Command, Flag } from "effect/cli"
 import { CommandFailed, ManagementClient } from "./Connection.ts"
+import { given, number, template, text, toggle } from "./Flags.ts"
 import { sendTimesText } from "./SendTimesText.ts"
 import { resultsText } from "./ResultsText.ts"
 import { segmentsText } from "./SegmentsText.ts"
@@ -11,51 +12,24 @@ import { organization, print } from "./Root.ts"
 export const resultsCommand = Command.make(
   "results",
   {
-    template: Argument.String("template").pipe(Argument.withDescription("The template's id")),
-    lookbackDays: Flag.Finite("lookback-days").pipe(
-      Flag.withDescription("Length of the window, 1 to 365 days. Default: adaptive"),
-      Flag.optional,
-    ),
-    offsetDays: Flag.Finite("offset-days").pipe(
-      Flag.withDescription("Days that the window ends before now, 0 to 365. Default 3 with --lookback-days"),
-      Flag.optional,
-    ),
+    template,
+    lookbackDays: number("lookback-days", "Length of the window, 1 to 365 days. Default: adaptive"),
+    offsetDays: number("offset-days", "Days that the window ends before now, 0 to 365. Default 3 with --lookback-days"),
     segment: Flag.String("segment").pipe(
       Flag.withDescription("Only decisions with this attribute value, such as plan=pro; repeat for several"),
       Flag.between(0, 20),
     ),
-    series: Flag.Boolean("series").pipe(
-      Flag.withDescription("Show traffic, rates, the probability of being best and the gain over time instead"),
-      Flag.withDefault(false),
-    ),
-    sendTimes: Flag.Boolean("send-times").pipe(
-      Flag.withDescription("Show engagement by hour of the week instead"),
-      Flag.withDefault(false),
-    ),
-    csv: Flag.Boolean("csv").pipe(
-      Flag.withDescription("Print the table of variants as CSV instead"),
-      Flag.withDefault(false),
-    ),
-    compare: Flag.Boolean("compare").pipe(
-      Flag.withDescription("Compare two variants in each segment instead"),
-      Flag.withDefault(false),
-    ),
-    variant: Flag.String("variant").pipe(
-      Flag.withDescription("With --compare: a variant. Default: the leader"),
-      Flag.optional,
-    ),
-    against: Flag.String("against").pipe(
-      Flag.withDescription("With --compare: the other variant. Default: the runner-up"),
-      Flag.optional,
-    ),
+    series: toggle("series", "Show traffic, rates, the probability of being best and the gain over time instead"),
+    sendTimes: toggle("send-times", "Show engagement by hour of the week instead"),
+    csv: toggle("csv", "Print the table of variants as CSV instead"),
+    compare: toggle("compare", "Compare two variants in each segment instead"),
+    variant: text("variant", "With --compare: a variant. Default: the leader"),
+    against: text("against", "With --compare: the other variant. Default: the runner-up"),
     by: Flag.String("by").pipe(
       Flag.withDescription("With --compare: the attribute of the segments; repeat for two. Default: the first two"),
       Flag.between(0, 2),
     ),
-    segments: Flag.Boolean("segments").pipe(
-      Flag.withDescription("Also print a table for each attribute value"),
-      Flag.withDefault(false),
-    ),
+    segments: toggle("segments", "Also print a table for each attribute value"),
   },
   Effect.fnUntraced(function* (flags) {
     const {
@@ -63,7 +37,6 @@ export const resultsCommand = Command.make(
       by,
       compare,
       csv,
-      variant,
       lookbackDays,
       offsetDays,
       segment,
@@ -71,6 +44,7 @@ export const resultsCommand = Command.make(
       sendTimes,
       series,
       template,
+      variant,
     } = flags
     const client = yield* ManagementClient
     if (!compare && (Option.isSome(variant) || Option.isSome(against) || by.length > 0)) {
@@ -79,8 +53,10 @@ export const resultsCommand = Command.make(
     const asked = {
       params: { org: yield* organization, template },
       query: {
-        ...(Option.isSome(lookbackDays) ? { lookback_days: String(lookbackDays.value) } : {}),
-        ...(Option.isSome(offsetDays) ? { offset_days: String(offsetDays.value) } : {}),
+        ...given({
+          lookback_days: Option.map(lookbackDays, String),
+          offset_days: Option.map(offsetDays, String),
+        }),
         ...(segment.length > 0 ? { segment } : {}),
       },
     }
@@ -88,8 +64,7 @@ export const resultsCommand = Command.make(
       const found = yield* client.results.compareSegments({
         params: asked.params,
         query: {
-          ...(Option.isSome(variant) ? { variant: variant.value } : {}),
-          ...(Option.isSome(against) ? { against: against.value } : {}),
+          ...given({ variant, against }),
           ...(by[0] === undefined ? {} : { attribute: by[0] }),
           ...(by[1] === undefined ? {} : { second_attribute: by[1] }),
         },

@@ -33,17 +33,19 @@ export const print = Effect.fnUntraced(function* (value: unknown, text: string) 
   yield* Console.log(json ? JSON.stringify(value, null, 2) : text)
 })
 
-/** Prints a change of content: with `text` where it is live, or that it waits for approval. */
+/** Prints that a change waits for approval, with the commands that show it. */
+export const printProposed = (waiting: WaitingChange) =>
+  print(
+    waiting,
+    [
+      waiting.detail,
+      ...waiting.proposals.slice(0, 20).map(({ id, template_id }) => `  ${template_id}: parlance review show ${id}`),
+    ].join("\n"),
+  )
+
+/** Prints `text` for a live change, or that the change waits for approval. */
 export const printChange = <A>(result: A | WaitingChange, text: (live: A) => string) =>
-  isProposed(result)
-    ? print(
-      result,
-      [
-        result.detail,
-        ...result.proposals.slice(0, 20).map(({ id, template_id }) => `  ${template_id}: parlance review show ${id}`),
-      ].join("\n"),
-    )
-    : print(result, text(result))
+  isProposed(result) ? printProposed(result) : print(result, text(result))
 
 /** Whether a change waits for approval instead of being live. */
 export const isProposed = (result: unknown): result is WaitingChange =>

@@ -1,76 +1,59 @@
 import { Effect, Option } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
+import { Command } from "effect/cli"
 import type { SamplePersonInput } from "../domain/SamplePerson.ts"
-import { ManagementClient } from "./Connection.ts"
-import { bodyOf, readJson } from "./Inputs.ts"
-import { organization, print } from "./Root.ts"
-import { table } from "./Table.ts"
+import { argument, given, text } from "./Flags.ts"
+import { bodyOf, readJsonFlag } from "./Inputs.ts"
+import { organizationCommand } from "./ManagementCommand.ts"
 
-const person = Argument.String("person").pipe(Argument.withDescription("The person's id, such as gold-customer"))
+const person = argument("person", "The person's id, such as gold-customer")
 
-const list = Command.make(
-  "list",
-  {},
-  Effect.fnUntraced(function* () {
-    const client = yield* ManagementClient
-    const { people } = yield* client.samplePeople.listSamplePeople({ params: { org: yield* organization } })
-    yield* print(
-      people,
-      people.length === 0 ? "No sample people" : table(["id", "name"], people.map(({ id, name }) => [id, name])),
-    )
-  }),
-).pipe(Command.withDescription("List the sample people"))
+const list = organizationCommand({
+  name: "list",
+  description: "List the sample people",
+  call: (client, { org }) => client.samplePeople.listSamplePeople({ params: { org } }),
+  result: ({ people }) => people,
+}).table({ id: "id", name: "name" }, "No sample people")
 
-const show = Command.make(
-  "show",
-  { person },
-  Effect.fnUntraced(function* ({ person }) {
-    const client = yield* ManagementClient
-    const found = yield* client.samplePeople.getSamplePerson({ params: { org: yield* organization, person } })
-    yield* print(
-      found,
-      `${found.id} (${found.name})\nattrs: ${JSON.stringify(found.attrs)}\nfields: ${JSON.stringify(found.fields)}`,
-    )
-  }),
-).pipe(Command.withDescription("Show the attributes and fields of a sample person"))
-
-const set = Command.make(
-  "set",
-  {
-    person,
-    name: Flag.String("name").pipe(Flag.withDescription("Its name. Default: the id"), Flag.optional),
-    attrs: Flag.String("attrs").pipe(Flag.withDescription("Attributes for targeting, as JSON"), Flag.optional),
-    fields: Flag.String("fields").pipe(Flag.withDescription("Values for placeholders, as JSON"), Flag.optional),
-  },
-  Effect.fnUntraced(function* ({ attrs, fields, name, person }) {
-    const client = yield* ManagementClient
-    const payload = bodyOf<SamplePersonInput>({
-      name: Option.getOrElse(name, () => person),
-      ...(Option.isSome(attrs) ? { attrs: yield* readJson("--attrs", attrs.value) } : {}),
-      ...(Option.isSome(fields) ? { fields: yield* readJson("--fields", fields.value) } : {}),
-    })
-    const saved = yield* client.samplePeople.saveSamplePerson({
-      params: { org: yield* organization, person },
-      payload,
-    })
-    yield* print(saved, `Saved ${saved.id} (${saved.name})`)
-  }),
-).pipe(
-  Command.withDescription("Create or replace a sample person. Use made-up data: all members see it"),
-  Command.withExamples([{
-    command: 'parlance sample-person set gold-customer --attrs \'{"tier":"gold"}\' --fields \'{"name":"Ann"}\'',
-  }]),
+const show = organizationCommand({
+  name: "show",
+  description: "Show the attributes and fields of a sample person",
+  flags: { person },
+  call: (client, { org, person }) => client.samplePeople.getSamplePerson({ params: { org, person } }),
+}).text(({ attrs, fields, id, name }) =>
+  `${id} (${name})\nattrs: ${JSON.stringify(attrs)}\nfields: ${JSON.stringify(fields)}`
 )
 
-const remove = Command.make(
-  "delete",
-  { person },
-  Effect.fnUntraced(function* ({ person }) {
-    const client = yield* ManagementClient
-    yield* client.samplePeople.deleteSamplePerson({ params: { org: yield* organization, person } })
-    yield* print({ id: person, deleted: true }, `Deleted ${person}`)
-  }),
-).pipe(Command.withDescription("Delete a sample person"))
+const set = organizationCommand({
+  name: "set",
+  description: "Create or replace a sample person. Use made-up data: all members see it",
+  examples: [
+    'parlance sample-person set gold-customer --attrs \'{"tier":"gold"}\' --fields \'{"name":"Ann"}\'',
+  ],
+  flags: {
+    person,
+    name: text("name", "Its name. Default: the id"),
+    attrs: text("attrs", "Attributes for targeting, as JSON"),
+    fields: text("fields", "Values for placeholders, as JSON"),
+  },
+  payload: ({ attrs, fields, name, person }) =>
+    Effect.gen(function* () {
+      const values = given({
+        attrs: yield* readJsonFlag("--attrs", attrs),
+        fields: yield* readJsonFlag("--fields", fields),
+      })
+      return bodyOf<SamplePersonInput>({ name: Option.getOrElse(name, () => person), ...values })
+    }),
+  call: (client, { org, payload, person }) =>
+    client.samplePeople.saveSamplePerson({ params: { org, person }, payload }),
+}).text(({ id, name }) => `Saved ${id} (${name})`)
+
+const remove = organizationCommand({
+  name: "delete",
+  description: "Delete a sample person",
+  flags: { person },
+  call: (client, { org, person }) => client.samplePeople.deleteSamplePerson({ params: { org, person } }),
+  result: (_, { person }) => ({ id: person, deleted: true }),
+}).text(({ id }) => `Deleted ${id}`)
 
 /** `parlance sample-person …` */
 export const samplePersonCommand = Command.make("sample-person").pipe(

@@ -1,54 +1,42 @@
-import { Effect } from "effect"
-import { Argument, Command } from "effect/cli"
-import { ManagementClient } from "./Connection.ts"
-import { organization, print } from "./Root.ts"
-import { table } from "./Table.ts"
+import { Command } from "effect/cli"
+import { argument } from "./Flags.ts"
+import { organizationCommand } from "./ManagementCommand.ts"
 
-const list = Command.make(
-  "list",
-  {},
-  Effect.fnUntraced(function* () {
-    const client = yield* ManagementClient
-    const { messages } = yield* client.sandbox.listSinkMessages({ params: { org: yield* organization } })
-    yield* print(
-      messages,
-      messages.length === 0 ? "No messages" : table(
-        ["id", "received", "kind", "to", "template", "variant", "subject"],
-        messages.map((one) => [
-          one.id,
-          one.received_at,
-          one.test ? "test" : "live",
-          one.email,
-          one.template_id,
-          one.copy_id,
-          one.subject ?? one.fault,
-        ]),
-      ),
-    )
-  }),
-).pipe(Command.withDescription("List sandbox messages, newest first"))
+const list = organizationCommand({
+  name: "list",
+  description: "List sandbox messages, newest first",
+  call: (client, { org }) => client.sandbox.listSinkMessages({ params: { org } }),
+  result: ({ messages }) => messages,
+}).table({
+  id: "id",
+  received: "received_at",
+  kind: ({ test }) => test ? "test" : "live",
+  to: "email",
+  template: "template_id",
+  variant: "copy_id",
+  subject: ({ fault, subject }) => subject ?? fault,
+}, "No messages")
 
-const show = Command.make(
-  "show",
-  { id: Argument.String("id").pipe(Argument.withDescription("The id of the delivery")) },
-  Effect.fnUntraced(function* ({ id }) {
-    const client = yield* ManagementClient
-    const message = yield* client.sandbox.getSinkMessage({ params: { org: yield* organization, message: id } })
-    const headers = message.headers.map(({ name, value }) => `${name}: ${value}`)
-    const fault = message.fault === null ? [] : [message.fault, ""]
-    yield* print(message, [...fault, ...headers, "", message.text ?? JSON.stringify(message.vars, null, 2)].join("\n"))
-  }),
-).pipe(Command.withDescription("Show the headers and the plain text of a message; with --json, all of it"))
+const show = organizationCommand({
+  name: "show",
+  description: "Show the headers and the plain text of a message; with --json, all of it",
+  flags: { id: argument("id", "The id of the delivery") },
+  call: (client, { id, org }) => client.sandbox.getSinkMessage({ params: { org, message: id } }),
+}).text(({ fault, headers, text, vars }) =>
+  [
+    ...(fault === null ? [] : [fault, ""]),
+    ...headers.map(({ name, value }) => `${name}: ${value}`),
+    "",
+    text ?? JSON.stringify(vars, null, 2),
+  ].join("\n")
+)
 
-const clear = Command.make(
-  "clear",
-  {},
-  Effect.fnUntraced(function* () {
-    const client = yield* ManagementClient
-    const { removed } = yield* client.sandbox.clearSinkMessages({ params: { org: yield* organization } })
-    yield* print({ removed }, `Removed ${removed} messages`)
-  }),
-).pipe(Command.withDescription("Remove all sandbox messages"))
+const clear = organizationCommand({
+  name: "clear",
+  description: "Remove all sandbox messages",
+  call: (client, { org }) => client.sandbox.clearSinkMessages({ params: { org } }),
+  result: ({ removed }) => ({ removed }),
+}).text(({ removed }) => `Removed ${removed} messages`)
 
 /** `parlance sandbox …` */
 export const sandboxCommand = Command.make("sandbox").pipe(

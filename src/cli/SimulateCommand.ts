@@ -1,5 +1,5 @@
 import { Clock, Effect, Option } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
+import { Argument, Command } from "effect/cli"
 import { dayMillis } from "../bandit/Window.ts"
 import { weightsOf } from "../domain/ObjectiveWeights.ts"
 import type { Objective } from "../domain/Template.ts"
@@ -20,6 +20,7 @@ import { parse, type Scenario, worldOf } from "../simulation/Scenario.ts"
 import { spread } from "../simulation/Spread.ts"
 import * as Connection from "./Connection.ts"
 import { CommandFailed, ManagementClient } from "./Connection.ts"
+import { number, text, whole } from "./Flags.ts"
 import { readText } from "./Inputs.ts"
 import { organization, print } from "./Root.ts"
 import { table } from "./Table.ts"
@@ -261,26 +262,11 @@ export const simulateCommand = Command.make(
       Argument.withDescription("Replay the logged decisions of this template"),
       Argument.optional,
     ),
-    scenario: Flag.String("scenario").pipe(
-      Flag.withDescription("Simulate the world that this file describes, YAML or JSON, - for standard input"),
-      Flag.optional,
-    ),
-    seeds: Flag.Int("seeds").pipe(
-      Flag.withDescription("With --scenario: number of simulated worlds, 1 to 1,000. Default: 5"),
-      Flag.withDefault(5),
-    ),
-    days: Flag.Finite("days").pipe(
-      Flag.withDescription("With --scenario: number of days, 1 to 3,650. Default: that of the file"),
-      Flag.optional,
-    ),
-    lookbackDays: Flag.Finite("lookback-days").pipe(
-      Flag.withDescription("With a template: only decisions of the last days"),
-      Flag.optional,
-    ),
-    limit: Flag.Int("limit").pipe(
-      Flag.withDescription("With a template: maximum number of decisions. Default: 200,000"),
-      Flag.withDefault(200_000),
-    ),
+    scenario: text("scenario", "Simulate the world that this file describes, YAML or JSON, - for standard input"),
+    seeds: whole("seeds", "With --scenario: number of simulated worlds, 1 to 1,000. Default: 5", 5),
+    days: number("days", "With --scenario: number of days, 1 to 3,650. Default: that of the file"),
+    lookbackDays: number("lookback-days", "With a template: only decisions of the last days"),
+    limit: whole("limit", "With a template: maximum number of decisions. Default: 200,000", 200_000),
   },
   Effect.fnUntraced(function* ({ days, limit, lookbackDays, scenario, seeds, template }) {
     if (Option.isSome(scenario) === Option.isSome(template)) {

@@ -1,83 +1,67 @@
 import { Console, Effect, Option } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
+import { Command } from "effect/cli"
 import { writeFileSync } from "node:fs"
 import type { SuppressionInput, SuppressionResource } from "../api/suppressions/SuppressionsApi.ts"
 import { SuppressionReason } from "../suppressions/Suppression.ts"
 import { csvRows, maxRows } from "../suppressions/SuppressionCsv.ts"
 import { withProgress } from "../runtime/Progress.ts"
 import { CommandFailed, ManagementClient } from "./Connection.ts"
+import { argument, choice, given, text, whole } from "./Flags.ts"
 import { bodyOf, readText } from "./Inputs.ts"
+import { organizationCommand } from "./ManagementCommand.ts"
 import { organization, print } from "./Root.ts"
-import { table } from "./Table.ts"
+import { type TableColumns, tableOf } from "./Table.ts"
 
-const describe = (suppressions: ReadonlyArray<SuppressionResource>) =>
-  table(
-    ["address", "reason", "since", "source"],
-    suppressions.map((one) => [one.email ?? "(erased)", one.reason, one.suppressed_at, one.source]),
-  )
+const columns: TableColumns<SuppressionResource> = {
+  address: ({ email }) => email ?? "(erased)",
+  reason: "reason",
+  since: "suppressed_at",
+  source: "source",
+}
 
-const address = Argument.String("address").pipe(Argument.withDescription("An e-mail address; case does not matter"))
+const address = argument("address", "An e-mail address; case does not matter")
 
-const reason = Flag.Literals("reason", SuppressionReason.literals).pipe(Flag.optional)
+const reason = (description: string) => choice("reason", SuppressionReason.literals, description)
 
-const list = Command.make(
-  "list",
-  {
-    reason: reason.pipe(Flag.withDescription("Only entries with this reason")),
-    limit: Flag.Int("limit").pipe(Flag.withDescription("1 to 1,000"), Flag.withDefault(100)),
-  },
-  Effect.fnUntraced(function* ({ limit, reason }) {
-    const client = yield* ManagementClient
-    const { suppressions } = yield* client.suppressions.listSuppressions({
-      params: { org: yield* organization },
-      query: { limit: String(limit), ...(Option.isSome(reason) ? { reason: reason.value } : {}) },
-    })
-    yield* print(suppressions, suppressions.length === 0 ? "No matching entries" : describe(suppressions))
-  }),
-).pipe(Command.withDescription("List suppressed addresses, newest first"))
+const list = organizationCommand({
+  name: "list",
+  description: "List suppressed addresses, newest first",
+  flags: { reason: reason("Only entries with this reason"), limit: whole("limit", "1 to 1,000", 100) },
+  call: (client, { limit, org, reason }) =>
+    client.suppressions.listSuppressions({ params: { org }, query: { limit: String(limit), ...given({ reason }) } }),
+  result: ({ suppressions }) => suppressions,
+}).table(columns, "No matching entries")
 
-const show = Command.make(
-  "show",
-  { address },
-  Effect.fnUntraced(function* ({ address }) {
-    const client = yield* ManagementClient
-    const found = yield* client.suppressions.findSuppression({
-      params: { org: yield* organization },
-      query: { email: address },
-    })
-    yield* print(found, found.suppressed ? describe(found.suppressions) : `${address} is not suppressed`)
-  }),
-).pipe(Command.withDescription("Show whether an address is suppressed, and why"))
+const show = organizationCommand({
+  name: "show",
+  description: "Show whether an address is suppressed, and why",
+  flags: { address },
+  call: (client, { address, org }) =>
+    client.suppressions.findSuppression({ params: { org }, query: { email: address } }),
+}).text(({ suppressed, suppressions }, { address }) =>
+  suppressed ? tableOf(columns, suppressions) : `${address} is not suppressed`
+)
 
-const add = Command.make(
-  "add",
-  { address, reason: reason.pipe(Flag.withDescription("Default: manual")) },
-  Effect.fnUntraced(function* ({ address, reason }) {
-    const client = yield* ManagementClient
-    const payload = bodyOf<typeof SuppressionInput.Type>({
-      email: address,
-      ...(Option.isSome(reason) ? { reason: reason.value } : {}),
-    })
-    const { suppressions } = yield* client.suppressions.addSuppression({
-      params: { org: yield* organization },
-      payload,
-    })
-    yield* print(suppressions, describe(suppressions))
-  }),
-).pipe(Command.withDescription("Add an address to the suppression list and cancel its queued messages"))
+const add = organizationCommand({
+  name: "add",
+  description: "Add an address to the suppression list and cancel its queued messages",
+  flags: { address, reason: reason("Default: manual") },
+  call: (client, { address, org, reason }) =>
+    client.suppressions.addSuppression({
+      params: { org },
+      payload: bodyOf<typeof SuppressionInput.Type>({ email: address, ...given({ reason }) }),
+    }),
+  result: ({ suppressions }) => suppressions,
+}).table(columns)
 
-const remove = Command.make(
-  "remove",
-  { address, reason: reason.pipe(Flag.withDescription("Remove only entries with this reason. Default: all")) },
-  Effect.fnUntraced(function* ({ address, reason }) {
-    const client = yield* ManagementClient
-    yield* client.suppressions.removeSuppression({
-      params: { org: yield* organization },
-      query: { email: address, ...(Option.isSome(reason) ? { reason: reason.value } : {}) },
-    })
-    yield* print({ removed: address }, `Removed ${address} from the suppression list`)
-  }),
-).pipe(Command.withDescription("Remove an address from the suppression list"))
+const remove = organizationCommand({
+  name: "remove",
+  description: "Remove an address from the suppression list",
+  flags: { address, reason: reason("Remove only entries with this reason. Default: all") },
+  call: (client, { address, org, reason }) =>
+    client.suppressions.removeSuppression({ params: { org }, query: { email: address, ...given({ reason }) } }),
+  result: (_, { address }) => ({ removed: address }),
+}).text(({ removed }) => `Removed ${removed} from the suppression list`)
 
 /** Largest number of characters in one request, with room for UTF-8's further bytes. */
 const maxRequest = 250_000
@@ -111,7 +95,7 @@ export const partsOf = (text: string): ReadonlyArray<string> => {
 
 const importFile = Command.make(
   "import",
-  { file: Argument.String("file").pipe(Argument.withDescription("A CSV file, or - for standard input")) },
+  { file: argument("file", "A CSV file, or - for standard input") },
   Effect.fnUntraced(function* ({ file }) {
     const client = yield* ManagementClient
     const org = yield* organization
@@ -142,13 +126,13 @@ const importFile = Command.make(
 
 const exportFile = Command.make(
   "export",
-  { out: Flag.String("out").pipe(Flag.withDescription("File to write. Default: standard output"), Flag.optional) },
+  { out: text("out", "File to write. Default: standard output") },
   Effect.fnUntraced(function* ({ out }) {
     const client = yield* ManagementClient
-    const text = yield* client.suppressions.exportSuppressions({ params: { org: yield* organization } })
-    if (Option.isNone(out)) return yield* Console.log(text.trimEnd())
+    const csv = yield* client.suppressions.exportSuppressions({ params: { org: yield* organization } })
+    if (Option.isNone(out)) return yield* Console.log(csv.trimEnd())
     yield* Effect.try({
-      try: () => writeFileSync(out.value, text, { mode: 0o600 }),
+      try: () => writeFileSync(out.value, csv, { mode: 0o600 }),
       catch: (cause) =>
         new CommandFailed({
           message: `${out.value} cannot be written: ${cause instanceof Error ? cause.message : String(cause)}`,

@@ -22,3 +22,20 @@ const yes = (value: boolean) => value ? "yes" : "no"
 
 // Code points rather than UTF-16 units; wide scripts are not told apart.
 const width = (text: string): number => [...text].length
+
+/** A value of a table. */
+type Cell = string | number | boolean | null
+
+/** The columns of a table: for each heading, the member that its cells show, or a function of the row. */
+export type TableColumns<Row> = { readonly [heading: string]: CellMember<Row> | ((row: Row) => Cell) }
+
+type CellMember<Row> = keyof Row & { [Name in keyof Row]-?: Row[Name] extends Cell ? Name : never }[keyof Row] & string
+
+/** A table with a line for each row. */
+export const tableOf = <Row>(columns: TableColumns<Row>, rows: ReadonlyArray<Row>): string =>
+  table(
+    Object.keys(columns),
+    rows.map((row) =>
+      Object.values(columns).map((column) => typeof column === "function" ? column(row) : row[column] as Cell)
+    ),
+  )

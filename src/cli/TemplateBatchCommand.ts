@@ -1,25 +1,21 @@
-import { Effect, Option } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
+import { Option } from "effect"
+import { Argument } from "effect/cli"
 import { TemplateBatchInput } from "../domain/Template.ts"
-import { ManagementClient } from "./Connection.ts"
+import { argument, choice, text, texts } from "./Flags.ts"
 import { decodeInput } from "./Inputs.ts"
-import { organization, printChange } from "./Root.ts"
+import { organizationCommand } from "./ManagementCommand.ts"
 
 /** The owner of a template. */
-export const ownerFlag = Flag.String("owner").pipe(
-  Flag.withDescription('E-mail address of the member who looks after the template, "" for no owner'),
-  Flag.optional,
-)
+export const ownerFlag = text("owner", 'E-mail address of the member who looks after the template, "" for no owner')
 
 /** The owner as the API takes it. */
 export const ownerInput = (owner: Option.Option<string>) =>
   Option.isNone(owner) ? {} : { owner: owner.value === "" ? null : owner.value }
 
-const state = Flag.Literals("state", ["active", "paused", "archived", "restored"]).pipe(
-  Flag.withDescription(
-    "active or paused: all variants of each template; archived or restored: the templates themselves",
-  ),
-  Flag.optional,
+const state = choice(
+  "state",
+  ["active", "paused", "archived", "restored"],
+  "active or paused: all variants of each template; archived or restored: the templates themselves",
 )
 
 const states = {
@@ -29,29 +25,24 @@ const states = {
   restored: { archived: false },
 } as const
 
-const tagsFlag = (name: string, description: string) =>
-  Flag.String(name).pipe(Flag.withDescription(`${description}; may be repeated`), Flag.atLeast(0))
-
 /** `parlance template change ID…` */
-export const changeMany = Command.make(
-  "change",
-  {
-    ids: Argument.String("template").pipe(Argument.withDescription("Ids of the templates"), Argument.atLeast(1)),
+export const changeMany = organizationCommand({
+  name: "change",
+  description: "Activate, pause, archive, restore or tag several templates, or give them an owner",
+  flags: {
+    ids: argument("template", "Ids of the templates").pipe(Argument.atLeast(1)),
     state,
-    addTags: tagsFlag("add-tag", "Tag to add"),
-    removeTags: tagsFlag("remove-tag", "Tag to remove"),
+    addTags: texts("add-tag", "Tag to add; may be repeated"),
+    removeTags: texts("remove-tag", "Tag to remove; may be repeated"),
     owner: ownerFlag,
   },
-  Effect.fnUntraced(function* ({ addTags, ids, owner, removeTags, state }) {
-    const client = yield* ManagementClient
-    const payload = yield* decodeInput(TemplateBatchInput, {
+  payload: ({ addTags, ids, owner, removeTags, state }) =>
+    decodeInput(TemplateBatchInput, {
       ids,
       ...(Option.isSome(state) ? states[state.value] : {}),
       ...(addTags.length === 0 ? {} : { add_tags: addTags }),
       ...(removeTags.length === 0 ? {} : { remove_tags: removeTags }),
       ...ownerInput(owner),
-    })
-    const done = yield* client.templates.changeTemplates({ params: { org: yield* organization }, payload })
-    yield* printChange(done, ({ changed }) => `Changed templates: ${changed}`)
-  }),
-).pipe(Command.withDescription("Activate, pause, archive, restore or tag several templates, or give them an owner"))
+    }),
+  call: (client, { org, payload }) => client.templates.changeTemplates({ params: { org }, payload }),
+}).change(({ changed }) => `Changed templates: ${changed}`)

@@ -1,14 +1,14 @@
-import { Effect, Option } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
+import { Option } from "effect"
+import { Command, Flag } from "effect/cli"
 import { holdoutInput, holdoutText } from "../domain/Holdout.ts"
 import { Objective, type Template, TemplateInput, TemplatePatch } from "../domain/Template.ts"
 import { trackingInput, trackingText } from "../domain/Tracking.ts"
 import * as TemplateFile from "../templates/TemplateFile.ts"
 import { allTemplates } from "./allTemplates.ts"
-import { ManagementClient } from "./Connection.ts"
+import { choice, given, number, switchable, template as id, text, texts, toggle } from "./Flags.ts"
 import { decodeInput } from "./Inputs.ts"
-import { organization, print, printChange } from "./Root.ts"
-import { table } from "./Table.ts"
+import { organizationCommand } from "./ManagementCommand.ts"
+import { type TableColumns, tableOf } from "./Table.ts"
 import { diff, exportFile, importFile } from "./TemplateFileCommands.ts"
 import { changeMany, ownerFlag, ownerInput } from "./TemplateBatchCommand.ts"
 import { archivedFlag, find, history } from "./TemplateIndexCommands.ts"
@@ -29,224 +29,137 @@ const objectiveInput = (text: string): unknown =>
     )
     : text
 
-const describe = (templates: ReadonlyArray<Template>) =>
-  table(
-    [
-      "id",
-      "name",
-      "variants",
-      "active",
-      "strict",
-      "sticky hours",
-      "goal",
-      "conversions",
-      "holdout",
-      "tags",
-      "owner",
-      "unsubscribes",
-      "tracking",
-      "list unsubscribe",
-      "updated",
-      "archived",
-    ],
-    templates.map((template) => [
-      template.id,
-      template.name,
-      template.variants.length,
-      template.variants.filter(({ active }) => active).length,
-      template.strict,
-      template.sticky_hours,
-      objectiveText(template.objective),
-      template.conversion_events.join(),
-      template.holdout === null ? "organization" : holdoutText(template.holdout),
-      template.tags.join(),
-      template.owner ?? "no owner",
-      template.ignore_unsubscribes ? "ignored" : "respected",
-      template.tracking === null ? "organization" : trackingText(template.tracking),
-      template.list_unsubscribe,
-      template.updated_at,
-      template.archived_at ?? "no",
-    ]),
-  )
-
-const id = Argument.String("template").pipe(Argument.withDescription("The template's id"))
+const columns: TableColumns<Template> = {
+  id: "id",
+  name: "name",
+  variants: ({ variants }) => variants.length,
+  active: ({ variants }) => variants.filter(({ active }) => active).length,
+  strict: "strict",
+  "sticky hours": "sticky_hours",
+  goal: ({ objective }) => objectiveText(objective),
+  conversions: ({ conversion_events }) => conversion_events.join(),
+  holdout: ({ holdout }) => holdout === null ? "organization" : holdoutText(holdout),
+  tags: ({ tags }) => tags.join(),
+  owner: ({ owner }) => owner ?? "no owner",
+  unsubscribes: ({ ignore_unsubscribes }) => ignore_unsubscribes ? "ignored" : "respected",
+  tracking: ({ tracking }) => tracking === null ? "organization" : trackingText(tracking),
+  "list unsubscribe": "list_unsubscribe",
+  updated: "updated_at",
+  archived: ({ archived_at }) => archived_at ?? "no",
+}
 
 const settings = {
-  strict: Flag.Boolean("strict").pipe(
-    Flag.withDescription("Fail if a field is missing instead of leaving it blank"),
-    Flag.optional,
+  strict: switchable("strict", "Fail if a field is missing instead of leaving it blank"),
+  stickyHours: number("sticky-hours", "Hours for which a user keeps the same variant"),
+  objective: text(
+    "objective",
+    "The outcome to improve: click, open, conversion, or a mix such as click=1,conversion=5,negative=-2 or " +
+      "revenue=1,revenue_cap=200",
   ),
-  stickyHours: Flag.Finite("sticky-hours").pipe(
-    Flag.withDescription("Hours for which a user keeps the same variant"),
-    Flag.optional,
+  holdout: text(
+    "holdout",
+    'Share of the people held out, 0 to 0.5, and their content: "0.05 even", "0.05 no_message", or "0.05 fixed ID" ' +
+      "for a variant; organization: the default of the organization",
   ),
-  objective: Flag.String("objective").pipe(
-    Flag.withDescription(
-      "The outcome to improve: click, open, conversion, or a mix such as click=1,conversion=5,negative=-2 or " +
-        "revenue=1,revenue_cap=200",
-    ),
-    Flag.optional,
+  ignoreUnsubscribes: switchable(
+    "ignore-unsubscribes",
+    "Transactional: its messages also go to people who have unsubscribed",
   ),
-  holdout: Flag.String("holdout").pipe(
-    Flag.withDescription(
-      'Share of the people held out, 0 to 0.5, and their content: "0.05 even", "0.05 no_message", or "0.05 fixed ID" ' +
-        "for a variant; organization: the default of the organization",
-    ),
-    Flag.optional,
+  tracking: text(
+    "tracking",
+    "Events measured in messages that Deliver sends: opens,clicks, opens, clicks or none; organization: the default of the organization",
   ),
-  ignoreUnsubscribes: Flag.Boolean("ignore-unsubscribes").pipe(
-    Flag.withDescription("Transactional: its messages also go to people who have unsubscribed"),
-    Flag.optional,
+  listUnsubscribe: choice(
+    "list-unsubscribe",
+    ["true", "false"],
+    "Whether e-mails carry the header List-Unsubscribe with one-click unsubscribe",
   ),
-  tracking: Flag.String("tracking").pipe(
-    Flag.withDescription(
-      "Events measured in messages that Deliver sends: opens,clicks, opens, clicks or none; organization: the default of the organization",
-    ),
-    Flag.optional,
+  linkDomains: texts(
+    "link-domain",
+    'Domain whose links carry the tracking id, with its subdomains; may be repeated, replaces those set, "" for none',
   ),
-  listUnsubscribe: Flag.Literals("list-unsubscribe", ["true", "false"]).pipe(
-    Flag.withDescription("Whether e-mails carry the header List-Unsubscribe with one-click unsubscribe"),
-    Flag.optional,
+  conversionEvents: texts(
+    "conversion-event",
+    'Name of an event that counts as a conversion; may be repeated, replaces those set, "" for none',
   ),
-  linkDomains: Flag.String("link-domain").pipe(
-    Flag.withDescription(
-      'Domain whose links carry the tracking id, with its subdomains; may be repeated, replaces those set, "" for none',
-    ),
-    Flag.atLeast(0),
-  ),
-  conversionEvents: Flag.String("conversion-event").pipe(
-    Flag.withDescription(
-      'Name of an event that counts as a conversion; may be repeated, replaces those set, "" for none',
-    ),
-    Flag.atLeast(0),
-  ),
-  tags: Flag.String("tag").pipe(
-    Flag.withDescription('Tag, by which lists are filtered; may be repeated, replaces those set, "" for none'),
-    Flag.atLeast(0),
-  ),
+  tags: texts("tag", 'Tag, by which lists are filtered; may be repeated, replaces those set, "" for none'),
   owner: ownerFlag,
 }
 
-const settingsOf = (flags: {
-  readonly strict: Option.Option<boolean>
-  readonly stickyHours: Option.Option<number>
-  readonly objective: Option.Option<string>
-  readonly holdout: Option.Option<string>
-  readonly ignoreUnsubscribes: Option.Option<boolean>
-  readonly tracking: Option.Option<string>
-  readonly listUnsubscribe: Option.Option<string>
-  readonly linkDomains: ReadonlyArray<string>
-  readonly conversionEvents: ReadonlyArray<string>
-  readonly tags: ReadonlyArray<string>
-  readonly owner: Option.Option<string>
-}) => ({
-  ...(Option.isSome(flags.strict) ? { strict: flags.strict.value } : {}),
-  ...(Option.isSome(flags.stickyHours) ? { sticky_hours: flags.stickyHours.value } : {}),
-  ...(Option.isSome(flags.objective) ? { objective: objectiveInput(flags.objective.value) } : {}),
-  ...(Option.isSome(flags.holdout)
-    ? { holdout: flags.holdout.value === "organization" ? null : holdoutInput(flags.holdout.value) }
-    : {}),
-  ...(Option.isSome(flags.ignoreUnsubscribes) ? { ignore_unsubscribes: flags.ignoreUnsubscribes.value } : {}),
-  ...(Option.isSome(flags.tracking)
-    ? { tracking: flags.tracking.value === "organization" ? null : trackingInput(flags.tracking.value) }
-    : {}),
-  ...(Option.isSome(flags.listUnsubscribe) ? { list_unsubscribe: flags.listUnsubscribe.value === "true" } : {}),
-  ...(flags.linkDomains.length === 0 ? {} : { link_domains: flags.linkDomains.filter((domain) => domain !== "") }),
-  ...(flags.conversionEvents.length === 0
-    ? {}
-    : { conversion_events: flags.conversionEvents.filter((name) => name !== "") }),
-  ...(flags.tags.length === 0 ? {} : { tags: flags.tags.filter((tag) => tag !== "") }),
+/** The values of a repeated flag. Undefined without the flag; an empty value stands for none. */
+const repeated = (values: ReadonlyArray<string>) =>
+  values.length === 0 ? Option.none() : Option.some(values.filter((value) => value !== ""))
+
+const settingsOf = (flags: Command.Command.Config.Infer<typeof settings>) => ({
+  ...given({
+    strict: flags.strict,
+    sticky_hours: flags.stickyHours,
+    objective: Option.map(flags.objective, objectiveInput),
+    holdout: Option.map(flags.holdout, (text) => text === "organization" ? null : holdoutInput(text)),
+    ignore_unsubscribes: flags.ignoreUnsubscribes,
+    tracking: Option.map(flags.tracking, (text) => text === "organization" ? null : trackingInput(text)),
+    list_unsubscribe: Option.map(flags.listUnsubscribe, (text) => text === "true"),
+    link_domains: repeated(flags.linkDomains),
+    conversion_events: repeated(flags.conversionEvents),
+    tags: repeated(flags.tags),
+  }),
   ...ownerInput(flags.owner),
 })
 
-const create = Command.make(
-  "create",
-  { id, name: Flag.String("name").pipe(Flag.withDescription("Display name"), Flag.optional), ...settings },
-  Effect.fnUntraced(function* ({ id, name, ...flags }) {
-    const client = yield* ManagementClient
-    const payload = yield* decodeInput(TemplateInput, {
-      id,
-      name: Option.getOrElse(name, () => id),
-      ...settingsOf(flags),
-    })
-    const template = yield* client.templates.createTemplate({ params: { org: yield* organization }, payload })
-    yield* printChange(template, ({ id }) => `Created template ${id}`)
-  }),
-).pipe(Command.withDescription("Create a template without variants"))
+const create = organizationCommand({
+  name: "create",
+  description: "Create a template without variants",
+  flags: { id, name: text("name", "Display name"), ...settings },
+  payload: ({ id, name, ...flags }) =>
+    decodeInput(TemplateInput, { id, name: Option.getOrElse(name, () => id), ...settingsOf(flags) }),
+  call: (client, { org, payload }) => client.templates.createTemplate({ params: { org }, payload }),
+}).change(({ id }) => `Created template ${id}`)
 
-const list = Command.make(
-  "list",
-  {
-    archived: archivedFlag,
-    all: Flag.Boolean("all").pipe(
-      Flag.withDescription("Include archived templates"),
-      Flag.withDefault(false),
-    ),
-  },
-  Effect.fnUntraced(function* ({ all, archived }) {
-    const templates = yield* allTemplates(yield* organization, all ? "all" : archived ? "true" : "false")
-    yield* print(templates, describe(templates))
-  }),
-).pipe(Command.withDescription("List templates that are in use"))
+const list = organizationCommand({
+  name: "list",
+  description: "List templates that are in use",
+  flags: { archived: archivedFlag, all: toggle("all", "Include archived templates") },
+  call: (_, { all, archived, org }) => allTemplates(org, all ? "all" : archived ? "true" : "false"),
+}).table(columns)
 
-const show = Command.make(
-  "show",
-  { id },
-  Effect.fnUntraced(function* ({ id }) {
-    const client = yield* ManagementClient
-    const template = yield* client.templates.getTemplate({ params: { org: yield* organization, template: id } })
-    yield* print(template, TemplateFile.format([TemplateFile.inputOf(template)], "yaml").trimEnd())
-  }),
-).pipe(Command.withDescription("Show a template with its variants"))
+const show = organizationCommand({
+  name: "show",
+  description: "Show a template with its variants",
+  flags: { id },
+  call: (client, { id, org }) => client.templates.getTemplate({ params: { org, template: id } }),
+}).text((template) => TemplateFile.format([TemplateFile.inputOf(template)], "yaml").trimEnd())
 
-const update = Command.make(
-  "update",
-  { id, name: Flag.String("name").pipe(Flag.optional), ...settings },
-  Effect.fnUntraced(function* ({ id, name, ...flags }) {
-    const client = yield* ManagementClient
-    const payload = yield* decodeInput(TemplatePatch, {
-      ...(Option.isSome(name) ? { name: name.value } : {}),
-      ...settingsOf(flags),
-    })
-    const template = yield* client.templates.updateTemplate({
-      params: { org: yield* organization, template: id },
-      payload,
-    })
-    yield* printChange(template, (live) => describe([live]))
-  }),
-).pipe(Command.withDescription("Change a template's settings"))
+const update = organizationCommand({
+  name: "update",
+  description: "Change a template's settings",
+  flags: { id, name: Flag.String("name").pipe(Flag.optional), ...settings },
+  payload: ({ id: _, name, ...flags }) => decodeInput(TemplatePatch, { ...given({ name }), ...settingsOf(flags) }),
+  call: (client, { id, org, payload }) => client.templates.updateTemplate({ params: { org, template: id }, payload }),
+}).change((template) => tableOf(columns, [template]))
 
-const setArchived = (name: "archive" | "restore", archived: boolean, done: string) =>
-  Command.make(
-    name,
-    { id },
-    Effect.fnUntraced(function* ({ id }) {
-      const client = yield* ManagementClient
-      const template = yield* client.templates.updateTemplate({
-        params: { org: yield* organization, template: id },
-        payload: { archived },
-      })
-      yield* printChange(template, ({ id }) => `${done} ${id}`)
-    }),
-  )
+const archive = organizationCommand({
+  name: "archive",
+  description: "Stop serving a template. It keeps its content and its results",
+  flags: { id },
+  call: (client, { id, org }) =>
+    client.templates.updateTemplate({ params: { org, template: id }, payload: { archived: true } }),
+}).change(({ id }) => `Archived template ${id}`)
 
-const archive = setArchived("archive", true, "Archived template").pipe(
-  Command.withDescription("Stop serving a template. It keeps its content and its results"),
-)
+const restore = organizationCommand({
+  name: "restore",
+  description: "Restore an archived template, so that it is served again",
+  flags: { id },
+  call: (client, { id, org }) =>
+    client.templates.updateTemplate({ params: { org, template: id }, payload: { archived: false } }),
+}).change(({ id }) => `Restored template ${id}`)
 
-const restore = setArchived("restore", false, "Restored template").pipe(
-  Command.withDescription("Restore an archived template, so that it is served again"),
-)
-
-const remove = Command.make(
-  "delete",
-  { id },
-  Effect.fnUntraced(function* ({ id }) {
-    const client = yield* ManagementClient
-    const proposed = yield* client.templates.deleteTemplate({ params: { org: yield* organization, template: id } })
-    yield* printChange(proposed ?? { id, deleted: true }, () => `Deleted template ${id} with its variants`)
-  }),
-).pipe(Command.withDescription("Delete a template with its variants"))
+const remove = organizationCommand({
+  name: "delete",
+  description: "Delete a template with its variants",
+  flags: { id },
+  call: (client, { id, org }) => client.templates.deleteTemplate({ params: { org, template: id } }),
+  result: (proposed, { id }) => proposed ?? { id, deleted: true },
+}).change((_, { id }) => `Deleted template ${id} with its variants`)
 
 /** `parlance template …` */
 export const templateCommand = Command.make("template").pipe(

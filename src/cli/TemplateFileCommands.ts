@@ -9,6 +9,7 @@ import * as TemplateFile from "../templates/TemplateFile.ts"
 import { allTemplates } from "./allTemplates.ts"
 import { fieldText } from "./ChangesText.ts"
 import { CommandFailed, ManagementClient } from "./Connection.ts"
+import { argument, text, toggle } from "./Flags.ts"
 import { readText } from "./Inputs.ts"
 import { organization, printChange } from "./Root.ts"
 
@@ -96,17 +97,14 @@ export const differenceText = (
   ].join("\n")
 }
 
-const fileArgument = Argument.String("file").pipe(Argument.withDescription("YAML or JSON, - for standard input"))
+const fileArgument = argument("file", "YAML or JSON, - for standard input")
 
 /** `parlance template import` */
 export const importFile = Command.make(
   "import",
   {
     file: fileArgument,
-    dryRun: Flag.Boolean("dry-run").pipe(
-      Flag.withDescription("Check the file and show what would change, without changing it"),
-      Flag.withDefault(false),
-    ),
+    dryRun: toggle("dry-run", "Check the file and show what would change, without changing it"),
   },
   Effect.fnUntraced(function* ({ dryRun, file }) {
     const result = yield* sendFile(file, dryRun)
@@ -162,7 +160,7 @@ export const exportFile = Command.make(
       Argument.variadic(),
     ),
     format: Flag.Literals("format", ["yaml", "json"]).pipe(Flag.withDefault("yaml" as const)),
-    out: Flag.String("out").pipe(Flag.withDescription("File to write. Default: standard output"), Flag.optional),
+    out: text("out", "File to write. Default: standard output"),
   },
   Effect.fnUntraced(function* ({ format, ids, out }) {
     const client = yield* ManagementClient

@@ -1,10 +1,11 @@
 import { Effect, Option } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
+import { Argument } from "effect/cli"
 import type { TimelineResource } from "../api/timelines/TimelinesApi.ts"
 import { listOfSources } from "../domain/Source.ts"
-import { CommandFailed, ManagementClient } from "./Connection.ts"
-import { organization, print } from "./Root.ts"
-import { table } from "./Table.ts"
+import { CommandFailed } from "./Connection.ts"
+import { argument, given, text, whole } from "./Flags.ts"
+import { organizationCommand } from "./ManagementCommand.ts"
+import { tableOf } from "./Table.ts"
 
 const percent = (share: number | null) => share === null ? "–" : `${(share * 100).toFixed(1)} %`
 
@@ -51,88 +52,54 @@ const textOf = (story: TimelineResource): string => {
 }
 
 const eventsText = (events: TimelineResource["loose"]) =>
-  table(
-    ["occurred", "source", "event", "effect", "why"],
-    events.map(({ effect, event, occurred_at, reason, source }) => [occurred_at, source, event, effect, reason]),
-  )
+  tableOf({ occurred: "occurred_at", source: "source", event: "event", effect: "effect", why: "reason" }, events)
 
 /** `parlance person show` */
-export const personShow = Command.make(
-  "show",
-  {
-    user: Flag.String("user").pipe(Flag.withDescription("The user's id as callers give it"), Flag.optional),
-    email: Flag.String("email").pipe(Flag.withDescription("The e-mail address"), Flag.optional),
-    after: Flag.String("after").pipe(Flag.withDescription("The value that the previous page printed"), Flag.optional),
-    limit: Flag.Int("limit").pipe(Flag.withDescription("Decisions, 1 to 100"), Flag.withDefault(20)),
+export const personShow = organizationCommand({
+  name: "show",
+  description: "Show everything about a person: traits, decisions with reasons, messages, events and their effect",
+  flags: {
+    user: text("user", "The user's id as callers give it"),
+    email: text("email", "The e-mail address"),
+    after: text("after", "The value that the previous page printed"),
+    limit: whole("limit", "Decisions, 1 to 100", 20),
   },
-  Effect.fnUntraced(function* ({ after: cursor, email, limit, user }) {
-    if (Option.isSome(user) === Option.isSome(email)) {
-      return yield* new CommandFailed({ message: "Select the person with either --user or --email." })
-    }
-    const client = yield* ManagementClient
-    const story = yield* client.stories.findStory({
-      params: { org: yield* organization },
-      query: {
-        ...(Option.isSome(user) ? { user_id: user.value } : {}),
-        ...(Option.isSome(email) ? { email: email.value } : {}),
-        ...(Option.isSome(cursor) ? { after: cursor.value } : {}),
-        limit: String(limit),
-      },
-    })
-    yield* print(story, textOf(story))
-  }),
-).pipe(
-  Command.withDescription(
-    "Show everything about a person: traits, decisions with reasons, messages, events and their effect",
-  ),
-)
+  payload: ({ email, user }) =>
+    Option.isSome(user) !== Option.isSome(email)
+      ? Effect.void
+      : new CommandFailed({ message: "Select the person with either --user or --email." }),
+  call: (client, { after, email, limit, org, user }) =>
+    client.stories.findStory({
+      params: { org },
+      query: { ...given({ user_id: user, email, after }), limit: String(limit) },
+    }),
+}).text(textOf)
 
 /** `parlance event story` */
-export const eventStory = Command.make(
-  "story",
-  { trackingId: Argument.String("tracking-id") },
-  Effect.fnUntraced(function* ({ trackingId }) {
-    const client = yield* ManagementClient
-    const story = yield* client.stories.findStory({
-      params: { org: yield* organization },
-      query: { tracking_id: trackingId },
-    })
-    yield* print(story, textOf(story))
-  }),
-).pipe(
-  Command.withDescription(
+export const eventStory = organizationCommand({
+  name: "story",
+  description:
     "Show everything about a tracking id: the decision with its reason, the message, events and their effect",
-  ),
-)
+  flags: { trackingId: Argument.String("tracking-id") },
+  call: (client, { org, trackingId }) =>
+    client.stories.findStory({ params: { org }, query: { tracking_id: trackingId } }),
+}).text(textOf)
 
 /** `parlance webhook events` */
-export const webhookEvents = Command.make(
-  "events",
-  {
-    sourceId: Argument.String("source").pipe(Argument.withDescription(`One of ${listOfSources}`)),
-    limit: Flag.Int("limit").pipe(Flag.withDescription("1 to 200"), Flag.withDefault(50)),
-  },
-  Effect.fnUntraced(function* ({ limit, sourceId }) {
-    const client = yield* ManagementClient
-    const { events } = yield* client.stories.recentEvents({
-      params: { org: yield* organization, segment: sourceId },
-      query: { limit: String(limit) },
-    })
-    yield* print(
-      events,
-      events.length === 0 ? "No recent events" : table(
-        ["occurred", "event", "machine", "tracking id", "user", "template", "variant", "status"],
-        events.map((one) => [
-          one.occurred_at,
-          one.event,
-          one.automated,
-          one.tracking_id,
-          one.user,
-          one.template_id,
-          one.copy_id,
-          one.status,
-        ]),
-      ),
-    )
-  }),
-).pipe(Command.withDescription("List the latest events of a source"))
+export const webhookEvents = organizationCommand({
+  name: "events",
+  description: "List the latest events of a source",
+  flags: { sourceId: argument("source", `One of ${listOfSources}`), limit: whole("limit", "1 to 200", 50) },
+  call: (client, { limit, org, sourceId }) =>
+    client.stories.recentEvents({ params: { org, segment: sourceId }, query: { limit: String(limit) } }),
+  result: ({ events }) => events,
+}).table({
+  occurred: "occurred_at",
+  event: "event",
+  machine: "automated",
+  "tracking id": "tracking_id",
+  user: "user",
+  template: "template_id",
+  variant: "copy_id",
+  status: "status",
+}, "No recent events")

@@ -5,30 +5,27 @@ import { type Variant, VariantInput, VariantPatch, VariantSwitch } from "../doma
 import type { PreviewBody } from "../api/Api.ts"
 import { differenceText } from "./DraftCommand.ts"
 import { ManagementClient } from "./Connection.ts"
-import { bodyOf, decodeInput, readJson, readText } from "./Inputs.ts"
-import { isProposed, organization, print, printChange } from "./Root.ts"
+import { argument, given, switchable, template, text, texts, toggle } from "./Flags.ts"
+import { bodyOf, decodeInput, readJson, readJsonFlag, readText } from "./Inputs.ts"
+import { organizationCommand } from "./ManagementCommand.ts"
+import { isProposed, organization, print, printProposed } from "./Root.ts"
 import { percent } from "./ResultsText.ts"
-import { table } from "./Table.ts"
+import { type TableColumns, tableOf } from "./Table.ts"
 
-const template = Argument.String("template").pipe(Argument.withDescription("The template's id"))
-const variant = Argument.String("variant").pipe(Argument.withDescription("The variant's id"))
+const variant = argument("variant", "The variant's id")
 
-const describe = (variants: ReadonlyArray<Variant>) =>
-  table(
-    ["id", "name", "active", "variables", "conditions", "seasons", "updated"],
-    variants.map((one) => [
-      one.id,
-      one.name,
-      one.active,
-      Object.keys(one.vars).join(" "),
-      one.targeting.length,
-      one.seasons.length,
-      one.updated_at,
-    ]),
-  )
+const columns: TableColumns<Variant> = {
+  id: "id",
+  name: "name",
+  active: "active",
+  variables: ({ vars }) => Object.keys(vars).join(" "),
+  conditions: ({ targeting }) => targeting.length,
+  seasons: ({ seasons }) => seasons.length,
+  updated: "updated_at",
+}
 
 const content = {
-  name: Flag.String("name").pipe(Flag.withDescription("Display name"), Flag.optional),
+  name: text("name", "Display name"),
   vars: Flag.KeyValuePair("var").pipe(
     Flag.withDescription('A variable as name=Liquid, such as subject="Hi {{ name }}"; repeat for several'),
     Flag.optional,
@@ -37,165 +34,110 @@ const content = {
     Flag.withDescription("A variable's format as name=html or name=text; repeat for several"),
     Flag.optional,
   ),
-  active: Flag.Boolean("active").pipe(
-    Flag.withDescription("Whether the variant is served. --no-active deactivates it"),
-    Flag.optional,
-  ),
-  targeting: Flag.String("targeting").pipe(
-    Flag.withDescription('Conditions as JSON, such as [{"attribute":"tier","op":"is","values":["gold"]}]'),
-    Flag.optional,
-  ),
-  seasons: Flag.String("seasons").pipe(
-    Flag.withDescription('Seasons as JSON, such as [{"annual":{"from":"11-15","to":"01-06"}}]'),
-    Flag.optional,
-  ),
-  components: Flag.String("components").pipe(
-    Flag.withDescription('Components as JSON, such as {"subject":"question","image":"shoe"}'),
-    Flag.optional,
-  ),
-  file: Flag.String("file").pipe(
-    Flag.withDescription("The whole variant as a JSON file, - for standard input. Other flags override it"),
-    Flag.optional,
-  ),
+  active: switchable("active", "Whether the variant is served. --no-active deactivates it"),
+  targeting: text("targeting", 'Conditions as JSON, such as [{"attribute":"tier","op":"is","values":["gold"]}]'),
+  seasons: text("seasons", 'Seasons as JSON, such as [{"annual":{"from":"11-15","to":"01-06"}}]'),
+  components: text("components", 'Components as JSON, such as {"subject":"question","image":"shoe"}'),
+  file: text("file", "The whole variant as a JSON file, - for standard input. Other flags override it"),
 }
 
-const contentOf = Effect.fnUntraced(function* (flags: {
-  readonly name: Option.Option<string>
-  readonly vars: Option.Option<Record<string, string>>
-  readonly formats: Option.Option<Record<string, string>>
-  readonly active: Option.Option<boolean>
-  readonly targeting: Option.Option<string>
-  readonly seasons: Option.Option<string>
-  readonly components: Option.Option<string>
-  readonly file: Option.Option<string>
-}) {
-  const base = Option.isSome(flags.file) ? yield* readJson("--file", yield* readText(flags.file.value)) : {}
+const contentOf = Effect.fnUntraced(function* (flags: Command.Command.Config.Infer<typeof content>) {
+  const { active, components, file, formats, name, seasons, targeting, vars } = flags
+  const base = Option.isSome(file) ? yield* readJson("--file", yield* readText(file.value)) : {}
   return {
     ...(base as object),
-    ...(Option.isSome(flags.name) ? { name: flags.name.value } : {}),
-    ...(Option.isSome(flags.vars) ? { vars: flags.vars.value } : {}),
-    ...(Option.isSome(flags.formats) ? { formats: flags.formats.value } : {}),
-    ...(Option.isSome(flags.active) ? { active: flags.active.value } : {}),
-    ...(Option.isSome(flags.targeting) ? { targeting: yield* readJson("--targeting", flags.targeting.value) } : {}),
-    ...(Option.isSome(flags.components) ? { components: yield* readJson("--components", flags.components.value) } : {}),
-    ...(Option.isSome(flags.seasons) ? { seasons: yield* readJson("--seasons", flags.seasons.value) } : {}),
+    ...given({
+      name,
+      vars,
+      formats,
+      active,
+      targeting: yield* readJsonFlag("--targeting", targeting),
+      components: yield* readJsonFlag("--components", components),
+      seasons: yield* readJsonFlag("--seasons", seasons),
+    }),
   }
 })
 
-const list = Command.make(
-  "list",
-  { template },
-  Effect.fnUntraced(function* ({ template }) {
-    const client = yield* ManagementClient
-    const found = yield* client.templates.getTemplate({ params: { org: yield* organization, template } })
-    yield* print(found.variants, describe(found.variants))
-  }),
-).pipe(Command.withDescription("List the variants of a template"))
+const list = organizationCommand({
+  name: "list",
+  description: "List the variants of a template",
+  flags: { template },
+  call: (client, { org, template }) => client.templates.getTemplate({ params: { org, template } }),
+  result: ({ variants }) => variants,
+}).table(columns)
 
-const show = Command.make(
-  "show",
-  { template, variant },
-  Effect.fnUntraced(function* ({ template, variant }) {
-    const client = yield* ManagementClient
-    const found = yield* client.variants.getVariant({ params: { org: yield* organization, template, variant } })
-    yield* print(found, JSON.stringify(found, null, 2))
-  }),
-).pipe(Command.withDescription("Show a variant"))
+const show = organizationCommand({
+  name: "show",
+  description: "Show a variant",
+  flags: { template, variant },
+  call: (client, { org, template, variant }) => client.variants.getVariant({ params: { org, template, variant } }),
+}).text((variant) => JSON.stringify(variant, null, 2))
 
-const create = Command.make(
-  "create",
-  { template, id: Argument.String("variant").pipe(Argument.optional), ...content },
-  Effect.fnUntraced(function* ({ id, template, ...flags }) {
-    const client = yield* ManagementClient
-    const payload = yield* decodeInput(VariantInput, {
-      ...(yield* contentOf(flags)),
-      ...(Option.isSome(id) ? { id: id.value } : {}),
-    })
-    const made = yield* client.variants.createVariant({ params: { org: yield* organization, template }, payload })
-    yield* printChange(made, ({ id }) => `Created variant ${id}`)
-  }),
-).pipe(
-  Command.withDescription("Add a variant"),
-  Command.withExamples([{ command: 'parlance variant create welcome warm --var subject="Hi {{ name }}"' }]),
-)
+const create = organizationCommand({
+  name: "create",
+  description: "Add a variant",
+  examples: ['parlance variant create welcome warm --var subject="Hi {{ name }}"'],
+  flags: { template, id: Argument.String("variant").pipe(Argument.optional), ...content },
+  payload: ({ id, template: _, ...flags }) =>
+    Effect.flatMap(contentOf(flags), (content) => decodeInput(VariantInput, { ...content, ...given({ id }) })),
+  call: (client, { org, payload, template }) => client.variants.createVariant({ params: { org, template }, payload }),
+}).change(({ id }) => `Created variant ${id}`)
 
-const base = Flag.String("base").pipe(
-  Flag.withDescription("updated_at of the version you have seen: refused if somebody has saved the variant since"),
-  Flag.optional,
+const base = text(
+  "base",
+  "updated_at of the version you have seen: refused if somebody has saved the variant since",
 )
 
 const matching = (base: Option.Option<string>) => Option.isSome(base) ? { "if-match": `"${base.value}"` } : {}
 
-const update = Command.make(
-  "update",
-  { template, variant, base, ...content },
-  Effect.fnUntraced(function* ({ base, template, variant, ...flags }) {
-    const client = yield* ManagementClient
-    const payload = yield* decodeInput(VariantPatch, yield* contentOf(flags))
-    const changed = yield* client.variants.updateVariant({
-      params: { org: yield* organization, template, variant },
-      headers: matching(base),
-      payload,
-    })
-    yield* printChange(changed, (live) => describe([live]))
-  }),
-).pipe(Command.withDescription("Change a variant. Omitted options keep their values"))
+const update = organizationCommand({
+  name: "update",
+  description: "Change a variant. Omitted options keep their values",
+  flags: { template, variant, base, ...content },
+  payload: (flags) => Effect.flatMap(contentOf(flags), (content) => decodeInput(VariantPatch, content)),
+  call: (client, { base, org, payload, template, variant }) =>
+    client.variants.updateVariant({ params: { org, template, variant }, headers: matching(base), payload }),
+}).change((variant) => tableOf(columns, [variant]))
 
-const ship = Command.make(
-  "ship",
-  { template, variant },
-  Effect.fnUntraced(function* ({ template, variant }) {
-    const client = yield* ManagementClient
-    const params = { org: yield* organization, template }
-    const { variants } = yield* client.templates.getTemplate({ params })
-    const others = variants.filter(({ active, id }) => active && id !== variant).map(({ id }) => id)
-    const changed = yield* client.variants.switchVariants({
-      params,
-      payload: { activate: [CopyId.make(variant)], deactivate: others },
-    })
-    const undo = others.map((id) => ` --activate ${JSON.stringify(id)}`).join("")
-    yield* printChange(
-      changed,
-      () =>
-        others.length === 0
-          ? `${variant} is the only active variant`
-          : `${variant} gets all traffic. To undo it: parlance variant switch ${template}${undo}`,
-    )
-  }),
-).pipe(
-  Command.withDescription("Give all traffic to one variant: activate it and deactivate all others"),
-  Command.withExamples([{ command: "parlance variant ship welcome warm" }]),
-)
+const ship = organizationCommand({
+  name: "ship",
+  description: "Give all traffic to one variant: activate it and deactivate all others",
+  examples: ["parlance variant ship welcome warm"],
+  flags: { template, variant },
+  call: (client, { org, template, variant }) =>
+    Effect.gen(function* () {
+      const params = { org, template }
+      const { variants } = yield* client.templates.getTemplate({ params })
+      const others = variants.filter(({ active, id }) => active && id !== variant).map(({ id }) => id)
+      const payload = { activate: [CopyId.make(variant)], deactivate: others }
+      return { changed: yield* client.variants.switchVariants({ params, payload }), others }
+    }),
+  result: ({ changed }) => changed,
+}).change((_, { template, variant }, { others }) => {
+  const undo = others.map((id) => ` --activate ${JSON.stringify(id)}`).join("")
+  return others.length === 0
+    ? `${variant} is the only active variant`
+    : `${variant} gets all traffic. To undo it: parlance variant switch ${template}${undo}`
+})
 
-const ids = (name: string, description: string) =>
-  Flag.String(name).pipe(Flag.withDescription(`${description}; repeat for several`), Flag.atLeast(0))
-
-const switchSeveral = Command.make(
-  "switch",
-  {
+const switchSeveral = organizationCommand({
+  name: "switch",
+  description: "Activate and deactivate variants at once. Variants that are not named stay as they are",
+  examples: ["parlance variant switch welcome --deactivate cold --deactivate long"],
+  flags: {
     template,
-    activate: ids("activate", "A variant to activate"),
-    deactivate: ids("deactivate", "A variant to deactivate"),
+    activate: texts("activate", "A variant to activate; repeat for several"),
+    deactivate: texts("deactivate", "A variant to deactivate; repeat for several"),
   },
-  Effect.fnUntraced(function* ({ activate, deactivate, template }) {
-    const client = yield* ManagementClient
-    const payload = yield* decodeInput(VariantSwitch, { activate, deactivate })
-    const changed = yield* client.variants.switchVariants({ params: { org: yield* organization, template }, payload })
-    yield* printChange(changed, ({ variants }) => describe(variants))
-  }),
-).pipe(
-  Command.withDescription("Activate and deactivate variants at once. Variants that are not named stay as they are"),
-  Command.withExamples([{ command: "parlance variant switch welcome --deactivate cold --deactivate long" }]),
-)
+  payload: ({ activate, deactivate }) => decodeInput(VariantSwitch, { activate, deactivate }),
+  call: (client, { org, payload, template }) => client.variants.switchVariants({ params: { org, template }, payload }),
+}).change(({ variants }) => tableOf(columns, variants))
 
 const stopLosers = Command.make(
   "stop-losers",
   {
     template,
-    dryRun: Flag.Boolean("dry-run").pipe(
-      Flag.withDescription("List the variants without deactivating them"),
-      Flag.withDefault(false),
-    ),
+    dryRun: toggle("dry-run", "List the variants without deactivating them"),
   },
   Effect.fnUntraced(function* ({ dryRun, template }) {
     const client = yield* ManagementClient
@@ -210,12 +152,13 @@ const stopLosers = Command.make(
         params,
         payload: { deactivate: winner.losers.map((id) => CopyId.make(id)) },
       })
-      if (isProposed(changed)) return yield* printChange(changed, () => "")
+      if (isProposed(changed)) return yield* printProposed(changed)
     }
-    const listed = table(
-      ["variant", "chance to be best", "loss if shipped"],
-      losers.map(({ copy_id, expected_loss, p_best }) => [copy_id, percent(p_best ?? 0), percent(expected_loss ?? 0)]),
-    )
+    const listed = tableOf({
+      variant: "copy_id",
+      "chance to be best": ({ p_best }) => percent(p_best ?? 0),
+      "loss if shipped": ({ expected_loss }) => percent(expected_loss ?? 0),
+    }, losers)
     yield* print(
       { losers: winner.losers, deactivated: !dryRun },
       `${dryRun ? "Surely worse than" : "Deactivated, surely worse than"} ${winner.leader}:\n${listed}`,
@@ -223,95 +166,69 @@ const stopLosers = Command.make(
   }),
 ).pipe(Command.withDescription("Deactivate the variants that are surely worse than the leader"))
 
-const remove = Command.make(
-  "delete",
-  { template, variant },
-  Effect.fnUntraced(function* ({ template, variant }) {
-    const client = yield* ManagementClient
-    const proposed = yield* client.variants.deleteVariant({ params: { org: yield* organization, template, variant } })
-    yield* printChange(proposed ?? { id: variant, deleted: true }, () => `Deleted variant ${variant}`)
-  }),
-).pipe(Command.withDescription("Delete a variant"))
+const remove = organizationCommand({
+  name: "delete",
+  description: "Delete a variant",
+  flags: { template, variant },
+  call: (client, { org, template, variant }) => client.variants.deleteVariant({ params: { org, template, variant } }),
+  result: (proposed, { variant }) => proposed ?? { id: variant, deleted: true },
+}).change((_, { variant }) => `Deleted variant ${variant}`)
 
 const json = (name: string) => Flag.String(name).pipe(Flag.withDescription("A JSON object"), Flag.withDefault("{}"))
 
-const preview = Command.make(
-  "preview",
-  {
+const preview = organizationCommand({
+  name: "preview",
+  description: "Render a variant with sample fields, and show which variants are eligible for the attributes",
+  flags: {
     template,
     variant: Argument.String("variant").pipe(Argument.optional),
     fields: json("fields"),
     attrs: json("attrs"),
-    user: Flag.String("user").pipe(Flag.withDescription("Show whether this user is in the holdout"), Flag.optional),
+    user: text("user", "Show whether this user is in the holdout"),
   },
-  Effect.fnUntraced(function* ({ attrs, fields, template, user, variant }) {
-    const client = yield* ManagementClient
-    const payload = bodyOf<typeof PreviewBody.Type>({
-      ...(Option.isSome(variant) ? { copy_id: variant.value } : {}),
-      fields: yield* readJson("--fields", fields),
-      attrs: yield* readJson("--attrs", attrs),
-      ...(Option.isSome(user) ? { user_id: user.value } : {}),
-    })
-    const seen = yield* client.variants.preview({ params: { org: yield* organization, template }, payload })
-    const rendered = Object.entries(seen.vars ?? {}).map(([name, text]) => `${name}:\n${text}\n`)
-    const eligible = table(
-      ["variant", "eligible", "reason"],
-      seen.variants.map((one) => [one.id, one.eligible, one.reason ?? ""]),
-    )
-    const heldOut = seen.held_out === undefined ? [] : [`The user is ${seen.held_out ? "" : "not "}held out`]
-    yield* print(seen, [...rendered, eligible, ...heldOut].join("\n"))
-  }),
-).pipe(
-  Command.withDescription(
-    "Render a variant with sample fields, and show which variants are eligible for the attributes",
-  ),
+  payload: ({ attrs, fields, user, variant }) =>
+    Effect.gen(function* () {
+      return bodyOf<typeof PreviewBody.Type>({
+        ...given({ copy_id: variant, user_id: user }),
+        fields: yield* readJson("--fields", fields),
+        attrs: yield* readJson("--attrs", attrs),
+      })
+    }),
+  call: (client, { org, payload, template }) => client.variants.preview({ params: { org, template }, payload }),
+}).text(({ held_out, variants, vars }) =>
+  [
+    ...Object.entries(vars ?? {}).map(([name, text]) => `${name}:\n${text}\n`),
+    tableOf({ variant: "id", eligible: "eligible", reason: ({ reason }) => reason ?? "" }, variants),
+    ...(held_out === undefined ? [] : [`The user is ${held_out ? "" : "not "}held out`]),
+  ].join("\n")
 )
 
-const versions = Command.make(
-  "versions",
-  { template, variant },
-  Effect.fnUntraced(function* ({ template, variant }) {
-    const client = yield* ManagementClient
-    const { versions } = yield* client.drafts.listVersions({
-      params: { org: yield* organization, template, variant },
-      query: { limit: "200" },
-    })
-    yield* print(
-      versions,
-      table(
-        ["version", "saved", "author", "name"],
-        versions.map((one) => [one.id, one.saved_at, one.author ?? "", one.name]),
-      ),
-    )
-  }),
-).pipe(Command.withDescription("List the versions of a variant, newest first"))
+const versions = organizationCommand({
+  name: "versions",
+  description: "List the versions of a variant, newest first",
+  flags: { template, variant },
+  call: (client, { org, template, variant }) =>
+    client.drafts.listVersions({ params: { org, template, variant }, query: { limit: "200" } }),
+  result: ({ versions }) => versions,
+}).table({ version: "id", saved: "saved_at", author: ({ author }) => author ?? "", name: "name" })
 
-const version = Argument.String("version").pipe(Argument.withDescription("The version's number"))
+const version = argument("version", "The version's number")
 
-const showVersion = Command.make(
-  "version",
-  { template, variant, version },
-  Effect.fnUntraced(function* ({ template, variant, version }) {
-    const client = yield* ManagementClient
-    const found = yield* client.drafts.getVersion({
-      params: { org: yield* organization, template, variant, version },
-    })
-    yield* print(found, `Restoring this version changes:\n${differenceText(found.changes)}`)
-  }),
-).pipe(Command.withDescription("Show what restoring a version changes. --json prints its content"))
+const showVersion = organizationCommand({
+  name: "version",
+  description: "Show what restoring a version changes. --json prints its content",
+  flags: { template, variant, version },
+  call: (client, { org, template, variant, version }) =>
+    client.drafts.getVersion({ params: { org, template, variant, version } }),
+}).text(({ changes }) => `Restoring this version changes:\n${differenceText(changes)}`)
 
-const restore = Command.make(
-  "restore",
-  { template, variant, version, base },
-  Effect.fnUntraced(function* ({ base, template, variant, version }) {
-    const client = yield* ManagementClient
-    const restored = yield* client.drafts.restoreVersion({
-      params: { org: yield* organization, template, variant, version },
-      headers: matching(base),
-    })
-    yield* print(restored, `Restored version ${version} of variant ${restored.id}`)
-  }),
-).pipe(Command.withDescription("Give a variant the content of an earlier version"))
+const restore = organizationCommand({
+  name: "restore",
+  description: "Give a variant the content of an earlier version",
+  flags: { template, variant, version, base },
+  call: (client, { base, org, template, variant, version }) =>
+    client.drafts.restoreVersion({ params: { org, template, variant, version }, headers: matching(base) }),
+}).text(({ id }, { version }) => `Restored version ${version} of variant ${id}`)
 
 /** `parlance variant …` */
 export const variantCommand = Command.make("variant").pipe(

@@ -1,118 +1,87 @@
 import { Console, Effect, Option } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
+import { Command, Flag } from "effect/cli"
 import { listOfSources } from "../domain/Source.ts"
 import type { SourceInput } from "../intake/WebhookSources.ts"
-import type { WebhookSource } from "../api/webhooks/WebhooksApi.ts"
 import { ManagementClient } from "./Connection.ts"
+import { argument, text, toggle } from "./Flags.ts"
 import { bodyOf, readJson, readText } from "./Inputs.ts"
-import { organization, print } from "./Root.ts"
+import { organizationCommand } from "./ManagementCommand.ts"
+import { organization } from "./Root.ts"
 import { webhookEvents } from "./TimelineCommands.ts"
-import { table } from "./Table.ts"
+import { tableOf } from "./Table.ts"
 import { webhookTrigger } from "./WebhookTrigger.ts"
 
-const sourceId = Argument.String("source").pipe(
-  Argument.withDescription(
-    `One of ${listOfSources}`,
-  ),
+const sourceId = argument("source", `One of ${listOfSources}`)
+
+const list = organizationCommand({
+  name: "list",
+  description: "List sources, their webhook addresses and counts of received bodies",
+  call: (client, { org }) => client.sources.listSources({ params: { org } }),
+  result: ({ webhooks }) => webhooks,
+}).text((webhooks) =>
+  `${
+    tableOf({
+      source: "segment",
+      platform: "platform",
+      path: "path",
+      on: "enabled",
+      secrets: ({ secrets }) => secrets.length,
+      "last received": "last_received_at",
+      events: "events",
+      duplicates: "duplicates",
+      "not understood": "not_understood",
+      "lag s": ({ lag_seconds }) => Math.round(lag_seconds),
+    }, webhooks)
+  }\n\nCounts cover the last 24 hours.`
 )
 
-const describe = (sources: ReadonlyArray<WebhookSource>) =>
-  table(
-    ["source", "platform", "path", "on", "secrets", "last received", "events", "duplicates", "not understood", "lag s"],
-    sources.map((source) => [
-      source.segment,
-      source.platform,
-      source.path,
-      source.enabled,
-      source.secrets.length,
-      source.last_received_at,
-      source.events,
-      source.duplicates,
-      source.not_understood,
-      Math.round(source.lag_seconds),
-    ]),
-  )
-
-const list = Command.make(
-  "list",
-  {},
-  Effect.fnUntraced(function* () {
-    const client = yield* ManagementClient
-    const { webhooks } = yield* client.sources.listSources({ params: { org: yield* organization } })
-    yield* print(webhooks, `${describe(webhooks)}\n\nCounts cover the last 24 hours.`)
-  }),
-).pipe(Command.withDescription("List sources, their webhook addresses and counts of received bodies"))
-
-const change = Effect.fnUntraced(function* (name: string, input: unknown) {
-  const client = yield* ManagementClient
-  const payload = bodyOf<SourceInput>(input)
-  return yield* client.sources.putSource({ params: { org: yield* organization, segment: name }, payload })
-})
-
-const set = Command.make(
-  "set",
-  {
+const set = organizationCommand({
+  name: "set",
+  description: "Set up or change a source",
+  examples: ["parlance webhook set braze --secret-stdin < token.txt"],
+  flags: {
     sourceId,
-    secretStdin: Flag.Boolean("secret-stdin").pipe(
-      Flag.withDescription(
-        "Read the signing secret of the platform from standard input. The previous secret stays valid for " +
-          "24 hours",
-      ),
-      Flag.withDefault(false),
+    secretStdin: toggle(
+      "secret-stdin",
+      "Read the signing secret of the platform from standard input. The previous secret stays valid for 24 hours",
     ),
-    settings: Flag.String("settings").pipe(
-      Flag.withDescription('Options of the platform as JSON, such as \'{"conversions":["order completed"]}\''),
-      Flag.optional,
-    ),
-    mapping: Flag.String("mapping").pipe(
-      Flag.withDescription("File with a mapping of custom events, JSON; - for standard input"),
-      Flag.optional,
-    ),
+    settings: text("settings", 'Options of the platform as JSON, such as \'{"conversions":["order completed"]}\''),
+    mapping: text("mapping", "File with a mapping of custom events, JSON; - for standard input"),
   },
-  Effect.fnUntraced(function* ({ mapping, secretStdin, settings, sourceId }) {
-    const secret = secretStdin ? (yield* readText("-")).trim() : undefined
-    const options = Option.isSome(settings) ? yield* readJson("--settings", settings.value) : undefined
-    const mapped = Option.isSome(mapping) ? yield* readJson("--mapping", yield* readText(mapping.value)) : undefined
-    const given = {
-      ...(options === undefined ? {} : options as Record<string, unknown>),
-      ...(mapped === undefined ? {} : { mapping: mapped }),
-    }
-    const source = yield* change(sourceId, {
-      enabled: true,
-      ...(secret === undefined ? {} : { secret }),
-      ...(options === undefined && mapped === undefined ? {} : { settings: given }),
-    })
-    yield* print(source, `Send webhooks to ${source.path}`)
-  }),
-).pipe(
-  Command.withDescription("Set up or change a source"),
-  Command.withExamples([{ command: "parlance webhook set braze --secret-stdin < token.txt" }]),
-)
+  payload: ({ mapping, secretStdin, settings }) =>
+    Effect.gen(function* () {
+      const secret = secretStdin ? (yield* readText("-")).trim() : undefined
+      const options = Option.isSome(settings) ? yield* readJson("--settings", settings.value) : undefined
+      const mapped = Option.isSome(mapping) ? yield* readJson("--mapping", yield* readText(mapping.value)) : undefined
+      const given = {
+        ...(options === undefined ? {} : options as Record<string, unknown>),
+        ...(mapped === undefined ? {} : { mapping: mapped }),
+      }
+      return bodyOf<SourceInput>({
+        enabled: true,
+        ...(secret === undefined ? {} : { secret }),
+        ...(options === undefined && mapped === undefined ? {} : { settings: given }),
+      })
+    }),
+  call: (client, { org, payload, sourceId }) =>
+    client.sources.putSource({ params: { org, segment: sourceId }, payload }),
+}).text(({ path }) => `Send webhooks to ${path}`)
 
-const disable = Command.make(
-  "disable",
-  { sourceId },
-  Effect.fnUntraced(function* ({ sourceId }) {
-    const source = yield* change(sourceId, { enabled: false })
-    yield* print(
-      source,
-      `Webhooks of ${source.segment} are refused now. Enable them again with \`parlance webhook set\`.`,
-    )
-  }),
-).pipe(Command.withDescription("Refuse a source's webhooks, keeping its settings"))
+const disable = organizationCommand({
+  name: "disable",
+  description: "Refuse a source's webhooks, keeping its settings",
+  flags: { sourceId },
+  call: (client, { org, sourceId }) =>
+    client.sources.putSource({ params: { org, segment: sourceId }, payload: { enabled: false } }),
+}).text(({ segment }) => `Webhooks of ${segment} are refused now. Enable them again with \`parlance webhook set\`.`)
 
-const remove = Command.make(
-  "remove",
-  { sourceId },
-  Effect.fnUntraced(function* ({ sourceId }) {
-    const client = yield* ManagementClient
-    yield* client.sources.deleteSource({ params: { org: yield* organization, segment: sourceId } })
-    yield* print(
-      { segment: sourceId, removed: true },
-      `Removed ${sourceId} and its secrets. Its received bodies are kept`,
-    )
-  }),
-).pipe(Command.withDescription("Remove a source and its secrets"))
+const remove = organizationCommand({
+  name: "remove",
+  description: "Remove a source and its secrets",
+  flags: { sourceId },
+  call: (client, { org, sourceId }) => client.sources.deleteSource({ params: { org, segment: sourceId } }),
+  result: (_, { sourceId }) => ({ segment: sourceId, removed: true }),
+}).text(({ segment }) => `Removed ${segment} and its secrets. Its received bodies are kept`)
 
 const dryRun = Command.make(
   "dry-run",

@@ -1,5 +1,5 @@
 import { Effect, Option } from "effect"
-import { Argument, Command, Flag } from "effect/cli"
+import { Command, Flag } from "effect/cli"
 import type {
   EndpointInput,
   EndpointPatch,
@@ -7,12 +7,13 @@ import type {
   SentEvent,
   WebhookEndpoint,
 } from "../api/endpoints/EndpointsApi.ts"
-import { CommandFailed, ManagementClient } from "./Connection.ts"
+import { CommandFailed } from "./Connection.ts"
+import { argument, given, text, toggle, whole } from "./Flags.ts"
 import { bodyOf } from "./Inputs.ts"
-import { organization, print } from "./Root.ts"
-import { table } from "./Table.ts"
+import { organizationCommand } from "./ManagementCommand.ts"
+import { table, type TableColumns, tableOf } from "./Table.ts"
 
-const id = Argument.String("id").pipe(Argument.withDescription("Id of the webhook endpoint"))
+const id = argument("id", "Id of the webhook endpoint")
 
 const events = Flag.String("event").pipe(
   Flag.withDescription(
@@ -21,153 +22,109 @@ const events = Flag.String("event").pipe(
   Flag.between(0, 50),
 )
 
-const description = Flag.String("description").pipe(Flag.withDescription("Purpose of the endpoint"), Flag.optional)
+const description = text("description", "Purpose of the endpoint")
 
 const stateOf = ({ disabled_reason, enabled, failing_since }: WebhookEndpoint) => {
   if (!enabled) return disabled_reason === null ? "disabled" : `disabled: ${disabled_reason}`
   return failing_since === null ? "enabled" : `failing since ${failing_since}`
 }
 
-const describe = (endpoints: ReadonlyArray<WebhookEndpoint>) =>
-  table(
-    ["id", "url", "events", "state", "description"],
-    endpoints.map((one) => [
-      one.id,
-      one.url,
-      one.events.length === 0 ? "all" : one.events.join(", "),
-      stateOf(one),
-      one.description,
-    ]),
-  )
+const columns: TableColumns<WebhookEndpoint> = {
+  id: "id",
+  url: "url",
+  events: ({ events }) => events.length === 0 ? "all" : events.join(", "),
+  state: stateOf,
+  description: "description",
+}
 
-const list = Command.make(
-  "list",
-  {},
-  Effect.fnUntraced(function* () {
-    const client = yield* ManagementClient
-    const { endpoints } = yield* client.endpoints.listWebhookEndpoints({ params: { org: yield* organization } })
-    yield* print(
-      endpoints,
-      endpoints.length === 0
-        ? "No webhook endpoints. Add one with `parlance webhook-endpoint create URL`."
-        : describe(endpoints),
-    )
-  }),
-).pipe(Command.withDescription("List webhook endpoints with their state"))
+const list = organizationCommand({
+  name: "list",
+  description: "List webhook endpoints with their state",
+  call: (client, { org }) => client.endpoints.listWebhookEndpoints({ params: { org } }),
+  result: ({ endpoints }) => endpoints,
+}).table(columns, "No webhook endpoints. Add one with `parlance webhook-endpoint create URL`.")
 
-const show = Command.make(
-  "show",
-  { id },
-  Effect.fnUntraced(function* ({ id: endpoint }) {
-    const client = yield* ManagementClient
-    const found = yield* client.endpoints.getWebhookEndpoint({ params: { org: yield* organization, endpoint } })
-    yield* print(found, describe([found]))
-  }),
-).pipe(Command.withDescription("Show a webhook endpoint"))
+const show = organizationCommand({
+  name: "show",
+  description: "Show a webhook endpoint",
+  flags: { id },
+  call: (client, { id, org }) => client.endpoints.getWebhookEndpoint({ params: { org, endpoint: id } }),
+}).table(columns)
 
 const secretText = (secret: string) => `Signing secret, shown only this once:\n${secret}`
 
-const create = Command.make(
-  "create",
-  {
-    url: Argument.String("url").pipe(
-      Argument.withDescription("Where events are sent, such as https://example.com/hook"),
-    ),
+const create = organizationCommand({
+  name: "create",
+  description: "Add a webhook endpoint; its signing secret is shown once",
+  examples: [
+    "parlance webhook-endpoint create https://example.com/hook --event delivery.failed --event winner.found",
+  ],
+  flags: {
+    url: argument("url", "Where events are sent, such as https://example.com/hook"),
     description,
     events,
   },
-  Effect.fnUntraced(function* ({ description, events, url }) {
-    const client = yield* ManagementClient
-    const payload = bodyOf<typeof EndpointInput.Type>({
-      url,
-      events,
-      ...(Option.isSome(description) ? { description: description.value } : {}),
-    })
-    const made = yield* client.endpoints.createWebhookEndpoint({ params: { org: yield* organization }, payload })
-    yield* print(made, `${describe([made])}\n\n${secretText(made.secret)}`)
-  }),
-).pipe(
-  Command.withDescription("Add a webhook endpoint; its signing secret is shown once"),
-  Command.withExamples([{
-    command: "parlance webhook-endpoint create https://example.com/hook --event delivery.failed --event winner.found",
-  }]),
-)
+  call: (client, { description, events, org, url }) =>
+    client.endpoints.createWebhookEndpoint({
+      params: { org },
+      payload: bodyOf<typeof EndpointInput.Type>({ url, events, ...given({ description }) }),
+    }),
+}).text((made) => `${tableOf(columns, [made])}\n\n${secretText(made.secret)}`)
 
-const update = Command.make(
-  "update",
-  {
+const update = organizationCommand({
+  name: "update",
+  description: "Change, enable or disable a webhook endpoint",
+  flags: {
     id,
-    url: Flag.String("url").pipe(Flag.withDescription("Where events are sent"), Flag.optional),
+    url: text("url", "Where events are sent"),
     description,
     events,
-    allEvents: Flag.Boolean("all-events").pipe(
-      Flag.withDescription("Send all types of events"),
-      Flag.withDefault(false),
-    ),
-    enable: Flag.Boolean("enable").pipe(
-      Flag.withDescription("Send events again, also after the service has disabled the endpoint"),
-      Flag.withDefault(false),
-    ),
-    disable: Flag.Boolean("disable").pipe(Flag.withDescription("Send no events"), Flag.withDefault(false)),
+    allEvents: toggle("all-events", "Send all types of events"),
+    enable: toggle("enable", "Send events again, also after the service has disabled the endpoint"),
+    disable: toggle("disable", "Send no events"),
   },
-  Effect.fnUntraced(function* ({ allEvents, description, disable, enable, events, id: endpoint, url }) {
-    if (enable && disable) return yield* new CommandFailed({ message: "Use either --enable or --disable." })
-    if (allEvents && events.length > 0) {
-      return yield* new CommandFailed({ message: "Use either --event or --all-events." })
-    }
+  payload: ({ allEvents, description, disable, enable, events, url }) => {
+    if (enable && disable) return new CommandFailed({ message: "Use either --enable or --disable." })
+    if (allEvents && events.length > 0) return new CommandFailed({ message: "Use either --event or --all-events." })
     const change = {
-      ...(Option.isSome(url) ? { url: url.value } : {}),
-      ...(Option.isSome(description) ? { description: description.value } : {}),
+      ...given({ url, description }),
       ...(events.length > 0 || allEvents ? { events } : {}),
       ...(enable || disable ? { enabled: enable } : {}),
     }
-    if (Object.keys(change).length === 0) {
-      return yield* new CommandFailed({
+    return Object.keys(change).length > 0
+      ? Effect.succeed(bodyOf<typeof EndpointPatch.Type>(change))
+      : new CommandFailed({
         message: "Name a change: --url, --description, --event, --all-events, --enable or --disable.",
       })
-    }
-    const client = yield* ManagementClient
-    const changed = yield* client.endpoints.updateWebhookEndpoint({
-      params: { org: yield* organization, endpoint },
-      payload: bodyOf<typeof EndpointPatch.Type>(change),
-    })
-    yield* print(changed, describe([changed]))
-  }),
-).pipe(Command.withDescription("Change, enable or disable a webhook endpoint"))
+  },
+  call: (client, { id, org, payload }) =>
+    client.endpoints.updateWebhookEndpoint({ params: { org, endpoint: id }, payload }),
+}).table(columns)
 
-const remove = Command.make(
-  "remove",
-  { id },
-  Effect.fnUntraced(function* ({ id: endpoint }) {
-    const client = yield* ManagementClient
-    yield* client.endpoints.deleteWebhookEndpoint({ params: { org: yield* organization, endpoint } })
-    yield* print({ id: endpoint, removed: true }, `Removed ${endpoint} and its events`)
-  }),
-).pipe(Command.withDescription("Remove a webhook endpoint with its events"))
+const remove = organizationCommand({
+  name: "remove",
+  description: "Remove a webhook endpoint with its events",
+  flags: { id },
+  call: (client, { id, org }) => client.endpoints.deleteWebhookEndpoint({ params: { org, endpoint: id } }),
+  result: (_, { id }) => ({ id, removed: true }),
+}).text(({ id }) => `Removed ${id} and its events`)
 
-const rotate = Command.make(
-  "rotate",
-  { id },
-  Effect.fnUntraced(function* ({ id: endpoint }) {
-    const client = yield* ManagementClient
-    const made = yield* client.endpoints.rotateWebhookSecret({ params: { org: yield* organization, endpoint } })
-    yield* print(made, `${secretText(made.secret)}\n\nThe previous secret signs as well, for 24 hours.`)
-  }),
-).pipe(Command.withDescription("Replace the signing secret"))
+const rotate = organizationCommand({
+  name: "rotate",
+  description: "Replace the signing secret",
+  flags: { id },
+  call: (client, { id, org }) => client.endpoints.rotateWebhookSecret({ params: { org, endpoint: id } }),
+}).text(({ secret }) => `${secretText(secret)}\n\nThe previous secret signs as well, for 24 hours.`)
 
-const test = Command.make(
-  "test",
-  { id },
-  Effect.fnUntraced(function* ({ id: endpoint }) {
-    const client = yield* ManagementClient
-    const made = yield* client.endpoints.pingWebhookEndpoint({ params: { org: yield* organization, endpoint } })
-    yield* print(
-      made,
-      `The event ${made.event_id} (ping) is sent within seconds. ` +
-        `\`parlance webhook-endpoint events ${endpoint}\` shows the response.`,
-    )
-  }),
-).pipe(Command.withDescription("Send an event `ping`"))
+const test = organizationCommand({
+  name: "test",
+  description: "Send an event `ping`",
+  flags: { id },
+  call: (client, { id, org }) => client.endpoints.pingWebhookEndpoint({ params: { org, endpoint: id } }),
+}).text(({ event_id }, { id }) =>
+  `The event ${event_id} (ping) is sent within seconds. ` +
+  `\`parlance webhook-endpoint events ${id}\` shows the response.`
+)
 
 /** A row for each attempt, and one for an event without attempts. */
 const rowsOf = ({ attempts, created_at, id, next_attempt_at, state, type }: SentEvent) => {
@@ -177,59 +134,45 @@ const rowsOf = ({ attempts, created_at, id, next_attempt_at, state, type }: Sent
     : attempts.map(({ at, milliseconds, reason, status }) => [...about, at, status, milliseconds, reason])
 }
 
-const sent = Command.make(
-  "events",
-  {
+const sent = organizationCommand({
+  name: "events",
+  description: "List the events of an endpoint with their attempts, newest first",
+  flags: {
     id,
-    before: Flag.String("before").pipe(Flag.withDescription("The value that the previous page printed"), Flag.optional),
-    limit: Flag.Int("limit").pipe(Flag.withDescription("1 to 100 events"), Flag.withDefault(25)),
+    before: text("before", "The value that the previous page printed"),
+    limit: whole("limit", "1 to 100 events", 25),
   },
-  Effect.fnUntraced(function* ({ before, id: endpoint, limit }) {
-    const client = yield* ManagementClient
-    const page = yield* client.endpoints.listWebhookEvents({
-      params: { org: yield* organization, endpoint },
-      query: { limit: String(limit), ...(Option.isSome(before) ? { before: before.value } : {}) },
-    })
-    yield* print(
-      page,
-      page.events.length === 0 ? "No events in the last 30 days" : [
-        table(["event", "type", "state", "attempt at", "status", "ms", "response"], page.events.flatMap(rowsOf)),
-        ...(page.next === null ? [] : ["", `More with --before ${page.next}`]),
-      ].join("\n"),
-    )
-  }),
-).pipe(Command.withDescription("List the events of an endpoint with their attempts, newest first"))
+  call: (client, { before, id, limit, org }) =>
+    client.endpoints.listWebhookEvents({
+      params: { org, endpoint: id },
+      query: { limit: String(limit), ...given({ before }) },
+    }),
+}).text(({ events, next }) =>
+  events.length === 0 ? "No events in the last 30 days" : [
+    table(["event", "type", "state", "attempt at", "status", "ms", "response"], events.flatMap(rowsOf)),
+    ...(next === null ? [] : ["", `More with --before ${next}`]),
+  ].join("\n")
+)
 
-const replay = Command.make(
-  "replay",
-  {
+const replay = organizationCommand({
+  name: "replay",
+  description: "Send events again: one, or all since a time",
+  flags: {
     id,
-    eventId: Flag.String("event-id").pipe(Flag.withDescription("One event"), Flag.optional),
-    since: Flag.String("since").pipe(
-      Flag.withDescription("All events since this time, such as 2026-05-04T09:30:00Z"),
-      Flag.optional,
-    ),
+    eventId: text("event-id", "One event"),
+    since: text("since", "All events since this time, such as 2026-05-04T09:30:00Z"),
   },
-  Effect.fnUntraced(function* ({ eventId, id: endpoint, since }) {
-    if (Option.isSome(eventId) === Option.isSome(since)) {
-      return yield* new CommandFailed({ message: "Select the events with either --event-id or --since." })
-    }
-    const client = yield* ManagementClient
-    const result = yield* client.endpoints.replayWebhookEvents({
-      params: { org: yield* organization, endpoint },
-      payload: bodyOf<typeof ReplayInput.Type>({
-        ...(Option.isSome(eventId) ? { event_id: eventId.value } : {}),
-        ...(Option.isSome(since) ? { since: since.value } : {}),
-      }),
-    })
-    yield* print(
-      result,
-      result.replayed === 0
-        ? "No event was sent again. Events that wait for an attempt are not repeated."
-        : `${result.replayed} events are sent again, with the same ids`,
-    )
-  }),
-).pipe(Command.withDescription("Send events again: one, or all since a time"))
+  payload: ({ eventId, since }) =>
+    Option.isSome(eventId) === Option.isSome(since)
+      ? new CommandFailed({ message: "Select the events with either --event-id or --since." })
+      : Effect.succeed(bodyOf<typeof ReplayInput.Type>(given({ event_id: eventId, since }))),
+  call: (client, { id, org, payload }) =>
+    client.endpoints.replayWebhookEvents({ params: { org, endpoint: id }, payload }),
+}).text(({ replayed }) =>
+  replayed === 0
+    ? "No event was sent again. Events that wait for an attempt are not repeated."
+    : `${replayed} events are sent again, with the same ids`
+)
 
 /** `parlance webhook-endpoint …` */
 export const webhookEndpointCommand = Command.make("webhook-endpoint").pipe(

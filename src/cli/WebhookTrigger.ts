@@ -1,10 +1,11 @@
 import { Clock, Config, Effect, Option, Redacted, Schedule } from "effect"
-import { Argument, Command, Flag, Prompt } from "effect/cli"
+import { Command, Flag, Prompt } from "effect/cli"
 import { randomBytes } from "node:crypto"
 import type { TimelineResource } from "../api/timelines/TimelinesApi.ts"
 import type { EventName } from "../domain/Event.ts"
 import { listOfSources, type Platform, platforms, type SourceId, sourceIdOf } from "../domain/Source.ts"
 import { CommandFailed, ManagementClient, ServiceFetch } from "./Connection.ts"
+import { argument, text } from "./Flags.ts"
 import { readText } from "./Inputs.ts"
 import { reportedEvents, sampleBodies, type SampleMessage, signedHeaders } from "./PlatformSamples.ts"
 import { faultText } from "./Report.ts"
@@ -175,20 +176,13 @@ const notReported = (platform: Platform, event: string) =>
 export const webhookTrigger = Command.make(
   "trigger",
   {
-    sourceId: Argument.String("source").pipe(Argument.withDescription(`One of ${listOfSources}`)),
-    event: Argument.String("event").pipe(
-      Argument.withDescription(
-        "sent, delivered, open, click, other, conversion, bounce, soft_bounce, failed, unsubscribe or spam",
-      ),
+    sourceId: argument("source", `One of ${listOfSources}`),
+    event: argument(
+      "event",
+      "sent, delivered, open, click, other, conversion, bounce, soft_bounce, failed, unsubscribe or spam",
     ),
-    trackingId: Flag.String("tracking-id").pipe(
-      Flag.withDescription("The decision that the event belongs to"),
-      Flag.optional,
-    ),
-    template: Flag.String("template").pipe(
-      Flag.withDescription("Make a decision of this template first, with the API key in PARLANCE_KEY"),
-      Flag.optional,
-    ),
+    trackingId: text("tracking-id", "The decision that the event belongs to"),
+    template: text("template", "Make a decision of this template first, with the API key in PARLANCE_KEY"),
     user: Flag.String("user").pipe(
       Flag.withDescription("Id of the user where the decision has none. Default: webhook-trigger"),
       Flag.withDefault("webhook-trigger"),
