@@ -125,75 +125,59 @@ export const query = (request: { readonly url: string }): URLSearchParams => {
   return new URLSearchParams(at === -1 ? "" : request.url.slice(at + 1))
 }
 
+/** The problems of domain errors that need no more than their messages. */
+const problems = [
+  [Errors.OrganizationNotFound, Problems.OrganizationNotFound],
+  [Errors.KeyNotFound, Problems.KeyNotFound],
+  [Errors.TemplateNotFound, Problems.TemplateNotFound],
+  [Errors.TemplateArchived, Problems.TemplateArchived],
+  [Errors.VariantNotFound, Problems.VariantNotFound],
+  [Errors.DraftChanged, Problems.VersionConflict],
+  [Errors.DraftNotFound, Problems.DraftNotFound],
+  [Errors.VersionNotFound, Problems.VersionNotFound],
+  [Errors.SamplePersonNotFound, Problems.SamplePersonNotFound],
+  [Errors.TestGroupNotFound, Problems.TestGroupNotFound],
+  [Errors.InboxEntryNotFound, Problems.InboxEntryNotFound],
+  [Errors.ErasureNotFound, Problems.ErasureNotFound],
+  [Errors.SourceNotFound, Problems.SourceNotFound],
+  [Errors.ConnectionNotFound, Problems.ConnectionNotFound],
+  [Errors.EndpointNotFound, Problems.EndpointNotFound],
+  [Errors.DkimKeyNotFound, Problems.DkimKeyNotFound],
+  [Errors.DeliveryNotFound, Problems.DeliveryNotFound],
+  [Errors.DeliveryFixed, Problems.DeliveryFixed],
+  [Errors.BulkActionNotFound, Problems.BulkActionNotFound],
+  [Errors.BulkKeyReused, Problems.IdempotencyKeyReused],
+  [NoSecretKey, Problems.Unprocessable],
+  [SecretFileFaulty, Problems.Unprocessable],
+  [Errors.AlreadyExists, Problems.Conflict],
+  [Errors.ChecksBusy, Problems.Unavailable],
+  [Errors.ProposalNotFound, Problems.ProposalNotFound],
+  [Errors.ProposalConflict, Problems.ProposalConflict],
+  [Errors.CommentNotFound, Problems.CommentNotFound],
+  [Errors.ShareNotFound, Problems.ShareNotFound],
+  [Errors.NotAllowed, Problems.Forbidden],
+] as const
+
+type Pair = typeof problems[number]
+
+type PairOf<E, P extends Pair = Pair> = P extends unknown ? E extends InstanceType<P[0]> ? P : never : never
+
 /** The problem for a domain error; other errors are returned unchanged. */
-type ProblemOf<E> = E extends Errors.OrganizationNotFound ? Problems.OrganizationNotFound
-  : E extends Errors.KeyNotFound ? Problems.KeyNotFound
-  : E extends Errors.TemplateNotFound ? Problems.TemplateNotFound
-  : E extends Errors.TemplateArchived ? Problems.TemplateArchived
-  : E extends Errors.VariantNotFound ? Problems.VariantNotFound
-  : E extends Errors.VariantChanged | Errors.DraftChanged ? Problems.VersionConflict
-  : E extends Errors.DraftNotFound ? Problems.DraftNotFound
-  : E extends Errors.VersionNotFound ? Problems.VersionNotFound
-  : E extends Errors.SamplePersonNotFound ? Problems.SamplePersonNotFound
-  : E extends Errors.TestGroupNotFound ? Problems.TestGroupNotFound
-  : E extends Errors.InboxEntryNotFound ? Problems.InboxEntryNotFound
-  : E extends Errors.ErasureNotFound ? Problems.ErasureNotFound
-  : E extends Errors.SourceNotFound ? Problems.SourceNotFound
-  : E extends Errors.ConnectionNotFound ? Problems.ConnectionNotFound
-  : E extends Errors.EndpointNotFound ? Problems.EndpointNotFound
-  : E extends Errors.DkimKeyNotFound ? Problems.DkimKeyNotFound
-  : E extends Errors.DeliveryNotFound ? Problems.DeliveryNotFound
-  : E extends Errors.DeliveryFixed ? Problems.DeliveryFixed
-  : E extends Errors.BulkActionNotFound ? Problems.BulkActionNotFound
-  : E extends Errors.BulkKeyReused ? Problems.IdempotencyKeyReused
-  : E extends NoSecretKey | SecretFileFaulty ? Problems.Unprocessable
-  : E extends Errors.AlreadyExists ? Problems.Conflict
+type ProblemOf<E> = E extends InstanceType<Pair[0]> ? InstanceType<PairOf<E>[1]>
+  : E extends Errors.VariantChanged ? Problems.VersionConflict
   : E extends Errors.InvalidInput ? Problems.InvalidRequest
-  : E extends Errors.ChecksBusy ? Problems.Unavailable
   : E extends NotRendered ? Problems.Unprocessable
-  : E extends Errors.ProposalNotFound ? Problems.ProposalNotFound
-  : E extends Errors.ProposalConflict ? Problems.ProposalConflict
-  : E extends Errors.CommentNotFound ? Problems.CommentNotFound
-  : E extends Errors.ShareNotFound ? Problems.ShareNotFound
-  : E extends Errors.NotAllowed ? Problems.Forbidden
   : E
 
 const problemOf = (error: unknown): unknown => {
-  if (error instanceof Errors.OrganizationNotFound) return new Problems.OrganizationNotFound({ detail: error.message })
-  if (error instanceof Errors.KeyNotFound) return new Problems.KeyNotFound({ detail: error.message })
-  if (error instanceof Errors.TemplateNotFound) return new Problems.TemplateNotFound({ detail: error.message })
-  if (error instanceof Errors.TemplateArchived) return new Problems.TemplateArchived({ detail: error.message })
-  if (error instanceof Errors.VariantNotFound) return new Problems.VariantNotFound({ detail: error.message })
   if (error instanceof Errors.VariantChanged) {
     return new Problems.VersionConflict({ detail: error.message, current: error.current })
   }
-  if (error instanceof Errors.DraftChanged) return new Problems.VersionConflict({ detail: error.message })
-  if (error instanceof Errors.DraftNotFound) return new Problems.DraftNotFound({ detail: error.message })
-  if (error instanceof Errors.VersionNotFound) return new Problems.VersionNotFound({ detail: error.message })
-  if (error instanceof Errors.SamplePersonNotFound) return new Problems.SamplePersonNotFound({ detail: error.message })
-  if (error instanceof Errors.TestGroupNotFound) return new Problems.TestGroupNotFound({ detail: error.message })
-  if (error instanceof Errors.InboxEntryNotFound) return new Problems.InboxEntryNotFound({ detail: error.message })
-  if (error instanceof Errors.ErasureNotFound) return new Problems.ErasureNotFound({ detail: error.message })
-  if (error instanceof Errors.SourceNotFound) return new Problems.SourceNotFound({ detail: error.message })
-  if (error instanceof Errors.ConnectionNotFound) return new Problems.ConnectionNotFound({ detail: error.message })
-  if (error instanceof Errors.EndpointNotFound) return new Problems.EndpointNotFound({ detail: error.message })
-  if (error instanceof Errors.DkimKeyNotFound) return new Problems.DkimKeyNotFound({ detail: error.message })
-  if (error instanceof Errors.DeliveryNotFound) return new Problems.DeliveryNotFound({ detail: error.message })
-  if (error instanceof Errors.DeliveryFixed) return new Problems.DeliveryFixed({ detail: error.message })
-  if (error instanceof Errors.BulkActionNotFound) return new Problems.BulkActionNotFound({ detail: error.message })
-  if (error instanceof Errors.BulkKeyReused) return new Problems.IdempotencyKeyReused({ detail: error.message })
-  if (error instanceof NoSecretKey || error instanceof SecretFileFaulty) {
-    return new Problems.Unprocessable({ detail: error.message })
-  }
-  if (error instanceof Errors.AlreadyExists) return new Problems.Conflict({ detail: error.message })
   if (error instanceof Errors.InvalidInput) return invalid(error.faults)
-  if (error instanceof Errors.ChecksBusy) return new Problems.Unavailable({ detail: error.message })
   if (error instanceof NotRendered) return notRendered(error)
-  if (error instanceof Errors.ProposalNotFound) return new Problems.ProposalNotFound({ detail: error.message })
-  if (error instanceof Errors.ProposalConflict) return new Problems.ProposalConflict({ detail: error.message })
-  if (error instanceof Errors.CommentNotFound) return new Problems.CommentNotFound({ detail: error.message })
-  if (error instanceof Errors.ShareNotFound) return new Problems.ShareNotFound({ detail: error.message })
-  if (error instanceof Errors.NotAllowed) return new Problems.Forbidden({ detail: error.message })
+  for (const [Domain, Problem] of problems) {
+    if (error instanceof Domain) return new Problem({ detail: error.message })
+  }
   return error
 }
 
