@@ -1,5 +1,4 @@
 import { Schema } from "effect"
-import type { OrgSlug } from "../domain/Ids.ts"
 
 /**
  * The state of a message. An attempt is interrupted when its process ends or loses the lane before the platform answers.
@@ -70,10 +69,4 @@ export interface DeliverySummary {
   readonly oldestDueSeconds: number
   /** Messages sent per second, recently. */
   readonly sentPerSecond: number
-}
-
-/** The key of a delivery. */
-export interface DeliveryKey {
-  readonly org: OrgSlug
-  readonly id: string
 }

@@ -293,14 +293,3 @@ export const readSample = Effect.fnUntraced(function* (
     last: rows.length < limit ? undefined : rows[rows.length - 1]!.spot,
   }
 })
-
-/** Deletes the histories and recommendations of people. */
-export const forgetHistories = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  org: string,
-  names: ReadonlyArray<string>,
-): Effect.fn.Return<void, SqlError> {
-  if (names.length === 0) return
-  yield* sql`DELETE FROM send_times s WHERE s.org_slug = ${org} AND s.kind = 'user' AND s.person IN ${sql.in(names)}`
-  yield* sql`DELETE FROM send_advice a WHERE a.org_slug = ${org} AND a.person IN ${sql.in(names)}`
-})
