@@ -18,15 +18,16 @@ const standIn = `${id}-balancer`
 
 const available = hasDocker("the container image")
 
-/** Runs `docker-compose`, or `docker compose` where that is the one there is, on the project of this test. */
-const compose = async (environment: Record<string, string>, ...args: ReadonlyArray<string>) => {
-  const own = ["--project-name", id, "--file", join(root, "docker-compose.yml"), ...args]
-  const env = { ...process.env, ...environment }
-  const run = (command: string, args: ReadonlyArray<string>) =>
-    promisify(execFile)(command, [...args], { cwd: root, env })
-  const plugin = await docker("compose", "version").then(() => true, () => false)
-  return (await (plugin ? run("docker", ["compose", ...own]) : run("docker-compose", own))).stdout.trim()
-}
+/** Runs `docker-compose`, or `docker compose` where that is the one there is, on a project of its own. */
+const composeOf =
+  (project: string, environment: Record<string, string>) => async (...args: ReadonlyArray<string>): Promise<string> => {
+    const own = ["--project-name", project, "--file", join(root, "docker-compose.yml"), ...args]
+    const env = { ...process.env, ...environment }
+    const run = (command: string, args: ReadonlyArray<string>) =>
+      promisify(execFile)(command, [...args], { cwd: root, env })
+    const plugin = await docker("compose", "version").then(() => true, () => false)
+    return (await (plugin ? run("docker", ["compose", ...own]) : run("docker-compose", own))).stdout.trim()
+  }
 
 /** The command line within a container, as the compose file tells to use it. */
 const commandLine = (container: string, ...args: ReadonlyArray<string>) =>
@@ -107,11 +108,11 @@ const assertAnswers = async (service: Service, key: string, trackingId: string) 
   return body.copy.id as string
 }
 
-/** The remaining resources of this test's compose project. */
-const owned = async () =>
+/** The remaining resources of a compose project. */
+const ownedBy = async (project: string) =>
   (await Promise.all(
     [["ps", "--all"], ["volume", "ls"], ["network", "ls"]].map((list) =>
-      docker(...list, "--quiet", "--filter", `label=com.docker.compose.project=${id}`)
+      docker(...list, "--quiet", "--filter", `label=com.docker.compose.project=${project}`)
     ),
   )).join("")
 
@@ -247,9 +248,11 @@ describe.runIf(available)("The container image", () => {
     }
   }, 120_000)
 
-  it(
+  // These mostly wait for containers that start and stop.
+  it.concurrent(
     "answers from the compose file on Postgres, keeps its data over a restart, and leaves nothing behind",
     async () => {
+      const project = `${id}-single`
       const port = await freePort()
       const service = serviceAt(`http://127.0.0.1:${port}`)
       const environment = {
@@ -261,16 +264,17 @@ describe.runIf(available)("The container image", () => {
         SHUTDOWN_DELAY: "1 second",
         PARLANCE_DEMO: "1",
       }
+      const compose = composeOf(project, environment)
       try {
-        await compose(environment, "up", "--detach", "--no-build")
-        await waitUntil("the service of the compose file answers", healthy(service), 60)
-        const container = await compose(environment, "ps", "--quiet", "parlance")
+        await compose("up", "--detach", "--no-build")
+        await waitUntil("the service of the compose file answers", healthy(service), 120)
+        const container = await compose("ps", "--quiet", "parlance")
         assert.notStrictEqual(await docker("exec", container, "id", "-u"), "0")
-        assert.lengthOf((await compose(environment, "ps", "--quiet")).split("\n"), 3, "one node, Postgres and HAProxy")
+        assert.lengthOf((await compose("ps", "--quiet")).split("\n"), 3, "one node, Postgres and HAProxy")
         const key = await setUp(service, container)
         const chosen = await assertAnswers(service, key, "first")
 
-        await compose(environment, "restart")
+        await compose("restart")
         await waitUntil("it answers after the restart", async () =>
           (await service.request("/readyz").then(
             async (response) => {
@@ -278,60 +282,62 @@ describe.runIf(available)("The container image", () => {
               return response.status
             },
             () => 0,
-          )) === 200, 60)
+          )) === 200, 120)
         assert.strictEqual(await assertAnswers(service, key, "first"), chosen)
       } finally {
-        await compose(environment, "down", "--volumes", "--timeout", "0")
+        await compose("down", "--volumes", "--timeout", "0")
       }
-      assert.strictEqual(await owned(), "", "`down -v` removed containers, volumes and networks")
+      assert.strictEqual(await ownedBy(project), "", "`down -v` removed containers, volumes and networks")
     },
-    180_000,
+    300_000,
   )
 
-  it("does not start from the compose file with the default password, and says what to do", async () => {
-    const environment = {
+  it.concurrent("does not start from the compose file with the default password, and says what to do", async () => {
+    const project = `${id}-refused`
+    const compose = composeOf(project, {
       PARLANCE_IMAGE: image,
       BALANCER_IMAGE: await balancerImage(),
       PARLANCE_BIND: `127.0.0.1:${await freePort()}`,
-    }
+    })
     try {
-      await compose(environment, "up", "--detach", "--no-build", "--no-deps", "parlance")
+      await compose("up", "--detach", "--no-build", "--no-deps", "parlance")
       let logs = ""
       await waitUntil("the service says why", async () => {
-        logs = await compose(environment, "logs", "parlance")
+        logs = await compose("logs", "parlance")
         return logs.includes("PARLANCE_DEMO=1")
-      }, 60)
+      }, 120)
       assert.include(logs, "POSTGRES_PASSWORD")
     } finally {
-      await compose(environment, "down", "--volumes", "--timeout", "0")
+      await compose("down", "--volumes", "--timeout", "0")
     }
-    assert.strictEqual(await owned(), "", "`down -v` removed containers, volumes and networks")
-  }, 120_000)
+    assert.strictEqual(await ownedBy(project), "", "`down -v` removed containers, volumes and networks")
+  }, 300_000)
 
-  it(
+  it.concurrent(
     "runs three nodes and a load balancer from the profile, of which one node is enough to answer",
     async () => {
+      const project = `${id}-cluster`
       const port = await freePort()
       const service = serviceAt(`http://127.0.0.1:${port}`)
-      const environment = {
+      const compose = composeOf(project, {
         PARLANCE_IMAGE: image,
         PARLANCE_BIND: `127.0.0.1:${port}`,
         BALANCER_IMAGE: await balancerImage(),
         ADMIN_TOKEN: adminToken,
         PUBLIC_URL: service.url,
         POSTGRES_PASSWORD: randomUUID(),
-      }
-      const cluster = (...args: ReadonlyArray<string>) => compose(environment, "--profile", "cluster", ...args)
+      })
+      const cluster = (...args: ReadonlyArray<string>) => compose("--profile", "cluster", ...args)
       try {
         await cluster("up", "--detach", "--no-build")
-        await waitUntil("the balancer answers", healthy(service), 60)
+        await waitUntil("the balancer answers", healthy(service), 120)
         const runners = () =>
           service.request("/readyz").then(async (response) => (await response.json()).cluster?.runners ?? 0, () => 0)
         // Send more requests than there are nodes. Every answering node knows the others.
         await waitUntil("three nodes know each other", async () => {
           const seen = await Promise.all(Array.from({ length: 9 }, runners))
           return seen.every((count) => count === 3)
-        }, 60)
+        }, 120)
         const first = await cluster("ps", "--quiet", "parlance")
         const key = await makeOrganization(service, "acme")
         await service.manage("POST", "/organizations/acme/templates", {
@@ -356,15 +362,15 @@ describe.runIf(available)("The container image", () => {
         void stopping.then(() => stopped = true, () => stopped = true)
         for (let i = 0; !stopped; i++) await assertAnswers(service, key, `stopping-${i}`)
         await stopping
-        const second = await docker("ps", "--all", "--quiet", "--filter", `name=${id}.parlance-2`)
+        const second = await docker("ps", "--all", "--quiet", "--filter", `name=${project}.parlance-2`)
         assert.strictEqual(await docker("inspect", "--format", "{{.State.ExitCode}}", second), "0")
         await docker("kill", first)
         assert.strictEqual(await assertAnswers(service, key, "first"), chosen)
       } finally {
         await cluster("down", "--volumes", "--timeout", "0")
       }
-      assert.strictEqual(await owned(), "", "`down -v` removed containers, volumes and networks")
+      assert.strictEqual(await ownedBy(project), "", "`down -v` removed containers, volumes and networks")
     },
-    240_000,
+    300_000,
   )
 })
