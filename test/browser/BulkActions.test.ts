@@ -4,7 +4,7 @@ import { it } from "vitest"
 import { connect, deliveryEnvironment, furnish } from "../console/furnished.ts"
 import type { Page } from "../support/browser.ts"
 import { startWebhook } from "../support/platformServers/PlatformServer.ts"
-import { startInProcess, waitUntil } from "../support/service.ts"
+import { startInProcess } from "../support/service.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { describeInBrowser } from "./describeInBrowser.ts"
 
@@ -38,7 +38,7 @@ describeInBrowser("Bulk actions in a browser", start, (tried) => {
       }
     }
     await deliver(0, 142)
-    await waitUntil("every message has left or failed", async () => {
+    await tried.service().untilStored("every message has left or failed", ["deliveries"], async () => {
       const { failed, sent } = await summary()
       return failed + sent === 142
     })
@@ -79,7 +79,7 @@ describeInBrowser("Bulk actions in a browser", start, (tried) => {
     await click("button", "Retry 47 messages")
     await page.getByText("47 messages have been queued again.").waitFor()
     assert.strictEqual(clicks, 3)
-    await waitUntil("all have been sent", async () => (await summary()).sent === 142)
+    await tried.service().untilStored("all have been sent", ["deliveries"], async () => (await summary()).sent === 142)
     assert.lengthOf(platform.server.requests, 142 + 47)
     await page.goto(home)
     assert.strictEqual(await page.getByText("messages failed").count(), 0)

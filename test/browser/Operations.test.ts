@@ -24,7 +24,7 @@ describeInBrowser("Platforms, messages and people in a browser", start, (tried) 
         fields: { name: `Person ${n}` },
       })
     }
-    await waitUntil("every message has left or failed", async () => {
+    await tried.service().untilStored("every message has left or failed", ["deliveries"], async () => {
       const { failed, sent } = await manage("GET", `/organizations/${org.slug}/delivery-summary`)
       return failed + sent >= count
     })
@@ -213,8 +213,9 @@ describeInBrowser("Platforms, messages and people in a browser", start, (tried) 
 
     await page.goto(`${tried.service().url}/console/o/sender/connections/webhook`)
     await submit(page, "Resume")
-    await waitUntil(
+    await tried.service().untilStored(
       "it has left",
+      ["deliveries"],
       async () => (await manage("GET", "/organizations/sender/delivery-summary")).sent === 1,
     )
     await page.goto(`${tried.service().url}/console/o/sender/deliveries`)

@@ -60,8 +60,9 @@ describeInBrowser("The sandbox in a browser", start, (tried) => {
       })
       assert.strictEqual(answer.status, 200, await answer.text())
     }
-    await waitUntil(
+    await tried.service().untilStored(
       "the messages are in the sink",
+      ["sink_messages"],
       async () => (await manage("GET", `/organizations/${slug}/sandbox/messages`)).messages.length >= emails.length,
     )
   }
@@ -165,12 +166,14 @@ describeInBrowser("The sandbox in a browser", start, (tried) => {
       headers: { "x-api-key": key, "content-type": "application/json" },
       body: JSON.stringify({ template_id: "unfit", email: "ada@example.com" }),
     })
-    await waitUntil(
+    await tried.service().untilStored(
       "all are in the sink",
+      ["sink_messages"],
       async () => (await manage("GET", "/organizations/looks/sandbox/messages")).messages.length === 3,
     )
-    await waitUntil(
+    await tried.service().untilStored(
       "the complaint is taken in",
+      ["suppressions"],
       async () => (await manage("GET", "/organizations/looks~test/suppressions")).suppressions.length === 1,
     )
     const { messages } = await manage("GET", "/organizations/looks/sandbox/messages")

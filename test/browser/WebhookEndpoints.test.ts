@@ -5,7 +5,7 @@ import { deliveryEnvironment, furnish } from "../console/furnished.ts"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { makeWatch } from "../support/platformServers/Watch.ts"
-import { startInProcess, waitUntil } from "../support/service.ts"
+import { startInProcess } from "../support/service.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { describeInBrowser } from "./describeInBrowser.ts"
 
@@ -64,13 +64,21 @@ describeInBrowser("Webhook endpoints in a browser", start, (tried) => {
     const [endpoint] = (await manage("GET", "/organizations/told/webhook-endpoints")).endpoints
     const events = async () =>
       (await manage("GET", `/organizations/told/webhook-endpoints/${endpoint.id}/events`)).events
-    await waitUntil("the first attempt has failed", async () => (await events())[0]?.attempts.length > 0)
+    await tried.service().untilStored(
+      "the first attempt has failed",
+      ["outgoing_webhooks"],
+      async () => (await events())[0]?.attempts.length > 0,
+    )
     await page.goto(`${at("told")}/${endpoint.id}`)
     await page.getByText("status 500").waitFor()
     await page.getByText("failing").waitFor()
 
     await manage("POST", "/organizations/told/suppressions", { address: "ann@example.com", reason: "manual" })
-    await waitUntil("an event is delivered", async () => (await events())[0]?.state === "delivered")
+    await tried.service().untilStored(
+      "an event is delivered",
+      ["outgoing_webhooks"],
+      async () => (await events())[0]?.state === "delivered",
+    )
     await page.reload()
     const [{ id }] = await events()
     await page.getByRole("button", { name: `Replay ${id}` }).click()
@@ -107,7 +115,7 @@ describeInBrowser("Webhook endpoints in a browser", start, (tried) => {
     const failing = await add(closed.url, "", [])
     for (const id of [well, failing]) await manage("POST", `/organizations/hooks/webhook-endpoints/${id}/ping`)
     await manage("POST", "/organizations/hooks/suppressions", { address: "ann@example.com", reason: "manual" })
-    await waitUntil("both have attempts", async () => {
+    await tried.service().untilStored("both have attempts", ["outgoing_webhooks"], async () => {
       const pages = await Promise.all(
         [well, failing].map((id) => manage("GET", `/organizations/hooks/webhook-endpoints/${id}/events`)),
       )

@@ -12,14 +12,14 @@ import {
   type Page,
   screenshot,
 } from "../support/browser.ts"
-import type { Service } from "../support/service.ts"
+import type { LocalService } from "../support/service.ts"
 
 /** The resources of tests in a browser. */
 export interface Tried<S> {
   /** The resources that the tests of a file share. */
   readonly started: () => S
   readonly browser: () => Browser
-  readonly service: () => Service
+  readonly service: () => LocalService
   /** A management request that succeeds. */
   readonly manage: ReturnType<typeof managed>
   /** An administrator with the password of the tests; answers the e-mail address. */
@@ -45,7 +45,7 @@ export interface Tried<S> {
 export const editorsOf = (page: Page) => page.locator("#editor-keys")
 
 /** Tests with a service in this process and a Chromium, both started once and there until the last of them. */
-export const describeInBrowser = <S extends { readonly service: Service }>(
+export const describeInBrowser = <S extends { readonly service: LocalService }>(
   name: string,
   start: Effect.Effect<S, never, Scope.Scope>,
   tests: (tried: Tried<S>) => void,

@@ -5,7 +5,7 @@ import { OneTimeLinks } from "../../src/accounts/OneTimeLinks.ts"
 import { navigation } from "../../src/console/Navigation.ts"
 import { provider } from "../accounts/provider.ts"
 import { aroundTests } from "../support/aroundTests.ts"
-import { type Service, startInProcess, waitUntil } from "../support/service.ts"
+import { type LocalService, type Service, startInProcess } from "../support/service.ts"
 import { startWith } from "../support/servicesOf.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
 import { type Control, encoded, type FoundForm, foundOn, shapeOf } from "./found.ts"
@@ -187,7 +187,7 @@ const crawl = async ({ ask }: Visitor): Promise<Crawled> => {
 }
 
 /** An organization with something on every page. */
-const furnishAll = async (service: Service, slug: string, sink: string) => {
+const furnishAll = async (service: LocalService, slug: string, sink: string) => {
   const manage = managed(service)
   const org = await furnish(service, slug)
   await connect(service, slug, sink)
@@ -212,14 +212,14 @@ const furnishAll = async (service: Service, slug: string, sink: string) => {
   })
   await manage("POST", `/organizations/${slug}/invitations`, { email: "invited@example.com", role: "viewer" })
   await manage("POST", `/organizations/${slug}/keys`, { name: script, scopes: ["events"] })
-  await waitUntil("messages have left and one has failed", async () => {
+  await service.untilStored("messages have left and one has failed", ["deliveries"], async () => {
     const { failed, sent } = await manage("GET", `/organizations/${slug}/delivery-summary`)
     return failed + sent === 3
   })
 }
 
 describe("The whole console, found by its links", () => {
-  let service: Service
+  let service: LocalService
   let sink: string
   aroundTests(startInProcess(temporaryEnvironment, deliveryEnvironment), (started) => service = started)
   aroundTests(receiver, ({ url }) => sink = url)
