@@ -25,7 +25,7 @@ describe("parlance backup", () => {
           const key = await makeOrganization(service, "acme")
           await makeTemplate(service, "acme", "offer")
           load.aim(targetAt(service, key))
-          await load.until("decisions are made", () => answered().length > 300)
+          await load.until(() => answered().length > 300)
         })
         const before = answered()
         const made = yield* command(env, "backup", file)

@@ -5,8 +5,8 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import type { Summary } from "../../src/demo/Summary.ts"
-import { makeChanges } from "../support/changes.ts"
-import { freePort } from "../support/service.ts"
+import { makeWatch } from "../support/platformServers/Watch.ts"
+import { freePort, untilPrinted } from "../support/service.ts"
 import { temporaryFolder } from "../support/stores.ts"
 
 const root = fileURLToPath(new URL("../../", import.meta.url))
@@ -23,15 +23,16 @@ const demo = (args: ReadonlyArray<string>) =>
       )
       let output = ""
       let errors = ""
-      const { changed, until } = makeChanges()
+      const { changed, until } = makeWatch()
       child.stdout.on("data", (chunk) => {
         output += String(chunk)
         changed()
       })
       child.stderr.on("data", (chunk) => errors += String(chunk))
       const ended = new Promise<number | null>((resolve) => child.on("exit", resolve))
+      const printed = (holds: () => boolean) => untilPrinted(until, ended, holds, () => output + errors)
       // Not `child.kill`: after that Deno reports the signal as the end even of a process that handled it.
-      return { pid: child.pid!, output: () => output, errors: () => errors, printed: until, ended }
+      return { pid: child.pid!, output: () => output, errors: () => errors, printed, ended }
     }),
     ({ ended, pid }) =>
       Effect.promise(async () => {
@@ -98,8 +99,7 @@ describe("deno task demo", () => {
       const flags = "--seconds 1 --days 0.1 --per-day 500 --port 0".split(" ")
       const { ended, errors, output, pid, printed } = yield* demo([...flags, "--data-dir", dataDir])
       yield* Effect.promise(async () => {
-        await printed("the demo says what to do next", () => output().includes("Press Ctrl-C to end the demo"), 100)
-          .catch(() => assert.fail(output() + errors()))
+        await printed(() => output().includes("Press Ctrl-C to end the demo"))
         assert.match(output(), /Parlance captured -?\d+ % of the possible gain/)
         const [, url, key] = /curl -s (http:\S+)\/api\/generate\/demo -H 'X-Api-Key: (\S+)'/.exec(output())!
         const answer = await fetch(`${url}/api/generate/demo`, {

@@ -36,7 +36,7 @@ describe.runIf(dumpablePostgres !== undefined)("A dump of a running system", () 
       const answered = () => load.calls.filter(({ status }) => status === 200)
 
       const { during, earlier } = yield* Effect.promise(async () => {
-        await load.until("there is something to dump", () => answered().length > 300, 120)
+        await load.until(() => answered().length > 300)
         const earlier = answered().slice(0, 300)
         await Promise.all(earlier.slice(0, 100).map(({ trackingId }) => click(trackingId)))
         const before = answered().length

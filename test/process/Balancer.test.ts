@@ -64,7 +64,7 @@ describe.runIf(canRun)("The load balancer's configuration", () => {
           assert.strictEqual((await fetch(balancer.url + path)).status, 404, path)
         }
         assert.strictEqual(seen.length, 1)
-        await balancer.printed("it has logged the failure", () => balancer.output().includes("id=an-id"))
+        await balancer.printed(() => balancer.output().includes("id=an-id"))
       })
       assert.notMatch(balancer.output(), /ann|acme|192\.0\.2\.7/)
     })))
@@ -127,7 +127,7 @@ describe.runIf(canRun)("Nodes behind the load balancer", () => {
         load.aim({ ...targetAt(ending, key), url: balancer.url })
         const going = Effect.promise(() => {
           const before = load.calls.length
-          return load.until("the load goes on", () => load.calls.length > before + 50)
+          return load.until(() => load.calls.length > before + 50)
         })
         const failed = () => load.calls.filter(({ status }) => status !== 200)
 

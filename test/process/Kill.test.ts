@@ -32,7 +32,7 @@ describe("A service that is killed (kill -9) under load", () => {
               const before = load.calls.length
               const wanted = 1 + Math.floor(random() * 400)
               load.aim(targetAt(service, key))
-              await load.until(`${wanted} more answers`, () => answeredSince(before) >= wanted)
+              await load.until(() => answeredSince(before) >= wanted)
               // Anywhere between two commits, not only right after an answer.
               await new Promise((resolve) => setTimeout(resolve, random() * 15))
               service.kill("SIGKILL")

@@ -37,7 +37,7 @@ describe("SIGTERM under load", () => {
           const key = await makeOrganization(service, "acme")
           await makeTemplate(service, "acme", "offer")
           load.aim(targetAt(service, key))
-          await load.until("the load runs", () => load.calls.length > 300)
+          await load.until(() => load.calls.length > 300)
           const before = load.calls.length
           const start = Date.now()
           const end = await terminate(service)
@@ -162,7 +162,7 @@ describe("The first start", () => {
       yield* Effect.scoped(Effect.gen(function* () {
         const service = yield* scopedProcess(env)
         yield* Effect.promise(async () => {
-          await service.printed("the curl line is printed", () => lineOf(service.output()) !== undefined)
+          await service.printed(() => lineOf(service.output()) !== undefined)
           const { stdout } = await promisify(execFile)("sh", ["-c", lineOf(service.output())!])
           const answer = JSON.parse(stdout)
           assert.include(Object.values(answer.copy.vars).join(" "), "Ann")
@@ -186,7 +186,7 @@ describe("The first start", () => {
       const env = yield* temporaryEnvironment
       const service = yield* scopedProcess(env)
       yield* Effect.promise(async () => {
-        await service.printed("it has started", () => service.output().includes("Parlance answers at"))
+        await service.printed(() => service.output().includes("Parlance answers at"))
         const { body } = await service.manage("GET", "/organizations")
         assert.deepStrictEqual(body.organizations, [])
         await terminate(service)

@@ -3,7 +3,7 @@ import { Effect, type Scope } from "effect"
 import { connect, type Socket } from "node:net"
 import { describe } from "vitest"
 import { aroundTests } from "../support/aroundTests.ts"
-import { type Changes, makeChanges } from "../support/changes.ts"
+import { makeWatch, type Watch } from "../support/platformServers/Watch.ts"
 import { hasHaproxy, scopedHaproxy } from "../support/haproxy.ts"
 import { makeOrganization, scopedProcess, type ServiceProcess, waitUntil } from "../support/service.ts"
 import { temporaryEnvironment } from "../support/stores.ts"
@@ -19,14 +19,14 @@ interface Client {
   readonly answer: () => string
   readonly isClosed: () => boolean
   /** Waits for a condition on the connection, checked whenever it has received something or has closed. */
-  readonly until: Changes["until"]
+  readonly until: Watch["until"]
 }
 
 /** A connection that reads what it gets, and destroys itself with the scope. */
 const dial = (
   url: string,
   text = "",
-  { changed, until }: Changes = makeChanges(),
+  { changed, until }: Watch = makeWatch(),
 ): Effect.Effect<Client, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.sync(() => {
@@ -93,7 +93,7 @@ const ask = (url: string): Promise<string> =>
       url,
       health.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"),
     )
-    yield* Effect.promise(() => until("the connection is closed", isClosed))
+    yield* Effect.promise(() => until(isClosed))
     return answer()
   })))
 
@@ -119,11 +119,11 @@ describe.runIf(hasHaproxy("slow clients"))("The proxy", () => {
             : trickle(proxy.url, withBody, body),
       )
       yield* Effect.promise(async () => {
-        await Promise.all(clients.map(({ isClosed, until }) => until("the slow client is closed", isClosed)))
+        await Promise.all(clients.map(({ isClosed, until }) => until(isClosed)))
         const refusals = () => proxy.output().match(/^408 /gm)?.length
-        await proxy.printed("every slow client is answered", () => refusals() === clients.length)
+        await proxy.printed(() => refusals() === clients.length)
         const answered = load.calls.length
-        await load.until("good calls go on", () => load.calls.length >= answered + 20)
+        await load.until(() => load.calls.length >= answered + 20)
         await load.stop()
       })
       console.info(`slow clients: ${clients.length} closed, ${load.calls.length} good calls meanwhile`)
@@ -142,21 +142,21 @@ describe.runIf(hasHaproxy("slow clients"))("The proxy", () => {
       unread.socket.pause()
       unread.socket.write("GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n".repeat(60))
       yield* Effect.promise(async () => {
-        await idle.until("the idle connection is closed", idle.isClosed)
+        await idle.until(idle.isClosed)
         assert.match(idle.answer(), /^HTTP\/1\.1 200 /)
         // The proxy logs how a request ended: here by its time limit for the client, while it sent the data.
-        await proxy.printed("the client that does not read is closed", () => proxy.output().includes("end=cD"))
+        await proxy.printed(() => proxy.output().includes("end=cD"))
       })
     })))
 
   it.live("refuses connections of an address above its limit, while another address is answered", () =>
     Effect.scoped(Effect.gen(function* () {
       const proxy = yield* scopedHaproxy([service.url], fewConnections)
-      const changes = makeChanges()
-      const clients = yield* Effect.forEach(Array.from({ length: 40 }), () => dial(proxy.url, "", changes))
+      const watch = makeWatch()
+      const clients = yield* Effect.forEach(Array.from({ length: 40 }), () => dial(proxy.url, "", watch))
       yield* Effect.promise(async () => {
         const open = () => clients.filter((client) => !client.isClosed())
-        await changes.until("the proxy closes those far above the limit", () => open().length === 30)
+        await watch.until(() => open().length === 30)
         assert.strictEqual(await ask(proxy.url), "", "no answer")
         open().slice(0, 5).forEach(({ socket }) => socket.destroy())
         let refused = ""
@@ -182,9 +182,9 @@ describe.runIf(hasHaproxy("slow clients"))("The proxy", () => {
           `Expect: 100-continue\r\nContent-Length: ${body.length}\r\n\r\n`,
       )
       yield* Effect.promise(async () => {
-        await client.until("the proxy asks for the body", () => client.answer().startsWith("HTTP/1.1 100 "))
+        await client.until(() => client.answer().startsWith("HTTP/1.1 100 "))
         client.socket.write(body)
-        await client.until("the service has answered", () => client.answer().includes("HTTP/1.1 200 "))
+        await client.until(() => client.answer().includes("HTTP/1.1 200 "))
       })
     })))
 
@@ -201,7 +201,7 @@ describe.runIf(hasHaproxy("slow clients"))("The proxy", () => {
               "HTTP2-Settings: AAEAAEAAAAIAAAAAAAMAAAAAAAQBAAAAAAUAAEAAAAYABgAA\r\n\r\n",
           )
           client.socket.write(body)
-          await client.until("it is answered", () => client.answer().split("HTTP/1.1 404 ").length === n + 1)
+          await client.until(() => client.answer().split("HTTP/1.1 404 ").length === n + 1)
         }
       })
     })))

@@ -61,19 +61,14 @@ describe.runIf(hasDocker("a store that goes away under load"))("A service whose 
           for (let round = 0; round < outages; round++) {
             const way = ways[round % ways.length]!
             let from = load.calls.length
-            await load.until("answers are durable", () =>
-              since(from, (call) => call.status === 200 && call.durable === true))
+            await load.until(() => since(from, (call) => call.status === 200 && call.durable === true))
             // Before the command: it may end only after the buffer is full.
             from = load.calls.length
             await command(...way.away, postgres.name)
-            await load.until(
-              `Generate answers from memory (${way.name})`,
-              () =>
-                since(from, (call) => call.status === 200 && call.durable === false),
-            )
+            await load.until(() => since(from, (call) => call.status === 200 && call.durable === false))
             // Checked only while there is surely room in the buffer.
             if ((await ready()).body.decisions_pending < bufferSize / 4) assert.strictEqual(await balanced(), 200)
-            await load.until(`the buffer is full (${way.name})`, () => since(from, (call) => call.status === 503))
+            await load.until(() => since(from, (call) => call.status === 503))
             const refused = load.calls.slice(from).find((call) => call.status === 503)!
             assert.match(refused.retryAfter ?? "", /^[1-9]\d*$/)
             assert.include(refused.contentType, "application/problem+json")
@@ -90,12 +85,9 @@ describe.runIf(hasDocker("a store that goes away under load"))("A service whose 
             await waitUntil(`the service is ready (${way.name})`, async () => (await ready()).status === 200)
           }
           const from = load.calls.length
-          await load.until("answers are durable", () =>
-            since(from, (call) =>
-              call.status === 200 && call.durable === true))
+          await load.until(() => since(from, (call) => call.status === 200 && call.durable === true))
           await load.stop()
-          await waitUntil("nothing waits in memory", async () =>
-            (await ready()).body.decisions_pending === 0)
+          await waitUntil("nothing waits in memory", async () => (await ready()).body.decisions_pending === 0)
           assert.isFalse(exited)
           assert.deepStrictEqual(await terminate(service), { code: 0, signal: null })
         })

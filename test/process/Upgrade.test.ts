@@ -69,7 +69,7 @@ describe.runIf(hasPreviousRelease())("An upgrade under load", () => {
         const going = (key: string) =>
           Effect.gen(function* () {
             const before = load.calls.length
-            yield* Effect.promise(() => load.until("the load goes on", () => load.calls.length > before + 100))
+            yield* Effect.promise(() => load.until(() => load.calls.length > before + 100))
             yield* reporting(key)
           })
 

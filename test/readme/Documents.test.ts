@@ -39,7 +39,7 @@ interface Started {
 /** The service as a reader starts it, as a process on the embedded store. */
 const startAsReader = Effect.gen(function* () {
   const { output, printed, url } = yield* scopedProcess({ ...(yield* embeddedEnvironment), ...settings })
-  yield* Effect.promise(() => printed("the first start prints a key", () => output().includes("/console/first-run")))
+  yield* Effect.promise(() => printed(() => output().includes("/console/first-run")))
   return { output, url }
 })
 

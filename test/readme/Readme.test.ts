@@ -4,10 +4,10 @@ import { execFileSync, spawn } from "node:child_process"
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { makeChanges } from "../support/changes.ts"
+import { makeWatch } from "../support/platformServers/Watch.ts"
 import { commandPrograms, workIn } from "../support/cli.ts"
 import { readmeCommands } from "../support/readme.ts"
-import { freePort } from "../support/service.ts"
+import { freePort, untilPrinted } from "../support/service.ts"
 import { temporaryFolder } from "../support/stores.ts"
 
 const root = fileURLToPath(new URL("../../", import.meta.url))
@@ -58,7 +58,7 @@ const shell = (command: string, cwd: string, env: Record<string, string> = {}) =
     stdio: ["ignore", "pipe", "pipe"],
   })
   let output = ""
-  const { changed, until } = makeChanges()
+  const { changed, until } = makeWatch()
   for (const stream of [child.stdout, child.stderr]) {
     stream.on("data", (chunk) => {
       output += String(chunk)
@@ -74,7 +74,8 @@ const shell = (command: string, cwd: string, env: Record<string, string> = {}) =
     }
     return await ended
   }
-  return { output: () => output, printed: until, ended, stop }
+  const printed = (holds: () => boolean) => untilPrinted(until, ended, holds, () => output)
+  return { output: () => output, printed, ended, stop }
 }
 
 const run = async (command: string, cwd: string, env: Record<string, string> = {}) => {
@@ -122,12 +123,7 @@ describe("README.md", () => {
           (service) => Effect.promise(() => service.stop("SIGKILL")),
         )
         yield* Effect.promise(async () => {
-          await service.printed("the first start prints a curl line", () =>
-            service.output().match(/^curl .*$/gm)?.length === 2, 150).catch(
-              () => {
-                throw new Error(service.output())
-              },
-            )
+          await service.printed(() => service.output().match(/^curl .*$/gm)?.length === 2)
           assertServicePackages(folder)
           const [generate, report] = service.output().match(/^curl .*$/gm)!
           const answer = JSON.parse(await run(generate!, folder))

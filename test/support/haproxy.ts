@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { execFileSync, spawn } from "node:child_process"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { makeChanges } from "./changes.ts"
+import { makeWatch } from "./platformServers/Watch.ts"
 import { freePort, waitUntil } from "./service.ts"
 import { temporaryFolder } from "./stores.ts"
 
@@ -53,7 +53,7 @@ export const scopedHaproxy = (nodes: ReadonlyArray<string>, replacements: Replac
         }),
     )
     let output = ""
-    const { changed, until } = makeChanges()
+    const { changed, until } = makeWatch()
     for (const stream of [child.stdout, child.stderr]) {
       stream.on("data", (chunk) => {
         output += String(chunk)

@@ -1,5 +1,5 @@
 import { type Agent, request } from "node:http"
-import { type Changes, makeChanges } from "./changes.ts"
+import { makeWatch, type Watch } from "./platformServers/Watch.ts"
 
 /** mulberry32: numbers in [0, 1), determined by the seed. */
 export const seeded = (seed: number) => () => {
@@ -76,7 +76,7 @@ export interface Load {
   /** Every call that has ended, in the order they ended. */
   readonly calls: ReadonlyArray<Call>
   /** Waits for a condition on the calls, checked whenever one has ended. */
-  readonly until: Changes["until"]
+  readonly until: Watch["until"]
   /** Lets clients call at `target`; undefined makes them wait. */
   readonly aim: (target: Target | undefined) => void
   /** Ends once every client has its last answer. */
@@ -86,7 +86,7 @@ export interface Load {
 /** Starts `clients` clients with tracking ids of their own, each waiting `pauseMillis` after an answer. */
 export const startLoad = (prefix: string, clients: number, agent: Agent, pauseMillis = 0): Load => {
   const calls: Array<Call> = []
-  const { changed, until } = makeChanges()
+  const { changed, until } = makeWatch()
   let target: Target | undefined
   let stopped = false
   let next = 0

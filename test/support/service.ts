@@ -9,7 +9,7 @@ import { PasswordCost } from "../../src/accounts/Passwords.ts"
 import { layerJobs, layerRoutes, layerServices } from "../../src/App.ts"
 import * as Server from "../../src/api/server/Server.ts"
 import type { Store } from "../../src/store/Store.ts"
-import { type Changes, makeChanges } from "./changes.ts"
+import { makeWatch, type Watch } from "./platformServers/Watch.ts"
 import { type Environment, layerSettings } from "./settings.ts"
 import { makeTableChanges } from "./tableChanges.ts"
 
@@ -122,7 +122,7 @@ export interface ServiceProcess extends Service {
   readonly pid: number
   readonly output: () => string
   /** Waits for a condition on the output, checked whenever the process has printed something. */
-  readonly printed: Changes["until"]
+  readonly printed: Watch["until"]
   readonly kill: (signal: NodeJS.Signals) => void
   /** Exit code and signal once it has ended. */
   readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>
@@ -165,6 +165,19 @@ export interface Running {
   readonly flags?: ReadonlyArray<string>
 }
 
+/** Waits until `holds` is true of the output of a process. Fails if the process ends before. */
+export const untilPrinted = (
+  until: Watch["until"],
+  ended: Promise<unknown>,
+  holds: () => boolean,
+  output: () => string,
+): Promise<void> => {
+  const tooLate = ended.then(() => {
+    if (!holds()) throw new Error(`The process ended, and had printed:\n${output()}`)
+  })
+  return Promise.race([until(holds), tooLate])
+}
+
 /** Runs `src/main.ts` with `args` and nothing of this process's settings. */
 export const run = (
   args: ReadonlyArray<string>,
@@ -184,7 +197,7 @@ export const run = (
     },
   )
   let output = ""
-  const { changed, until } = makeChanges()
+  const { changed, until } = makeWatch()
   const collect = (chunk: unknown) => {
     output += String(chunk)
     changed()
@@ -194,7 +207,8 @@ export const run = (
   const ended = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) =>
     child.on("exit", (code, signal) => resolve({ code, signal }))
   )
-  return { child, output: () => output, printed: until, ended }
+  const printed = (holds: () => boolean) => untilPrinted(until, ended, holds, () => output)
+  return { child, output: () => output, printed, ended }
 }
 
 /** Starts the service as a process of its own, answering once it is healthy. */
