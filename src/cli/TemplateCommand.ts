@@ -86,7 +86,7 @@ const settings = {
   owner: ownerFlag,
 }
 
-/** The values of a repeated flag. Undefined without the flag; an empty value stands for none. */
+/** The values of a repeated flag, if it is given. An empty value clears the list. */
 const repeated = (values: ReadonlyArray<string>) =>
   values.length === 0 ? Option.none() : Option.some(values.filter((value) => value !== ""))
 
