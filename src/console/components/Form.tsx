@@ -2,8 +2,10 @@
 import type { ComponentChildren } from "preact"
 
 /** A form that posts, with the token that shows it came from a page of ours. */
-export const Form = ({ action, children, csrf, inline = false }: {
+export const Form = ({ action, children, csrf, inline = false, submit }: {
   readonly action: string
+  /** The label of the button at the end of the form. Default: the children have the buttons. */
+  readonly submit?: string
   /** Absent on pages before sign-in. */
   readonly csrf?: string
   readonly inline?: boolean
@@ -12,6 +14,11 @@ export const Form = ({ action, children, csrf, inline = false }: {
   <form method="post" action={action} class={inline ? "inline-form" : "fields"} noValidate={!inline}>
     {csrf === undefined ? null : <input type="hidden" name="_csrf" value={csrf} />}
     {children}
+    {submit === undefined ? null : (
+      <div>
+        <Submit>{submit}</Submit>
+      </div>
+    )}
   </form>
 )
 

@@ -74,7 +74,7 @@ const own = Effect.fnUntraced(
           <PageHead title="Your account" lead={session.account.email} />
           <ErrorSummary faults={faults} labels={labels} />
           <Card title="Name">
-            <Form action="/console/account" csrf={session.csrfToken}>
+            <Form submit="Save name" action="/console/account" csrf={session.csrfToken}>
               <Field
                 name="name"
                 label={labels.name}
@@ -82,9 +82,6 @@ const own = Effect.fnUntraced(
                 autocomplete="name"
                 faults={faults}
               />
-              <div>
-                <Submit>Save name</Submit>
-              </div>
             </Form>
           </Card>
           <Card
@@ -262,7 +259,7 @@ const list = Effect.fnUntraced(
               ? "The person gets a mail with a link, and then chooses a password."
               : "You get a link to send to the person, who then chooses a password."}
           >
-            <Form action="/console/accounts" csrf={visit.session.csrfToken}>
+            <Form submit="Create account" action="/console/accounts" csrf={visit.session.csrfToken}>
               <Field name="email" label={labels.email} type="email" value={fields["email"] ?? ""} faults={faults} />
               <Field name="name" label="Name" value={fields["name"] ?? ""} faults={faults} />
               <Choices
@@ -276,9 +273,6 @@ const list = Effect.fnUntraced(
                   "Can do everything in every organization and manage accounts.",
                 ]]}
               />
-              <div>
-                <Submit>Create account</Submit>
-              </div>
             </Form>
           </Card>
         </>

@@ -13,7 +13,7 @@ import { Card } from "../components/Card.tsx"
 import { Confirm } from "../components/Confirm.tsx"
 import { Empty } from "../components/Empty.tsx"
 import { Choices, Field, SelectField } from "../components/Field.tsx"
-import { Form, Submit } from "../components/Form.tsx"
+import { Form } from "../components/Form.tsx"
 import { ErrorSummary, Note } from "../components/Note.tsx"
 import { PageHead } from "../components/PageHead.tsx"
 import { ListForm, ListPages, sortHeading } from "../components/ListParts.tsx"
@@ -194,7 +194,7 @@ const create = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> 
         <PageHead title="Create New API Key" back={{ href: at(visit), label: "API Keys" }} />
         <ErrorSummary faults={faults} labels={labels} />
         <Card>
-          <Form action={`${at(visit)}/new`} csrf={visit.session.csrfToken}>
+          <Form submit="Create key" action={`${at(visit)}/new`} csrf={visit.session.csrfToken}>
             <Field
               name="name"
               label={labels.name}
@@ -246,9 +246,6 @@ const create = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> 
               faults={faults}
               hint="Rate limit, such as 100/second or 5000/minute. Requests over the limit are answered 429. Empty: the default of this installation."
             />
-            <div>
-              <Submit>Create key</Submit>
-            </div>
           </Form>
         </Card>
       </>

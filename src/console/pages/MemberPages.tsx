@@ -303,7 +303,7 @@ const invite = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> 
         <PageHead title="Invite a person" back={{ href: at(visit), label: "Members" }} />
         <ErrorSummary faults={faults} labels={labels} />
         <Card>
-          <Form action={`${at(visit)}/invite`} csrf={visit.session.csrfToken}>
+          <Form submit="Create invitation" action={`${at(visit)}/invite`} csrf={visit.session.csrfToken}>
             <Field name="email" label={labels.email} type="email" value={fields["email"] ?? ""} faults={faults} />
             <Choices
               name="role"
@@ -313,9 +313,6 @@ const invite = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> 
               options={roles}
               faults={faults}
             />
-            <div>
-              <Submit>Create invitation</Submit>
-            </div>
           </Form>
         </Card>
       </>
@@ -337,7 +334,7 @@ const change = Effect.fnUntraced(
           <PageHead title={`The role of ${name}`} lead={email} back={{ href: at(visit), label: "Members" }} />
           <ErrorSummary faults={faults} labels={labels} />
           <Card>
-            <Form action={`${at(visit)}/${account_id}`} csrf={visit.session.csrfToken}>
+            <Form submit="Save the role" action={`${at(visit)}/${account_id}`} csrf={visit.session.csrfToken}>
               <Choices
                 name="role"
                 label={labels.role}
@@ -346,9 +343,6 @@ const change = Effect.fnUntraced(
                 options={roles}
                 faults={faults}
               />
-              <div>
-                <Submit>Save the role</Submit>
-              </div>
             </Form>
           </Card>
         </>

@@ -197,7 +197,7 @@ const preferences = Effect.fnUntraced(function* (services: Services, visit: Visi
           </Note>
         )}
         <Card>
-          <Form action={`${at(visit)}/preferences`} csrf={csrfToken}>
+          <Form submit="Save preferences" action={`${at(visit)}/preferences`} csrf={csrfToken}>
             <p class="hint">
               The digest is sent at{" "}
               {String(digestHour).padStart(2, "0")}:00 ({org.time_zone}), with what you have not read.
@@ -211,9 +211,6 @@ const preferences = Effect.fnUntraced(function* (services: Services, visit: Visi
                 options={MailMode.literals.map((mode) => [mode, modeWords[mode]])}
               />
             ))}
-            <div>
-              <Submit>Save preferences</Submit>
-            </div>
           </Form>
         </Card>
       </>

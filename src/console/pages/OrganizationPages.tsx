@@ -11,7 +11,7 @@ import { Organizations } from "../../organizations/Organizations.ts"
 import { Card } from "../components/Card.tsx"
 import { Empty } from "../components/Empty.tsx"
 import { Field } from "../components/Field.tsx"
-import { Form, Submit } from "../components/Form.tsx"
+import { Form } from "../components/Form.tsx"
 import { ErrorSummary } from "../components/Note.tsx"
 import { PageHead } from "../components/PageHead.tsx"
 import { Table } from "../components/Table.tsx"
@@ -62,7 +62,7 @@ const list = Effect.fnUntraced(
           {mayCreate
             ? (
               <Card title="Create an organization">
-                <Form action="/console/organizations" csrf={visit.session.csrfToken}>
+                <Form submit="Create organization" action="/console/organizations" csrf={visit.session.csrfToken}>
                   <Field name="name" label={labels.name} value={fields["name"] ?? ""} faults={faults} />
                   <Field
                     name="slug"
@@ -79,9 +79,6 @@ const list = Effect.fnUntraced(
                     hint={zoneHint}
                     list={zones}
                   />
-                  <div>
-                    <Submit>Create organization</Submit>
-                  </div>
                 </Form>
               </Card>
             )

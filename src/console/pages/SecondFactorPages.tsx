@@ -132,12 +132,9 @@ const offView = Effect.fnUntraced(
               title="Set up an authenticator app"
               lead="You need an app on your phone or computer that shows one-time codes, such as 1Password, Google Authenticator or Microsoft Authenticator."
             >
-              <Form action={path} csrf={visit.session.csrfToken}>
+              <Form submit="Continue" action={path} csrf={visit.session.csrfToken}>
                 <Next next={nextOf(visit, fields)} />
                 <PasswordField faults={faults} />
-                <div>
-                  <Submit>Continue</Submit>
-                </div>
               </Form>
             </Card>
           )
@@ -226,12 +223,9 @@ const setUp = (
         </div>
       </Card>
       <Card title="2. Enter the code">
-        <Form action={`${path}/confirm`} csrf={visit.session.csrfToken}>
+        <Form submit="Turn on" action={`${path}/confirm`} csrf={visit.session.csrfToken}>
           <Next next={nextOf(visit, fields)} />
           <CodeField faults={faults} hint="The six digits that the app shows for Parlance." />
-          <div>
-            <Submit>Turn on</Submit>
-          </div>
         </Form>
       </Card>
     </>

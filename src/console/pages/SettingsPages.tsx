@@ -6,7 +6,7 @@ import { decoder } from "../../domain/Faults.ts"
 import { type Organization, OrganizationPatch } from "../../domain/Organization.ts"
 import { DayOfWeek } from "../../domain/Season.ts"
 import { Organizations } from "../../organizations/Organizations.ts"
-import { Form, Submit } from "../components/Form.tsx"
+import { Form } from "../components/Form.tsx"
 import { ErrorSummary, Note } from "../components/Note.tsx"
 import { PageHead } from "../components/PageHead.tsx"
 import { percentText, shareOf } from "../FieldShare.ts"
@@ -152,7 +152,7 @@ const settings = (visit: Visit, typed: Fields | undefined, faults: ReadonlyArray
         <ErrorSummary faults={faults} labels={labels} />
         {mayChange
           ? (
-            <Form action={`/console/o/${org.slug}/settings`} csrf={session.csrfToken}>
+            <Form submit="Save settings" action={`/console/o/${org.slug}/settings`} csrf={session.csrfToken}>
               <div class="card-columns">
                 <OrganizationFields field={field} />
                 <ApprovalFields field={field} />
@@ -164,9 +164,6 @@ const settings = (visit: Visit, typed: Fields | undefined, faults: ReadonlyArray
                 <SendTimeFields faults={faults} field={field} fields={fields} />
                 <SuppressionFields field={field} />
                 <RetentionFields field={field} />
-              </div>
-              <div>
-                <Submit>Save settings</Submit>
               </div>
             </Form>
           )

@@ -127,13 +127,10 @@ export const ChangeForm = ({ at, csrf, faults, settings, setup, values }: {
   readonly values: Fields
 }) => (
   <Card title="Change">
-    <Form action={at} csrf={csrf}>
+    <Form submit="Save" action={at} csrf={csrf}>
       <SchemaFields fields={settings} values={values} faults={faults} />
       <SecretFields platform={setup.platform} set={setup.secrets} faults={faults} />
       <FurtherFields fields={settings} values={values} faults={faults} />
-      <div>
-        <Submit>Save</Submit>
-      </div>
     </Form>
   </Card>
 )

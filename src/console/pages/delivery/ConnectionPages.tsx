@@ -179,7 +179,7 @@ const create = Effect.fnUntraced(
           />
           <ErrorSummary faults={faults} labels={labels(platform)} />
           <Card>
-            <Form action={`${pathOf(visit)}/-/new/${platform}`} csrf={visit.session.csrfToken}>
+            <Form submit="Set up" action={`${pathOf(visit)}/-/new/${platform}`} csrf={visit.session.csrfToken}>
               <Field
                 name="name"
                 label="Name"
@@ -190,9 +190,6 @@ const create = Effect.fnUntraced(
               <SchemaFields fields={settings} values={sent} faults={faults} />
               <SecretFields platform={platform} set={[]} faults={faults} />
               <FurtherFields fields={settings} values={sent} faults={faults} />
-              <div>
-                <Submit>Set up</Submit>
-              </div>
             </Form>
           </Card>
         </>

@@ -161,7 +161,7 @@ const TestForm = ({ at, faults, sent, services, visit }: {
       title="Test message"
       lead="Sends a real message and runs the checks that receivers make. It does not count in results."
     >
-      <Form action={`${at}/test-message`} csrf={visit.session.csrfToken}>
+      <Form submit="Send test message" action={`${at}/test-message`} csrf={visit.session.csrfToken}>
         <Field
           name="to"
           label={labels.to}
@@ -181,9 +181,6 @@ const TestForm = ({ at, faults, sent, services, visit }: {
             ...templates.slice(0, maxTemplates).map(({ id }) => [id, id] as const),
           ]}
         />
-        <div>
-          <Submit>Send test message</Submit>
-        </div>
       </Form>
     </Card>
   )
@@ -199,7 +196,7 @@ const NewKey = ({ at, faults, sent, visit }: {
     title="New DKIM key"
     lead="A signature proves to receivers that a message is yours. Publish the DNS record of the key before you sign with it."
   >
-    <Form action={`${at}/dkim`} csrf={visit.session.csrfToken}>
+    <Form submit="Create key" action={`${at}/dkim`} csrf={visit.session.csrfToken}>
       <Field
         name="domain"
         label={`${labels.domain} (optional)`}
@@ -225,9 +222,6 @@ const NewKey = ({ at, faults, sent, visit }: {
         faults={faults}
         hint="To import an RSA key in PEM format. It is stored encrypted and never shown again. Leave empty to create a new key."
       />
-      <div>
-        <Submit>Create key</Submit>
-      </div>
     </Form>
   </Card>
 )

@@ -15,7 +15,7 @@ import { assets } from "../../Assets.ts"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { Field, SelectField } from "../../components/Field.tsx"
-import { Form, Submit } from "../../components/Form.tsx"
+import { Form } from "../../components/Form.tsx"
 import { ErrorSummary } from "../../components/Note.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { Pagination } from "../../components/Pagination.tsx"
@@ -77,7 +77,7 @@ const AddCard = ({ faults, fields, visit }: {
   readonly faults: ReadonlyArray<Fault>
 }) => (
   <Card title="Add an address" lead="Queued messages to the address are cancelled.">
-    <Form action={pathOf(visit)} csrf={visit.session.csrfToken}>
+    <Form submit="Add address" action={pathOf(visit)} csrf={visit.session.csrfToken}>
       <Field name="email" label={labels.email} type="email" value={fields["email"] ?? ""} faults={faults} />
       <SelectField
         name="reason"
@@ -86,9 +86,6 @@ const AddCard = ({ faults, fields, visit }: {
         faults={faults}
         options={SuppressionReason.literals.map((reason) => [reason, reasonNames[reason]])}
       />
-      <div>
-        <Submit>Add address</Submit>
-      </div>
     </Form>
   </Card>
 )
@@ -207,7 +204,7 @@ const importForm = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fau
           </Card>
         )}
         <Card>
-          <Form action={`${pathOf(visit)}/import`} csrf={visit.session.csrfToken}>
+          <Form submit="Import" action={`${pathOf(visit)}/import`} csrf={visit.session.csrfToken}>
             <div class="field" data-upload hidden>
               <label for="file">A file from this computer</label>
               <input type="file" id="file" accept=".csv,.txt" data-into="text" />
@@ -229,9 +226,6 @@ const importForm = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fau
               >
                 {fields["text"] ?? ""}
               </textarea>
-            </div>
-            <div>
-              <Submit>Import</Submit>
             </div>
           </Form>
         </Card>

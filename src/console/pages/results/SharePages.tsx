@@ -95,7 +95,7 @@ const show = Effect.fnUntraced(function* (
         {visit.can("createResultShare")
           ? (
             <Card title={made === undefined ? "New link" : "Another link"}>
-              <Form action={path} csrf={session.csrfToken}>
+              <Form submit="Create link" action={path} csrf={session.csrfToken}>
                 <SelectField
                   name="expires_in_days"
                   label={labels.expires_in_days}
@@ -103,9 +103,6 @@ const show = Effect.fnUntraced(function* (
                   value={fields?.["expires_in_days"] ?? String(defaultShareDays)}
                   faults={faults}
                 />
-                <div>
-                  <Submit>Create link</Submit>
-                </div>
               </Form>
             </Card>
           )

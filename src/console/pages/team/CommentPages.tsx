@@ -206,7 +206,7 @@ const list = Effect.fnUntraced(
           {can("createComment")
             ? (
               <Card title="New comment">
-                <Form action={here(visit)} csrf={visit.session.csrfToken}>
+                <Form submit="Add comment" action={here(visit)} csrf={visit.session.csrfToken}>
                   <CommentFields
                     faults={faults}
                     members={members}
@@ -214,9 +214,6 @@ const list = Effect.fnUntraced(
                     text={fields["text"] ?? ""}
                     variant={fields["variant_id"] ?? query.get("variant") ?? ""}
                   />
-                  <div>
-                    <Submit>Add comment</Submit>
-                  </div>
                 </Form>
               </Card>
             )

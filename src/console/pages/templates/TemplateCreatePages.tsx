@@ -9,7 +9,7 @@ import { Templates } from "../../../templates/Templates.ts"
 import { assets } from "../../Assets.ts"
 import { Card } from "../../components/Card.tsx"
 import { Field } from "../../components/Field.tsx"
-import { Form, Submit } from "../../components/Form.tsx"
+import { Form } from "../../components/Form.tsx"
 import { ErrorSummary } from "../../components/Note.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { Console, decoded, type Fields, type Visit } from "../../Routes.tsx"
@@ -37,7 +37,7 @@ const create = (visit: Visit, fields: Fields = { objective: "click" }, faults: R
         />
         <ErrorSummary faults={faults} labels={{ ...settingsLabels, id: "Id" }} />
         <Card>
-          <Form action={createPath(visit.org.slug)} csrf={visit.session.csrfToken}>
+          <Form submit="Create template" action={createPath(visit.org.slug)} csrf={visit.session.csrfToken}>
             <SettingsFields fields={fields} faults={faults} isFolded>
               <Field
                 name="id"
@@ -48,9 +48,6 @@ const create = (visit: Visit, fields: Fields = { objective: "click" }, faults: R
                 hint="The template_id in requests. It cannot be changed later. Leave empty to have it made from the name, such as cart-reminder."
               />
             </SettingsFields>
-            <div>
-              <Submit>Create template</Submit>
-            </div>
           </Form>
         </Card>
         <script type="module" src={assets.templates}></script>

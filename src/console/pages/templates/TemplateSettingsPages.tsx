@@ -72,16 +72,13 @@ const settings = Effect.fnUntraced(
             </Note>
           )}
           <Card>
-            <Form action={`${home(visit)}/settings`} csrf={visit.session.csrfToken}>
+            <Form submit="Save settings" action={`${home(visit)}/settings`} csrf={visit.session.csrfToken}>
               <SettingsFields
                 fields={fields ?? settingsOf(template)}
                 faults={faults}
                 members={yield* services.members.list(visit.org.slug)}
                 variants={template.variants}
               />
-              <div>
-                <Submit>Save settings</Submit>
-              </div>
             </Form>
           </Card>
           <Card
