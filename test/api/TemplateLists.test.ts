@@ -7,7 +7,8 @@ import { RequestNotices } from "../../src/decide/RequestNotices.ts"
 import { RenderingCounts } from "../../src/decide/RenderingCounts.ts"
 import { Models } from "../../src/learning/Models.ts"
 import { aroundTests } from "../support/aroundTests.ts"
-import { adminToken, run as parlance, type Service } from "../support/service.ts"
+import { runCommand } from "../support/cli.ts"
+import { adminToken, type Service } from "../support/service.ts"
 import { startWith } from "../support/servicesOf.ts"
 
 type Started = Effect.Success<ReturnType<typeof startWith>>
@@ -227,14 +228,10 @@ describe("Tags, owners, winners and failing variants of templates", () => {
     const org = await organization("line")
     await member("line", "ada@line.example", "Ada")
     const call = async (...args: ReadonlyArray<string>) => {
-      const child = parlance([...args, "--org", "line"], {
-        PARLANCE_URL: service.url,
-        ADMIN_TOKEN: adminToken,
-        DATA_DIR: "/nonexistent",
-      })
-      const { code } = await child.ended
-      assert.strictEqual(code, 0, child.output())
-      return child.output()
+      const settings = { PARLANCE_URL: service.url, ADMIN_TOKEN: adminToken, DATA_DIR: "/nonexistent" }
+      const { code, output } = await runCommand([...args, "--org", "line"], settings)
+      assert.strictEqual(code, 0, output)
+      return output
     }
     assert.include(
       await call("template", "change", "cart", "news", "--add-tag", "sales", "--owner", "ada@line.example"),

@@ -4,7 +4,8 @@ import { describe, it } from "vitest"
 import { managed, signedIn } from "../console/furnished.ts"
 import { aroundTests } from "../support/aroundTests.ts"
 import { mailWorld } from "../support/mailWorld.ts"
-import { adminToken, run as parlance } from "../support/service.ts"
+import { runCommand } from "../support/cli.ts"
+import { adminToken } from "../support/service.ts"
 import { assertProblem, type Json, pointersOf, read } from "./harness.ts"
 
 describe("Test groups", () => {
@@ -36,11 +37,8 @@ describe("Test groups", () => {
       }),
     )
 
-  const command = async (...args: ReadonlyArray<string>) => {
-    const child = parlance([...args, "--org", "shop"], { PARLANCE_URL: world.service.url, ADMIN_TOKEN: adminToken })
-    const { code } = await child.ended
-    return { code, output: child.output() }
-  }
+  const command = (...args: ReadonlyArray<string>) =>
+    runCommand([...args, "--org", "shop"], { PARLANCE_URL: world.service.url, ADMIN_TOKEN: adminToken })
 
   it("are saved, listed and deleted, with every fault of an invalid one", async () => {
     const saved = await call("PUT", "/test-groups/design-team", { name: "Design team", emails: ["ann@agency.example"] })
@@ -184,18 +182,15 @@ describe("Sample people", () => {
   })
 
   it("are kept by command", async () => {
-    const command = async (...args: ReadonlyArray<string>) => {
-      const child = parlance(["sample-person", ...args, "--org", "shop"], {
-        PARLANCE_URL: world.service.url,
-        ADMIN_TOKEN: adminToken,
-      })
-      const { code } = await child.ended
-      assert.strictEqual(code, 0, child.output())
-      return child.output()
+    const person = async (...args: ReadonlyArray<string>) => {
+      const settings = { PARLANCE_URL: world.service.url, ADMIN_TOKEN: adminToken }
+      const { code, output } = await runCommand(["sample-person", ...args, "--org", "shop"], settings)
+      assert.strictEqual(code, 0, output)
+      return output
     }
-    await command("set", "gold", "--name", "Gold customer", "--attrs", '{"tier":"gold"}', "--fields", '{"name":"Zoe"}')
-    assert.include(await command("list"), "Gold customer")
-    assert.include(await command("show", "gold"), '{"tier":"gold"}')
-    assert.include(await command("delete", "gold"), "Deleted gold")
-  }, 60_000)
+    await person("set", "gold", "--name", "Gold customer", "--attrs", '{"tier":"gold"}', "--fields", '{"name":"Zoe"}')
+    assert.include(await person("list"), "Gold customer")
+    assert.include(await person("show", "gold"), '{"tier":"gold"}')
+    assert.include(await person("delete", "gold"), "Deleted gold")
+  })
 })

@@ -1,7 +1,8 @@
 import { assert } from "@effect/vitest"
 import { it } from "vitest"
 import type { Json } from "../api/harness.ts"
-import { adminToken, run } from "../support/service.ts"
+import { runCommand } from "../support/cli.ts"
+import { adminToken } from "../support/service.ts"
 import { base, describeShop, variantForm } from "./shop.ts"
 
 describeShop("Filters of the audit log", (shop) => {
@@ -54,9 +55,9 @@ describeShop("Filters of the audit log", (shop) => {
 
     const environment = { PARLANCE_URL: shop.service.url, ADMIN_TOKEN: adminToken }
     const parlance = async (...args: ReadonlyArray<string>) => {
-      const child = run(["audit", "list", ...args], environment)
-      assert.strictEqual((await child.ended).code, 0, child.output())
-      return child.output()
+      const { code, output } = await runCommand(["audit", "list", ...args], environment)
+      assert.strictEqual(code, 0, output)
+      return output
     }
     const filters = ["--actor", "editor@example.com", "--action", "variant changed", "--subject", "first"]
     const listed = await parlance("--org", "shop", ...filters, "--until", until, "--json")

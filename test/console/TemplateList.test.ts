@@ -1,6 +1,7 @@
 import { assert } from "@effect/vitest"
 import { it } from "vitest"
-import { adminToken, run } from "../support/service.ts"
+import { runCommand } from "../support/cli.ts"
+import { adminToken } from "../support/service.ts"
 import { password } from "./furnished.ts"
 import { base, describeShop } from "./shop.ts"
 
@@ -164,14 +165,10 @@ describeShop("The list of templates in the console", (shop) => {
     await shop.manage("POST", "/organizations/shop/templates", { id: "told", name: "Told on the line" })
     await shop.manage("PATCH", "/organizations/shop/templates/told", { strict: true })
     const parlance = async (...args: ReadonlyArray<string>) => {
-      const child = run([...args, "--org", "shop"], {
-        PARLANCE_URL: shop.service.url,
-        ADMIN_TOKEN: adminToken,
-        DATA_DIR: "/nonexistent",
-      })
-      const { code } = await child.ended
-      assert.strictEqual(code, 0, child.output())
-      return child.output()
+      const settings = { PARLANCE_URL: shop.service.url, ADMIN_TOKEN: adminToken, DATA_DIR: "/nonexistent" }
+      const { code, output } = await runCommand([...args, "--org", "shop"], settings)
+      assert.strictEqual(code, 0, output)
+      return output
     }
     assert.match(
       await parlance("template", "find", "ON THE line"),

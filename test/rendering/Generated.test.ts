@@ -143,19 +143,26 @@ describe("Ten thousand generated templates", () => {
   it("never do anything but render within the limits or end in faults that say where", () => {
     let parsed = 0
     fc.assert(
-      fc.property(generated, data, fc.boolean(), fc.constantFrom("text", "html"), (source, fields, strict, format) => {
-        const one = parseVars({ v: source }, { v: format })
-        if (Result.isFailure(one)) {
-          const [fault] = one.failure.faults
-          return fault !== undefined && fault.line >= 1 && fault.column >= 1 && fault.message !== ""
-        }
-        parsed++
-        const rendered = render(one.success, fields, { strict, now })
-        if (Result.isSuccess(rendered)) return rendered.success["v"]!.length <= Limits.outputLength
-        return rendered.failure.faults.every(({ column, kind, line, variable }) =>
-          variable === "v" && line >= 1 && column >= 1 && (strict || kind === "limit")
-        )
-      }),
+      // Data is made only for templates that parse.
+      fc.property(
+        generated,
+        fc.gen(),
+        fc.boolean(),
+        fc.constantFrom("text", "html"),
+        (source, make, strict, format) => {
+          const one = parseVars({ v: source }, { v: format })
+          if (Result.isFailure(one)) {
+            const [fault] = one.failure.faults
+            return fault !== undefined && fault.line >= 1 && fault.column >= 1 && fault.message !== ""
+          }
+          parsed++
+          const rendered = render(one.success, make(() => data), { strict, now })
+          if (Result.isSuccess(rendered)) return rendered.success["v"]!.length <= Limits.outputLength
+          return rendered.failure.faults.every(({ column, kind, line, variable }) =>
+            variable === "v" && line >= 1 && column >= 1 && (strict || kind === "limit")
+          )
+        },
+      ),
       { numRuns: 10_000 },
     )
     // Guards the generator: that most of them fail to parse is wanted, that all do would test nothing.
