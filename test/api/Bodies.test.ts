@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { connect as connectHttp2 } from "node:http2"
 import { connect } from "node:net"
 import { aroundTests } from "../support/aroundTests.ts"
+import { makeWatch } from "../support/platformServers/Watch.ts"
 import { makeOrganization, type Service, waitUntil } from "../support/service.ts"
 import { startWith } from "../support/servicesOf.ts"
 import { variants } from "./harness.ts"
@@ -33,7 +34,11 @@ describe("Bodies on their way", () => {
     const { hostname, port } = new URL(to.url)
     const socket = connect(Number(port), hostname)
     let received = ""
-    socket.setEncoding("latin1").on("data", (text) => received += String(text)).on("error", () => {})
+    const { changed, until } = makeWatch()
+    socket.setEncoding("latin1").on("data", (text) => {
+      received += String(text)
+      changed()
+    }).on("error", () => {})
     const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()))
     await new Promise((resolve) => socket.once("connect", resolve))
     socket.write(
@@ -42,8 +47,9 @@ describe("Bodies on their way", () => {
     return {
       write: (text: string | Uint8Array) => void socket.write(text),
       received: () => received,
+      untilReceived: (text: string) => until(() => received === text),
       status: async () => {
-        await waitUntil("there is an answer", () => /^HTTP\/1\.1 [2-5]/m.test(received))
+        await until(() => /^HTTP\/1\.1 [2-5]/m.test(received))
         return Number(/^HTTP\/1\.1 ([2-5]\d\d)/m.exec(received)![1])
       },
       destroy: () => void socket.destroy(),
@@ -202,7 +208,7 @@ describe("Bodies on their way", () => {
     const body = JSON.stringify({ template_id: "t", tracking_id: "asked" })
     const headers = [`X-Api-Key: ${key}`, `Content-Length: ${body.length}`, "Expect: 100-continue"]
     const asked = await begin("/api/generate/acme", headers)
-    await waitUntil("it is asked for", () => asked.received() === "HTTP/1.1 100 Continue\r\n\r\n")
+    await asked.untilReceived("HTTP/1.1 100 Continue\r\n\r\n")
     asked.write(body)
     assert.strictEqual(await asked.status(), 200)
     assert.strictEqual(asked.received().match(/HTTP\/1\.1/g)!.length, 2)

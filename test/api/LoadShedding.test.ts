@@ -6,6 +6,7 @@ import { performance } from "node:perf_hooks"
 import { Gate } from "../../src/api/admission/LoadGate.ts"
 import { type LoadSheddingOptions, make } from "../../src/api/admission/LoadShedding.ts"
 import { RequestArrival } from "../../src/api/server/RequestArrival.ts"
+import { makeWatch } from "../support/platformServers/Watch.ts"
 import { makeOrganization, waitUntil } from "../support/service.ts"
 import { startWith } from "../support/servicesOf.ts"
 import { variants } from "./harness.ts"
@@ -15,7 +16,11 @@ const connection = async (url: string) => {
   const { hostname, port } = new URL(url)
   const socket: Socket = connect(Number(port), hostname)
   let received = ""
-  socket.setEncoding("latin1").on("data", (text) => received += String(text)).on("error", () => {})
+  const { changed, until } = makeWatch()
+  socket.setEncoding("latin1").on("data", (text) => {
+    received += String(text)
+    changed()
+  }).on("error", () => {})
   await new Promise((resolve) => socket.once("connect", resolve))
   const send = (head: string, body = "") => {
     received = ""
@@ -23,7 +28,7 @@ const connection = async (url: string) => {
   }
   const answer = async () => {
     let answered: { status: number; headers: string; body: string } | undefined
-    await waitUntil("the answer is there", () => {
+    await until(() => {
       const end = received.indexOf("\r\n\r\n")
       const length = Number(/\r\ncontent-length: (\d+)/i.exec(received)?.[1])
       if (end === -1 || received.length < end + 4 + length) return false
@@ -66,9 +71,12 @@ const gated = (options: LoadSheddingOptions = {}) => {
   /** Paths in the order in which they came into work. */
   const seen: Array<string> = []
   const inWork: Array<() => void> = []
+  const { changed, until } = makeWatch()
   const serve = ({ url }: RequestArrival) => {
     seen.push(url)
-    return new Promise<Response>((resolve) => inWork.push(() => resolve(new Response("ok"))))
+    const response = new Promise<Response>((resolve) => inWork.push(() => resolve(new Response("ok"))))
+    changed()
+    return response
   }
   const ask = (path: string, headers?: Record<string, string>) => {
     const { arrival, disconnect } = requestTo(path, headers)
@@ -80,9 +88,10 @@ const gated = (options: LoadSheddingOptions = {}) => {
     ask,
     admit,
     askAll: (paths: ReadonlyArray<string>) => paths.map((path) => ask(path)),
+    untilInWork: (path: string) => until(() => seen.includes(path)),
     /** Answers the oldest request in work. */
     answerOne: async () => {
-      await waitUntil("something is in work", () => inWork.length > 0)
+      await until(() => inWork.length > 0)
       inWork.shift()!()
     },
   }
@@ -157,7 +166,7 @@ describe("A gate", () => {
   })
 
   it("forgets clients that disconnect before their admission", async () => {
-    const { answerOne, ask, askAll, gate, seen } = gated({ waitMillis: Infinity })
+    const { answerOne, ask, askAll, gate, seen, untilInWork } = gated({ waitMillis: Infinity })
     askAll(named("generate", limit))
     const gone = ask("/api/generate/gone")
     ask("/api/generate/stays")
@@ -165,7 +174,7 @@ describe("A gate", () => {
     gone.disconnect()
     assert.strictEqual(gate.waiting, 1)
     await answerOne()
-    await waitUntil("the other is in work", () => seen.includes("/api/generate/stays"))
+    await untilInWork("/api/generate/stays")
     assert.notInclude(seen, "/api/generate/gone")
     assert.deepStrictEqual(gate.shed, noneShed)
   })
@@ -206,7 +215,9 @@ describe("A service with too much to do", () => {
           const holding = run(Effect.gen(function* () {
             const sql = yield* SqlClient.SqlClient
             yield* sql.withTransaction(
-              sql`LOCK TABLE decisions IN ACCESS EXCLUSIVE MODE`.pipe(
+              // The server would end it after 8 seconds.
+              sql`SET LOCAL idle_in_transaction_session_timeout = 0`.pipe(
+                Effect.andThen(sql`LOCK TABLE decisions IN ACCESS EXCLUSIVE MODE`),
                 Effect.andThen(locked.open),
                 Effect.andThen(held.await),
               ),

@@ -6,7 +6,6 @@ import { createServer, type IncomingHttpHeaders } from "node:http"
 import type { AddressInfo } from "node:net"
 import { fileURLToPath } from "node:url"
 import { verifyWebhook } from "../../clients/typescript/src/index.ts"
-import { waitUntil } from "../support/service.ts"
 import { python } from "./python.ts"
 import { org, serviceForClients } from "./serviceForClients.ts"
 
@@ -97,7 +96,7 @@ describe("The clients", () => {
         const added = await next()
         assert.include(added.body.toString(), "zoë@example.com")
         // An event whose attempt has not been recorded yet is not sent again.
-        await waitUntil("the attempt is recorded", async () => {
+        await service.untilStored("the attempt is recorded", ["outgoing_webhooks"], async () => {
           const { events } = (await service.manage("GET", `${at}/events`)).body
           return events[0].state === "delivered"
         })

@@ -21,6 +21,7 @@ import { Series } from "../../src/results/Series.ts"
 import { TemplateCache } from "../../src/templates/TemplateCache.ts"
 import { Templates } from "../../src/templates/Templates.ts"
 import { waitUntil } from "../support/service.ts"
+import { makeTableChanges } from "../support/tableChanges.ts"
 import { layerMigrated, temporaryEnvironment } from "../support/stores.ts"
 
 const org = OrgSlug.make("acme")
@@ -103,6 +104,14 @@ const storedIn = (template: string) =>
       (rows) => rows.map(({ decisions }) => decisions),
     ))
 
+const untilStored = (template: string) =>
+  Effect.flatMap(makeTableChanges, (changes) =>
+    changes.until(
+      `the results of ${template} are stored`,
+      ["kept_results"],
+      Effect.map(storedIn(template), (rows) => rows.length === 1),
+    ))
+
 describe("the results of pages", () => {
   layer(
     layerKept.pipe(
@@ -150,12 +159,7 @@ describe("the results of pages", () => {
         const templates = yield* Templates
         const shared = yield* create("shared", 3_000)
         yield* kept.of(org, shared, {})
-        yield* Effect.promise(() =>
-          waitUntil("the results are stored", async () => {
-            const context = Effect.provideService(storedIn("shared"), SqlClient.SqlClient, sql)
-            return (await Effect.runPromise(context)).length === 1
-          })
-        )
+        yield* untilStored("shared")
         yield* addDecisions("shared", 300)
         assert.strictEqual(yield* onAnotherNode(shared), 3_000)
         const changed = yield* templates.update(org, shared.id, { name: "Another name" })
@@ -168,19 +172,13 @@ describe("the results of pages", () => {
       Effect.gen(function* () {
         const kept = yield* KeptResults
         const models = yield* Models
-        const sql = yield* SqlClient.SqlClient
         for (const [id, sends] of [["quiet", leastDecisions - 1], ["loud", leastDecisions]] as const) {
           yield* create(id, 4_000)
           const model = { ...unlearned(id, undefined, Date.now()), traffic: [{ cell: segment, sends }] }
           models.adopt({ org, template: id, version: 1, model })
         }
         yield* kept.prepare(org)
-        yield* Effect.promise(() =>
-          waitUntil("the results are stored", async () => {
-            const found = Effect.provideService(storedIn("loud"), SqlClient.SqlClient, sql)
-            return (await Effect.runPromise(found)).length === 1
-          })
-        )
+        yield* untilStored("loud")
         assert.deepStrictEqual(yield* storedIn("quiet"), [])
       }))
   })
