@@ -79,11 +79,29 @@ export default defineConfig({
   test: {
     projects: [
       // Files share a process and what it has imported: importing the service takes longer than most of its tests.
-      { test: { ...common, name: "quick", include: ["test/**/*.test.ts"], exclude: system, isolate: false } },
-      { test: { ...common, name: "system", include: system, isolate: false } },
+      // Three processes: tests often wait, so that two of them leave the smallest machines idle.
+      {
+        test: {
+          ...common,
+          name: "quick",
+          include: ["test/**/*.test.ts"],
+          exclude: system,
+          isolate: false,
+          maxWorkers: 3,
+        },
+      },
+      // Two processes: these tests start further ones. They run after the quick ones.
+      {
+        test: {
+          ...common,
+          name: "system",
+          include: system,
+          isolate: false,
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
+        },
+      },
     ],
-    // Two processes: more would only take turns on the smallest machines.
-    maxWorkers: 2,
     sequence: { sequencer: LongestFirst },
     onConsoleLog: (log) => {
       if (!log.startsWith("Skipped: ")) return true
