@@ -32,11 +32,8 @@ export const inProcess = Effect.gen(function* () {
     ),
     ({ dispose }) => Effect.promise(dispose),
   )
-  const respond = (request: Request) => {
-    // A server has this header or the length of the body; without either it expects no body.
-    if (request.body !== null) request.headers.set("transfer-encoding", "chunked")
-    return handler(request, Context.add(services, CurrentArrival, new RequestArrival(request, "127.0.0.1", Infinity)))
-  }
+  const respond = (request: Request) =>
+    handler(request, Context.add(services, CurrentArrival, new RequestArrival(request, "127.0.0.1", Infinity)))
   const client = yield* clientFor(inProcessUrl, token, {
     fetch: (input, init) => respond(new Request(input, init)),
   })
