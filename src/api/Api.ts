@@ -1,20 +1,8 @@
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { UserId } from "../domain/Ids.ts"
-import {
-  Formats,
-  Template,
-  TemplateBatchInput,
-  TemplateInput,
-  TemplatePatch,
-  Variant,
-  VariantInput,
-  VariantPatch,
-  VariantSwitch,
-  Vars,
-} from "../domain/Template.ts"
+import { Template, TemplateBatchInput, TemplateInput, TemplatePatch } from "../domain/Template.ts"
 import { described } from "../domain/described.ts"
-import { ProposedTemplate, ProposedVariant, WaitingChange } from "../domain/Proposal.ts"
+import { ProposedTemplate, WaitingChange } from "../domain/Proposal.ts"
 import { TemplateChange } from "../templates/ImportPlan.ts"
 import { Verdict } from "../intake/Verdicts.ts"
 import { AccountsGroup } from "./accounts/AccountsApi.ts"
@@ -43,11 +31,12 @@ import { SuppressionsGroup } from "./suppressions/SuppressionsApi.ts"
 import { TimelinesGroup } from "./timelines/TimelinesApi.ts"
 import { TestGroupsGroup } from "./deliveries/TestGroupsApi.ts"
 import { SamplePeopleGroup } from "./templates/SamplePeopleApi.ts"
-import { DraftsGroup, ifMatch } from "./templates/DraftsApi.ts"
+import { DraftsGroup } from "./templates/DraftsApi.ts"
 import { CommentsGroup } from "./comments/CommentsApi.ts"
 import { waiting } from "./reviews/Proposed.ts"
 import { ReviewsGroup } from "./reviews/ReviewsApi.ts"
 import { archivedQuery, TemplateIndexGroup } from "./templates/TemplateIndexApi.ts"
+import { VariantsGroup } from "./templates/VariantsApi.ts"
 import { TrackingGroup } from "./tracking/TrackingApi.ts"
 import { WebhooksManagementGroup } from "./webhooks/WebhooksApi.ts"
 import { listOfSources } from "../domain/Source.ts"
@@ -58,7 +47,6 @@ import { version } from "../domain/Version.ts"
 
 const path = { org: Schema.String }
 const templatePath = { ...path, template: Schema.String }
-const variantPath = { ...templatePath, variant: Schema.String }
 
 const generated = {
   tracking_id: Schema.String,
@@ -332,86 +320,6 @@ class TemplatesGroup extends managementGroup(
     success: [HttpApiSchema.NoContent, waiting(WaitingChange)],
     error: Problems.TemplateNotFound,
   }).annotate(OpenApi.Summary, "Deletes a template with its variants"),
-) {}
-
-/** A preview request: Liquid sources or a stored variant (`copy_id`), with sample `fields` and `attrs`. */
-export const PreviewBody = Schema.Struct({
-  vars: Schema.optionalKey(Vars),
-  formats: Schema.optionalKey(Formats),
-  copy_id: Schema.optionalKey(Schema.String),
-  fields: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
-  attrs: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
-  user_id: Schema.optionalKey(UserId).annotate({ description: "Also reports whether this user is held out" }),
-}).annotate({ identifier: "PreviewRequest" })
-
-/** `variants` lists every variant of the template, whether it is eligible for these `attrs` now, and if not, why. */
-export const Preview = Schema.Struct({
-  vars: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
-  variants: Schema.Array(Schema.Struct({
-    id: Schema.String,
-    eligible: Schema.Boolean,
-    reason: Schema.optionalKey(Schema.String),
-  })),
-  held_out: Schema.optionalKey(Schema.Boolean).annotate({
-    description: "Whether the user is held out and gets the content of the holdout; present with `user_id`",
-  }),
-}).annotate({ identifier: "Preview" })
-
-class VariantsGroup extends managementGroup(
-  "variants",
-  "Variants of templates, and previews",
-  {
-    createVariant: writes("editor", "variant created", "templates:write"),
-    getVariant: reads("viewer", "templates:read"),
-    updateVariant: writes("editor", "variant changed", "templates:write"),
-    deleteVariant: writes("editor", "variant deleted", "templates:write"),
-    switchVariants: writes("editor", "variant changed", "templates:write"),
-    preview: reads("viewer", "templates:read"),
-  },
-  HttpApiEndpoint.post("createVariant", "/organizations/:org/templates/:template/variants", {
-    params: templatePath,
-    payload: VariantInput,
-    success: [Variant.pipe(HttpApiSchema.status(201)), waiting(ProposedVariant)],
-    error: [...Problems.ofBody, Problems.TemplateNotFound, Problems.Conflict],
-  }).annotate(OpenApi.Summary, "Adds a variant to a template"),
-  HttpApiEndpoint.get("getVariant", "/organizations/:org/templates/:template/variants/:variant", {
-    params: variantPath,
-    success: Variant,
-    error: [Problems.TemplateNotFound, Problems.VariantNotFound],
-  }).annotate(OpenApi.Summary, "One variant"),
-  HttpApiEndpoint.patch("updateVariant", "/organizations/:org/templates/:template/variants/:variant", {
-    params: variantPath,
-    headers: ifMatch,
-    payload: VariantPatch,
-    success: [Variant, waiting(ProposedVariant)],
-    error: [
-      ...Problems.ofBody,
-      Problems.TemplateNotFound,
-      Problems.VariantNotFound,
-      Problems.VersionConflict,
-    ],
-  }).annotate(OpenApi.Summary, "Updates a variant; absent members stay unchanged"),
-  HttpApiEndpoint.delete("deleteVariant", "/organizations/:org/templates/:template/variants/:variant", {
-    params: variantPath,
-    success: [HttpApiSchema.NoContent, waiting(WaitingChange)],
-    error: [Problems.TemplateNotFound, Problems.VariantNotFound],
-  }).annotate(OpenApi.Summary, "Deletes a variant"),
-  HttpApiEndpoint.post("switchVariants", "/organizations/:org/templates/:template/switch-variants", {
-    params: templatePath,
-    payload: VariantSwitch,
-    success: [Template, waiting(ProposedTemplate)],
-    error: [...Problems.ofBody, Problems.TemplateNotFound],
-  }).annotate(OpenApi.Summary, "Activates and deactivates variants at once").annotate(
-    OpenApi.Description,
-    "To give all traffic to one variant, name it in `activate` and all others in `deactivate`. Variants that are not " +
-      "named stay as they are. The reverse call undoes it.",
-  ),
-  HttpApiEndpoint.post("preview", "/organizations/:org/templates/:template/preview", {
-    params: templatePath,
-    payload: PreviewBody,
-    success: Preview,
-    error: [...Problems.ofBody, Problems.TemplateNotFound, Problems.VariantNotFound, Problems.Unprocessable],
-  }).annotate(OpenApi.Summary, "Renders a variant for sample values and lists the eligible variants"),
 ) {}
 
 const Html = Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/html" }))
