@@ -3,6 +3,7 @@ import { performance } from "node:perf_hooks"
 import process from "node:process"
 import { getHeapStatistics } from "node:v8"
 import { known, nameOf, type Suspect, suspectsOf } from "./LoopWork.ts"
+import { unref } from "../runtime/unref.ts"
 
 /** How often the loop is checked. Unit: milliseconds. */
 const tickMillis = 50
@@ -87,8 +88,7 @@ export const layer = Layer.effectDiscard(Effect.gen(function* () {
     dueAt = now + tickMillis
   }
   const timer: unknown = setInterval(check, tickMillis)
-  // The process may end although this runs.
-  if (timer instanceof Object && "unref" in timer && typeof timer.unref === "function") timer.unref()
+  unref(timer)
   yield* Effect.addFinalizer(() => Effect.sync(() => clearInterval(timer as Parameters<typeof clearInterval>[0])))
 
   const log = Effect.gen(function* () {

@@ -8,6 +8,7 @@ import type { RequestArrival } from "../server/RequestArrival.ts"
 import { type Gate, lookMillis, type RequestKind } from "./LoadGate.ts"
 import { Unavailable } from "../Problems.ts"
 import { retryAfter } from "./RetryAfter.ts"
+import { unref } from "../../runtime/unref.ts"
 
 const { detail, status, title, type } = new Unavailable({
   detail: "The service is overloaded and did not process this request",
@@ -214,8 +215,7 @@ export const make = (gate: Gate, options: LoadSheddingOptions = {}): Admit => {
       watching = false
       watch()
     }, lookMillis)
-    // The timer must not keep the process alive.
-    if (timer instanceof Object && "unref" in timer && typeof timer.unref === "function") timer.unref()
+    unref(timer)
   }
 
   const enter = (arrival: RequestArrival, serve: Serve): Promise<Response> => {

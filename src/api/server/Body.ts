@@ -8,6 +8,7 @@ import { textOfUtf8 } from "../../domain/Utf8.ts"
 import { CurrentArrival, type RequestArrival } from "./RequestArrival.ts"
 import { codingOf, codings, inflate, type InflateFailure, isGzip } from "./Inflate.ts"
 import { InvalidRequest, PayloadTooLarge, RequestTimeout, Unavailable, UnsupportedMediaType } from "../Problems.ts"
+import { unref } from "../../runtime/unref.ts"
 
 /** Maximum size of a body: 1 MiB. Unit: bytes. */
 export const maxBodyBytes = 1024 * 1024
@@ -153,7 +154,7 @@ const look = (): void => {
     looking = false
     look()
   }, lookEvery)
-  if (timer instanceof Object && "unref" in timer && typeof timer.unref === "function") timer.unref()
+  unref(timer)
 }
 
 /** Collects the chunks of a body. `makesRoom` reserves memory for so many bytes. */

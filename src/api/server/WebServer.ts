@@ -6,6 +6,7 @@ import type { Admit } from "../admission/LoadShedding.ts"
 import { arrivedOf } from "./Body.ts"
 import { headFault } from "./Head.ts"
 import { CurrentArrival, RequestArrival } from "./RequestArrival.ts"
+import { unref } from "../../runtime/unref.ts"
 
 /** The service cannot listen where its settings say. */
 export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFailed", {
@@ -143,8 +144,7 @@ const leaveUnread = ({ method, request, unread }: RequestArrival): void => {
   const reader = unread ?? (request.bodyUsed ? undefined : request.body?.getReader())
   if (reader === undefined) return
   const timer: unknown = setTimeout(() => reader.cancel().catch(() => {}), lingerMillis)
-  // The timer must not keep the process alive.
-  if (timer instanceof Object && "unref" in timer && typeof timer.unref === "function") timer.unref()
+  unref(timer)
 }
 
 /** A server that listens at once, and responds once there are routes. */
