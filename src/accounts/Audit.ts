@@ -189,7 +189,7 @@ const signInActions = [
 export type SignInAction = typeof signInActions[number]
 
 /** The names of the actions that no endpoint has as its own. */
-export const furtherActions: ReadonlyArray<string> = [
+export const otherActions: ReadonlyArray<string> = [
   ...new Set([
     ...Object.values(refusalOf),
     ...signInActions,

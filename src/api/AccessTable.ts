@@ -1,6 +1,6 @@
 import { HttpApi } from "effect/http-api"
 import { type Rule, ruleOf, writes } from "../accounts/Access.ts"
-import { furtherActions } from "../accounts/Audit.ts"
+import { otherActions } from "../accounts/Audit.ts"
 import { Api } from "./Api.ts"
 
 const rules = new Map<string, Rule>()
@@ -14,13 +14,10 @@ HttpApi.reflect(Api, {
 // An action of the console's editor without an endpoint. It sends to test groups and members, or anywhere with `sendTestMessage`.
 rules.set("sendVariantTest", writes("editor", "test message sent"))
 
-/** The access to an endpoint of the management API by its name; undefined for a name that no endpoint has. */
-export const accessTo = (name: string): Rule | undefined => rules.get(name)
-
 /** The access to every endpoint of the management API, by its name. */
 export const accessTable: ReadonlyMap<string, Rule> = rules
 
 /** The names of all actions that the audit log records, sorted. */
 export const recordedActions: ReadonlyArray<string> = [
-  ...new Set([...[...rules.values()].flatMap(({ action }) => action === undefined ? [] : [action]), ...furtherActions]),
+  ...new Set([...[...rules.values()].flatMap(({ action }) => action === undefined ? [] : [action]), ...otherActions]),
 ].sort()

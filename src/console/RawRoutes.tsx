@@ -5,7 +5,7 @@ import type { ComponentChildren } from "preact"
 import { type Actor, CurrentActor } from "../accounts/Actor.ts"
 import { sameCsrfToken } from "../accounts/CsrfToken.ts"
 import { refusal } from "../accounts/Access.ts"
-import { accessTo } from "../api/AccessTable.ts"
+import { accessTable } from "../api/AccessTable.ts"
 import { SessionCookie } from "../accounts/SessionCookie.ts"
 import { ChecksBusy } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
@@ -139,7 +139,7 @@ export class RawRoutes extends Context.Service<RawRoutes, {
           }
           const params = yield* HttpRouter.params
           const actor = { kind: "session" as const, session }
-          const reason = refusal(actor, accessTo(endpoint), params)
+          const reason = refusal(actor, accessTable.get(endpoint), params)
           if (reason !== undefined) return refused(request, 403, `${reason}.`)
           const org = yield* organizations.get(lookedUp(params["org"] ?? "") as OrgSlug).pipe(
             Effect.catchTag("OrganizationNotFound", () => Effect.succeed(undefined)),

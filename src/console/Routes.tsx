@@ -7,7 +7,7 @@ import { Audit, AuditNote } from "../accounts/Audit.ts"
 import type { Role } from "../accounts/Account.ts"
 import { sameCsrfToken } from "../accounts/CsrfToken.ts"
 import { lacksSecondFactor, refusal } from "../accounts/Access.ts"
-import { accessTo } from "../api/AccessTable.ts"
+import { accessTable } from "../api/AccessTable.ts"
 import { SessionCookie, withCookies } from "../accounts/SessionCookie.ts"
 import { Sessions, type SignedIn } from "../accounts/Sessions.ts"
 import { ChangeProposed, ChecksBusy, type Fault, InvalidInput } from "../domain/Errors.ts"
@@ -239,7 +239,7 @@ const framed = Effect.fnUntraced(function* (
           unread={unread}
           path={pathOf(request)}
           query={query}
-          can={(endpoint) => refusal(actor, accessTo(endpoint), { org: org?.slug }) === undefined}
+          can={(endpoint) => refusal(actor, accessTable.get(endpoint), { org: org?.slug }) === undefined}
           theme={themeOf(request)}
           flash={Object.hasOwn(flashes, done) ? flashes[done] : undefined}
         >
@@ -311,7 +311,7 @@ export class Console extends Context.Service<Console, {
           }
           const params = Record.map(yield* HttpRouter.params, (value) => lookedUp(value ?? ""))
           const actor = { kind: "session" as const, session }
-          const rule = accessTo(endpoint)
+          const rule = accessTable.get(endpoint)
           const show = (org: Organization | undefined, view: View) =>
             framed({ notifications, organizations }, request, session, org, view)
 
@@ -358,7 +358,7 @@ export class Console extends Context.Service<Console, {
             role: org === undefined ? undefined : roleIn(actor, org.slug),
             params,
             query: new URLSearchParams(request.url.split("?")[1] ?? ""),
-            can: (name) => refusal(actor, accessTo(name), params) === undefined,
+            can: (name) => refusal(actor, accessTable.get(name), params) === undefined,
           }
           if (fields === undefined) {
             return yield* show(

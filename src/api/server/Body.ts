@@ -65,7 +65,7 @@ const tinyChunks = invalid(
 )
 
 /** The body of a request without one. */
-export const noBytes = new Uint8Array(0)
+const noBytes = new Uint8Array(0)
 
 /** Why a body was not read. */
 type Refused = InvalidRequest | PayloadTooLarge | Unavailable

@@ -68,9 +68,10 @@ const saidIn = (
   { headers, url }: HttpServerRequest.HttpServerRequest,
   read: () => Effect.Effect<Body.RawJson, Unread>,
 ): Effect.Effect<Said, Unread> =>
-  takesBody
-    ? Effect.map(read(), ({ bytes, json }) => ({ url, headers: headers as RequestHeaders, bytes, json }))
-    : Effect.succeed({ url, headers: headers as RequestHeaders, bytes: Body.noBytes, json: undefined })
+  Effect.map(
+    takesBody ? read() : Effect.succeed(Body.none),
+    ({ bytes, json }) => ({ url, headers: headers as RequestHeaders, bytes, json }),
+  )
 
 /** Makes the response. Fails with the problem of a refusal. */
 const tell = <P>(

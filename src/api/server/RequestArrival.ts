@@ -6,8 +6,8 @@ import { headersOf, type RequestHeaders } from "./Head.ts"
 import { withPlainPath } from "./PathText.ts"
 
 /** The request id: the caller's `X-Request-Id` if that is 1 to 128 printable ASCII characters, otherwise a new UUID. */
-export const requestIdOf = (given: string | null | undefined): string =>
-  given !== undefined && given !== null && /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID()
+const requestIdOf = (given: string | undefined): string =>
+  given !== undefined && /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID()
 
 /** The path of a request and its query. `Deno.serve` gives the whole address, with the `Host` header as it came. */
 const targetOf = (address: string): string => {
