@@ -115,8 +115,8 @@ const makeBatches = (sql: SqlClient.SqlClient) => {
   })
 
   /**
-   * Finds the last delivery of the next batch: that of `batchSize` that match, or that of `lookedAtMost` if fewer of them match.
-   * `last` is null where there are no more.
+   * Finds the last delivery of the next batch. A batch ends after `batchSize` deliveries that match, or after `lookedAtMost` deliveries
+   * if fewer of them match. `last` is null if no delivery is left.
    */
   const windowFrom = Effect.fnUntraced(function* (
     org: OrgSlug,

@@ -14,7 +14,7 @@ interface Received {
   readonly body: Buffer
 }
 
-/** A server of a customer. `next` waits for the request after those that it has given. */
+/** A server of a customer. `next` resolves with the next request that no earlier call returned. */
 const receiver = Effect.acquireRelease(
   Effect.promise(async () => {
     const arrived: Array<Received> = []

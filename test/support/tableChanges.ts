@@ -2,12 +2,12 @@ import { Context, Effect, Layer, Queue } from "effect"
 import { SqlClient } from "effect/sql"
 import { Store } from "../../src/store/Store.ts"
 
-/** Name of the channel, the function and the triggers that tell of changes. */
+/** Name of the channel, the function and the triggers that notify of changes. */
 const name = "test_table_changes"
 
-/** Waits for what is in the database, without asking it again and again: triggers tell of each change. */
+/** Notifies of changed rows by triggers, so that a test does not poll the database. */
 export interface Changes {
-  /** Waits until `holds` answers true, which is asked at once, and after each transaction that wrote to one of `tables`. */
+  /** Resolves once `holds` returns true. Runs `holds` first, and again after each transaction that wrote to one of `tables`. */
   readonly until: <E, R>(
     what: string,
     tables: ReadonlyArray<string>,
