@@ -17,7 +17,7 @@ import { dayMillis } from "./Window.ts"
 
 const countedDays = 14
 const maximumKeys = 6
-/** Most values of an attribute that the scheme lists. */
+/** Maximum number of values of an attribute that the scheme lists. */
 export const listedValues = 12
 const distinctValues = 200
 
@@ -25,34 +25,44 @@ const distinctValues = 200
 const fewValues = 50
 const listedShare = 0.25
 
-/** Longest value of such an attribute: names of countries and regions are shorter. */
+/**
+ * Maximum length of a value of an attribute with more than `fewValues` values: names of countries and regions are
+ * shorter.
+ */
 const longestOfMany = 30
 
-/** Most values that rounding may leave, so that it is not soon needed again. */
+/** Maximum number of values after rounding, so that rounding is rarely needed again. */
 const roundedValues = 150
 
-/** Share of the requests that have a learning attribute, at least. */
+/** Minimum share of the requests that contain a learning attribute. */
 const leastShare = 0.05
 const maximumContexts = 512
 
-/** Groups of a number, and how far the share of one may be from that of a new group before they are formed anew. */
+/**
+ * Number of groups of a numeric attribute, and the largest difference between the share of a group and the share of its
+ * replacement before the groups are formed again.
+ */
 const numberGroups = 4
 const shareTolerance = 0.1
 
 /**
- * Evidence from which an attribute takes the place of one with none, and a value is preferred, in addition to the logarithm of the
- * number of those that wait or of the values. A value is preferred until its evidence falls below `tooLittle`.
+ * Thresholds of evidence. To replace an attribute without evidence, another attribute needs more than `enough` plus the
+ * logarithm of the number of unused attributes. A value is preferred if it has more than `enough` plus the logarithm of
+ * the number of values, and remains preferred until its evidence falls below `tooLittle`.
  */
 const enough = 3
 const tooLittle = 0
 
-/** Most attributes counted per day, so that callers that invent names cannot fill the memory. */
+/** Maximum number of attributes counted per day, so that callers that invent names cannot fill the memory. */
 const countedKeys = 200
 
-/** Longer names and values are not categories; a key with one counts as a key with too many values. */
+/**
+ * Maximum length of a name or a value. Longer texts are not categories: a key with a longer value counts as a key with
+ * too many values.
+ */
 const longestText = 100
 
-/** Frequency of a key and of each of its values; `undefined` values: too many to learn from. */
+/** Frequency of a key and of each of its values. `values` is undefined if there are too many values to learn from. */
 export interface KeyCount {
   readonly present: number
   readonly values: ReadonlyMap<string, number> | undefined
@@ -74,7 +84,9 @@ interface MutableDay {
   readonly keys: Map<string, MutableKey>
 }
 
-/** One UTC day of the counts as plain data: its start in Unix milliseconds, sends, and counts by key (and value). */
+/**
+ * One UTC day of the counts as plain data: its start in Unix milliseconds, its sends, and its counts by key and value.
+ */
 export interface AttributeDay {
   readonly start: number
   readonly sends: number
@@ -84,8 +96,8 @@ export interface AttributeDay {
 const byCodeUnits = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0
 
 /**
- * Numbers rounded to two significant digits, or to one, of which there are fewer. Returns undefined where any value is no number, and for
- * large whole numbers that mostly occur once, because they are identifiers.
+ * Rounds numbers to two significant digits, or to one digit if two leave too many values. Returns undefined if a value
+ * is not a number, and for large whole numbers that mostly occur once, because they are identifiers.
  */
 const roundValues = (values: ReadonlyMap<string, number>): Map<string, number> | undefined => {
   let sends = 0
@@ -108,7 +120,9 @@ const roundValues = (values: ReadonlyMap<string, number>): Map<string, number> |
   return undefined
 }
 
-/** The values as far as they may be kept; undefined if they are too many, or many and long. */
+/**
+ * Returns the values within the limits of memory. Returns undefined if there are too many values, or many long ones.
+ */
 const bounded = (values: Map<string, number>): Map<string, number> | undefined => {
   if (values.size > distinctValues) return roundValues(values)
   return values.size > fewValues && values.keys().some((value) => value.length > longestOfMany) ? undefined : values
@@ -134,7 +148,7 @@ const addTo = (into: MutableDay, sends: number, keys: Iterable<readonly [string,
 
 /**
  * Counts the attributes of the sends of one template over the last 14 days (UTC), to choose the learning attributes
- * from. Bounded: at most 200 keys of at most 200 values a day, names and values of at most 100 UTF-16 code units.
+ * from. Limits: 200 keys a day, 200 values for each key, 100 UTF-16 code units for each name and value.
  */
 export class AttributeCounts {
   readonly #days = new Map<number, MutableDay>()
@@ -149,7 +163,7 @@ export class AttributeCounts {
     addTo(this.#day(sentAt), 1, keys)
   }
 
-  /** Adds the counts of others. */
+  /** Adds the counts of other nodes or templates. */
   merge(days: Iterable<AttributeDay>): void {
     for (const { keys, sends, start } of days) {
       addTo(
@@ -162,7 +176,7 @@ export class AttributeCounts {
     }
   }
 
-  /** Sums over the 14 days up to the day of `now`. */
+  /** Returns the sums over the 14 days that end with the day of `now`. */
   totals(now: number): AttributeTotals {
     const totals: MutableDay = { sends: 0, keys: new Map() }
     const today = Math.floor(now / dayMillis)
@@ -172,7 +186,7 @@ export class AttributeCounts {
     return totals
   }
 
-  /** The counted days, oldest first, as plain data. */
+  /** Returns the counted days as plain data, oldest first. */
   days(): ReadonlyArray<AttributeDay> {
     return [...this.#days].sort(([a], [b]) => a - b).map(([day, { keys, sends }]) => ({
       start: day * dayMillis,
@@ -201,7 +215,7 @@ type Key = AttributeScheme["keys"][number]
 /** Numbers with how often each occurred, ascending. */
 type Distribution = ReadonlyArray<readonly [value: number, count: number]>
 
-/** Bounds of groups that are about equally large; a bound belongs to the group above it. */
+/** Bounds of groups of about equal size. A bound belongs to the group above it. */
 const quantiles = (distribution: Distribution): ReadonlyArray<number> => {
   const total = distribution.reduce((sum, [, count]) => sum + count, 0)
   const cuts = new Set<number>()
@@ -232,7 +246,10 @@ const groupShares = (cuts: ReadonlyArray<number>, distribution: Distribution): R
   return shares
 }
 
-/** The groups of a number. `known` groups stay while their shares are about those of new ones, so that earlier counts can be read. */
+/**
+ * Returns the bounds of the groups of a number. Keeps the `known` groups while their shares are close to the shares of
+ * new groups, so that earlier counts stay readable.
+ */
 const groupsOf = (distribution: Distribution, known: ReadonlyArray<number> | undefined): ReadonlyArray<number> => {
   const cuts = quantiles(distribution)
   if (known?.length !== cuts.length) return cuts
@@ -244,22 +261,22 @@ const groupsOf = (distribution: Distribution, known: ReadonlyArray<number> | und
 /** Counted outcomes of decisions by attribute, with their value. */
 export interface KnownOutcomes {
   readonly rows: ReadonlyArray<AttributeOutcomesRow>
-  /** The value of counted outcomes, in units of one outcome. */
+  /** Returns the value of counted outcomes. Unit: one outcome. */
   readonly valueOf: (amounts: ReadonlyArray<number>) => number
 }
 
 const noOutcomes: KnownOutcomes = { rows: [], valueOf: () => 0 }
 
-/** The evidence for an attribute by its values, which may be grouped. */
+/** Returns the evidence for an attribute, given the group of each value. */
 type EvidenceBy = (groupOf: (value: string) => string) => AttributeEvidence
 
 const isEnough = (logOdds: number, isUsed: boolean, candidates: number): boolean =>
   logOdds > (isUsed ? tooLittle : enough + Math.log(candidates))
 
 /**
- * An attribute as the scheme lists it, with its evidence: groups of a number with more than 12 values, otherwise 12 values,
- * those with enough evidence first, then the most frequent ones. Returns undefined if the values are too many and too evenly
- * frequent, as are names of people.
+ * Returns an attribute as the scheme lists it, with its evidence. A number with more than 12 values is listed as
+ * groups, any other attribute as 12 values: first the values with enough evidence, then the most frequent ones. Returns
+ * undefined if there are too many values of similar frequency, such as names of people.
  */
 const keyOf = (
   name: string,
@@ -292,7 +309,7 @@ const keyOf = (
     const sum = (counts: Iterable<number>) => Array.from(counts).reduce((total, count) => total + count, 0)
     if (sum(listed.map(([, count]) => count)) < listedShare * sum(values.values())) return undefined
   }
-  // Sorted by name, so that the scheme stays the same when two values change places in frequency.
+  // Sorted by name, so that the scheme does not change if two values swap places in frequency.
   return { key: { name, values: listed.map(([value]) => value).sort(byCodeUnits) }, logOdds }
 }
 
@@ -306,9 +323,9 @@ interface Candidate {
 const byPresence = (a: Candidate, b: Candidate): number =>
   b.present - a.present || a.distinct - b.distinct || byCodeUnits(a.key.name, b.key.name)
 
-/** Candidates in the order in which they get a place: by evidence, where there is none by presence. */
+/** Sorts the candidates by evidence. Candidates without evidence follow, by presence. */
 const inOrderOfUse = (usable: ReadonlyArray<Candidate>, current: AttributeScheme | undefined) => {
-  // The more attributes wait for a place, the more evidence the luckiest of them has by chance.
+  // With more attributes competing for a place, the best of them has more evidence by chance.
   const margin = enough + Math.log(Math.max(1, usable.length - maximumKeys))
   const ranked = usable.map((candidate) => {
     const { key: { name }, logOdds } = candidate
@@ -321,7 +338,7 @@ const inOrderOfUse = (usable: ReadonlyArray<Candidate>, current: AttributeScheme
     .map(({ candidate }) => candidate)
 }
 
-/** Whether the values of these contexts make more than 512 combinations. */
+/** Whether the values of these contexts form more than 512 combinations. */
 const areMany = (compiled: Contexts, used: ReadonlyArray<ReadonlyMap<string, string>>): boolean => {
   const combinations = new Set<string>()
   for (const values of used) {
@@ -332,17 +349,16 @@ const areMany = (compiled: Contexts, used: ReadonlyArray<ReadonlyMap<string, str
 }
 
 /**
- * The learning attributes (docs/model.md, "Learning attributes"): at most 6 keys that are present in at least a twentieth of
- * the sends, with at most 200 distinct values that are not mostly unique (at least two sends per value on average). Those
- * of a pair come first, then those with the most evidence in `outcomes`, of equals the most present, then the one with fewer
- * values, then the smaller name. One in use is replaced by one with so much more that chance hardly explains it. Of each the 12
- * values with enough evidence, then the most frequent ones, or four groups of a number. A key with a value that contains an
- * `@` names people and is left out.
- *
- * `contexts` are the keys of the contexts in use. While they make more than 512 combinations under the scheme, an attribute is
- * left out: first the built-in ones, `daypart` before `weekend`, because what callers say about their users tells more
- * about them than the hour, then the last of the keys. `current` is returned itself when the choice is the same, so that
- * what was made ready for it can be used on.
+ * Chooses the learning attributes (docs/model.md, "Learning attributes"): at most 6 keys that are present in at least 5
+ * % of the sends, with at most 200 distinct values and at least two sends per value on average. Attributes of a pair
+ * come first, then attributes by evidence in `outcomes`. Ties are broken by presence, then by fewer values, then by
+ * name. An attribute in use is replaced only if the evidence of the other one exceeds it by more than chance explains.
+ * Each attribute keeps 12 values (first the values with enough evidence, then the most frequent ones) or four groups of
+ * a number. A key with a value that contains an `@` identifies people and is left out.
+ * `contexts` are the keys of the contexts in use. While they form more than 512 combinations under the scheme, an
+ * attribute is left out: first the built-in ones, `daypart` before `weekend`, because the attributes of callers are
+ * more informative than the hour; then the last of the keys. Returns the object `current` itself if the choice is
+ * unchanged, so that values cached for it stay valid.
  */
 export const schemeOf = (
   totals: AttributeTotals,
@@ -366,7 +382,7 @@ export const schemeOf = (
     if (found !== undefined) usable.push({ ...found, present, distinct: values.size })
   }
   const chosen = inOrderOfUse(usable, current).slice(0, maximumKeys)
-  // By presence, so that the scheme stays the same when the evidence of two attributes changes places.
+  // By presence, so that the scheme does not change if the evidence of two attributes swaps places.
   const keysOf = () => chosen.toSorted(byPresence).map(({ key }) => key)
   const used = Array.from(contexts, decodeContext)
   while (chosen.length > 0) {
@@ -376,7 +392,7 @@ export const schemeOf = (
   }
   const keys = keysOf()
   const bare = free.length === builtIns.length ? { keys } : { keys, builtIns: free }
-  // The model decides which pairs matter.
+  // The model decides which pairs matter, so only pairs in use are kept.
   const pairs = (current?.pairs ?? []).filter((pair) => pair.every((name) => keys.some((key) => key.name === name)))
   const scheme = pairs.length === 0 ? bare : { ...bare, pairs }
   return current !== undefined && JSON.stringify(scheme) === JSON.stringify(current) ? current : scheme

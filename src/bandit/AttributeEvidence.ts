@@ -1,21 +1,24 @@
 import type { AttributeOutcomesRow } from "./AttributeOutcomes.ts"
 
-// How much an attribute tells about the outcomes of variants. More attributes than the model can use take part, and values
-// that it does not tell apart.
+// How well an attribute predicts the outcomes of variants. Also covers attributes that the model does not use, and
+// values that it does not distinguish.
 
 /** Candidates for the standard deviation of the effects of values. */
 const spreads: ReadonlyArray<number> = [0.1, 0.2, 0.4, 0.8]
 
-/** The logarithm of the odds that the data give to effects: of an attribute, and of each of its values. */
+/** Log odds of the data in favour of effects: of an attribute, and of each of its values. */
 export interface AttributeEvidence {
   readonly logOdds: number
   readonly ofValue: ReadonlyMap<string, number>
 }
 
-/** Outcomes by value, and the number of them that was due without effects, for each variant in turn. */
+/** Outcomes by value, and the outcomes expected without effects. The arrays have one element for each variant. */
 type Cells = ReadonlyMap<string, { readonly had: Float64Array; readonly due: Float64Array }>
 
-/** Twice the logarithm of a ratio of marginal likelihoods, summed over variants, if effects have this standard deviation. */
+/**
+ * Twice the logarithm of a ratio of marginal likelihoods, summed over variants, if effects have the standard deviation
+ * `spread`.
+ */
 const logOddsOf = (
   { due, had }: { readonly had: Float64Array; readonly due: Float64Array },
   spread: number,
@@ -29,12 +32,12 @@ const logOddsOf = (
 }
 
 /**
- * The evidence for effects of an attribute, from the counts of its periods: by the outcomes of each variant with each value,
- * beyond those due at the variant's rate over all values in the same period. `groupOf` is the value that stands for a counted
- * one. `valueOf` is the value of outcomes by their counts, in units of one outcome.
- *
- * Values that move all variants alike count too. They cannot be told from others where nearly all of the traffic goes to
- * one variant.
+ * Returns the evidence for effects of an attribute from the counts of its periods. Compares the outcomes of each
+ * variant with each value to the outcomes expected at the variant's rate over all values of the period. `groupOf` maps
+ * a counted value to the value of the scheme. `valueOf` returns the value of outcomes by their counts, in units of one
+ * outcome.
+ * A value that moves all variants alike counts as evidence too, because it cannot be distinguished if nearly all of the
+ * traffic goes to one variant.
  */
 export const attributeEvidence = (
   rows: ReadonlyArray<AttributeOutcomesRow>,
@@ -69,7 +72,7 @@ export const attributeEvidence = (
       }
     }
   }
-  // A single variant leaves nothing to choose.
+  // With a single variant, an attribute cannot change the choice.
   if (variants.size < 2) return { logOdds: 0, ofValue: new Map() }
   return {
     logOdds: Math.max(

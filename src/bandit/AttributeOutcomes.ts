@@ -1,24 +1,24 @@
 import { missingValue, numberOf, otherValue } from "./Contexts.ts"
 import { dayMillis } from "./Window.ts"
 
-// Decisions with their outcomes by attribute, value and variant, whatever attributes the model uses. They tell which
-// attributes the model should use.
+// Decisions with their outcomes by attribute, value and variant, including attributes that the model does not use. From
+// these counts the service chooses the attributes that the model should use.
 
-/** Length of the periods that are counted apart, and how many of them count, the present one included. */
+/** Length of a period in days, and the number of periods that count, including the present one. */
 export const periodDays = 28
 export const countedPeriods = 4
 
-/** Most attributes counted in a period: those with the smallest names. */
+/** Maximum number of attributes counted in a period. The smallest names are kept. */
 const countedNames = 50
 
 /**
- * Most values of an attribute, and most combinations of its values with variants. Numbers are rounded to two digits where
- * they would have more; any other attribute with more is left out.
+ * Maximum number of values of an attribute, and of combinations of a value with a variant. Numbers above a limit are
+ * rounded to two digits. Any other attribute above a limit is left out.
  */
 const distinctValues = 200
 const combinations = 10_000
 
-/** A number in two significant digits; any other text is returned itself. */
+/** Rounds a number to two significant digits. Returns any other text unchanged. */
 export const roundNumber = (value: string): string => {
   const number = numberOf(value)
   return number === undefined ? value : String(Number(number.toPrecision(2)))
@@ -30,10 +30,13 @@ export const periodStart = (at: number): number => Math.floor(at / (periodDays *
 /** Start of the first period that counts at `now`. Unit: Unix milliseconds. */
 export const firstPeriod = (now: number): number => periodStart(now) - (countedPeriods - 1) * periodDays * dayMillis
 
-/** By variant and value, the number of decisions, followed by the numbers of those with each outcome. */
+/** By variant and value: the number of decisions, then the number of decisions with each outcome. */
 export type OutcomesByVariant = { readonly [variant: string]: { readonly [value: string]: ReadonlyArray<number> } }
 
-/** The decisions of one period (start in Unix milliseconds) with an attribute; null if it has too many values. */
+/**
+ * The decisions of one period (start in Unix milliseconds) that have an attribute. `counts` is null if the attribute
+ * has too many values.
+ */
 export interface AttributeOutcomesRow {
   readonly start: number
   readonly name: string
@@ -103,13 +106,17 @@ const isNumeric = (value: string): boolean =>
   value === otherValue || value === missingValue || numberOf(value) !== undefined
 
 /**
- * Sums of decisions and outcomes of one template. The order of additions changes nothing, neither rounding nor what is left out.
- * Bounds: at most 50 attributes in a period, of at most 200 values and 10,000 combinations of a value and a variant.
+ * Sums of decisions and outcomes of one template. The order of additions does not change the sums, the rounding or
+ * which attributes are left out. Limits: 50 attributes in a period, 200 values for each, and 10,000 combinations of a
+ * value and a variant.
  */
 export class AttributeOutcomes {
   readonly #periods = new Map<number, Map<string, Counted>>()
 
-  /** Adds a decision made at `at` (Unix milliseconds), or several alike: `amounts` are their number and that of each outcome. */
+  /**
+   * Adds decisions made at `at` (Unix milliseconds). `amounts` are the number of decisions, then the number of each
+   * outcome.
+   */
   add(
     values: Iterable<readonly [name: string, value: string]>,
     variant: string,
@@ -120,7 +127,7 @@ export class AttributeOutcomes {
     for (const [name, value] of values) this.#counted(start, name)?.add(variant, value, amounts)
   }
 
-  /** Adds counts. */
+  /** Adds the counts of other nodes. */
   merge(rows: Iterable<AttributeOutcomesRow>): void {
     for (const { counts, isRounded, name, start } of rows) {
       const counted = this.#counted(start, name)
@@ -133,19 +140,19 @@ export class AttributeOutcomes {
     }
   }
 
-  /** The counts, in the order of periods and names. */
+  /** Returns the counts, in the order of periods and names. */
   rows(): ReadonlyArray<AttributeOutcomesRow> {
     return [...this.#periods].sort(([a], [b]) => a - b).flatMap(([start, names]) =>
       [...names].sort(([a], [b]) => a < b ? -1 : 1).map(([name, counted]) => counted.row(start, name))
     )
   }
 
-  /** Drops periods that do not count any more. */
+  /** Drops periods that no longer count at `now`. */
   prune(now: number): void {
     for (const start of this.#periods.keys()) if (start < firstPeriod(now)) this.#periods.delete(start)
   }
 
-  /** The counts of an attribute to add to; undefined beyond the 50 smallest names. */
+  /** Returns the counts of an attribute to add to. Returns undefined beyond the 50 smallest names. */
   #counted(start: number, name: string): Counted | undefined {
     let names = this.#periods.get(start)
     if (names === undefined) this.#periods.set(start, names = new Map())

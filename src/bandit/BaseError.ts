@@ -2,27 +2,31 @@ import type { Contexts } from "./Contexts.ts"
 import { factor, invert, packedIndex, packedLength } from "./Cholesky.ts"
 import type { ModelSnapshot, VariantPosterior } from "./Model.ts"
 
-/** Pseudo-clicks that hold the level of the base rate, and each effect of an attribute value on it; see `improveBaseRate`. */
+/**
+ * Pseudo-clicks of the prior of the base rate's level, and of the prior of each effect of an attribute value; see
+ * `improveBaseRate`.
+ */
 const levelClicks = 1
 const effectClicks = 10
 
 /**
- * How uncertain the base rate is, and the effects of components, and what that does to the variants. The coefficients of a
- * variant are fitted with both held fixed; were the base rate higher by `b`, they would be lower by as much as the data say,
- * and stay where the prior holds them. So the log rates of a variant with much data hardly move, those of one without data
- * move by all of `b`; likewise where a component's effect moves the middle of the prior. This is the joint Laplace
- * approximation of base rate, components and variants, with the days' effects held fixed.
+ * Uncertainty of the base rate and of the components' effects, and its consequence for the variants. The coefficients
+ * of a variant are fitted with both held fixed. If the base rate were higher by `b`, the coefficients would be lower as
+ * far as the data determine them, and unchanged as far as the prior determines them. So the log rate of a variant with
+ * much data hardly moves, and the log rate of a variant without data moves by `b`. A component's effect that moves the
+ * middle of the prior acts alike. This is the joint Laplace approximation of base rate, components and variants, with
+ * the days' effects held fixed.
  */
 export class BaseError {
   /** Precision of the prior of a variant's coefficients. */
   readonly #precision: Float64Array
-  /** Packed covariance of the base rate's coefficients and, after them, the components' effects. */
+  /** Packed covariance of the base rate's coefficients, followed by the components' effects. */
   readonly #covariance: Float64Array
   readonly #size: number
   readonly #components: ReadonlyMap<string, ReadonlyArray<number>>
   #root: Float64Array | undefined
 
-  /** The spreads of components' effects count as `leastSpread` at least. */
+  /** `leastSpread` is the minimum spread of components' effects. Default: 0. */
   constructor(model: ModelSnapshot, contexts: Contexts, leastSpread = 0) {
     const { size } = contexts
     const { components } = model
@@ -41,8 +45,8 @@ export class BaseError {
       (_, i) => Math.max(prior(i), information[packedIndex(i, i)]!),
     )
     factor(information, this.#size)
-    // The prior alone gives larger pivots. The fit moved the shrinkage strengths after it had found the covariances; while
-    // they still move a lot, the two do not match.
+    // The prior alone yields larger pivots. The fit moves the shrinkage strengths after it computes the covariances.
+    // While the strengths still move a lot, the two do not match.
     const isSound = diagonal.every((_, i) => information[packedIndex(i, i)]! >= 0.5)
     if (isSound) invert(information, this.#size)
     else {
@@ -52,12 +56,15 @@ export class BaseError {
     this.#covariance = information
   }
 
-  /** Whether the errors of its components' effects are among those drawn. */
+  /** Whether `draw` includes the errors of the effects of this variant's components. */
   knowsComponentsOf(id: string): boolean {
     return this.#components.has(id)
   }
 
-  /** What the data say of the base rate and the components' effects, with the variants' own coefficients integrated out. */
+  /**
+   * Information in the data about the base rate and the components' effects, with the variants' own coefficients
+   * integrated out.
+   */
   #informationOf({ variants }: ModelSnapshot): Float64Array {
     const precision = this.#precision
     const size = precision.length
@@ -71,7 +78,7 @@ export class BaseError {
           const amount = (i === j ? precision[i]! : 0) - precision[i]! * covariance[at]! * precision[j]!
           add(at, amount)
           if (j > 0) continue
-          // A component moves the intercept, and nothing else.
+          // A component moves only the intercept.
           for (const k of own) add(packedIndex(size + k, i), amount)
           if (i > 0) continue
           own.forEach((k, a) => {
@@ -83,10 +90,13 @@ export class BaseError {
     return information
   }
 
-  /** How much a sum with these slopes by coefficient of a variant moves with each coefficient of the base rate and component. */
+  /**
+   * Returns how much a linear function of a variant's coefficients, with the given `slopes`, moves with each
+   * coefficient of the base rate and each component.
+   */
   slopes(id: string, variant: VariantPosterior | undefined, slopes: Float64Array): Float64Array {
     const moved = new Float64Array(this.#size)
-    // Without data a variant moves with the base rate.
+    // A variant without data moves with the base rate.
     moved.set(
       variant === undefined
         ? slopes
@@ -96,7 +106,7 @@ export class BaseError {
     return moved
   }
 
-  /** Variance of a sum with slopes as `slopes` gives them. */
+  /** Variance of a linear function. `slopes` come from the method `slopes`. */
   variance(slopes: Float64Array): number {
     const product = multiply(this.#covariance, slopes)
     return Math.max(0, slopes.reduce((sum, slope, i) => sum + slope * product[i]!, 0))
@@ -107,7 +117,7 @@ export class BaseError {
     return this.variance(this.#ofComponents(slopes))
   }
 
-  /** How far the components' effects move when they are pulled with these forces. */
+  /** Returns how far the components' effects move under the given forces. */
   componentShifts(forces: Float64Array): Float64Array {
     return multiply(this.#covariance, this.#ofComponents(forces)).slice(this.#precision.length)
   }
@@ -118,7 +128,10 @@ export class BaseError {
     return all
   }
 
-  /** Draws an error of the base rate and the components' effects, as `shift` takes it. `normal` gives independent standard normal numbers. */
+  /**
+   * Draws an error of the base rate and the components' effects for `shift`. `normal` returns independent standard
+   * normal numbers.
+   */
   draw(normal: () => number): Float64Array {
     const size = this.#size
     if (this.#root === undefined) {
@@ -128,7 +141,7 @@ export class BaseError {
     const z = new Float64Array(size)
     for (let i = 0; i < size; i++) z[i] = normal()
     const error = new Float64Array(size)
-    // The logarithm of a rate known from n outcomes has its mean 1 / 2n below the logarithm of the rate's mean.
+    // The mean of the logarithm of a rate known from n outcomes is 1 / 2n below the logarithm of the mean rate.
     const centre = -this.#covariance[0]! / 2
     for (let i = 0, row = 0; i < size; i++, row += i) {
       let sum = 0
@@ -138,7 +151,7 @@ export class BaseError {
     return error
   }
 
-  /** Adds to a variant's effects what such an error does to its log rates. */
+  /** Adds the consequence of an error from `draw` to a variant's effects on its log rates. */
   shift(id: string, variant: VariantPosterior | undefined, error: Float64Array, effects: Float64Array): void {
     const size = this.#precision.length
     const moved = error.slice(0, size)
@@ -149,7 +162,7 @@ export class BaseError {
   }
 }
 
-/** Adds the product of a symmetric matrix, given by its packed lower triangle, and a vector. */
+/** Adds the product of a symmetric matrix, as its packed lower triangle, and a vector. */
 const addProduct = (packed: ArrayLike<number>, vector: Float64Array, to: Float64Array): void => {
   for (let i = 0, row = 0; i < vector.length; i++, row += i) {
     const mine = vector[i]!

@@ -1,6 +1,6 @@
 import type { Design } from "./VariantFit.ts"
 
-/** Weight of the prior that draws the effect of an attribute value or day to zero. Unit: clicks. */
+/** Weight of the prior that shrinks the effect of an attribute value or day to zero. Unit: clicks. */
 const pseudoClicks = 10
 
 /** The data of the base rate: totals over all variants. */
@@ -8,13 +8,16 @@ export interface BaseRateData {
   readonly design: Design
   readonly contexts: number
   readonly days: number
-  /** All clicks; by coefficient of the design; by day. Never negative. */
+  /** Clicks in all, by coefficient of the design, and by day. Never negative. */
   readonly clicks: number
   readonly clicksByCoefficient: Float64Array
   readonly clicksByDay: Float64Array
 }
 
-/** The base rate of a template, changed in place: log rate = `a0` + effects of the context's values `f` + day `g`. */
+/**
+ * The base rate of a template, changed in place: log rate = `a0` + effects `f` of the context's values + effect `g` of
+ * the day.
+ */
 export interface BaseRate {
   a0: number
   readonly f: Float64Array
@@ -31,9 +34,10 @@ export const contextFactors = ({ coefficients, stride }: Design, f: Float64Array
 }
 
 /**
- * Improves the base rate by `sweeps` rounds of closed-form updates of level, attribute values and days, each given the
- * others. `exposure` holds for context c and day d at `c * days + d` the weighted, matured sends, each times its variant's
- * relative rate; `a0Prior` is the log rate of one pseudo-click. Every effect is held at zero by 10 pseudo-clicks.
+ * Improves the base rate by `sweeps` rounds of closed-form updates of level, attribute values and days, each with the
+ * others held fixed. `exposure` contains, for context c and day d at `c * days + d`, the weighted, matured sends
+ * multiplied by the relative rates of their variants. `a0Prior` is the log rate of one pseudo-click. The prior of every
+ * effect is worth 10 pseudo-clicks at zero.
  */
 export const improveBaseRate = (
   base: BaseRate,
@@ -51,7 +55,7 @@ export const improveBaseRate = (
   const dayFactors = new Float64Array(days)
   const change = new Float64Array(size)
   const used = new Set(coefficients)
-  // A value that disappeared and returns starts without its former effect.
+  // A value that returns after its absence starts without its former effect.
   for (let coefficient = 0; coefficient < size; coefficient++) if (!used.has(coefficient)) f[coefficient] = 0
   for (let sweep = 0; sweep < sweeps; sweep++) {
     contextFactors(data.design, f, factors)
@@ -77,7 +81,7 @@ export const improveBaseRate = (
       change.fill(0)
       for (let coefficient = 1; coefficient < size; coefficient++) {
         if (expectedByCoefficient[coefficient] === 0) continue
-        // Expected clicks without the value's own effect.
+        // Clicks expected without the value's own effect.
         const next = improved(
           clicksByCoefficient[coefficient]!,
           expectedByCoefficient[coefficient]! * Math.exp(-f[coefficient]!),

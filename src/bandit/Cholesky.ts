@@ -5,9 +5,9 @@ export const packedIndex = (i: number, j: number): number => i * (i + 1) / 2 + j
 export const packedLength = (size: number): number => size * (size + 1) / 2
 
 /**
- * Factors the symmetric matrix A = L L' in place: `a` holds the packed lower triangle of A and afterwards that of L.
- * A pivot that rounding has made zero or negative counts as the smallest positive one (1e-300), so that a barely
- * singular covariance still has a factor.
+ * Factors the symmetric matrix A = L L' in place: `a` contains the packed lower triangle of A, and afterwards of L. If
+ * rounding makes a pivot zero or negative, it is replaced by 1e-300, so that a barely singular covariance still has a
+ * factor.
  */
 export const factor = (a: Float64Array, size: number): void => {
   for (let i = 0, row = 0; i < size; i++, row += i) {
@@ -30,14 +30,14 @@ export const solve = (l: Float64Array, size: number, b: Float64Array): void => {
     const row = packedIndex(i, 0)
     const x = b[i]! / l[row + i]!
     b[i] = x
-    // Column by column of L', that is row by row of L, keeps the walk through memory sequential.
+    // Column by column of L' is row by row of L, so that memory is read sequentially.
     for (let k = 0; k < i; k++) b[k] = b[k]! - l[row + k]! * x
   }
 }
 
 /** Replaces the packed factor `l` by the packed lower triangle of (L L')^-1. */
 export const invert = (l: Float64Array, size: number): void => {
-  // First L^-1, column by column; a column only reads what lies to its right and below, which is still L.
+  // First L^-1, column by column. A column reads only elements to its right and below, which are still L.
   for (let j = 0; j < size; j++) {
     const diagonal = packedIndex(j, j)
     const inverse = 1 / l[diagonal]!
@@ -49,7 +49,7 @@ export const invert = (l: Float64Array, size: number): void => {
     }
     l[diagonal] = inverse
   }
-  // Then (L^-1)' L^-1; row i of the product only reads rows from i on of L^-1.
+  // Then (L^-1)' L^-1. Row i of the product reads only rows of L^-1 from i on.
   for (let i = 0; i < size; i++) {
     for (let j = 0; j <= i; j++) {
       let sum = 0

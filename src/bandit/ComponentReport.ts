@@ -2,7 +2,7 @@ import { BaseError } from "./BaseError.ts"
 import { contextsOf } from "./Contexts.ts"
 import type { ModelSnapshot } from "./Model.ts"
 
-/** Effect of a component on the rate of the variants that have it, against the average of its kind. */
+/** Effect of a component on the rate of the variants that have it, relative to the average component of its kind. */
 export interface ComponentEffect {
   readonly kind: string
   readonly value: string
@@ -15,14 +15,14 @@ export interface ComponentEffect {
 const z = 1.959963984540054
 
 /**
- * Least standard deviation of the log rate that a report assumes for the effects of a kind. With few values of a kind,
- * the data hardly determine this spread, and the model shrinks the effects to zero. That is good for choosing, but
- * would make the intervals too short.
+ * Minimum standard deviation of the log rate that a report assumes for the effects of a kind. With few values of a
+ * kind, the data hardly determine this spread, and the model shrinks the effects to zero. That is good for choosing,
+ * but would make the intervals too short.
  */
 const leastSpread = 0.3
 
 /**
- * The effect of each component, by kind and then value. The interval is that of the joint posterior of base rate,
+ * Effects of all components, sorted by kind and then value. The interval comes from the joint posterior of base rate,
  * components and variants, under a wide prior of the components' effects.
  */
 export const componentEffects = (model: ModelSnapshot): ReadonlyArray<ComponentEffect> => {

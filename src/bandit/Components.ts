@@ -1,36 +1,36 @@
 import { Schema } from "effect"
 import { factor, invert, packedIndex, packedLength } from "./Cholesky.ts"
 
-// Variants can be made of components, such as a subject line and an image. Variants with a component in common share its
-// effect, so that each of many variants is learned about from the others. The intercept of a variant is a draw around the sum of the
-// effects of its components.
+// Variants can consist of components, such as a subject line and an image. Variants with a common component share its
+// effect, so that results of one variant inform about the others. The intercept of a variant is drawn around the sum of
+// the effects of its components.
 
 /** Kind and value of each component, by id of the variant. Variants without components have an empty list. */
 export type Composition = ReadonlyArray<
   readonly [variant: string, components: ReadonlyArray<readonly [kind: string, value: string]>]
 >
 
-/** More effects than this are not learned; kinds with many values are left out first. */
+/** Maximum number of learned effects. Kinds with the most values are left out first. */
 const mostEffects = 200
 
-/** Share of the variance of intercepts that the components explain, as far as no data say otherwise. */
+/** Prior share of the variance of intercepts that the components explain. */
 const expectedShare = 0.7
 
-/** As many effects that the data determine the prior of a spread is worth. */
+/** Weight of the prior of a spread. Unit: effects that the data determine. */
 const spreadWeight = 2
 
 const smallestTau = 0.01
 
-/** Effects of components, as a model has them. They run by kind and then value; each kind begins after the one before. */
+/** Effects of components, as stored in a model: sorted by kind and then value, one kind after the other. */
 export const ComponentEffects = Schema.Struct({
-  /** A value is empty for variants that lack the kind. `tau`: standard deviation of the effects. */
+  /** The value is empty for variants that lack the kind. `tau`: standard deviation of the effects. */
   kinds: Schema.Array(
     Schema.Struct({ name: Schema.String, values: Schema.Array(Schema.String), tau: Schema.Finite }),
   ),
   effects: Schema.Array(Schema.Finite),
-  /** Of the effects, with the base rate known: packed lower triangle row by row. */
+  /** Covariance of the effects, with the base rate known: packed lower triangle row by row. */
   covariance: Schema.Array(Schema.Finite),
-  /** Per variant the number of the effect of each kind. */
+  /** For each variant, the index of its effect of each kind. */
   variants: Schema.Array(Schema.Tuple([Schema.String, Schema.Array(Schema.Int)])),
 })
 export type ComponentEffects = typeof ComponentEffects.Type
@@ -43,8 +43,8 @@ interface Layout {
 }
 
 /**
- * Numbers the effects that can be learned: of kinds with at least two values of which one is in more than one variant.
- * Undefined when there are none.
+ * Numbers the effects that can be learned: effects of kinds with at least two values, at least one of which occurs in
+ * more than one variant. Returns undefined if there are no such kinds.
  */
 const layOut = (composition: Composition): Layout | undefined => {
   const parts = new Map(composition.map(([id, components]) => [id, new Map(components)]))
@@ -71,7 +71,7 @@ const layOut = (composition: Composition): Layout | undefined => {
   return { kinds, variants }
 }
 
-/** The intercept that a variant's components foretell: its mean, and the variance of this mean. */
+/** The intercept predicted from a variant's components: its mean, and the variance of this mean. */
 export interface Foretold {
   readonly mean: number
   readonly variance: number
@@ -79,7 +79,10 @@ export interface Foretold {
 
 const nothingForetold: Foretold = { mean: 0, variance: 0 }
 
-/** Intercepts foretold for each variant by its components. Variants that the model does not know may have any. */
+/**
+ * Returns the intercept predicted for a variant from its components. For a variant that the model does not know, any
+ * components are possible.
+ */
 export const foretellings = ({ covariance, effects, kinds, variants }: ComponentEffects): (id: string) => Foretold => {
   const all = new Map(variants.map(([id, own]) => [id, foretell(effects, covariance, own)]))
   const unknown = { mean: 0, variance: kinds.reduce((sum, { tau }) => sum + tau ** 2, 0) }
@@ -95,18 +98,21 @@ const foretell = (
   let variance = 0
   own.forEach((i, a) => {
     mean += effects[i]!
-    // The numbers of a variant's effects ascend.
+    // The indexes of a variant's effects ascend.
     for (let b = 0; b <= a; b++) variance += (a === b ? 1 : 2) * covariance[packedIndex(i, own[b]!)]!
   })
   return { mean, variance }
 }
 
-/** Variance of the intercepts of variants without data, given the variance around the sum of their components' effects. */
+/**
+ * Variance of the intercepts of variants without data: the variance around the sum of their components' effects plus
+ * the variance of the effects.
+ */
 export const interceptVariance = (
   { components, tau0 }: { readonly tau0: number; readonly components?: ComponentEffects | undefined },
 ): number => tau0 ** 2 + (components?.kinds.reduce((sum, { tau }) => sum + tau ** 2, 0) ?? 0)
 
-/** The effects of components while a model is being fitted: the second level above the variants' intercepts. */
+/** The effects of components while a model is fitted: the second level above the variants' intercepts. */
 export class ComponentFit {
   readonly #layout: Layout
   readonly #kindOf: Int32Array
@@ -127,7 +133,10 @@ export class ComponentFit {
     this.#resume(start)
   }
 
-  /** Undefined where no components can be learned about. `tau0`: standard deviation of the intercepts of the organization's variants. */
+  /**
+   * Returns undefined if no component can be learned. `tau0`: standard deviation of the intercepts of the
+   * organization's variants.
+   */
   static of(composition: Composition, tau0: number, start?: ComponentEffects): ComponentFit | undefined {
     const layout = layOut(composition)
     return layout === undefined ? undefined : new ComponentFit(layout, tau0, start)
@@ -147,7 +156,7 @@ export class ComponentFit {
     }
   }
 
-  /** Variance of the intercepts around the sums of effects, before any data. */
+  /** Prior variance of the intercepts around the sums of effects. */
   static residual(tau0: number): number {
     return (1 - expectedShare) * tau0 ** 2
   }
@@ -158,8 +167,9 @@ export class ComponentFit {
   }
 
   /**
-   * The effects given the variants' intercepts and their variances, both with the intercepts drawn to the effects
-   * as they were: the normal posterior with the intercepts integrated out. Then one fixed-point step of the spreads of the effects.
+   * Updates the effects from the variants' intercepts and variances, which were fitted with the former effects as prior
+   * means: the normal posterior with the intercepts integrated out. Then makes one fixed-point step of the spreads of
+   * the effects.
    */
   learn(
     variants: ReadonlyArray<{ readonly id: string; readonly intercept: number; readonly variance: number }>,
@@ -221,7 +231,7 @@ export class ComponentFit {
     }
   }
 
-  /** Takes the mean over these variants out of the effects of each kind. */
+  /** Subtracts the mean over these variants from the effects of each kind. */
   recenter(ids: ReadonlyArray<string>): void {
     const known = ids.flatMap((id) => this.#layout.variants.get(id) ?? [])
     const kinds = this.#taus.length

@@ -1,10 +1,10 @@
 import type { Attributes } from "../domain/Attributes.ts"
 
 /**
- * Which request attributes a template learns from: at most 6, the most present first, each with its (at most 12) most
- * frequent values. Every attribute also has the values `other` and `missing`, which are not listed. `builtIns` names the
- * built-in attributes in use (see there), all of them unless given. `pairs` names two keys each whose values matter
- * together: each combination has an effect in addition to the effects of its two values.
+ * The request attributes that a template learns from: at most 6, the most frequently present first, each with at most
+ * 12 of its most frequent values. Every attribute also has the unlisted values `other` and `missing`. `builtIns` names
+ * the built-in attributes in use. Default: all of `builtIns` below. `pairs` names pairs of keys whose values interact:
+ * each combination has an effect in addition to the effects of its two values.
  */
 export interface AttributeScheme {
   readonly keys: ReadonlyArray<
@@ -14,48 +14,48 @@ export interface AttributeScheme {
   readonly pairs?: ReadonlyArray<readonly [string, string]>
 }
 
-/** The scheme of a template without data: the built-in attributes alone. */
+/** The scheme of a template without data: only the built-in attributes. */
 export const emptyScheme: AttributeScheme = { keys: [] }
 
 /** Value of an attribute that is present but not listed in the scheme. */
 export const otherValue = "other"
 
-/** Value of an attribute that the request does not have. */
+/** Value of an attribute that the request lacks. */
 export const missingValue = "missing"
 
-/** The built-in attributes with their values; an attribute of the request by one of these names is not learned from. */
+/** The built-in attributes with their values. A request attribute with one of these names is not learned from. */
 export const builtIns: ReadonlyArray<{ readonly name: string; readonly values: ReadonlyArray<string> }> = [
   { name: "weekend", values: ["weekday", "weekend"] },
   { name: "daypart", values: ["night", "morning", "afternoon", "evening"] },
 ]
 
 /**
- * Most contexts that one `Contexts` distinguishes. A scheme is chosen so that it makes at most 512. New values between two
- * choices may exceed that without harm, and this bound only limits the memory.
+ * Maximum number of contexts that one `Contexts` distinguishes. A scheme is chosen so that it forms at most 512. New
+ * values between two choices may exceed that number without harm: this limit only bounds the memory.
  */
 export const interimContexts = 4096
 
-/** Most keys whose parsed context is remembered. A fit reads the same keys every time. */
+/** Maximum number of parsed keys in the cache. A fit reads an unchanged set of keys every time. */
 const parsedContexts = 20_000
 
-/** The values of a context as text, canonical: `name=value` pairs sorted by name, percent-encoded, joined by `&`. */
+/** The values of a context as canonical text: `name=value` pairs sorted by name, percent-encoded, joined by `&`. */
 export type ContextKey = string
 
-/** The combination of values of the learning attributes that a decision is made in. */
+/** The combination of values of the learning attributes in which a decision is made. */
 export interface Context {
   readonly key: ContextKey
   /**
-   * Per attribute of the scheme (built-in ones after the others), then per pair, the number of its coefficient in the model,
-   * or -1 when the context lacks it.
+   * For each attribute of the scheme (built-in ones last), then for each pair, the index of its coefficient in the
+   * model, or -1 if the context lacks it.
    */
   readonly coefficients: Int32Array
 }
 
-/** The number that a value is, in decimal notation; undefined for any other text. */
+/** Parses a number in decimal notation. Returns undefined for any other text. */
 export const numberOf = (text: string): number | undefined =>
   /^-?\d{1,15}(?:\.\d{1,15})?$/.test(text) ? Number(text) : undefined
 
-/** The group of a number: how many of the ascending bounds are not above it. */
+/** Returns the index of the group of a number: the count of ascending bounds that are not above it. */
 export const groupOf = (cuts: ReadonlyArray<number>, value: number): number => {
   let group = 0
   while (group < cuts.length && value >= cuts[group]!) group++
@@ -69,7 +69,7 @@ export const groupNames = (cuts: ReadonlyArray<number>): ReadonlyArray<string> =
   `${cuts.at(-1)} and above`,
 ]
 
-/** Whether a text is the name of a group, as `groupNames` writes it, that the number in `value` belongs to. */
+/** Whether `group` is the name of a group, as `groupNames` writes it, to which the number in `value` belongs. */
 export const isInGroup = (group: string, value: string): boolean => {
   const number = numberOf(value)
   const bounds = /^(?:(\S+) to )?below (\S+)$|^(\S+) and above$/.exec(group)
@@ -80,16 +80,16 @@ export const isInGroup = (group: string, value: string): boolean => {
 
 const encode = (text: string) => encodeURIComponent(text.toWellFormed())
 
-// Most texts are not encoded, and decoding takes far longer than looking.
+// Most texts are not encoded, and the check is far cheaper than decoding.
 const decode = (text: string) => text.includes("%") ? decodeURIComponent(text) : text
 
 const byCodeUnits = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0
 
-/** The key of a combination of attribute values (name and value), whatever their order. */
+/** Returns the key of a combination of attribute values (name and value), in any order. */
 export const encodeContext = (values: Iterable<readonly [name: string, value: string]>): ContextKey =>
   Array.from(values, ([name, value]) => `${encode(name)}=${encode(value)}`).sort(byCodeUnits).join("&")
 
-/** The attribute values by name of the key of a context, in its order; the inverse of `encodeContext`. */
+/** Returns the attribute values of a context key by name, in the key's order. The inverse of `encodeContext`. */
 export const decodeContext = (key: ContextKey): ReadonlyMap<string, string> =>
   new Map(
     key === "" ? [] : key.split("&").map((part) => {
@@ -104,19 +104,19 @@ const builtInValue: Readonly<Record<string, (hourOfWeek: number) => number>> = {
   daypart: (hour) => Math.floor(hour % 24 / 6),
 }
 
-/** Name of a pair among the names of attributes, which hold no control characters. */
+/** Key of a pair. Names of attributes contain no control characters. */
 const pairName = (a: string, b: string): string => a < b ? `${a}\u0000${b}` : `${b}\u0000${a}`
 
 interface Attribute {
   readonly name: string
   readonly values: ReadonlyArray<string>
-  /** Coefficient of the first value; the others follow. */
+  /** Index of the coefficient of the first value. The coefficients of the other values follow. */
   readonly offset: number
   readonly index: ReadonlyMap<string, number>
   readonly cuts?: ReadonlyArray<number> | undefined
 }
 
-/** The listed value that a request's value is or belongs to. */
+/** Returns the index of the listed value, or of the group, that a request's value belongs to. */
 const valueIndex = (
   { cuts, index }: { readonly cuts?: ReadonlyArray<number> | undefined; readonly index: ReadonlyMap<string, number> },
   value: string,
@@ -127,32 +127,32 @@ const valueIndex = (
 }
 
 /**
- * A scheme made ready for use: finds the context of a request, and numbers the coefficients of the model (0 is the
+ * A scheme prepared for use: finds the context of a request, and numbers the coefficients of the model (0 is the
  * intercept, then the values of each attribute in turn).
  */
 export class Contexts {
   readonly scheme: AttributeScheme
-  /** Names of the learning attributes, the built-in ones after the others, then one for each pair. */
+  /** Names of the learning attributes (built-in ones last), then one name for each pair. */
   readonly names: ReadonlyArray<string>
-  /** How many of the names are attributes. */
+  /** Number of names that are attributes. */
   readonly attributes: number
-  /** Number of coefficients, the intercept included. */
+  /** Number of coefficients, including the intercept. */
   readonly size: number
-  /** Per coefficient the number of its attribute; -1 for the intercept. */
+  /** For each coefficient, the index of its attribute, or -1 for the intercept. */
   readonly attributeOf: Int32Array
   readonly #attributes: ReadonlyArray<Attribute>
   readonly #pairs: ReadonlyArray<Attribute & { readonly first: number; readonly second: number }>
-  /** Number of attributes that are not built in; they come first. */
+  /** Number of attributes that are not built in. They come first. */
   readonly #learned: number
-  /** Per hour of the week the combination of built-in values, and how many of these there are. */
+  /** For each hour of the week, the index of its combination of built-in values, and the number of combinations. */
   readonly #builtInCodes: Uint8Array
   readonly #builtInCount: number
   readonly #byCode = new Map<number, Context>()
   readonly #parsed = new Map<string, Context>()
 
   /**
-   * `known` are keys of contexts in use, which stay distinguished however many others come. Keys that do not fit the scheme
-   * are skipped.
+   * `known` are keys of contexts in use, which stay distinct however many contexts are added later. Keys that do not
+   * fit the scheme are skipped.
    */
   constructor(scheme: AttributeScheme, known: Iterable<ContextKey> = []) {
     this.scheme = scheme
@@ -199,9 +199,9 @@ export class Contexts {
   }
 
   /**
-   * The context of a request. `hourOfWeek` counts the hours since Monday 00:00 in the template's time zone, a whole number
-   * from 0 to 167. Equal combinations give the same object; after 4,096 combinations a new one is folded into a known one,
-   * the rarest attribute first.
+   * Returns the context of a request. `hourOfWeek` counts the hours since Monday 00:00 in the template's time zone, a
+   * whole number from 0 to 167. Equal combinations return one shared object. After 4,096 combinations, values of a new
+   * combination are replaced by `other`, rarest attribute first, until the combination is known.
    */
   contextOf(attrs: Attributes, hourOfWeek: number): Context {
     const attributes = this.#attributes
@@ -217,9 +217,9 @@ export class Contexts {
   }
 
   /**
-   * The context of a key, which may have been written under another scheme: attributes that the scheme does not know are
-   * left out, values it does not list become `other`, attributes that the key lacks have the coefficient -1 (nothing is known
-   * of them).
+   * Returns the context of a key, which may have been written under another scheme. Attributes that the scheme lacks
+   * are left out, values that it does not list become `other`, and attributes that the key lacks have the coefficient
+   * -1 (unknown).
    */
   parse(key: ContextKey): Context {
     const known = this.#parsed.get(key)
@@ -230,29 +230,29 @@ export class Contexts {
     return context
   }
 
-  /** Per attribute the number of its coefficient in a context with these values, or -1 where nothing is known of it. */
+  /** For each attribute, the index of its coefficient in a context with these values, or -1 if the value is unknown. */
   coefficientsIn(given: ReadonlyMap<string, string>): Int32Array {
     const coefficients = new Int32Array(this.#attributes.length).fill(-1)
     for (let j = 0; j < coefficients.length; j++) {
       const attribute = this.#attributes[j]!
       const value = given.get(attribute.name)
       if (value === undefined) continue
-      // A number was recorded as it is before the model had groups of it.
+      // Before the model has groups of a number, contexts record the number itself.
       const at = attribute.index.get(value) ?? valueIndex(attribute, value) ?? attribute.index.get(otherValue)
       if (at !== undefined) coefficients[j] = attribute.offset + at
     }
     return coefficients
   }
 
-  /** Pairs of attributes that are not built in, with at most so many combinations of values. */
+  /** Pairs of attributes that are not built in, with at most `mostCombinations` combinations of values. */
   candidatePairs(mostCombinations: number): ReadonlyArray<{
     readonly names: readonly [string, string]
     readonly first: number
     readonly second: number
     readonly combinations: number
-    /** The pair's first coefficient; undefined unless the scheme has it. */
+    /** Index of the pair's first coefficient; undefined unless the scheme has the pair. */
     readonly offset: number | undefined
-    /** The number of the combination of two coefficients, -1 if one of them is not known. */
+    /** Returns the index of the combination of two coefficients, or -1 if either is unknown. */
     readonly combinationOf: (first: number, second: number) => number
   }> {
     const own = this.#attributes.slice(0, this.#learned)
@@ -276,7 +276,10 @@ export class Contexts {
     )
   }
 
-  /** Per coefficient of this scheme the one of `other` for the same attribute and value, or -1 where it has none. */
+  /**
+   * For each coefficient of this scheme, the coefficient of `other` for that attribute and value, or -1 if `other`
+   * lacks it.
+   */
   coefficientsOf(other: Contexts): Int32Array {
     const out = new Int32Array(this.size).fill(-1)
     out[0] = 0
@@ -291,7 +294,7 @@ export class Contexts {
     return out
   }
 
-  /** The context with these coefficients of the attributes. */
+  /** Returns the context with these coefficients of the attributes. */
   #context(own: Int32Array): Context {
     const coefficients = new Int32Array(this.names.length)
     coefficients.set(own)
@@ -351,7 +354,7 @@ export class Contexts {
 
 const texts = new WeakMap<AttributeScheme, string>()
 
-/** A scheme as text: two schemes are the same if and only if their texts are. Made once per scheme object. */
+/** Text of a scheme: two schemes are equal if and only if their texts are equal. Computed once per scheme object. */
 export const schemeText = (scheme: AttributeScheme): string => {
   let text = texts.get(scheme)
   if (text === undefined) {
@@ -363,7 +366,7 @@ export const schemeText = (scheme: AttributeScheme): string => {
 
 const made = new WeakMap<AttributeScheme, Contexts>()
 
-/** A scheme made ready for use, the same for the same scheme object, so that repeated fits read each key once. */
+/** Returns the scheme prepared for use: one `Contexts` per scheme object, so that repeated fits read each key once. */
 export const contextsOf = (scheme: AttributeScheme): Contexts => {
   let contexts = made.get(scheme)
   if (contexts === undefined) made.set(scheme, contexts = new Contexts(scheme))

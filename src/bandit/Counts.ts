@@ -3,26 +3,29 @@ import type { VariantRepeats } from "./Repeats.ts"
 import { bucketAt, isExpired } from "./Window.ts"
 
 /**
- * How an objective values the outcomes that are counted. A template counts several numbers for each bucket, such as
- * clicks and conversions; both lists run parallel to them.
+ * How an objective values the counted outcomes. A template counts several numbers for each bucket, such as clicks and
+ * conversions. Both lists have one element for each number.
  */
 export interface Valuation {
   /** Value of one unit of each number. The value of a bucket is the sum. */
   readonly values: ReadonlyArray<number>
-  /** Squared value of one unit of each number. The sum is the variance of the value of rare, independent outcomes. */
+  /**
+   * Squared value of one unit of each number. The sum over a bucket is the variance of the value of rare, independent
+   * outcomes.
+   */
   readonly squares: ReadonlyArray<number>
-  /** The largest value that one send can have; `Infinity` where there is no limit. */
+  /** Maximum value of one send; `Infinity` without a limit. */
   readonly mostPerSend: number
-  /** The value of one outcome as long as there is none. Above 0. */
+  /** Value of one outcome before the first outcome. Above 0. */
   readonly firstWorth: number
-  /** For each number the place of the one that says how many outcomes there were. Default: the number itself. */
+  /** For each number, the index of the number that counts its outcomes. Default: the number itself. */
   readonly countedBy?: ReadonlyArray<number>
 }
 
 /** One kind of outcome, worth 1, at most once for each send. */
 export const singleOutcome: Valuation = { values: [1], squares: [1], mostPerSend: 1, firstWorth: 1 }
 
-/** Outcomes of any value: the numbers counted are the sum of the values and the sum of their squares. */
+/** Outcomes of any value: counts the sum of the values and the sum of their squares. */
 export const anyValues: Valuation = {
   values: [1, 0],
   squares: [0, 1],
@@ -31,15 +34,17 @@ export const anyValues: Valuation = {
   countedBy: [0, 0],
 }
 
-/** Sends and the value of their outcomes, by bucket of the send time (start in Unix milliseconds), oldest bucket first. */
+/**
+ * Sends and the value of their outcomes, by bucket of the send time (start in Unix milliseconds), oldest bucket first.
+ */
 export interface CountSeries {
   readonly variant: string
   readonly context: ContextKey
   readonly starts: ReadonlyArray<number>
   readonly sends: ReadonlyArray<number>
-  /** Value of the outcomes by the valuation: the number of clicks where one click is worth 1. */
+  /** Value of the outcomes by the valuation: the number of clicks if one click is worth 1. */
   readonly clicks: ReadonlyArray<number>
-  /** The numbers counted, by their place in the valuation and then by bucket. */
+  /** The counted numbers, by index in the valuation and then by bucket. */
   readonly outcomes: ReadonlyArray<ReadonlyArray<number>>
 }
 
@@ -52,7 +57,7 @@ interface MutableSeries extends CountSeries {
 
 /** Sends and outcomes of all variants and contexts in one bucket. */
 export interface BucketTotal {
-  /** Start of the bucket, Unix milliseconds. */
+  /** Start of the bucket. Unit: Unix milliseconds. */
   readonly start: number
   readonly sends: number
   /** Value of the outcomes by the valuation. */
@@ -68,18 +73,18 @@ const sumOf = (units: ReadonlyArray<number>, amounts: (k: number) => number): nu
 const byCodeUnits = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0
 
 /**
- * The counts of one template in memory: sends and outcomes by variant, context and bucket. Outcomes are kept as counts and
- * valued when read, so that the order in which they were added leaves no trace: a model fitted from replayed events
- * equals the first to the last bit (as long as the counts are whole numbers below 2^53, whose sums are exact).
+ * The counts of one template in memory: sends and outcomes by variant, context and bucket. Outcomes are stored as
+ * counts and valued on read, so that the order of additions does not matter: a model fitted from replayed events equals
+ * the first one to the last bit (as long as the counts are whole numbers below 2^53, whose sums are exact).
  */
 export class Counts {
   readonly valuation: Valuation
   readonly #series = new Map<string, Map<string, MutableSeries>>()
-  /** By start of the bucket: sends, then the numbers counted. */
+  /** By start of the bucket: sends, then the counted numbers. */
   readonly #totals = new Map<number, Array<number>>()
-  /** By variant and start of the bucket. */
+  /** Repeats by variant and start of the bucket. */
   readonly #repeats = new Map<string, Map<number, { readonly again: Array<number>; readonly seen: Array<number> }>>()
-  /** As `#totals`, by variant; built when it is first read. */
+  /** Like `#totals`, but by variant. Built on first read. */
   #variantTotals: Map<string, Map<number, Array<number>>> | undefined
   #sorted: ReadonlyArray<CountSeries> | undefined
 
@@ -88,8 +93,8 @@ export class Counts {
   }
 
   /**
-   * Adds counts (of either sign) to the bucket that starts at `start`, as `bucketAt` gives it. `outcomes` has one number
-   * for each place of the valuation.
+   * Adds counts (of either sign) to the bucket that starts at `start`, a start returned by `bucketAt`. `outcomes` has
+   * one number for each index of the valuation.
    */
   add(variant: string, context: ContextKey, start: number, sends: number, ...outcomes: ReadonlyArray<number>): void {
     let contexts = this.#series.get(variant)
@@ -115,7 +120,7 @@ export class Counts {
     }
   }
 
-  /** All repeats, by variant and bucket, in no particular order. */
+  /** Returns all repeats by variant and bucket, unordered. */
   repeats(): ReadonlyArray<VariantRepeats> {
     return Array.from(
       this.#repeats,
@@ -123,7 +128,7 @@ export class Counts {
     ).flat()
   }
 
-  /** All contexts of each variant together, by start of the bucket: sends, then the numbers counted. */
+  /** Returns the sums over the contexts of each variant, by start of the bucket: sends, then the counted numbers. */
   variantTotals(): ReadonlyMap<string, ReadonlyMap<number, ReadonlyArray<number>>> {
     if (this.#variantTotals === undefined) {
       this.#variantTotals = new Map()
@@ -134,7 +139,7 @@ export class Counts {
     return this.#variantTotals
   }
 
-  /** Moves counts into the buckets they belong to at `now` (Unix milliseconds) and drops those over 180 days old. */
+  /** Moves counts into their buckets as of `now` (Unix milliseconds) and drops counts over 180 days old. */
   rollUp(now: number): void {
     this.#totals.clear()
     this.#variantTotals = undefined
@@ -159,7 +164,7 @@ export class Counts {
     this.#sorted = undefined
   }
 
-  /** All series, by variant and then context in the order of their UTF-16 code units. */
+  /** Returns all series, sorted by variant and then context in the order of their UTF-16 code units. */
   series(): ReadonlyArray<CountSeries> {
     return this.#sorted ??= [...this.#series.keys()].sort(byCodeUnits).flatMap((variant) => {
       const contexts = this.#series.get(variant)!
@@ -167,12 +172,12 @@ export class Counts {
     })
   }
 
-  /** Ids of the contexts with counts, each once, in no particular order. */
+  /** Returns the distinct keys of the contexts with counts, unordered. */
   contexts(): ReadonlySet<string> {
     return new Set(this.series().map(({ context }) => context))
   }
 
-  /** All variants and contexts together, by bucket, oldest first. */
+  /** Returns the sums over all variants and contexts by bucket, oldest first. */
   totals(): ReadonlyArray<BucketTotal> {
     return [...this.#totals].sort(([a], [b]) => a - b).map(([start, row]) => ({
       start,
@@ -182,10 +187,10 @@ export class Counts {
   }
 
   /**
-   * The value of one outcome as it counts for certainty: Σw²n / Σwn, where n outcomes have the value w. Values divided by
-   * it have about the variance of a count, so that an objective in other units decides alike. Above 0. Where costs take
-   * more than the outcomes' own noise away from their value, it is the square root of Σw²n; without outcomes, the
-   * `firstWorth`.
+   * Returns the value of one outcome for calculations of certainty: Σw²n / Σwn, where n outcomes have the value w.
+   * Values divided by it have about the variance of a count, so that the unit of the objective does not change
+   * decisions. Above 0. If costs reduce the value by more than the outcomes' own noise, it is the square root of Σw²n.
+   * Without outcomes, it is `firstWorth`.
    */
   worth(): number {
     const { squares, values } = this.valuation
@@ -216,7 +221,7 @@ export class Counts {
     let total = this.#totals.get(start)
     if (total === undefined) this.#totals.set(start, total = new Array<number>(values.length + 1).fill(0))
     total[0] = total[0]! + n
-    // Nearly everything belongs to one of the latest buckets.
+    // Searched from the end, because nearly all additions belong to one of the latest buckets.
     let i = starts.length
     while (i > 0 && starts[i - 1]! > start) i--
     if (i > 0 && starts[i - 1] === start) i--

@@ -3,11 +3,11 @@ import { type DelayCurve, delayCurve, delayEdges, type Delays, placeAt, smallest
 import { Phi } from "./Normal.ts"
 import { bucketAgeHours, bucketAt } from "./Window.ts"
 
-// How fast people react differs by template: within seconds in an app, within a day by e-mail. A template begins with
-// several curves and their weights. Bayes' rule moves the weights to the curves that explain the delays of the clicks and
-// their number, so that a handful of clicks tells seconds from hours.
+// Speed of reactions differs by template: within seconds in an app, within a day by e-mail. A template starts with
+// several curves and their weights. Bayes' rule moves the weights to the curves that explain the delays and the number
+// of clicks, so that a handful of clicks distinguishes seconds from hours.
 
-/** Log-normal curves of these medians, in hours, and how likely each is before any data: e-mail is slow. */
+/** Medians of log-normal curves in hours, and the prior probability of each curve: e-mail is slow. */
 const candidates: ReadonlyArray<{ readonly medianHours: number; readonly weight: number }> = [
   { medianHours: 10 / 3600, weight: 0.04 },
   { medianHours: 1 / 60, weight: 0.04 },
@@ -18,14 +18,14 @@ const candidates: ReadonlyArray<{ readonly medianHours: number; readonly weight:
 ]
 const sigma = 1.7
 
-/** Each curve contains this share of the average of all curves, so that no single click rules out a curve. */
+/** Share of the average of all curves in each curve, so that no single click rules out a curve. */
 const outlierShare = 0.03
 
-/** Clicks at which the organization's curve has half of its full weight. */
+/** Number of clicks at which the organization's curve has half of its full weight. */
 const organizationClicks = 20
 const mostOrganizationWeight = 0.9
 
-/** Standard deviation of the log of a template's rate around its organization's. */
+/** Standard deviation of the log of a template's rate around its organization's rate. */
 const rateSpread = 1.5
 
 const logNormals: ReadonlyArray<DelayCurve> = candidates.map(({ medianHours }) => {
@@ -40,13 +40,13 @@ const withOutliers = (curve: DelayCurve): DelayCurve =>
 /** The curves that a template begins with, from the fastest to the slowest. */
 export const generic: ReadonlyArray<DelayCurve> = logNormals.map(withOutliers)
 
-/** The delay curve of an organization, and the number of clicks it rests on. */
+/** The delay curve of an organization, and the number of clicks from which it was learned. */
 export interface OrganizationDelays {
   readonly curve: DelayCurve
   readonly clicks: number
 }
 
-/** Decisions and outcomes of a template, by which a curve is judged in addition to the delays. */
+/** Decisions and outcomes of a template, which judge a curve in addition to the delays. */
 export interface ObservedOutcomes {
   readonly totals: ReadonlyArray<BucketTotal>
   /** Value of one outcome, see `Counts.worth`. */
@@ -78,15 +78,15 @@ const byEvidence = (curves: ReadonlyArray<DelayCurve>, logs: ReadonlyArray<numbe
 const mean = ({ curves, weights }: Weighted): DelayCurve =>
   delayEdges.map((_, j) => curves.reduce((sum, curve, k) => sum + weights[k]! * curve[j]!, 0))
 
-/** The delays of all templates of an organization at `now` (Unix milliseconds). */
+/** Returns the delays of all templates of an organization at `now` (Unix milliseconds). */
 export const organizationDelays = (delays: Delays, now: number): OrganizationDelays => {
   const logs = delays.logLikelihoods(generic, now).map((log, k) => log + Math.log(candidates[k]!.weight))
   return { curve: delayCurve(delays.counts(now), mean(byEvidence(generic, logs))), clicks: delays.clicks() }
 }
 
 /**
- * Log probability of the number of outcomes if the sends have matured by a curve: averaged over the plausible rates, up
- * to the largest possible one. This rules out curves under which more people would have to click than got the message.
+ * Log probability of the number of outcomes if the sends mature by each curve, averaged over the plausible rates up to
+ * the largest possible one. Rules out curves under which more people would have to click than received the message.
  */
 const rateEvidence = ({ mostPerSend, organizationLogRate, totals, worth }: ObservedOutcomes, now: number) => {
   const ages = totals.map(({ start }) => placeAt(bucketAgeHours(bucketAt(start, now), now)))

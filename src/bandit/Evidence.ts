@@ -4,7 +4,7 @@ import { logBaseRate, type ModelSnapshot } from "./Model.ts"
 import { independence } from "./Repeats.ts"
 import { hourMillis } from "./Window.ts"
 
-// Whether one variant is better than another, by a test that stays valid however often it is evaluated.
+// Tests whether one variant is better than another. The test stays valid however often it is evaluated.
 
 /** Standard deviation of the log lifts that the test expects of a better variant. */
 const expectedLift = 0.25
@@ -12,31 +12,35 @@ const expectedLift = 0.25
 /** Points of the mixture over log lifts, from 0 to four standard deviations. */
 const points = 40
 
-/** Pooled rates above this make the Poisson variance noticeably too large, as in a fit. */
+/** Above this pooled rate, the Poisson variance is noticeably too large, as in a fit. */
 const highRate = 0.15
 
-/** Outcomes of one variant by bucket of the send time, and those expected at the base rate, up to a common factor. */
+/**
+ * Outcomes of one variant by bucket of the send time, and the outcomes expected at the base rate, up to a common
+ * factor.
+ */
 type Stretches = ReadonlyMap<number, { outcomes: number; expected: number }>
 
 /**
- * Evidence that a variant has a higher rate than another: the probability of the data when it is better, by a lift that
- * may be small or large, over that when both are equally good. Given that an outcome came of a bucket's sends, it is one
- * of the variant's in proportion to the outcomes expected of its sends. The ratio is a martingale when both are equally
- * good, however the traffic was split by what had been seen: it ever exceeds `1 / alpha` with a probability of at most
- * `alpha`, no matter how often one looks (J. Ville, 1939; H. Robbins, "Statistical methods related to the law of the
- * iterated logarithm", 1970). What moves both variants alike, such as good days or a changing audience, cancels.
+ * Evidence that a variant has a higher rate than another: the probability of the data if it is better, by a small or
+ * large lift, divided by their probability if both are equally good. If a bucket's sends have an outcome, it belongs to
+ * the variant in proportion to the outcomes expected of the variant's sends. The ratio is a martingale if both are
+ * equally good, even if earlier results determined the traffic split. It exceeds `1 / alpha` at any time with a
+ * probability of at most `alpha`, regardless of the number of evaluations (J. Ville, 1939; H. Robbins, "Statistical
+ * methods related to the law of the iterated logarithm", 1970). Influences on both variants alike, such as good days or
+ * a changing audience, cancel.
  */
 export class Evidence {
   readonly #stretches = new Map<string, Map<number, { outcomes: number; expected: number }>>()
-  /** The variance of a rate that is not small is that of a binomial. */
+  /** Reduces the variance to the binomial one for rates that are not small. */
   readonly #binomial: number
-  /** Outcomes of one person for one variant are no independent evidence. */
+  /** By variant: repeated outcomes of one person for one variant are not independent evidence. */
   readonly #independence: ReadonlyMap<string, number>
 
-  /** Only sends from `from` on are evidence, Unix milliseconds. Default: all sends. */
+  /** Only sends from `from` on are evidence. Unit: Unix milliseconds. Default: all sends. */
   constructor(counts: Counts, model: ModelSnapshot, from = -Infinity) {
     const contexts = contextsOf(model.scheme)
-    // The test counts outcomes, so an objective in other units must not make it more certain.
+    // The test counts outcomes, so the unit of the objective must not change the certainty.
     const worth = counts.worth()
     let sends = 0
     let outcomes = 0
@@ -62,7 +66,7 @@ export class Evidence {
     this.#independence = independence(counts, (start) => start < from ? 0 : 1, () => 1)
   }
 
-  /** The ratio for `better` against `other`, 0 or more; 1 without data. */
+  /** Returns the ratio for `better` against `other`: 0 or more, 1 without data. */
   of(better: string, other: string): number {
     const ours: Stretches = this.#stretches.get(better) ?? new Map()
     const theirs: Stretches = this.#stretches.get(other) ?? new Map()
@@ -94,5 +98,5 @@ export class Evidence {
   }
 }
 
-/** The first hour of which every send comes after `now`, Unix milliseconds. */
+/** Start of the hour after the hour of `now`. Unit: Unix milliseconds. */
 export const nextHour = (now: number): number => (Math.floor(now / hourMillis) + 1) * hourMillis

@@ -1,7 +1,7 @@
 import { contextsOf } from "./Contexts.ts"
 import { logBaseRate, type ModelSnapshot, posterior, type VariantPosterior } from "./Model.ts"
 
-/** The parts of a model that expectations look up, indexed once for each model. */
+/** The parts of a model that expectations read, indexed once for each model. */
 interface Lookup {
   readonly days: ReadonlyMap<number, number>
   readonly variants: ReadonlyMap<string, VariantPosterior>
@@ -18,7 +18,10 @@ const lookupOf = (model: ModelSnapshot): Lookup => {
   return lookup
 }
 
-/** The value that the model expects of a decision for a variant, in a context by its key, on the day that starts at `day`. */
+/**
+ * Value per decision that the model expects of a variant, in the context with the key `context`, on the day that starts
+ * at `day`.
+ */
 export const expectedPerDecision = (model: ModelSnapshot, variant: string, context: string, day: number): number => {
   const { days, variants } = lookupOf(model)
   const known = contextsOf(model.scheme).parse(context)

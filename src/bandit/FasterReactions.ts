@@ -12,30 +12,30 @@ import {
 } from "./Maturity.ts"
 import { bucketAgeHours, bucketAt, hourMillis } from "./Window.ts"
 
-// Detects that people have recently become faster. The delay curve covers 30 days, so that for days after a change it expects
-// too few outcomes, and young decisions seem to have rates far above the true ones. A curve of the decisions since the change
+// Detects that people have recently become faster. The delay curve covers 30 days. For days after a change, it expects
+// too few outcomes, and the rates of young decisions appear far too high. A curve of the decisions since the change
 // replaces it for the variants whose counts and delays are evidence of the change.
 
-/** How long ago a change may be. Unit: hours. */
+/** Candidates for the age of a change. Unit: hours. */
 const cuts: ReadonlyArray<number> = [3, 6, 12, 24, 48, 96, 168]
 const longestCut = cuts.at(-1)!
 
-/** How many times as fast people may have become, in addition to the curves a template begins with. */
+/** Candidates for the factor by which people have become faster, in addition to the curves a template starts with. */
 const speeds: ReadonlyArray<number> = [2, 3, 5, 10, 30, 100, 300]
 
 /** Standard deviation of the change of a variant's log rate from its older decisions to its recent ones. */
 const rateSpread = 0.2
 
-/** Weight of the rate of all variants in the rate of one. Unit: outcomes. */
+/** Weight of the pooled rate of all variants in the rate of one. Unit: outcomes. */
 const sharedOutcomes = 10
 
-/** Fewest outcomes before and after a change. */
+/** Minimum number of outcomes before and after a change. */
 const fewestOutcomes = 5
 
-/** Log of the odds against a change at one of the cuts. */
+/** Prior log odds against a change at one of the cuts. */
 const doubt = Math.log(50 * cuts.length)
 
-/** Smallest excess of recent outcomes that starts a search: as a share of them, and in standard deviations. */
+/** Smallest excess of recent outcomes that starts a search: as a share of the outcomes, and in standard deviations. */
 const excessShare = 0.1
 const excessDeviations = 3
 
@@ -50,12 +50,12 @@ interface Cell {
 interface Recent {
   readonly id: string
   readonly cells: ReadonlyArray<Cell>
-  /** Decisions before the longest cut, matured, and their outcomes. */
+  /** Matured decisions before the longest cut, and their outcomes. */
   readonly exposure: number
   readonly outcomes: number
 }
 
-/** The decisions and outcomes of a variant since a cut, and its rate before. */
+/** The decisions and outcomes of a variant since a cut, and its rate before the cut. */
 interface Compared {
   readonly id: string
   readonly cells: ReadonlyArray<Cell>
@@ -113,7 +113,9 @@ const recentOf = (counts: Counts, curve: DelayCurve, now: number): ReadonlyArray
   }))
 }
 
-/** The variants' decisions since a cut; undefined if there are too few outcomes before or after it. */
+/**
+ * Returns the variants' decisions since a cut. Returns undefined if there are too few outcomes before or after the cut.
+ */
 const comparedAt = (
   cut: number,
   recent: ReadonlyArray<Recent>,
@@ -155,7 +157,7 @@ const logCount = ({ cells, outcomes, rate }: Compared, curve: DelayCurve): numbe
 
 const logEither = (a: number, b: number): number => Math.max(a, b) + Math.log1p(Math.exp(-Math.abs(a - b))) - Math.LN2
 
-/** Curves of people who are faster than `curve`. */
+/** Curves for people who are faster than `curve`. */
 const faster = (curve: DelayCurve): ReadonlyArray<DelayCurve> =>
   [
     ...speeds.map((speed) => delayEdges.map((hours) => Math.min(1, curveAt(curve, hours * speed)))),
@@ -165,7 +167,7 @@ const faster = (curve: DelayCurve): ReadonlyArray<DelayCurve> =>
 interface Change {
   readonly before: DelayCurve
   readonly cut: number
-  /** Log of the evidence for the change over that for none. */
+  /** Log of the evidence for the change relative to no change. */
   readonly evidence: number
   /** Whether all variants have changed. */
   readonly isWhole: boolean
@@ -227,9 +229,9 @@ const changeAt = (
   }
 }
 
-/** The curves of the decisions before people became faster. */
+/** The delay curves of the decisions before the change. */
 export interface EarlierDelays {
-  /** Time of the change, Unix milliseconds. */
+  /** Time of the change. Unit: Unix milliseconds. */
   readonly until: number
   readonly curve: DelayCurve
   readonly curves: ReadonlyMap<string, DelayCurve>
@@ -242,8 +244,8 @@ export interface FollowedDelays extends LearnedDelays {
 }
 
 /**
- * The delay curves at `now` (Unix milliseconds). Returns the curves of the last 30 days unless people have become faster in the
- * last week. The counts and delays of the recent decisions are judged against the rate of the older ones.
+ * Returns the delay curves at `now` (Unix milliseconds): the curves of the last 30 days, unless people have become
+ * faster in the last week. Compares the counts and delays of recent decisions with the rate of older ones.
  */
 export const followFaster = (known: FollowedDelays, delays: Delays, counts: Counts, now: number): FollowedDelays => {
   const { curve: old } = known
@@ -252,7 +254,7 @@ export const followFaster = (known: FollowedDelays, delays: Delays, counts: Coun
     const variants = comparedAt(cut, recent, old)
     return variants === undefined ? [] : [{ cut, variants }]
   })
-  // A search pays only if more people have reacted than the curve allows.
+  // The search is expensive, so it runs only if more people have reacted than the curve allows.
   const isContradicted = compared.some(({ variants }) => {
     let excess = 0
     let outcomes = 0
@@ -276,7 +278,7 @@ export const followFaster = (known: FollowedDelays, delays: Delays, counts: Coun
   return afterChange(best, known, delays, now)
 }
 
-/** The curve of the sends before `at`, drawn to the curve of all. */
+/** The curve of the sends before `at`, shrunk towards the curve of all sends. */
 const curveBefore = (at: number, curve: DelayCurve, delays: Delays, now: number): DelayCurve => {
   const all = delays.counts(now)
   const recent = delays.counts(now, at)

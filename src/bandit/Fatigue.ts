@@ -1,31 +1,34 @@
 import { factor, invert, packedIndex, packedLength, solve } from "./Cholesky.ts"
 import { dayMillis } from "./Window.ts"
 
-// Whether a variant works less well the more often a person has seen it. A decision is compared with decisions about people
-// who have had as many messages of the template: people who get more messages may be keener, or more tired of all variants.
-// Which variants they have had was drawn, so that the comparison is fair.
+// Whether a variant works less well the more often a person has seen it. A decision is compared with decisions about
+// people who have received an equal number of messages of the template, because people who get more messages may be
+// keener, or more tired of all variants. The comparison is fair, because chance decided which variants they received.
 
 /** Number of classes of exposure: 0, 1, 2 or 3, and 4 or more earlier decisions for the variant. */
 export const exposureClasses = 4
 
-/** The class of a number of earlier decisions for the variant. */
+/** Class of exposure after `seen` earlier decisions for the variant. */
 export const exposureClass = (seen: number): number => seen < 2 ? seen : seen < 4 ? 2 : 3
 
-/** Number of levels, and the last of those that stand for one number. */
+/** Number of levels, and the number of first levels that contain a single number. */
 const levels = 24
 const singleLevels = 8
 
-/** The level of a number of earlier decisions of the template: 0 to 7 for themselves, then four levels for each doubling. */
+/**
+ * Level of a number of earlier decisions of the template: 0 to 7 have their own level, then four levels for each
+ * doubling.
+ */
 export const levelOf = (total: number): number =>
   total < singleLevels ? total : Math.min(levels - 1, singleLevels + Math.floor(4 * Math.log2(total / singleLevels)))
 
-/** Days for which decisions count, and the share of its weight that a day keeps with each day. */
+/** Age in days up to which decisions count, and the factor of their weight for each day of age. */
 export const fatigueDays = 60
 export const keptByDay = 0.97
 
 /**
- * Decisions for a variant about people of one level and class of exposure: the value of their outcomes, and the value that
- * the model expected, both faded by age. The unit of the expected value does not matter.
+ * Decisions for a variant about people of one level and class of exposure: the value of their outcomes, and the value
+ * that the model expected, both discounted by age. The unit of the expected value does not matter.
  */
 export interface FatigueCell {
   readonly variant: string
@@ -48,20 +51,20 @@ export interface FatigueCounts {
   readonly mixes: ReadonlyArray<ExposureMix>
 }
 
-/** Effects of earlier exposures that are in use. */
+/** Effects of earlier exposures that a fit uses. */
 export interface Fatigue {
-  /** By class, on the log rate. The first is 0. */
+  /** Effect on the log rate by class. The first is 0. */
   readonly effects: ReadonlyArray<number>
-  /** The mean factor that exposures make of a variant's rate, for its decisions of the day of `start`. */
+  /** The mean factor of exposures on a variant's rate, for its decisions of the day of `start`. */
   readonly freshness: (variant: string, start: number) => number
   /**
-   * Standard deviation of the logarithm of the mean factor of all decisions for a variant, relative to that of all decisions.
-   * It is 0 for a variant that people have seen as often as the others.
+   * Standard deviation of the logarithm of the mean factor of all decisions for a variant, relative to that mean over
+   * all decisions. 0 for a variant that people have seen as often as the other variants.
    */
   readonly uncertainty: (variant: string) => number
   /**
-   * Equally likely cases of the effects, for reports: by case, how much higher the log rate of a variant at the mean exposure
-   * of all decisions is than with `effects`.
+   * Equally likely cases of the effects, for reports. For each case, the difference between the log rate of a variant
+   * at the mean exposure of all decisions under the case and under `effects`.
    */
   readonly cases: (variant: string) => ReadonlyArray<number>
   /** Effects of the classes after the first, for reports. */
@@ -74,11 +77,11 @@ export interface ReportedEffect {
   readonly deviation: number
 }
 
-/** Evidence from which effects are used, and below which they are dropped. */
+/** Evidence above which effects are used, and below which used effects are dropped. */
 const enough = 3
 const tooLittle = 0
 
-/** Variants that take part in the evidence at most, those with the largest expectation. */
+/** Maximum number of variants that contribute evidence. The variants with the largest expected values are kept. */
 const mostVariants = 50
 
 /** Standard deviations of levels and variants around the expected outcomes. */
@@ -89,8 +92,8 @@ const variantSpread = 0.3
 const spreads: ReadonlyArray<number> = [0.1, 0.2, 0.4, 0.8]
 
 /**
- * Standard deviations of effects and variants in reports. Choices gain by effects that are drawn to 0, but drawn effects make the
- * variants that people have seen most look worse than they are.
+ * Standard deviations of effects and variants in reports. Shrinking effects to 0 improves choices. In reports it would
+ * make the variants that people have seen most look worse than they are.
  */
 const reportSpread = 1
 
@@ -98,8 +101,9 @@ const reportSpread = 1
 const steps = 12
 
 /**
- * The most likely coefficients of a Poisson regression, drawn to 0 with these precisions, their covariance (packed lower
- * triangle), and the logarithm of the marginal likelihood by Laplace's approximation. A cell's log rate is the sum of the coefficients with the numbers in `at`.
+ * Returns the most likely coefficients of a Poisson regression with a normal prior of mean 0 and the given precisions,
+ * their covariance (packed lower triangle), and the logarithm of the marginal likelihood by Laplace's approximation. A
+ * cell's log rate is the sum of the coefficients at the indexes `at`.
  */
 const mostLikely = (
   cells: ReadonlyArray<{ readonly at: ReadonlyArray<number>; readonly expected: number; readonly outcomes: number }>,
@@ -109,7 +113,10 @@ const mostLikely = (
   const theta = new Float64Array(size)
   const hessian = new Float64Array(packedLength(size))
   const gradient = new Float64Array(size)
-  /** The penalized log likelihood at `theta`; also finds its gradient and the negative of its second derivatives. */
+  /**
+   * Returns the penalized log likelihood at `theta`. Also updates its gradient and the negative of its second
+   * derivatives.
+   */
   const look = (): number => {
     let sum = 0
     hessian.fill(0)
@@ -144,13 +151,13 @@ const mostLikely = (
   return { theta, covariance: hessian, logEvidence: sum - logDeterminant / 2 }
 }
 
-/** Effects of earlier exposures, as learned from settled decisions. */
+/** Effects of earlier exposures, learned from settled decisions. */
 export interface LearnedFatigue {
-  /** By class, averaged over the spreads by their evidence; the first is 0. */
+  /** Effect by class, averaged over the spreads by their evidence. The first is 0. */
   readonly effects: ReadonlyArray<number>
-  /** Covariance of the effects, class by class; what the spreads disagree about is part of it. */
+  /** Covariance of the effects, class by class. Includes the disagreement between spreads. */
   readonly covariance: ReadonlyArray<ReadonlyArray<number>>
-  /** The logarithm of the odds that the data give to effects of any size. */
+  /** Log odds of the data in favour of effects of any size. */
   readonly logOdds: number
 }
 
@@ -160,7 +167,7 @@ const noEffects: LearnedFatigue = {
   logOdds: -Infinity,
 }
 
-/** Covariance of the effects of the classes, which are sums of the steps from number `base` on. */
+/** Covariance of the effects of the classes, which are sums of the steps from index `base` on. */
 const sumSteps = (covariance: Float64Array, base: number): LearnedFatigue["covariance"] => {
   const classes = Array.from({ length: exposureClasses }, (_, seen) => seen)
   const between = (i: number, j: number) => covariance[packedIndex(base + Math.max(i, j), base + Math.min(i, j))]!
@@ -173,7 +180,7 @@ const sumSteps = (covariance: Float64Array, base: number): LearnedFatigue["covar
   )
 }
 
-/** Cells as rows of the regression; undefined without outcomes. */
+/** Converts cells to rows of the regression. Returns undefined without outcomes. */
 const layOut = (cells: ReadonlyArray<FatigueCell>) => {
   const due = new Map<string, number>()
   for (const { expected, variant } of cells) due.set(variant, (due.get(variant) ?? 0) + expected)
@@ -185,7 +192,7 @@ const layOut = (cells: ReadonlyArray<FatigueCell>) => {
   if (!(unit > 0)) return undefined
   const base = levels + variants.length
   const rows = used.map(({ expected, level, outcomes, seen, variant }) => ({
-    // Each class has a step of its own beyond the class before, so that neighbours are alike.
+    // Each class has its own step beyond the class before, so that neighbouring classes are similar.
     at: [level, place.get(variant)!, ...Array.from({ length: seen }, (_, step) => base + step)],
     expected: expected * unit,
     outcomes: Math.max(0, outcomes),
@@ -196,7 +203,7 @@ const layOut = (cells: ReadonlyArray<FatigueCell>) => {
 const nuisanceOf = (base: number, spread: number): Float64Array =>
   Float64Array.from({ length: base }, (_, i) => 1 / (i < levels ? levelSpread : spread) ** 2)
 
-/** The effects with one spread of their steps. */
+/** The effects, given one spread of their steps. */
 const effectsWith = (
   spread: number,
   nuisance: Float64Array,
@@ -238,7 +245,7 @@ export const learnFatigue = (cells: ReadonlyArray<FatigueCell>): LearnedFatigue 
   }
 }
 
-/** The effects under a wide prior, for reports; undefined without outcomes. */
+/** The effects under a wide prior, for reports. Undefined without outcomes. */
 const wideEffects = (
   cells: ReadonlyArray<FatigueCell>,
 ): Pick<LearnedFatigue, "effects" | "covariance"> | undefined => {
@@ -247,8 +254,8 @@ const wideEffects = (
 }
 
 /**
- * Six cases of the effects for reports, equally likely. Together they have the mean and the covariance of the effects under a
- * wide prior, like the sigma points of S. Julier and J. Uhlmann (1997).
+ * Six equally likely cases of the effects, for reports. Their mean and covariance are the mean and the covariance of
+ * the effects under a wide prior, like the sigma points of S. Julier and J. Uhlmann (1997).
  */
 export const fatigueCases = (cells: ReadonlyArray<FatigueCell>): ReadonlyArray<ReadonlyArray<number>> => {
   const wide = wideEffects(cells)
@@ -273,7 +280,10 @@ const casesAround = (
   ).flat()
 }
 
-/** Mean factors of a variant's days without gaps, and the first day. A day without decisions has those of the day before. */
+/**
+ * Mean factors of consecutive days of a variant, and the first day. A day without decisions has the factors of the day
+ * before.
+ */
 const factorsOf = (mixes: ReadonlyArray<ExposureMix>, effects: ReadonlyArray<number>) => {
   const factors: Array<number> = []
   const sorted = [...mixes].sort((a, b) => a.day - b.day)
@@ -287,7 +297,7 @@ const factorsOf = (mixes: ReadonlyArray<ExposureMix>, effects: ReadonlyArray<num
   return { first, factors }
 }
 
-/** Share of each class in the outcomes that decisions bring, given the effects; undefined without decisions. */
+/** Share of each class in the expected outcomes, given the effects. Undefined without decisions. */
 const sharesOf = (
   mixes: ReadonlyArray<ExposureMix>,
   effects: ReadonlyArray<number>,
@@ -299,7 +309,7 @@ const sharesOf = (
   return total > 0 ? due.map((one) => one / total) : undefined
 }
 
-/** Logarithm of the mean factor that effects make of the rate, over all decisions of the mixes. */
+/** Logarithm of the mean factor of the effects on the rate, over all decisions of the mixes. */
 const logFactor = (mixes: ReadonlyArray<ExposureMix>, effects: ReadonlyArray<number>): number => {
   let sum = 0
   let total = 0
@@ -312,7 +322,10 @@ const logFactor = (mixes: ReadonlyArray<ExposureMix>, effects: ReadonlyArray<num
   return total > 0 ? Math.log(sum / total) : 0
 }
 
-/** By case, how much higher than with `effects` the log rate of a variant is at the mean exposure of all decisions. */
+/**
+ * For each case, the difference between the log rate of a variant at the mean exposure of all decisions under the case
+ * and under `effects`.
+ */
 const casesOf = (
   cases: ReadonlyArray<ReadonlyArray<number>>,
   mixes: ReadonlyArray<ExposureMix>,
@@ -327,12 +340,15 @@ const casesOf = (
       ([id, own]) => [id, higher(own).map((value, k) => value - all[k]!)] as const,
     ),
   )
-  // A variant without settled decisions is new, so that nearly all of its decisions are first exposures.
+  // A variant without settled decisions is new, so nearly all of its decisions are first exposures.
   const ofNew = all.map((value) => -value)
   return (variant) => byVariant.get(variant) ?? ofNew
 }
 
-/** The effects to use, given whether effects were in use before; undefined while there is no evidence for them. */
+/**
+ * Returns the effects to use, or undefined while there is too little evidence for them. `wasUsed`: whether effects were
+ * in use before.
+ */
 export const fatigueOf = ({ cells, mixes }: FatigueCounts, wasUsed: boolean): Fatigue | undefined => {
   const { covariance, effects, logOdds } = learnFatigue(cells)
   if (!(logOdds > (wasUsed ? tooLittle : enough))) return undefined
@@ -341,7 +357,7 @@ export const fatigueOf = ({ cells, mixes }: FatigueCounts, wasUsed: boolean): Fa
   )
   const freshness = (variant: string, start: number): number => {
     const known = byVariant.get(variant)
-    // A variant without settled decisions is new, so that nearly all of its decisions are first exposures.
+    // A variant without settled decisions is new, so nearly all of its decisions are first exposures.
     if (known === undefined) return 1
     const at = Math.floor((start - known.first) / dayMillis)
     return known.factors[Math.max(0, Math.min(known.factors.length - 1, at))]!
@@ -359,7 +375,7 @@ export const fatigueOf = ({ cells, mixes }: FatigueCounts, wasUsed: boolean): Fa
       return [id, Math.sqrt(Math.max(0, variance))] as const
     }),
   )
-  // There are outcomes, since there is evidence.
+  // Outcomes exist, because there is evidence.
   const wide = wideEffects(cells)!
   return {
     effects,

@@ -12,19 +12,19 @@ import type { OrganizationPriors } from "./Priors.ts"
 import { type PairEvidence, pairEvidence } from "./PairEvidence.ts"
 import { eta, fitVariant, workspace } from "./VariantFit.ts"
 
-/** Rounds of the loop after a warm start, and from nothing. */
+/** Rounds of the loop after a warm start, and after a cold start. */
 const warmRounds = 2
 const coldRounds = 10
 
 const sweepsPerRound = 2
 
-/** Effects are never shrunk harder than to this standard deviation. */
+/** Minimum standard deviation of effects. */
 const smallestTau = 0.01
 
-/** Pooled rates above this make the Poisson variance noticeably too large. */
+/** Above this pooled rate, the Poisson variance is noticeably too large. */
 const highRate = 0.15
 
-/** Only variants with more expected clicks than this say where the middle of the variants is. */
+/** Only variants with more expected clicks than this determine the middle of the variants. */
 const centeringClicks = 5
 
 /** The input of a fit. */
@@ -39,11 +39,11 @@ export interface FitInput {
   readonly spread?: DelayCurve
   /** Delay curves of variants that differ from `curve`, by id. */
   readonly curves?: ReadonlyMap<string, DelayCurve>
-  /** The delay curves of the decisions before people became faster; absent if they have not. */
+  /** The delay curves of the decisions before people became faster; absent without such a change. */
   readonly earlier?: EarlierDelays | undefined
   /** Effects of earlier exposures that are in use. */
   readonly fatigue?: Fatigue | undefined
-  /** Unix milliseconds. */
+  /** Time of the fit. Unit: Unix milliseconds. */
   readonly now: number
   readonly organization: OrganizationPriors
   /** Ids of the variants that can be served. Default: all. */
@@ -63,10 +63,10 @@ interface State extends BaseRate {
   readonly taus: Float64Array
   gamma0: number
   readonly components: ComponentFit | undefined
-  /** Per variant of the observations. */
+  /** Coefficients by variant, in the order of the observations. */
   readonly beta: ReadonlyArray<Float64Array>
   readonly covariance: ReadonlyArray<Float64Array>
-  /** Standard deviations of the last fit of the variants. */
+  /** Standard deviations used by the last fit of the variants. */
   fittedWith: { readonly tau0: number; readonly taus: ReadonlyArray<number> }
 }
 
@@ -107,8 +107,8 @@ const begin = (input: FitInput, contexts: Contexts, observations: Observations):
 }
 
 /**
- * One fixed-point step of the evidence for the standard deviations of intercepts and of each attribute's effects
- * (D. MacKay, "Bayesian interpolation", 1992). With `hold` only the number of determined intercepts is found.
+ * Makes one fixed-point step of the evidence for the standard deviations of intercepts and of each attribute's effects
+ * (D. MacKay, "Bayesian interpolation", 1992). With `hold`, only counts the intercepts that the data determine.
  */
 const learnShrinkage = (
   state: State,
@@ -139,7 +139,7 @@ const learnShrinkage = (
   for (let j = 0; j < attributes; j++) {
     state.taus[j] = Math.max(smallestTau, Math.sqrt((4 * before[j]! ** 2 + squares[j]!) / (4 + determined[j]!)))
   }
-  // The spread that components do not explain belongs to this template alone: variants of other templates share other
+  // The spread that components leave unexplained is specific to this template: variants of other templates have other
   // components.
   const own = state.components === undefined
     ? { squares: 4 * 0.2 ** 2 + organization.squares, determined: 4 + organization.determined }
@@ -154,9 +154,9 @@ const learnShrinkage = (
 const foretold = ({ components }: State, id: string) => components?.foretell(id) ?? { mean: 0, variance: 0 }
 
 /**
- * Clicks per send so far over all variants, with one pseudo-click at the organization's rate, so that a first click
+ * Pooled clicks per send over all variants, with one pseudo-click at the organization's rate, so that a first click
  * does not mean a high rate. Pending clicks do not matter: the likelihood of y clicks of n sends with rate r, of which
- * a share F of the time has passed, is that of n Bernoulli trials with probability r F.
+ * a share F has matured, is the likelihood of n Bernoulli trials with probability r F.
  */
 const poolRate = ({ clicks, variants }: Observations, organization: OrganizationPriors): number => {
   let sends = Math.exp(-organization.a0)
@@ -165,10 +165,10 @@ const poolRate = ({ clicks, variants }: Observations, organization: Organization
 }
 
 /**
- * Fits the hierarchical gamma-Poisson model (docs/model.md, "Rates" and "Fit") to a template's counts: base rate,
- * variants (each a penalised Poisson regression with its Laplace covariance) and shrinkage strengths in turn, then the
- * variants recentred. The result depends on the counts, not on the order in which they came; from a warm start also on
- * where it started.
+ * Fits the hierarchical gamma-Poisson model (docs/model.md, "Rates" and "Fit") to a template's counts. Each round
+ * updates the base rate, the variants (each a penalised Poisson regression with its Laplace covariance) and the
+ * shrinkage strengths, then recentres the variants. The result does not depend on the order of the counts. After a warm
+ * start, it depends on the start.
  */
 export const fit = (input: FitInput): ModelSnapshot => {
   const { active, counts, curve, now, organization, scheme, spread, window } = input
@@ -250,10 +250,10 @@ export const fit = (input: FitInput): ModelSnapshot => {
 }
 
 /**
- * Widens the intercepts of variants whose sends are younger or older than those of other variants, by the uncertainty
- * of the delay curve: if people are faster than assumed, the rate of a young variant is lower than it seems. Assumes
- * that the values of the curve are perfectly correlated. Only the part of an intercept that the data determine moves
- * with its exposure.
+ * Widens the intercepts of variants whose sends are younger or older than the sends of other variants, by the
+ * uncertainty of the delay curve: if people are faster than assumed, the rate of a young variant is lower than it
+ * appears. Assumes that the values of the curve are perfectly correlated. Only the part of an intercept that the data
+ * determine moves with its exposure.
  */
 const addUncertainExposure = ({ variants }: Observations, { covariance, tau0 }: State): void => {
   let sd = 0
@@ -270,10 +270,10 @@ const addUncertainExposure = ({ variants }: Observations, { covariance, tau0 }: 
 }
 
 /**
- * Widens the intercepts of variants that people have seen more or less often than other variants, by the uncertainty of the
- * effects of earlier exposures, and returns by how much. Only the part of an intercept that the data determine moves with its
- * exposure. Such errors of two variants have opposite signs, which covariances by variant cannot say: doubled variances make up
- * for that in choices. Reports take the cases of the effects instead.
+ * Widens the intercepts of variants that people have seen more or less often than other variants, by the uncertainty of
+ * the effects of earlier exposures, and returns the added variances. Only the part of an intercept that the data
+ * determine moves with its exposure. Errors of two variants have opposite signs, which covariances by variant cannot
+ * express. Choices compensate by doubled variances. Reports use the cases of the effects instead.
  */
 const addUncertainFatigue = (
   { variants }: Observations,
@@ -290,7 +290,7 @@ const addUncertainFatigue = (
 
 /**
  * Moves the middle of the variants' intercepts into the base rate, so that a new variant, at 0, is a draw from the
- * variants' own spread. A variant without sends is such a one, whatever a former fit said.
+ * variants' spread. A variant without sends is treated as new, even if an earlier fit had data of it.
  */
 const recenter = (
   state: State,
@@ -340,7 +340,7 @@ const snapshot = (
       : { fatigue: { widened: widened[v]!, cases: input.fatigue.cases(totals.id) } }),
   }))
   const { mostPerSend } = input.counts.valuation
-  // Coefficients are those of first exposures. The level is moved, so that rates are those of exposures as they are.
+  // The coefficients describe first exposures. The level is moved, so that rates describe the present mix of exposures.
   const tired = input.fatigue === undefined ? 0 : meanFreshness(seen)
   const model: ModelSnapshot = {
     version: input.version,
@@ -371,7 +371,7 @@ const snapshot = (
   return seen.firstSendAt === null ? model : { ...model, clicksNext14Days: forecast(model, seen) }
 }
 
-/** Log of the mean factor that earlier exposures make of the rates. */
+/** Log of the mean factor of earlier exposures on the rates. */
 const meanFreshness = ({ exposureOfEntry, entries, variants }: Observations): number => {
   let exposure = 0
   for (let e = 0; e < entries; e++) exposure += exposureOfEntry[e]!

@@ -8,25 +8,28 @@ import { bucketAgeHours, bucketAt, dayMillis } from "./Window.ts"
 const halfLives: ReadonlyArray<number> = [4, 8, 16, 32, 128]
 const priorWeights: ReadonlyArray<number> = [0.05, 0.1, 0.2, 0.3, 0.35]
 
-/** The longest half-life in use. The longest candidate stands for "no forgetting". Unit: days. */
+/** The longest half-life in use. The longest candidate represents "no forgetting". Unit: days. */
 const longestHalfLife = 120
 
-/** Age at which a day is judged, so that most of its clicks have arrived. */
+/** Age at which a day is judged, so that most of its clicks have arrived. Unit: days. */
 const judgedAfterDays = 3
 
 const scoreMemory = 0.97
 
-/** Expected clicks that make no difference any more. */
+/** Expected clicks below which a variant is ignored. */
 const negligible = 1e-6
 
-/** Faded sums of one variant up to the last day judged, in the objective's unit: outcomes, and those expected at the base rate. */
+/**
+ * Discounted sums of one variant up to the last judged day, in the objective's unit: outcomes, and outcomes expected at
+ * the base rate.
+ */
 export interface FadedSums {
   readonly id: string
   readonly clicks: number
   readonly expected: number
 }
 
-/** One candidate: how well it has foretold the days so far, and what it knows for the next. */
+/** One candidate: the score of its predictions so far, and its sums for the next prediction. */
 export interface HalfLifeCandidate {
   readonly halfLifeDays: number
   readonly score: number
@@ -35,7 +38,7 @@ export interface HalfLifeCandidate {
 
 /** State of the choice of the half-life of one template, as plain data. */
 export interface HalfLifeState {
-  /** Start of the last day judged (Unix milliseconds, UTC); null before any. */
+  /** Start of the last judged day (Unix milliseconds, UTC); null before the first. */
   readonly lastDay: number | null
   readonly candidates: ReadonlyArray<HalfLifeCandidate>
 }
@@ -47,8 +50,8 @@ export const initialHalfLife: HalfLifeState = {
 }
 
 /**
- * Outcomes of one variant on one day, in the objective's unit: those expected at the base rate, maturity included, and
- * those observed.
+ * Outcomes of one variant on one day, in the objective's unit: outcomes expected at the base rate and maturity, and
+ * observed outcomes.
  */
 export interface DayResult {
   readonly id: string
@@ -57,9 +60,9 @@ export interface DayResult {
 }
 
 /**
- * Log likelihood of one day's clicks under gamma posteriors of the relative rates with shapes `a` and rates `b` > 0, per
- * variant (all arrays run in parallel), and the factor `level` that takes the day's own level out. A variant without
- * expected clicks has the term 0; so has every one on a day without any.
+ * Log likelihood of one day's clicks under gamma posteriors of the relative rates with shapes `a` and rates `b` > 0 per
+ * variant (all arrays are parallel), and the factor `level` that removes the day's own level. The term of a variant
+ * without expected clicks is 0, and so are all terms on a day without expected clicks.
  */
 export const dayTerms = (
   a: ArrayLike<number>,
@@ -87,9 +90,9 @@ export const dayTerms = (
 }
 
 /**
- * Judges the candidates by one day's results and lets them learn from it. Days are given in order; one that is not later
- * than the last is passed over. `tau0` is the standard deviation of the variants' intercepts, `worth` the value of one
- * outcome (see `Counts.worth`).
+ * Scores the candidates by one day's results, then adds the results to their sums. Requires ascending days: a day that
+ * is not later than the last is ignored. `tau0` is the standard deviation of the variants' intercepts, `worth` the
+ * value of one outcome (see `Counts.worth`).
  */
 export const judgeDay = (
   state: HalfLifeState,
@@ -101,7 +104,7 @@ export const judgeDay = (
   if (state.lastDay !== null && day <= state.lastDay) return state
   const prior = 1 / tau0 ** 2
   const sorted = [...results].sort((a, b) => a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
-  // A day without sends discounts earlier data all the same.
+  // A day without sends discounts earlier data too.
   const skipped = state.lastDay === null ? 0 : Math.round((day - state.lastDay) / dayMillis) - 1
   const candidates = state.candidates.map(({ halfLifeDays, score, sums }) => {
     const fade = 0.5 ** (1 / halfLifeDays)
@@ -133,8 +136,8 @@ export const judgeDay = (
 }
 
 /**
- * The half-life in days, 4 to 120: the geometric mean of the candidates, weighted by prior and score. 35 before any day
- * has been judged.
+ * The half-life in days, 4 to 120: the geometric mean of the candidates, weighted by prior and score. 35 before the
+ * first judged day.
  */
 export const halfLifeDays = ({ candidates }: HalfLifeState): number => {
   const logs = candidates.map(({ score }, i) => score + Math.log(priorWeights[i]!))
@@ -152,7 +155,7 @@ export const halfLifeDays = ({ candidates }: HalfLifeState): number => {
 /** Start of the latest UTC day whose end is at least 3 days before `now` (both Unix milliseconds). */
 export const dayToJudge = (now: number): number => (Math.floor(now / dayMillis) - judgedAfterDays - 1) * dayMillis
 
-/** Results by variant of the sends of the UTC day from `day`, at the model's base rate, as of `now`. */
+/** Results by variant of the sends of the UTC day that starts at `day`, at the model's base rate, as of `now`. */
 export const dayResults = (
   counts: Counts,
   model: ModelSnapshot,

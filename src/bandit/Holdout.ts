@@ -3,10 +3,10 @@ import type { TemplateHoldout } from "../domain/Holdout.ts"
 
 // Decides which people are held out. Pure: a person is always on one side of a share.
 
-/** Groups that people are divided into, see `placeOf`. */
+/** Number of groups that people are divided into; see `placeOf`. */
 export const peopleGroups = 32
 
-/** A person as a holdout knows them. Without a user id every tracking id is a person of its own. */
+/** A person, as a holdout identifies them. Without a user id, every tracking id is a person of its own. */
 export interface HoldoutSubject {
   readonly org: string
   readonly userId: string | undefined
@@ -14,15 +14,15 @@ export interface HoldoutSubject {
 }
 
 /**
- * The place of a person, by a digest (SHA-256): `draw` is uniform in [0, 1), and people with a draw below the share are held
- * out. It depends on organization and person alone, so that people stay held out in all templates, when the share grows, and
- * on every node. `people` is one of 32 groups, independent of `draw`.
+ * Returns the place of a person, by a digest (SHA-256): `draw` is uniform in [0, 1), and people with a draw below the
+ * share are held out. It depends only on organization and person, so that people stay held out in all templates, on
+ * every node and after the share grows. `people` is one of 32 groups, independent of `draw`.
  */
 export const placeOf = (
   { org, trackingId, userId }: HoldoutSubject,
 ): { readonly draw: number; readonly people: number } => {
   const name = userId === undefined ? [org, "message", trackingId] : [org, "user", userId]
-  // The first six bytes and the seventh. Bytes in a buffer would take three times as long.
+  // The first six bytes and the seventh. Reading bytes from a buffer takes three times as long.
   const digest = hash("sha256", JSON.stringify(name), "hex")
   return {
     draw: Number.parseInt(digest.slice(0, 12), 16) / 2 ** 48,
@@ -30,13 +30,14 @@ export const placeOf = (
   }
 }
 
-/** On which side of a holdout a decision is. */
+/** The side of a holdout that a decision belongs to. */
 export type Arm = "treated" | "control"
 
 /**
- * The side of a decision for a person who may get the variants `eligible`; undefined where the holdout is not in force:
- * with a share of 0, with fewer than two variants to choose (`no_message`: without any), or if the fixed variant may not be
- * chosen now. These conditions do not depend on the side of a person, so that both sides can be compared.
+ * Returns the side of a decision for a person who may get the variants `eligible`. Returns undefined if the holdout
+ * does not apply: its share is 0, there are fewer than two eligible variants (`no_message`: no eligible variant), or
+ * the fixed variant is not eligible now. These conditions do not depend on the side of a person, so that both sides are
+ * comparable.
  */
 export const armOf = (
   holdout: TemplateHoldout,

@@ -1,7 +1,7 @@
 import { Phi } from "./Normal.ts"
 import { hourMillis } from "./Window.ts"
 
-/** Edges of the delay curve, in hours. Clicks later than the last one are not counted. */
+/** Edges of the delay curve. Unit: hours. Clicks after the last edge are not counted. */
 export const delayEdges: ReadonlyArray<number> = [
   0,
   10 / 3600,
@@ -38,29 +38,29 @@ const fineSteps = 4
 export const delayClasses: number = steps + 1
 
 /**
- * The class of each step. Class 0 is the first quarter of an hour, 1 to 18 are the steps after it. Earlier releases count
- * all of the first quarter of an hour in class 0; its steps have the classes from 19 on.
+ * Returns the class of a step. Class 0 is the first quarter of an hour, and classes 1 to 18 are the steps after it.
+ * Earlier releases count all of the first quarter of an hour in class 0. Its steps have the classes from 19 on.
  */
 const classOfStep = (step: number): number => step < fineSteps ? steps - fineSteps + 1 + step : step - fineSteps + 1
 
-/** Weight of the prior curve, in clicks. */
+/** Weight of the prior curve. Unit: clicks. */
 const usualPriorClicks = 20
 
-/** Least share of its eventual clicks with which a send counts, however young it is. */
+/** Minimum maturity of a send: the share of its eventual clicks with which even the youngest send counts. */
 export const smallestShare = 0.02
 
-/** Smaller shares are raised to this value in a likelihood, because clocks are not exact. */
+/** Minimum share in a likelihood, because clocks are not exact. */
 const smallestLikelihood = 1e-6
 
 const logShare = (share: number): number => Math.log(Math.max(smallestLikelihood, share))
 
-/** Age of the first send up to which an hour's delays are treated as truncated at the age of each send. */
+/** Age of the first send of an hour up to which its delays are treated as truncated at the age of each send. */
 const youngHours = 24
 
-/** Positions within an hour of sends that a likelihood uses, as shares of the hour. */
+/** Positions of sends within an hour that a likelihood uses, as shares of the hour. */
 const agePoints = [0.125, 0.375, 0.625, 0.875]
 
-/** Days for which clicks count towards the curve. */
+/** Age up to which clicks count towards the curve. Unit: days. */
 const keptDays = 30
 
 /** Share of the eventual clicks that have arrived by each of `delayEdges`: non-decreasing, from 0 to (about) 1. */
@@ -68,7 +68,8 @@ export type DelayCurve = ReadonlyArray<number>
 
 /**
  * The prior of an organization without clicks: log-normal delays with a median of 6 hours and sigma 1.7. It ends at
- * 0.991, the rest coming too late to be counted; `delayCurve` of no counts makes it a curve that ends at 1.
+ * 0.991, because the remaining clicks come too late to be counted. `delayCurve` without counts turns it into a curve
+ * that ends at 1.
  */
 export const priorDelayCurve: DelayCurve = delayEdges.map((hours) => Phi(Math.log(hours / 6) / 1.7))
 
@@ -79,31 +80,31 @@ const stepOf = (delayHours: number): number => {
 }
 
 /**
- * Class of a delay, 1 to `delayClasses - 1` (a delay on an edge ends its class); -1 below 0 or beyond the last edge. The
- * number is what is stored.
+ * Returns the stored class of a delay, 1 to `delayClasses - 1` (a delay on an edge belongs to the class that ends
+ * there). Returns -1 below 0 or beyond the last edge.
  */
 export const delayClass = (delayHours: number): number => {
   const step = stepOf(delayHours)
   return step < 0 ? -1 : classOfStep(step)
 }
 
-/** Edges, by index, between which the delays of a class lie. */
+/** Indexes of the edges that bound a class. */
 const stepsOfClass = (delayClass: number): readonly [from: number, to: number] => {
   if (delayClass === 0) return [0, fineSteps]
   const step = (delayClass + fineSteps - 1) % steps
   return [step, step + 1]
 }
 
-/** The delays of a class, 0 to `delayClasses - 1`: above the first number, up to the second. Unit: hours. */
+/** The range of delays of a class, 0 to `delayClasses - 1`: above the first number, up to the second. Unit: hours. */
 export const delaySpan = (delayClass: number): readonly [number, number] => {
   const [from, to] = stepsOfClass(delayClass)
   return [delayEdges[from]!, delayEdges[to]!]
 }
 
 /**
- * Per step of the curve: `within` counts the clicks whose delay falls into it, `upTo` those whose delay is at most its upper edge,
- * both only among sends that are at least as old as that edge. The restriction undoes the right truncation: of young
- * sends only the quick clicks have been seen.
+ * Counts by step of the curve: `within` counts the clicks whose delay is inside the step, `upTo` the clicks whose delay
+ * is at most its upper edge. Both count only sends that are at least as old as that edge. This restriction corrects the
+ * right truncation: of young sends, only the quick clicks have been seen.
  */
 export interface MaturityCounts {
   readonly within: ReadonlyArray<number>
@@ -129,9 +130,10 @@ export const delayCounts = (
 }
 
 /**
- * The delay curve from counts, shrunk towards `prior` with the weight of 20 clicks or `priorClicks`: the reverse hazard of each step is
- * estimated where its clicks could be seen, and the curve built downwards from 1 at the last edge. Source: S. Lagakos,
- * L. Barraj and V. De Gruttola, "Nonparametric analysis of truncated survival data" (Biometrika, 1988).
+ * Returns the delay curve from counts, shrunk towards `prior` with the weight of `priorClicks` (default 20). The
+ * reverse hazard of each step is estimated from sends that are old enough for the step, and the curve is built
+ * downwards from 1 at the last edge. Source: S. Lagakos, L. Barraj and V. De Gruttola, "Nonparametric analysis of
+ * truncated survival data" (Biometrika, 1988).
  */
 export const delayCurve = (
   { upTo, within }: MaturityCounts,
@@ -148,7 +150,10 @@ export const delayCurve = (
   return curve
 }
 
-/** Place of an age or delay in hours among the edges: the number of the edge before it, and the part of the step. */
+/**
+ * Place of an age or delay in hours among the edges: the index of the edge before it, plus the elapsed part of the
+ * step.
+ */
 export const placeAt = (hours: number): number => {
   if (hours >= delayEdges[steps]!) return steps
   let j = 0
@@ -157,16 +162,16 @@ export const placeAt = (hours: number): number => {
   return j + (hours - from) / (delayEdges[j + 1]! - from)
 }
 
-/** A curve at a place: linear between the edges, its last value beyond them. */
+/** Value of a curve at a place: linear between the edges, its last value beyond them. */
 export const valueAt = (curve: DelayCurve, place: number): number => {
   const j = Math.floor(place)
   return j >= steps ? curve[steps]! : curve[j]! + (curve[j + 1]! - curve[j]!) * (place - j)
 }
 
-/** A curve at an age or delay in hours. */
+/** Value of a curve at an age or delay in hours. */
 export const curveAt = (curve: DelayCurve, hours: number): number => valueAt(curve, placeAt(hours))
 
-/** Share in [0.02, 1] of the eventual clicks that should have arrived at this age; 1 beyond the last edge. */
+/** Share in [0.02, 1] of the eventual clicks that should have arrived at this age. 1 beyond the last edge. */
 export const maturity = (curve: DelayCurve, ageHours: number): number =>
   ageHours >= delayEdges[steps]! ? 1 : Math.max(smallestShare, curveAt(curve, ageHours))
 
@@ -192,13 +197,13 @@ const logTruncated = (curve: DelayCurve, row: ReadonlyArray<number>, ages: Reado
 export type DelayRow = readonly [hourStart: number, counts: ReadonlyArray<number>]
 
 /**
- * Running counts of the delays of one template or organization, by hour of the send. An hour takes part in a step once
+ * Running counts of the delays of one template or organization, by hour of the send. An hour contributes to a step once
  * its last send is old enough for the step.
  */
 export class Delays {
   readonly #hours = new Map<number, Array<number>>()
 
-  /** Counts a click. Ignores a negative delay, and one beyond the last edge. */
+  /** Counts a click. Ignores a negative delay and a delay beyond the last edge. */
   add(sentAt: number, delayHours: number, count = 1): void {
     const j = delayClass(delayHours)
     if (j < 0) return
@@ -214,19 +219,19 @@ export class Delays {
     }
   }
 
-  /** Drops sends of more than 30 days before `now`. */
+  /** Drops sends from more than 30 days before `now`. */
   prune(now: number): void {
     for (const hour of this.#hours.keys()) {
       if (hour < now - keptDays * 24 * hourMillis) this.#hours.delete(hour)
     }
   }
 
-  /** The counts, oldest hour first. */
+  /** Returns the counts, oldest hour first. */
   rows(): ReadonlyArray<DelayRow> {
     return [...this.#hours].sort(([a], [b]) => a - b)
   }
 
-  /** The counts for `delayCurve` at `now`, of sends from the hour of `from` on (Unix milliseconds). */
+  /** Returns the counts for `delayCurve` at `now`, of sends from the hour of `from` on (Unix milliseconds). */
   counts(now: number, from = -Infinity): MaturityCounts {
     const within = new Array<number>(steps).fill(0)
     const upTo = new Array<number>(steps).fill(0)
@@ -235,7 +240,7 @@ export class Delays {
       const age = (now - hour) / hourMillis - 1
       let sum = 0
       for (let j = 0; j < steps && age >= delayEdges[j + 1]!; j++) {
-        // Clicks in the undivided quarter of an hour give no information about its parts.
+        // Clicks in the undivided quarter of an hour contain no information about its parts.
         if (j === fineSteps) sum += row[0]!
         const count = row[classOfStep(j)]!
         sum += count
@@ -246,7 +251,7 @@ export class Delays {
     return { within, upTo }
   }
 
-  /** Number of clicks counted. */
+  /** Returns the number of counted clicks. */
   clicks(): number {
     let sum = 0
     for (const row of this.#hours.values()) for (const count of row) sum += count
@@ -254,8 +259,8 @@ export class Delays {
   }
 
   /**
-   * Log likelihood of the delays under each curve at `now`, of sends from the hour of `from` on (Unix milliseconds), given
-   * how old their sends are: a click of a young send can only be a quick one.
+   * Returns the log likelihood of the delays under each curve at `now`, for sends from the hour of `from` on (Unix
+   * milliseconds), given the age of each send: a click of a young send can only be a quick one.
    */
   logLikelihoods(curves: ReadonlyArray<DelayCurve>, now: number, from = -Infinity): ReadonlyArray<number> {
     const logs = new Array<number>(curves.length).fill(0)

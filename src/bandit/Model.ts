@@ -13,10 +13,10 @@ const WindowSchema = Schema.Union([
 ])
 
 /**
- * The posterior of one variant. `beta`: effects on the log rate, by coefficient of the scheme (0 is the intercept);
+ * The posterior of one variant. `beta`: effects on the log rate, by coefficient of the scheme (0 is the intercept).
  * `covariance`: their posterior covariance, packed lower triangle row by row. Counts of the sends in the window:
- * `sends` and `clicks` as they are, `maturedSends` times the share of clicks due at their age, `effectiveSends` also
- * times the window's weight.
+ * `sends` and `clicks` are raw, `maturedSends` are multiplied by the share of clicks expected at their age,
+ * `effectiveSends` also by the window's weight.
  */
 export const VariantPosterior = Schema.Struct({
   id: Schema.String,
@@ -26,22 +26,26 @@ export const VariantPosterior = Schema.Struct({
   maturedSends: Schema.Finite,
   effectiveSends: Schema.Finite,
   clicks: Schema.Finite,
-  /** Factor of the counts for decisions about the same people, see `independence`. Range: above 0 to 1. Default: 1. */
+  /**
+   * Factor of the counts for decisions about a person who had the variant before, see `independence`. Range: above 0 to
+   * 1. Default: 1.
+   */
   independence: Schema.optionalKey(Schema.Finite),
   /**
-   * With effects of earlier exposures in use. `widened`: what their uncertainty adds to the variance of the intercept. `cases`:
-   * by equally likely case of the effects, what it adds to the log rate that the data give (see `Fatigue`).
+   * Present if effects of earlier exposures are in use. `widened`: the variance that their uncertainty adds to the
+   * intercept. `cases`: for each equally likely case of the effects, the amount it adds to the log rate (see
+   * `Fatigue`).
    */
   fatigue: Schema.optionalKey(Schema.Struct({ widened: Schema.Finite, cases: Numbers })),
 })
 export type VariantPosterior = typeof VariantPosterior.Type
 
 /**
- * What a decision needs to know of the model of one template and window. Plain data: survives JSON to the last
- * bit. Rates are values per send in the objective's unit (clicks, where one click is worth 1); times are Unix milliseconds.
+ * The part of the model of one template and window that decisions read. Plain data: survives JSON to the last bit.
+ * Rates are values per send in the objective's unit (clicks, if one click is worth 1). Times are Unix milliseconds.
  */
 export const ModelSnapshot = Schema.Struct({
-  /** Names this snapshot among those of the organization, such as `t:412`. */
+  /** Name of this snapshot, unique in the organization, such as `t:412`. */
   version: Schema.String,
   fittedAt: Schema.Finite,
   window: WindowSchema,
@@ -54,62 +58,68 @@ export const ModelSnapshot = Schema.Struct({
     builtIns: Schema.optionalKey(Schema.Array(Schema.String)),
     pairs: Schema.optionalKey(Schema.Array(Schema.Tuple([Schema.String, Schema.String]))),
   }),
-  /** Evidence for pairs of attributes that matter together: logarithm of the odds that the data give each. */
+  /** Log odds of the data in favour of each pair of interacting attributes. */
   pairEvidence: Schema.optionalKey(Schema.Array(Schema.Tuple([Schema.String, Schema.String, Schema.Finite]))),
   /**
-   * Effects of earlier exposures on the log rate, by class (see `exposureClass`), relative to exposures as they are on
-   * average; absent unless they are used.
+   * Effects of earlier exposures on the log rate, by class (see `exposureClass`), relative to the present mix of
+   * exposures. Absent unless they are used.
    */
   fatigue: Schema.optionalKey(Numbers),
   /**
-   * Effects of earlier exposures for reports, by class after the first: on the log rate relative to a first exposure, with their
-   * standard deviation. Absent unless effects are used, and from models of earlier releases.
+   * Effects of earlier exposures for reports, by class after the first: on the log rate relative to a first exposure,
+   * with their standard deviation. Absent unless effects are used, and from models of earlier releases.
    */
   reportedFatigue: Schema.optionalKey(
     Schema.Array(Schema.Struct({ effect: Schema.Finite, deviation: Schema.Finite })),
   ),
   /** Log of the base rate, in the objective's unit per send. */
   a0: Schema.Finite,
-  /** Value of one outcome, see `Counts.worth`; 1 unless given. */
+  /** Value of one outcome, see `Counts.worth`. Default: 1. */
   worth: Schema.optionalKey(Schema.Finite),
-  /** No rate is above this, in the objective's unit per send; without it there is no limit. */
+  /** Maximum rate, in the objective's unit per send. Default: no limit. */
   mostPerSend: Schema.optionalKey(Schema.Finite),
-  /** Share of the eventual clicks that had arrived by each of `delayEdges`; absent from models of earlier releases. */
+  /** Share of the eventual clicks that had arrived by each of `delayEdges`. Absent from models of earlier releases. */
   delays: Schema.optionalKey(Numbers),
   /** Effects of the attribute values on the base rate, by coefficient; 0 for the intercept. */
   f: Numbers,
-  /** Effects of the days on the base rate: start of the day (or week) and effect. */
+  /** Effects of the days on the base rate: start of the day (or week), and its effect. */
   days: Schema.Array(Schema.Tuple([Schema.Finite, Schema.Finite])),
-  /** Standard deviation of the variants' intercepts, with components the one around the sum of their effects. */
+  /**
+   * Standard deviation of the variants' intercepts. With components, of the intercepts around the sum of the
+   * components' effects.
+   */
   tau0: Schema.Finite,
-  /** Of templates whose variants have components in common. */
+  /** Present if variants of the template have components in common. */
   components: Schema.optionalKey(ComponentEffects),
-  /** Standard deviation of the variants' effects, by attribute of the scheme, the built-in ones last. */
+  /** Standard deviation of the variants' effects, by attribute of the scheme, built-in ones last. */
   taus: Numbers,
   /**
-   * The standard deviations with which the variants were fitted; those above are one step of learning further. Absent from
-   * models of earlier releases.
+   * The standard deviations with which the variants were fitted. `tau0` and `taus` are one learning step newer. Absent
+   * from models of earlier releases.
    */
   fittedWith: Schema.optionalKey(Schema.Struct({ tau0: Schema.Finite, taus: Numbers })),
-  /** How many of the variants' intercepts the data determine, 0 to the number of variants. */
+  /** Number of intercepts that the data determine, from 0 to the number of variants. */
   gamma0: Schema.Finite,
-  /** Variants with data, by id; every other one has the prior. */
+  /** Variants with data, by id. Every other variant has the prior. */
   variants: Schema.Array(VariantPosterior),
-  /** Outcomes expected in the next 14 days at the last 3 days' traffic, each counted as 1; null before any traffic. */
+  /**
+   * Outcomes expected in the next 14 days at the traffic of the last 3 days, each counted as 1. Null before any
+   * traffic.
+   */
   clicksNext14Days: Schema.NullOr(Schema.Finite),
   /** Sends of the last 14 days by context. Its key is stored as `cell`. */
   traffic: Schema.Array(Schema.Struct({ cell: Schema.String, sends: Schema.Finite })),
-  /** Start of the oldest bucket that is known, whatever the window; null before any send. */
+  /** Start of the oldest known bucket, inside or outside the window. Null before any send. */
   firstSendAt: Schema.NullOr(Schema.Finite),
-  /** Of a model without a window; absent in models that were published before verdicts were kept. */
+  /** Present in a model without a window. Absent from models of earlier releases. */
   verdict: Schema.optionalKey(VerdictState),
 })
 export type ModelSnapshot = typeof ModelSnapshot.Type
 
-/** Starting standard deviation of all effects of one attribute, when there are `attributes` of them. */
+/** Starting standard deviation of all effects of one attribute, given the number of attributes. */
 export const startingTau = (attributes: number): number => 0.2 / Math.sqrt(attributes)
 
-/** That of the effects of a pair, which is there because of evidence for it. */
+/** Starting standard deviation of the effects of a pair. Larger, because a pair is used only with evidence for it. */
 const startingPairTau = 0.2
 
 /** Starting standard deviations by attribute, then by pair. */
@@ -117,8 +127,8 @@ export const startingTaus = ({ attributes, names }: Contexts): ReadonlyArray<num
   names.map((_, j) => j < attributes ? startingTau(attributes) : startingPairTau)
 
 /**
- * The model of a template without data: the organization's base rate and spread of variants (log 0.03 and 0.2 where the
- * organization has none either), so that all variants have equal weights.
+ * Returns the model of a template without data: the organization's base rate and spread of variants, so that all
+ * variants have equal weights. Default of the base rate: log 0.03. Default of the spread: 0.2.
  */
 export const priorModel = (options: {
   readonly version: string
@@ -146,7 +156,7 @@ export const priorModel = (options: {
   }
 }
 
-/** Log of the base rate in a context, for a day like the average one. `context` belongs to the model's scheme. */
+/** Log of the base rate in a context, for an average day. `context` belongs to the model's scheme. */
 export const logBaseRate = ({ a0, f }: ModelSnapshot, { coefficients }: Context): number => {
   let sum = a0
   for (const coefficient of coefficients) if (coefficient >= 0) sum += f[coefficient]!
@@ -160,10 +170,10 @@ export interface Posterior {
 }
 
 /**
- * Posterior of a variant in a context of the model's scheme: log rate relative to the context's base rate. `undefined` stands
- * for a variant without data, a draw from the variants' spread around what its components foretell: mean 0 without
- * `foretold`. A value the variant has never met adds the
- * attribute's own variance, so that a new context falls back on what is known of the variant.
+ * Returns the posterior of a variant in a context of the model's scheme: log rate relative to the context's base rate.
+ * `undefined` means a variant without data: a draw from the variants' spread around the intercept predicted from its
+ * components (mean 0 without `foretold`). A value that is new to the variant adds the attribute's own variance, so that
+ * a new context uses the other knowledge of the variant.
  */
 export const posterior = (
   model: ModelSnapshot,
@@ -187,28 +197,28 @@ export const posterior = (
     const coefficient = coefficients[j]!
     if (coefficient < 0) continue
     mean += beta[coefficient]!
-    // Coefficients ascend, so that the earlier ones are the columns of this row of the lower triangle.
+    // Coefficients ascend, so the earlier ones are the columns of this row of the lower triangle.
     const row = packedIndex(coefficient, 0)
     let cross = covariance[row]!
     withIntercept += cross
     for (let k = 0; k < j; k++) if (coefficients[k]! >= 0) cross += covariance[row + coefficients[k]!]!
     variance += covariance[row + coefficient]! + 2 * cross
   }
-  // An error of the components' effects moves the coefficients by as much as the prior holds them.
+  // An error of the components' effects moves the coefficients as far as the prior determines them.
   if (foretold !== undefined) variance += (withIntercept / model.tau0 ** 2) ** 2 * foretold.variance
   return { mean, sd: Math.sqrt(Math.max(0, variance)) }
 }
 
-/** Sends without an outcome that are added to a variant whose sends all have one. */
+/** Sends without an outcome that are added to a variant all of whose sends have an outcome. */
 const pseudoSends = 4
 
-/** `rate`, or the largest rate that is possible. */
+/** Limits `rate` to the largest possible rate. */
 export const possible = ({ mostPerSend = Infinity }: Pick<ModelSnapshot, "mostPerSend">, rate: number): number =>
   Math.min(mostPerSend, rate)
 
 /**
- * An interval of a variant's rate, within the possible rates. An interval above all of them contradicts the data, so that
- * only the outcomes seen are certain: it then begins at their share of the sends.
+ * Limits an interval of a variant's rate to the possible rates. If the whole interval is above them, it contradicts the
+ * data, and only the observed outcomes are certain: the result then begins at their share of the sends.
  */
 export const possibleInterval = (
   model: ModelSnapshot,
@@ -221,7 +231,7 @@ export const possibleInterval = (
   return [Math.max(0, clicks) / (sends + pseudoSends), mostPerSend]
 }
 
-/** Value per send expected of a variant in a context, on a day like the average one; at most the largest possible. */
+/** Expected value per send of a variant in a context, on an average day. Limited to the largest possible rate. */
 export const rate = (
   model: ModelSnapshot,
   variant: VariantPosterior | undefined,
@@ -229,7 +239,7 @@ export const rate = (
   foretold?: Foretold,
 ): number => possible(model, Math.exp(logBaseRate(model, context) + posterior(model, variant, context, foretold).mean))
 
-/** 95 % credible interval of `rate`, lower end first. The base rate counts as known. */
+/** 95 % credible interval of `rate`, lower end first. Treats the base rate as known. */
 export const interval = (
   model: ModelSnapshot,
   variant: VariantPosterior | undefined,

@@ -6,13 +6,14 @@ import { independence } from "./Repeats.ts"
 import type { Design, Rows } from "./VariantFit.ts"
 import { bucketAgeHours, bucketAt, bucketWeight, dayMillis, hourMillis, type Window, windowBounds } from "./Window.ts"
 
-/** Days of traffic that `clicksNext14Days` and the contexts' shares are taken from. */
+/** Numbers of recent days for `clicksNext14Days` and for the contexts' shares of traffic. */
 const recentDays = 3
 const trafficDays = 14
 
 /**
- * Sums over one variant's sends inside the window, as in `VariantPosterior`. `weightedSends` have the window's weight
- * and the independence alone; `exposureSd` is the standard deviation of `effectiveSends`, as far as the delay curve is uncertain.
+ * Sums over one variant's sends inside the window, as in `VariantPosterior`. `weightedSends` are multiplied only by the
+ * window's weight and the independence. `exposureSd` is the standard deviation of `effectiveSends` that results from an
+ * uncertain delay curve.
  */
 export interface VariantTotals {
   readonly id: string
@@ -22,26 +23,31 @@ export interface VariantTotals {
   maturedSends: number
   effectiveSends: number
   clicks: number
-  /** Factor of the counts for decisions about the same people, see `independence`. Range: above 0 to 1. */
+  /**
+   * Factor of the counts for decisions about a person who had the variant before, see `independence`. Range: above 0 to
+   * 1.
+   */
   readonly independence: number
 }
 
 /**
- * The counts of a template as a fit wants them. An *entry* is one variant, context and day with its weighted, matured sends;
- * a *pair* is one variant and context. Pairs run by variant, entries by pair.
+ * The counts of a template, laid out for a fit. An *entry* is one variant, context and day with its weighted, matured
+ * sends. A *pair* is one variant and context. Pairs are sorted by variant, entries by pair.
  */
 export interface Observations {
   readonly design: Design
-  /** Per row of the design. */
+  /** Number of contexts: rows of the design. */
   readonly contexts: number
   /** Starts of the days (or weeks), ascending. */
   readonly days: ReadonlyArray<number>
   /** Variants with counts of positive weight, by id. */
   readonly variants: ReadonlyArray<VariantTotals>
-  /** First pair of each variant; one number more than variants. */
+  /** Index of the first pair of each variant, followed by the number of pairs. */
   readonly pairs: Int32Array
   readonly contextOfPair: Int32Array
-  /** Value of one outcome, see `Counts.worth`. Clicks below are values divided by it; those of `variants` are not. */
+  /**
+   * Value of one outcome, see `Counts.worth`. Clicks below are values divided by it, except the clicks of `variants`.
+   */
   readonly worth: number
   /** Weighted clicks of each pair. */
   readonly clicksOfPair: Float64Array
@@ -54,7 +60,10 @@ export interface Observations {
   readonly clicks: number
   /** Sends of the last 14 days by the key of their context, sorted by it. */
   readonly traffic: ReadonlyArray<{ readonly cell: ContextKey; readonly sends: number }>
-  /** Sends of the last 3 days by variant and context, as rows for a forecast, and what turns their number into 14 days'. */
+  /**
+   * Sends of the last 3 days by variant and context, as rows for a forecast, and the factor that scales them to 14
+   * days.
+   */
   readonly recent: ReadonlyArray<
     { readonly variant: string; readonly coefficients: Int32Array; readonly sends: number }
   >
@@ -65,17 +74,17 @@ export interface Observations {
 const byCodeUnits = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0
 
 /**
- * Shares of the sends that have an outcome already, by the start of the bucket: a send that has its outcome counts as a
- * whole one, so that the hour it belongs to is at least as mature as this.
+ * Shares of the sends that already have an outcome, by the start of the bucket: a send with an outcome counts fully, so
+ * this share is the minimum maturity of its hour.
  */
 const sharesSeen = (counts: Counts, worth: number): ReadonlyMap<number, number> =>
   new Map(counts.totals().map(({ sends, start, value }) => [start, sends > 0 ? Math.min(1, value / worth / sends) : 0]))
 
 /**
  * Weighs the counts by the window and by maturity at `now` (Unix milliseconds) and lays them out for a fit under the
- * scheme of `contexts`. `curves` are those of variants with a delay curve of their own, by id. `freshness` is the mean
- * factor of a variant's rate by earlier exposures, for the decisions of the day of `start`. Keys written under another
- * scheme are read as far as the two agree.
+ * scheme of `contexts`. `curves` are delay curves of single variants by id. `freshness` is the mean factor of earlier
+ * exposures on a variant's rate, for the decisions of the day of `start`. Keys written under another scheme are read as
+ * far as the two schemes agree.
  */
 export const observe = (
   counts: Counts,
@@ -88,7 +97,8 @@ export const observe = (
   freshness?: (variant: string, start: number) => number,
   earlier?: EarlierDelays,
 ): Observations => {
-  // Long: one pass over all counts of a template fills arrays of every kind. Separate passes would each read the counts again.
+  // Long: one pass over all counts of a template fills arrays of every kind. Separate passes would each read the counts
+  // again.
   const series = counts.series()
   const worth = counts.worth()
   let rows = 0
@@ -101,8 +111,8 @@ export const observe = (
   }
   const firstSendAt = rows === 0 ? null : bucketAt(oldest, now).start
 
-  // What is to be known of an hour's bucket, by hour since `base`, found out at its first send. Buckets are taken as of
-  // `now`, so that counts that wait for their roll-up already count like the bucket they will be in.
+  // Properties of an hour's bucket, by hour since `base`, computed at its first send. Buckets are computed as of `now`,
+  // so that counts before their roll-up already count like their future bucket.
   const reach = Math.min(windowBounds(window, now).from, now - trafficDays * dayMillis)
   const base = Math.floor(bucketAt(Math.max(oldest, reach), now).start / dayMillis) * dayMillis
   const hours = rows === 0 ? 0 : Math.max(0, Math.floor((Math.min(newest, now) - base) / hourMillis) + 1)
@@ -240,7 +250,7 @@ export const observe = (
       if (coefficient >= 0) clicksByCoefficient[coefficient] = clicksByCoefficient[coefficient]! + y
     }
   })
-  // A template of a few hours is taken for one of a day: its first burst says little about its week.
+  // A template that is a few hours old counts as one day old: its first burst says little about its week.
   const seenDays = Math.min(recentDays, Math.max(1, (now - (firstSendAt ?? now)) / dayMillis))
   return {
     design,
@@ -255,7 +265,7 @@ export const observe = (
     pairOfEntry,
     dayOfEntry: rawDayOfEntry.map((day, entry) => entry < entries ? dayIndex[day]! : 0),
     exposureOfEntry,
-    // An outcome with a cost can sum to less than nothing, of which no logarithm exists.
+    // An outcome with a cost can have a negative sum, which has no logarithm.
     clicksByCoefficient: clicksByCoefficient.map((y) => Math.max(0, y)),
     clicksByDay: Float64Array.from(
       days,
@@ -269,7 +279,7 @@ export const observe = (
   }
 }
 
-/** The rows of variant number `v`, given the clicks expected of (and observed in) each pair. */
+/** The rows of the variant with index `v`, given the clicks expected and observed of each pair. */
 export const rowsOf = (
   { contextOfPair, pairs }: Observations,
   v: number,

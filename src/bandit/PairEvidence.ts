@@ -2,19 +2,19 @@ import type { AttributeScheme, Contexts } from "./Contexts.ts"
 import type { Observations } from "./Observations.ts"
 import { eta } from "./VariantFit.ts"
 
-// Whether two attributes matter together: for whom a variant does well may depend on the combination of two values beyond
-// what each value does by itself. Effects of all combinations of all pairs would be far more than data determine, so a
-// pair is learned about only once the data give evidence for it.
+// Whether two attributes interact: the audience for which a variant does well may depend on the combination of two
+// values, beyond the effect of each value. The data cannot determine the effects of all combinations of all pairs, so a
+// pair is used only once the data are evidence for it.
 
-/** Two attributes, and the logarithm of the odds that the data give to effects of their combinations. */
+/** Two attributes, and the log odds of the data in favour of effects of their combinations. */
 export type PairEvidence = readonly [first: string, second: string, logOdds: number]
 
-/** Most pairs in use, and most combinations of a pair. */
+/** Maximum number of pairs in use, and of combinations of a pair. */
 const mostPairs = 2
 const mostCombinations = 50
 
 /**
- * Evidence from which a pair is used, in addition to the logarithm of the number of pairs, and below which it is
+ * Evidence above which a pair is used, in addition to the logarithm of the number of pairs, and below which it is
  * dropped.
  */
 const enough = 3
@@ -24,10 +24,10 @@ const tooLittle = 0
 const spreads: ReadonlyArray<number> = [0.1, 0.2, 0.4, 0.8]
 
 /**
- * The evidence for each pair of attributes that are not built in: by the clicks of each variant in each combination,
- * beyond what the variant's other effects explain. Whether a combination moves all variants alike cannot be told from that
- * where nearly all of its traffic goes to one variant, so that counts too. `expected` are the clicks
- * expected at the base rate and `clicks` those that came, by pair of variant and context.
+ * Returns the evidence for each pair of attributes that are not built in: the clicks of each variant in each
+ * combination, beyond those that its other effects explain. If nearly all traffic of a combination goes to one variant,
+ * an effect on all variants alike cannot be distinguished, so it counts too. `expected` are the clicks expected at the
+ * base rate and `clicks` the observed clicks, by pair of variant and context.
  */
 export const pairEvidence = (
   contexts: Contexts,
@@ -53,7 +53,7 @@ export const pairEvidence = (
         const combination = combinationOf(design.coefficients[row + first]!, design.coefficients[row + second]!)
         if (combination < 0) continue
         had[v * combinations + combination] = had[v * combinations + combination]! + clicks[p]!
-        // A pair in use would otherwise explain its own evidence away.
+        // Without this correction, a pair in use would explain its own evidence away.
         const own = offset === undefined ? 0 : f[offset + combination]! + beta[v]![offset + combination]!
         const at = v * combinations + combination
         due[at] = due[at]! + (own === 0 ? explained[p]! : explained[p]! * Math.exp(-own))
@@ -71,7 +71,10 @@ export const pairEvidence = (
   })
 }
 
-/** The scheme with the pairs that have enough evidence; the same object if the pairs have not changed. */
+/**
+ * Returns the scheme with the pairs that have enough evidence. Returns the object `scheme` itself if the pairs have not
+ * changed.
+ */
 export const withPairs = (scheme: AttributeScheme, evidence: ReadonlyArray<PairEvidence>): AttributeScheme => {
   const inUse = scheme.pairs ?? []
   const has = (a: string, b: string) => inUse.some((pair) => pair.includes(a) && pair.includes(b))

@@ -6,18 +6,18 @@ import { interval, logBaseRate, type ModelSnapshot, posterior, rate, type Varian
 import { bestArmProbabilities, epsilonWeights, kappa, mixFloor } from "./Weights.ts"
 import { hourMillis, windowBounds } from "./Window.ts"
 
-/** Most numbers that a policy caches per snapshot: 2 million, 16 MB. */
+/** Maximum number of cached numbers of a policy per snapshot: 2 million, 16 MB. */
 const cachedNumbers = 2_000_000
 
 /** Cost of a cached choice in addition to its arrays. Unit: numbers. */
 const choiceOverhead = 30
 
-/** Share of the traffic that is split randomly, unless the organization sets another. */
+/** Default share of the traffic that is split randomly. Each organization can set its own. */
 export const defaultFloor = 0.01
 
 /**
- * A set of eligible variants, created once per template snapshot and result of targeting, because its key is looked up
- * by every decision.
+ * A set of eligible variants. Created once per template snapshot and result of targeting, because every decision uses
+ * its key.
  */
 export interface EligibleSet {
   /** Identifies the set: equal keys mean equal sets. */
@@ -26,29 +26,29 @@ export interface EligibleSet {
   readonly ids: ReadonlyArray<string>
 }
 
-/** The set of these variants, in any order and with repetitions. Default of `key`: the joined ids. */
+/** Returns the set of these variants, in any order and with repetitions. Default of `key`: the joined ids. */
 export const eligibleSet = (ids: Iterable<string>, key?: string): EligibleSet => {
   const sorted = [...new Set(ids)].sort((a, b) => a < b ? -1 : a > b ? 1 : 0)
-  // Ids hold no control characters, so that the joined text is unambiguous.
+  // Ids contain no control characters, so the joined text is unambiguous.
   return { key: key ?? sorted.join("\u0000"), ids: sorted }
 }
 
-/** How many earlier decisions of the template a user has had, by variant; none where it has no entry. */
+/** Number of a user's earlier decisions of the template, by variant. A variant without an entry has 0. */
 export type EarlierDecisions = ReadonlyMap<string, number>
 
 /** The probability of each eligible variant. Draw with `sample(choice.weights, u)`. */
 export interface Choice {
-  /** `single` when there is only one; `epsilon` when the caller gave one. */
+  /** `single` if there is only one variant, `epsilon` if the caller supplied an epsilon. */
   readonly mode: "bandit" | "epsilon" | "single"
   readonly ids: ReadonlyArray<string>
-  /** Sums to 1; the weight of the variant drawn is its propensity. */
+  /** Sums to 1. The weight of the drawn variant is its propensity. */
   readonly weights: Float64Array
-  /** Posterior of the log relative rates, untempered. */
+  /** Mean and standard deviation of the posterior of the log relative rates, untempered. */
   readonly means: Float64Array
   readonly sds: Float64Array
-  /** Tempering of the posterior in (0, 1); null if it did not apply. */
+  /** Tempering of the posterior in (0, 1). Null if it did not apply. */
   readonly kappa: number | null
-  /** Share that is split randomly; null if it did not apply. */
+  /** Share that is split randomly. Null if it did not apply. */
   readonly floor: number | null
   readonly epsilon: number | null
 }
@@ -76,7 +76,7 @@ export interface Trace {
     readonly mode: "adaptive" | "window"
     readonly lookbackDays: number | null
     readonly offsetDays: number | null
-    /** Period of the sends that count, `[from, to)` in Unix milliseconds, as of the fit. */
+    /** Period of the counted sends, `[from, to)` in Unix milliseconds, as of the fit. */
     readonly from: number
     readonly to: number
   }
@@ -85,19 +85,19 @@ export interface Trace {
   readonly floor: number | null
   /** Null in window mode. */
   readonly halfLifeDays: number | null
-  /** Clicks per send in this context on a day like the average one, for a variant like the average one. */
+  /** Clicks per send in this context on an average day, for an average variant. */
   readonly baseRate: number
   readonly candidates: ReadonlyArray<TracedCandidate>
 }
 
-/** The choices that follow from one model snapshot. Keeps the weights it has computed, up to a bounded amount. */
+/** The choices that follow from one model snapshot. Caches computed weights in bounded memory. */
 export class Policy {
   readonly model: ModelSnapshot
   /** Share that is split randomly, 0 to 0.2. */
   readonly floor: number
   /** Tempering of the posterior, in (0, 1). */
   readonly kappa: number
-  /** The model's scheme. Contexts of another scheme must not be used here. */
+  /** Contexts of the model's scheme. Contexts of another scheme must not be passed to this policy. */
   readonly contexts: Contexts
   readonly #variants: ReadonlyMap<string, VariantPosterior>
   readonly #foretold: ((id: string) => Foretold) | undefined
@@ -114,15 +114,15 @@ export class Policy {
     if (model.components !== undefined) this.#foretold = foretellings(model.components)
   }
 
-  /** The context of a request; `hourOfWeek` as in `Contexts.contextOf`. */
+  /** Returns the context of a request; `hourOfWeek` as in `Contexts.contextOf`. */
   contextOf(attrs: Attributes, hourOfWeek: number): Context {
     return this.contexts.contextOf(attrs, hourOfWeek)
   }
 
   /**
-   * The weights of the eligible variants in a context. `epsilon` in [0, 1] (otherwise a `RangeError`) replaces tempering and
-   * floor alike. One variant has weight 1, and none gives no weights. `seen` are the user's earlier decisions; they matter
-   * while the model has effects of fatigue.
+   * Returns the weights of the eligible variants in a context. `epsilon` in [0, 1] replaces both tempering and floor;
+   * any other `epsilon` throws a `RangeError`. A single variant has weight 1. Without eligible variants, the choice is
+   * empty. `seen` are the user's earlier decisions, which matter only if the model has effects of fatigue.
    */
   choice(context: Context, eligible: EligibleSet, epsilon?: number, seen?: EarlierDecisions): Choice {
     const effects = seen === undefined ? undefined : this.#effects(eligible, seen)
@@ -134,7 +134,7 @@ export class Policy {
     return { ...choice, mode: "epsilon", weights, kappa: null, floor: null, epsilon }
   }
 
-  /** The data behind a `choice` with the same arguments. */
+  /** Returns the data behind a `choice` with equal arguments. */
   trace(context: Context, eligible: EligibleSet, epsilon?: number, seen?: EarlierDecisions): Trace {
     const { model } = this
     const choice = this.choice(context, eligible, epsilon, seen)
@@ -172,15 +172,15 @@ export class Policy {
   }
 
   /**
-   * The effects of exposures by variant of a set, and a key for the set with these. Undefined where they make no difference:
-   * all rates change alike if the user has seen all variants equally often.
+   * Returns the effects of exposures by variant of a set, and a cache key for the set with these effects. Returns
+   * undefined if the user has seen all variants equally often, because then all rates change alike.
    */
   #effects({ ids, key }: EligibleSet, seen: EarlierDecisions) {
     const { fatigue } = this.model
     if (fatigue === undefined) return undefined
     const classes = ids.map((id) => exposureClass(seen.get(id) ?? 0))
     if (classes.every((own) => own === classes[0])) return undefined
-    // Keys of sets end with other characters, and ids hold no control characters.
+    // Keys of sets end with other characters, and ids contain no control characters.
     return { key: `${key}\u0001${classes.join("")}`, by: classes.map((own) => fatigue[own] ?? 0) }
   }
 

@@ -1,16 +1,16 @@
 import { foretellings, interceptVariance } from "./Components.ts"
 import type { ModelSnapshot } from "./Model.ts"
 
-/** Clicks from which a template contributes to the priors of its organization. */
+/** Minimum number of clicks of a template that contributes to the priors of its organization. */
 const smallestClicks = 30
 
-/** The contribution of a fitted template to the priors of its organization. Plain data, replaced with each fit. */
+/** The contribution of a fitted template to the priors of its organization. Plain data, replaced by each fit. */
 export interface PriorContribution {
   /** Sum of the squares of its variants' intercepts. */
   readonly squares: number
   /** Number of intercepts that the data determine. */
   readonly determined: number
-  /** Log of its base rate, in outcomes per send, so that objectives of different units can share it. */
+  /** Log of its base rate, in outcomes per send, so that objectives in different units can share it. */
   readonly a0: number
 }
 
@@ -29,7 +29,7 @@ export interface OrganizationPriors {
 /** The priors of an organization without data: base rate 0.03, standard deviation 0.2. */
 export const defaultPriors: OrganizationPriors = { squares: 0, determined: 0, a0: Math.log(0.03), tau0: 0.2 }
 
-/** The contribution of a fitted template; undefined below 30 outcomes in its window. */
+/** Returns the contribution of a fitted template, or undefined below 30 outcomes in its window. */
 export const contributionOf = (model: ModelSnapshot): PriorContribution | undefined => {
   const { components, worth = 1 } = model
   let clicks = 0
@@ -45,7 +45,8 @@ export const contributionOf = (model: ModelSnapshot): PriorContribution | undefi
     determined += Math.max(0, 1 - variance / interceptVariance(model))
   }
   if (clicks < smallestClicks) return undefined
-  // A model with components knows how far the data determine what components leave; other templates want all of it.
+  // With components, `gamma0` counts only the variance that components leave unexplained. Other templates need the
+  // whole variance.
   return {
     squares,
     determined: foretold === undefined ? model.gamma0 : determined,
@@ -54,8 +55,8 @@ export const contributionOf = (model: ModelSnapshot): PriorContribution | undefi
 }
 
 /**
- * Priors of an organization from the contributions of its templates. `except` names the template to be fitted, which
- * must not learn from itself.
+ * Returns the priors of an organization from the contributions of its templates. `except` names the template to fit,
+ * which must not learn from itself.
  */
 export const organizationPriors = (
   contributions: ReadonlyMap<string, PriorContribution>,

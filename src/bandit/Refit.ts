@@ -4,42 +4,51 @@ import { foretellings } from "./Components.ts"
 import type { ModelSnapshot, VariantPosterior } from "./Model.ts"
 import { excessOfMode } from "./PosteriorMean.ts"
 
-/** The prior to put in the place of a model's own. */
+/** The prior that replaces the prior of a model. */
 export interface OtherPrior {
-  /** Standard deviation of the variants' effects, by attribute of the scheme, the built-in ones and pairs included. */
+  /** Standard deviation of the variants' effects, by attribute of the scheme, including built-in ones and pairs. */
   readonly taus: ReadonlyArray<number>
-  /** The case of the effects of earlier exposures, by its number; the model's own effects and their uncertainty unless given. */
+  /** Index of the case of the effects of earlier exposures. Default: the model's own effects and their uncertainty. */
   readonly fatigueCase?: number | undefined
-  /** Whether to give the means of the coefficients instead of their modes. Default: false. */
+  /** Whether to return the means of the coefficients instead of their modes. Default: false. */
   readonly byMean?: boolean | undefined
 }
 
 /** A model under another prior. */
 export interface OtherModel extends ModelSnapshot {
-  /** Whether the coefficients are means, so that a rate has the mean of a log-normal law. */
+  /** Whether the coefficients are means, so that a rate is the mean of a log-normal distribution. */
   readonly byMean?: boolean
 }
 
-/** A model under another prior, and the logarithm of its marginal likelihood but for a constant; -Infinity if there is none. */
+/**
+ * A model under another prior, and the logarithm of its marginal likelihood up to a constant; -Infinity if the
+ * likelihood does not exist.
+ */
 export interface Refitted {
   readonly model: OtherModel
   readonly logEvidence: number
 }
 
-/** The evidence of the data on the coefficients of a variant, as a normal law: its precision, and precision times mean. */
+/**
+ * The information in the data about the coefficients of a variant, as a normal distribution: its precision, and
+ * precision times mean.
+ */
 interface Evidence {
   readonly variant: VariantPosterior
   readonly precision: Float64Array
   readonly force: Float64Array
-  /** Mean of the intercept that components foretell. */
+  /** Mean of the intercept that the components predict. */
   readonly center: number
 }
 
-/** Pseudo-clicks that hold the level of the base rate, and each effect of an attribute value on it; see `improveBaseRate`. */
+/**
+ * Pseudo-clicks of the prior of the base rate's level, and of the prior of each effect of an attribute value; see
+ * `improveBaseRate`.
+ */
 const levelClicks = 1
 const effectClicks = 10
 
-/** Pivots below this are those of a matrix that is not positive definite. */
+/** A pivot below this value shows that a matrix is not positive definite. */
 const smallestPivot = 1e-100
 
 const multiply = (packed: Float64Array, vector: Float64Array): Float64Array => {
@@ -56,7 +65,7 @@ const multiply = (packed: Float64Array, vector: Float64Array): Float64Array => {
 
 const dot = (a: Float64Array, b: Float64Array): number => a.reduce((sum, value, i) => sum + value * b[i]!, 0)
 
-/** Half the logarithm of the determinant of a factored matrix; NaN if the matrix was not positive definite. */
+/** Half the logarithm of the determinant of a factored matrix. NaN if the matrix was not positive definite. */
 const halfLogDeterminant = (factored: Float64Array, size: number): number => {
   let sum = 0
   for (let i = 0; i < size; i++) {
@@ -70,19 +79,20 @@ const precisionsOf = (tau0: number, taus: ReadonlyArray<number>, { attributeOf, 
   Float64Array.from({ length: size }, (_, i) => 1 / (i === 0 ? tau0 : taus[attributeOf[i]!]!) ** 2)
 
 /**
- * A fitted model, taken apart into the evidence of the data and the prior, so that another prior can take the place of its own. The
- * counts are not needed: the data count as normal laws of the coefficients, as in the Laplace approximation of the fit. The base
- * rate is found anew with the variants' coefficients integrated out. With its own prior the model comes out unchanged.
+ * A fitted model, separated into the information in the data and the prior, so that the prior can be replaced. The
+ * counts are not needed: normal distributions of the coefficients represent the data, as in the Laplace approximation
+ * of the fit. The base rate is fitted again with the variants' coefficients integrated out. With the model's own prior,
+ * the result equals the model.
  */
 export class Refit {
   readonly #model: ModelSnapshot
   readonly #contexts: Contexts
   readonly #tau0: number
   readonly #evidence: ReadonlyArray<Evidence>
-  /** How much the prior of the base rate pulls at each of its coefficients. */
+  /** Force of the prior of the base rate on each of its coefficients. */
   readonly #basePull: Float64Array
 
-  /** `fittedWith` is that of the model; `variants` those to look at. */
+  /** `fittedWith` comes from the model. `variants` are the variants to refit. */
   constructor(
     model: ModelSnapshot,
     fittedWith: NonNullable<ModelSnapshot["fittedWith"]>,
@@ -107,14 +117,14 @@ export class Refit {
       for (let i = 0; i < size; i++) {
         const at = packedIndex(i, i)
         precision[at] = precision[at]! - prior[i]!
-        // The fit is where data and priors are in balance.
+        // At the fit, the forces of the data and of the priors are in balance.
         this.#basePull[i] = this.#basePull[i]! - prior[i]! * (variant.beta[i]! - (i === 0 ? center : 0))
       }
       return { variant, precision, force, center }
     })
   }
 
-  /** The model under another prior. */
+  /** Returns the model under another prior. */
   with({ byMean = false, fatigueCase, taus }: OtherPrior): Refitted {
     const size = this.#contexts.size
     const prior = precisionsOf(this.#tau0, taus, this.#contexts)
@@ -125,7 +135,7 @@ export class Refit {
     const parts = this.#evidence.map((evidence) => {
       const part = fitPart(evidence, prior, fatigueCase)
       logEvidence += part.logEvidence
-      // Add the evidence of the variant on the base rate, with its own coefficients integrated out.
+      // Adds the information of the variant about the base rate, with its own coefficients integrated out.
       for (let i = 0; i < size; i++) {
         score[i] = score[i]! + prior[i]! * (part.mean[i]! - (i === 0 ? evidence.center : 0))
         for (let j = 0; j <= i; j++) {
@@ -149,7 +159,7 @@ export class Refit {
       a0: a0 + shift[0]!,
       f: f.map((effect, i) => i === 0 ? effect : effect + shift[i]!),
       variants: parts.map(({ covariance, higher, mean, precision, variant }) => {
-        // Were the base rate higher by `shift`, the coefficients would be lower by as much as the data say.
+        // If the base rate is higher by `shift`, the coefficients are lower as far as the data determine them.
         const held = multiply(covariance, shift.map((value, i) => value * prior[i]!))
         const widened = fatigueCase === undefined ? variant.fatigue?.widened ?? 0 : 0
         const moved = mean.map((value, i) => value + held[i]! - variant.beta[i]! - (i === 0 ? higher : 0))
@@ -165,7 +175,7 @@ export class Refit {
   }
 }
 
-/** A variant's coefficients under a prior with this precision, with the base rate held. */
+/** A variant's coefficients under a prior with this precision, with the base rate fixed. */
 const fitPart = ({ center, force, precision, variant }: Evidence, prior: Float64Array, fatigueCase?: number) => {
   const size = prior.length
   const covariance = precision.slice()

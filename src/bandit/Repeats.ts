@@ -1,17 +1,17 @@
 import type { Counts } from "./Counts.ts"
 import { dayMillis } from "./Window.ts"
 
-// The evidence in the outcomes of a variant if some outcomes come from the same people. Pure.
+// The evidence in the outcomes of a variant if some outcomes come from one person. Pure.
 
-/** Earlier decisions about the same person count within this time. Unit: milliseconds. */
+/** Age up to which earlier decisions about the person count. Unit: milliseconds. */
 export const repeatMillis = 30 * dayMillis
 
-/** Most earlier decisions of a person and variant that count for each decision, the latest ones. */
+/** Maximum number of earlier decisions of a person and variant that count for each decision. The latest ones count. */
 export const mostRepeats = 200
 
-/** A decision about a person, with its outcomes before and after a change, in the order of some list of outcomes. */
+/** A decision about a person, with its outcomes before and after a change, in the caller's order of outcomes. */
 export interface PersonalOutcome {
-  /** Unix milliseconds. */
+  /** Time of the decision. Unit: Unix milliseconds. */
   readonly at: number
   readonly before: ReadonlyArray<number>
   readonly after: ReadonlyArray<number>
@@ -20,11 +20,11 @@ export interface PersonalOutcome {
 }
 
 /**
- * What a decision adds for each outcome that it has: `again` counts the earlier outcomes of the same kind by the same person for
- * the same variant, `seen` the earlier decisions.
+ * The amounts that a decision adds for each outcome that it has: `again` counts the person's earlier outcomes of that
+ * kind for that variant, `seen` the earlier decisions.
  */
 export interface RepeatChange {
-  /** Place of the decision in the list. */
+  /** Index of the decision in the list. */
   readonly place: number
   readonly again: ReadonlyArray<number>
   readonly seen: ReadonlyArray<number>
@@ -36,8 +36,8 @@ const hasAny = (amounts: ReadonlyArray<number>): boolean => {
 }
 
 /**
- * Changes of the repeats of one person and variant; `decisions` has the earliest first. With `isRecount` the decisions that
- * did not change have no change of their own: each of them is counted in its turn.
+ * Returns the changes of the repeats of one person and variant. `decisions` are sorted by time, earliest first. With
+ * `isRecount`, unchanged decisions have no change of their own, because each of them is counted when its turn comes.
  */
 export const repeatChanges = (
   decisions: ReadonlyArray<PersonalOutcome>,
@@ -64,16 +64,16 @@ export const repeatChanges = (
   return changes
 }
 
-/** Repeats of a variant's decisions in one bucket, by the places of the valuation. */
+/** Repeats of a variant's decisions in one bucket, by index of the valuation. */
 export interface VariantRepeats {
   readonly variant: string
-  /** Start of the bucket, Unix milliseconds. */
+  /** Start of the bucket. Unit: Unix milliseconds. */
   readonly start: number
   readonly again: ReadonlyArray<number>
   readonly seen: ReadonlyArray<number>
 }
 
-/** Weight with which a variant with few outcomes borrows the excess of the others. Unit: outcomes. */
+/** Weight of the average excess of all variants for a variant with few outcomes. Unit: outcomes. */
 const borrowed = 5
 
 interface VariantSum {
@@ -84,15 +84,16 @@ interface VariantSum {
 }
 
 /**
- * The independence of each variant: how many outcomes of different people one of its outcomes is worth. 1 over the design effect
- * (L. Kish, "Survey Sampling", 1965). Variants that are absent have 1; without repeats there are none. `weightOf` and
- * `maturityOf` take the start of a bucket.
+ * Returns the independence of each variant: the number of outcomes of different people that one of its outcomes is worth,
+ * which is 1 over the design effect (L. Kish, "Survey Sampling", 1965). A variant that is absent from the result has 1. The
+ * result is empty without repeats. `weightOf` and `maturityOf` accept the start of a bucket.
  *
  *     excess_v = 2 (again_v - r_v seen_v) / (Y_v (1 - r_v))        r_v = Y_v / N_v
  *     share_v  = 1 / (1 + max(0, excess_v, (Y_v excess_v + 5 excess) / (Y_v + 5)))
  *
- * The design effect compares the variance of the outcomes added up by person with their variance if all people were different.
- * Two outcomes of one person are less evidence than outcomes of two people if a person who had one is likelier to have the next.
+ * The design effect compares the variance of outcomes summed by person with their variance if all outcomes came from
+ * different people. Two outcomes of one person are less evidence than outcomes of two people if a person with one outcome
+ * is likelier to have the next.
  */
 export const independence = (
   counts: Counts,
@@ -129,7 +130,7 @@ export const independence = (
     addTo(sum.seen, weight, seen)
   }
   const found = Array.from(sums, ([variant, { again, amounts, seen, sends }]) => {
-    // Several kinds of outcomes: the mean of their excesses, weighted by their parts of the variance.
+    // With several kinds of outcomes, the mean of their excesses, weighted by their shares of the variance.
     let variance = 0
     let excess = 0
     let outcomes = 0

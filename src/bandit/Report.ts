@@ -28,19 +28,22 @@ export interface ReportRequest {
   readonly ids: ReadonlyArray<string>
   /** The eligible variants. Only these can be best, win, and have a share. */
   readonly eligible: ReadonlyArray<string>
-  /** Contexts in which fewer variants are eligible, because of targeting. */
+  /** Contexts in which fewer variants are eligible because of targeting. */
   readonly narrowed?: ReadonlyArray<{ readonly context: string; readonly eligible: ReadonlyArray<string> }>
-  /** Contexts of the whole with their traffic. Default: the model's of the last 14 days. */
+  /** Contexts of the whole report with their traffic. Default: the model's contexts of the last 14 days. */
   readonly contexts?: ReadonlyArray<ContextTraffic>
-  /** Parts to report in addition to the whole. */
+  /** Groups of contexts to report in addition to the whole. */
   readonly groups: ReadonlyArray<{ readonly name: string; readonly contexts: ReadonlyArray<ContextTraffic> }>
-  /** Draws for the whole. Default: 4,000, fewer if there is very much to draw. The groups get at most 1,000. */
+  /**
+   * Number of draws for the whole. Default: 4,000, or fewer if each draw is expensive. Each group gets at most 1,000
+   * draws.
+   */
   readonly draws?: number
-  /** Any whole number; the same request with the same seed has the same response. */
+  /** Any whole number. Equal requests with equal seeds have equal responses. */
   readonly seed: number
 }
 
-/** A variant's rate, and the share of the traffic it gets now, 0 to 1; over the eligible ones shares sum to 1. */
+/** A variant's rate, and its present share of the traffic, 0 to 1. The shares of the eligible variants sum to 1. */
 export interface SharedVariant extends VariantReport {
   readonly share: number
 }
@@ -58,15 +61,17 @@ const fewestDraws = 400
 const groupDraws = 1000
 const fewestGroupDraws = 200
 
-// Multiplications that the draws of the whole may cost, about a second of them, and numbers kept for the groups (32 MB).
+// Maximum number of multiplications for the draws of the whole, about one second, and of numbers kept for the groups
+// (32 MB).
 const drawBudget = 600_000_000
 const keptNumbers = 4_000_000
 
-// Weights are worked out for as many pairs of context and variant, the contexts with most traffic first.
+// Maximum number of pairs of context and variant for which weights are computed, for the contexts with most traffic
+// first.
 const weightBudget = 40_000
 const fewestContexts = 20
 
-/** Average share of each variant over the contexts of a part, by their traffic. */
+/** Average share of each variant over the contexts of a group, weighted by their traffic. */
 const sharesOf = ({ eligible, floor, ids, model, narrowed = [] }: ReportRequest) => {
   const policy = new Policy(model, floor)
   const index = new Map(ids.map((id, v) => [id, v]))
@@ -90,7 +95,7 @@ const sharesOf = ({ eligible, floor, ids, model, narrowed = [] }: ReportRequest)
   }
 }
 
-/** How often to draw for the whole and for each group, within the budgets of time and memory. */
+/** Returns the numbers of draws for the whole and for each group, within the budgets of time and memory. */
 const drawsOf = ({ draws, groups, ids, model }: ReportRequest, contexts: number): { whole: number; group: number } => {
   const { names, size } = contextsOf(model.scheme)
   const multiplications = Math.max(1, ids.length) * (size * size * 1.5 + contexts * (names.length + 1) * 2)
@@ -100,7 +105,7 @@ const drawsOf = ({ draws, groups, ids, model }: ReportRequest, contexts: number)
   return { whole, group: Math.min(whole, groupDraws, Math.max(fewestGroupDraws, kept)) }
 }
 
-/** Draws from all models of a report, as many from each. */
+/** Makes an equal number of draws from each model of a report. */
 const drawAll = (
   model: ModelSnapshot,
   ids: ReadonlyArray<string>,
@@ -126,9 +131,9 @@ const concatenate = (parts: ReadonlyArray<Float64Array>): Float64Array => {
 }
 
 /**
- * Compares the variants of a template, on the whole and within groups of contexts, by draws from the untempered posterior
- * of the models in `reportModels`, with the share of the traffic each gets now. A variant that is not eligible is reported too, but cannot be best.
- *
+ * Compares the variants of a template, over all contexts and within groups of contexts, by draws from the untempered
+ * posterior of the models in `reportModels`, and returns each variant's present share of the traffic. A variant that is
+ * not eligible is reported too, but cannot be best.
  * Costs half a second of one core for 20 variants, 288 contexts of 6 attributes and 40 groups of 108 contexts each.
  */
 export const report = (request: ReportRequest): ReportAnswer => {

@@ -2,27 +2,33 @@ import { contextsOf } from "./Contexts.ts"
 import type { ModelSnapshot } from "./Model.ts"
 import { type OtherModel, type OtherPrior, Refit } from "./Refit.ts"
 
-// The models that the figures of results average over. Choices rest on one estimate of how far variants differ by an attribute,
-// and of how much people tire. It is drawn to a small value: good for choices, but intervals around it are too narrow and
-// differences too small.
+// The models over which the figures of results are averaged. Choices use a single estimate of how far an attribute
+// makes variants differ, and of how much people tire. This estimate is shrunk to a small value. That is good for
+// choices, but the intervals around it are too narrow and the differences too small.
 
-/** Candidates for the standard deviation of the effects of an attribute. Without data each is as likely as it is large. */
+/**
+ * Candidates for the standard deviation of the effects of an attribute. The prior probability of each is proportional
+ * to its size.
+ */
 const spreads: ReadonlyArray<number> = [0.05, 0.1, 0.2, 0.4, 0.8, 1.2]
 
-/** Models of a report, of one with effects of fatigue alone, and the cases of these effects. */
+/**
+ * Number of models of a report, and of a report with effects of fatigue alone, which is also the number of cases of
+ * these effects.
+ */
 const mostModels = 12
 const fatigueModels = 6
 
-/** Variants that say which spreads are likely, those with most outcomes. */
+/** Number of variants from which the probabilities of the spreads are computed: the variants with most outcomes. */
 const judges = 20
 
-/** Multiplications that the models may cost, about half a second of them. */
+/** Maximum number of multiplications for the models, about half a second. */
 const budget = 300_000_000
 
-/** Steps through the quantiles of the spreads, so that those of several attributes are combined in many ways. */
+/** Steps through the quantiles of the spreads, so that the spreads of several attributes are combined in many ways. */
 const strides = [1, 5, 7, 11]
 
-/** How likely each of the candidates is for attribute `j`, with the others as they are. */
+/** The posterior probability of each candidate for attribute `j`, with the other attributes held fixed. */
 const likelihoods = (refit: Refit, taus: ReadonlyArray<number>, j: number): ReadonlyArray<number> => {
   const logs = spreads.map((spread) => refit.with({ taus: taus.map((tau, k) => k === j ? spread : tau) }).logEvidence)
   const largest = Math.max(...logs)
@@ -32,16 +38,17 @@ const likelihoods = (refit: Refit, taus: ReadonlyArray<number>, j: number): Read
   return odds.map((one) => one / all)
 }
 
-/** The candidate below which the share `p` lies. */
+/** The smallest candidate at which the cumulative share exceeds `p`. */
 const quantile = (shares: ReadonlyArray<number>, p: number): number => {
   let sum = 0
   return spreads[shares.findIndex((share) => (sum += share) > p)] ?? spreads.at(-1)!
 }
 
 /**
- * The models that a report averages over, equally likely: with other spreads of the effects of each attribute and pair, as the data
- * allow them, and with other effects of earlier exposures. The model alone where it has neither, and for models of earlier
- * releases. Templates with very many variants and attribute values get fewer models.
+ * Returns the models over which a report averages, equally likely: with other spreads of the effects of each attribute
+ * and pair, as far as the data allow them, and with other effects of earlier exposures. Returns only the model itself
+ * if it has neither, or comes from an earlier release. Templates with very many variants and attribute values get fewer
+ * models.
  */
 export const reportModels = (model: ModelSnapshot): ReadonlyArray<OtherModel> => {
   const { attributes, names, size } = contextsOf(model.scheme)

@@ -1,6 +1,9 @@
-/** Standard normal numbers from a seed: xoshiro128++ (D. Blackman and S. Vigna, 2019) through Box and Muller. */
+/**
+ * Returns a generator of standard normal numbers for a seed: xoshiro128++ (D. Blackman and S. Vigna, 2019) with the
+ * Box-Muller transform.
+ */
 export const seededNormal = (seed: number): () => number => {
-  // Splitmix32 fills the state, so that neighbouring seeds have nothing in common.
+  // Splitmix32 fills the state, so that neighbouring seeds are unrelated.
   let s = seed | 0
   const next = () => {
     s = (s + 0x9e3779b9) | 0

@@ -3,18 +3,19 @@ import { type ValuedOutcome, valuedOutcomes } from "../domain/ObjectiveWeights.t
 import type { ContextKey } from "./Contexts.ts"
 
 /**
- * The value of conversions, for decisions under a rule of revenue (see `Revenue`): `revenue` in thousandths,
- * `revenue_square` the sum of the decisions' squares, and `other_currency` the number of conversions in another currency.
+ * The value of conversions, for decisions under a revenue rule (see `Revenue`): `revenue` in thousandths,
+ * `revenue_square` (the sum of the decisions' squares), and `other_currency` (the number of conversions in another
+ * currency).
  */
 export const revenueMeasures = ["revenue", "revenue_square", "other_currency"] as const
 export type RevenueMeasure = (typeof revenueMeasures)[number]
 
 /**
- * The counts of a tally. Per decision once each: the decision itself, every kind of event but refunds, `negative` (at least one of
- * `unsubscribe` and `spam`) and `voided` (a `bounce`, `soft_bounce` or `failed` without any human engagement or
- * conversion, so that the message was not seen). Then the measures of revenue, and `unrendered`: the renderings that
- * failed, which are among the `decisions` of the track `learned`, but not of `forced`. All are whole numbers, so that sums are
- * exact in any order.
+ * The counts of a tally, each at most once per decision: the decision itself, every kind of event except refunds,
+ * `negative` (at least one of `unsubscribe` and `spam`) and `voided` (a `bounce`, `soft_bounce` or `failed` without any
+ * human engagement or conversion, so that the message was not seen). Then the measures of revenue, and `unrendered`:
+ * failed renderings, which are included in the `decisions` of the track `learned`, but not of `forced`. All counts are
+ * whole numbers, so that sums are exact in any order.
  */
 export const measures = [
   "decisions",
@@ -27,32 +28,32 @@ export const measures = [
 export type Measure = (typeof measures)[number]
 
 /**
- * Which decisions or events a tally is about: `learned` ones, `forced` decisions with all their events (reported, never
- * learned from), and `automated` events, those of machines, of decisions of either kind.
+ * The decisions or events that a tally counts: `learned` decisions, `forced` decisions with all their events (reported,
+ * never learned from), and `automated` events of decisions of either kind.
  */
 export const tracks = ["learned", "forced", "automated"] as const
 export type Track = (typeof tracks)[number]
 
-/** Counts by measure; what is absent is 0. */
+/** Counts by measure. An absent count is 0. */
 export type TallyCounts = { readonly [measure in Measure]?: number }
 
-/** Outcomes whose repetition by the same person is counted. */
+/** Outcomes whose repetition by one person is counted. */
 export const repeatedOutcomes = valuedOutcomes
 export type RepeatedOutcome = ValuedOutcome
 
-/** The name of a count of repeats, see `RepeatChange`. */
+/** Returns the name of a count of repeats, see `RepeatChange`. */
 export const repeatName = <const K extends "again" | "seen">(outcome: RepeatedOutcome, kind: K) =>
   `${outcome}_${kind}` as const
 
 /** Counts of repeats. Absent counts are 0. */
 export type RepeatCounts = { readonly [name in `${RepeatedOutcome}_${"again" | "seen"}`]?: number }
 
-/** The counts of one variant in one context for the decisions of one bucket of time. */
+/** The counts of one variant in one context for the decisions of one time bucket. */
 export interface Tally {
   readonly copyId: string
-  /** The key of the recorded context; in tables the column `segment`. */
+  /** The key of the recorded context. Stored in the column `segment`. */
   readonly context: ContextKey
-  /** Start of the bucket of the decisions (hour, day or week, see `bucketAt`), Unix milliseconds. */
+  /** Start of the bucket of the decisions (hour, day or week, see `bucketAt`). Unit: Unix milliseconds. */
   readonly start: number
   readonly track: Track
   readonly counts: TallyCounts

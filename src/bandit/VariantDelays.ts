@@ -1,10 +1,13 @@
 import { lgamma } from "./Gamma.ts"
 import { type DelayCurve, delayCurve, type MaturityCounts } from "./Maturity.ts"
 
-// Whether some variants get their clicks later than others. A slow variant looks bad while its clicks are due. But a curve
-// per variant rests on few clicks, so its variants share the template's curve until their delays give evidence against it.
+// Whether some variants get their clicks later than others. A slow variant has a low rate while its clicks are pending.
+// But a curve per variant rests on few clicks, so variants share the template's curve until their delays are evidence
+// against it.
 
-/** How many clicks the template's curve counts for in a variant's, and how likely each number is before any data. */
+/**
+ * Candidates for the weight of the template's curve in a variant's curve, in clicks, and the prior probability of each.
+ */
 const strengths: ReadonlyArray<{ readonly clicks: number; readonly weight: number }> = [
   { clicks: 20, weight: 0.004 },
   { clicks: 80, weight: 0.008 },
@@ -12,7 +15,7 @@ const strengths: ReadonlyArray<{ readonly clicks: number; readonly weight: numbe
   { clicks: 1e6, weight: 0.98 },
 ]
 
-/** From this probability on that all variants share one curve, they do. */
+/** Probability that all variants share one curve above which they do. */
 const shared = 0.8
 
 /** Log likelihood of `within` of `upTo` clicks under a beta-binomial distribution with this mean and prior count. */
@@ -24,8 +27,9 @@ const logBetaBinomial = (within: number, upTo: number, mean: number, count: numb
 }
 
 /**
- * The delay curves of variants by id, given the counts of each and the template's curve. Each variant's curve is drawn to
- * the template's, as strongly as the delays of all variants say. Empty as long as variants seem to share one curve.
+ * Returns the delay curves of variants by id, given the counts of each and the template's curve. Each variant's curve
+ * is shrunk towards the template's curve, with a strength estimated from the delays of all variants. Empty as long as
+ * variants probably share one curve.
  */
 export const variantCurves = (
   counts: ReadonlyMap<string, MaturityCounts>,

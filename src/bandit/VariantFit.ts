@@ -1,22 +1,22 @@
 import { factor, invert, packedIndex, packedLength, solve } from "./Cholesky.ts"
 
-/** Log relative rates beyond this are cut off: e^6 is four hundred times the base rate. */
+/** Log relative rates beyond this limit are cut off: e^6 is four hundred times the base rate. */
 const largestEta = 6
 
-/** No coefficient moves further than this in one step. */
+/** Maximum change of a coefficient in one step. */
 const largestStep = 1
 
-/** Which coefficients each row (a context) of the regression has, besides the intercept 0. */
+/** The coefficients of each row (a context) of the regression, in addition to the intercept 0. */
 export interface Design {
-  /** Number of coefficients, the intercept included. */
+  /** Number of coefficients, including the intercept. */
   readonly size: number
   /** Attributes per context. */
   readonly stride: number
-  /** Coefficients of context c at `c * stride`, ascending; -1 where the context lacks the attribute. */
+  /** Coefficients of context c from `c * stride` on, ascending; -1 if the context lacks the attribute. */
   readonly coefficients: Int32Array
 }
 
-/** Log relative rate of a context under coefficients `beta`, cut off at -6 and 6. */
+/** Log relative rate of a context under coefficients `beta`, limited to -6 to 6. */
 export const eta = ({ coefficients, stride }: Design, beta: Float64Array, context: number): number => {
   let sum = beta[0]!
   for (let j = context * stride, end = j + stride; j < end; j++) {
@@ -36,7 +36,7 @@ export interface Rows {
   readonly to: number
 }
 
-/** Memory that a fit of `size` coefficients needs, to be used again for the next variant. */
+/** Allocates the memory for a fit of `size` coefficients. It can be reused for the next variant. */
 export const workspace = (size: number) => ({
   hessian: new Float64Array(packedLength(size)),
   step: new Float64Array(size),
@@ -81,10 +81,11 @@ const accumulate = (
 }
 
 /**
- * Fits the coefficients of one variant: clicks are Poisson with mean `expected * exp(eta)`, coefficient i is normal with
- * mean 0 (the intercept: `center`) and precision `precision[i]` > 0. At most `steps` Newton steps on the penalised likelihood from `beta`, which is
- * changed in place; afterwards `work.hessian` holds the posterior covariance (Laplace approximation, packed lower
- * triangle). Source: docs/model.md, "Fit"; D. Agarwal et al., "LASER" (2014), for the method at scale.
+ * Fits the coefficients of one variant: clicks are Poisson with mean `expected * exp(eta)`, coefficient i is normal
+ * with mean 0 (the intercept: `center`) and precision `precision[i]` > 0. Makes at most `steps` Newton steps on the
+ * penalised likelihood from `beta`, which is changed in place. Afterwards `work.hessian` contains the posterior
+ * covariance (Laplace approximation, packed lower triangle). Source: docs/model.md, "Fit"; D. Agarwal et al., "LASER"
+ * (2014), for the method at scale.
  */
 export const fitVariant = (
   design: Design,

@@ -7,37 +7,40 @@ import type { VerdictName, VerdictState } from "./VerdictState.ts"
 import { hourMillis } from "./Window.ts"
 import { compareRates, daysOfData, drawPlaces, type VariantComparison } from "./Winner.ts"
 
-/** When a verdict may be given. */
+/** Conditions of a verdict. */
 export const stoppingRule = {
-  /** Days of data. */
+  /** Minimum days of data. */
   days: 7,
-  /** Matured sends of the leader. */
+  /** Minimum matured sends of the leader. */
   maturedSends: 100,
-  /** Largest loss by choosing any variant that still counts as no difference, as a share of the rate. */
+  /** Maximum loss from choosing any variant for `no_difference`, as a share of the rate. */
   loss: 0.01,
-  /** Where no difference was found, it stays until so much can be lost. */
+  /** Loss at which a verdict of `no_difference` is withdrawn, as a share of the rate. */
   lossAgain: 0.02,
   /**
-   * Probability of being best from which the leader is a winner: `first` during the first `firstDays` days of data, when
-   * few outcomes and many looks would name a winner by chance, `later` after them.
+   * Probability of being best from which the leader is a winner. `first` applies during the first `firstDays` days of
+   * data, when few outcomes and many evaluations would name a winner by chance, `later` after them.
    */
   probability: { first: 0.99, later: 0.975, firstDays: 21 },
   /**
-   * Evidence against each contender that a winner needs as well. It is calibrated by simulation together with the
-   * probabilities. The test's own bound for 5 % asks for more evidence than the policy leaves, because the policy soon
-   * stops showing the weaker variant.
+   * Minimum evidence against each contender for a winner. Calibrated by simulation together with the probabilities. The
+   * test's own bound for 5 % requires more evidence than the policy collects, because the policy soon stops showing the
+   * weaker variant.
    */
   evidence: 6,
-  /** Simulated runs of equally good variants with daily looks, and those of them that had a winner; see docs/decisions/0063. */
+  /**
+   * Number of simulated runs of equally good variants with daily evaluations, and of the runs that had a winner; see
+   * docs/decisions/0063.
+   */
   simulated: { runs: 300, winners: 15 },
-  /** Largest probability of ever naming a firm winner of variants that are equally good. */
+  /** Maximum probability of ever naming a firm winner among equally good variants. */
   errors: { firm_winner: 0.01 },
 } as const
 
 const mostDraws = 1000
 const fewestDraws = 400
 
-/** Multiplications that the draws of a look may cost. */
+/** Maximum number of multiplications for the draws of an evaluation. */
 const drawBudget = 50_000_000
 
 /** Whether there is enough data for any verdict. */
@@ -53,7 +56,7 @@ const compare = (model: ModelSnapshot, contenders: ReadonlyArray<string>): Varia
   return compareRates(contenders, rates!)
 }
 
-/** The verdict of one look at the data, whatever earlier looks said. */
+/** The verdict of one evaluation, without regard to earlier ones. */
 const find = (
   model: ModelSnapshot,
   counts: Counts,
@@ -68,14 +71,17 @@ const find = (
   const evidence = new Evidence(counts, model, from ?? undefined)
   let weakest = Infinity
   for (const { id } of variants) if (id !== first.id) weakest = Math.min(weakest, evidence.of(first.id, id))
-  // Any of the variants might have come out ahead by chance.
+  // Divided by the number of variants, because any of them might be ahead by chance.
   if (weakest >= variants.length / stoppingRule.errors.firm_winner) return "firm_winner"
   return weakest >= stoppingRule.evidence ? "winner" : "undecided"
 }
 
 const isWon = (verdict: VerdictName): boolean => verdict === "winner" || verdict === "firm_winner"
 
-/** Whether a winner is one no more: `turned` by evidence against it, or without a comparison with all there are. */
+/**
+ * Whether to withdraw the winner. `turned`: another variant is more probably the best. `open`: the winner is no longer
+ * among the variants, no other variant is left, or a new variant has not been compared with it. Otherwise `stays`.
+ */
 const judgeWinner = (
   { contenders, winner }: VerdictState,
   { variants }: VariantComparison,
@@ -87,14 +93,14 @@ const judgeWinner = (
 }
 
 /**
- * Looks at the model and the counts, and goes on from the last look's verdict. Looks happen at most once an hour, so that
- * verdicts depend on the data and hardly on how often a model is fitted.
- *
- * `no_difference` when after the days and sends of the stopping rule, whichever variant is chosen, less than 1 % of the
- * rate can be lost (with a probability of 95 %), until it is 2 %. Otherwise `winner` when the leader is the best with a
- * probability of 97.5 % (99 % in the first three weeks) and the evidence against each contender is at least 6,
- * `firm_winner` when it is so large that equally good variants ever bring it about with a probability of at most 1 %. A
- * winner stays until another variant is more probably the best; then only later sends are evidence.
+ * Evaluates the model and the counts, and continues from the last verdict. Evaluations happen at most once an hour, so
+ * that verdicts depend on the data and hardly on how often a model is fitted.
+ * After the days and sends of the stopping rule, the verdict is `no_difference` if choosing any variant loses less than
+ * 1 % of the rate with a probability of 95 %. It is withdrawn if the loss reaches 2 %. Otherwise the verdict is
+ * `winner` if the leader is the best with a probability of 97.5 % (99 % in the first three weeks) and the evidence
+ * against each contender is at least 6. It is `firm_winner` if the evidence is so large that equally good variants ever
+ * reach it with a probability of at most 1 %. A winner stays until another variant is more probably the best. From then
+ * on, only later sends are evidence.
  */
 export const look = (
   model: ModelSnapshot,
@@ -107,7 +113,7 @@ export const look = (
   if (before !== undefined && Math.floor(before.lookedAt / hourMillis) >= Math.floor(now / hourMillis)) return before
   const contenders = [...options.active].sort()
   if (daysOfData(model) < stoppingRule.days) {
-    // Too early for a look.
+    // Too early for a verdict.
     const { since = now } = before ?? {}
     return { verdict: "undecided", winner: null, contenders, since, evidenceFrom: null, lookedAt: 0, objective }
   }

@@ -4,27 +4,30 @@ export const VerdictName = Schema.Literals(["undecided", "winner", "firm_winner"
 export type VerdictName = typeof VerdictName.Type
 
 /**
- * The verdict on the variants of a template, kept with its model from look to look:
+ * The verdict on the variants of a template, stored with its model from one evaluation to the next:
  *
  *     undecided ──▶ winner ──▶ firm_winner
  *        ▲ │          │            │   another variant is more probably the best, the winner is stopped,
- *        │ │          ▼            ▼   or a variant joins that has not been beaten
+ *        │ │          ▼            ▼   or a new variant has not been compared
  *        │ └──────◀ undecided ◀────┘
- *        └──▶ no_difference             at any time, while it is true
+ *        └──▶ no_difference             at any time, while it holds
  */
 export const VerdictState = Schema.Struct({
   verdict: VerdictName,
-  /** The variant that won; null unless the verdict names one. */
+  /** The winning variant. Null unless the verdict is `winner` or `firm_winner`. */
   winner: Schema.NullOr(Schema.String),
-  /** Variants that were compared, by id. */
+  /** Ids of the compared variants. */
   contenders: Schema.Array(Schema.String),
-  /** When the verdict was reached, Unix milliseconds. */
+  /** Time of the verdict. Unit: Unix milliseconds. */
   since: Schema.Finite,
-  /** Sends from then on are evidence; null for all. Moves when a winner is given up. */
+  /**
+   * Only sends from this time on are evidence. Null: all sends. Set when a winner is withdrawn. Unit: Unix
+   * milliseconds.
+   */
   evidenceFrom: Schema.NullOr(Schema.Finite),
-  /** The last evaluation, Unix milliseconds; 0 before the first. */
+  /** Time of the last evaluation. Unit: Unix milliseconds. 0 before the first. */
   lookedAt: Schema.Finite,
-  /** The objective of the verdict: with another objective, evidence starts again. */
+  /** The objective of the verdict. Evidence starts again if the objective changes. */
   objective: Schema.String,
 })
 export type VerdictState = typeof VerdictState.Type

@@ -1,29 +1,32 @@
 import { Phi, phi } from "./Normal.ts"
 
-/** Which sends a model has learned from: all sends with weights that fade by age, or only the sends of a fixed window. */
+/** The sends that a model learns from: all sends with weights that fade by age, or only the sends of a fixed window. */
 export type WindowMode = "adaptive" | "window"
 
-/** Kappa of a template of which nothing is known yet. */
+/** Kappa of a template without traffic. */
 const kappaBeforeTraffic = 0.4
 
-/** Age from which a template explores by its traffic alone, in hours. */
+/** Age from which a template explores by its traffic alone. Unit: hours. */
 const youngHours = 3
 
 /** Two means closer than this are a tie for arms whose standard deviation is zero. */
 const smallestSd = 1e-9
 
 /**
- * Means of log rates closer than this are a tie of epsilon-greedy weights. Equal evidence gives means that differ by rounding,
- * about 1e-15. One more click among 30 million changes a mean by 3e-8.
+ * Means of log rates closer than this are a tie of epsilon-greedy weights. Equal evidence leads to means that differ by
+ * rounding, about 1e-15. One more click among 30 million changes a mean by 3e-8.
  */
 const tiedMeans = 1e-9
 
-/** Above this number of serious candidates the integrand is interpolated instead of multiplied out. */
+/**
+ * Maximum number of serious candidates for which the integrand is multiplied out. Above it, the integrand is
+ * interpolated.
+ */
 const multipliedOut = 32
 
 const grid = (points: number) => {
   const t = Float64Array.from({ length: points }, (_, i) => -6 + 12 * i / (points - 1))
-  // Half weight for the two ends (trapezoid); the step cancels in the normalisation.
+  // Half weight for the two ends (trapezoid rule). The step cancels in the normalisation.
   const density = t.map((value, i) => phi(value) * (i === 0 || i === points - 1 ? 0.5 : 1))
   return { t, density }
 }
@@ -31,7 +34,10 @@ const grid = (points: number) => {
 const coarse = grid(49)
 const fine = grid(97)
 
-/** The integrals of section 6 by the trapezoid rule, every competitor's distribution function multiplied out. */
+/**
+ * The integrals of docs/model.md, "Choice", by the trapezoid rule, with every competitor's distribution function
+ * multiplied out.
+ */
 const multiplyOut = (
   means: Float64Array,
   sds: Float64Array,
@@ -62,7 +68,7 @@ const multiplyOut = (
 
 /**
  * Approximates the integrals for many arms: the sum of the logarithms of all distribution functions is tabulated once
- * and interpolated, so that the cost grows with arms x table instead of arms squared.
+ * and interpolated, so that the cost is arms × table instead of arms squared.
  */
 const interpolate = (
   means: Float64Array,
@@ -81,7 +87,7 @@ const interpolate = (
   }
   const cells = Math.max(128, Math.min(2048, Math.ceil(16 * (high - low) / narrowest)))
   const step = (high - low) / cells
-  // One point beyond each end, because the cubic looks at two points on either side.
+  // One point beyond each end, because the cubic reads two points on either side.
   const table = new Float64Array(cells + 3)
   for (let g = 0; g < table.length; g++) {
     const x = low + (g - 1) * step
@@ -104,7 +110,7 @@ const interpolate = (
     for (let k = 0; k < t.length; k++) {
       const at = (means[v]! + t[k]! * sds[v]! - low) / step + 1
       const g = Math.floor(at)
-      // Below the table some competitor is certain to be better.
+      // Below the table, some competitor is certain to be better.
       if (g < 1) continue
       const u = at - g
       const base = Math.min(g, cells + 1)
@@ -117,7 +123,7 @@ const interpolate = (
         log = -u * (u - 1) * (u - 2) / 6 * p0 + (u + 1) * (u - 1) * (u - 2) / 2 * p1 -
           (u + 1) * u * (u - 2) / 2 * p2 + (u + 1) * u * (u - 1) / 6 * p3
       }
-      // The arm's own distribution function is in the table; at x it is Phi(t).
+      // Removes the arm's own distribution function from the table's sum. At x it is Phi(t).
       total += density[k]! * Math.exp(Math.min(0, log - Math.log(Phi(t[k]!))))
     }
     out[v] = total
@@ -125,14 +131,13 @@ const interpolate = (
 }
 
 /**
- * Probability of each arm to have the largest value, when the values are independent and normal with these means and
- * standard deviations (same length, any order; a negative or tiny deviation counts as 1e-9, so that two certain arms
- * with equal means share). The result has the same order and sums to 1; empty for no arms; uniform when the numbers
- * are not finite.
- *
- * Integral over the standardised value by the trapezoid rule: 49 points between -6 and 6, or 97 when the deviations
- * differ by more than a factor of 5. Arms that are worse than another with a probability beyond 1e-11 get 0. Source:
- * S. Scott, "A modern Bayesian look at the multi-armed bandit" (2010); docs/model.md, "Choice".
+ * Returns the probability of each arm to have the largest value, if the values are independent and normal with these
+ * means and standard deviations (equal length, any order). A negative or tiny deviation counts as 1e-9, so that two
+ * certain arms with equal means share. The result is in the order of the arms and sums to 1. It is empty without arms,
+ * and uniform if the numbers are not finite.
+ * Integral over the standardised value by the trapezoid rule: 49 points between -6 and 6, or 97 if the deviations
+ * differ by more than a factor of 5. Arms with a probability below 1e-11 of beating another arm get 0.
+ * Source: S. Scott, "A modern Bayesian look at the multi-armed bandit" (2010); docs/model.md, "Choice".
  */
 export const bestArmProbabilities = (means: ArrayLike<number>, sds: ArrayLike<number>): Float64Array => {
   const count = means.length
@@ -160,7 +165,7 @@ export const bestArmProbabilities = (means: ArrayLike<number>, sds: ArrayLike<nu
     out[serious[0]!] = 1
     return out
   }
-  // The strongest competitors first: they end a hopeless product soonest.
+  // The strongest competitors come first, because they end a hopeless product soonest.
   const arms = Int32Array.from(serious.sort((a, b) => m[b]! - m[a]! || s[a]! - s[b]!))
   const points = widest > 5 * narrowest ? fine : coarse
   if (arms.length <= multipliedOut) multiplyOut(m, s, arms, points, out)
@@ -173,8 +178,8 @@ export const bestArmProbabilities = (means: ArrayLike<number>, sds: ArrayLike<nu
 }
 
 /**
- * Weights `(1 - floor) q + floor / K`: the share `floor` (0 to 1) of the traffic is spread evenly over the K arms. Sums
- * to 1 when `q` does.
+ * Returns the weights `(1 - floor) q + floor / K`: the share `floor` (0 to 1) of the traffic is split evenly between
+ * the K arms. Sums to 1 if `q` does.
  */
 export const mixFloor = (q: ArrayLike<number>, floor: number): Float64Array => {
   const even = floor / q.length
@@ -182,9 +187,9 @@ export const mixFloor = (q: ArrayLike<number>, floor: number): Float64Array => {
 }
 
 /**
- * Epsilon-greedy weights: `epsilon / K` for every arm, and the remaining `1 - epsilon` for the arm with the largest mean.
- * Arms within `tiedMeans` of the largest mean share it evenly. `epsilon` lies in [0, 1], otherwise a `RangeError` is thrown:
- * 0 is greedy, 1 is uniform. Empty for no arms.
+ * Returns epsilon-greedy weights: `epsilon / K` for every arm, and the remaining `1 - epsilon` for the arm with the
+ * largest mean. Arms within `tiedMeans` of the largest mean share it evenly. Throws a `RangeError` unless `epsilon` is
+ * in [0, 1]: 0 is greedy, 1 is uniform. Empty without arms.
  */
 export const epsilonWeights = (means: ArrayLike<number>, epsilon: number): Float64Array => {
   if (!(epsilon >= 0 && epsilon <= 1)) throw new RangeError(`epsilon must lie in [0, 1], got ${epsilon}`)
@@ -198,12 +203,12 @@ export const epsilonWeights = (means: ArrayLike<number>, epsilon: number): Float
 }
 
 /**
- * Factor in (0, 1) that narrows the posterior before the weights are taken, the remedy for the over-exploration of
- * Thompson sampling over a finite horizon: `0.16 log10(clicks)` within [0.15, 0.6], in window mode `0.10 log10(clicks)`
- * within [0.10, 0.45]. `clicksNext14Days` are the clicks expected of the whole template at its present traffic, at
- * least 2; `undefined` (no traffic yet) gives 0.4. A template of `ageHours` below 3 has nearly all of its horizon before
- * it: there the factor falls from 1 to this. Source: O. Chapelle and L. Li, "An empirical evaluation of Thompson
- * sampling" (2011), on reshaping the posterior.
+ * Returns the factor in (0, 1] that narrows the posterior before the weights are computed. It remedies the
+ * over-exploration of Thompson sampling over a finite horizon: `0.16 log10(clicks)` within [0.15, 0.6], in window mode
+ * `0.10 log10(clicks)` within [0.10, 0.45]. `clicksNext14Days` are the clicks expected of the whole template at its
+ * present traffic, at least 2. Without traffic (`undefined`), the factor is 0.4. A template younger than 3 hours
+ * (`ageHours`) still has nearly all of its horizon: its factor falls from 1 to this value. Source: O. Chapelle and L.
+ * Li, "An empirical evaluation of Thompson sampling" (2011), on reshaping the posterior.
  */
 export const kappa = (mode: WindowMode, clicksNext14Days: number | undefined, ageHours = Infinity): number => {
   if (clicksNext14Days === undefined) return kappaBeforeTraffic
@@ -215,9 +220,9 @@ export const kappa = (mode: WindowMode, clicksNext14Days: number | undefined, ag
 }
 
 /**
- * Index drawn from `weights` (non-negative, summing to 1 but for rounding) by the uniform number `u` in [0, 1). The last
- * index of positive weight absorbs what rounding leaves; an index of weight 0 is never drawn. -1 when no weight is
- * positive.
+ * Returns an index drawn from `weights` (non-negative, summing to 1 up to rounding) by the uniform number `u` in [0,
+ * 1). The last index of positive weight absorbs the rounding error. An index of weight 0 is never drawn. Returns -1 if
+ * no weight is positive.
  */
 export const sample = (weights: ArrayLike<number>, u: number): number => {
   let sum = 0

@@ -8,17 +8,17 @@ import { dayMillis } from "./Window.ts"
 /** Estimates of one variant's rate, over the contexts of the report. Rates are clicks per send. */
 export interface VariantReport {
   readonly id: string
-  /** Probability of having the highest rate of those that can win, 0 to 1; over these they sum to 1. */
+  /** Probability of having the highest rate among the contenders, 0 to 1. Sums to 1 over the contenders. */
   readonly pBest: number
   /** Expected rate. */
   readonly rate: number
-  /** Its 95 % credible interval. */
+  /** 95 % credible interval of the rate. */
   readonly interval: readonly [number, number]
-  /** Expected loss if this variant is chosen for good, as a share of its rate; 0 or more. */
+  /** Expected loss from choosing this variant for good, as a share of its rate. 0 or more. */
   readonly expectedLoss: number
 }
 
-/** How much better the leader's rate is than another one. Intervals hold 95 % of the posterior. */
+/** How much better the leader's rate is than another rate. Intervals contain 95 % of the posterior. */
 export interface RateLift {
   /** As a share of the other rate. */
   readonly value: number
@@ -38,25 +38,27 @@ export interface Lift extends RateLift {
 export interface VariantComparison {
   /** In the order of the ids given. */
   readonly variants: ReadonlyArray<VariantReport>
-  /** The contender with the highest expected rate; null when there are none. */
+  /** The contender with the highest expected rate. Null without contenders. */
   readonly leader: string | null
-  /** With 95 % probability no more than this share can be gained over the leader. */
+  /** With 95 % probability, any other contender gains at most this share over the leader. */
   readonly valueRemaining: number
-  /** With 95 % probability no more than this share of its rate is lost by choosing any one of the contenders for good. */
+  /** With 95 % probability, choosing any one contender for good loses at most this share of its rate. */
   readonly worstLoss: number
   /** Null with fewer than two contenders. */
   readonly lift: Lift | null
-  /** How much better the leader is than a random split of the contenders, itself included. Null with fewer than two contenders. */
+  /** How much better the leader is than a random split of all contenders. Null with fewer than two contenders. */
   readonly overSplit: RateLift | null
 }
 
-/** Sends in a context, or its share of the traffic (any positive scale). Stored models name the key of a context `cell`. */
+/**
+ * Sends in a context, or its share of the traffic (any positive scale). Stored models name the key of a context `cell`.
+ */
 export interface ContextTraffic {
   readonly cell: ContextKey
   readonly sends: number
 }
 
-/** Where a rate is averaged, and how often it is drawn there. */
+/** The contexts over which a rate is averaged, and the number of draws. */
 export interface Place {
   readonly traffic: ReadonlyArray<ContextTraffic>
   readonly draws: number
@@ -64,10 +66,12 @@ export interface Place {
 
 /** Places over one list of distinct contexts, laid out for a loop over the draws. */
 interface Layout {
-  /** Coefficients of the contexts, one context after the other; those of context `c` start at `starts[c]`. */
+  /**
+   * Coefficients of the contexts, one context after the other. The coefficients of context `c` start at `starts[c]`.
+   */
   readonly coefficients: Int32Array
   readonly starts: Int32Array
-  /** Per place its contexts, each with its share of the traffic times its base rate, and the number of draws. */
+  /** For each place, its contexts, each with its share of the traffic times its base rate, and the number of draws. */
   readonly places: ReadonlyArray<
     { readonly contexts: Int32Array; readonly shares: Float64Array; readonly draws: number }
   >
@@ -78,7 +82,10 @@ const layOut = (contexts: Contexts, model: ModelSnapshot, places: ReadonlyArray<
   const coefficients: Array<number> = []
   const starts = [0]
   const baseRates: Array<number> = []
-  /** The number of a context, by what the scheme knows of it: keys of older schemes may come to the same. */
+  /**
+   * Returns the index of a context, by the values that the scheme knows: several keys of older schemes may have one
+   * index.
+   */
   const numberOf = (text: ContextKey): number => {
     const { coefficients: all, key } = contexts.parse(text)
     let number = numbers.get(key)
@@ -98,7 +105,7 @@ const layOut = (contexts: Contexts, model: ModelSnapshot, places: ReadonlyArray<
   const laidOut = places.map(({ draws, traffic }) => {
     const total = traffic.reduce((sum, { sends }) => sum + sends, 0)
     const shares = new Map<number, number>()
-    // Without traffic: the rate where nothing is known of the attributes.
+    // Without traffic, uses the rate of a context without known attributes.
     for (const { cell, sends } of total > 0 ? traffic : [{ cell: "", sends: 1 }]) {
       const number = numberOf(cell)
       shares.set(number, (shares.get(number) ?? 0) + sends / (total > 0 ? total : 1) * baseRates[number]!)
@@ -109,8 +116,8 @@ const layOut = (contexts: Contexts, model: ModelSnapshot, places: ReadonlyArray<
 }
 
 /**
- * Draws a variant's effects (around what is foretold if there are no data of it) for each error of the base rate, and
- * averages its rate in every place that wants as many draws.
+ * Draws a variant's effects for each error of the base rate, and averages its rate in every place that needs this many
+ * draws. Without data of the variant, draws around the predicted intercept.
  */
 const drawRates = (
   model: ModelSnapshot,
@@ -165,9 +172,9 @@ const drawRates = (
 }
 
 /**
- * Draws of the variants' rates in each of the places, from the untempered posterior: by place, then by variant. The
- * effects of a variant are drawn once for all places, which is what makes many of them cheap; errors of the base rate are
- * drawn once for all variants, so that they cancel between those with much data.
+ * Draws the variants' rates in each of the places from the untempered posterior: by place, then by variant. The effects
+ * of a variant are drawn once for all places, so that many places are cheap. Errors of the base rate are drawn once for
+ * all variants, so that they cancel between variants with much data.
  */
 export const drawPlaces = (
   model: ModelSnapshot,
@@ -188,7 +195,7 @@ export const drawPlaces = (
   return places.map((_, p) => byVariant.map((rates) => rates[p]!))
 }
 
-/** Value below which the share `p` of the sorted numbers lies, interpolated. */
+/** The value below which the share `p` of the sorted numbers lies, interpolated. */
 const quantile = (sorted: Float64Array, p: number): number => {
   const at = p * (sorted.length - 1)
   const low = Math.floor(at)
@@ -216,9 +223,9 @@ const liftOf = (ours: Float64Array, theirs: Float64Array): RateLift => {
 }
 
 /**
- * Compares variants by as many draws of each one's rate. Only `contenders` (all variants unless given) can be best or
- * lead: the others have `pBest` 0, and lose what they fall behind the best contender. Without contenders nobody leads,
- * and each is compared with all.
+ * Compares variants by draws of their rates, an equal number of draws for each. Only `contenders` (default: all
+ * variants) can be best or lead. The other variants have `pBest` 0, and their loss is relative to the best contender.
+ * Without contenders there is no leader, and each variant is compared with all.
  */
 export const compareRates = (
   ids: ReadonlyArray<string>,
@@ -248,7 +255,7 @@ export const compareRates = (
   }
   const split = highest.map((_, d) => running.reduce((sum, v) => sum + rates[v]![d]!, 0) / running.length)
   const [lead, next] = running.toSorted((a, b) => variants[b]!.rate - variants[a]!.rate || a - b)
-  /** With 95 % probability no more than this share of the variant's rate is lost by choosing it. */
+  /** With 95 % probability, choosing this variant loses at most this share of its rate. */
   const lossOf = (v: number) => {
     const losses = highest.map((value, d) => rates[v]![d]! > 0 ? (value - rates[v]![d]!) / rates[v]![d]! : 0)
     return quantile(losses.sort(), 0.95)
@@ -263,6 +270,6 @@ export const compareRates = (
   }
 }
 
-/** Days of data a model rests on, 0 before any send. */
+/** Days of data behind a model. 0 before any send. */
 export const daysOfData = ({ fittedAt, firstSendAt }: Pick<ModelSnapshot, "fittedAt" | "firstSendAt">): number =>
   firstSendAt === null ? 0 : Math.max(0, fittedAt - firstSendAt) / dayMillis

@@ -5,25 +5,28 @@ import { AttributeCounts, type AttributeDay } from "../bandit/AttributeCounts.ts
 import type { Attributes } from "../domain/Attributes.ts"
 import { recordset } from "../store/Recordset.ts"
 
-/** Most requests of one template counted between two writes. Shares of traffic matter, not totals. */
+/**
+ * Maximum number of requests of one template counted between two writes. Only the shares of traffic matter, not the
+ * totals.
+ */
 const countedRequests = 2000
 
-/** Number of rows of one template from which they are merged. */
+/** Number of rows of one template at which they are merged into one. */
 const manyRows = 100
 
 type CountsOfDay = Omit<AttributeDay, "start">
 
 /**
  * Attributes of requests by template and day, from which learning attributes are chosen. Counted in memory and written
- * every few seconds: a crash only loses part of these shares.
+ * every few seconds, so that a crash loses only a small part of the counts.
  */
 export class AttributeStatistics extends Context.Service<AttributeStatistics, {
   /** Counts one decision at `now` (Unix milliseconds). */
   readonly observe: (org: string, template: string, attrs: Attributes, now: number) => void
-  /** Writes the counts. Fails with `SqlError` when the database does not respond. */
+  /** Writes the counts. Fails with `SqlError` if the database does not respond. */
   readonly flush: Effect.Effect<void, SqlError>
   /**
-   * Attributes in the requests of the last 14 days, on all nodes, as far as written. Fails with `SqlError` when the
+   * Returns the written counts of the attributes of the last 14 days, from all nodes. Fails with `SqlError` if the
    * database does not respond.
    */
   readonly read: (org: string, template: string) => Effect.Effect<ReadonlyArray<AttributeDay>, SqlError>
@@ -86,7 +89,7 @@ export class AttributeStatistics extends Context.Service<AttributeStatistics, {
             const gone = (yield* sql`
               DELETE FROM attribute_counts a USING ${recordset(rows, { id: "bigint" })}
               WHERE a.org_slug = ${org} AND a.template_id = ${template} AND a.id = r.id`.raw) as { rowCount: number }
-            // If another node wrote first, its row is kept.
+            // If another node has merged the rows first, its row is kept.
             if (gone.rowCount < rows.length) return yield* Effect.fail("overtaken" as const)
             yield* insert(days.map((day) => ({ org, template, day })))
           })).pipe(Effect.ignore)

@@ -15,34 +15,48 @@ import {
   schemeText,
 } from "../bandit/Contexts.ts"
 
-/** Most attributes of a recorded context, including those of the model's scheme, without the built-in ones. */
+/**
+ * Maximum number of attributes of a recorded context, including the attributes of the model's scheme but not the
+ * built-in ones.
+ */
 export const recordedNames = 12
 
-/** Most values of one attribute beyond the model's scheme; an attribute with more is no longer recorded. */
+/**
+ * Maximum number of values of one attribute beyond the model's scheme. An attribute with more values is no longer
+ * recorded in contexts.
+ */
 export const distinctValues = 50
 
 /** An attribute with more values than this is recorded only while each value has at least two requests on average. */
 export const provenValues = 12
 
-/** Most contexts of a template beyond those of the model's scheme, while the scheme stays the same. */
+/**
+ * Maximum number of contexts of a template beyond the contexts of the model's scheme, while the scheme does not change.
+ */
 export const furtherContexts = 512
 
-/** Most attributes recorded beside the context. */
+/** Maximum number of attributes recorded outside the context. */
 export const namesBeside = 20
 
-/** Most values of such an attribute. A number with more is recorded in two digits. */
+/**
+ * Maximum number of values of an attribute outside the context. Above it, numbers are rounded to two digits, and other
+ * attributes are omitted.
+ */
 const valuesBeside = 200
 
-/** Most requests of an hour whose attributes are recorded beside the context. More would tell little. */
+/**
+ * Maximum number of requests in an hour with attributes recorded outside the context. More would add little
+ * information.
+ */
 export const requestsBeside = 2000
 
-/** Longest name and value. Unit: UTF-16 code units. */
+/** Maximum length of a name or a value. Unit: UTF-16 code units. */
 const longestText = 100
 
-/** Longest name and value after percent-encoding. Unit: characters. */
+/** Maximum length of a name or a value after percent-encoding. Unit: characters. */
 const longestEncoded = 300
 
-/** Most names that are remembered as dropped. After so many, no further name is recorded. */
+/** Maximum number of remembered names of dropped attributes. After that, no new attribute is recorded. */
 const rememberedNames = 100
 
 // Codes of an attribute. Values have the codes from `firstValue` on.
@@ -51,7 +65,7 @@ const missing = 1
 const other = 2
 const firstValue = 3
 
-/** A further attribute: one beyond the model's scheme. */
+/** An additional attribute of contexts, beyond the model's scheme. */
 interface Further {
   readonly name: string
   /** Codes by value. */
@@ -65,7 +79,10 @@ interface Further {
   code: number
 }
 
-/** An attribute that is recorded in addition to the context, or only its values that the scheme does not list. */
+/**
+ * An attribute that is recorded outside the context: one that the context lacks, or one with values that the scheme
+ * does not list.
+ */
 interface Beside {
   readonly name: string
   readonly listed: ReadonlySet<string> | undefined
@@ -81,7 +98,7 @@ interface Beside {
 export interface RecordedContext {
   /** The context, which becomes a key of tallies. */
   readonly context: ContextKey
-  /** Attributes that the context lacks, or has as `other`, in the same form; undefined without any. */
+  /** Attributes that the context lacks or contains as `other`, encoded like a context. Undefined without any. */
   readonly further: ContextKey | undefined
 }
 
@@ -94,41 +111,43 @@ const isPersonal = (value: string, userId: string | undefined): boolean =>
 const byName = (a: Further, b: Further): number => a.name < b.name ? -1 : a.name > b.name ? 1 : 0
 
 /**
- * Makes the contexts that are recorded with the decisions on one template: the attributes that the model uses, and, first
- * come, first served, further attributes that a model may use later. `Contexts.parse` reads the attributes of its scheme from
- * the recorded key. Attributes that have no place in the context are recorded beside it, from which `AttributeOutcomes` counts
- * them.
- *
- * Bounds: a recorded context has at most 12 attributes, a further attribute at most 50 values, and a scheme fewer than 512
- * contexts beyond its own. An attribute that seems to name people (a value with an `@`, or the request's user id) is not
- * recorded, nor is an attribute with more than 12 values and fewer than two requests a value. Beside the context at most 20
- * attributes of at most 200 values are recorded, in at most 2,000 requests an hour.
+ * Builds the contexts that are recorded with the decisions on one template: the attributes that the model uses, and,
+ * first come, first served, additional attributes that a model may use later. `Contexts.parse` reads the attributes of
+ * its scheme from the recorded key. Attributes that do not fit in the context are recorded separately, and
+ * `AttributeOutcomes` counts them.
+ * Limits: 12 attributes of a recorded context, 50 values of an additional attribute, and 512 contexts of a scheme
+ * beyond its own. An attribute that seems to identify people (a value with an `@`, or the request's user id) is not
+ * recorded, nor is an attribute with more than 12 values and fewer than two requests per value. Outside the context, at
+ * most 20 attributes with at most 200 values each are recorded, in at most 2,000 requests an hour.
  */
 export class ContextRecorder {
   #contexts: Contexts | undefined
   #scheme: string | undefined
-  /** Null for attributes that the context has as the scheme lists them, and for those that are not recorded. */
+  /**
+   * Recording of each attribute by name. Null: the attribute is in the context as the scheme lists it, or it is not
+   * recorded.
+   */
   #names = new Map<string, Further | Beside | null>()
   readonly #beside = new Map<string, Beside>()
   #hour = 0
   #requestsOfHour = 0
-  /** Names of attributes that are not recorded at all. */
+  /** Names of attributes that are never recorded. */
   readonly #omitted = new Set<string>()
-  /** The further attributes, sorted by name. */
+  /** The additional attributes of contexts, sorted by name. */
   #further: Array<Further> = []
   readonly #dropped = new Set<string>()
   #room = 0
   #requests = 0
-  /** Recorded contexts beyond the scheme's. */
+  /** Recorded contexts beyond the contexts of the scheme. */
   readonly #recorded = new Set<string>()
   /** Number of contexts at which the attributes with the most values are dropped. */
   #allowed = furtherContexts / 2
-  /** Recorded contexts by the key of the model's context and by one code per further attribute. */
+  /** Recorded contexts by the key of the model's context, then by one code per additional attribute. */
   readonly #known = new Map<ContextKey, Map<string, ContextKey>>()
 
   /**
-   * The context to record with a request, and further attributes. `contexts` are those of the adaptive model, `context` is the
-   * request's context among them. Takes 0.1 to 3 µs, or 4 to 10 µs for a new context.
+   * Returns the context to record with a request, and the attributes outside it. `contexts` are the contexts of the
+   * adaptive model, `context` is the request's context among them. Takes 0.1 to 3 µs, or 4 to 10 µs for a new context.
    */
   record(
     contexts: Contexts,
@@ -138,7 +157,7 @@ export class ContextRecorder {
   ): RecordedContext {
     if (contexts !== this.#contexts) this.#follow(contexts)
     const request = ++this.#requests
-    // `forEach` makes no object for each pair.
+    // `forEach` allocates no object for each pair.
     attrs.forEach(([value], name) => {
       const known = this.#names.get(name)
       if (known === null || value === undefined) return
@@ -162,7 +181,7 @@ export class ContextRecorder {
     if (this.#requestsOfHour >= requestsBeside) return undefined
     let text = ""
     for (const { listed, pair, pairs, request: last } of this.#beside.values()) {
-      // Only an attribute that the context lacks altogether can be missing.
+      // A listed attribute is always in the context, so only an attribute that the context lacks can be missing.
       const own = last === request ? pair : listed === undefined ? pairs.get(missingValue)! : ""
       if (own !== "") text += text === "" ? own : `&${own}`
     }
@@ -174,7 +193,7 @@ export class ContextRecorder {
   #follow(contexts: Contexts): void {
     this.#contexts = contexts
     const scheme = schemeText(contexts.scheme)
-    // Models are published every few seconds, mostly with the scheme of the previous one.
+    // Models are published every few seconds, mostly with an unchanged scheme.
     if (scheme === this.#scheme) return
     this.#scheme = scheme
     const modelled = contexts.scheme.keys.map(({ name }) => name)
@@ -191,7 +210,7 @@ export class ContextRecorder {
     this.#allowed = furtherContexts / 2
   }
 
-  /** Finds the attributes that have no place in contexts, or whose values the scheme does not all list. */
+  /** Finds the attributes that do not fit in contexts, and the attributes with values that the scheme does not list. */
   #followBeside({ scheme }: Contexts): void {
     const unlisted = [...this.#beside.values()].filter(({ listed }) => listed === undefined)
     const earlier = [...unlisted.map(({ name }) => name), ...this.#dropped]
@@ -233,7 +252,7 @@ export class ContextRecorder {
     return further
   }
 
-  /** Leaves an attribute out of contexts. It is recorded beside them if there is room. */
+  /** Removes an attribute from contexts. It is recorded outside them if there is room. */
   #drop({ name }: Further): Beside | undefined {
     this.#dropped.add(name)
     this.#names.set(name, null)
@@ -249,7 +268,7 @@ export class ContextRecorder {
       if (isPersonal(value, userId)) this.#omitted.add(further.name)
       if (values.size >= distinctValues || this.#omitted.has(further.name)) {
         const beside = this.#drop(further)
-        // Else this request would be recorded as one without the attribute.
+        // Otherwise this request would be recorded as one without the attribute.
         if (beside !== undefined) this.#noteBeside(beside, value, userId, request)
         return
       }
@@ -307,7 +326,8 @@ export class ContextRecorder {
   }
 
   /**
-   * Drops the half of the attributes with the most values, and gives each other attribute half of the remaining budget.
+   * Drops the half of the attributes with the most values, and raises the allowed number of contexts by half of the
+   * rest of the budget.
    */
   #narrow(): void {
     const widest = this.#further.toSorted((a, b) => b.values.size - a.values.size)

@@ -38,7 +38,7 @@ import type { LearningWindow } from "../domain/LearningWindow.ts"
 import { type DelayCounts, type TimedOutcome, timedOutcomes } from "../journal/Ledger.ts"
 import type { RepeatTally } from "./RepeatTallies.ts"
 
-/** Most past days that are judged for the half-life. More days say nothing new. */
+/** Maximum number of past days judged for the half-life. More days add no information. */
 const judgedDays = 30
 
 /** First outcomes of the decisions of one hour (start in Unix milliseconds), by `outcome:class`. */
@@ -54,7 +54,7 @@ export interface VariantDelays {
   readonly delays: DelayCounts
 }
 
-/** Tallies to learn from: all of them, or the new ones. */
+/** Tallies to learn from: either all tallies or only new ones. */
 export interface Counted {
   readonly tallies: ReadonlyArray<Omit<Tally, "track">>
   readonly delays: ReadonlyArray<HourDelays>
@@ -62,19 +62,21 @@ export interface Counted {
   readonly repeats?: ReadonlyArray<RepeatTally>
 }
 
-/** Everything the engine needs to learn about a template. */
+/** All data about a template that the engine needs to learn. */
 export interface OpenRequest extends Counted {
-  /** The weights of the outcomes. */
+  /** The template's objective, which determines the weights of the outcomes. */
   readonly objective: Objective
   readonly halfLife: HalfLifeState | null
-  /** The last model, to start from. */
+  /** The last model, from which the next fit starts. Null before the first. */
   readonly model: ModelSnapshot | null
 }
 
-/** Decisions of a variant about people of one level and class of exposure, with their outcomes, all faded by age. */
+/**
+ * Decisions of a variant about people of one level and class of exposure, with their outcomes, all discounted by age.
+ */
 export type FadedCounts = Omit<FatigueCell, "outcomes"> & { readonly [outcome in ValuedOutcome]: number }
 
-/** Settled counts of fatigue, as read in the hour with this number since the epoch. */
+/** Settled counts of fatigue. `hour` is the hour in which they were read, counted since the epoch. */
 export interface StoredFatigue {
   readonly hour: number
   readonly cells: ReadonlyArray<FadedCounts>
@@ -83,41 +85,45 @@ export interface StoredFatigue {
 
 export interface FitRequest {
   readonly version: string
-  /** Unix milliseconds. */
+  /** Time of the fit. Unit: Unix milliseconds. */
   readonly now: number
   readonly window: LearningWindow | undefined
   readonly organization: OrganizationPriors
-  /** Delays of the organization's other templates, all outcomes. */
+  /** Delays of all outcomes of the organization's other templates. */
   readonly organizationDelays: ReadonlyArray<HourDelays>
-  /** Variants that can be served now. */
+  /** Ids of the variants that can be served now. */
   readonly active: ReadonlyArray<string>
   /** Components of the template's variants. */
   readonly composition: Composition
-  /** Attributes of recent requests; present if the learning attributes are to be chosen again. */
+  /** Attributes of recent requests. Present if the fit chooses the learning attributes again. */
   readonly attributeCounts: ReadonlyArray<AttributeDay> | undefined
-  /** Settled decisions by attribute; present with `attributeCounts`. Amounts are decisions, then the outcomes of `valuedOutcomes`. */
+  /**
+   * Settled decisions by attribute. Present with `attributeCounts`. Amounts are the number of decisions, then the
+   * numbers of `valuedOutcomes`.
+   */
   readonly attributeOutcomes?: ReadonlyArray<AttributeOutcomesRow>
-  /** Absent from templates without decisions about known people. */
+  /** Absent if the template has no decisions about known people. */
   readonly fatigue?: StoredFatigue
 }
 
 export interface FitAnswer {
   readonly model: ModelSnapshot
   readonly halfLife: HalfLifeState
-  /** The organization's prior; null if there is too little data. */
+  /** The template's contribution to the organization's priors. Null if there is too little data. */
   readonly contribution: PriorContribution | null
-  /** How long the fit took. Unit: milliseconds. */
+  /** Duration of the fit. Unit: milliseconds. */
   readonly millis: number
 }
 
 const isRevenue = (name: string): boolean => name === "revenue" || name === "revenue_square"
 
-/** The outcomes that an objective values, and how its tallies enter the counts. */
+/** Returns the outcomes that an objective values, and the way in which its tallies enter the counts. */
 const valuationOf = (weights: ObjectiveWeights) => {
   const { revenue, revenueCap } = weights
   const outcomes = valuedOutcomes.filter((outcome) => weights[outcome] !== 0)
   const worths = outcomes.map((outcome) => weights[outcome])
-  // A sum of values and a sum of squares, see `anyValues`, and the number of conversions, which says how many there are.
+  // The sum of values and the sum of squares (see `anyValues`), and the number of conversions, which is the number of
+  // outcomes.
   const uncounted = outcomes.includes("conversion") ? [] : (["conversion"] as const)
   const tallied = revenue === 0 ? [] : (["revenue", "revenue_square", ...uncounted] as const)
   const names = [...outcomes, ...tallied]
@@ -148,13 +154,13 @@ const delayRows = (weights: ObjectiveWeights, hours: ReadonlyArray<HourDelays>):
     return [hour, Array.from(row, (count) => count ?? 0)] as const
   })
 
-/** The window of a fit: the requested one, or all sends with the learned half-life. */
+/** Returns the window of a fit: the requested one, or all sends with the learned half-life. */
 export const windowOf = (window: LearningWindow | undefined, halfLife: HalfLifeState): Window =>
   window === undefined ? { mode: "adaptive", halfLifeDays: halfLifeDays(halfLife) } : { mode: "window", ...window }
 
 /**
  * Judges the candidates for the half-life with the last model, by the days that have become old enough since the last
- * time.
+ * call.
  */
 export const judgeDays = (
   halfLife: HalfLifeState,
@@ -173,7 +179,7 @@ export const judgeDays = (
   return state
 }
 
-/** The model with the verdict on the variants, which continues the previous model's verdict. */
+/** Returns the model with the verdict on the variants, which continues the previous model's verdict. */
 export const withVerdict = (
   model: ModelSnapshot,
   before: ModelSnapshot | null,
@@ -187,7 +193,7 @@ export const withVerdict = (
   }),
 })
 
-/** How often a template is searched for faster reactions. Unit: milliseconds. */
+/** Interval of the search for faster reactions of a template. Unit: milliseconds. */
 const followMillis = 600_000
 
 class Template {
@@ -195,12 +201,15 @@ class Template {
   readonly counts: Counts
   readonly #weights: ObjectiveWeights
   readonly #amountsOf: (counts: TallyCounts) => ReadonlyArray<number>
-  /** The numbers counted. */
+  /** Names of the counted numbers. */
   readonly #names: ReadonlyArray<string>
   readonly #delays = new Delays()
   readonly #variantDelays = new Map<string, Delays>()
   #curves: ReadonlyMap<string, DelayCurve> = new Map()
-  /** The search for faster reactions of a period, and its result if there are any. */
+  /**
+   * The period of the last search for faster reactions, and its result. `found` is undefined if reactions are not
+   * faster.
+   */
   #faster: { readonly period: number; readonly found: FollowedDelays | undefined } = { period: 0, found: undefined }
   #halfLife: HalfLifeState
   #model: ModelSnapshot | null
@@ -232,12 +241,12 @@ class Template {
     for (const { copyId, day, delays } of variantDelays) {
       let own = this.#variantDelays.get(copyId)
       if (own === undefined) this.#variantDelays.set(copyId, own = new Delays())
-      // A day takes part once its last send is old enough.
+      // The last hour of the day: a day contributes once its last send is old enough.
       own.merge(delayRows(this.#weights, [{ hour: day + dayMillis - hourMillis, delays }]))
     }
   }
 
-  /** The effects of exposures to use, found anew once an hour. */
+  /** The effects of exposures in use, computed once an hour. */
   #learnFatigue(stored: StoredFatigue | undefined): Fatigue | undefined {
     if (stored === undefined || this.#weights.revenue !== 0) return undefined
     if (this.#fatigue?.hour !== stored.hour) {
@@ -247,7 +256,7 @@ class Template {
     return this.#fatigue.inUse
   }
 
-  /** The curves, or those since people became faster. */
+  /** Returns the delay curves, or the curves since people became faster. */
   #follow(known: FollowedDelays, now: number): FollowedDelays {
     const period = Math.floor(now / followMillis)
     if (this.#faster.period !== period) {
@@ -319,7 +328,7 @@ class Template {
   }
 }
 
-/** Counts by attribute with the value of their outcomes. Revenue is not counted by attribute. */
+/** Counts by attribute with the value of their outcomes. Excludes revenue, which is not counted by attribute. */
 export const knownOutcomes = (weights: ObjectiveWeights, rows: ReadonlyArray<AttributeOutcomesRow>): KnownOutcomes => {
   const totals = new Map(valuedOutcomes.map((outcome) => [outcome, 0]))
   for (const { counts } of rows) {
@@ -331,7 +340,7 @@ export const knownOutcomes = (weights: ObjectiveWeights, rows: ReadonlyArray<Att
   }
   const sum = (worth: (weight: number) => number) =>
     valuedOutcomes.reduce((total, outcome) => total + worth(weights[outcome]) * totals.get(outcome)!, 0)
-  // As the worth of tallies: the variance of values in this unit is about that of a count.
+  // Like `Counts.worth`: the variance of values in this unit is about the variance of a count.
   const value = sum((weight) => weight)
   const square = sum((weight) => weight ** 2)
   const unit = value > Math.sqrt(square) ? square / value : Math.sqrt(square)
@@ -342,20 +351,20 @@ export const knownOutcomes = (weights: ObjectiveWeights, rows: ReadonlyArray<Att
   }
 }
 
-/** Cells of fatigue with the value of their outcomes. Revenue is not counted by exposure. */
+/** Cells of fatigue with the value of their outcomes. Excludes revenue, which is not counted by exposure. */
 const fatigueCells = (weights: ObjectiveWeights, cells: ReadonlyArray<FadedCounts>): ReadonlyArray<FatigueCell> =>
   cells.map((cell) => ({ ...cell, outcomes: valueOf(weights, (outcome) => outcome === "revenue" ? 0 : cell[outcome]) }))
 
-/** The counts and models of the templates that are learned about. Synchronous; runs in a worker. */
+/** The counts and models of all open templates. Synchronous; runs in a worker. */
 export class Engine {
   readonly #templates = new Map<string, Template>()
 
-  /** Replaces the state of a template; `now` in Unix milliseconds. */
+  /** Replaces the state of a template. `now` is in Unix milliseconds. */
   open(key: string, request: OpenRequest, now: number): void {
     this.#templates.set(key, new Template(request, now))
   }
 
-  /** Adds the new tallies. */
+  /** Adds new tallies to an open template. */
   apply(key: string, counted: Counted, now: number): void {
     this.#of(key).apply(counted, now)
   }

@@ -9,7 +9,7 @@ export type EngineRequest =
   | { readonly type: "fit"; readonly key: string; readonly request: FitRequest }
   | { readonly type: "close"; readonly key: string }
 
-/** A request to the worker failed because of a bug of this service. */
+/** A request to the worker failed because of a bug in this service. */
 export class EngineFailed extends Schema.TaggedError<EngineFailed>()("EngineFailed", { reason: Schema.String }) {
   override get message() {
     return `The model could not be fitted: ${this.reason}`
@@ -17,15 +17,15 @@ export class EngineFailed extends Schema.TaggedError<EngineFailed>()("EngineFail
 }
 
 /**
- * The engine (see `Engine`) in a worker thread. Its state is lost when it stops; actors reopen their templates in the
- * next worker.
+ * The engine (see `Engine`) in a worker thread. A worker that stops loses its state; actors reopen their templates in
+ * the next worker.
  */
 export class EngineWorker extends Context.Service<EngineWorker, {
-  /** Loads the counts of a template. Fails with `EngineFailed` when the worker stops or cannot do the work. */
+  /** Loads the counts of a template. Fails with `EngineFailed` if the worker stops or the request fails. */
   readonly open: (key: string, request: OpenRequest, now: number) => Effect.Effect<void, EngineFailed>
-  /** Adds counts to an open template. Fails with `EngineFailed` when the worker stops or cannot do the work. */
+  /** Adds counts to an open template. Fails with `EngineFailed` if the worker stops or the request fails. */
   readonly apply: (key: string, counted: Counted, now: number) => Effect.Effect<void, EngineFailed>
-  /** Fits the model of an open template. Fails with `EngineFailed` when the worker stops or cannot do the work. */
+  /** Fits the model of an open template. Fails with `EngineFailed` if the worker stops or the request fails. */
   readonly fit: (key: string, request: FitRequest) => Effect.Effect<FitAnswer, EngineFailed>
   readonly close: (key: string) => Effect.Effect<void>
 }>()("parlance/learning/EngineWorker") {

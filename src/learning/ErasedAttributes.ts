@@ -4,7 +4,7 @@ import { makeBodySearch } from "../erasure/BodySearch.ts"
 import { isInParts, whole } from "../erasure/searchParts.ts"
 import { changed, pages, type Work } from "../erasure/Work.ts"
 
-/** Rows of counted attribute values read by one statement; each has up to 1.5 megabytes. */
+/** Number of rows of counted attribute values read by one statement. Each row has up to 1.5 megabytes. */
 const countsAtOnce = 5
 
 /**

@@ -11,22 +11,22 @@ import { outcomesOf } from "../journal/events/Outcomes.ts"
 // Decisions weighted to a random split of their variants, with their outcomes. `Settling` counts each decision once,
 // when it is four days old.
 
-/** Outcomes within this time after the decision count, in hours. Decisions are counted when they are this old. */
+/** Age of a decision up to which its outcomes count, and at which it is counted. Unit: hours. */
 const outcomeHours = 96
 
 /**
- * The largest weight of a decision. A decision in which any variant had a probability so small that its weight would be
- * larger is left out, whichever variant was chosen: such choices are too rare to say anything about that variant.
+ * Maximum weight of a decision. A decision is left out if any of its variants, chosen or not, had such a small
+ * probability that its weight would be larger: such choices are too rare to estimate that variant.
  */
 export const largestWeight = 1000
 
-/** Days after which tallies are deleted; results look back 180 days, and a rebuild 190. */
+/** Age in days at which tallies are deleted. Results cover 180 days, and a rebuild 190. */
 const keptDays = 200
 
-/** Weights are added up as whole millionths: sums do not depend on the order of the decisions. */
+/** Weights are summed in whole millionths, so that sums do not depend on the order of the decisions. */
 const scale = 1_000_000
 
-/** The recorded fields of a decision that its weight needs. */
+/** The recorded fields of a decision from which its weight is computed. */
 export interface WeightedDecision {
   readonly trackingId: string
   readonly templateId: string
@@ -52,7 +52,10 @@ export interface EvenSplitTally {
   readonly square: number
 }
 
-/** The weight of a decision: `left_out` if a variant had too small a probability, undefined if nothing was drawn. */
+/**
+ * Returns the weight of a decision, `left_out` if a variant had too small a probability, or undefined if no variant was
+ * drawn.
+ */
 export const weightOf = (
   { copyId, propensity, weights }: Pick<WeightedDecision, "copyId" | "propensity" | "weights">,
 ): number | "left_out" | undefined => {
@@ -118,7 +121,7 @@ const addRows = (sql: SqlClient.SqlClient, org: string, rows: ReadonlyArray<Even
     ON CONFLICT (org_slug, template_id, day, people, measure) DO UPDATE SET count = t.count + EXCLUDED.count,
       weight = t.weight + EXCLUDED.weight, square = t.square + EXCLUDED.square`
 
-/** Counts decisions with their events; call it inside the transaction that settles them. */
+/** Counts decisions with their events. Call it inside the transaction that settles them. */
 export const countEvenSplits = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: string,
@@ -138,7 +141,7 @@ export const countEvenSplits = Effect.fnUntraced(function* (
       AND t.day < ${new Date(nowMillis - keptDays * dayMillis)}`
 })
 
-/** Whole days, from `from` to before `to`, Unix milliseconds. */
+/** Whole days from `from` (inclusive) to `to` (exclusive). Unit: Unix milliseconds. */
 export interface Days {
   readonly from: number
   readonly to: number
@@ -146,8 +149,8 @@ export interface Days {
 
 /**
  * Compares a template's tallies of settled days with recomputed ones, and replaces them unless `check`. Returns the
- * number of days and measures that differed. Groups of people are added up, because an erasure moves decisions to other
- * groups.
+ * number of different pairs of day and measure. Groups of people are summed, because an erasure moves decisions to
+ * other groups.
  */
 export const rebuildEvenSplits = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -181,8 +184,8 @@ export const rebuildEvenSplits = Effect.fnUntraced(function* (
 })
 
 /**
- * Decisions of one group of people, or only those with an outcome: their number, and the sums of weights and squared
- * weights.
+ * Decisions of one group of people, or only its decisions with an outcome: their number, and the sums of weights and
+ * squared weights.
  */
 export interface WeightedCount {
   readonly count: number
@@ -190,20 +193,23 @@ export interface WeightedCount {
   readonly square: number
 }
 
-/** Weighted counts of the decisions of some days. */
+/** Weighted counts of the decisions of an interval of days. */
 export interface EvenSplitCounts {
   /** First and last day (UTC) with decisions. */
   readonly first: Date
   readonly last: Date
-  /** Decisions that were left out because a variant had too small a probability, in all groups. */
+  /** Number of decisions in all groups that were left out because a variant had too small a probability. */
   readonly leftOut: number
-  /** By group of people, 32 of them. */
+  /** Counts by group of people. There are 32 groups. */
   readonly groups: ReadonlyArray<{ readonly [measure in "decisions" | ValuedOutcome]: WeightedCount }>
 }
 
 const none: WeightedCount = { count: 0, weight: 0, square: 0 }
 
-/** Reads the counts of a template's decisions made in [from, to), by whole days (UTC); undefined without any. */
+/**
+ * Reads the counts of a template's decisions made in [from, to), by whole days (UTC). Returns undefined without
+ * decisions.
+ */
 export const readEvenSplits = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: string,

@@ -14,13 +14,13 @@ import { recordset } from "../store/Recordset.ts"
 import type { FadedCounts, StoredFatigue } from "./Engine.ts"
 import type { Days } from "./EvenSplitTallies.ts"
 
-// Decisions by how often their person had been decided about before, with their outcomes. `Settling` counts each decision
+// Decisions by the number of their person's earlier decisions, with their outcomes. `Settling` counts each decision
 // once, when it is four days old.
 
-/** Outcomes within this time after the decision count, in hours. Decisions are counted when they are this old. */
+/** Age of a decision up to which its outcomes count, and at which it is counted. Unit: hours. */
 const outcomeHours = 96
 
-/** The recorded fields of a decision that its count needs. */
+/** The recorded fields of a decision from which it is counted. */
 export interface FatigueDecision {
   readonly templateId: string
   readonly copyId: string
@@ -57,7 +57,7 @@ const tallyColumns = {
 
 const summed = ["decisions", ...valuedOutcomes, "expected"] as const
 
-/** A decision that was drawn for a known person, with its events. */
+/** A decision drawn for a known person, with its events. */
 interface Drawn extends PersonalDecision {
   readonly segment: string
   readonly events: ReadonlyArray<StoredEvent>
@@ -75,7 +75,7 @@ export class FatigueSum {
     this.#org = org
   }
 
-  /** Adds decisions with their events. Fails with `SqlError` when the store does not answer. */
+  /** Adds decisions with their events. Fails with `SqlError` if the database does not respond. */
   readonly add = Effect.fnUntraced(
     { self: this as FatigueSum },
     function* (
@@ -100,7 +100,7 @@ export class FatigueSum {
     return [...this.#tallies.values()]
   }
 
-  /** Reads the latest models of the decisions' templates that are not known yet. */
+  /** Reads the latest models of the decisions' templates, except models read before. */
   #readModels(decisions: ReadonlyArray<Drawn>): Effect.Effect<void, SqlError> {
     const unknown = [...new Set(decisions.map(({ templateId }) => templateId))].filter((id) => !this.#models.has(id))
     if (unknown.length === 0) return Effect.void
@@ -134,7 +134,7 @@ export class FatigueSum {
     }
     const model = this.#models.get(templateId)
     tally.decisions++
-    // Without a model all variants are alike. The unit does not matter.
+    // Without a model, all variants have equal expectations. The unit does not matter.
     tally.expected += model === undefined ? 1 : expectedPerDecision(model, copyId, segment, day) / (model.worth ?? 1)
     for (const outcome of valuedOutcomes) if ((learned[outcome] ?? 0) > 0) tally[outcome]++
   }
@@ -152,10 +152,10 @@ const addRows = (sql: SqlClient.SqlClient, org: string, rows: ReadonlyArray<Fati
     ON CONFLICT (org_slug, template_id, day, copy_id, level, seen) DO UPDATE SET
       ${sql.literal(summed.map((column) => `${column} = t.${column} + EXCLUDED.${column}`).join(", "))}`
 
-/** First day that still counts, Unix milliseconds. */
+/** Returns the start of the first day that still counts. Unit: Unix milliseconds. */
 export const firstFatigueDay = (now: number): number => Math.floor(now / dayMillis - fatigueDays) * dayMillis
 
-/** Counts decisions with their events; call it inside the transaction that settles them. */
+/** Counts decisions with their events. Call it inside the transaction that settles them. */
 export const countFatigue = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: string,
@@ -191,7 +191,7 @@ export const replaceFatigue = Effect.fnUntraced(function* (
   if (truth.length > 0) yield* addRows(sql, org, truth)
 })
 
-/** Reads the tallies of a template as of `now`, Unix milliseconds. */
+/** Reads the tallies of a template as of `now` (Unix milliseconds). */
 export const readFatigue = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: string,

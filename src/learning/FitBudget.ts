@@ -1,11 +1,11 @@
 import { Context, Duration, Effect, Layer, Semaphore } from "effect"
 
-/** Share of one core that the fits of a node may use together. */
+/** Maximum share of one core for all fits of a node. */
 const share = 0.2
 
-/** Divides processor time among the templates that wait for a fit: one at a time, the longest waiting first. */
+/** Divides processor time among the templates that are due for a fit: one at a time, the longest waiting first. */
 export class FitBudget extends Context.Service<FitBudget, {
-  /** Runs `fit`, which returns its duration in milliseconds, in its turn. Fails with the error of `fit`. */
+  /** Runs `fit`, which returns its duration in milliseconds, when its turn comes. Fails with the error of `fit`. */
   readonly turn: <E, R>(fit: Effect.Effect<number, E, R>) => Effect.Effect<number, E, R>
 }>()("parlance/learning/FitBudget") {
   static readonly layer = Layer.effect(
@@ -13,7 +13,7 @@ export class FitBudget extends Context.Service<FitBudget, {
     Effect.gen(function* () {
       const one = yield* Semaphore.make(1)
       const scope = yield* Effect.scope
-      // The completed fit does not wait for the rest of the pause; only the next fit does.
+      // The completed fit returns before the pause. Only the next fit is delayed.
       const rest = (millis: number) =>
         Effect.forkIn(
           Effect.andThen(Effect.sleep(Duration.millis(millis * (1 / share - 1))), one.release(1)),

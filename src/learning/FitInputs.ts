@@ -19,20 +19,20 @@ interface Others {
   readonly delays: ReadonlyArray<HourDelays>
 }
 
-/** Version of a model, as traces show it: `template:4`, or `template:3/14/0` for the model of a window. */
+/** Returns the version of a model, which traces show: `template:4`, or `template:3/14/0` for the model of a window. */
 const versionOf = (template: string, { version, window }: Extract<Command, { readonly _tag: "Gather" }>): string =>
   window === undefined
     ? `${template}:${version + 1}`
     : `${template}:${version}/${window.lookbackDays}/${window.offsetDays}`
 
-/** Gathers the inputs of one template's fits besides its own counts. */
+/** Gathers the inputs of one template's fits, except its own counts. */
 export const make = (
   parts: {
     readonly sql: SqlClient.SqlClient
     readonly clock: Clock.Clock
     readonly statistics: AttributeStatistics["Service"]
     readonly priors: Priors["Service"]
-    /** The template in the cache of this node; undefined if absent. */
+    /** The template in the cache of this node. Undefined if absent. */
     readonly view: () => TemplateView | undefined
   },
   org: string,
@@ -48,12 +48,12 @@ export const make = (
     const own = yield* Tallies.readDelays(sql, org, template)
     return known = { taught, contributions: taught.contributions, delays: without(taught.delays, own) }
   }).pipe(
-    // While the database is down, the last known priors are used.
+    // If the database is down, the last known priors are used.
     Effect.catch((error) => known === undefined ? Effect.fail(error) : Effect.succeed(known)),
   )
 
   let settled: StoredFatigue | undefined
-  // Decisions are settled once an hour.
+  // Cached for an hour, because decisions are settled once an hour.
   const readSettled = Effect.fnUntraced(function* (now: number) {
     const hour = Math.floor(now / hourMillis)
     if (settled?.hour !== hour) settled = { hour, ...yield* readFatigue(sql, org, template, now) }

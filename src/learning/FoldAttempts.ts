@@ -6,8 +6,8 @@ import type { SqlError } from "effect/sql/SqlError"
 import { isByCircumstance, isSpent, maxAttempts, reasonOf, unfinishedReason } from "../store/Attempts.ts"
 import { bounded } from "../store/bounded.ts"
 
-// Attempts to fold the ledger of a template. `store/Attempts` has the rule. A template whose folding has stopped does
-// not delay others, and is not woken for its ledger.
+// Attempts to fold the ledger of a template, by the rule of `store/Attempts`. A template whose folding has stopped does
+// not delay others, and its ledger does not wake it.
 
 /** A template whose ledger is no longer folded. */
 export interface StoppedFold {
@@ -16,23 +16,23 @@ export interface StoppedFold {
   readonly reason: string
 }
 
-/** Templates of an organization whose folding has stopped, without deleted templates. */
+/** Reads the templates of an organization whose folding has stopped, except deleted templates. */
 export const readStopped = (sql: SqlClient.SqlClient, org: string) =>
   sql<StoppedFold>`
     SELECT a.template_id, a.stopped_at, coalesce(a.reason, '') AS reason FROM fold_attempts a
     JOIN ${sql.literal(templateRows)} ON t.org_slug = a.org_slug AND t.id = a.template_id
     WHERE a.org_slug = ${org} AND a.stopped_at IS NOT NULL ORDER BY a.template_id`
 
-/** Deletes the attempts, so that folding starts again if it had stopped. */
+/** Deletes the attempts, so that stopped folding starts again. */
 export const clear = (sql: SqlClient.SqlClient, org: string, template: string) =>
   sql`DELETE FROM fold_attempts a WHERE a.org_slug = ${org} AND a.template_id = ${template}`
 
-/** The attempts of one template, as its actor makes them. */
+/** Returns the operations on the attempts of one template, for its actor. */
 export const make = (sql: SqlClient.SqlClient, org: string, template: string) => {
-  // The stored attempt failed because of circumstances, so the next attempt reuses its number.
+  // The stored attempt failed because of external circumstances, so the next attempt reuses its number.
   let isRepeated = false
 
-  /** Stores an attempt and returns its number; undefined when the ledger is empty or folding has stopped. */
+  /** Stores an attempt and returns its number. Returns undefined if the ledger is empty or folding has stopped. */
   const begin = Effect.fnUntraced(function* () {
     const now = new Date(yield* Clock.currentTimeMillis)
     const [row] = yield* sql<{ attempts: number }>`
@@ -70,8 +70,8 @@ export const make = (sql: SqlClient.SqlClient, org: string, template: string) =>
     .pipe(bounded("1 second"), Effect.ignore)
 
   /**
-   * Runs `fold`, which calls `succeed` in its transaction, as one attempt. Returns undefined without running it when the
-   * ledger is empty, or when folding has stopped.
+   * Runs `fold`, which calls `succeed` in its transaction, as one attempt. Returns undefined without running it if the
+   * ledger is empty or folding has stopped.
    */
   const attempt = Effect.fnUntraced(function* <A, E>(
     fold: Effect.Effect<A, E>,

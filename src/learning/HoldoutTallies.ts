@@ -10,7 +10,7 @@ import { outcomesOf } from "../journal/events/Outcomes.ts"
 
 // Outcomes of people on both sides of a holdout. `Settling` writes them once per decision, four days after it.
 
-/** The fields of a settled decision that its holdout needs. */
+/** The fields of a settled decision from which its holdout is counted. */
 export interface HoldoutDecision {
   readonly trackingId: string
   readonly templateId: string
@@ -20,7 +20,10 @@ export interface HoldoutDecision {
   readonly decidedAt: Date
 }
 
-/** Counts of one group of people on one side: decisions, then decisions with each of `valuedOutcomes`. */
+/**
+ * Counts of one group of people on one side: the number of decisions, then the numbers of decisions with each of
+ * `valuedOutcomes`.
+ */
 export type PeopleCounts = ReadonlyArray<number>
 
 /** Both sides of one holdout, each with its 32 groups of people. */
@@ -64,7 +67,7 @@ const tallyColumns = {
   negative: "int",
 } as const
 
-/** Counts decisions under a holdout with their events; call it inside the transaction that settles them. */
+/** Counts decisions under a holdout with their events. Call it inside the transaction that settles them. */
 export const countHoldouts = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: string,
@@ -98,7 +101,7 @@ export const countHoldouts = Effect.fnUntraced(function* (
       ${sql.literal(columns.map((column) => `${column} = holdout_tallies.${column} + EXCLUDED.${column}`).join(", "))}`
 })
 
-/** Counts of a template's decisions made in [from, to), by whole days (UTC); the latest holdout first. */
+/** Reads the counts of a template's decisions made in [from, to), by whole days (UTC), latest holdout first. */
 export const readHoldouts = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: string,

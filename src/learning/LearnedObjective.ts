@@ -3,20 +3,23 @@ import { weightsOf } from "../domain/ObjectiveWeights.ts"
 import type { Objective } from "../domain/Template.ts"
 import * as Json from "../domain/Json.ts"
 
-// The objective of a template as its learner compares and passes it on: one text, equal as long as counts keep their
-// meaning.
+// The objective of a template as text. Two texts are equal as long as the meaning of the counts has not changed, so the
+// learner compares texts.
 
-/** Writes an objective with the currency of the organization, which counts only for revenue. */
+/** Encodes an objective with the currency of the organization, which matters only for revenue. */
 export const textOf = (objective: Objective, currency: string | null): string =>
   JSON.stringify(weightsOf(objective).revenueCap > 0 ? { objective, currency } : objective)
 
-/** An objective, and how conversions count as revenue; no rule for an objective without revenue. */
+/**
+ * An objective, and the rule by which conversions count as revenue. `rule` is undefined for an objective without
+ * revenue.
+ */
 export interface LearnedObjective {
   readonly objective: Objective
   readonly rule: RevenueRule | undefined
 }
 
-/** Reads what `textOf` has written. */
+/** Decodes a text of `textOf`. */
 export const parse = (text: string): LearnedObjective => {
   const parsed = Json.parseStored(text) as
     | Objective

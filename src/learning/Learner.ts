@@ -17,22 +17,25 @@ import * as LearnerStore from "./LearnerStore.ts"
 import { Models } from "./Models.ts"
 import { Priors } from "./Priors.ts"
 
-/** Models fitted by this node. */
+/** Number of models fitted by this node. */
 const fits = Metric.counter("parlance_fits_total", { incremental: true })
 /** Processor time of these fits. Unit: milliseconds. */
 const fitTime = Metric.counter("parlance_fit_milliseconds_total", { incremental: true })
 
 /** The actor that learns for one template. The id is the organization's slug, `/` and the template's id. */
 export const Learner = Entity.make("Learner", [
-  /** Folds pending ledger rows. With `stale`, also refits: the model is older than the tallies or the current hour. */
+  /**
+   * Folds pending ledger rows. With `stale`, also refits, because the model is older than the tallies or the current
+   * hour.
+   */
   Rpc.make("Wake", { payload: { stale: Schema.Boolean } }),
-  /** Folds pending ledger rows and fits, so that the model is up to date when it answers. */
+  /** Folds pending ledger rows and fits. The model is up to date when the response arrives. */
   Rpc.make("Refresh"),
-  /** Fits the model of a window, which is not stored, from the counts folded so far. */
+  /** Fits the model of a window from the counts folded so far. The model is not stored. */
   Rpc.make("Windowed", { payload: { window: LearningWindow }, success: ModelSnapshot }),
 ])
 
-/** The actor's id of a template. */
+/** Returns the actor id of a template. */
 export const actorId = (org: string, template: string): string => `${org}/${template}`
 
 const parseId = (id: string): { readonly org: string; readonly template: string } => {
@@ -40,7 +43,7 @@ const parseId = (id: string): { readonly org: string; readonly template: string 
   return { org: id.slice(0, at), template: id.slice(at + 1) }
 }
 
-/** The engine's part for one template, with its fits counted. */
+/** The engine's interface for one template. Counts its fits. */
 const engineOf = (engine: EngineWorker["Service"], key: string): LearnerShell.LearnerEngine => ({
   open: (request, now) => engine.open(key, request, now),
   apply: (counted, now) => engine.apply(key, counted, now),
@@ -53,8 +56,8 @@ const engineOf = (engine: EngineWorker["Service"], key: string): LearnerShell.Le
 
 /**
  * One actor for each template with traffic, on any node of the cluster. Its state can be read from the database again,
- * so it is dropped after ten idle minutes and rebuilt after a crash, a move, or when another learner of the template
- * was faster.
+ * so it is dropped after ten idle minutes, and rebuilt after a crash, after a move, or after another learner of the
+ * template published first.
  */
 const layerActor = Learner.toLayer(
   Effect.gen(function* () {
@@ -97,7 +100,7 @@ const layerActor = Learner.toLayer(
   { maxIdleTime: "10 minutes", disableFatalDefects: true },
 )
 
-/** The actors of this node, with their counters at 0 from the start. */
+/** The actors of this node. Registers their counters with the value 0. */
 export const layer = Layer.merge(
   layerActor,
   Layer.effectDiscard(Effect.andThen(Metric.update(fits, 0), Metric.update(fitTime, 0))),

@@ -24,30 +24,30 @@ import { isLocked } from "./Tallies.ts"
 /** Errors of a command. */
 type LearnerError = SqlError | EngineFailed
 
-/** The engine's part for one template; see `EngineWorker`. */
+/** The engine's interface for one template; see `EngineWorker`. */
 export interface LearnerEngine {
-  /** Loads the counts of the template. Fails with `EngineFailed` when the worker stops or cannot do the work. */
+  /** Loads the counts of the template. Fails with `EngineFailed` if the worker stops or the request fails. */
   readonly open: (request: OpenRequest, now: number) => Effect.Effect<void, EngineFailed>
-  /** Adds counts to the template. Fails with `EngineFailed` when the worker stops or cannot do the work. */
+  /** Adds counts to the template. Fails with `EngineFailed` if the worker stops or the request fails. */
   readonly apply: (counted: Counted, now: number) => Effect.Effect<void, EngineFailed>
-  /** Fits the model. Fails with `EngineFailed` when the worker stops or cannot do the work. */
+  /** Fits the model. Fails with `EngineFailed` if the worker stops or the request fails. */
   readonly fit: (request: FitRequest) => Effect.Effect<FitAnswer, EngineFailed>
 }
 
 /** Dependencies of a learner. */
 export interface LearnerParts {
   readonly org: string
-  /** Names the template in the log, as `org/template`. */
+  /** Name of the template in the log: `org/template`. */
   readonly name: string
   readonly store: LearnerStore
   readonly engine: LearnerEngine
   readonly budget: FitBudget["Service"]
   readonly facts: () => TemplateFacts
-  /** Gathers the inputs of a fit. Fails with `SqlError` when the database does not respond. */
+  /** Gathers the inputs of a fit. Fails with `SqlError` if the database does not respond. */
   readonly gather: (command: Extract<Command, { readonly _tag: "Gather" }>) => Effect.Effect<FitRequest, SqlError>
-  /** Follows changes of templates that were made through other nodes. */
+  /** Loads changes of templates that were made through other nodes. */
   readonly followChanges: Effect.Effect<void>
-  /** Decides on the next commands. Simulation tests replace it by a faulty one. */
+  /** Returns the next commands. Default: `next`. Simulation tests replace it by a faulty one. */
   readonly next?: typeof next
 }
 
@@ -58,7 +58,7 @@ export interface LearnerHandlers {
   readonly window: (window: LearningWindow) => Effect.Effect<ModelSnapshot>
 }
 
-/** Runs the commands of one task after the other; see `LearnerState`. */
+/** Runs the commands of tasks, one task at a time; see `LearnerState`. */
 const makeTasks = Effect.fnUntraced(function* (parts: LearnerParts) {
   const { engine, store } = parts
   const decide = parts.next ?? next
@@ -87,7 +87,7 @@ const makeTasks = Effect.fnUntraced(function* (parts: LearnerParts) {
       const at = clock.currentTimeMillisUnsafe()
       const since = clock.currentTimeNanosUnsafe()
       const { isFull, revision = before, rows, traces, ...counted } = yield* store.fold(at)
-      // Appears in the traces of the folded rows, whichever node appended them.
+      // Adds the fold to the traces of its rows, even if other nodes appended them.
       const causes = [...traces].flatMap((trace) => spanNamed(trace) ?? [])
       const cause = rows === 0 ? undefined : yield* stepSince("fold", since, causes)
       return { _tag: "Folded", rows, isFull, revision, counted, at, cause } satisfies Input
@@ -115,7 +115,7 @@ const makeTasks = Effect.fnUntraced(function* (parts: LearnerParts) {
     }
   }
 
-  /** Runs a task to its end, one at a time. Fails with the error of the command that ended it. */
+  /** Runs a task to its end, one task at a time. Fails with the error of the command that ended it. */
   const perform = (task: Task): Effect.Effect<PreparedFit | undefined, LearnerError> =>
     Effect.gen(function* () {
       let [command] = advance({ _tag: "Began", task, facts: parts.facts() })
@@ -147,24 +147,24 @@ const makeTasks = Effect.fnUntraced(function* (parts: LearnerParts) {
 
 /**
  * Runs a template's learner until the scope closes. Its state can be read from the database again: it starts over after
- * a crash, a move to another node, or when another learner of the same template was faster.
+ * a crash, a move to another node, or a publication by another learner of this template.
  */
 export const make = Effect.fnUntraced(function* (parts: LearnerParts) {
   const { budget, engine } = parts
   const one = yield* Semaphore.make(1)
   const tasks = yield* makeTasks(parts)
 
-  /** Computation and publication, as steps of the trace of the fold that caused them. */
+  /** The computation and the publication are steps of the trace of the fold that caused them. */
   const inTrace = ({ cause }: PreparedFit) => stepOf(cause, "fit")
   const givingUp = <A, E>(effect: Effect.Effect<A, E>) =>
     Effect.onError(effect, () => tasks.advance({ _tag: "FitGivenUp" }))
 
-  /** Computes and publishes a fit while the caller keeps the learner to itself. */
+  /** Computes and publishes a fit. The caller holds the learner during the whole fit. */
   const fitNow = (fit: PreparedFit) =>
     Effect.flatMap(engine.fit(fit.request), (answer) => tasks.perform({ _tag: "Publish", fitted: { fit, answer } }))
       .pipe(inTrace(fit), givingUp, Effect.asVoid)
 
-  /** Fits in the template's turn on this node, and leaves the learner to other tasks during the computation. */
+  /** Fits when the template's turn on this node comes. Other tasks can run during the computation. */
   const fitInTurn = Effect.gen(function* () {
     const fit = yield* one.withPermits(1)(tasks.perform({ _tag: "PrepareFit" }))
     if (fit === undefined) return
@@ -177,7 +177,7 @@ export const make = Effect.fnUntraced(function* (parts: LearnerParts) {
     }))
   }).pipe(givingUp, Effect.ensuring(tasks.advance({ _tag: "FitEnded" })))
 
-  // Fits whenever there is new data, as often as this node can afford.
+  // Fits whenever there is new data, within this node's budget.
   yield* tasks.awaitDue.pipe(
     Effect.andThen(tasks.pauseBeforeFit),
     Effect.andThen(fitInTurn),
@@ -213,7 +213,7 @@ export const make = Effect.fnUntraced(function* (parts: LearnerParts) {
   const refresh = one.withPermits(1)(
     Effect.flatMap(tasks.perform({ _tag: "Refresh" }), (fit) => fit === undefined ? Effect.void : fitNow(fit)),
   ).pipe(
-    // About as long as a caller waits for the answer.
+    // Retries for about as long as a caller waits for the response.
     Effect.retry({ while: isLocked, schedule: Schedule.spaced("20 millis"), times: 100 }),
     Effect.orDie,
   )
@@ -225,7 +225,8 @@ export const make = Effect.fnUntraced(function* (parts: LearnerParts) {
         (fit) => Effect.tapError(engine.fit(fit!.request), () => tasks.advance({ _tag: "EngineFailed" })),
       ),
     ).pipe(
-      // The engine's worker may have ended since its last use. The second attempt opens the template in the next one.
+      // The engine's worker may have ended since its last use. The second attempt opens the template in the next
+      // worker.
       Effect.retry({ while: ({ _tag }) => _tag === "EngineFailed", times: 1 }),
       Effect.map(({ model }) => model),
       Effect.orDie,

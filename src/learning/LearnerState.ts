@@ -4,7 +4,7 @@ import type { LearningWindow } from "../domain/LearningWindow.ts"
 import type { Counted, FitAnswer, FitRequest } from "./Engine.ts"
 
 // The decisions of a template's learner, without I/O. `next` takes the state and one input and returns the new state and the
-// commands to run. The shell (`LearnerShell`) runs each command and gives its outcome to `next` as the next input.
+// commands to run. The shell (`LearnerShell`) runs each command and passes its outcome to `next` as the next input.
 //
 //     Fold           [Open] ─► Fold ─► Apply ─► (again while batches are full) ─► Finish
 //     Refresh        as Fold ─► ReadRevision ─► [Open] ─► Gather ─► Finish with a fit, if one is due
@@ -12,20 +12,20 @@ import type { Counted, FitAnswer, FitRequest } from "./Engine.ts"
 //     PrepareWindow  ReadRevision ─► [Open] ─► Gather ─► Finish with a fit
 //     Publish        Publish ─► Finish
 //
-// `Open` runs only if the engine's counts are not known to be those of the store. One task runs at a time. The arithmetic
-// of a fit runs between `PrepareFit` and `Publish`, so other tasks can run meanwhile.
+// `Open` runs only if the engine's counts may differ from the stored counts. One task runs at a time. The arithmetic of a
+// fit runs between `PrepareFit` and `Publish`, so other tasks can run in the meantime.
 
-/** The counts that the engine holds. */
+/** State of the counts in the engine. */
 export interface Known {
   /** Revision of the stored tallies. */
   readonly revision: number
-  /** Version of the stored model that the next one replaces; 0 before the first. */
+  /** Version of the stored model, which the next one replaces. 0 before the first. */
   readonly version: number
-  /** The objective that the counts were weighted with, as `LearnedObjective` writes it. */
+  /** The objective that weights the counts, as `LearnedObjective` encodes it. */
   readonly objective: string
 }
 
-/** A fit that is ready to be computed. */
+/** A fit that is ready for computation. */
 export interface PreparedFit {
   readonly request: FitRequest
   /** Revision of the tallies that the fit uses. */
@@ -36,13 +36,13 @@ export interface PreparedFit {
   readonly cause: Tracer.AnySpan | undefined
 }
 
-/** A model that is ready to be published. */
+/** A model that is ready for publication. */
 export interface FittedModel {
   readonly fit: PreparedFit
   readonly answer: FitAnswer
 }
 
-/** A piece of work that reads or changes the state. One task runs at a time. */
+/** A unit of work that reads or changes the state. One task runs at a time. */
 export type Task =
   /** Folds pending ledger rows. With `isStale`, the model is older than the tallies, the settings or the current hour. */
   | { readonly _tag: "Fold"; readonly isStale: boolean }
@@ -54,31 +54,31 @@ export type Task =
   | { readonly _tag: "PrepareWindow"; readonly window: LearningWindow }
   | { readonly _tag: "Publish"; readonly fitted: FittedModel }
 
-/** The template at the beginning of a task. */
+/** Properties of the template at the beginning of a task. */
 export interface TemplateFacts {
-  /** As `LearnedObjective` writes it. */
+  /** The objective, as `LearnedObjective` encodes it. */
   readonly objective: string
-  /** Sends in the current model. */
+  /** Number of sends in the current model. */
   readonly sends: number
 }
 
 export type Input =
   | { readonly _tag: "Began"; readonly task: Task; readonly facts: TemplateFacts }
-  /** The engine has the stored counts; with `isFitted`, the published model is of their revision. */
+  /** The engine has loaded the stored counts. `isFitted`: the published model was fitted to their revision. */
   | { readonly _tag: "Opened"; readonly known: Known; readonly isFitted: boolean }
-  /** The transaction of a fold begins: from here on it may be committed without the learner being told. */
+  /** The transaction of a fold begins. From here on, it may be committed even if the learner gets no response. */
   | { readonly _tag: "FoldBegan" }
   /** A batch of the ledger was folded and committed. */
   | {
     readonly _tag: "Folded"
     /** Ledger rows in the batch; 0 if another node took them first. */
     readonly rows: number
-    /** The batch was as large as it may be, so there may be more rows. */
+    /** The batch reached its maximum size, so there may be more rows. */
     readonly isFull: boolean
     /** Revision of the tallies after the fold. */
     readonly revision: number
     readonly counted: Counted
-    /** When the fold began, Unix milliseconds. */
+    /** Start of the fold. Unit: Unix milliseconds. */
     readonly at: number
     readonly cause: Tracer.AnySpan | undefined
   }
@@ -88,27 +88,27 @@ export type Input =
   | { readonly _tag: "RevisionRead"; readonly revision: number | undefined }
   | { readonly _tag: "Gathered"; readonly request: FitRequest }
   | { readonly _tag: "Published"; readonly isWritten: boolean }
-  /** The last command failed; `isLocked` while a rebuild or a migration keeps the tables to itself. */
+  /** The last command failed. `isLocked`: a rebuild or a migration has locked the tables. */
   | { readonly _tag: "Failed"; readonly isLocked: boolean }
   /** The task was interrupted or hit a bug while it ran a command. */
   | { readonly _tag: "Interrupted" }
-  /** The engine did not compute the fit of a window: it may have lost its counts. */
+  /** The engine did not compute the fit of a window. It may have lost its counts. */
   | { readonly _tag: "EngineFailed" }
-  /** A due fit did not take place. */
+  /** A due fit did not happen. */
   | { readonly _tag: "FitGivenUp" }
-  /** The fit that `PrepareFit` handed out has ended. */
+  /** The fit that `PrepareFit` returned has ended. */
   | { readonly _tag: "FitEnded" }
 
 export type Command =
-  /** Read the template from the store and open it in the engine. Answered by `Opened`. */
+  /** Reads the template from the store and opens it in the engine. Answered by `Opened`. */
   | { readonly _tag: "Open"; readonly objective: string }
-  /** Fold one batch of the ledger. Answered by `FoldBegan` and `Folded`, or by `NothingFolded`. */
+  /** Folds one batch of the ledger. Answered by `FoldBegan` and `Folded`, or by `NothingFolded`. */
   | { readonly _tag: "Fold"; readonly revision: number }
-  /** Add a folded batch to the engine's counts. Answered by `Applied`. */
+  /** Adds a folded batch to the engine's counts. Answered by `Applied`. */
   | { readonly _tag: "Apply"; readonly counted: Counted; readonly at: number }
-  /** Read the revision of the stored tallies. Answered by `RevisionRead`. */
+  /** Reads the revision of the stored tallies. Answered by `RevisionRead`. */
   | { readonly _tag: "ReadRevision" }
-  /** Gather the inputs of a fit. Answered by `Gathered`. */
+  /** Gathers the inputs of a fit. Answered by `Gathered`. */
   | {
     readonly _tag: "Gather"
     /** Version of the model that the fit starts from. */
@@ -117,14 +117,14 @@ export type Command =
     /** Whether the fit chooses the learning attributes again. */
     readonly choosesAttributes: boolean
   }
-  /** Store the model and let this node decide by it. Answered by `Published`. */
+  /** Stores the model and uses it for the decisions of this node. Answered by `Published`. */
   | { readonly _tag: "Publish"; readonly fitted: FittedModel }
   /** The task is done. */
   | { readonly _tag: "Finish"; readonly fit: PreparedFit | undefined }
   /** The task fails with the error of the last command. */
   | { readonly _tag: "Fail" }
 
-/** The event that a task waits for. */
+/** The input that a task awaits. */
 type Phase =
   | { readonly _tag: "Opening"; readonly goal: "fold" | "fit" }
   | { readonly _tag: "Folding"; readonly before: Known }
@@ -141,19 +141,19 @@ interface Running {
 
 /** The state of a learner. It can be lost at any time, because all of it can be read from the database again. */
 export interface LearnerState {
-  /** Undefined if the engine's counts may differ from the stored ones: the next use reads the store. */
+  /** Undefined if the engine's counts may differ from the stored ones. In that case, the next use reads the store. */
   readonly known: Known | undefined
-  /** The published model is older than the tallies, the settings or the current hour: a fit is due. */
+  /** The published model is older than the tallies, the settings or the current hour, so a fit is due. */
   readonly isStale: boolean
-  /** `PrepareFit` has handed out a fit that is not published yet. */
+  /** `PrepareFit` has returned a fit that is not published yet. */
   readonly isFitting: boolean
-  /** When the last fit that was published, or overtaken, was prepared. Unix milliseconds. */
+  /** Time of preparation of the last fit that was published or superseded. Unit: Unix milliseconds. */
   readonly fittedAt: number
   /** Processor time of that fit. Unit: milliseconds. */
   readonly fitMillis: number
-  /** When learning attributes were last chosen, Unix milliseconds. */
+  /** Time of the last choice of learning attributes. Unit: Unix milliseconds. */
   readonly attributesAt: number
-  /** The traced fold that the next fit is due to. */
+  /** The traced fold that caused the next fit. */
   readonly cause: Tracer.AnySpan | undefined
   readonly running: Running | undefined
 }
@@ -169,20 +169,23 @@ export const initial: LearnerState = {
   running: undefined,
 }
 
-/** Shortest time between two fits of a template. Unit: milliseconds. */
+/** Minimum time between two fits of a template. Unit: milliseconds. */
 const shortestPause = 1000
 
-/** A template is fitted again after this many times the processor time of its last fit. */
+/** Minimum time between two fits, as a multiple of the processor time of the last fit. */
 const pausePerFit = 20
 
-/** Learning attributes are chosen again this often, and with every fit while a template has few sends. */
+/**
+ * Interval at which learning attributes are chosen again. A template with fewer sends than `littleTraffic` chooses them
+ * with every fit.
+ */
 const attributesMillis = hourMillis
 const littleTraffic = 5000
 
-/** Time until a stale model is fitted. Unit: milliseconds. */
+/** Returns the time until a stale model is fitted. Unit: milliseconds. */
 export const pauseBeforeFit = ({ fitMillis, fittedAt }: LearnerState, now: number): number => {
   const pause = Math.max(shortestPause, pausePerFit * fitMillis)
-  // After a clock was set back, the last fit may appear to lie hours ahead.
+  // After a clock was set back, the last fit can appear to be hours ahead.
   return Math.min(pause, Math.max(0, fittedAt + pause - now))
 }
 
@@ -200,7 +203,7 @@ const finish = (state: LearnerState, fit?: PreparedFit): Step => [
 
 const fail = (state: LearnerState): Step => [{ ...state, running: undefined }, [{ _tag: "Fail" }]]
 
-/** The work of the failed fit is repeated from the stored state. */
+/** Discards the counts of a failed fit, so that its work is repeated from the stored state. */
 const startOver = (state: LearnerState): LearnerState => ({ ...state, known: undefined, isStale: true })
 
 const fold = (state: LearnerState, running: Running, before: Known): Step =>
@@ -221,7 +224,7 @@ const gather = (state: LearnerState, running: Running, known: Known, now: number
   )
 }
 
-/** Continues with a fold or a fit. Reads the database first if the engine's counts cannot be used. */
+/** Continues with a fold or a fit. Reads the database first if the engine's counts are unusable. */
 const open = (state: LearnerState, running: Running, goal: "fold" | "fit", now: number): Step => {
   const { known } = state
   const { objective } = running.facts
@@ -281,7 +284,7 @@ const folded = (
 }
 
 const revisionRead = (state: LearnerState, running: Running, revision: number | undefined, now: number): Step => {
-  // Another node folded, or a rebuild replaced the tallies, and no row is left in the ledger.
+  // Another node folded, or a rebuild replaced the tallies, and the ledger is empty.
   const isBehind = revision !== undefined && revision !== state.known?.revision
   const current = isBehind ? startOver(state) : state
   if (running.task._tag === "Refresh" && !current.isStale && !current.isFitting) return finish(current)
@@ -307,41 +310,41 @@ const gathered = (
 }
 
 const published = (state: LearnerState, fitted: FittedModel, isWritten: boolean): Step => {
-  // Another node runs a learner for the template too, and published this version first.
+  // Another node runs a learner of the template too, and published this version first.
   if (!isWritten) return finish(startOver(state))
   return finish({ ...state, known: state.known && { ...state.known, version: fitted.fit.version } })
 }
 
-/** The state after the command of a phase failed or was interrupted. */
+/** Returns the state after the command of a phase failed or was interrupted. */
 const afterFailure = (state: LearnerState, { phase, task }: Running): LearnerState => {
   const isFit = phase._tag === "Gathering" || (phase._tag === "Opening" && phase.goal === "fit")
-  // A window's fit changes nothing. A publication is tried again, or given up with `FitGivenUp`. After a fold that may have
-  // been committed, or an engine that failed, `known` was dropped when the fold began.
+  // A window's fit changes no state. A publication is retried, or given up with `FitGivenUp`. If a fold may have been
+  // committed, or an engine failed, `known` was dropped when the fold began.
   return isFit && task._tag !== "PrepareWindow" ? startOver(state) : state
 }
 
 const failed = (state: LearnerState, running: Running, isLocked: boolean, now: number): Step => {
   const { phase, task } = running
   if (phase._tag === "ReadingRevision" && task._tag !== "Refresh") {
-    // While the store is down a fit uses the counts that are in memory.
+    // If the store is down, a fit uses the counts in memory.
     return open(state, running, "fit", now)
   }
   const ended = afterFailure(state, running)
   if (!isLocked) return fail(ended)
   return fail({
     ...ended,
-    // A locked table fails before anything is folded, so there is no reason to read the store again.
+    // A locked table fails before the fold, so the counts in the engine are still valid.
     known: phase._tag === "Folding" ? phase.before : ended.known,
     isStale: ended.isStale || (task._tag === "Fold" && task.isStale),
   })
 }
 
-/** Answers of commands fit the phase that waits for them; any other input is a bug of the shell. */
+/** The response to a command must match the phase that awaits it. Any other input is a bug of the shell. */
 const answered = (state: LearnerState, running: Running, input: Input, now: number): Step => {
   const { phase, task } = running
   if (input._tag === "Failed") return failed(state, running, input.isLocked, now)
   if (input._tag === "Opened" && phase._tag === "Opening") {
-    // A learner that ended between its fold and its fit left a model that is behind.
+    // A learner that ended between its fold and its fit left an outdated model.
     return open({ ...state, known: input.known, isStale: state.isStale || !input.isFitted }, running, phase.goal, now)
   }
   if (phase._tag === "Folding") {
@@ -363,7 +366,10 @@ const answered = (state: LearnerState, running: Running, input: Input, now: numb
   throw new Error(`A learner that waits in ${phase._tag} cannot take ${input._tag}`)
 }
 
-/** The state after `input`, and the commands to run; `now` in Unix milliseconds. Throws for an input out of order. */
+/**
+ * Returns the state after `input`, and the commands to run. `now` is in Unix milliseconds. Throws for an input out of
+ * order.
+ */
 export const next = (state: LearnerState, input: Input, now: number): Step => {
   const { running } = state
   switch (input._tag) {

@@ -16,55 +16,55 @@ import { followRule } from "./RevenueRecount.ts"
 import { readRepeats } from "./RepeatTallies.ts"
 import * as Tallies from "./Tallies.ts"
 
-/** Everything stored about a template's learning, read in one snapshot. */
+/** All stored data about a template's learning, read in one snapshot. */
 export interface StoredLearning extends Omit<OpenRequest, "objective"> {
   /** Revision of the tallies. */
   readonly revision: number
-  /** Version of the published model, 0 before the first. */
+  /** Version of the published model. 0 before the first. */
   readonly version: number
-  /** The published model was fitted to the tallies of this revision. */
+  /** Whether the published model was fitted to the tallies of this revision. */
   readonly isFitted: boolean
 }
 
-/** A batch of the ledger that was folded. */
+/** A folded batch of the ledger. */
 export interface FoldedBatch extends Tallies.Folded {
-  /** There may be more rows. */
+  /** Whether there may be more rows. */
   readonly isFull: boolean
-  /** Revision of the tallies after the fold; undefined if the batch is empty. */
+  /** Revision of the tallies after the fold. Undefined if the batch is empty. */
   readonly revision: number | undefined
 }
 
 /** A learner's access to the store, for its own template. */
 export interface LearnerStore {
   /**
-   * Reads the tallies of the template. If revenue has been counted by another rule until now, it is counted again
-   * before. `now` in Unix milliseconds. Fails with `SqlError` when the database does not respond.
+   * Reads the tallies of the template. If revenue was counted by another rule so far, counts it again first. `now` is
+   * in Unix milliseconds. Fails with `SqlError` if the database does not respond.
    */
   readonly read: (rule: RevenueRule | undefined, now: number) => Effect.Effect<StoredLearning, SqlError>
   /**
-   * Runs `fold` as an attempt that is counted (see `FoldAttempts`). Returns undefined without running it if the ledger
-   * is empty or folding has stopped. Fails with the error of `fold`, and with `SqlError` when the attempt cannot be
-   * stored.
+   * Runs `fold` as a counted attempt (see `FoldAttempts`). Returns undefined without running it if the ledger is empty
+   * or folding has stopped. Fails with the error of `fold`, and with `SqlError` if the attempt cannot be stored.
    */
   readonly attempt: <A, E>(fold: Effect.Effect<A, E>) => Effect.Effect<A | undefined, E | SqlError>
   /**
-   * Moves one batch of the ledger into the tallies in one transaction, inside an attempt. `now` in Unix milliseconds.
-   * Fails with `SqlError` when the database does not respond.
+   * Moves one batch of the ledger into the tallies in one transaction, inside an attempt. `now` is in Unix
+   * milliseconds. Fails with `SqlError` if the database does not respond.
    */
   readonly fold: (now: number) => Effect.Effect<FoldedBatch, SqlError>
   /**
-   * Revision of the tallies, undefined before the first fold. Fails with `SqlError` when the database does not respond.
+   * Returns the revision of the tallies, or undefined before the first fold. Fails with `SqlError` if the database does
+   * not respond.
    */
   readonly revision: Effect.Effect<number | undefined, SqlError>
   /**
-   * Stores a model and lets this node decide by it. Returns false if its version has been published already. Fails with
-   * `SqlError` when the database does not respond.
+   * Stores a model and uses it for the decisions of this node. Returns false if its version has been published already.
+   * Fails with `SqlError` if the database does not respond.
    */
   readonly publish: (fitted: FittedModel) => Effect.Effect<boolean, SqlError>
 }
 
 const readStored = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, org: string, template: string) {
-  // One snapshot of state and tallies: otherwise a fold in between would count twice or not at all.
+  // Reads state and tallies in one snapshot. Otherwise a fold between the two reads would count twice or not at all.
   yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ`
   const [state] = yield* sql<
     { readonly revision: number; readonly isFitted: boolean; readonly halfLife: HalfLifeState | null }
@@ -110,13 +110,13 @@ const raiseRevision = Effect.fnUntraced(function* (
   return row!.revision
 })
 
-/** The winner of a verdict; null if it has none. */
+/** Returns the winner of a verdict, or null without one. */
 const winnerOf = (verdict: VerdictState | undefined) =>
   verdict?.verdict === "winner" || verdict?.verdict === "firm_winner"
     ? { copy_id: verdict.winner!, verdict: verdict.verdict }
     : null
 
-/** The notification of a winner that the model before did not have, or not as a firm one. */
+/** Returns the notification of a winner, if it is new or has newly become a firm winner. */
 export const winnerFound = (
   org: string,
   template: string,
@@ -131,7 +131,7 @@ export const winnerFound = (
   return [{ kind: "winner.found", data, to: { role: "viewer" } }]
 }
 
-/** The store of one template's learner. With `isTraced`, folds report the traces that ledger rows came with. */
+/** Returns the store of one template's learner. With `isTraced`, folds return the traces of their ledger rows. */
 export const make = (
   sql: SqlClient.SqlClient,
   models: Models["Service"],
@@ -158,7 +158,7 @@ export const make = (
     const publication = { org, template, version: fit.version, model: answer.model }
     const isWritten = yield* sql.withTransaction(Effect.gen(function* () {
       yield* sql`LOCK TABLE bandit_states IN ROW EXCLUSIVE MODE NOWAIT`
-      // Compared with the stored model, so that a winner is announced once, whatever nodes know in memory.
+      // Compared with the stored model, so that a winner is announced once, regardless of the nodes' memory.
       const { verdict } = answer.model
       const [before] = winnerOf(verdict) === null ? [] : yield* sql<{ verdict: VerdictState | null }>`
         SELECT m.snapshot->'verdict' AS verdict FROM models m

@@ -13,21 +13,22 @@ import { Models } from "./Models.ts"
 import { isLocked } from "./Tallies.ts"
 import { TemplateActors } from "./TemplateActors.ts"
 
-/** How long a caller waits for a template's actor before it uses the model in memory. */
+/** Time after which a caller uses the model in memory instead of waiting for the template's actor. */
 const patience = "2 seconds"
 
 /**
- * How long the model of a window is cached for display. A window that reaches the present includes the latest counts.
+ * Cache time of a window's model for display. Shorter for a window that reaches the present, because it includes the
+ * latest counts.
  */
 const shownFor = ({ offsetDays }: LearningWindow) => offsetDays === 0 ? Duration.seconds(5) : Duration.minutes(1)
 
-/** Most window models cached for display, over all templates. */
+/** Maximum number of window models cached for display, over all templates. */
 const shownWindows = 100
 
-/** Most traces that wait for their actor to be woken. */
+/** Maximum number of traces kept until their actor is woken. */
 const waitingTraces = 1000
 
-/** The model of a template without data, under a window. */
+/** Returns the model of a template without data, under a window. */
 export const unlearned = (template: string, window: LearningWindow | undefined, now: number): ModelSnapshot =>
   priorModel({
     version: `${template}:0`,
@@ -37,31 +38,34 @@ export const unlearned = (template: string, window: LearningWindow | undefined, 
     organization: defaultPriors,
   })
 
-/** Learned models, wherever in the cluster a template's actor runs. */
+/** Access to learned models, on whichever node of the cluster a template's actor runs. */
 export class Learning extends Context.Service<Learning, {
   /**
-   * The model to display: without a window the current adaptive model, otherwise one fitted for the window. The latter
-   * is at most a minute old (5 seconds if the window reaches the present), and not older than the adaptive model's
-   * choice of attributes. Without data, the model of the priors.
+   * Returns the model to display: without a window the current adaptive model, otherwise a model fitted for the window.
+   * The latter is at most a minute old (5 seconds if the window reaches the present), and uses the present attributes
+   * of the adaptive model. Without data, returns the model of the priors.
    */
   readonly model: (org: string, template: string, window: LearningWindow | undefined) => Effect.Effect<ModelSnapshot>
-  /** The model of a window, fitted now; undefined if the actor does not respond in time. */
+  /** Fits and returns the model of a window. Returns undefined if the actor does not respond in time. */
   readonly windowed: (
     org: string,
     template: string,
     window: LearningWindow,
   ) => Effect.Effect<ModelSnapshot | undefined>
-  /** Folds all received data and fits. Returns false if that did not finish in time. */
+  /** Folds all received data and fits. Returns false if this did not finish in time. */
   readonly refresh: (org: string, template: string) => Effect.Effect<boolean>
-  /** Wakes the actor to fold pending rows if it runs in this process; does not wait for it. */
+  /** Wakes the actor to fold pending rows if it runs in this process. Returns without awaiting the fold. */
   readonly wake: (org: string, template: string, stale: boolean) => Effect.Effect<void>
-  /** Refits a template whose settings have changed, wherever its actor is. Does not wait for it. */
+  /** Refits a template whose settings have changed, on the node of its actor. Returns without awaiting the fit. */
   readonly relearn: (org: string, template: string) => Effect.Effect<void>
-  /** Templates of an organization whose learning has stopped, because folding their ledger failed three times. */
+  /**
+   * Returns the templates of an organization whose learning has stopped after three failed attempts to fold their
+   * ledger.
+   */
   readonly stopped: (org: string) => Effect.Effect<ReadonlyArray<FoldAttempts.StoppedFold>>
-  /** Resumes stopped learning. Nothing was lost: the rows are still in the ledger. */
+  /** Resumes stopped learning without a loss: the rows are still in the ledger. */
   readonly resume: (org: string, template: string) => Effect.Effect<void>
-  /** Makes the next wake-up of the actor by this node part of a trace. */
+  /** Adds the next wake-up of the actor by this node to a trace. */
   readonly traceWake: (org: string, template: string, span: Tracer.AnySpan) => void
 }>()("parlance/learning/Learning") {
   static readonly layer = Layer.effect(
@@ -75,7 +79,7 @@ export class Learning extends Context.Service<Learning, {
       const sql = yield* SqlClient.SqlClient
       const scope = yield* Effect.scope
 
-      /** Fails once a caller has waited too long: a hung node may take a long time to notice that the caller left. */
+      /** Fails after the timeout: a hung node may take a long time to notice that the caller left. */
       const patiently = bounded(patience)
 
       const failed = (what: string, org: string, template: string) => (cause: unknown) =>
@@ -124,18 +128,18 @@ export class Learning extends Context.Service<Learning, {
       const traces = new Map<string, Tracer.AnySpan>()
       const traceWake = (org: string, template: string, span: Tracer.AnySpan) => {
         const id = actorId(org, template)
-        // Only the first trace of several: a fold can be part of one trace only.
+        // Keeps only the first of several traces, because a fold can be part of one trace only.
         if (traces.size < waitingTraces && !traces.has(id)) traces.set(id, span)
       }
 
       const send = (org: string, template: string, stale: boolean) =>
         patiently(actors.wake(actorId(org, template), stale)).pipe(
-          // Its mailbox already has the same message, or the actor is moving. The next sweep wakes it.
+          // The actor's mailbox already contains this message, or the actor is moving. The next sweep wakes it.
           Effect.catchCause((cause) => Effect.logDebug("A template's actor was not woken", cause)),
         )
 
-      // Each node checks its own actors; actors elsewhere are found by their node. Traced work is sent to the actor
-      // wherever it runs.
+      // Each node wakes its own actors, so actors on other nodes are skipped. Traced work is sent to the actor on any
+      // node.
       const wake = (org: string, template: string, stale: boolean) =>
         Effect.suspend(() => {
           const id = actorId(org, template)
@@ -158,7 +162,7 @@ export class Learning extends Context.Service<Learning, {
         const marking = (effect: typeof mark) =>
           Effect.catch(effect, (error) => Effect.logDebug("A model was not marked as stale", error.message))
         yield* marking(Effect.catchIf(mark, isLocked, () =>
-          // Runs after the rebuild, without waiting for it.
+          // Runs after the rebuild. The caller does not await it.
           mark.pipe(
             Effect.retry({ while: isLocked, schedule: Schedule.spaced("1 second") }),
             marking,

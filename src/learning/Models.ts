@@ -5,14 +5,14 @@ import type { ModelSnapshot } from "../bandit/Model.ts"
 import type { Policy } from "../bandit/Policy.ts"
 import { recordset } from "../store/Recordset.ts"
 
-/** A published model, with a place for the policy that is made from it on first use. */
+/** A published model, and the policy that is created from it on first use. */
 export interface Published {
   readonly version: number
   readonly model: ModelSnapshot
   policy: Policy | undefined
 }
 
-/** Data that an actor publishes with a model, in the same transaction. */
+/** Data that an actor publishes with a model, in one transaction. */
 export interface Publication {
   readonly org: string
   readonly template: string
@@ -20,27 +20,30 @@ export interface Publication {
   readonly model: ModelSnapshot
 }
 
-/** Publications get their numbers before they commit, so a poll looks back this far for late commits. */
+/**
+ * Publications get their numbers before they commit, so a poll reads this many earlier numbers again to find late
+ * commits.
+ */
 const overlap = 1000
 
-/** Most models read by one statement. */
+/** Maximum number of models read by one statement. */
 const page = 100
 
 /**
- * The latest model of every template, in memory. The node that fits a model has it at once; the others poll once a
+ * The latest model of every template, in memory. The node that fits a model has it at once. Other nodes poll once a
  * second.
  */
 export class Models extends Context.Service<Models, {
-  /** The latest model; undefined before the first. */
+  /** Returns the latest model, or undefined before the first. */
   readonly latest: (org: string, template: string) => Published | undefined
   /**
-   * Stores a model for all nodes; call it inside a transaction. Returns false, and writes nothing, if another node has
-   * published the version already. Fails with `SqlError` when the database does not respond.
+   * Stores a model for all nodes. Call it inside a transaction. Returns false and writes nothing if another node has
+   * published the version already. Fails with `SqlError` if the database does not respond.
    */
   readonly write: (publication: Publication) => Effect.Effect<boolean, SqlError>
-  /** Makes this node use a model for its decisions; call it after that transaction. */
+  /** Uses a model for the decisions of this node. Call it after the transaction of `write`. */
   readonly adopt: (publication: Publication) => void
-  /** Reads the models published by other nodes. Fails with `SqlError` when the database does not respond. */
+  /** Reads the models published by other nodes. Fails with `SqlError` if the database does not respond. */
   readonly poll: Effect.Effect<void, SqlError>
 }>()("parlance/learning/Models") {
   static readonly layer = Layer.effect(

@@ -18,10 +18,10 @@ import { recordset } from "../store/Recordset.ts"
 // Decisions with their outcomes by attribute, value and variant. `Settling` counts each decision once, when it is four
 // days old.
 
-/** Outcomes within this time after the decision count, in hours. Decisions are counted when they are this old. */
+/** Age of a decision up to which its outcomes count, and at which it is counted. Unit: hours. */
 const outcomeHours = 96
 
-/** The recorded fields of a decision that its count needs. */
+/** The recorded fields of a decision from which it is counted. */
 export interface AttributedDecision {
   readonly templateId: string
   readonly copyId: string
@@ -33,11 +33,11 @@ export interface AttributedDecision {
 
 const builtInNames = new Set(builtIns.map(({ name }) => name))
 
-/** The attributes of the request of a decision, as far as recorded. */
+/** Returns the recorded attributes of a decision's request. */
 const attributesOf = ({ further, segment }: Pick<AttributedDecision, "further" | "segment">) => {
   const values = new Map(decodeContext(segment))
   for (const name of builtInNames) values.delete(name)
-  // The segment may have as `other` what is recorded beside it.
+  // The context may contain an attribute as `other`. The value recorded outside the context replaces it.
   if (further !== null) { for (const [name, value] of decodeContext(further)) values.set(name, value) }
   return values
 }
@@ -58,7 +58,7 @@ export class AttributeOutcomesSum {
     this.of(templateId).add(attributesOf(decision), copyId, at, amounts)
   }
 
-  /** The counts of a template. */
+  /** Returns the counts of a template. */
   of(templateId: string): AttributeOutcomes {
     let template = this.#templates.get(templateId)
     if (template === undefined) this.#templates.set(templateId, template = new AttributeOutcomes())
@@ -107,10 +107,13 @@ const add = (sql: SqlClient.SqlClient, org: string, template: string, counted: A
     FROM ${recordset(rows, columns)}`
 }
 
-/** Stops the counting of settled decisions until the transaction ends. */
+/** Locks the counts of settled decisions against writers until the transaction ends. */
 export const stopCounting = (sql: SqlClient.SqlClient) => sql`LOCK TABLE attribute_outcomes IN SHARE ROW EXCLUSIVE MODE`
 
-/** Fails at once with a `LockTimeoutError` while a rebuild has stopped the counting. Call it first in a transaction. */
+/**
+ * Fails at once with a `LockTimeoutError` while a rebuild holds the lock of `stopCounting`. Call it first in a
+ * transaction.
+ */
 export const whileCounting = (sql: SqlClient.SqlClient) =>
   sql`LOCK TABLE attribute_outcomes IN ROW EXCLUSIVE MODE NOWAIT`
 
@@ -125,7 +128,7 @@ export const replaceAttributeOutcomes = Effect.fnUntraced(function* (
   yield* add(sql, org, template, truth)
 })
 
-/** Reads the counts of a template that count at `now`, Unix milliseconds. */
+/** Reads the counts of a template in the periods that count at `now` (Unix milliseconds). */
 export const readAttributeOutcomes = (
   sql: SqlClient.SqlClient,
   org: string,
@@ -140,7 +143,7 @@ export const readAttributeOutcomes = (
     (rows) => rows.map(toCounted),
   )
 
-/** Counts decisions with their events; call it inside the transaction that settles them. */
+/** Counts decisions with their events. Call it inside the transaction that settles them. */
 export const countAttributeOutcomes = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: string,
@@ -156,7 +159,7 @@ export const countAttributeOutcomes = Effect.fnUntraced(function* (
     const counted = sum.of(template)
     const periods = [...new Set(counted.rows().map(({ start }) => start))]
     if (periods.length === 0) continue
-    // Read and written as a whole, because what is left out depends on all of them.
+    // Read and written as a whole, because all counts together decide which attributes are left out.
     const stored = yield* sql<StoredRow>`
       DELETE FROM attribute_outcomes a
       WHERE a.org_slug = ${org} AND a.template_id = ${template}

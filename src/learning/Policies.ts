@@ -10,19 +10,19 @@ import { Learning, unlearned } from "./Learning.ts"
 import { Models } from "./Models.ts"
 import { ContextRecorder, type RecordedContext } from "./ContextRecorder.ts"
 
-/** The properties of a template that its policy needs. One object stands for one state of the template. */
+/** The properties of a template from which its policy is made. One object represents one state of the template. */
 export interface Subject {
   readonly id: string
   readonly org: {
     readonly slug: string
-    /** Share chosen uniformly. */
+    /** Share of the decisions that are chosen uniformly, 0 to 0.2. */
     readonly explorationFloor: number
   }
 }
 
 /**
- * Most windows kept per organization and template: callers that vary their windows with every call cost fits, not
- * memory.
+ * Maximum number of windows kept per organization and template, so that callers that vary their windows with every call
+ * cost fits, not memory.
  */
 const windowsPerTemplate = 32
 
@@ -30,15 +30,20 @@ const windowsPerTemplate = 32
 const freshMillis = 60_000
 
 /**
- * Cache time of a window that reaches the present and so includes the latest counts, and of one whose model has another
- * scheme than the current adaptive model.
+ * Cache time of the model of a window that reaches the present and so includes the latest counts, and of a model whose
+ * scheme differs from the scheme of the adaptive model. Unit: milliseconds.
  */
 const freshPresentMillis = 5_000
 
-/** How long an expired model is used while a new one is fitted, so that traffic does not wait. */
+/**
+ * Time for which an expired model is used while a new one is fitted, so that traffic does not wait. Unit: milliseconds.
+ */
 const usableMillis = 120_000
 
-/** Most recorders of contexts kept for templates that have changed since; a recorder holds up to 500 kB. */
+/**
+ * Maximum number of context recorders. A recorder has up to 500 kB, and the one whose template changed longest ago is
+ * dropped first.
+ */
 const keptRecorders = 1_000
 
 /** The attributes and the user of a request. */
@@ -54,11 +59,11 @@ interface Windowed {
 
 const keyOf = ({ id, org }: Subject) => `${liveOf(org.slug)}/${id}`
 
-/** The policies of windows by template and by the name of the window, found without making a text for each request. */
+/** The policies of windows by template and by the name of the window. The look-up creates no text per request. */
 const makeWindows = () => {
   const byTemplate = new Map<string, Map<string, Windowed>>()
   const bySubject = new WeakMap<Subject, Map<string, Windowed>>()
-  // All items of a request ask for the same window.
+  // Cached, because all items of a request use one window object.
   let named: { readonly window: LearningWindow; readonly name: string } | undefined
   return {
     nameOf: (window: LearningWindow): string => {
@@ -79,18 +84,24 @@ const makeWindows = () => {
 }
 
 /**
- * The deciding policy of a template, by window, all in memory. A sandbox uses the policies of its organization and does
- * not affect them.
+ * The policies that decide for a template, by window, in memory. A sandbox uses the policies of its organization and
+ * does not affect them.
  */
 export class Policies extends Context.Service<Policies, {
-  /** The current policy. For a window that is not ready: the last one, or that of the priors. */
+  /**
+   * Returns the current policy. If the policy of a window is not ready, returns its last policy, or the policy of the
+   * priors.
+   */
   readonly policy: (template: Subject, window: LearningWindow | undefined, now: number) => Policy
   /** Whether `policy` is up to date. Only the policy of a window can be outdated, until `prepare`. */
   readonly isReady: (template: Subject, window: LearningWindow | undefined, now: number) => boolean
-  /** Fits the model of a window. If the actor does not respond: the last one, or that of the priors. */
+  /**
+   * Fits the model of a window and returns its policy. If the actor does not respond, returns the last policy, or the
+   * policy of the priors.
+   */
   readonly prepare: (template: Subject, window: LearningWindow, now: number) => Effect.Effect<Policy>
   /**
-   * Folds received data and fits, for a decision that must not use a cached model. `upToDate` is false if that did not
+   * Folds received data and fits, for a decision that must not use a cached model. `upToDate` is false if this did not
    * finish in time.
    */
   readonly refresh: (
@@ -98,11 +109,12 @@ export class Policies extends Context.Service<Policies, {
     window: LearningWindow | undefined,
     now: number,
   ) => Effect.Effect<{ readonly policy: Policy; readonly upToDate: boolean }>
-  /** Counts the attributes of a request, for the choice of learning attributes. */
+  /** Counts the attributes of a request, from which learning attributes are chosen. */
   readonly observe: (template: Subject, attrs: Attributes, now: number) => void
   /**
-   * The context to record with a decision: the attributes of the adaptive model, whatever the window, and more that a later
-   * model may use. `context` is the context of `policy` for the request; `hourOfWeek` as in `Contexts.contextOf`.
+   * Returns the context to record with a decision: the attributes of the adaptive model, even for a decision of a
+   * window, and additional attributes for later models. `context` is the context of `policy` for the request;
+   * `hourOfWeek` as in `Contexts.contextOf`.
    */
   readonly record: (
     template: Subject,
@@ -133,21 +145,21 @@ export class Policies extends Context.Service<Policies, {
         const name = nameOf(window)
         const windows = windowsOf(template)
         windows.delete(name)
-        // The oldest is dropped first: a Map keeps insertion order.
+        // Drops the oldest first: a Map keeps insertion order.
         if (windows.size >= windowsPerTemplate) windows.delete(windows.keys().next().value!)
         const policy = new Policy(model, template.org.explorationFloor)
         windows.set(name, { policy, fittedAt: now })
         return policy
       }
 
-      /** Fits again, once for all concurrent callers. */
+      /** Fits once for all concurrent callers. */
       const prepare = (template: Subject, window: LearningWindow, now: number): Effect.Effect<Policy> =>
         Effect.suspend(() => {
           const name = nameIn(template, window)
           const running = preparing.get(name)
           if (running !== undefined) return Fiber.join(running)
           const fiber = fork(
-            // Not before it is known to be running.
+            // Yields first, so that the fiber is in `preparing` before it can end.
             Effect.andThen(Effect.yieldNow, learning.windowed(liveOf(template.org.slug), template.id, window)).pipe(
               Effect.map((model) => {
                 const last = find(template, window)?.policy.model
@@ -202,7 +214,7 @@ export class Policies extends Context.Service<Policies, {
         const upToDate = yield* learning.refresh(liveOf(template.org.slug), template.id)
         return {
           upToDate,
-          // An actor that has just failed to respond is not asked again while there is a model to use.
+          // An actor that has just failed to respond gets no second request if a model is cached.
           policy: window === undefined || (!upToDate && find(template, window) !== undefined)
             ? policy(template, window, now)
             : yield* prepare(template, window, now),
@@ -212,7 +224,7 @@ export class Policies extends Context.Service<Policies, {
       const recorderOf = (template: Subject): ContextRecorder => {
         const known = recorderOfSubject.get(template)
         if (known !== undefined) return known
-        // A changed template is another subject and keeps its recorder. A sandbox has recorders of its own.
+        // A changed template is another subject and keeps its recorder. A sandbox has its own recorders.
         const key = `${template.org.slug}/${template.id}`
         const recorder = recorders.get(key) ?? new ContextRecorder()
         recorders.delete(key)

@@ -7,13 +7,13 @@ import * as Tallies from "./Tallies.ts"
 
 /** Priors that the templates of an organization share. */
 export interface Taught {
-  /** Contributions by template. */
+  /** Contributions by template id. */
   readonly contributions: ReadonlyMap<string, PriorContribution>
   /** Sum of the delays of all templates. */
   readonly delays: ReadonlyArray<HourDelays>
 }
 
-/** Cache time of priors: 50 times the duration of reading them, at most a minute. */
+/** Cache time of priors: 50 times the duration of reading them, at most one minute. */
 const timesCost = 50
 const longestMillis = 60_000
 
@@ -30,8 +30,8 @@ interface Entry {
  */
 export class Priors extends Context.Service<Priors, {
   /**
-   * The statistics as of `notBefore` (Unix milliseconds) or later. Fails with `SqlError` when the database does not
-   * respond.
+   * Returns the statistics as of `notBefore` (Unix milliseconds) or later. Fails with `SqlError` if the database does
+   * not respond.
    */
   readonly read: (org: string, notBefore: number) => Effect.Effect<Taught, SqlError>
 }>()("parlance/learning/Priors") {
@@ -73,7 +73,7 @@ export class Priors extends Context.Service<Priors, {
   )
 }
 
-/** The delays of all templates without those of one template. */
+/** Subtracts the delays of one template from the delays of all templates. */
 export const without = (all: ReadonlyArray<HourDelays>, own: ReadonlyArray<HourDelays>): ReadonlyArray<HourDelays> => {
   const mine = new Map(own.map(({ delays, hour }) => [hour, delays]))
   return all.flatMap(({ delays, hour }) => {
@@ -81,7 +81,7 @@ export const without = (all: ReadonlyArray<HourDelays>, own: ReadonlyArray<HourD
     if (ours === undefined) return [{ hour, delays }]
     const left: Record<string, number> = {}
     for (const [key, count] of Object.entries(delays)) {
-      // The two were read at different times; counts added in between belong to this template.
+      // The two were read at different times. Counts added in between belong to this template.
       const others = (count ?? 0) - (ours[key] ?? 0)
       if (others > 0) left[key] = others
     }

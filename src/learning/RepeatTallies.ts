@@ -5,24 +5,24 @@ import { type RepeatedOutcome, repeatedOutcomes } from "../bandit/Tally.ts"
 import { bucketAt, isExpired } from "../bandit/Window.ts"
 import { recordset } from "../store/Recordset.ts"
 
-// Repeated outcomes of the same people by variant and bucket, see `independence`. Only a template's actor (and a rebuild)
-// writes them. A template whose decisions are about different people has none.
+// Repeated outcomes of one person by variant and bucket, see `independence`. Only a template's actor (and a rebuild)
+// writes them. A template without repeated people has no rows.
 
 /** Repeats of one kind of outcome for the decisions of one variant in one bucket. */
 export interface RepeatTally {
   readonly copyId: string
-  /** Start of the bucket, Unix milliseconds. */
+  /** Start of the bucket. Unit: Unix milliseconds. */
   readonly start: number
   readonly outcome: RepeatedOutcome
   readonly again: number
   readonly seen: number
 }
 
-/** Adds repeats up by variant, bucket and outcome. */
+/** Sums repeats by variant, bucket and outcome. */
 export class RepeatSum {
   readonly #sums = new Map<string, { -readonly [name in keyof RepeatTally]: RepeatTally[name] }>()
 
-  /** Adds repeats, `times` over, in the bucket that `start` belongs to at `now`. */
+  /** Adds repeats, multiplied by `times`, to the bucket that contains `start` as of `now`. */
   add(tally: RepeatTally, now: number, times = 1): void {
     const { start } = bucketAt(tally.start, now)
     if (isExpired(start, now)) return
@@ -63,7 +63,7 @@ export const addRepeats = Effect.fnUntraced(function* (
       again = t.again + EXCLUDED.again, seen = t.seen + EXCLUDED.seen`
 })
 
-/** The repeats of a template. */
+/** Reads the repeats of a template. */
 export const readRepeats = (sql: SqlClient.SqlClient, org: string, template: string) =>
   Effect.map(
     sql<Omit<RepeatTally, "start"> & { readonly bucketStart: Date }>`
@@ -89,7 +89,9 @@ export const replaceRepeats = Effect.fnUntraced(function* (
   yield* addRepeats(sql, org, template, tallies)
 })
 
-/** Moves the repeats of a template to their buckets at `now`, and deletes expired ones. Call it inside a transaction. */
+/**
+ * Moves the repeats of a template to their buckets at `now`, and deletes expired ones. Call it inside a transaction.
+ */
 export const rollUpRepeats = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: string,

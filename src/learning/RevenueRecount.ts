@@ -13,10 +13,10 @@ import * as Ledger from "../journal/Ledger.ts"
 import { contextSql } from "./ContextColumns.ts"
 import * as Tallies from "./Tallies.ts"
 
-/** Older decisions are in no bucket any more. Unit: days. */
+/** Age after which no bucket contains a decision. Unit: days. */
 const countedDays = 190
 
-/** Decisions read at once. */
+/** Maximum number of decisions read at once. */
 const page = 2000
 
 const only = (counts: TallyCounts): TallyCounts =>
@@ -25,7 +25,7 @@ const only = (counts: TallyCounts): TallyCounts =>
     return count === undefined ? [] : [[measure, count]]
   }))
 
-/** The revenue in the tallies and the ledger of a template, in the buckets of `now`. */
+/** Reads the revenue in the tallies and the ledger of a template, in the buckets of `now`. */
 const countedRevenue = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: string,
@@ -37,7 +37,7 @@ const countedRevenue = Effect.fnUntraced(function* (
     readonly revenueSquare: number
     readonly otherCurrency: number
   }
-  // One statement, because a fold moves counts from one table to the other.
+  // Reads both tables in one statement, because a fold moves counts from one to the other.
   const rows = yield* sql<Row>`
     SELECT t.copy_id, ${sql.literal(contextSql)} AS context, t.bucket_start AS start, t.track,
       t.revenue::float8 AS revenue, t.revenue_square::float8 AS revenue_square, t.other_currency::float8 AS other_currency
@@ -57,7 +57,7 @@ const countedRevenue = Effect.fnUntraced(function* (
   return sum
 })
 
-/** The revenue of a template according to its decisions and events. */
+/** Computes the revenue of a template from its decisions and events. */
 const trueRevenue = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: string,
@@ -86,7 +86,7 @@ const trueRevenue = Effect.fnUntraced(function* (
   return sum
 })
 
-/** Appends to the ledger what is missing from `counted` to `truth`, of either sign. */
+/** Appends the difference between `truth` and `counted`, of either sign, to the ledger. */
 const appendDifference = (
   sql: SqlClient.SqlClient,
   org: string,
@@ -110,10 +110,10 @@ const appendDifference = (
 }
 
 /**
- * Puts the rule of a template's revenue in force, and counts the revenue of its past decisions by it. Does nothing if
- * the rule is in force already; undefined: revenue is not counted. One transaction: while it runs, events of the
- * organization wait to be counted. Costs time in proportion to the decisions with a valued conversion. `now` in Unix
- * milliseconds. Fails with `SqlError`, `isLocked` during a rebuild.
+ * Applies a new revenue rule to a template: counts the revenue of its past decisions by `rule`. Does nothing if the
+ * rule applies already. Undefined: revenue is not counted. Runs in one transaction, which delays the counting of the
+ * organization's events. The cost is proportional to the number of decisions with a valued conversion. `now` is in Unix
+ * milliseconds. Fails with `SqlError`, for which `isLocked` is true during a rebuild.
  */
 export const followRule = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -129,9 +129,9 @@ export const followRule = Effect.fnUntraced(function* (
   if (yield* isInForce) return
   yield* sql.withTransaction(Effect.gen(function* () {
     yield* lockEvents(sql, [org])
-    // Another node may have been faster.
+    // Another node may have applied the rule first.
     if (yield* isInForce) return
-    // A rebuild replaces the tallies by those of the rule that it has found.
+    // Fails during a rebuild, which replaces the tallies by the rule that it has read.
     yield* sql`LOCK TABLE tallies IN ROW EXCLUSIVE MODE NOWAIT`
     yield* putInForce(sql, org, template, rule)
     const counted = yield* countedRevenue(sql, org, template, now)

@@ -15,9 +15,9 @@ interface Key {
 }
 
 /**
- * Wakes the actors of this process that have work (every node checks its own actors). Every second: templates with
- * ledger rows. Twice a minute: templates whose model is older than the tallies (after a crash) or than the current
- * hour, because maturity and windows move with time.
+ * Wakes the actors of this process that have work (every node wakes its own actors). Every second, wakes the templates
+ * with ledger rows. Twice a minute, wakes the templates whose model is older than the tallies (after a crash) or than
+ * the current hour, because maturity and windows move with time.
  */
 export const layer = Layer.effectDiscard(Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

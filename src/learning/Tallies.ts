@@ -23,21 +23,21 @@ import { addRepeats, RepeatSum, type RepeatTally, rollUpRepeats } from "./Repeat
 
 // The tables that the ledger is folded into. Only a template's actor (and a rebuild) writes them.
 
-/** Days for which delays are kept, one more than is used. */
+/** Days for which delays are stored, one more than the days in use. */
 const delayDays = 31
 
-/** Days of which decisions are also counted by the day (UTC), today included. */
+/** Number of latest days (UTC, including today) whose decisions are also counted by day. */
 export const dailyDays = 14
 
-/** Start of the first of these days, Unix milliseconds. */
+/** Start of the first of these days. Unit: Unix milliseconds. */
 const firstDay = (now: number) => (Math.floor(now / dayMillis) - dailyDays + 1) * dayMillis
 
 const columns = measures.join(", ")
 
-// Numbers of 64 bits would arrive as text.
+// Cast, because 64-bit numbers arrive as text.
 const readColumns = measures.map((measure) => `t.${measure}::float8 AS ${measure}`).join(", ")
 
-/** Measures that outgrow 32 bits. */
+/** Measures that can exceed 32 bits. */
 const wideMeasures: ReadonlySet<Measure> = new Set(["revenue", "revenue_square"])
 
 /** A value for each measure. */
@@ -45,7 +45,7 @@ const perMeasure = <A>(valueOf: (measure: Measure) => A) =>
   Object.fromEntries(measures.map((measure) => [measure, valueOf(measure)])) as Record<Measure, A>
 
 /**
- * Adds a tally to the row with the same key. A node of the previous release drops the text of a long context when it
+ * Adds a tally to the row with an equal key. A node of the previous release drops the text of a long context when it
  * rolls up, hence COALESCE.
  */
 const addedUp = `ON CONFLICT (org_slug, template_id, copy_id, segment, bucket_start, track) DO UPDATE SET
@@ -73,12 +73,12 @@ const countsOf = (row: TallyRow): TallyCounts => {
 }
 
 /**
- * Whether an operation failed because a rebuild or migration has locked a table, possibly for minutes. Retry later:
- * waiting in the database would hold a connection.
+ * Whether an operation failed because a rebuild or migration has locked a table, possibly for minutes. Retry later,
+ * because a wait in the database would hold a connection.
  */
 export const isLocked = (error: unknown): boolean => isSqlError(error) && error.reason._tag === "LockTimeoutError"
 
-/** All tallies of a template, in no particular order. */
+/** Reads all tallies of a template, unordered. */
 export const readTallies = (
   sql: SqlClient.SqlClient,
   org: string,
@@ -113,7 +113,7 @@ const delaysByHour = (
   return Array.from(hours, ([hour, delays]) => ({ hour, delays }))
 }
 
-/** The delays of a template's outcomes by the hour of their decisions. */
+/** Reads the delays of a template's outcomes by the hour of their decisions. */
 export const readDelays = (sql: SqlClient.SqlClient, org: string, template: string) =>
   Effect.map(
     sql<{ hour: Date; outcome: string; delayClass: number; count: number }>`
@@ -122,7 +122,7 @@ export const readDelays = (sql: SqlClient.SqlClient, org: string, template: stri
     delaysByHour,
   )
 
-/** The delays of a template's outcomes by variant and day of their decisions. */
+/** Reads the delays of a template's outcomes by variant and day of their decisions. */
 export const readVariantDelays = (sql: SqlClient.SqlClient, org: string, template: string) =>
   Effect.map(
     sql<{ copyId: string; day: Date; outcome: string; delayClass: number; count: number }>`
@@ -136,7 +136,7 @@ export const readVariantDelays = (sql: SqlClient.SqlClient, org: string, templat
       })),
   )
 
-/** The delays of all templates of an organization, added up. */
+/** Reads the sums of the delays over all templates of an organization. */
 export const readAllDelays = (sql: SqlClient.SqlClient, org: string) =>
   Effect.map(
     sql<{ hour: Date; outcome: string; delayClass: number; count: number }>`
@@ -154,7 +154,7 @@ export interface Folded extends Counted {
   readonly traces: ReadonlySet<string>
 }
 
-/** Most ledger rows folded in one transaction. */
+/** Maximum number of ledger rows folded in one transaction. */
 const foldedRows = 5000
 
 const addCounts = (
@@ -165,12 +165,15 @@ const addCounts = (
   for (const [name, count] of Object.entries(counts)) into[name] = (into[name] ?? 0) + times * (count ?? 0)
 }
 
-/** Number of decisions of each variant on each of the last days, without those whose variant could not be rendered. */
+/**
+ * Returns the number of decisions of each variant on each of the last days, except decisions whose variant could not be
+ * rendered.
+ */
 const dailyOf = (tallies: ReadonlyArray<Tally>, now: number) => {
   const since = firstDay(now)
   const days = new Map<string, { readonly copy_id: string; readonly day: number; decisions: number }>()
   for (const { copyId, counts, start, track } of tallies) {
-    // The fallback that was sent in place of a failed rendering is a decision of its own.
+    // The fallback sent in place of a failed rendering is a decision of its own.
     const decisions = (counts.decisions ?? 0) - (track === "learned" ? counts.unrendered ?? 0 : 0)
     if (decisions === 0 || start < since) continue
     const day = Math.floor(start / dayMillis) * dayMillis
@@ -201,7 +204,7 @@ export const addTallies = Effect.fnUntraced(function* (
 ): Effect.fn.Return<void, SqlError> {
   if (tallies.length === 0) return
   const days = dailyOf(tallies, now)
-  // In the same statement, so that a fold has no additional round trip.
+  // Part of the same statement, so that a fold has no additional round trip.
   const daily = days.length === 0 ? sql.literal("") : sql`
     WITH daily AS (
       INSERT INTO daily_decisions (org_slug, template_id, day, copy_id, decisions)
@@ -241,7 +244,7 @@ const variantDelayColumns = {
   count: "int",
 } as const
 
-/** Adds delays to their tables, by hour and by variant and day. Delays too old to be used are left out. */
+/** Adds delays to their tables, by hour and by variant and day. Leaves out delays that are too old to be used. */
 export const addDelays = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: string,
@@ -256,7 +259,7 @@ export const addDelays = Effect.fnUntraced(function* (
   if (rows.length === 0) return
   const variantRows = variants.filter(({ day }) => day >= since)
     .flatMap(({ copyId, day, delays }) => delayRowsOf(delays).map((row) => ({ ...row, copy_id: copyId, day })))
-  // In one statement, so that a fold has no additional round trip.
+  // One statement, so that a fold has no additional round trip.
   yield* sql`
     WITH by_variant AS (
       INSERT INTO variant_delay_tallies (org_slug, template_id, copy_id, outcome, day, delay_class, count)
@@ -287,8 +290,8 @@ export class TallySum {
   readonly #repeats = new RepeatSum()
 
   /**
-   * Adds counts, `times` over. `decidedHour` is the start of the hour of the decisions, Unix milliseconds, bucketed as of
-   * `now`.
+   * Adds counts, multiplied by `times`. `decidedHour` is the start of the hour of the decisions (Unix milliseconds),
+   * bucketed as of `now`.
    */
   add(
     at: { readonly copyId: string; readonly context: ContextKey; readonly decidedHour: number; readonly track: Track },
@@ -341,9 +344,9 @@ export class TallySum {
 }
 
 /**
- * Moves up to 5,000 ledger rows of a template to the tallies; call it inside a transaction, and again while `isFull`.
- * Returns the counts to learn from and the number of rows; with `isTraced`, also the traces of the rows. Fails at once,
- * as `isLocked`, while a rebuild is running.
+ * Moves up to 5,000 ledger rows of a template to the tallies. Call it inside a transaction, and again while `isFull`.
+ * Returns the counts to learn from and the number of rows; with `isTraced`, also the traces of the rows. Fails at once
+ * during a rebuild, with an error for which `isLocked` is true.
  */
 export const fold = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -352,7 +355,7 @@ export const fold = Effect.fnUntraced(function* (
   now: number,
   isTraced = false,
 ): Effect.fn.Return<Folded, SqlError> {
-  // Locked first, in the same order as a rebuild, to avoid deadlocks.
+  // Locked first, like in a rebuild, to avoid deadlocks.
   yield* sql`LOCK TABLE tallies IN ROW EXCLUSIVE MODE NOWAIT`
   const rows = yield* Ledger.take(sql, org, template, { limit: foldedRows, isTraced })
   const sum = new TallySum()
@@ -378,7 +381,7 @@ export const fold = Effect.fnUntraced(function* (
 /** Whether a fold reached its limit, so that there may be more rows. */
 export const isFull = ({ rows }: Folded): boolean => rows === foldedRows
 
-/** Counts a template's decisions by day again: a node of the previous release folds without counting them. */
+/** Counts a template's decisions by day again, because a node of the previous release folds without counting them. */
 const recountDays = (sql: SqlClient.SqlClient, org: string, template: string, now: number) =>
   Effect.andThen(
     sql`

@@ -12,8 +12,8 @@ import * as Tallies from "./Tallies.ts"
 // Replaces tallies by counts recomputed from decisions and events.
 
 /**
- * Stops folding, publishing and the counting of attributes in all organizations until the transaction ends. Call it first: running folds finish
- * before the transaction takes its snapshot of the data, and later ones are retried.
+ * Stops folding, publication and the counting of attributes in all organizations until the transaction ends. Call it
+ * first: running folds finish before the transaction takes its snapshot of the data, and later folds are retried.
  */
 export const stopFolding = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -24,7 +24,7 @@ export const stopFolding = Effect.fnUntraced(function* (
   yield* stopCounting(sql)
 })
 
-/** The ids of the templates that have tallies: all of an organization, or `template` if it has any. */
+/** Reads the ids of the templates with tallies: all templates of an organization, or only `template`. */
 export const countedTemplates = (sql: SqlClient.SqlClient, org: OrgSlug, template: string | undefined) =>
   Effect.map(
     sql<{ readonly templateId: string }>`
@@ -33,7 +33,7 @@ export const countedTemplates = (sql: SqlClient.SqlClient, org: OrgSlug, templat
     (rows) => rows.map(({ templateId }) => templateId),
   )
 
-/** Counts of a template: tallies and ledger together, in the buckets of `now`. */
+/** Reads the counts of a template, tallies and ledger together, in the buckets of `now`. */
 export const countedTallies = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: OrgSlug,
@@ -50,7 +50,7 @@ export const countedTallies = Effect.fnUntraced(function* (
   return sum.tallies()
 })
 
-/** The counts of a template according to its decisions and events. */
+/** The counts of a template, computed from its decisions and events. */
 export interface TrueTallies {
   readonly tallies: ReadonlyArray<Tally>
   readonly delays: ReadonlyArray<HourDelays>
@@ -74,12 +74,12 @@ export const replaceTallies = Effect.fnUntraced(function* (
   yield* Tallies.addTallies(sql, org, template, truth.tallies, now)
   yield* Tallies.addDelays(sql, org, template, truth.delays, truth.variantDelays, now)
   yield* replaceRepeats(sql, org, template, truth.repeats)
-  // Adds two: an actor that is awake takes that for a missed fold and reads everything again.
+  // Adds two, so that a running actor detects a missed fold and reads all counts again.
   yield* sql`
     INSERT INTO bandit_states AS s (org_slug, template_id, revision, folded_at, rolled_up_at)
     VALUES (${org}, ${template}, 2, ${new Date(now)}, ${new Date(now)})
     ON CONFLICT (org_slug, template_id) DO UPDATE SET revision = s.revision + 2, folded_at = EXCLUDED.folded_at,
       rolled_up_at = EXCLUDED.rolled_up_at`
-  // Wakes the actor for the rows in the ledger, although this changes no count.
+  // Wakes the actor through the ledger, without a change of any count.
   yield* Ledger.appendNothing(sql, org, template)
 })

@@ -5,18 +5,20 @@ import { measures } from "../bandit/Tally.ts"
 import { contextSql } from "./ContextColumns.ts"
 
 // Tallies for results, as one JSON text, so that many rows do not block the event loop. Each function fails with
-// `SqlError` when the database does not respond.
+// `SqlError` if the database does not respond.
 
-// The measures are constants, so no text of a request gets into the query.
+// The measures are constants, so the query contains no text of a request.
 const sums = `json_build_array(${measures.map((measure) => `sum(t.${measure})`).join(", ")})`
 
-/** A span of buckets: from `from` to before `to`. */
+/** An interval of bucket starts: `from` (inclusive) to `to` (exclusive). */
 export interface BucketSpan {
   readonly from: Date
   readonly to: Date
 }
 
-/** Counts by variant, context and track: a JSON array of `[copyId, context, track, counts in the order of measures]`. */
+/**
+ * Counts by variant, context and track: a JSON array of `[copyId, context, track, counts in the order of measures]`.
+ */
 export const countsOf = (sql: SqlClient.SqlClient, org: string, template: string, { from, to }: BucketSpan) =>
   Effect.map(
     sql<{ readonly rows: string }>`
@@ -31,7 +33,7 @@ export const countsOf = (sql: SqlClient.SqlClient, org: string, template: string
     ([row]) => row!.rows,
   )
 
-/** The counts of a series. */
+/** The measures of a series. */
 export const seriesMeasures = [
   "decisions",
   "voided",
@@ -44,23 +46,23 @@ export const seriesMeasures = [
 ] as const
 export type SeriesCounts = { readonly [measure in typeof seriesMeasures[number]]: number }
 
-/** How to add up counts over time. */
+/** Options for sums of counts over time. */
 export interface SeriesSpan extends BucketSpan {
   /** Length of a step. Unit: milliseconds. */
   readonly length: number
-  /** Start of a step, in Unix milliseconds. */
+  /** Start of any step. Unit: Unix milliseconds. */
   readonly origin: number
-  /** Whether contexts are kept apart or added up. */
+  /** Whether contexts are separate or summed. */
   readonly byContext: boolean
-  /** The variants to read; undefined for all of them. */
+  /** The variants to read. Default: all of them. */
   readonly copyIds?: ReadonlyArray<string> | undefined
-  /** Most rows. */
+  /** Maximum number of rows. */
   readonly limit: number
 }
 
 /**
- * Learned counts of each variant in each step of a span: their number, and a JSON array of `[first bucket, sum of decisions ×
- * bucket, copyId, context, counts in the order of `seriesMeasures`]`; times are Unix milliseconds.
+ * Learned counts of each variant in each step of an interval: the number of rows, and a JSON array of `[first bucket,
+ * sum of decisions × bucket, copyId, context, counts in the order of `seriesMeasures`]`. Times are Unix milliseconds.
  */
 export const countsOverTime = (sql: SqlClient.SqlClient, org: string, template: string, span: SeriesSpan) => {
   const context: Statement.Fragment = span.byContext ? sql.literal(contextSql) : sql`''::text`
@@ -89,7 +91,7 @@ export const countsOverTime = (sql: SqlClient.SqlClient, org: string, template: 
   )
 }
 
-/** Delays of outcomes: a JSON array of `[hour, outcome, delay class, count]`; hours are Unix milliseconds. */
+/** Delays of outcomes: a JSON array of `[hour, outcome, delay class, count]`. Hours are Unix milliseconds. */
 export const delayRows = (sql: SqlClient.SqlClient, org: string, template: string) =>
   Effect.map(
     sql<{ readonly delays: string }>`
@@ -122,7 +124,7 @@ export const variantDecisions = (sql: SqlClient.SqlClient, org: string, template
     WHERE d.org_slug = ${org} AND d.template_id = ${template} AND d.day >= ${first}
     GROUP BY d.copy_id`
 
-/** Attempted renderings of a variant, and the failed ones among them. */
+/** Attempted renderings of a variant, and the number of them that failed. */
 export interface RenderedCounts {
   readonly copyId: string
   readonly attempted: number
@@ -130,8 +132,8 @@ export interface RenderedCounts {
 }
 
 /**
- * Renderings by variant for the decisions of a span, as far as folded. Refusals, for which no candidate could be rendered, are no
- * decisions and do not count.
+ * Renderings by variant for the folded decisions of an interval. A refusal, for which no candidate could be rendered,
+ * is not a decision and does not count.
  */
 export const renderingsOf = (sql: SqlClient.SqlClient, org: string, template: string, { from, to }: BucketSpan) =>
   sql<RenderedCounts>`
@@ -142,7 +144,7 @@ export const renderingsOf = (sql: SqlClient.SqlClient, org: string, template: st
     WHERE t.org_slug = ${org} AND t.template_id = ${template} AND t.bucket_start >= ${from} AND t.bucket_start < ${to}
     GROUP BY t.copy_id ORDER BY t.copy_id`
 
-/** Decisions of a template in each bucket of a span, the latest first. */
+/** Decisions of a template in each bucket of an interval, latest first. */
 export const decisionsByBucket = (sql: SqlClient.SqlClient, org: string, template: string, { from, to }: BucketSpan) =>
   sql<{ readonly bucketStart: Date; readonly decisions: number }>`
     SELECT t.bucket_start, sum(t.decisions)::float8 AS decisions FROM tallies t
@@ -150,7 +152,10 @@ export const decisionsByBucket = (sql: SqlClient.SqlClient, org: string, templat
       AND t.bucket_start >= ${from} AND t.bucket_start < ${to}
     GROUP BY 1 ORDER BY 1 DESC`
 
-/** Rendered and learned decisions of each variant in a span, and how many of them have an event that the message was sent. */
+/**
+ * Rendered and learned decisions of each variant in an interval, and the number of them with an event that the message
+ * was sent.
+ */
 export const sentByVariant = (sql: SqlClient.SqlClient, org: string, template: string, { from, to }: BucketSpan) =>
   sql<{ readonly copyId: string; readonly decisions: number; readonly sent: number }>`
     SELECT t.copy_id, sum(t.decisions - t.unrendered)::float8 AS decisions, sum(t.sent)::float8 AS sent FROM tallies t

@@ -24,21 +24,21 @@ const decodeRequest = decoderOf(Request)
 const decodeModel = decoderOf(ModelSnapshot)
 
 /**
- * The actors of templates, on this node and on others. While an actor moves or its node hangs, an effect fails or never
- * returns: callers limit the time.
+ * The actors of templates, on this node and on others. If an actor moves or its node hangs, an effect fails or never
+ * returns, so callers need a timeout.
  */
 export class TemplateActors extends Context.Service<TemplateActors, {
   /**
-   * Asks the actor to fold pending rows, and with `stale` to fit. Returns once the request is sent. Fails with the
-   * error of the cluster when the actor's node cannot be reached.
+   * Requests the actor to fold pending rows, and with `stale` to fit. Returns once the request is sent. Fails with the
+   * error of the cluster if the actor's node cannot be reached.
    */
   readonly wake: (actorId: string, stale: boolean) => Effect.Effect<void, unknown>
   /**
-   * Folds pending rows and fits. Returns once the model is published. Fails with the error of the cluster when the
+   * Folds pending rows and fits. Returns once the model is published. Fails with the error of the cluster if the
    * actor's node cannot be reached.
    */
   readonly refresh: (actorId: string) => Effect.Effect<void, unknown>
-  /** Fits the model of a window. Fails with the error of the cluster when the actor's node cannot be reached. */
+  /** Fits the model of a window. Fails with the error of the cluster if the actor's node cannot be reached. */
   readonly windowed: (actorId: string, window: LearningWindow) => Effect.Effect<ModelSnapshot, unknown>
 }>()("parlance/learning/TemplateActors") {
   static readonly layer = Layer.effect(

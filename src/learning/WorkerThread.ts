@@ -11,14 +11,17 @@ interface Asked {
 
 type Answer = { readonly id: number; readonly value: unknown } | { readonly id: number; readonly reason: string }
 
-/** Idle threads: a worker leaves its thread here when its scope closes, and the next worker uses it. Default: undefined. See `SpareProcesses`. */
+/**
+ * Idle threads: a worker leaves its thread here when its scope closes, and the next worker uses it. Default: undefined,
+ * so that threads end with their worker. See `SpareProcesses`.
+ */
 export const SpareThreads = Context.Reference<Spares<Worker> | undefined>("parlance/learning/SpareThreads", {
   defaultValue: () => undefined,
 })
 
 /**
- * A worker that starts with the first request, and again after it stopped. It ends with the scope. Fails with the
- * reason. Values are cloned, and requests are answered in order.
+ * Returns a worker that starts with the first request, and again after it stopped. It ends with the scope. Requests
+ * fail with the reason as text. Values are cloned, and requests are answered in order.
  */
 export const workerThread = <Request>(file: URL) =>
   Effect.gen(function* () {
@@ -59,10 +62,10 @@ export const workerThread = <Request>(file: URL) =>
           )
           worker ??= start()
           worker.postMessage({ id, request } satisfies Asked)
-          // The worker is busy with the request until it answers.
+          // An interrupted request keeps its entry, because the worker is busy with it until it responds.
           return Effect.sync(() => waiting.set(id, () => {}))
         }),
-      /** Starts the worker before there is a request, so that it loads its modules meanwhile. Returns at once. */
+      /** Starts the worker before the first request, so that it loads its modules in the meantime. Returns at once. */
       start: Effect.sync(() => {
         worker ??= start()
       }),
@@ -70,7 +73,7 @@ export const workerThread = <Request>(file: URL) =>
     }
   })
 
-/** The main loop of a worker. Call it once, in the worker. */
+/** Runs the main loop of a worker. Call it once, in the worker. */
 export const answerAsWorker = <Request>(run: (request: Request) => unknown): void => {
   const scope = self as unknown as {
     onmessage: (event: MessageEvent<Asked>) => void

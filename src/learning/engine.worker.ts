@@ -1,4 +1,4 @@
-// Fits take milliseconds of arithmetic: off the event loop that answers requests.
+// Fits need milliseconds of arithmetic, so they run outside the event loop that serves requests.
 import "../runtime/leakGuard.ts"
 import { Engine } from "./Engine.ts"
 import type { EngineRequest } from "./EngineWorker.ts"
