@@ -1,4 +1,4 @@
-import { countedEvents } from "../domain/Event.ts"
+import { countedEvents } from "../domain/EventKinds.ts"
 import { type ValuedOutcome, valuedOutcomes } from "../domain/ObjectiveWeights.ts"
 import type { ContextKey } from "./Contexts.ts"
 
@@ -12,8 +12,8 @@ export type RevenueMeasure = (typeof revenueMeasures)[number]
 
 /**
  * The counts of a tally, each at most once per decision: the decision itself, every kind of event except refunds,
- * `negative` (at least one of `unsubscribe` and `spam`) and `voided` (a `bounce`, `soft_bounce` or `failed` without any
- * human engagement or conversion, so that the message was not seen). Then the measures of revenue, and `unrendered`:
+ * `negative` (at least one opt-out, see `eventKinds`) and `voided` (an undelivered message without any human engagement or
+ * conversion, so that the message was not seen). Then the measures of revenue, and `unrendered`:
  * failed renderings, which are included in the `decisions` of the track `learned`, but not of `forced`. All counts are
  * whole numbers, so that sums are exact in any order.
  */

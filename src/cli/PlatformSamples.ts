@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer"
 import { createHmac } from "node:crypto"
-import { EventName } from "../domain/Event.ts"
+import { EventName, isSuppressing } from "../domain/EventKinds.ts"
 import type { Platform } from "../domain/Source.ts"
 
 // Webhook bodies as the platforms send and sign them, for `parlance webhook trigger`.
@@ -206,7 +206,7 @@ const ownCode: Sender = {
     tracking_id: trackingId,
     user_id: user,
     occurred_at: new Date(at).toISOString(),
-    ...(["bounce", "soft_bounce", "spam", "unsubscribe"].includes(event) ? { email } : {}),
+    ...(isSuppressing(event) ? { email } : {}),
     ...(event === "click" ? { link } : {}),
     ...(event === "conversion" || event === "refund" ? { value: 49.9, currency: "EUR" } : {}),
   }),

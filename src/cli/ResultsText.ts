@@ -1,5 +1,6 @@
 import { encodeContext } from "../bandit/Contexts.ts"
 import { stoppingRule } from "../bandit/Verdict.ts"
+import { columnEvents, eventKinds } from "../domain/EventKinds.ts"
 import { weightsOf } from "../domain/ObjectiveWeights.ts"
 import type { Objective } from "../domain/Template.ts"
 import { earlierText } from "../results/ExposureEffects.ts"
@@ -25,11 +26,9 @@ const statusText: { readonly [status in VariantStatus]: string } = {
 
 /** Outcomes with a column of their own; one without events is left out unless it is the objective. */
 const shownOutcomes: ReadonlyArray<readonly [keyof OutcomeCounts, string]> = [
-  ["delivered", "delivered"],
-  ["open", "opens"],
-  ["click", "clicks"],
-  ["other", "other"],
-  ["conversion", "conversions"],
+  ...columnEvents.filter((event) => event !== "sent").map((event) =>
+    [event, eventKinds[event].words.column!.toLowerCase()] as const
+  ),
   ["negative", "negative"],
 ]
 
@@ -220,11 +219,11 @@ export const segmentText = (segment: Readonly<Record<string, string>>): string =
 
 /** Counted events that are not learned from; empty without such events. */
 const apartText = ({ automated, forced }: TemplateResults): ReadonlyArray<string> => {
-  const machines = [
-    ...(automated.open > 0 ? [`${automated.open} opens`] : []),
-    ...(automated.click > 0 ? [`${automated.click} clicks`] : []),
-    ...(automated.other > 0 ? [`${automated.other} other events`] : []),
-  ]
+  const machines = columnEvents.flatMap((event) =>
+    eventKinds[event].category === "engagement" && automated[event] > 0
+      ? [`${automated[event]} ${eventKinds[event].words.many}`]
+      : []
+  )
   return [
     ...(machines.length > 0 ? [`${list(machines)} of machines`] : []),
     ...(forced.decisions > 0

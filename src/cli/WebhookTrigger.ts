@@ -2,7 +2,8 @@ import { Clock, Config, Effect, Option, Redacted, Schedule } from "effect"
 import { Command, Flag, Prompt } from "effect/cli"
 import { randomBytes } from "node:crypto"
 import type { TimelineResource } from "../api/timelines/TimelinesApi.ts"
-import type { EventName } from "../domain/Event.ts"
+import { alternatives } from "../domain/alternatives.ts"
+import { countedEvents, type EventName } from "../domain/EventKinds.ts"
 import { listOfSources, type Platform, platforms, type SourceId, sourceIdOf } from "../domain/Source.ts"
 import { CommandFailed, ManagementClient, ServiceFetch } from "./Connection.ts"
 import { argument, text } from "./Flags.ts"
@@ -177,10 +178,7 @@ export const webhookTrigger = Command.make(
   "trigger",
   {
     sourceId: argument("source", `One of ${listOfSources}`),
-    event: argument(
-      "event",
-      "sent, delivered, open, click, other, conversion, bounce, soft_bounce, failed, unsubscribe or spam",
-    ),
+    event: argument("event", alternatives(countedEvents)),
     trackingId: text("tracking-id", "The decision that the event belongs to"),
     template: text("template", "Make a decision of this template first, with the API key in PARLANCE_KEY"),
     user: Flag.String("user").pipe(

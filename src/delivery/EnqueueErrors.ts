@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import type { NotRendered } from "../decide/Answer.ts"
 import type { TemplateArchived, TemplateNotFound, VariantNotFound } from "../domain/Errors.ts"
 import type * as GroupCommit from "../store/GroupCommit.ts"
-import { reasonTexts, SuppressionReason } from "../suppressions/Suppression.ts"
+import { reasonWords, SuppressionReason } from "../domain/SuppressionReason.ts"
 
 // Reasons why Deliver queues nothing.
 
@@ -48,7 +48,7 @@ export class RecipientSuppressed extends Schema.TaggedError<RecipientSuppressed>
   suppressedAt: Schema.Date,
 }) {
   override get message() {
-    return `The recipient ${reasonTexts[this.reason]} on ${
+    return `The recipient ${reasonWords[this.reason].clause} on ${
       this.suppressedAt.toISOString().slice(0, 10)
     }. Nothing was ` +
       "queued."

@@ -1,48 +1,4 @@
-import { Schema } from "effect"
-
-/** Category of an event: the message was sent, a person engaged with it, a downstream action, or a negative report. */
-export const EventCategory = Schema.Literals(["delivery", "engagement", "conversion", "negative"])
-export type EventCategory = typeof EventCategory.Type
-
-/**
- * Kind of an event. `other` is any interaction except opens and clicks; `refund` takes back revenue of a conversion; `failed`
- * means that the platform did not send the message.
- */
-export const EventName = Schema.Literals([
-  "sent",
-  "delivered",
-  "open",
-  "click",
-  "other",
-  "conversion",
-  "refund",
-  "bounce",
-  "soft_bounce",
-  "failed",
-  "unsubscribe",
-  "spam",
-])
-export type EventName = typeof EventName.Type
-
-/** Kinds of events that count by themselves. A refund only lowers the revenue of conversions. */
-export type CountedEvent = Exclude<EventName, "refund">
-export const countedEvents: ReadonlyArray<CountedEvent> = EventName.literals.filter((name) => name !== "refund")
-
-/** The category each event belongs to. */
-export const categoryOf: { readonly [name in EventName]: EventCategory } = {
-  sent: "delivery",
-  delivered: "delivery",
-  open: "engagement",
-  click: "engagement",
-  other: "engagement",
-  conversion: "conversion",
-  refund: "conversion",
-  bounce: "negative",
-  soft_bounce: "negative",
-  failed: "negative",
-  unsubscribe: "negative",
-  spam: "negative",
-}
+import type { EventName } from "./EventKinds.ts"
 
 /**
  * An event reported by a messaging platform or a caller, in the form common to all sources. Texts are storable (see

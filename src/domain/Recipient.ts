@@ -1,10 +1,5 @@
-import type { EventName, NormalizedEvent } from "./Event.ts"
-
-/** Events that put the address of their recipient on the suppression list, at once or when they repeat. */
-const suppressing: ReadonlySet<EventName> = new Set(["bounce", "soft_bounce", "spam", "unsubscribe"])
-
-/** Whether an event puts the address of its recipient on the suppression list, at once or when it repeats. */
-export const isSuppressing = (event: EventName): boolean => suppressing.has(event)
+import type { NormalizedEvent } from "./Event.ts"
+import { type EventName, isSuppressing } from "./EventKinds.ts"
 
 /** Names of events by which a person opts in to messages again, in lowercase. */
 export const optInNames: ReadonlySet<string> = new Set([

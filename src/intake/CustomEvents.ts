@@ -1,14 +1,16 @@
 import { JsonPointer } from "effect"
 import { readAddress } from "../domain/AddressText.ts"
 import { anyName } from "../domain/ConversionEvents.ts"
-import type { EventName, MemberFault, Normalized, NormalizedEvent } from "../domain/Event.ts"
+import type { MemberFault, Normalized, NormalizedEvent } from "../domain/Event.ts"
 import type { Skipped } from "../domain/DryRun.ts"
 import { collect, faulty, ignored, type Items, itemsOf, unreadableAddress } from "./Items.ts"
-import { channelOf, isEmailChannel, isSuppressing, mayBeEmail, optIn, optInNames } from "../domain/Recipient.ts"
+import { channelOf, isEmailChannel, mayBeEmail, optIn, optInNames } from "../domain/Recipient.ts"
+import { type EventName, isSuppressing } from "../domain/EventKinds.ts"
 import { isEventId, keyOf, nameOf, textOf } from "../domain/EventKeys.ts"
 import { type EventLevel, faultsIn, memberFault } from "./Given.ts"
 import { timeIn } from "./Instant.ts"
 import { type Money, moneyIn } from "./Money.ts"
+import { bounceOf } from "./mail/BounceKind.ts"
 import { emailOf, find, isItem, type Item, known, lastSegment, linkOf, noise, trackingIdOf } from "./Reading.ts"
 import { addressFault, zoneIn } from "./PersonMembers.ts"
 import { automatedKeys, flagIn } from "./Truth.ts"
@@ -173,7 +175,7 @@ export const readItem = (item: unknown, options: CustomEventsOptions): Normalize
     )
   }
   const { event, faults: moneyFaults, ...money } = moneyIn(
-    named.event === "bounce" && isSoftBounce(levels) ? "soft_bounce" : named.event,
+    named.event === "bounce" ? bounceOf(isSoftBounce(levels)) : named.event,
     given,
     valueKeys,
   )

@@ -1,5 +1,5 @@
 import { readAddress } from "../domain/AddressText.ts"
-import { isSuppressing } from "../domain/Recipient.ts"
+import { isSuppressing } from "../domain/EventKinds.ts"
 import type { Skipped } from "../domain/DryRun.ts"
 import type {
   ErasureRequest,

@@ -1,4 +1,5 @@
-import type { EventName, MemberFault } from "../domain/Event.ts"
+import type { MemberFault } from "../domain/Event.ts"
+import type { EventName } from "../domain/EventKinds.ts"
 import { readAmount } from "./Amount.ts"
 import { readCurrency } from "./Currency.ts"
 import { type EventLevel, given, memberFault } from "./Given.ts"

@@ -1,7 +1,7 @@
 import { readAddress } from "../domain/AddressText.ts"
-import type { EventName, MemberFault } from "../domain/Event.ts"
+import type { MemberFault } from "../domain/Event.ts"
 import { nameOf } from "../domain/EventKeys.ts"
-import { isSuppressing } from "../domain/Recipient.ts"
+import { type EventName, isSuppressing } from "../domain/EventKinds.ts"
 import { isTimeZone } from "../templates/LocalTime.ts"
 import { type EventLevel, given, type ReadValue } from "./Given.ts"
 

@@ -1,4 +1,5 @@
-import { categoryOf, type EventName, type NormalizedEvent } from "../domain/Event.ts"
+import type { NormalizedEvent } from "../domain/Event.ts"
+import { eventKinds, EventName } from "../domain/EventKinds.ts"
 import * as Json from "../domain/Json.ts"
 import { readAddress } from "../domain/AddressText.ts"
 import { isStorable } from "../domain/Attributes.ts"
@@ -12,26 +13,9 @@ export type Item = { readonly [name: string]: unknown }
 /** Most characters of a link. */
 const maxLink = 2_000
 
-const synonyms: { readonly [name in EventName]: ReadonlyArray<string> } = {
-  sent: ["sent", "send"],
-  delivered: ["delivered", "delivery"],
-  open: ["open", "opened"],
-  click: ["click", "clicked"],
-  other: ["other"],
-  conversion: ["conversion", "converted", "purchase", "purchased", "order_completed"],
-  refund: ["refund", "refunded", "order_refunded", "purchase_refund", "refund_completed"],
-  bounce: ["bounce", "bounced"],
-  soft_bounce: ["soft_bounce", "soft_bounced"],
-  failed: ["failed", "dropped", "rejected"],
-  unsubscribe: ["unsubscribe", "unsubscribed"],
-  spam: ["spam", "complaint", "complained", "spam_report"],
-}
-
-/** The event a lowercase name stands for: `open` and `opened`, `purchase` and `conversion`, and so on. */
+/** Events by their names in lowercase: `open` and `opened`, `purchase` and `conversion`, and so on. */
 export const known: ReadonlyMap<string, EventName> = new Map(
-  (Object.keys(synonyms) as Array<EventName>).flatMap((event) =>
-    synonyms[event].map((name): [string, EventName] => [name, event])
-  ),
+  EventName.literals.flatMap((event) => eventKinds[event].names.map((name): [string, EventName] => [name, event])),
 )
 
 /** Steps on a message's way that say nothing about it. Were they business events, a tracking id would convert them. */
@@ -80,7 +64,7 @@ export const emailOf = (
   ...values: ReadonlyArray<unknown>
 ): { readonly email?: string } => {
   const isOfPerson = trackingId === undefined && messageKey === undefined && event !== "conversion"
-  if (categoryOf[event] !== "negative" && !isOfPerson) return {}
+  if (eventKinds[event].category !== "negative" && !isOfPerson) return {}
   for (const value of values) {
     const name = nameOf(value)
     const email = name && readAddress(name)

@@ -1,11 +1,6 @@
 import { JsonPointer } from "effect"
-import {
-  categoryOf,
-  type ErasureRequest,
-  type MemberFault,
-  type NormalizedEvent,
-  type ProfileUpdate,
-} from "../domain/Event.ts"
+import type { ErasureRequest, MemberFault, NormalizedEvent, ProfileUpdate } from "../domain/Event.ts"
+import { eventKinds } from "../domain/EventKinds.ts"
 import { digestKey } from "../domain/EventKeys.ts"
 import type { Skipped } from "../domain/DryRun.ts"
 import { idFault, placeholderInId } from "../domain/Placeholders.ts"
@@ -62,7 +57,7 @@ const eventFilledIn = (event: NormalizedEvent, item: unknown): NormalizedEvent |
     ...Object.fromEntries(unfilled.map((id) => [id, undefined])),
     faults: [...faults, ...event.faults ?? []],
   }
-  const names = categoryOf[event.event] === "negative"
+  const names = eventKinds[event.event].category === "negative"
     ? rest.trackingId ?? rest.email ?? rest.user ?? rest.messageKey
     : unfilled.includes("trackingId")
     ? undefined

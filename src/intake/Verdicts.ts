@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import type { Fault } from "../domain/Errors.ts"
 import type { NormalizedEvent } from "../domain/Event.ts"
-import { isSuppressing } from "../domain/Recipient.ts"
+import { isSuppressing } from "../domain/EventKinds.ts"
 import { SeededMap, SeededSet } from "../domain/SeededMap.ts"
 import type { NotUnderstood } from "../domain/DryRun.ts"
 import type { Normalize } from "./Sources.ts"

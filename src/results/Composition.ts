@@ -13,6 +13,7 @@ import type { ReportAnswer, ReportRequest, SharedVariant } from "../bandit/Repor
 import { revenueIn } from "../bandit/Revenue.ts"
 import { type Measure, measures, type Track, tracks } from "../bandit/Tally.ts"
 import { windowBounds } from "../bandit/Window.ts"
+import { type CountedEvent, countedEvents } from "../domain/EventKinds.ts"
 import { stoppingRule } from "../bandit/Verdict.ts"
 import type { VerdictState } from "../bandit/VerdictState.ts"
 import { daysOfData, type RateLift } from "../bandit/Winner.ts"
@@ -87,17 +88,7 @@ const amountOf = (counts: Float64Array, outcome: ValuedOutcome | "revenue"): num
 const trialsOf = ({ learned }: Counts): number => of(learned, "decisions") - of(learned, "voided")
 
 const outcomesOf = (counts: Float64Array): OutcomeCounts => ({
-  sent: of(counts, "sent"),
-  delivered: of(counts, "delivered"),
-  open: of(counts, "open"),
-  click: of(counts, "click"),
-  other: of(counts, "other"),
-  conversion: of(counts, "conversion"),
-  bounce: of(counts, "bounce"),
-  soft_bounce: of(counts, "soft_bounce"),
-  failed: of(counts, "failed"),
-  unsubscribe: of(counts, "unsubscribe"),
-  spam: of(counts, "spam"),
+  ...Object.fromEntries(countedEvents.map((event) => [event, of(counts, event)])) as Record<CountedEvent, number>,
   negative: of(counts, "negative"),
 })
 

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
-import type { EventName } from "../domain/Event.ts"
+import type { EventName } from "../domain/EventKinds.ts"
 import { isValued, valuedOutcomes, weightsOf } from "../domain/ObjectiveWeights.ts"
 import type { Objective, Template } from "../domain/Template.ts"
 import { dayMillis, hourMillis } from "../bandit/Window.ts"

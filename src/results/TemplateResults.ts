@@ -6,22 +6,18 @@ import { HoldoutResults } from "./HoldoutResults.ts"
 import { Objective } from "../domain/Template.ts"
 import { loserRule } from "./Losers.ts"
 import { described } from "../domain/described.ts"
+import { type CountedEvent, countedEvents, eventKinds } from "../domain/EventKinds.ts"
 
 // Results of a template's variants, as the API answers them.
 
+const countOf = (event: CountedEvent) => {
+  const { description } = eventKinds[event]
+  return description === undefined ? Schema.Finite : described(Schema.Finite, description)
+}
+
 /** How many decisions had each outcome, once each however often it came. */
 export const OutcomeCounts = Schema.Struct({
-  sent: Schema.Finite,
-  delivered: Schema.Finite,
-  open: Schema.Finite,
-  click: Schema.Finite,
-  other: described(Schema.Finite, "Interactions that are neither open nor click"),
-  conversion: Schema.Finite,
-  bounce: Schema.Finite,
-  soft_bounce: Schema.Finite,
-  failed: Schema.Finite,
-  unsubscribe: Schema.Finite,
-  spam: Schema.Finite,
+  ...Object.fromEntries(countedEvents.map((event) => [event, countOf(event)])) as Record<CountedEvent, Schema.Finite>,
   negative: described(Schema.Finite, "At least one of unsubscribe and spam"),
 })
 export type OutcomeCounts = typeof OutcomeCounts.Type

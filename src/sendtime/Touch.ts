@@ -1,5 +1,5 @@
 import { hourMillis } from "../bandit/Window.ts"
-import type { EventName } from "../domain/Event.ts"
+import { eventKinds } from "../domain/EventKinds.ts"
 import { type AttributedEvent, machineClicks } from "../journal/events/Outcomes.ts"
 
 // One message as the learning of send times sees it: when it was sent, and how long after that its recipient first engaged
@@ -111,8 +111,6 @@ export interface Sending {
   readonly voided: boolean
 }
 
-const isEngagement = (event: EventName) => event === "open" || event === "other" || event === "conversion"
-
 /**
  * The sending and first engagement of a message, from all its events in any order and with any repetitions. Opens and
  * clicks by machines, marked or recognized by their timing as in the tallies, are ignored. An event of up to two hours
@@ -127,7 +125,7 @@ export const sendingOf = (decidedAt: number, events: ReadonlyArray<AttributedEve
     if (occurredAt < skewed) continue
     if (event === "sent") sent = Math.min(sent, occurredAt)
     else if (event === "delivered") delivered = Math.min(delivered, occurredAt)
-    else if (event === "bounce" || event === "soft_bounce" || event === "failed") undelivered = true
+    else if (eventKinds[event].learning === "undelivered") undelivered = true
   }
   const clicks = events.filter(({ event, occurredAt }) => event === "click" && occurredAt >= skewed)
   const isMachine = machineClicks(clicks, delivered)
@@ -135,7 +133,7 @@ export const sendingOf = (decidedAt: number, events: ReadonlyArray<AttributedEve
   for (const one of events) {
     const { automated, event, occurredAt } = one
     if (occurredAt < skewed || occurredAt >= engaged) continue
-    if (event === "click" ? isMachine(one) : automated || !isEngagement(event)) continue
+    if (event === "click" ? isMachine(one) : automated || eventKinds[event].learning !== "engaged") continue
     engaged = occurredAt
   }
   const sentAt = sent !== Infinity ? sent : delivered !== Infinity ? delivered : undefined

@@ -1,10 +1,6 @@
 import { Schema } from "effect"
-import type { EventName } from "../domain/Event.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
-
-/** Why nothing is sent to an address, the gravest reason first. */
-export const SuppressionReason = Schema.Literals(["complaint", "hard_bounce", "soft_bounce", "manual", "unsubscribe"])
-export type SuppressionReason = typeof SuppressionReason.Type
+import { reasonWords, SuppressionReason } from "../domain/SuppressionReason.ts"
 
 /** One reason why nothing is sent to an address. */
 export const Suppression = Schema.Struct({ reason: SuppressionReason, suppressedAt: Schema.Date })
@@ -30,13 +26,6 @@ export interface NewSuppression {
   readonly at: number
 }
 
-/** The reasons that events give at once. Soft bounces are counted first. */
-export const reasonOfEvent: { readonly [event in EventName]?: SuppressionReason } = {
-  bounce: "hard_bounce",
-  spam: "complaint",
-  unsubscribe: "unsubscribe",
-}
-
 const gravest = (reason: SuppressionReason): number => SuppressionReason.literals.indexOf(reason)
 
 /**
@@ -51,15 +40,6 @@ export const suppressionFor = <S extends Suppression>(
     .filter(({ reason }) => !(ignoresUnsubscribes && reason === "unsubscribe"))
     .sort((a, b) => gravest(a.reason) - gravest(b.reason))[0]
 
-/** Each reason as it stands in a sentence about an address. */
-export const reasonTexts: { readonly [reason in SuppressionReason]: string } = {
-  complaint: "complained about spam",
-  hard_bounce: "bounced for good",
-  soft_bounce: "bounced too often in a row",
-  manual: "was put on the suppression list",
-  unsubscribe: "unsubscribed",
-}
-
 /** Why a delivery was cancelled, such as `Suppressed: the recipient unsubscribed on 2026-11-23 (unsubscribe)`. */
 export const cancelledText = ({ reason, suppressedAt }: Suppression): string =>
-  `Suppressed: the recipient ${reasonTexts[reason]} on ${suppressedAt.toISOString().slice(0, 10)} (${reason})`
+  `Suppressed: the recipient ${reasonWords[reason].clause} on ${suppressedAt.toISOString().slice(0, 10)} (${reason})`

@@ -5,7 +5,7 @@ import { validateAddress } from "../domain/Email.ts"
 import type { Fault } from "../domain/Errors.ts"
 import { letOthersRun } from "../runtime/letOthersRun.ts"
 import type { SuppressionEntry } from "./Suppression.ts"
-import { SuppressionReason } from "./Suppression.ts"
+import { SuppressionReason } from "../domain/SuppressionReason.ts"
 
 // The suppression list as CSV (RFC 4180), as other systems export theirs.
 

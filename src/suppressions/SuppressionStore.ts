@@ -7,7 +7,8 @@ import { announce, type Announced } from "../webhooks/Announce.ts"
 import { recordset } from "../store/Recordset.ts"
 import { type AddressKey, addressKey } from "./AddressKey.ts"
 import { OnSuppressed, type Suppressed } from "./OnSuppressed.ts"
-import type { NewSuppression, SuppressionReason } from "./Suppression.ts"
+import type { NewSuppression } from "./Suppression.ts"
+import type { SuppressionReason } from "../domain/SuppressionReason.ts"
 
 // The tables of suppressions. Everything that is written here runs inside a transaction of its caller, so that an event
 // and the suppression it gives are stored together or not at all.
@@ -220,6 +221,14 @@ export const countSoftBounces = Effect.fnUntraced(function* (
   )
 })
 
+/** Removes the counts of soft bounces of addresses. */
+export const forgetSoftBounces = (
+  sql: SqlClient.SqlClient,
+  org: string,
+  keys: ReadonlyArray<AddressKey>,
+): Effect.Effect<unknown, SqlError> =>
+  sql`DELETE FROM soft_bounces b WHERE b.org_slug = ${org} AND b.address_key = ANY(${keys}::text[])`
+
 /** An address of a person who is erased, and the digest that stays of it. */
 export interface Replaced {
   readonly key: AddressKey
@@ -233,7 +242,7 @@ export const replaceAddresses = Effect.fnUntraced(function* (
   replaced: ReadonlyArray<Replaced>,
 ): Effect.fn.Return<number, SqlError> {
   const keys = replaced.map(({ key }) => key)
-  yield* sql`DELETE FROM soft_bounces b WHERE b.org_slug = ${org} AND b.address_key = ANY(${keys}::text[])`
+  yield* forgetSoftBounces(sql, org, keys)
   yield* sql`DELETE FROM suppression_removals m WHERE m.org_slug = ${org} AND m.address_key = ANY(${keys}::text[])`
   const changed = yield* sql`
     UPDATE suppressions s SET address_key = r.digest

@@ -5,9 +5,10 @@ import type { OrgSlug } from "../domain/Ids.ts"
 import { rowReader } from "../store/ReadRows.ts"
 import { AddressKeys, isDigest } from "./AddressKeys.ts"
 import { EarlierAnswers } from "./EarlierAnswers.ts"
-import { type NewSuppression, Suppression, type SuppressionEntry, SuppressionReason } from "./Suppression.ts"
+import { type NewSuppression, Suppression, type SuppressionEntry } from "./Suppression.ts"
+import { SuppressionReason } from "../domain/SuppressionReason.ts"
 import { OnSuppressed } from "./OnSuppressed.ts"
-import { addSuppressions, noteRemovals } from "./SuppressionStore.ts"
+import { addSuppressions, forgetSoftBounces, noteRemovals } from "./SuppressionStore.ts"
 
 /** Which entries to list. */
 export interface SuppressionPage {
@@ -100,8 +101,7 @@ export class Suppressions extends Context.Service<Suppressions, {
               DELETE FROM suppressions s WHERE s.org_slug = ${org} AND s.address_key = ANY(${all}::text[])
                 AND ${reason === undefined ? sql`TRUE` : sql`s.reason = ${reason}`} RETURNING s.id`
             // Otherwise the next soft bounce alone would put the address back.
-            yield* sql`
-              DELETE FROM soft_bounces b WHERE b.org_slug = ${org} AND b.address_key = ANY(${all}::text[])`
+            yield* forgetSoftBounces(sql, org, all)
             if (gone.length === 0) return 0
             yield* noteRemovals(sql, all.flatMap((key) => reasons.map((reason) => ({ org, key, reason, at }))))
             return gone.length

@@ -1,4 +1,6 @@
 import { Schema } from "effect"
+import { alternatives } from "../domain/alternatives.ts"
+import { SuppressionReason } from "../domain/SuppressionReason.ts"
 
 // Events that organizations are told of by webhooks, and their data.
 
@@ -44,7 +46,7 @@ export const eventData = {
     org,
     address: Schema.String.annotate({ description: "In lowercase" }),
     reason: Schema.String.annotate({
-      description: "`complaint`, `hard_bounce`, `soft_bounce`, `manual` or `unsubscribe`",
+      description: alternatives(SuppressionReason.literals.map((reason) => `\`${reason}\``)),
     }),
     suppressed_at: at("Time of the complaint, bounce or unsubscribe, or of the entry"),
   }),

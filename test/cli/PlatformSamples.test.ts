@@ -1,6 +1,7 @@
 import { assert, describe, it } from "vitest"
 import { Buffer } from "node:buffer"
-import { EventName, type Normalized } from "../../src/domain/Event.ts"
+import type { Normalized } from "../../src/domain/Event.ts"
+import { EventName } from "../../src/domain/EventKinds.ts"
 import { type Platform, platforms } from "../../src/domain/Source.ts"
 import * as Braze from "../../src/intake/platforms/Braze.ts"
 import * as CustomerIo from "../../src/intake/platforms/CustomerIo.ts"

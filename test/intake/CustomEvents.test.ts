@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { type EventName, EventName as EventNames } from "../../src/domain/Event.ts"
+import { type EventName, EventName as EventNames } from "../../src/domain/EventKinds.ts"
 import { assertOrder, click, one, read, receivedAt } from "./customEventsSupport.ts"
 
 describe("CustomEvents: bodies", () => {

@@ -1,6 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Random } from "effect"
-import { EventName } from "../../src/domain/Event.ts"
+import { EventName } from "../../src/domain/EventKinds.ts"
 import { effectsOf } from "../../src/journal/events/EventEffects.ts"
 import { type AttributedEvent, outcomesOf } from "../../src/journal/events/Outcomes.ts"
 

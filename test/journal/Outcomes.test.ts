@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import { delayClass } from "../../src/bandit/Maturity.ts"
 import { measures, type TallyCounts } from "../../src/bandit/Tally.ts"
-import { countedEvents, EventName } from "../../src/domain/Event.ts"
+import { countedEvents, EventName } from "../../src/domain/EventKinds.ts"
 import { inOrder, type StoredEvent } from "../../src/journal/events/DecisionEvents.ts"
 import {
   type AttributedEvent,

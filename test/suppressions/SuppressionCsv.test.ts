@@ -2,7 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import fc from "fast-check"
 import { partsOf } from "../../src/cli/SuppressionCommand.ts"
-import { type SuppressionEntry, SuppressionReason } from "../../src/suppressions/Suppression.ts"
+import type { SuppressionEntry } from "../../src/suppressions/Suppression.ts"
+import { SuppressionReason } from "../../src/domain/SuppressionReason.ts"
 import {
   csvHeader,
   csvLine,

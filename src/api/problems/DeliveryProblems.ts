@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { HttpApiError } from "effect/http-api"
-import { SuppressionReason } from "../../suppressions/Suppression.ts"
+import { SuppressionReason } from "../../domain/SuppressionReason.ts"
 import { declare } from "./ProblemPage.ts"
 
 // Problems of messages, their recipients and connections.
@@ -107,6 +107,10 @@ export class SuppressionNotFound extends HttpApiError.Problem<SuppressionNotFoun
   ),
 ) {}
 
+const reportedReasons = SuppressionReason.literals.filter((reason) => reason !== "manual").map((reason) =>
+  `\`${reason}\``
+)
+
 /** 422: the recipient is on the suppression list. */
 export class RecipientSuppressed extends HttpApiError.Problem<RecipientSuppressed>()(
   "RecipientSuppressed",
@@ -114,7 +118,7 @@ export class RecipientSuppressed extends HttpApiError.Problem<RecipientSuppresse
     "recipient-suppressed",
     422,
     "The recipient is on the suppression list",
-    "`reason` is `complaint`, `hard_bounce`, `soft_bounce`, `unsubscribe`, or `manual` for an entry added by a user. " +
+    `\`reason\` is ${reportedReasons.join(", ")}, or \`manual\` for an entry added by a user. ` +
       "`since` is the time of the entry, as is `suppressed_at`, its earlier name. No message was queued; do not send the " +
       "request again. The list is in the console under Suppressions, and in `parlance suppression`. A transactional template " +
       "can ignore unsubscribes.",

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, OpenApi } from "effect/http-api"
-import { EventName } from "../../domain/Event.ts"
+import { EventName } from "../../domain/EventKinds.ts"
 import { reads } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import { DeliveryResource } from "../deliveries/DeliveryResource.ts"

@@ -1,12 +1,16 @@
 import { Schema } from "effect"
 import { described } from "../../domain/described.ts"
+import { EventName } from "../../domain/EventKinds.ts"
 
 const text = (description: string) => Schema.optionalKey(described(Schema.String, description))
 
+const eventNames = EventName.literals.map((name) =>
+  name === "conversion" ? "`conversion` (also `purchase`, `order_completed`)" : `\`${name}\``
+)
+
 const CustomEvent = Schema.Struct({
   event: text(
-    "`sent`, `delivered`, `open`, `click`, `other`, `conversion` (also `purchase`, `order_completed`), `refund`, `bounce`, " +
-      "`soft_bounce`, `failed`, `unsubscribe`, `spam`, in any case and tense. Another name is a conversion if it is declared " +
+    `${eventNames.join(", ")}, in any case and tense. Another name is a conversion if it is declared ` +
       "in `conversion_events` of the organization or of a template, or in the settings of the source; others are rejected",
   ),
   tracking_id: text("Tracking id of the decision that the event belongs to"),

@@ -1,7 +1,7 @@
 import { sourceIdOf } from "../../domain/Source.ts"
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiSchema, OpenApi } from "effect/http-api"
-import { EventCategory, EventName } from "../../domain/Event.ts"
+import { EventCategory, EventName } from "../../domain/EventKinds.ts"
 import { GivenUserId } from "../../domain/Ids.ts"
 import { SourceInput } from "../../intake/WebhookSources.ts"
 import { reads, writes } from "../../accounts/Access.ts"

@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { isStorable } from "../../domain/Attributes.ts"
 import { ErasureNotFound } from "../../domain/Errors.ts"
-import { categoryOf } from "../../domain/Event.ts"
+import { eventKinds } from "../../domain/EventKinds.ts"
 import { decoder } from "../../domain/Faults.ts"
 import * as Json from "../../domain/Json.ts"
 import { platforms, type SourceId } from "../../domain/Source.ts"
@@ -47,7 +47,7 @@ const toWire = (
 
 const eventToWire = (event: PastEvent): ListedEvent => ({
   source: event.source,
-  category: categoryOf[event.event],
+  category: eventKinds[event.event].category,
   event: event.event,
   tracking_id: event.trackingId,
   user: event.user,

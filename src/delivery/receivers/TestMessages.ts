@@ -15,7 +15,8 @@ import {
 } from "../../domain/Errors.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
 import { lockOrganization } from "../../organizations/Existing.ts"
-import { reasonTexts, suppressionFor, SuppressionReason } from "../../suppressions/Suppression.ts"
+import { suppressionFor } from "../../suppressions/Suppression.ts"
+import { reasonWords, SuppressionReason } from "../../domain/SuppressionReason.ts"
 import { Suppressions } from "../../suppressions/Suppressions.ts"
 import { TemplateCache } from "../../templates/TemplateCache.ts"
 import { Tracking } from "../../tracking/Tracking.ts"
@@ -52,7 +53,7 @@ export class TestRecipientSuppressed extends Schema.TaggedError<TestRecipientSup
   suppressedAt: Schema.Date,
 }) {
   override get message() {
-    return `The recipient ${reasonTexts[this.reason]} on ${
+    return `The recipient ${reasonWords[this.reason].clause} on ${
       this.suppressedAt.toISOString().slice(0, 10)
     }. No test message ` +
       "was sent. Choose another address, or remove this one from the suppression list."

@@ -1,10 +1,9 @@
+import type { EventName } from "../../domain/EventKinds.ts"
+
 // Addresses of people who do not exist and react at once: a sink reports for them what a platform would.
 
 /** The domain of magic addresses. RFC 2606 reserves `.test`, so that no mail server takes a message for it. */
 export const magicDomain = "sandbox.test"
-
-/** A reaction that a sink reports. `bounce` is a hard one. */
-export type SimulatedEvent = "delivered" | "bounce" | "soft_bounce" | "spam" | "open" | "click" | "unsubscribe"
 
 /** Events of a message to each magic address, in their order. */
 export const magicAddresses = {
@@ -15,13 +14,13 @@ export const magicAddresses = {
   opened: ["delivered", "open"],
   clicked: ["delivered", "open", "click"],
   unsubscribed: ["delivered", "open", "unsubscribe"],
-} as const satisfies Readonly<Record<string, ReadonlyArray<SimulatedEvent>>>
+} as const satisfies Readonly<Record<string, ReadonlyArray<EventName>>>
 
 /**
  * The events of a message to an address: none for an ordinary one. `bounced@sandbox.test` and `bounced+anything@sandbox.test`
  * are magic, in any case of letters. At another word of the domain the message is delivered.
  */
-export const eventsOfAddress = (email: string): ReadonlyArray<SimulatedEvent> => {
+export const eventsOfAddress = (email: string): ReadonlyArray<EventName> => {
   const [local = "", domain] = email.toLowerCase().split("@")
   if (domain !== magicDomain) return []
   const name = local.split("+", 1)[0]!

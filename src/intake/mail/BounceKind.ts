@@ -1,4 +1,4 @@
-import type { EventName } from "../../domain/Event.ts"
+import type { EventName } from "../../domain/EventKinds.ts"
 
 // Classifies failed deliveries by whether the recipient's address is at fault. Pure.
 
@@ -10,6 +10,12 @@ import type { EventName } from "../../domain/Event.ts"
  *     failed         says nothing about the address: policy, reputation, content, the sender
  */
 export type BounceEvent = Extract<EventName, "bounce" | "soft_bounce" | "failed">
+
+/** Events of failed deliveries, the mildest first. */
+export const bounceEvents: ReadonlyArray<BounceEvent> = ["failed", "soft_bounce", "bounce"]
+
+/** The event of a bounce that a platform calls temporary or permanent. */
+export const bounceOf = (isTemporary: boolean): BounceEvent => isTemporary ? "soft_bounce" : "bounce"
 
 /** How a mail server describes a failure. */
 export interface Failure {

@@ -1,10 +1,11 @@
 import { deliveryOfMailbox } from "../../tracking/BounceAddress.ts"
-import type { EventName, Normalized } from "../../domain/Event.ts"
+import type { Normalized } from "../../domain/Event.ts"
+import type { EventName } from "../../domain/EventKinds.ts"
 import type { Skipped } from "../../domain/DryRun.ts"
 import { ignored } from "../Items.ts"
 import type { NotUnderstood } from "../../domain/DryRun.ts"
 import type { NormalizeMail } from "../Sources.ts"
-import { type BounceEvent, bounceEventOf } from "./BounceKind.ts"
+import { type BounceEvent, bounceEventOf, bounceEvents } from "./BounceKind.ts"
 import { type MailHeaders, readMail, type ReceivedMail } from "./ReceivedMail.ts"
 
 // Reads e-mails that mail servers send back: delivery reports (RFC 3464), bounces in the formats of qmail and older Exim, and
@@ -28,9 +29,7 @@ const severity: ReadonlyArray<EventName | "delayed" | "relayed"> = [
   "delivered",
   "relayed",
   "delayed",
-  "failed",
-  "soft_bounce",
-  "bounce",
+  ...bounceEvents,
 ]
 
 type RecipientResult = BounceEvent | "delivered" | "delayed" | "relayed"

@@ -1,5 +1,6 @@
 import { anyName } from "../../domain/ConversionEvents.ts"
-import type { EventName, NormalizedEvent } from "../../domain/Event.ts"
+import type { NormalizedEvent } from "../../domain/Event.ts"
+import type { EventName } from "../../domain/EventKinds.ts"
 import type { Skipped } from "../../domain/DryRun.ts"
 import { collectAt, faulty, ignored } from "../Items.ts"
 import { matcherOf, nodesOf, parsePath, type Step, valuesOf } from "./MappingPath.ts"

@@ -1,6 +1,6 @@
 import { JsonPointer, Result, Schema, SchemaIssue } from "effect"
 import type { Fault } from "../../domain/Errors.ts"
-import { EventName } from "../../domain/Event.ts"
+import { EventName } from "../../domain/EventKinds.ts"
 import { plainMessage } from "../../domain/FaultMessages.ts"
 import { hasMoreValuesThan } from "../../domain/Faults.ts"
 import { operators, parsePath } from "./MappingPath.ts"

@@ -1,4 +1,5 @@
-import type { EventName, MemberFault } from "../../domain/Event.ts"
+import type { MemberFault } from "../../domain/Event.ts"
+import type { EventName } from "../../domain/EventKinds.ts"
 import { textOf } from "../../domain/EventKeys.ts"
 import { readAmount } from "../Amount.ts"
 import { memberFault, type ReadValue, shown } from "../Given.ts"

@@ -1,4 +1,4 @@
-import type { EventName } from "../../domain/Event.ts"
+import type { EventName } from "../../domain/EventKinds.ts"
 import * as CustomEvents from "../CustomEvents.ts"
 import { collect, collectAt, faulty, ignored, itemsOf, noItems, type ReadItem } from "../Items.ts"
 import { digestKey, keyOf, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"

@@ -1,8 +1,9 @@
-import type { EventName } from "../../domain/Event.ts"
+import type { EventName } from "../../domain/EventKinds.ts"
 import { collect, faulty, ignored, itemsOf, noItems, type ReadItem } from "../Items.ts"
 import { digestKey, digestKeyOfSorted, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
 import { faultsIn } from "../Given.ts"
 import { timeIn } from "../Instant.ts"
+import { bounceOf } from "../mail/BounceKind.ts"
 import { addressFault } from "../PersonMembers.ts"
 import { flagIn } from "../Truth.ts"
 import { carriedIds, emailOf, find, isBlank, isItem, type Item, linkOf, objectOf, parseJson } from "../Reading.ts"
@@ -80,7 +81,7 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
     url: find([fields], urlKeys, textOf) ?? null,
     user: user ?? null,
   })
-  const event = name === "emailbounce" && isSoft(fields) ? "soft_bounce" : meaning
+  const event = name === "emailbounce" ? bounceOf(isSoft(fields)) : meaning
   const dataFields = [{ item: fields, at: "/dataFields" }]
   const time = timeIn(dataFields, timeKeys, receivedAt)
   const machine = flagIn(dataFields, machineKeys)

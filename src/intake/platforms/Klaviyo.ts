@@ -1,4 +1,4 @@
-import type { EventName } from "../../domain/Event.ts"
+import type { EventName } from "../../domain/EventKinds.ts"
 import { collect, faulty, ignored, type ReadItem } from "../Items.ts"
 import { keyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
 import { faultsIn } from "../Given.ts"

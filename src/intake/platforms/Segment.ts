@@ -1,5 +1,5 @@
 import { isStorable, maxAttributes, maxElements } from "../../domain/Attributes.ts"
-import type { EventName } from "../../domain/Event.ts"
+import type { EventName } from "../../domain/EventKinds.ts"
 import { collect, faulty, ignored, itemsOf, jsonOf, type ReadItem } from "../Items.ts"
 import { keyOf, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
 import { type EventLevel, faultsIn } from "../Given.ts"

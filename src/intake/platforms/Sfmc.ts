@@ -1,9 +1,10 @@
-import type { EventName } from "../../domain/Event.ts"
+import type { EventName } from "../../domain/EventKinds.ts"
 import { collect, faulty, ignored, itemsOf, jsonOf, noItems, type ReadItem } from "../Items.ts"
 import { digestKey, digestKeyOfSorted, messageKeyOf, nameOf, textOf } from "../../domain/EventKeys.ts"
 import { faultsIn } from "../Given.ts"
 import { timeIn } from "../Instant.ts"
 import { emailOf, find, isItem, type Item, linkOf, memberOf, trackingIdOf } from "../Reading.ts"
+import { bounceOf } from "../mail/BounceKind.ts"
 import { addressFault } from "../PersonMembers.ts"
 import { channelOf } from "../../domain/Recipient.ts"
 import type { Normalize } from "../Sources.ts"
@@ -49,10 +50,10 @@ const compositeOf = (item: Item): Composite => {
 const messageKey = (mid: string | undefined, { batchId, jobId, listId, subscriberId }: Composite) =>
   messageKeyOf(mid, jobId, batchId ?? "", listId ?? "", subscriberId)
 
-/** `HARD` or unsaid: a bounce. `SOFT`, and other codes such as a block: one that a later message need not meet. */
-const bounceOf = (info: Item): EventName => {
+/** Whether a bounce is temporary. `HARD` or no code is not. `SOFT` and other codes are, such as a block that a later message need not meet. */
+const isSoft = (info: Item): boolean => {
   const code = nameOf(info["bounceCode"])?.trim().toUpperCase()
-  return code === undefined || code === "HARD" ? "bounce" : "soft_bounce"
+  return code !== undefined && code !== "HARD"
 }
 
 const read = (item: unknown, receivedAt: number): ReadItem => {
@@ -92,7 +93,7 @@ const read = (item: unknown, receivedAt: number): ReadItem => {
     time,
     type,
   })
-  const event = type === "transactionalsendevents.emailbounced" ? bounceOf(info) : named
+  const event = type === "transactionalsendevents.emailbounced" ? bounceOf(isSoft(info)) : named
   const { fault, occurredAt } = timeIn([{ item, at: "" }], ["timestampUTC"], receivedAt)
   const ofChannel = channelOf(event, !type.includes(".sms"))
   return {

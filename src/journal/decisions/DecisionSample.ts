@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
-import type { EventName } from "../../domain/Event.ts"
+import type { EventName } from "../../domain/EventKinds.ts"
 import { noMessage } from "./Decision.ts"
 
 // Decisions and events of one template, read one by one to check a test. These figures are not stored. Continuous counts are in

@@ -1,4 +1,4 @@
-import type { EventName } from "../../domain/Event.ts"
+import { eventKinds, type EventName } from "../../domain/EventKinds.ts"
 
 /** The identifiers in an event that link it to a decision. */
 export interface Claim {
@@ -21,7 +21,7 @@ export interface Claim {
 type Tellable = Pick<Claim, "event" | "trackingId" | "templateId" | "user" | "messageKey" | "hasWaited">
 
 /** Whether a person wants no more messages: the guardrail of an objective counts it against the decision. */
-const isOptOut = (event: EventName): boolean => event === "unsubscribe" || event === "spam"
+const isOptOut = (event: EventName): boolean => eventKinds[event].learning === "opt_out"
 
 /**
  * Whether an event is an opt-out that names a person and no message. It counts against the latest decision for the person.

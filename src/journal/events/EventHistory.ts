@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer"
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { dayMillis } from "../../bandit/Window.ts"
-import type { EventName } from "../../domain/Event.ts"
+import type { EventName } from "../../domain/EventKinds.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
 import * as Json from "../../domain/Json.ts"
 

@@ -5,7 +5,6 @@ import type { NormalizedEvent } from "../../domain/Event.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
 import { emailsOf } from "../../profiles/ProfileRows.ts"
 import { addressKey } from "../../suppressions/AddressKey.ts"
-import { reasonOfEvent } from "../../suppressions/Suppression.ts"
 import type { OnSuppressed } from "../../suppressions/OnSuppressed.ts"
 import {
   type AddressActivity,
@@ -14,7 +13,7 @@ import {
   clearSoftBounces,
   countSoftBounces,
 } from "../../suppressions/SuppressionStore.ts"
-import { isSuppressing } from "../../domain/Recipient.ts"
+import { eventKinds, isSuppressing } from "../../domain/EventKinds.ts"
 
 /** An event that has just been stored, or that waited for its decision until now. */
 export interface Reported
@@ -28,7 +27,7 @@ export interface Reported
 type Kind = Pick<Reported, "automated" | "event" | "optIn" | "otherChannel">
 
 const isArrival = ({ automated, event }: Kind): boolean =>
-  event === "delivered" || (!automated && (event === "open" || event === "click"))
+  eventKinds[event].provesAddress === true && (eventKinds[event].category === "delivery" || !automated)
 
 const isAgainst = ({ event, otherChannel }: Kind): boolean => isSuppressing(event) && otherChannel !== true
 
@@ -92,12 +91,12 @@ export const suppressByEvents = Effect.fnUntraced(function* <E extends Reported>
   // First, so that an older opt-out among these events cancels nothing.
   yield* applyOptIns(sql, found.filter(({ isOptIn }) => isOptIn))
   const all = found.filter(({ isOptIn }) => !isOptIn)
-  yield* countSoftBounces(sql, all.filter(({ event }) => event === "soft_bounce"))
+  yield* countSoftBounces(sql, all.filter(({ event }) => eventKinds[event].suppressesRepeated === true))
   yield* addSuppressions(
     sql,
     all.flatMap(({ event, ...one }) => {
-      const reason = reasonOfEvent[event]
-      return reason === undefined ? [] : [{ ...one, reason }]
+      const { suppresses: reason, suppressesRepeated } = eventKinds[event]
+      return reason === undefined || suppressesRepeated === true ? [] : [{ ...one, reason }]
     }),
   )
   return unnamed.filter((event, i) => byProfile[i]!.length === 0 && event.optIn !== true)

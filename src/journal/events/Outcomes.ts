@@ -2,7 +2,7 @@ import { delayClass } from "../../bandit/Maturity.ts"
 import { revenueOf, type RevenueRule, type Valued } from "../../bandit/Revenue.ts"
 import { measures, type TallyCounts } from "../../bandit/Tally.ts"
 import { hourMillis } from "../../bandit/Window.ts"
-import { categoryOf, type CountedEvent, type EventName } from "../../domain/Event.ts"
+import { type CountedEvent, countedEvents, eventKinds, type EventName } from "../../domain/EventKinds.ts"
 import { type TimedOutcome, timedOutcomes } from "../Ledger.ts"
 
 /** One event that belongs to a decision. Only conversions and refunds have a value. */
@@ -65,14 +65,17 @@ export const ignoredReason = (
   { event, occurredAt }: Pick<AttributedEvent, "event" | "occurredAt">,
   decided: ReadonlyArray<number>,
 ): string | undefined => {
-  if (categoryOf[event] === "negative") return undefined
+  if (eventKinds[event].category === "negative") return undefined
   const reasons = decided.map((decidedAt) => untimelyReason(decidedAt, occurredAt))
   return reasons.includes(undefined) ? undefined : reasons[0]
 }
 
 const isTimed = (event: EventName): event is TimedOutcome => timedOutcomes.some((outcome) => outcome === event)
 
-const isVoiding = (event: EventName) => event === "bounce" || event === "soft_bounce" || event === "failed"
+const isVoiding = (event: EventName) => eventKinds[event].learning === "undelivered"
+
+const optOuts = countedEvents.filter((event) => eventKinds[event].learning === "opt_out")
+const engagements = countedEvents.filter((event) => eventKinds[event].learning === "engaged")
 
 /**
  * Clicks that have a click on another known link within two seconds. The nearest click on another link, before or
@@ -164,8 +167,8 @@ export const outcomesOf = (
     if (isMachine(click)) automated.click = 1
     else countHuman(click, "click")
   }
-  if (learned.unsubscribe === 1 || learned.spam === 1) learned.negative = 1
-  const engaged = learned.open === 1 || learned.click === 1 || learned.other === 1 || learned.conversion === 1
+  if (optOuts.some((event) => learned[event] === 1)) learned.negative = 1
+  const engaged = engagements.some((event) => learned[event] === 1)
   if (undelivered && !engaged) learned.voided = 1
   if (rule !== undefined && valued.length > 0) Object.assign(learned, revenueOf(rule, uniqueIn(valued)))
   const delays: { [outcome in TimedOutcome]?: number } = {}

@@ -1,6 +1,6 @@
 import { assert } from "@effect/vitest"
 import { Buffer } from "node:buffer"
-import type { EventName } from "../../../src/domain/Event.ts"
+import type { EventName } from "../../../src/domain/EventKinds.ts"
 import { deliveryHeader, normalizeMail } from "../../../src/intake/mail/MailReports.ts"
 import * as samples from "./samples.ts"
 

@@ -7,7 +7,8 @@ import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
 import { SuppressionInput } from "../../../api/suppressions/SuppressionsApi.ts"
 import { exported } from "../../../api/suppressions/SuppressionsRoutes.ts"
-import { type SuppressionEntry, SuppressionReason } from "../../../suppressions/Suppression.ts"
+import type { SuppressionEntry } from "../../../suppressions/Suppression.ts"
+import { reasonWords, SuppressionReason } from "../../../domain/SuppressionReason.ts"
 import { spreadsheetLine } from "../../../suppressions/SuppressionCsv.ts"
 import { SuppressionImports } from "../../../suppressions/SuppressionImports.ts"
 import { Suppressions } from "../../../suppressions/Suppressions.ts"
@@ -28,14 +29,6 @@ const pageSize = 30
 
 const decodeInput = decoder(SuppressionInput)
 
-const reasonNames: { readonly [reason in SuppressionReason]: string } = {
-  complaint: "Spam complaint",
-  hard_bounce: "Hard bounce",
-  soft_bounce: "Soft bounces",
-  manual: "Added by hand",
-  unsubscribe: "Unsubscribe",
-}
-
 const example = "address,reason\nann@example.com,unsubscribe"
 
 const labels = { email: "E-mail address", reason: "Reason", text: "Content of the file" }
@@ -52,7 +45,7 @@ const Entries = ({ entries, visit }: {
     headings={["Address", "Reason", "Since", "Source", "[Actions]"]}
     rows={entries.map(({ address, reason, source, suppressedAt }) => [
       address ?? <span class="muted">erased person</span>,
-      reasonNames[reason],
+      reasonWords[reason].name,
       <Time at={suppressedAt.toISOString()} zone={visit.org.time_zone} />,
       source,
       {
@@ -84,7 +77,7 @@ const AddCard = ({ faults, fields, visit }: {
         label={labels.reason}
         value={fields["reason"] ?? "manual"}
         faults={faults}
-        options={SuppressionReason.literals.map((reason) => [reason, reasonNames[reason]])}
+        options={SuppressionReason.literals.map((reason) => [reason, reasonWords[reason].name])}
       />
     </Form>
   </Card>
@@ -155,7 +148,7 @@ const show = Effect.fnUntraced(
                   href={`${pathOf(visit)}?reason=${one}`}
                   {...(one === reason ? { "aria-current": "page" as const } : {})}
                 >
-                  {reasonNames[one]}
+                  {reasonWords[one].name}
                 </a>
               ))}
             </nav>

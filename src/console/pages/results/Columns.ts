@@ -1,3 +1,5 @@
+import { type ColumnEvent, columnEvents, eventKinds } from "../../../domain/EventKinds.ts"
+
 // The columns of the table of variants, and which of them a reader has chosen. Pure.
 
 export const columnNames = {
@@ -7,12 +9,10 @@ export const columnNames = {
   risk: "Risk if shipped",
   traffic: "Current traffic",
   decisions: "Decisions",
-  sent: "Sent",
-  delivered: "Delivered",
-  open: "Opens",
-  click: "Clicks",
-  other: "Other",
-  conversion: "Conversions",
+  ...Object.fromEntries(columnEvents.map((event) => [event, eventKinds[event].words.column!])) as Record<
+    ColumnEvent,
+    string
+  >,
   negative: "Negative",
   revenue: "Revenue",
   raw: "Raw rate",

@@ -11,6 +11,7 @@ import { Form, Submit } from "../../components/Form.tsx"
 import { ListForm, ListPages, sortHeading } from "../../components/ListParts.tsx"
 import { type Cell, Table } from "../../components/Table.tsx"
 import { askedIn, type ListShape, pageOf, queryOf } from "../../../domain/List.ts"
+import { columnEvents, eventKinds } from "../../../domain/EventKinds.ts"
 import { allColumns, type Column, columnNames } from "./Columns.ts"
 import { list } from "./Words.ts"
 import { coverageText, objectiveText, otherCurrencyText, rateName } from "../../../results/ObjectiveText.ts"
@@ -22,7 +23,7 @@ const statuses: { readonly [status in VariantStatus]: string | undefined } = {
   removed: "removed",
 }
 
-const outcomeColumns = ["sent", "delivered", "open", "click", "other", "conversion", "negative"] as const
+const outcomeColumns = [...columnEvents, "negative"] as const
 const isOutcome = (column: Column): column is typeof outcomeColumns[number] =>
   (outcomeColumns as ReadonlyArray<Column>).includes(column)
 
@@ -171,9 +172,9 @@ export const Variants = ({ columns, place, results, series }: {
   }
   const losers = new Set(winner.losers)
   const name = rateName(objective)
-  const machines = (["open", "click", "other"] as const).flatMap((name) =>
-    results.automated[name] > 0
-      ? [`${count(results.automated[name])} ${name === "other" ? "other events" : `${name}s`}`]
+  const machines = columnEvents.flatMap((event) =>
+    eventKinds[event].category === "engagement" && results.automated[event] > 0
+      ? [`${count(results.automated[event])} ${eventKinds[event].words.many}`]
       : []
   )
   return (

@@ -3,6 +3,7 @@
 import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { DeliveryNotFound } from "../../../domain/Errors.ts"
+import { eventKinds } from "../../../domain/EventKinds.ts"
 import { askedIn, isNarrowed, type ListShape, pageOf } from "../../../domain/List.ts"
 import type { OrgSlug } from "../../../domain/Ids.ts"
 import { isSandbox, liveOf, sandboxOf } from "../../../domain/Sandbox.ts"
@@ -29,9 +30,6 @@ const pathOf = (org: OrgSlug) => `/console/o/${org}/sandbox`
 const KindBadge = ({ isTest }: Pick<SinkSummary, "isTest">) =>
   isTest ? <Badge kind="accent">test</Badge> : <Badge>live</Badge>
 
-/** Events of each magic address, for people. */
-const words: Readonly<Record<string, string>> = { spam: "complaint", bounce: "hard bounce", soft_bounce: "soft bounce" }
-
 const MagicCard = () => (
   <Card
     title="Magic addresses"
@@ -43,7 +41,7 @@ const MagicCard = () => (
           <dt>
             <code>{name}@{magicDomain}</code>
           </dt>
-          <dd>{events.map((event) => words[event] ?? event).join(", ")}</dd>
+          <dd>{events.map((event) => eventKinds[event].words.one).join(", ")}</dd>
         </div>
       ))}
     </dl>

@@ -1,0 +1,25 @@
+import { Schema } from "effect"
+
+/** The words for a reason why nothing is sent to an address. */
+interface ReasonWords {
+  /** Name in the console. */
+  readonly name: string
+  /** What the recipient did, as part of a sentence: "The recipient unsubscribed". */
+  readonly clause: string
+}
+
+/** The reasons why nothing is sent to an address, by their names in the API and in the database. The gravest reason comes first. */
+const reasons = {
+  complaint: { name: "Spam complaint", clause: "complained about spam" },
+  hard_bounce: { name: "Hard bounce", clause: "bounced for good" },
+  soft_bounce: { name: "Soft bounces", clause: "bounced too often in a row" },
+  manual: { name: "Added by hand", clause: "was put on the suppression list" },
+  unsubscribe: { name: "Unsubscribe", clause: "unsubscribed" },
+} as const satisfies { readonly [reason: string]: ReasonWords }
+
+/** Why nothing is sent to an address. The gravest reason comes first. */
+export const SuppressionReason = Schema.Literals(Object.keys(reasons) as ReadonlyArray<keyof typeof reasons>)
+export type SuppressionReason = typeof SuppressionReason.Type
+
+/** The words for each reason. */
+export const reasonWords: { readonly [reason in SuppressionReason]: ReasonWords } = reasons
