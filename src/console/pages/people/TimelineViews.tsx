@@ -1,6 +1,7 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
 import { decodeContext } from "../../../bandit/Contexts.ts"
+import { eventKinds } from "../../../domain/EventKinds.ts"
 import type { Organization } from "../../../domain/Organization.ts"
 import type { StoredProfile } from "../../../profiles/ProfileRows.ts"
 import type { Timeline, TimelineDecision, TimelineEvent } from "../../../people/Timelines.ts"
@@ -48,7 +49,7 @@ const Events = ({ caption, events, zone }: {
     headings={["Event", "Happened", "Effect", "Source"]}
     rows={events.map((event) => [
       <>
-        {event.event.replace("_", " ")}
+        {eventKinds[event.event].words.one}
         {event.value === null ? null : <span class="sub">{valueText(event)}</span>}
         {event.link === null ? null : <span class="sub">{event.link}</span>}
       </>,

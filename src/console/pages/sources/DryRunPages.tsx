@@ -3,6 +3,7 @@
 import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
+import { eventKinds } from "../../../domain/EventKinds.ts"
 import type { DryRun } from "../../../domain/DryRun.ts"
 import { sourceTitle } from "../../../domain/Source.ts"
 import { MappingTrials } from "../../../intake/mapping/MappingTrials.ts"
@@ -57,7 +58,7 @@ const Explained = ({ run, zone }: { readonly run: DryRun; readonly zone: string 
             one.event !== undefined
               ? (
                 <>
-                  <Badge kind="good">{one.event.event.replace("_", " ")}</Badge>
+                  <Badge kind="good">{eventKinds[one.event.event].words.one}</Badge>
                   {one.event.automated ? <span class="sub">by a machine</span> : null}
                   <span class="sub">
                     <Time at={new Date(one.event.occurredAt).toISOString()} zone={zone} />

@@ -1,5 +1,6 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
+import { eventKinds } from "../../../domain/EventKinds.ts"
 import type { Organization } from "../../../domain/Organization.ts"
 import type { RecentEvent } from "../../../journal/Timeline.ts"
 import { Badge } from "../../components/Badge.tsx"
@@ -39,7 +40,7 @@ export const RecentEvents = ({ events, names, org }: {
         headings={["Event", "Message", "User", "Happened", "State"]}
         rows={events.map((event) => [
           <>
-            {event.event.replace("_", " ")}
+            {eventKinds[event.event].words.one}
             {event.automated ? <span class="sub">by a machine</span> : null}
           </>,
           event.trackingId === null ? <span class="muted">not known</span> : (
