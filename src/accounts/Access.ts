@@ -7,35 +7,41 @@ import { type Actor, type KeyActor, roleIn } from "./Actor.ts"
 type Params = Readonly<Record<string, string | undefined>>
 
 /**
- * Access to an endpoint: for people a role in the organization of its path, any account, or administrators of the
- * installation; for API keys a scope.
+ * Access to an endpoint. For people: a role in the organization of its path, any account, or administrators of the
+ * installation. For API keys: a scope.
  */
 export interface Rule {
   readonly needs: Role | "signed-in" | "administrator"
-  /** The scope that an API key of the organization needs, `any` for one of the management API; absent if no key may. */
+  /**
+   * The scope that an API key of the organization needs. `any`: any scope of the management API. Absent: no key may use
+   * the endpoint.
+   */
   readonly scope?: ManagementScope | "any"
-  /** Its name in the audit log; absent for endpoints that change nothing. */
+  /** Name of the action in the audit log. Absent for endpoints that change nothing. */
   readonly action?: string
-  /** The audit log keeps nothing of the body: it names a person, or is a secret. */
+  /** Whether the audit log omits the body, because it names a person or is a secret. */
   readonly isPrivate?: boolean
-  /** Each record that it changes has an entry in the audit log, and the request itself has none. */
+  /** Whether the audit log has an entry for each changed record instead of one for the request. */
   readonly isMany?: boolean
-  /** Whether it can be used on the sandbox of an organization. */
+  /** Whether the endpoint can be used on the sandbox of an organization. */
   readonly inSandbox?: boolean
-  /** Why a session of any role is refused for these path parameters. */
+  /** Returns the reason why a session of any role is refused for these path parameters. */
   readonly refuses?: (params: Params) => string | undefined
 }
 
 type More = Pick<Rule, "inSandbox" | "isMany" | "isPrivate" | "refuses">
 
-/** Access to an endpoint that changes nothing in use. Without a scope no API key may use it. */
+/** Access to an endpoint that changes nothing in use. Without a scope, no API key may use it. */
 export const reads = (needs: Rule["needs"], scope?: Rule["scope"], more: More = {}): Rule => ({
   needs,
   ...(scope === undefined ? {} : { scope }),
   ...more,
 })
 
-/** Access to an endpoint that changes something, under the name `action` in the audit log. Without a scope no API key may use it. */
+/**
+ * Access to an endpoint that changes something, with the name `action` in the audit log. Without a scope, no API key
+ * may use it.
+ */
 export const writes = (needs: Rule["needs"], action: string, scope?: Rule["scope"], more: More = {}): Rule => ({
   ...reads(needs, scope, more),
   action,
@@ -44,11 +50,14 @@ export const writes = (needs: Rule["needs"], action: string, scope?: Rule["scope
 /** The access to an endpoint of the management API, as an annotation. */
 export class EndpointAccess extends Context.Service<EndpointAccess, Rule>()("parlance/accounts/EndpointAccess") {}
 
-/** The access to an endpoint; undefined for one that takes the admin token alone. */
+/** Returns the access to an endpoint. Undefined for an endpoint that accepts only the admin token. */
 export const ruleOf = ({ annotations }: { readonly annotations: Context.Context<never> }): Rule | undefined =>
   Context.getOrUndefined(annotations as Context.Context<EndpointAccess>, EndpointAccess)
 
-/** Why an endpoint cannot be used on a sandbox; undefined for organizations, and for endpoints that can. */
+/**
+ * Returns the reason why an endpoint cannot be used on a sandbox. Undefined for organizations, and for endpoints that
+ * can.
+ */
 export const sandboxRefusal = (rule: Rule | undefined, params: Params): string | undefined => {
   const org = params["org"] ?? ""
   return !isSandbox(org) || rule?.inSandbox === true
@@ -58,7 +67,7 @@ export const sandboxRefusal = (rule: Rule | undefined, params: Params): string |
     }`
 }
 
-/** The scopes of which an API key needs one for a management endpoint; empty if no API key may use it. */
+/** Returns the scopes of which an API key needs one for a management endpoint. Empty if no API key may use it. */
 export const scopesFor = (rule: Rule | undefined): ReadonlyArray<ManagementScope> =>
   rule?.scope === undefined ? [] : rule.scope === "any" ? managementScopeNames : grantedBy(rule.scope)
 
@@ -68,14 +77,14 @@ export interface KeyRefusal {
   readonly detail: string
 }
 
-/** Why an API key may not use a management endpoint; undefined if it may. */
+/** Returns the reason why an API key may not use a management endpoint. Undefined if it may. */
 export const keyRefusal = (
   { org, scopes }: Pick<KeyActor, "org" | "scopes">,
   rule: Rule | undefined,
   params: Params,
 ): KeyRefusal | undefined => {
   const named = liveOf(params["org"] ?? org)
-  // An organization that does not exist has this text as well.
+  // The text is equal for an unknown organization, so that organizations cannot be probed.
   if (named !== org) {
     return {
       reason: "other_organization",
@@ -99,7 +108,7 @@ export const keyRefusal = (
 
 const isRole = (needs: Rule["needs"]): needs is Role => needs !== "signed-in" && needs !== "administrator"
 
-/** Whether all that keeps an actor from an endpoint is that its organization requires a second factor. */
+/** Whether the only reason for a refusal is that the organization requires a second factor. */
 export const lacksSecondFactor = (
   actor: Actor,
   rule: Rule | undefined,
@@ -110,7 +119,7 @@ export const lacksSecondFactor = (
   return actor.session.closedTo.has(org) && reaches(roleIn(actor, org), rule.needs)
 }
 
-/** Why an actor may not use an endpoint; undefined if it may. */
+/** Returns the reason why an actor may not use an endpoint. Undefined if the actor may. */
 export const refusal = (
   actor: Actor,
   rule: Rule | undefined,
@@ -125,7 +134,7 @@ export const refusal = (
   }
   const org = liveOf(params["org"] ?? "")
   const role = roleIn(actor, org)
-  // An organization that does not exist has the same text.
+  // The text is equal for an unknown organization, so that organizations cannot be probed.
   if (role === undefined) return `Your account does not open the organization ${JSON.stringify(org.slice(0, 100))}`
   if (!reaches(role, rule.needs)) {
     return `This takes the role ${rule.needs} in this organization; you have the role ${role}. An admin can change that`

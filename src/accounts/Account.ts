@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { DisplayName } from "../domain/Ids.ts"
 
-/** Roles in an organization; each one includes the permissions of the ones before it. */
+/** Roles in an organization. Each role includes the permissions of the roles before it. */
 export const Role = Schema.Literals(["viewer", "editor", "admin"])
 export type Role = typeof Role.Type
 
@@ -11,7 +11,7 @@ const ranks: Record<Role, number> = { viewer: 1, editor: 2, admin: 3 }
 export const reaches = (role: Role | undefined, needed: Role): boolean =>
   role !== undefined && ranks[role] >= ranks[needed]
 
-/** An e-mail address as it is compared and stored: trimmed, lowercase. */
+/** Returns an e-mail address in the form for comparison and storage: trimmed, lowercase. */
 export const normalizeEmail = (email: string): string => email.trim().toLowerCase()
 
 /** An e-mail address of an account, up to 254 characters. */
@@ -23,7 +23,7 @@ export const Email = Schema.String.check(
   ),
 )
 
-/** A stored account, times as ISO 8601 UTC. */
+/** A stored account. Times are ISO 8601 UTC. */
 export const Account = Schema.Struct({
   id: Schema.String,
   email: Schema.String,
@@ -35,7 +35,7 @@ export const Account = Schema.Struct({
 }).annotate({ identifier: "Account" })
 export type Account = typeof Account.Type
 
-/** The input for a new account. Without a password it takes a link to choose one. */
+/** The input for a new account. An account without a password needs a link to choose one. */
 export const AccountInput = Schema.Struct({
   email: Email,
   name: DisplayName,
@@ -66,11 +66,11 @@ export const Invitation = Schema.Struct({
 }).annotate({ identifier: "Invitation" })
 export type Invitation = typeof Invitation.Type
 
-/** How an account was signed in. */
+/** The way in which an account was signed in. */
 export const SignInMethod = Schema.Literals(["password", "link", "invitation", "first_run", "openid"])
 export type SignInMethod = typeof SignInMethod.Type
 
-/** The second factor of an account, times as ISO 8601 UTC. */
+/** The second factor of an account. Times are ISO 8601 UTC. */
 export const SecondFactorState = Schema.Struct({
   enabled: Schema.Boolean,
   enabled_at: Schema.NullOr(Schema.String),
@@ -78,7 +78,7 @@ export const SecondFactorState = Schema.Struct({
 }).annotate({ identifier: "SecondFactor" })
 export type SecondFactorState = typeof SecondFactorState.Type
 
-/** Somewhere an account is signed in. */
+/** A session of an account. */
 export const SessionInfo = Schema.Struct({
   id: Schema.String,
   user_agent: Schema.String,

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 
-/** There is no account by that id, or no such member of the organization. */
+/** There is no account with this id, or no such member of the organization. */
 export class AccountNotFound extends Schema.TaggedError<AccountNotFound>()("AccountNotFound", { id: Schema.String }) {
   override get message() {
     return `There is no account ${JSON.stringify(this.id)} here.`
@@ -14,7 +14,7 @@ export class EmailTaken extends Schema.TaggedError<EmailTaken>()("EmailTaken", {
   }
 }
 
-/** There is no such invitation, or it has been accepted, withdrawn, or has run out. */
+/** The invitation does not exist, or it has been accepted, withdrawn, or has expired. */
 export class InvitationNotFound
   extends Schema.TaggedError<InvitationNotFound>()("InvitationNotFound", { id: Schema.String }) {
   override get message() {
@@ -29,42 +29,42 @@ export class SessionNotFound extends Schema.TaggedError<SessionNotFound>()("Sess
   }
 }
 
-/** A one-time link that opens nothing (any more). */
+/** The one-time link is unknown, used or expired. */
 export class LinkSpent extends Schema.TaggedError<LinkSpent>()("LinkSpent", {}) {
   override get message() {
     return "This link has been used already, or its time is over. Links work once, for one hour."
   }
 }
 
-/** The e-mail address or the password is wrong; which of them is not told. */
+/** The e-mail address or the password is wrong. The message does not say which, so that accounts cannot be probed. */
 export class WrongPassword extends Schema.TaggedError<WrongPassword>()("WrongPassword", {}) {
   override get message() {
     return "The e-mail address or the password is wrong."
   }
 }
 
-/** The code of a second factor is wrong, or has been used. */
+/** The code of a second factor is wrong or used. */
 export class WrongCode extends Schema.TaggedError<WrongCode>()("WrongCode", {}) {
   override get message() {
     return "The code is wrong or has been used. Enter the code that your authenticator app shows now, or a recovery code."
   }
 }
 
-/** The account has no second factor that could be used, or none that waits to be confirmed. */
+/** The account has no second factor that could be used, and none that awaits confirmation. */
 export class SecondFactorOff extends Schema.TaggedError<SecondFactorOff>()("SecondFactorOff", {}) {
   override get message() {
     return "There is no second factor to use or to confirm. Set it up first."
   }
 }
 
-/** The account has a second factor already. */
+/** The account already has a second factor. */
 export class SecondFactorOn extends Schema.TaggedError<SecondFactorOn>()("SecondFactorOn", {}) {
   override get message() {
     return "The second factor is on already. Turn it off before you set up another one."
   }
 }
 
-/** The account has no password, without which a second factor is never asked for. */
+/** The account has no password, so a second factor would never be requested. */
 export class NoPassword extends Schema.TaggedError<NoPassword>()("NoPassword", {}) {
   override get message() {
     return "This account has no password: it signs in through the identity provider, whose second factor counts. " +
@@ -79,7 +79,7 @@ export class SignInTooOld extends Schema.TaggedError<SignInTooOld>()("SignInTooO
   }
 }
 
-/** Signing in did not get as far as a second factor, or that was too long ago. */
+/** The sign-in did not reach the second factor, or did so too long ago. */
 export class SignInExpired extends Schema.TaggedError<SignInExpired>()("SignInExpired", {}) {
   override get message() {
     return "Your sign-in has expired. Enter your e-mail address and password again."
@@ -105,5 +105,5 @@ export class TooManyAttempts
   }
 }
 
-/** Understood, but not something to do to oneself. */
+/** The request is understood, but people may not do this to themselves. */
 export class NotOneself extends Schema.TaggedError<NotOneself>()("NotOneself", { message: Schema.String }) {}

@@ -18,7 +18,7 @@ import { Signatures } from "./Signatures.ts"
 import { SignIn } from "./SignIn.ts"
 import { SignInLimits } from "./SignInLimits.ts"
 
-/** Everything about people who work in the console, over a migrated store. */
+/** All services for people who work in the console. Requires a migrated store. */
 export const layer = Layer.mergeAll(OwnSecondFactor.layer, ForgottenPasswords.layer).pipe(
   Layer.provideMerge(SignIn.layer),
   Layer.provideMerge(Devices.layer),

@@ -22,13 +22,13 @@ interface Row {
 }
 
 /**
- * Who chose a password. `own`: its owner, as the installation knows by the link of the first run, by a link that only the address
- * of the account got, or by a sign-in through the identity provider. Any other password may have been chosen by a person who does not own the e-mail address: an administrator,
- * or the finder of an invitation or a link.
+ * The person who chose a password. `own`: its owner, which is certain after the link of the first run, a link that was
+ * sent only to the account's address, or a sign-in through the identity provider. Any other password may come from a
+ * person who does not own the e-mail address: an administrator, or the finder of an invitation or a link.
  */
 export type PasswordOrigin = "own" | "administrator" | "invitation" | "link"
 
-/** An account whose password was right, and when that password was set. */
+/** An account whose password was right, and the time at which that password was set. */
 export interface Verified {
   readonly account: Account
   readonly passwordSetAt: Date | null
@@ -44,52 +44,53 @@ const fromRow = (row: Row): Account => ({
   created_at: row.createdAt.toISOString(),
 })
 
-/** An account as the audit log shows it. */
+/** Returns the fields of an account in the audit log. */
 const fieldsOf = ({ administrator, name }: Row): RecordFields => ({ "/name": name, "/administrator": administrator })
 
-/** People who work in the console. A broken store is a defect everywhere here. */
+/** People who work in the console. A broken store is a defect in all methods. */
 export class Accounts extends Context.Service<Accounts, {
   /**
-   * Refuses a weak password (`/password`) and an address that is taken. Fails with `EmailTaken` if another account has
-   * the address and `InvalidInput` with every fault of an invalid input.
+   * Creates an account. Fails with `EmailTaken` if another account has the address, and with `InvalidInput` and every
+   * fault of an invalid input, such as a weak password (`/password`).
    */
   readonly create: (
     input: AccountInput,
     origin?: PasswordOrigin,
   ) => Effect.Effect<Account, EmailTaken | InvalidInput>
-  /** All, by e-mail address. */
+  /** Returns all accounts, sorted by e-mail address. */
   readonly list: Effect.Effect<ReadonlyArray<Account>>
-  /** Fails with `AccountNotFound` for an unknown account. */
+  /** Returns an account. Fails with `AccountNotFound` for an unknown account. */
   readonly get: (id: string) => Effect.Effect<Account, AccountNotFound>
   readonly findByEmail: (email: string) => Effect.Effect<Account | undefined>
   /**
-   * The account whose e-mail address and password these are. Takes the same time whether the account exists. Fails with
-   * `HashingOverloaded` where too many passwords wait to be compared.
+   * Returns the account with this e-mail address and password. The duration does not depend on whether the account
+   * exists. Fails with `HashingOverloaded` if too many passwords are waiting.
    */
   readonly verify: (
     email: string,
     password: string,
     lane?: Passwords.PasswordLane,
   ) => Effect.Effect<Verified | undefined, Passwords.HashingOverloaded>
-  /** When the password was set; null where that is not known, and without an account. */
+  /** Returns the time at which the password was set. Null if it is unknown, and without an account. */
   readonly passwordSetAt: (email: string) => Effect.Effect<Date | null>
   /**
-   * Refuses a weak password with the pointer `/password`. Returns when it was set. Fails with `AccountNotFound` for an
-   * unknown account and `InvalidInput` with every fault of an invalid input.
+   * Sets a password and returns the time. Fails with `AccountNotFound` for an unknown account, and with `InvalidInput`
+   * and every fault of an invalid input, such as a weak password (`/password`).
    */
   readonly setPassword: (
     id: string,
     password: string,
     origin: PasswordOrigin | null,
   ) => Effect.Effect<Date, AccountNotFound | InvalidInput>
-  /** Who chose the password; null where that is not known, undefined without a password. */
+  /** Returns the person who chose the password. Null if unknown, undefined without a password. */
   readonly passwordOrigin: (id: string) => Effect.Effect<PasswordOrigin | null | undefined>
   /**
-   * Removes a password that is not the owner's own, with the second factor that was set up beside it, links to choose another,
-   * and every session that did not begin at the identity provider. Returns whether there was such a password.
+   * Removes a password that is not the owner's own, together with the second factor set up with it, links to choose
+   * another password, and every session that did not begin at the identity provider. Returns whether there was such a
+   * password.
    */
   readonly dropForeignPassword: (id: string) => Effect.Effect<boolean>
-  /** Fails with `AccountNotFound` for an unknown account. */
+  /** Changes the name. Fails with `AccountNotFound` for an unknown account. */
   readonly rename: (id: string, name: string) => Effect.Effect<Account, AccountNotFound>
   /**
    * Removes an account with its memberships and sessions. Its actions stay in the audit log. Fails with
@@ -144,14 +145,14 @@ export class Accounts extends Context.Service<Accounts, {
           Effect.orDie(sql<Row>`SELECT ${columns} FROM accounts a WHERE a.id = ${id}`),
           ([row]) => row === undefined ? Effect.fail(new AccountNotFound({ id })) : Effect.succeed(row),
         )
-      /** An address that the database cannot store belongs to no account. */
+      /** An address that the database cannot store has no account. */
       const byEmail = (email: string) =>
         !isStorable(email) ? Effect.succeed(undefined) : Effect.map(
           Effect.orDie(sql<Row>`SELECT ${columns} FROM accounts a WHERE a.email = ${normalizeEmail(email)}`),
           ([row]) => row,
         )
 
-      /** Stores the hash anew without a change of the password. */
+      /** Stores a new hash of an unchanged password. */
       const rehash = Effect.fnUntraced(function* ({ id, password }: Row, plain: string) {
         const hashed = yield* priced(Passwords.hash(plain))
         const now = yield* DateTime.nowAsDate

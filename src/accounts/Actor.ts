@@ -5,7 +5,7 @@ import { liveOf } from "../domain/Sandbox.ts"
 import { reaches, type Role } from "./Account.ts"
 import type { SignedIn } from "./Sessions.ts"
 
-/** An API key as a caller of the management API. Its scopes may include none of the management API. */
+/** An API key as a caller of the management API. It may have no scope of the management API. */
 export interface KeyActor {
   readonly kind: "key"
   readonly keyId: string
@@ -13,13 +13,13 @@ export interface KeyActor {
   readonly scopes: ReadonlySet<Scope>
 }
 
-/** The caller: the holder of the admin token (also the command line), a person who is signed in, or an API key. */
+/** The caller: the holder of the admin token (including the command line), a person who is signed in, or an API key. */
 export type Actor = { readonly kind: "token" } | { readonly kind: "session"; readonly session: SignedIn } | KeyActor
 
-/** Who asks, within a management request. */
+/** The caller of the current management request. */
 export class CurrentActor extends Context.Service<CurrentActor, Actor>()("parlance/accounts/CurrentActor") {}
 
-/** The actor as the audit log names it. */
+/** Returns the name of an actor in the audit log. */
 export const nameOf = (actor: Actor): string => {
   switch (actor.kind) {
     case "token":
@@ -32,8 +32,8 @@ export const nameOf = (actor: Actor): string => {
 }
 
 /**
- * The role of an actor in an organization or its sandbox; undefined without membership. A key is a viewer of its own
- * organization: its scopes decide what else it may do.
+ * Returns the role of an actor in an organization or its sandbox, or undefined without membership. A key is a viewer of
+ * its own organization, and its scopes grant the other permissions.
  */
 export const roleIn = (actor: Actor, org: string): Role | undefined => {
   if (actor.kind === "token") return "admin"

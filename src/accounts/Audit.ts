@@ -26,7 +26,7 @@ export const AuditEntry = Schema.Struct({
 }).annotate({ identifier: "AuditEntry" })
 export type AuditEntry = typeof AuditEntry.Type
 
-/** An entry with the address it came from, which is not for everybody to see. */
+/** An entry with its network address, which only some readers may see. */
 export const AddressedEntry = Schema.Struct({
   ...AuditEntry.fields,
   address: Schema.NullOr(Schema.String).annotate({
@@ -35,7 +35,7 @@ export const AddressedEntry = Schema.Struct({
 }).annotate({ identifier: "InstallationAuditEntry" })
 export type AddressedEntry = typeof AddressedEntry.Type
 
-/** Where the request comes from that is being handled; null outside of one. */
+/** Network address of the current request. Null outside of a request. */
 const currentAddress: Effect.Effect<string | null> = Effect.contextWith((context) =>
   Effect.succeed(
     Context.getOption(
@@ -49,7 +49,7 @@ const currentAddress: Effect.Effect<string | null> = Effect.contextWith((context
 /** The body that the handler of a request has read, for the audit log. */
 export class AuditNote extends Context.Service<AuditNote, { body: unknown }>()("parlance/accounts/AuditNote") {}
 
-/** Keeps the body of the management request that is being handled; does nothing elsewhere. */
+/** Stores the body of the current management request for its entry. Does nothing outside of one. */
 export const note = (body: unknown): Effect.Effect<void> =>
   Effect.contextWith((context) => {
     const holder = Context.getOption(context as Context.Context<AuditNote>, AuditNote)
@@ -59,16 +59,19 @@ export const note = (body: unknown): Effect.Effect<void> =>
 
 const nothing = Symbol("nothing")
 
-/** Says that the management request that is being handled changes nothing, so that it is not recorded. */
+/** Declares that the current management request changes nothing, so that it is not recorded. */
 export const noteNothing: Effect.Effect<void> = note(nothing)
 
 const maxText = 300
 const maxMembers = 40
 
-/** Most characters kept of one request in all, names included. */
+/** Maximum number of characters stored of one request, including names. */
 const maxAll = 16_384
 
-/** A copy to keep: secrets by name blanked, texts and lists cut, and everything after the first 16,384 characters left out. */
+/**
+ * Returns a copy for storage: secrets blanked by name, texts and lists cut, and everything after the first 16,384
+ * characters left out.
+ */
 const fit = (value: unknown, depth = 0, room = { left: maxAll }): unknown => {
   room.left -= 4
   if (typeof value === "string") {
@@ -97,26 +100,29 @@ const fit = (value: unknown, depth = 0, room = { left: maxAll }): unknown => {
 
 const storable = (text: string) => text.toWellFormed().replaceAll("\0", "\ufffd")
 
-// Postgres takes neither NUL nor lone surrogates, not even escaped ones in JSON that is read later.
+// PostgreSQL accepts neither NUL nor lone surrogates, even escaped in JSON that is read later.
 const clean = (json: string): string => json.replace(/\\u0000|\\ud[89a-f][0-9a-f]{2}/gi, "\ufffd")
 
-/** A change that was made. */
+/** A completed change. */
 export interface Change {
   readonly actor: Actor
   /** Name of the endpoint. */
   readonly endpoint: string
-  /** The access to it: a change without an action is not recorded, and one without a rule under the name of the endpoint. */
+  /**
+   * The access to the endpoint. A change without an action is not recorded. Without a rule, the action is the name of
+   * the endpoint.
+   */
   readonly rule: Rule | undefined
   readonly params: Readonly<Record<string, string | undefined>>
   readonly body: unknown
-  /** The changed values, as far as they are recorded. */
+  /** The recorded part of the changed values. */
   readonly trail?: Trail | undefined
 }
 
-/** The action of a change that waits for approval, whichever endpoint it was asked of. */
+/** The action of a change that awaits approval, on any endpoint. */
 export const proposeAction = "change proposed"
 
-/** The actions of changes of a record, whichever endpoint they were asked of. */
+/** The actions of changes of a record, on any endpoint. */
 export const recordActions = {
   account: { created: "account created", changed: "own account changed", removed: "account removed" },
   connection: { created: "connection changed", changed: "connection changed", removed: "connection removed" },
@@ -131,10 +137,10 @@ export const recordActions = {
   variant: { created: "variant created", changed: "variant changed", removed: "variant deleted" },
 } as const satisfies Readonly<Record<RecordKind, Readonly<Record<Changed["what"], string>>>>
 
-/** The actions of archiving a template and of restoring it. */
+/** The actions of archiving and restoring a template. */
 export const archiveActions = { archived: "template archived", restored: "template restored" } as const
 
-/** A change that says more than its endpoint: a template that is archived or restored by it, and nothing else. */
+/** Returns a more specific action than the endpoint's, for a change that only archives or restores a template. */
 const actionOf = (action: string, changed: Changed | undefined): string => {
   if (changed?.kind === "proposal") return proposeAction
   const [first, second] = changed?.difference.fields ?? []
@@ -153,27 +159,27 @@ interface NewEntry {
 export interface AuditFilter {
   readonly actor?: string | undefined
   readonly action?: string | undefined
-  /** The subject. Of a template: also its variants. */
+  /** The subject. A template includes its variants. */
   readonly subject?: string | undefined
-  /** Bounds of the time: from `since`, before `until`. */
+  /** Bounds of the time: from `since` (inclusive) to `until` (exclusive). */
   readonly since?: Date | undefined
   readonly until?: Date | undefined
 }
 
-/** A page of entries: up to `limit`, those with an id below `cursor`. */
+/** A page of up to `limit` entries with ids below `cursor`. */
 export interface Page extends AuditFilter {
   readonly cursor?: number | undefined
   readonly limit: number
 }
 
 /**
- * By how much entries may be out of the order of their times: entries of refusals have the start of their minute and wait up
- * to ten minutes for a store that is away, and the clocks of nodes differ. Bounds of time become bounds of ids with this
- * margin, because the indexes by actor, action and subject are in the order of ids. Unit: milliseconds.
+ * Maximum difference between the order of entries by id and by time: entries of refusals have the start of their minute
+ * and wait up to ten minutes for an unavailable store, and the clocks of nodes differ. Bounds of time become bounds of
+ * ids with this margin, because the indexes by actor, action and subject are in the order of ids. Unit: milliseconds.
  */
 const disorderMillis = 3_600_000
 
-/** The most entries that are counted: larger numbers take long to count. */
+/** Maximum number of entries that are counted, because larger counts are slow. */
 export const countedEntries = 10_000
 
 /** Actions by a link or an identity provider during sign-in. */
@@ -188,7 +194,7 @@ const signInActions = [
 ] as const
 export type SignInAction = typeof signInActions[number]
 
-/** The names of the actions that no endpoint has as its own. */
+/** The names of the actions that do not belong to an endpoint. */
 export const otherActions: ReadonlyArray<string> = [
   ...new Set([
     ...Object.values(refusalOf),
@@ -200,32 +206,37 @@ export const otherActions: ReadonlyArray<string> = [
   ]),
 ].sort()
 
-/** Actions outside organizations: accounts, sessions, links for passwords, and that organizations were made. */
+/** Actions outside organizations: accounts, sessions, links for passwords, and the creation of organizations. */
 export const installation = Symbol("installation")
 
-/** Whose entries: an organization's, by its slug, or those of the installation. */
+/** Selects the entries of an organization, by its slug, or of the installation. */
 export type AuditScope = string | typeof installation
 
-/** An entry as the store has it. */
+/** An entry as stored. */
 export type EntryRow = Omit<AddressedEntry, "at"> & { readonly at: Date }
 
-/** The columns of `audit_entries e` that make an entry. */
+/** The columns of `audit_entries e` that form an entry. */
 export const entryColumns = (sql: SqlClient.SqlClient) =>
   sql`e.id::float8 AS id, e.at, e.actor, e.action, e.subject, e.details, e.changes, e.address`
 
 const addressedOf = (row: EntryRow): AddressedEntry => ({ ...row, at: row.at.toISOString() })
 
-/** For everybody who may see the change: without the address. */
+/** Returns an entry without the address, for all readers who may see the change. */
 export const entryOf = (row: EntryRow): AuditEntry => {
   const { address: _, ...entry } = addressedOf(row)
   return entry
 }
 
-/** The audit log of changes. A change is recorded after it has succeeded, from the console, the API and the command line. */
+/**
+ * The audit log of changes. Records a change after it has succeeded, from the console, the API and the command line.
+ */
 export class Audit extends Context.Service<Audit, {
-  /** Never fails: a store that is away is told to the log. */
+  /** Records a change. Never fails: if the store is unavailable, writes to the log. */
   readonly record: (change: Change) => Effect.Effect<void>
-  /** Records an action by a link or an identity provider during sign-in, for its organization if it has one. Never fails. */
+  /**
+   * Records an action by a link or an identity provider during sign-in, for its organization if it has one. Never
+   * fails.
+   */
   readonly recordEntry: (
     account: { readonly id: string; readonly email: string },
     action: SignInAction,
@@ -233,9 +244,9 @@ export class Audit extends Context.Service<Audit, {
   ) => Effect.Effect<void>
   /** Records an action of the holder of an API key in its organization. Never fails. */
   readonly recordOfKey: (keyId: string, action: string, org: string, details: unknown) => Effect.Effect<void>
-  /** Entries of an organization, or of the installation, newest first, older than `cursor`. */
+  /** Returns entries of an organization, or of the installation, older than `cursor`, newest first. */
   readonly list: (scope: AuditScope, page: Page) => Effect.Effect<ReadonlyArray<AddressedEntry>>
-  /** How many entries match, counted up to `countedEntries`. */
+  /** Returns the number of matching entries, counted up to `countedEntries`. */
   readonly count: (scope: AuditScope, filter: AuditFilter) => Effect.Effect<number>
 }>()("parlance/accounts/Audit") {
   static readonly layer = Layer.effect(
@@ -284,7 +295,7 @@ export class Audit extends Context.Service<Audit, {
       )
 
       const record = Effect.fn("Audit.record")(function* ({ actor, body, endpoint, params, rule, trail }: Change) {
-        // So that no change is missed.
+        // A change without a rule is recorded too, so that no change is missed.
         const action = rule === undefined ? endpoint : rule.action
         if (action === undefined || body === nothing) return
         const asked = body !== null && typeof body === "object" && !Array.isArray(body)
@@ -303,7 +314,7 @@ export class Audit extends Context.Service<Audit, {
         const slug = org ?? (endpoint === "createOrganization" ? String(asked["slug"]) : undefined)
         const { apart, changed = [] } = trail ?? {}
         const own = apart === undefined ? changed[0] : undefined
-        // An account is called by its address, as long as that does not disclose a private action of a person.
+        // An account is named by its address, unless that would disclose a private action of a person.
         const subject = trail?.subject ?? (own === undefined || rule?.isPrivate === true ? asCalled : own.subject)
         const ofRecords = (some: ReadonlyArray<Changed>, details: unknown) =>
           some.map((one): NewEntry => ({
@@ -326,7 +337,7 @@ export class Audit extends Context.Service<Audit, {
         yield* insert({ actor: nameOf(actor), accountId, org: slug === undefined ? undefined : liveOf(slug) }, entries)
       })
 
-      /** The id of the first entry at a time or later, and one above all ids where there is none. */
+      /** Returns the id of the first entry at a time or later. Without one, returns an id above all others. */
       const firstId = (scope: AuditScope, at: Date, shiftMillis: number) =>
         sql`coalesce((
           SELECT f.id FROM audit_entries f
@@ -343,7 +354,7 @@ export class Audit extends Context.Service<Audit, {
           ...(action === undefined ? [] : [sql`e.action = ${action}`]),
           ...(subject === undefined ? [] : [sql`split_part(e.subject, ' / ', 1) = ${subject}`]),
           ...(since === undefined ? [] : [sql`e.at >= ${since}::timestamptz`]),
-          // The first entry of an organization may be older than all of the installation's.
+          // The first entry of an organization can be older than all entries of the installation.
           ...(since === undefined || scope === installation
             ? []
             : [sql`e.id >= ${firstId(scope, since, -disorderMillis)}`]),

@@ -17,7 +17,7 @@ const actions = [recordActions.template, recordActions.variant, archiveActions].
 
 /** Changes of one template and its variants, with their authors: its part of the audit log. */
 export class ChangeHistory extends Context.Service<ChangeHistory, {
-  /** Newest first, older than `before`. Changes of a template of the same id that has been deleted are among them. */
+  /** Returns changes older than `before`, newest first. Includes changes of a deleted template with this id. */
   readonly ofTemplate: (
     org: string,
     template: string,

@@ -3,18 +3,18 @@ import { hash, randomBytes } from "node:crypto"
 import { normalizeEmail } from "./Account.ts"
 import { Signatures } from "./Signatures.ts"
 
-/** For how long a device is known after it signed in. Unit: milliseconds. */
+/** Time for which a device is known after it signed in. Unit: milliseconds. */
 export const knownMillis = 180 * 86_400_000
 
-/** Accounts that one browser remembers. */
+/** Maximum number of accounts in the cookie of one browser. */
 const maxAccounts = 4
 
 const purpose = "device"
 
-/** A device as its cookie names it. */
+/** A device in a cookie. */
 export interface Device {
   readonly id: string
-  /** When it signed in last. A password that was set later makes it unknown. Unit: Unix milliseconds. */
+  /** Time of the last sign-in. A password set later makes the device unknown. Unit: Unix milliseconds. */
   readonly signedInMillis: number
 }
 
@@ -32,13 +32,13 @@ const entriesOf = (text: string): ReadonlyArray<Entry> =>
   })
 
 /**
- * Browsers that have signed in to an account before, by a signed cookie. It opens nothing: it only gives a browser attempts of
- * its own, so that strangers who guess at an account do not keep its owner out.
+ * Browsers that have signed in to an account before, by a signed cookie. It grants no access. It only counts a
+ * browser's attempts separately, so that strangers who guess at an account do not lock its owner out.
  */
 export class Devices extends Context.Service<Devices, {
-  /** The device that a cookie names for an account; undefined for a cookie that is forged, old or of other accounts. */
+  /** Returns the device in a cookie for an account. Undefined for a cookie that is forged, old or of other accounts. */
   readonly find: (cookie: string | undefined, email: string) => Effect.Effect<Device | undefined>
-  /** The cookie of a browser that has just signed in to an account, with the other accounts that `cookie` names. */
+  /** Returns the cookie of a browser that has just signed in to an account, with the other accounts in `cookie`. */
   readonly remember: (cookie: string | undefined, email: string) => Effect.Effect<string>
 }>()("parlance/accounts/Devices") {
   static readonly layer = Layer.effect(

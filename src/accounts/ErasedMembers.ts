@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { chunks, pages, type Work } from "../erasure/Work.ts"
 
-// Traces of erased people that remain and can be found.
+// Traces of erased people that are kept and can be found.
 
 /** Counts entries of the audit log that contain one of the names. */
 const countAuditEntries = (work: Work): Effect.Effect<void, SqlError> => {
@@ -21,7 +21,7 @@ const countAuditEntries = (work: Work): Effect.Effect<void, SqlError> => {
   )
 }
 
-/** Notes the traces of the people in the audit log and among the members of the organization. */
+/** Reports the traces of the people in the audit log and among the members of the organization. */
 export const findKept = Effect.fnUntraced(function* (work: Work): Effect.fn.Return<void, SqlError> {
   const { isReported, names, org, sql } = work
   if (!isReported) return

@@ -3,15 +3,15 @@ import { SqlClient } from "effect/sql"
 import { absoluteMillis, idleMillis } from "./Sessions.ts"
 import { windowMillis } from "./SignInLimits.ts"
 
-/** For how long an invitation that was accepted or has expired is kept, for questions about it. Unit: milliseconds. */
+/** Time for which an accepted or expired invitation is kept for inquiries. Unit: milliseconds. */
 const invitationMillis = 30 * 86_400_000
 
-/** For how long the audit log keeps refused requests, which anybody can cause. Unit: milliseconds. */
+/** Time for which the audit log keeps refused requests, which any stranger can cause. Unit: milliseconds. */
 const refusalMillis = 30 * 86_400_000
 
-/** Removes expired sessions, devices and links: personal data without further use. */
+/** Removes expired sessions, devices and links, because they are personal data without a use. */
 export class Expired extends Context.Service<Expired, {
-  /** Removes sessions, attempts to sign in, one-time links, invitations and counts of refused requests past their time. */
+  /** Removes expired sessions, attempts to sign in, one-time links, invitations and counts of refused requests. */
   readonly remove: Effect.Effect<void>
 }>()("parlance/accounts/Expired") {
   static readonly layer = Layer.effect(
@@ -38,7 +38,7 @@ export class Expired extends Context.Service<Expired, {
     }),
   )
 
-  /** Removes from time to time: sign-ins remove some of it as well, but may be months apart. */
+  /** Removes periodically. Sign-ins remove some of it too, but may be months apart. */
   static readonly layerRunning = Layer.effectDiscard(
     Effect.flatMap(Expired, ({ remove }) => Effect.forkScoped(Effect.repeat(remove, Schedule.spaced("10 minutes")))),
   )

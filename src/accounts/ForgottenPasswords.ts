@@ -16,12 +16,15 @@ export class ForgottenPasswords extends Context.Service<ForgottenPasswords, {
   /** Whether links can be mailed. */
   readonly isOn: boolean
   /**
-   * Notes that somebody asks for a new password. Does the same for addresses with and without an account, so that neither the
-   * response nor its time discloses which ones have one. Fails with `TooManyAttempts` after too many requests, and with `SqlError`
-   * when the database does not respond.
+   * Records a request for a new password. Does equal work for addresses with and without an account, so that neither
+   * the response nor its duration discloses which addresses have one. Fails with `TooManyAttempts` after too many
+   * requests, and with `SqlError` if the database does not respond.
    */
   readonly request: (email: string, client: Client) => Effect.Effect<void, TooManyAttempts | SqlError>
-  /** The mail for an address at the time of sending, with a new link, and the account's address. Undefined without an account. */
+  /**
+   * Returns the mail for an address at the time of sending, with a new link, and the account's address. Undefined
+   * without an account.
+   */
   readonly letterFor: (
     email: string,
   ) => Effect.Effect<{ readonly to: string; readonly letter: Letter } | undefined>

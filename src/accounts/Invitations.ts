@@ -9,10 +9,10 @@ import { type Account, type Invitation, normalizeEmail, type Role } from "./Acco
 import { InvitationNotFound } from "./AccountErrors.ts"
 import * as Tokens from "./Tokens.ts"
 
-/** For how long a link works. Unit: days. */
+/** Time for which a link is valid. Unit: days. */
 export const validDays = 7
 
-/** The path of the page where an invitation is accepted. */
+/** Path of the page where an invitation is accepted. */
 export const invitationPath = (token: string): string => `/console/invitation?token=${token}`
 
 interface Row {
@@ -34,28 +34,32 @@ const fromRow = (row: Row): Invitation => ({
   expires_at: row.expiresAt.toISOString(),
 })
 
-/** Who has been asked to join an organization. A link works once, for 7 days; only a digest of it is kept. */
+/** Invitations to join an organization. A link works once, within 7 days. Only a digest of it is stored. */
 export class Invitations extends Context.Service<Invitations, {
   /**
-   * The only moment at which `token` can be read. An earlier open invitation of the address is replaced. Mails the link, where a
-   * mail server is configured. Fails with `OrganizationNotFound` for an unknown organization.
+   * Creates an invitation. Only this response contains `token`. Replaces an earlier open invitation of the address.
+   * Mails the link if a mail server is configured. Fails with `OrganizationNotFound` for an unknown organization.
    */
   readonly create: (
     org: OrgSlug,
     input: { readonly email: string; readonly role: Role; readonly invitedBy: string },
   ) => Effect.Effect<Invitation & { readonly token: string }, OrganizationNotFound>
-  /** Those that can still be accepted, newest first. Fails with `OrganizationNotFound` for an unknown organization. */
+  /** Returns the open invitations, newest first. Fails with `OrganizationNotFound` for an unknown organization. */
   readonly list: (org: OrgSlug) => Effect.Effect<ReadonlyArray<Invitation>, OrganizationNotFound>
-  /** Fails with `InvitationNotFound` if the invitation is unknown, used or expired. */
+  /** Revokes an invitation. Fails with `InvitationNotFound` if the invitation is unknown, used or expired. */
   readonly revoke: (org: OrgSlug, id: string) => Effect.Effect<void, InvitationNotFound>
-  /** The invitation of a link. Fails with `InvitationNotFound` if the invitation is unknown, used or expired. */
+  /**
+   * Returns the invitation of a link. Fails with `InvitationNotFound` if the invitation is unknown, used or expired.
+   */
   readonly find: (token: string) => Effect.Effect<Invitation & { readonly org: OrgSlug }, InvitationNotFound>
   /**
-   * Makes the account a member and spends the link, in one transaction. A role that is higher already stays. Fails with
+   * Makes the account a member and uses up the link, in one transaction. A higher existing role is kept. Fails with
    * `InvitationNotFound` if the invitation is unknown, used or expired.
    */
   readonly accept: (token: string, account: Account) => Effect.Effect<OrgSlug, InvitationNotFound>
-  /** Accepts every open invitation to the account's address, which has been verified by other means. */
+  /**
+   * Accepts every open invitation to the account's address. Requires that the address has been verified by other means.
+   */
   readonly acceptAll: (account: Account) => Effect.Effect<ReadonlyArray<OrgSlug>>
   /** Whether the address has an open invitation. */
   readonly isInvited: (email: string) => Effect.Effect<boolean>
@@ -115,7 +119,7 @@ export class Invitations extends Context.Service<Invitations, {
         return row === undefined ? yield* new InvitationNotFound({ id: "" }) : { ...fromRow(row), org: row.orgSlug }
       })
 
-      /** Spends open invitations and makes `account` a member of their organizations. */
+      /** Uses up open invitations and makes `account` a member of their organizations. */
       const spend = (account: Account, digest: string | null) =>
         Effect.flatMap(DateTime.nowAsDate, (now) =>
           sql<{ orgSlug: OrgSlug }>`

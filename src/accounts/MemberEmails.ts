@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { OrgSlug } from "../domain/Ids.ts"
 
-/** Which of these addresses, in lowercase, belong to members of the organization. */
+/** Returns the addresses, in lowercase, that belong to members of the organization. */
 export const memberEmails = (sql: SqlClient.SqlClient, org: OrgSlug, emails: ReadonlyArray<string>) =>
   Effect.map(
     sql<{ readonly email: string }>`

@@ -2,21 +2,23 @@ import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { accountOf } from "./Author.ts"
 
-/** Somebody who can be named in an organization. */
+/** A person whose name can be shown in an organization. */
 export interface NamedMember {
   readonly id: string
   readonly name: string
   readonly email: string
-  /** False for administrators of the installation who are not members. They can act, and are not offered for mentions. */
+  /**
+   * False for administrators of the installation who are not members. They can act, but are not offered for mentions.
+   */
   readonly isMember: boolean
 }
 
-/** What a person who is no longer a member is called. */
+/** Name shown for a person who is no longer a member. */
 export const formerMember = "former member"
 
 /**
- * The name of an author: of a present member, or `former member`. Names are looked up with each reading, so that those of
- * people who have left are kept nowhere.
+ * Returns the name of an author: of a present member, or `former member`. Names are read again for each display, so
+ * that names of people who have left are not stored.
  */
 export const nameOfAuthor = (author: string, members: ReadonlyMap<string, NamedMember>): string => {
   const id = accountOf(author)
@@ -26,7 +28,9 @@ export const nameOfAuthor = (author: string, members: ReadonlyMap<string, NamedM
 
 /** Names of the members of organizations. A broken store is a defect. */
 export class MemberNames extends Context.Service<MemberNames, {
-  /** The members of an organization and the administrators of the installation, by account id, sorted by name. */
+  /**
+   * Returns the members of an organization and the administrators of the installation, by account id, sorted by name.
+   */
   readonly of: (org: string) => Effect.Effect<ReadonlyMap<string, NamedMember>>
 }>()("parlance/accounts/MemberNames") {
   static readonly layer = Layer.effect(

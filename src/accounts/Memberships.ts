@@ -25,15 +25,15 @@ const fromRow = (row: Row): Member => ({
   since: row.createdAt.toISOString(),
 })
 
-/** Roles of accounts in organizations. A change holds from the next request on. */
+/** Roles of accounts in organizations. A change takes effect with the next request. */
 export class Memberships extends Context.Service<Memberships, {
-  /** By e-mail address. Fails with `OrganizationNotFound` for an unknown organization. */
+  /** Returns the members, sorted by e-mail address. Fails with `OrganizationNotFound` for an unknown organization. */
   readonly list: (org: OrgSlug) => Effect.Effect<ReadonlyArray<Member>, OrganizationNotFound>
   /**
-   * Gives a member another role; by the admin token or an administrator of the installation also makes any account a
-   * member. Refuses to change the actor's own role, so that no organization loses its last admin by a slip. Fails with
-   * `OrganizationNotFound` for an unknown organization, `AccountNotFound` for an unknown account, and `NotOneself` if
-   * the caller is that member.
+   * Sets the role of a member. By the admin token or an administrator of the installation, also makes any account a
+   * member. Fails with `NotOneself` if the caller is that member, so that an organization cannot lose its last admin by
+   * a slip. Fails with `OrganizationNotFound` for an unknown organization, and `AccountNotFound` for an unknown
+   * account.
    */
   readonly put: (
     org: OrgSlug,
@@ -41,7 +41,10 @@ export class Memberships extends Context.Service<Memberships, {
     role: Role,
     by: Actor,
   ) => Effect.Effect<Member, OrganizationNotFound | AccountNotFound | NotOneself>
-  /** Fails with `AccountNotFound` for an unknown account and `NotOneself` if the caller is that member. */
+  /**
+   * Removes a member. Fails with `AccountNotFound` for an unknown account and `NotOneself` if the caller is that
+   * member.
+   */
   readonly remove: (org: OrgSlug, account: string, by: Actor) => Effect.Effect<void, AccountNotFound | NotOneself>
 }>()("parlance/accounts/Memberships") {
   static readonly layer = Layer.effect(

@@ -5,15 +5,15 @@ import { MailQueue } from "../mail/MailQueue.ts"
 import { LinkSpent } from "./AccountErrors.ts"
 import * as Tokens from "./Tokens.ts"
 
-/** For how long a link works. Unit: milliseconds. */
+/** Time for which a link is valid. Unit: milliseconds. */
 const validMillis = 3_600_000
 
-/** The action that a link permits: make the first administrator, or choose a new password for an account. */
+/** The action that a link permits: create the first administrator, or choose a new password for an account. */
 export type Purpose = "first_run" | "password"
 
 /**
- * The purpose as stored. `forgotten`: a link to choose a password that was mailed to the address of its account and shown to
- * nobody else, so that it proves who owns the address.
+ * The purpose as stored. `forgotten`: a link to choose a password that was only mailed to the address of its account,
+ * so that its use proves who owns the address.
  */
 type StoredPurpose = Purpose | "forgotten"
 
@@ -22,27 +22,30 @@ const storedPurposes: { readonly [purpose in Purpose]: ReadonlyArray<StoredPurpo
   password: ["password", "forgotten"],
 }
 
-/** The path of the page where a link is used. */
+/** Path of the page where a link is used. */
 export const linkPath = (purpose: Purpose, token: string): string =>
   `/console/${purpose === "first_run" ? "first-run" : "password"}?token=${token}`
 
-/** Links that work once, for one hour. Only a digest of them is kept. */
+/** Links that work once, within one hour. Only a digest of each is stored. */
 export class OneTimeLinks extends Context.Service<OneTimeLinks, {
   /**
-   * The only moment at which the token can be read; an earlier link of the same purpose and account stops working. A link for an
-   * account is mailed to its address as well, where a mail server is configured.
+   * Creates a link and returns its token, which is only in this response. Invalidates an earlier link of this purpose
+   * and account. A link for an account is also mailed to its address if a mail server is configured.
    */
   readonly create: (purpose: Purpose, accountId?: string) => Effect.Effect<string>
-  /** Makes a link for an account that only its address gets. Earlier ones keep working, so that nobody can spoil them by asking again. */
+  /**
+   * Creates a link for an account that only its address receives. Earlier links stay valid, so that a stranger cannot
+   * invalidate them by another request.
+   */
   readonly createForgotten: (accountId: string) => Effect.Effect<string>
   /**
-   * Whose link this is (null for the first run), without spending it. Fails with `LinkSpent` if the link is unknown,
-   * used or expired.
+   * Returns the account of a link (null for the first run) without using it up. Fails with `LinkSpent` if the link is
+   * unknown, used or expired.
    */
   readonly find: (purpose: Purpose, token: string) => Effect.Effect<string | null, LinkSpent>
   /**
-   * Spends the link; of two at once, one fails. Other links to choose a password for the account go with it. Fails with
-   * `LinkSpent` if the link is unknown, used or expired.
+   * Uses up a link. Of two concurrent uses, one fails. Also removes other links to choose a password for the account.
+   * Fails with `LinkSpent` if the link is unknown, used or expired.
    */
   readonly spend: (
     purpose: Purpose,

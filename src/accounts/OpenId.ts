@@ -5,17 +5,21 @@ import { createCipheriv, createDecipheriv, hash, randomBytes } from "node:crypto
 import { Settings } from "../Settings.ts"
 import * as Json from "../domain/Json.ts"
 
-// `openid-client` parses the provider's answers with `JSON.parse`, which mistakes names with escapes. It then returns a part of
-// the escaped name, which contains a backslash. The names that are read here contain none, so that they are never mistaken.
+// `openid-client` parses the provider's responses with `JSON.parse`, which confuses names with escapes: it then returns
+// a part of the escaped name, which contains a backslash. The names that this module reads contain no backslash, so
+// they cannot be confused.
 
-/** Signing in at the identity provider did not work; the message says why. */
+/** The sign-in at the identity provider failed. The message states the reason. */
 export class OpenIdFailed extends Schema.TaggedError<OpenIdFailed>()("OpenIdFailed", { message: Schema.String }) {}
 
-/** Who the identity provider says it is, with an address that it has verified. */
+/** A person according to the identity provider, with an address that the provider has verified. */
 export interface Identity {
   readonly email: string
   readonly name: string
-  /** How the provider authenticated the person: the claim `amr`, such as `pwd` and `mfa`. Empty where it does not say. */
+  /**
+   * Methods by which the provider authenticated the person: the claim `amr`, such as `pwd` and `mfa`. Empty if the
+   * claim is absent.
+   */
   readonly factors: ReadonlyArray<string>
   readonly next: string | undefined
 }
@@ -28,21 +32,21 @@ interface State {
   readonly until: number
 }
 
-/** Signing in through OpenID Connect: code flow with PKCE, state and nonce. */
+/** Sign-in through OpenID Connect: code flow with PKCE, state and nonce. */
 export class OpenId extends Context.Service<OpenId, {
-  /** The label of the button; undefined without a provider. */
+  /** The label of the button. Undefined without a provider. */
   readonly label: string | undefined
   /**
-   * Where to send the browser, and the sealed state that its cookie keeps for ten minutes. Fails with `OpenIdFailed` if
-   * signing in at the identity provider does not work.
+   * Returns the URL for the browser, and the sealed state for its cookie, which is valid for ten minutes. Fails with
+   * `OpenIdFailed` if the provider does not respond.
    */
   readonly begin: (
     origin: string,
     next: string | undefined,
   ) => Effect.Effect<{ readonly url: string; readonly state: string }, OpenIdFailed>
   /**
-   * Who came back with `url`; fails for an address that the provider has not verified. Fails with `OpenIdFailed` if
-   * signing in at the identity provider does not work.
+   * Returns the person who came back with `url`. Fails with `OpenIdFailed` if the sign-in fails, or the provider has
+   * not verified the address.
    */
   readonly finish: (origin: string, url: string, state: string) => Effect.Effect<Identity, OpenIdFailed>
 }>()("parlance/accounts/OpenId") {
@@ -57,7 +61,7 @@ export class OpenId extends Context.Service<OpenId, {
         return OpenId.of({ label: undefined, begin: () => off, finish: () => off })
       }
       const { clientId, clientSecret, issuer } = openId.value
-      // Its plain form is for providers on this machine.
+      // Plain HTTP is only for providers on this machine.
       const isLocal = issuer.protocol === "http:"
       let found: client.Configuration | undefined
 
@@ -68,13 +72,13 @@ export class OpenId extends Context.Service<OpenId, {
             clientId,
             undefined,
             client.ClientSecretPost(Redacted.value(clientSecret)),
-            // By itself the library trusts the connection instead of the token's signature.
+            // By default, the library trusts the connection instead of the token's signature.
             { execute: [client.enableNonRepudiationChecks, ...(isLocal ? [client.allowInsecureRequests] : [])] },
           ),
         catch: () => new OpenIdFailed({ message: `The identity provider at ${issuer.host} does not answer.` }),
       })
 
-      // Another node than the one that began may finish: the key comes from the secret that all of them know.
+      // Another node may finish the sign-in, so the key is derived from the secret that all nodes have.
       const key = Buffer.from(hash("sha256", `openid state ${Redacted.value(clientSecret)}`, "hex"), "hex")
       const seal = (state: State): string => {
         const iv = randomBytes(12)

@@ -7,14 +7,13 @@ import { Organizations } from "../organizations/Organizations.ts"
 import type { Actor } from "./Actor.ts"
 import { SecondFactors } from "./SecondFactors.ts"
 
-/** Changes of organizations by people: those that not everybody may make at any time. */
+/** Changes of organizations by people, with the conditions for changes that need more than a role. */
 export class OrganizationChanges extends Context.Service<OrganizationChanges, {
   /**
-   * Changes an organization. A second factor can be required by an actor that has one, so that admins do not close
-   * their own organization to themselves, and where secrets can be stored, so that members are able to set one up.
-   * Fails with `OrganizationNotFound` for an unknown organization, `InvalidInput` with every fault of an invalid input,
-   * `NoSecretKey` without a key to encrypt with, and `SecretFileFaulty` if the key file of the embedded database is
-   * damaged.
+   * Changes an organization. Requiring a second factor has two conditions: the actor has one, so that admins do not
+   * lock themselves out, and secrets can be stored, so that members can set one up. Fails with `OrganizationNotFound`
+   * for an unknown organization, `InvalidInput` with every fault of an invalid input, `NoSecretKey` without a key to
+   * encrypt with, and `SecretFileFaulty` if the key file of the embedded database is damaged.
    */
   readonly change: (
     org: OrgSlug,

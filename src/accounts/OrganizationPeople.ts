@@ -1,7 +1,7 @@
 import { organizationRows } from "../organizations/OrganizationRows.ts"
 import type { Role } from "./Account.ts"
 
-// People of organizations within SQL of other folders.
+// People of organizations, for SQL in other folders.
 
 /** Roles that include the permissions of each role. */
 export const rolesFrom: { readonly [role in Role]: ReadonlyArray<Role> } = {
@@ -11,8 +11,9 @@ export const rolesFrom: { readonly [role in Role]: ReadonlyArray<Role> } = {
 }
 
 /**
- * SQL for the people who may see organizations, as a table `p` within a larger statement: `org_slug`, `account_id` and `role`.
- * An administrator of the installation who is not a member has the role `administrator`. PostgreSQL merges it into the statement.
+ * SQL for the people who may see organizations, as a table `p` within a larger statement: `org_slug`, `account_id` and
+ * `role`. An administrator of the installation who is not a member has the role `administrator`. PostgreSQL merges it
+ * into the statement.
  */
 export const organizationPeople = `(
   SELECT m.org_slug, m.account_id, m.role FROM memberships m

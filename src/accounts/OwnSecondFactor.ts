@@ -18,14 +18,14 @@ import { SignIn } from "./SignIn.ts"
 type PasswordRefused = WrongPassword | NoPassword | TooManyAttempts | HashingOverloaded
 type CodeRefused = WrongCode | SecondFactorOff | TooManyAttempts | SecretUnreadable | SecretFileFaulty
 
-/** Actions of people on their own second factor, the same in the console and in the API, and of administrators on it. */
+/** Actions of people on their own second factor, in the console and in the API, and of administrators on it. */
 export class OwnSecondFactor extends Context.Service<OwnSecondFactor, {
   /**
-   * Takes the password, so that a stranger at an unlocked computer cannot set one up. Fails with `WrongPassword` for a
-   * wrong password, `NoPassword` if the account has no password, `TooManyAttempts` after too many attempts,
-   * `HashingOverloaded` while too many passwords are being checked, `SecondFactorOn` if the account has a second factor
-   * already, `NoSecretKey` without a key to encrypt with, and `SecretFileFaulty` if the key file of the embedded
-   * database is damaged.
+   * Begins the set-up. Requires the password, so that a stranger at an unlocked computer cannot set one up. Fails with
+   * `WrongPassword` for a wrong password, `NoPassword` if the account has no password, `TooManyAttempts` after too many
+   * attempts, `HashingOverloaded` while too many passwords are being checked, `SecondFactorOn` if the account already
+   * has a second factor, `NoSecretKey` without a key to encrypt with, and `SecretFileFaulty` if the key file of the
+   * embedded database is damaged.
    */
   readonly begin: (
     session: SignedIn,
@@ -36,19 +36,20 @@ export class OwnSecondFactor extends Context.Service<OwnSecondFactor, {
     PasswordRefused | SecondFactorOn | NoSecretKey | SecretFileFaulty
   >
   /**
-   * Ends the account's other sessions, which have not shown it. Returns the recovery codes. Fails with `WrongCode` for
-   * a wrong or used code, `SecondFactorOff` if there is no second factor to use or confirm, `SecretUnreadable` if no
-   * present key decrypts a stored secret, and `SecretFileFaulty` if the key file of the embedded database is damaged.
+   * Confirms the set-up by a code and returns the recovery codes. Ends the account's other sessions, which have not
+   * used the second factor. Fails with `WrongCode` for a wrong or used code, `SecondFactorOff` if there is no second
+   * factor to use or confirm, `SecretUnreadable` if no present key decrypts a stored secret, and `SecretFileFaulty` if
+   * the key file of the embedded database is damaged.
    */
   readonly confirm: (session: SignedIn, code: string) => Effect.Effect<
     ReadonlyArray<string>,
     WrongCode | SecondFactorOff | SecretUnreadable | SecretFileFaulty
   >
   /**
-   * Fails with `WrongPassword` for a wrong password, `NoPassword` if the account has no password, `TooManyAttempts`
-   * after too many attempts, `HashingOverloaded` while too many passwords are being checked, `WrongCode` for a wrong or
-   * used code, `SecondFactorOff` if there is no second factor to use or confirm, `TooManyAttempts` after too many
-   * attempts, and `HashingOverloaded` while too many passwords are being checked.
+   * Turns the second factor off. Fails with `WrongPassword` for a wrong password, `NoPassword` if the account has no
+   * password, `TooManyAttempts` after too many attempts, `HashingOverloaded` while too many passwords are being
+   * checked, `WrongCode` for a wrong or used code, and `SecondFactorOff` if there is no second factor to use or
+   * confirm.
    */
   readonly disable: (
     session: SignedIn,
@@ -57,10 +58,10 @@ export class OwnSecondFactor extends Context.Service<OwnSecondFactor, {
     client: Client,
   ) => Effect.Effect<void, PasswordRefused | CodeRefused>
   /**
-   * Fails with `WrongPassword` for a wrong password, `NoPassword` if the account has no password, `TooManyAttempts`
-   * after too many attempts, `HashingOverloaded` while too many passwords are being checked, `WrongCode` for a wrong or
-   * used code, `SecondFactorOff` if there is no second factor to use or confirm, `TooManyAttempts` after too many
-   * attempts, and `HashingOverloaded` while too many passwords are being checked.
+   * Replaces the recovery codes. Fails with `WrongPassword` for a wrong password, `NoPassword` if the account has no
+   * password, `TooManyAttempts` after too many attempts, `HashingOverloaded` while too many passwords are being
+   * checked, `WrongCode` for a wrong or used code, and `SecondFactorOff` if there is no second factor to use or
+   * confirm.
    */
   readonly renewRecoveryCodes: (
     session: SignedIn,
@@ -69,8 +70,8 @@ export class OwnSecondFactor extends Context.Service<OwnSecondFactor, {
     client: Client,
   ) => Effect.Effect<ReadonlyArray<string>, PasswordRefused | CodeRefused>
   /**
-   * By an administrator; ends the account's sessions. Fails with `AccountNotFound` for an unknown account and
-   * `SecondFactorOff` if there is no second factor to use or confirm.
+   * Removes the second factor of an account, on behalf of an administrator, and ends the account's sessions. Fails with
+   * `AccountNotFound` for an unknown account and `SecondFactorOff` if there is no second factor to use or confirm.
    */
   readonly reset: (accountId: string) => Effect.Effect<void, AccountNotFound | SecondFactorOff>
 }>()("parlance/accounts/OwnSecondFactor") {

@@ -11,34 +11,34 @@ export interface Cost {
   readonly p: number
 }
 
-/** The cost of new hashes: OWASP's scrypt with 32 MiB, about 0.3 s of one core here. Tests of many sign-ins lower it. */
+/** The cost of new hashes: OWASP's scrypt with 32 MiB, about 0.3 s of one core. Tests with many sign-ins lower it. */
 export const PasswordCost = Context.Reference<Cost>("parlance/accounts/PasswordCost", {
   defaultValue: () => ({ logN: 15, r: 8, p: 3 }),
 })
 
-/** Characters of a password at least. */
+/** Minimum length of a password. Unit: characters. */
 export const minLength = 10
 
-/** Characters of a password at most: more only makes the server work. */
+/** Maximum length of a password. A longer one would only cost the server work. Unit: characters. */
 export const maxLength = 200
 
-/** Too many passwords wait to be hashed. */
+/** Too many passwords are waiting to be hashed. */
 export class HashingOverloaded extends Schema.TaggedError<HashingOverloaded>()("HashingOverloaded", {}) {
   override get message() {
     return "Too many people are signing in right now. Try again in a few seconds."
   }
 }
 
-/** Whose passwords are hashed: of anybody, or of people and devices that are known. */
+/** The queue of a password: for known people and devices, or for everybody else. */
 export type PasswordLane = "anybody" | "known"
 
-/** Passwords that wait in a lane at most. */
+/** Maximum number of passwords waiting in a lane. */
 const maxWaiting = 32
 
 const laneOf = (permits: number) => ({ permits: Semaphore.makeUnsafe(permits), waiting: 0 })
 
-// Hashing runs off the event loop. A flood of sign-ins must leave a core to everything else, must not take all memory, and
-// must not hold up people whose device is known, so these have a lane of their own.
+// Hashing runs off the event loop. A flood of sign-ins must leave a core to other work, must not exhaust memory, and
+// must not delay people whose device is known, so these have a separate lane.
 const lanes: Readonly<Record<PasswordLane, { readonly permits: Semaphore.Semaphore; waiting: number }>> = {
   anybody: laneOf(Math.max(1, Math.min(4, availableParallelism() - 1))),
   known: laneOf(1),
@@ -52,20 +52,20 @@ const derive = (password: string, salt: Buffer, { logN, p, r }: Cost) =>
     })
   })
 
-/** Runs `hashing` in its turn. Fails with `HashingOverloaded` where too many wait. */
+/** Runs `hashing` in its lane. Fails with `HashingOverloaded` if too many passwords are waiting. */
 const inLane = <A>(name: PasswordLane, hashing: Effect.Effect<A>): Effect.Effect<A, HashingOverloaded> =>
   Effect.suspend(() => {
     const lane = lanes[name]
     if (lane.waiting >= maxWaiting) return Effect.fail(new HashingOverloaded())
     lane.waiting++
     return Effect.ensuring(
-      // A hash cannot be stopped, so neither is its turn cut short by a client that goes away.
+      // A hash cannot be stopped, so it keeps its permit even if the client disconnects.
       lane.permits.withPermits(1)(Effect.uninterruptible(hashing)),
       Effect.sync(() => void lane.waiting--),
     )
   })
 
-/** The hash of a password as it is stored: `scrypt$logN$r$p$salt$key`. Waits as long as it takes. */
+/** Returns the hash of a password in the stored form: `scrypt$logN$r$p$salt$key`. Has no timeout. */
 export const hash = Effect.fnUntraced(function* (password: string) {
   const cost = yield* PasswordCost
   const salt = randomBytes(16)
@@ -74,8 +74,8 @@ export const hash = Effect.fnUntraced(function* (password: string) {
 })
 
 /**
- * Whether `password` is the one of `stored`. With `undefined`, the same work, and never. Fails with `HashingOverloaded` where
- * too many passwords wait to be compared.
+ * Whether `password` is the password of the hash `stored`. With `undefined`, does equal work and returns false. Fails
+ * with `HashingOverloaded` if too many passwords are waiting.
  */
 export const verify = Effect.fnUntraced(function* (password: string, stored: string | undefined, lane: PasswordLane) {
   const cost = yield* PasswordCost
@@ -86,13 +86,13 @@ export const verify = Effect.fnUntraced(function* (password: string, stored: str
   return timingSafeEqual(key, wanted) && stored !== undefined
 })
 
-/** Whether `stored` was made with other parameters than new hashes are. */
+/** Whether `stored` has other parameters than new hashes. */
 export const isOutdated = (stored: string): Effect.Effect<boolean> =>
   Effect.map(PasswordCost, ({ logN, p, r }) => !stored.startsWith(`scrypt$${logN}$${r}$${p}$`))
 
-/** The fault of a password; undefined for a valid one. */
+/** Returns the fault of a password, or undefined for a valid one. */
 export const faultOf = Effect.fnUntraced(function* (password: string, email: string) {
-  // First, so that no work is spent on a long one.
+  // Checked first, so that a long password costs no work.
   if (password.length > maxLength) return `must have at most ${maxLength} characters`
   if ([...password].length < minLength) {
     return `must have at least ${minLength} characters; several unrelated words make a good one`

@@ -11,21 +11,21 @@ interface Row {
   readonly lastStep: number | null
 }
 
-/** How a second factor was shown. */
+/** The kind of code by which a second factor was proved. */
 export type Proof = "totp" | "recovery_code"
 
 const purposeOf = (accountId: string) => `second factor ${accountId}`
 
 /**
- * Second factors: codes of an authenticator app (TOTP) and recovery codes. The secret is sealed with `SECRET_KEY`, recovery
- * codes are stored as digests, and no code works twice. Attempts are limited by `SignInLimits`.
+ * Second factors: codes of an authenticator app (TOTP) and recovery codes. The secret is sealed with `SECRET_KEY`,
+ * recovery codes are stored as digests, and no code works twice. `SignInLimits` limits attempts.
  */
 export class SecondFactors extends Context.Service<SecondFactors, {
   readonly state: (accountId: string) => Effect.Effect<SecondFactorState>
   /**
-   * Makes a secret that counts once `confirm` has seen a code of it; replaces one that has not been confirmed. Fails
-   * with `SecondFactorOn` if the account has a second factor already, `NoSecretKey` without a key to encrypt with, and
-   * `SecretFileFaulty` if the key file of the embedded database is damaged.
+   * Creates a secret, which takes effect once `confirm` has received a code of it. Replaces an unconfirmed secret.
+   * Fails with `SecondFactorOn` if the account already has a second factor, `NoSecretKey` without a key to encrypt
+   * with, and `SecretFileFaulty` if the key file of the embedded database is damaged.
    */
   readonly begin: (
     account: Pick<Account, "id" | "email">,
@@ -33,13 +33,13 @@ export class SecondFactors extends Context.Service<SecondFactors, {
     { readonly secret: string; readonly uri: string },
     SecondFactorOn | NoSecretKey | SecretFileFaulty
   >
-  /** The secret that waits for its first code, to be shown again; undefined without one. */
+  /** Returns the unconfirmed secret, to show it again. Undefined without one. */
   readonly pending: (
     account: Pick<Account, "id" | "email">,
   ) => Effect.Effect<{ readonly secret: string; readonly uri: string } | undefined>
   /**
-   * Turns the second factor on by its first code. The recovery codes can be read in this answer only. Fails with
-   * `WrongCode` for a wrong or used code, `SecondFactorOff` if there is no second factor to use or confirm,
+   * Turns the second factor on by its first code. Returns the recovery codes, which are only in this response. Fails
+   * with `WrongCode` for a wrong or used code, `SecondFactorOff` if there is no second factor to use or confirm,
    * `SecretUnreadable` if no present key decrypts a stored secret, and `SecretFileFaulty` if the key file of the
    * embedded database is damaged.
    */
@@ -47,19 +47,19 @@ export class SecondFactors extends Context.Service<SecondFactors, {
     accountId: string,
     code: string,
   ) => Effect.Effect<ReadonlyArray<string>, WrongCode | SecondFactorOff | SecretUnreadable | SecretFileFaulty>
-  /** Uses a code up. Fails with `WrongCode` also for one that has been used. */
+  /** Checks a code and uses it up. Fails with `WrongCode` for a wrong or used code. */
   readonly check: (
     accountId: string,
     code: string,
   ) => Effect.Effect<Proof, WrongCode | SecondFactorOff | SecretUnreadable | SecretFileFaulty>
   /**
-   * New recovery codes instead of the ones there are. Fails with `SecondFactorOff` if there is no second factor to use
-   * or confirm.
+   * Replaces the recovery codes and returns the new ones. Fails with `SecondFactorOff` if there is no second factor to
+   * use or confirm.
    */
   readonly renewRecoveryCodes: (accountId: string) => Effect.Effect<ReadonlyArray<string>, SecondFactorOff>
-  /** Turns it off. Returns whether there was one, also one that was not confirmed. */
+  /** Turns the second factor off. Returns whether there was one, confirmed or not. */
   readonly remove: (accountId: string) => Effect.Effect<boolean>
-  /** Fails with `NoSecretKey` when secrets cannot be stored, because then second factors cannot be set up. */
+  /** Fails with `NoSecretKey` if secrets cannot be stored, because then second factors cannot be set up. */
   readonly canStore: Effect.Effect<void, NoSecretKey | SecretFileFaulty>
 }>()("parlance/accounts/SecondFactors") {
   static readonly layer = Layer.effect(
@@ -144,13 +144,13 @@ export class SecondFactors extends Context.Service<SecondFactors, {
       const check = Effect.fn("SecondFactors.check")(function* (accountId: string, code: string) {
         const row = yield* rowOf(accountId)
         if (row === undefined || row.confirmedAt === null) return yield* new SecondFactorOff()
-        // Before the secret is opened: recovery codes work also where SECRET_KEY has been lost.
+        // Checked before the secret is decrypted, because recovery codes work even if SECRET_KEY has been lost.
         const digest = Totp.recoveryDigest(accountId, code)
         if (digest !== undefined) return yield* checkRecovery(accountId, digest)
         const now = yield* DateTime.nowAsDate
         const step = Totp.stepOf(yield* opened(accountId, row), code, now.getTime(), row.lastStep ?? undefined)
         if (step === undefined) return yield* new WrongCode()
-        // Of two who send the same code at once, one comes too late.
+        // Of two concurrent requests with one code, only the first succeeds.
         const rows = yield* Effect.orDie(sql`
           UPDATE second_factors f SET last_step = ${step}
           WHERE f.account_id = ${accountId} AND (f.last_step IS NULL OR f.last_step < ${step}) RETURNING f.account_id`)

@@ -12,7 +12,7 @@ import {
   type Tallied,
 } from "./SecurityTally.ts"
 
-/** Requests refused for a reason that an attack would also give. */
+/** Number of refused requests that may be signs of an attack, by reason. */
 const refusedTotal = (reason: Reason) =>
   Metric.counter("parlance_refused_total", { incremental: true, attributes: { reason } })
 
@@ -20,23 +20,26 @@ const byReason = new Map(reasons.map((reason) => [reason, refusedTotal(reason)])
 
 const process = Context.empty()
 
-/** How long an entry takes to show in the audit log at most, and how often its count is brought up to date. */
+/** Flush interval: entries appear in the audit log, and their counts are updated, within this time. */
 const writeEvery = "5 seconds"
 
-/** Whom a refused sign-in was about. */
+/** The account and address of a refused sign-in. */
 export interface RefusedSignIn {
-  /** As it was typed. The audit log names it only if an account has it: people type passwords into this field. */
+  /**
+   * The address as typed. The audit log names it only if it has an account, because people type passwords into this
+   * field.
+   */
   readonly email: string
   readonly address: string
 }
 
-/** For how long entries wait for a store that does not take them. Unit: milliseconds. */
+/** Time for which entries are kept in memory while the store does not accept them. Unit: milliseconds. */
 const keptMillis = 10 * 60_000
 
 const anonymous = "Not signed in"
 const nobodysAddress = "An address without an account"
 
-/** A text of a request as the store can keep it. */
+/** Returns a text of a request in a form that the store accepts. */
 const storable = (text: string) => text.slice(0, 300).toWellFormed().replaceAll("\0", "\ufffd")
 
 const detailsOf = (
@@ -54,11 +57,11 @@ const detailsOf = (
   })
 
 /**
- * Sign-ins and refused requests, for the metrics and for the audit log, which gets one entry per minute, action and subject with
- * a count. Counting is synchronous and never fails.
+ * Sign-ins and refused requests, for the metrics and for the audit log, which gets one entry per minute, action and
+ * subject with a count. Counting is synchronous and never fails.
  */
 export class SecurityLog extends Context.Service<SecurityLog, {
-  /** `org` may be any text; an entry belongs to it only if there is such an organization. */
+  /** Counts a refusal. `org` may be any text. An entry belongs to it only if it is an organization. */
   readonly refused: (
     reason: Reason,
     about: {
@@ -73,7 +76,7 @@ export class SecurityLog extends Context.Service<SecurityLog, {
     details: Readonly<Record<string, unknown>>,
     address: string,
   ) => void
-  /** Writes the counts since the last time to the audit log. */
+  /** Writes the counts since the last call to the audit log. */
   readonly write: Effect.Effect<void>
 }>()("parlance/accounts/SecurityLog") {
   static readonly layer = Layer.effect(
@@ -86,7 +89,7 @@ export class SecurityLog extends Context.Service<SecurityLog, {
       /** E-mail addresses in subjects that may have no account, by the subject under which they were counted. */
       const typed = new Set<string>()
 
-      // From the start, so that alerts have a series to compare with.
+      // Registers all counters at the start, so that alerts have a series to compare with.
       yield* Effect.forEach(byReason.values(), (counter) => Metric.update(counter, 0), { discard: true })
 
       const count = (occurrence: Occurrence, address: string | undefined) =>

@@ -1,4 +1,7 @@
-/** Why a request was refused: the label `reason` of `parlance_refused_total`, and the reason of entries of the audit log. */
+/**
+ * Reasons of refused requests: the label `reason` of `parlance_refused_total`, and the reason in entries of the audit
+ * log.
+ */
 export const reasons = [
   "no_key",
   "bad_key",
@@ -18,7 +21,10 @@ export const reasons = [
 ] as const
 export type Reason = typeof reasons[number]
 
-/** The name of each refusal in the audit log. A missing key is counted in the metric alone: anybody can send such requests. */
+/**
+ * The name of each refusal in the audit log. A missing key is counted only in the metric, because any stranger can send
+ * such requests.
+ */
 export const actionOf: Readonly<Record<Exclude<Reason, "no_key">, string>> = {
   bad_key: "API key refused",
   other_organization: "API key refused at another organization",
@@ -42,18 +48,21 @@ export const signedInAction = "signed in"
 /** The subject of refusals beyond `maxSubjects`. */
 export const otherSubjects = "others"
 
-/** Subjects with an entry of their own, per action and minute: of refusals, which anybody can cause, and of sign-ins. */
+/**
+ * Maximum number of subjects with separate entries, per action and minute: of refusals, which any stranger can cause,
+ * and of sign-ins.
+ */
 export const maxSubjects = { refusals: 20, signIns: 500 }
 
-/** Addresses that an entry names. */
+/** Maximum number of addresses in an entry. */
 const maxAddresses = 5
 
-/** Entries in memory, over all minutes that could not be written. */
+/** Maximum number of entries in memory, over all minutes that could not be written. */
 const maxEntries = 4000
 
 const minuteMillis = 60_000
 
-/** Members that events counted together within a minute share. */
+/** The members by which events of a minute are counted together. */
 export interface Occurrence {
   readonly action: string
   readonly reason: Reason | undefined
@@ -69,9 +78,9 @@ export interface Tallied extends Occurrence {
   readonly minuteMillis: number
   count: number
   readonly addresses: Set<string>
-  /** Occurrences from addresses beyond the first few. */
+  /** Number of occurrences from addresses beyond `maxAddresses`. */
   fromOthers: number
-  /** The row that holds it; undefined until it is written. */
+  /** Id of its row. Undefined until it is written. */
   rowId: number | undefined
   isChanged: boolean
 }
@@ -84,10 +93,10 @@ const addTo = (entry: Tallied, address: string | undefined, count: number): void
   else entry.fromOthers += count
 }
 
-/** Counts sign-ins and refusals by minute, action and subject, in bounded memory: 20 subjects an action and minute. */
+/** Counts sign-ins and refusals by minute, action and subject, in bounded memory. */
 export class SecurityTally {
   readonly #entries = new Map<string, Tallied>()
-  /** Subjects of each action in `#minute`. */
+  /** Number of subjects of each action in `#minute`. */
   readonly #subjects = new Map<string, number>()
   #minute = 0
 
@@ -127,7 +136,7 @@ export class SecurityTally {
     return entry
   }
 
-  /** Counts an entry that has not been written under another subject. */
+  /** Counts an unwritten entry under another subject. */
   rename(entry: Tallied, subject: string): void {
     this.#entries.delete(this.#keyOf(entry.minuteMillis, entry))
     const key = this.#keyOf(entry.minuteMillis, { ...entry, subject })
@@ -139,36 +148,36 @@ export class SecurityTally {
     for (const address of entry.addresses) addTo(target, address, 0)
   }
 
-  /** Counts to be written, without marking them. */
+  /** Returns the counts to be written, without marking them. */
   changed(): ReadonlyArray<Tallied> {
     return [...this.#entries.values()].filter(({ isChanged }) => isChanged)
   }
 
-  /** Counts to be written. Marks them as written; `restore` takes that back. */
+  /** Returns the counts to be written and marks them as written. `restore` reverts the mark. */
   takeChanged(): ReadonlyArray<Tallied> {
     const changed = this.changed()
     for (const entry of changed) entry.isChanged = false
     return changed
   }
 
-  /** Lets entries be written again that the store did not take. */
+  /** Marks entries that the store did not accept as unwritten again. */
   restore(entries: ReadonlyArray<Tallied>): void {
     for (const entry of entries) entry.isChanged = true
   }
 
-  /** Forgets written counts that can no longer change. */
+  /** Drops written counts that can no longer change. */
   forgetWritten(nowMillis: number): void {
     for (const [key, entry] of this.#entries) {
       if (!entry.isChanged && entry.minuteMillis + minuteMillis <= nowMillis) this.#entries.delete(key)
     }
   }
 
-  /** Forgets entries of minutes that began before, written or not. */
+  /** Drops entries of earlier minutes, written or not. */
   forgetBefore(millis: number): void {
     for (const [key, entry] of this.#entries) if (entry.minuteMillis < millis) this.#entries.delete(key)
   }
 
-  /** Entries in memory. */
+  /** Number of entries in memory. */
   get size(): number {
     return this.#entries.size
   }

@@ -5,7 +5,7 @@ import { knownMillis } from "./Devices.ts"
 import { absoluteMillis, type Client } from "./Sessions.ts"
 import type { Entered } from "./SignIn.ts"
 
-/** The response with these texts of `Set-Cookie` besides those that it has. */
+/** Adds texts of `Set-Cookie` to a response. */
 export const withCookies = (
   response: HttpServerResponse.HttpServerResponse,
   texts: ReadonlyArray<string>,
@@ -13,26 +13,32 @@ export const withCookies = (
 
 type Request = HttpServerRequest.HttpServerRequest
 
-/** The cookie of console sessions: `__Host-` and `Secure` where `PUBLIC_URL` is https. */
+/** The cookie of console sessions. It has the prefix `__Host-` and the attribute `Secure` if `PUBLIC_URL` is https. */
 export class SessionCookie extends Context.Service<SessionCookie, {
-  /** The token in the request's cookie; undefined without one. */
+  /** Returns the token in the request's cookie. Undefined without one. */
   readonly read: (request: Request) => string | undefined
-  /** `Set-Cookie` of a session that begins, and of the device it begins on. */
+  /** Returns `Set-Cookie` for a session that begins, and for its device. */
   readonly of: (entered: Pick<Entered, "token" | "device">) => ReadonlyArray<string>
-  /** Where a request comes from, for the list of sessions and the limits of attempts. */
+  /** Returns the origin of a request, for the list of sessions and the limits of attempts. */
   readonly clientOf: (request: Request) => Client
-  /** The first step of a sign-in that waits for its second factor; undefined without one. */
+  /** Returns the first step of a sign-in that awaits its second factor. Undefined without one. */
   readonly readPending: (request: Request) => string | undefined
-  /** `Set-Cookie` for that, and to forget it. */
+  /** `Set-Cookie` that stores the first step, and that removes it. */
   readonly setPending: (pending: string) => string
   readonly clearPending: string
-  /** `Set-Cookie` that ends it. */
+  /** `Set-Cookie` that ends a session. */
   readonly clear: string
-  /** Attributes of every cookie of ours but its age. */
+  /** Attributes of every cookie of the service, except its age. */
   readonly attributes: string
-  /** Whether a request that changes something comes from a page of ours; a browser says so, others need not. */
+  /**
+   * Whether a request that changes something comes from one of our pages. Browsers send this information, other clients
+   * need not.
+   */
   readonly isSameOrigin: (request: Request) => boolean
-  /** Under which address people reach the console, as far as `PUBLIC_URL` or the request says; without a slash at the end. */
+  /**
+   * Returns the URL under which people reach the console, according to `PUBLIC_URL` or the request. Without a slash at
+   * the end.
+   */
   readonly originOf: (request: Request) => string
 }>()("parlance/accounts/SessionCookie") {
   static readonly layer = Layer.effect(
@@ -74,7 +80,7 @@ export class SessionCookie extends Context.Service<SessionCookie, {
         },
         originOf: ({ headers }) =>
           publicUrl === undefined
-            // A header that is still there comes from a proxy that is trusted (see TrustedProxies).
+            // Such a header is only present if it comes from a trusted proxy (see TrustedProxies).
             ? `${headers["x-forwarded-proto"] === "https" ? "https" : "http"}://${headers["host"] ?? "127.0.0.1"}`
             : publicUrl.href.replace(/\/$/, ""),
       })

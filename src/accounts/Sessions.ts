@@ -7,33 +7,33 @@ import { SessionNotFound } from "./AccountErrors.ts"
 import { csrfTokenOf } from "./CsrfToken.ts"
 import * as Tokens from "./Tokens.ts"
 
-/** A session that is not used for so long ends. Unit: milliseconds. */
+/** Time without use after which a session ends. Unit: milliseconds. */
 export const idleMillis = 12 * 3_600_000
 
-/** A session ends after so long in any case. Unit: milliseconds. */
+/** Maximum duration of a session. Unit: milliseconds. */
 export const absoluteMillis = 30 * 86_400_000
 
-/** How exactly it is known when a session was last used. Unit: milliseconds. */
+/** Resolution of the time of a session's last use. Unit: milliseconds. */
 const seenEveryMillis = 60_000
 
 /** The signed-in account with its roles, as stored now. */
 export interface SignedIn {
   readonly sessionId: string
-  /** The value for forms and `X-CSRF-Token`, in another form each time: compare by `sameCsrfToken`. */
+  /** The value for forms and `X-CSRF-Token`, in another form each time. Compare it with `sameCsrfToken`. */
   readonly csrfToken: string
   readonly account: Pick<Account, "id" | "email" | "name" | "administrator">
   readonly roles: ReadonlyMap<OrgSlug, Role>
-  /** How the session began; null for one of an earlier release. */
+  /** The way in which the session began. Null for a session of an earlier release. */
   readonly method: SignInMethod | null
-  /** Unit: Unix milliseconds. */
+  /** Start of the session. Unit: Unix milliseconds. */
   readonly startedMillis: number
-  /** Whether the account has a second factor, or the identity provider vouches for the session. */
+  /** Whether the account has a second factor, or the identity provider used one for the session. */
   readonly hasSecondFactor: boolean
-  /** Organizations that require a second factor; empty where the session has one. */
+  /** Organizations that require a second factor. Empty if the session has one. */
   readonly closedTo: ReadonlySet<string>
 }
 
-/** Where a session is used from, as the list of one's own sessions shows it. */
+/** The client of a session, as shown in the account's list of sessions. */
 export interface Client {
   readonly userAgent: string
   readonly address: string
@@ -44,7 +44,10 @@ export interface Client {
 /** How a session begins. */
 export interface Beginning {
   readonly method: SignInMethod
-  /** When the password was set that was right: no session begins once another one has been set, or it has been removed. */
+  /**
+   * Time at which the matching password was set. The session does not begin if the password has been replaced or
+   * removed since.
+   */
   readonly passwordSetAt?: Date | null
 }
 
@@ -71,17 +74,17 @@ interface SignedInRow extends Row {
 
 /** Console sessions: a random token in a cookie, its digest in the store. */
 export class Sessions extends Context.Service<Sessions, {
-  /** Signs an account in and returns the token for the cookie; undefined where `passwordSetAt` no longer holds. */
+  /** Starts a session and returns the token for the cookie. Undefined if `passwordSetAt` is outdated. */
   readonly start: (accountId: string, client: Client, beginning: Beginning) => Effect.Effect<string | undefined>
-  /** Who holds the token; undefined for one that is unknown, ended, 12 hours idle or 30 days old. */
+  /** Returns the account of a token. Undefined for a token that is unknown, ended, idle for 12 hours or 30 days old. */
   readonly resolve: (token: string) => Effect.Effect<SignedIn | undefined>
-  /** Ends the token's session, if there is one. */
+  /** Ends the token's session, if it exists. */
   readonly end: (token: string) => Effect.Effect<void>
-  /** An account's live sessions, the last used first. */
+  /** Returns an account's live sessions, last used first. */
   readonly list: (accountId: string, currentId?: string) => Effect.Effect<ReadonlyArray<SessionInfo>>
-  /** Fails with `SessionNotFound` for an unknown session. */
+  /** Ends a session of an account. Fails with `SessionNotFound` for an unknown session. */
   readonly revoke: (accountId: string, id: string) => Effect.Effect<void, SessionNotFound>
-  /** Ends every session of an account, as a change of its password asks for, but the one to keep. */
+  /** Ends every session of an account except `keptId`, as after a change of its password. */
   readonly revokeAll: (accountId: string, keptId?: string) => Effect.Effect<void>
 }>()("parlance/accounts/Sessions") {
   static readonly layer = Layer.effect(
@@ -97,7 +100,7 @@ export class Sessions extends Context.Service<Sessions, {
         const now = yield* DateTime.nowAsDate
         const token = Tokens.make()
         const idle = new Date(now.getTime() - idleMillis)
-        // Locked, so that a password that is being changed or removed is looked at once that is done.
+        // Lock the row, so that a concurrent password change commits before the password is read.
         const unchanged = passwordSetAt === undefined
           ? sql``
           : sql`AND a.password_set_at IS NOT DISTINCT FROM ${passwordSetAt}::timestamptz`

@@ -31,17 +31,17 @@ import { SignInLimits } from "./SignInLimits.ts"
 export interface Entered {
   readonly kind: "entered"
   readonly account: Account
-  /** For the cookie of the session. */
+  /** Token for the cookie of the session. */
   readonly token: string
-  /** For the cookie by which the browser is known from now on. */
+  /** Value for the cookie by which the browser is known from now on. */
   readonly device: string
 }
 
-/** An account whose password was right and whose second factor is still to be shown. */
+/** An account whose password was right and whose second factor is still missing. */
 export interface CodeAsked {
   readonly kind: "code"
   readonly account: Account
-  /** For a cookie, with which the code has to come within ten minutes. */
+  /** Value for a cookie. The code must follow with it within ten minutes. */
   readonly pending: string
 }
 
@@ -49,14 +49,14 @@ export interface CodeAsked {
 export interface Vouched {
   readonly email: string
   readonly name: string
-  /** How the provider says it authenticated the person, such as `pwd` and `mfa` (the claim `amr`). */
+  /** Methods by which the provider authenticated the person, such as `pwd` and `mfa` (the claim `amr`). */
   readonly factors: ReadonlyArray<string>
 }
 
-/** For how long the second factor is waited for. Unit: milliseconds. */
+/** Timeout of the second factor. Unit: milliseconds. */
 const pendingMillis = 10 * 60_000
 
-/** How recent a sign-in at the identity provider must be for a password to be chosen by it. Unit: milliseconds. */
+/** Maximum age of a sign-in at the identity provider that permits choosing a password. Unit: milliseconds. */
 const recentMillis = 15 * 60_000
 
 const pendingPurpose = "pending sign-in"
@@ -76,7 +76,7 @@ const makeCompare = ({ accounts, devices, limits, log }: {
     const count = (device: string | undefined) =>
       Effect.as(Effect.tapError(limits.attempt({ ...about, device }), refusedAs("locked_out")), device)
     let device = yield* count((yield* devices.find(client.deviceCookie, email))?.id)
-    // Only now, so that attempts past a limit ask nothing of the store.
+    // Read only now, so that attempts past a limit cause no query.
     if (device !== undefined && (yield* isForgotten(email, client))) device = yield* count(undefined)
     const verified = yield* accounts.verify(email, password, device === undefined ? "anybody" : "known").pipe(
       Effect.tapError(refusedAs("sign_in_overload")),
@@ -89,7 +89,10 @@ const makeCompare = ({ accounts, devices, limits, log }: {
     return verified
   })
 
-  /** Whether the password was set after the client's device signed in: its user at that time need not own the account. */
+  /**
+   * Whether the password was set after the client's device signed in, because its user at that time need not own the
+   * account.
+   */
   const isForgotten = Effect.fnUntraced(function* (email: string, client: Client) {
     const device = yield* devices.find(client.deviceCookie, email)
     const setAt = yield* accounts.passwordSetAt(email)
@@ -103,7 +106,7 @@ const makeCompare = ({ accounts, devices, limits, log }: {
   return { compare, deviceOf }
 }
 
-/** Begins sessions, or asks for a code first. */
+/** Begins sessions, or requests a code first. */
 const makeEntry = ({ accounts, devices, log, sessions, signatures }: {
   readonly accounts: Accounts["Service"]
   readonly devices: Devices["Service"]
@@ -111,7 +114,7 @@ const makeEntry = ({ accounts, devices, log, sessions, signatures }: {
   readonly sessions: Sessions["Service"]
   readonly signatures: Signatures["Service"]
 }) => {
-  /** Begins a session; undefined where the password that was right is none any more. */
+  /** Begins a session. Undefined if the matching password has been replaced or removed since. */
   const enter = Effect.fnUntraced(function* (
     account: Account,
     client: Client,
@@ -144,13 +147,14 @@ const makeEntry = ({ accounts, devices, log, sessions, signatures }: {
 }
 
 /**
- * The ways to sign in, and to change passwords and second factors. Sign-ins and refused ones go to the security log. A session of an
- * account with a second factor begins only once that has been shown, unless the identity provider vouches for it.
+ * The ways to sign in, and to change passwords and second factors. The security log records sign-ins and refused ones.
+ * A session of an account with a second factor begins only after a code, unless the identity provider has used a second
+ * factor.
  */
 export class SignIn extends Context.Service<SignIn, {
   /**
-   * Fails with `WrongPassword` for a wrong password, `TooManyAttempts` after too many attempts, and `HashingOverloaded`
-   * while too many passwords are being checked.
+   * Signs in with a password. Fails with `WrongPassword` for a wrong password, `TooManyAttempts` after too many
+   * attempts, and `HashingOverloaded` while too many passwords are being checked.
    */
   readonly withPassword: (
     email: string,
@@ -176,9 +180,9 @@ export class SignIn extends Context.Service<SignIn, {
     | SecretFileFaulty
   >
   /**
-   * A new password by a one-time link; every other session of the account ends. Fails with `LinkSpent` if the link is
-   * unknown, used or expired, `AccountNotFound` for an unknown account, and `InvalidInput` with every fault of an
-   * invalid input.
+   * Sets a new password by a one-time link and signs in. Every other session of the account ends. Fails with
+   * `LinkSpent` if the link is unknown, used or expired, `AccountNotFound` for an unknown account, and `InvalidInput`
+   * with every fault of an invalid input.
    */
   readonly withLink: (
     link: string,
@@ -186,8 +190,9 @@ export class SignIn extends Context.Service<SignIn, {
     client: Client,
   ) => Effect.Effect<Entered | CodeAsked, LinkSpent | AccountNotFound | InvalidInput>
   /**
-   * By the identity provider. Removes a password that another person may have chosen: an account is its address's, and
-   * the provider is the first to say whose that is. Fails with `NotInvited` without an account or invitation.
+   * Signs in through the identity provider. Removes a password that another person may have chosen, because the account
+   * belongs to the owner of its address, whom only the provider has verified. Fails with `NotInvited` without an
+   * account or invitation.
    */
   readonly withIdentity: (
     identity: Vouched,
@@ -200,11 +205,11 @@ export class SignIn extends Context.Service<SignIn, {
     },
     NotInvited
   >
-  /** An account that has just been made by its holder. */
+  /** Signs in to an account that its holder has just created. */
   readonly asNew: (account: Account, method: "first_run" | "invitation", client: Client) => Effect.Effect<Entered>
   /**
-   * Whether the password of a session's account is this one; counts as an attempt. Fails with `WrongPassword` for a
-   * wrong password, `NoPassword` if the account has no password, `TooManyAttempts` after too many attempts, and
+   * Confirms the password of a session's account. Counts as an attempt. Fails with `WrongPassword` for a wrong
+   * password, `NoPassword` if the account has no password, `TooManyAttempts` after too many attempts, and
    * `HashingOverloaded` while too many passwords are being checked.
    */
   readonly confirmPassword: (session: SignedIn, password: string, client: Client) => Effect.Effect<
@@ -212,8 +217,8 @@ export class SignIn extends Context.Service<SignIn, {
     WrongPassword | NoPassword | Limited
   >
   /**
-   * Whether the code is right for a session's account; counts as an attempt. Fails with `WrongCode` for a wrong or used
-   * code, `SecondFactorOff` if there is no second factor to use or confirm, `TooManyAttempts` after too many attempts,
+   * Confirms a code for a session's account. Counts as an attempt. Fails with `WrongCode` for a wrong or used code,
+   * `SecondFactorOff` if there is no second factor to use or confirm, `TooManyAttempts` after too many attempts,
    * `SecretUnreadable` if no present key decrypts a stored secret, and `SecretFileFaulty` if the key file of the
    * embedded database is damaged.
    */
@@ -226,9 +231,9 @@ export class SignIn extends Context.Service<SignIn, {
     | SecretFileFaulty
   >
   /**
-   * A new password by the old one, or by a recent sign-in at the identity provider where there is none; every other
-   * session of the account ends. Fails with `WrongPassword` for a wrong password, `TooManyAttempts` after too many
-   * attempts, `HashingOverloaded` while too many passwords are being checked, `SignInTooOld` if the session is not
+   * Sets a new password by the old one or, without an old one, by a recent sign-in at the identity provider. Every
+   * other session of the account ends. Fails with `WrongPassword` for a wrong password, `TooManyAttempts` after too
+   * many attempts, `HashingOverloaded` while too many passwords are being checked, `SignInTooOld` if the session is not
    * recent enough, `AccountNotFound` for an unknown account, and `InvalidInput` with every fault of an invalid input.
    */
   readonly changePassword: (
@@ -273,7 +278,7 @@ export class SignIn extends Context.Service<SignIn, {
         return proof
       })
 
-      /** The originator of a password that takes the place of another one, chosen within a session. */
+      /** Returns the origin of a password that replaces another one within a session. */
       const originAfter = (before: PasswordOrigin | null | undefined, { method }: SignedIn): PasswordOrigin | null =>
         method === "openid" ? "own" : before ?? null
 
@@ -299,7 +304,7 @@ export class SignIn extends Context.Service<SignIn, {
       const withLink = Effect.fn("SignIn.withLink")(function* (link: string, password: string, client: Client) {
         const accountId = (yield* links.find("password", link)) ?? ""
         const { email } = yield* accounts.get(accountId)
-        // A password that is refused must not cost the link.
+        // Checked first, because a refused password must not use up the link.
         const fault = yield* Passwords.faultOf(password, email)
         if (fault !== undefined) {
           return yield* new InvalidInput({ faults: [{ pointer: "/password", detail: fault }] })

@@ -28,17 +28,17 @@ export const limits = {
 }
 type Kind = keyof typeof limits
 
-/** Unit: milliseconds. */
+/** Length of a window. Unit: milliseconds. */
 export const windowMillis = 15 * 60_000
 
-/** Who tries: at which account, from which address, and by which device cookie, if that is valid for the account. */
+/** An attempt: the account, the network address, and the device cookie if it is valid for the account. */
 export interface Attempt {
   readonly email: string
   readonly address: string
   readonly device: string | undefined
 }
 
-/** Something that attempts are counted by, and how many it may have. */
+/** A subject by which attempts are counted, and its maximum number of attempts. */
 export interface LimitedSubject {
   readonly text: string
   readonly limit: number
@@ -52,8 +52,9 @@ const subject = (kind: Kind, ...parts: ReadonlyArray<string>): LimitedSubject =>
 })
 
 /**
- * The limits that an attempt at a password counts towards. The second list is counted only where the first has room: refused attempts from one
- * network must not use up the attempts of an account for all networks.
+ * Returns the limits that an attempt at a password counts towards. The second list is counted only if the first is
+ * within its limits, because refused attempts from one network must not use up the attempts of an account for all
+ * networks.
  */
 export const subjectsOf = (
   { address, device, email }: Attempt,
@@ -67,26 +68,29 @@ export const subjectsOf = (
   }
 }
 
-/** The limits that an attempt at a second factor counts towards. */
+/** Returns the limits that an attempt at a second factor counts towards. */
 export const codeSubjectsOf = ({ device, email }: Attempt): ReadonlyArray<LimitedSubject> => [
   device === undefined ? subject("code", normalizeEmail(email)) : subject("deviceCode", normalizeEmail(email), device),
 ]
 
-/** The limits that a request for a new password counts towards, the second only where the first has room. */
+/**
+ * Returns the limits that a request for a new password counts towards. The second list is counted only if the first is
+ * within its limits.
+ */
 const resetSubjectsOf = ({ address, email }: Omit<Attempt, "device">) =>
   [[subject("resetNetwork", networkOf(address))], [subject("reset", normalizeEmail(email))]] as const
 
-/** Subjects in the memory of a node. */
+/** Maximum number of subjects in the memory of a node. */
 const maxSubjects = 20_000
 
 /**
- * Slows down guessing. Attempts are counted in the memory of each node, which refuses attempts past a limit without asking the
- * store, and in the store, which the nodes share.
+ * Slows down guessing. Attempts are counted in the memory of each node, which refuses attempts past a limit without a
+ * query, and in the store, which the nodes share.
  */
 export class SignInLimits extends Context.Service<SignInLimits, {
   /**
-   * Counts an attempt at a password before it is looked at, so that attempts at once cannot slip through. Fails with
-   * `TooManyAttempts` after too many attempts.
+   * Counts an attempt at a password before the password is compared, so that concurrent attempts cannot bypass the
+   * limit. Fails with `TooManyAttempts` after too many attempts.
    */
   readonly attempt: (attempt: Attempt) => Effect.Effect<void, TooManyAttempts>
   /** Counts an attempt at a second factor. Fails with `TooManyAttempts` after too many attempts. */
@@ -96,11 +100,13 @@ export class SignInLimits extends Context.Service<SignInLimits, {
    * requests.
    */
   readonly attemptReset: (attempt: Omit<Attempt, "device">) => Effect.Effect<void, TooManyAttempts>
-  /** Takes back an attempt at a password that was right, and forgets the wrong ones of its network and device. */
+  /** Removes an attempt with the right password, and the wrong ones of its network and device. */
   readonly succeeded: (attempt: Attempt) => Effect.Effect<void>
-  /** Forgets the attempts at the second factor after a right one. */
+  /** Removes the attempts at the second factor after a right one. */
   readonly succeededCode: (attempt: Attempt) => Effect.Effect<void>
-  /** Forgets every attempt at an account, whose password has been chosen anew. Other nodes do so as their windows end. */
+  /**
+   * Removes every attempt at an account after its password was chosen again. Other nodes do so when their windows end.
+   */
   readonly forget: (email: string) => Effect.Effect<void>
 }>()("parlance/accounts/SignInLimits") {
   static readonly layer = Layer.effect(
@@ -116,7 +122,7 @@ export class SignInLimits extends Context.Service<SignInLimits, {
 
       const isFull = (now: number) => ({ limit, text }: LimitedSubject) => memory.attempts(text, now) >= limit
 
-      /** Counts in the store. Returns the subjects that it has seen too often, which memory then knows as full. */
+      /** Counts in the store. Returns the subjects that are past their limit, which memory then treats as full. */
       const countInStore = Effect.fnUntraced(function* (
         subjects: ReadonlyArray<LimitedSubject>,
         windows: ReadonlyMap<string, AttemptWindow>,
@@ -148,7 +154,7 @@ export class SignInLimits extends Context.Service<SignInLimits, {
           const subjects = [...first, ...second]
           const known = subjects.filter(isFull(now.getTime()))
           if (known.length > 0) return yield* refusal(known, now.getTime())
-          // Before the store answers, so that attempts at once are counted as they come.
+          // Counted before the store responds, so that concurrent attempts are all counted.
           const windows = new Map<string, AttemptWindow>()
           for (const { text } of subjects) {
             memory.add(text, 1, now.getTime())
@@ -173,7 +179,7 @@ export class SignInLimits extends Context.Service<SignInLimits, {
       const takeBack = (subjects: ReadonlyArray<LimitedSubject>) =>
         Effect.flatMap(DateTime.nowAsDate, (now) => {
           for (const { text } of subjects) memory.add(text, -1, now.getTime())
-          // One by one: a statement for several rows could lock them in another order than an attempt does.
+          // One by one, because a statement for several rows could lock them in another order than an attempt does.
           return Effect.forEach(subjects, ({ text }) =>
             Effect.orDie(sql`
               UPDATE sign_in_attempts s SET attempts = greatest(0, s.attempts - 1) WHERE s.subject = ${text}`), {

@@ -5,13 +5,13 @@ import { createHmac, timingSafeEqual } from "node:crypto"
 import { signingKey } from "../store/SigningKey.ts"
 
 /**
- * Signs the contents of the console's cookies, with HMAC-SHA256 under a random key that all nodes on a store share. The first node
- * that needs the key makes it; it stays in memory from then on.
+ * Signs the contents of the console's cookies, with HMAC-SHA256 under a random key that all nodes on a store share. The
+ * first node that needs the key creates it. Each node caches it in memory.
  */
 export class Signatures extends Context.Service<Signatures, {
-  /** `text` with its signature behind a dot. A signature for one purpose is none for another. */
+  /** Returns `text` with its signature after a dot. A signature is valid for one purpose only. */
   readonly sign: (purpose: string, text: string) => Effect.Effect<string>
-  /** The text that was signed for this purpose; undefined for any other. */
+  /** Returns the text that was signed for this purpose. Undefined for any other text. */
   readonly open: (purpose: string, signed: string) => Effect.Effect<string | undefined>
 }>()("parlance/accounts/Signatures") {
   static readonly layer = Layer.effect(

@@ -1,31 +1,31 @@
 import { Secret, TOTP } from "otpauth"
 import { hash, randomInt } from "node:crypto"
 
-// Codes of authenticator apps (RFC 6238: SHA-1, 6 digits, 30 seconds, as every app supports them) and recovery codes.
+// Codes of authenticator apps (RFC 6238: SHA-1, 6 digits, 30 seconds, which every app supports) and recovery codes.
 
 /** Name under which authenticator apps list an account. */
 const issuer = "Parlance"
 
 const periodSeconds = 30
 
-/** Steps before and after the current one whose codes are accepted, since clocks differ. */
+/** Number of time steps before and after the present one whose codes are accepted, because clocks differ. */
 const window = 1
 
-/** A new secret of 160 bits, in base32. */
+/** Returns a new secret of 160 bits, in base32. */
 export const makeSecret = (): string => new Secret({ size: 20 }).base32
 
 const totp = (secret: string, label = "") =>
   new TOTP({ issuer, label, algorithm: "SHA1", digits: 6, period: periodSeconds, secret: Secret.fromBase32(secret) })
 
-/** The `otpauth:` URI that authenticator apps read from a QR code. */
+/** Returns the `otpauth:` URI, which authenticator apps read from a QR code. */
 export const uriOf = (secret: string, email: string): string => totp(secret, email).toString()
 
-/** The typed code without spaces and hyphens, with which apps and people group digits. */
+/** Returns the typed code without spaces and hyphens, with which apps and people group digits. */
 const plain = (typed: string): string => typed.slice(0, 100).replace(/[\s-]/g, "")
 
 /**
- * The time step of a code that is right now, one step early or one late; undefined for a wrong code and for one of a step up
- * to `lastStep`, which has been used.
+ * Returns the time step of a code that is right now, one step early or one late. Undefined for a wrong code, and for a
+ * code of a step up to `lastStep`, which has been used.
  */
 export const stepOf = (
   secret: string,
@@ -41,21 +41,23 @@ export const stepOf = (
   return lastStep !== undefined && step <= lastStep ? undefined : step
 }
 
-/** Recovery codes of a second factor. */
+/** Number of recovery codes of a second factor. */
 export const recoveryCodeCount = 10
 
-// Without letters and digits that are easily mistaken for each other.
+// Excludes letters and digits that people confuse.
 const alphabet = "abcdefghjkmnpqrstuvwxyz23456789"
 const recoveryCharacters = 16
 
-/** A new recovery code, four groups of four: 79 random bits, so that a fast hash of it cannot be reversed. */
+/** Returns a new recovery code, four groups of four: 79 random bits, so that a fast hash of it cannot be reversed. */
 export const makeRecoveryCode = (): string =>
   Array.from({ length: recoveryCharacters }, () => alphabet[randomInt(alphabet.length)]).join("").replace(
     /(.{4})(?=.)/g,
     "$1-",
   )
 
-/** The digest of a recovery code as the store keeps it, bound to its account; undefined for a text that can be none. */
+/**
+ * Returns the stored digest of a recovery code, bound to its account. Undefined for a text without the form of a code.
+ */
 export const recoveryDigest = (accountId: string, typed: string): string | undefined => {
   const code = plain(typed).toLowerCase()
   return code.length === recoveryCharacters && /^[a-z0-9]+$/.test(code)

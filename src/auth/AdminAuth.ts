@@ -9,7 +9,7 @@ import { AdminGuesses, type GuessLimits } from "./AdminGuesses.ts"
 
 /** A Bearer token was not accepted as the admin token. */
 export class AdminTokenRejected extends Schema.TaggedError<AdminTokenRejected>()("AdminTokenRejected", {
-  /** Set past the limit of guesses, of the network or of all together. */
+  /** Present if the network's limit of guesses, or the limit of all networks together, is exceeded. */
   retryAfterSeconds: Schema.optionalKey(Schema.Int),
 }) {
   override get message() {
@@ -20,14 +20,17 @@ export class AdminTokenRejected extends Schema.TaggedError<AdminTokenRejected>()
   }
 }
 
-/** Wrong admin tokens that a node compares. A token has 32 random characters: the limit keeps guesses visible and cheap. */
+/**
+ * Maximum numbers of wrong admin tokens that a node compares. A token has 32 random characters: the limit keeps guesses
+ * visible and cheap.
+ */
 export const AdminGuessLimits = Context.Reference<GuessLimits>("parlance/auth/AdminGuessLimits", {
   defaultValue: () => ({ perNetwork: 30, total: 300, windowMillis: 60_000 }),
 })
 
 const fileOf = (dataDir: string) => join(dataDir, "admin-token")
 
-/** The admin token kept beside an embedded store; undefined where there is none. */
+/** Reads the admin token next to an embedded store. Undefined without one. */
 const readLocalToken = (dataDir: string): Redacted.Redacted<string> | undefined => {
   try {
     return Redacted.make(readFileSync(fileOf(dataDir), "utf8").trim())
@@ -39,13 +42,13 @@ const readLocalToken = (dataDir: string): Redacted.Redacted<string> | undefined 
 const digest = (text: string) => Buffer.from(hash("sha256", text, "hex"))
 
 /**
- * Knows the admin token: that of `ADMIN_TOKEN`, and on the embedded store one of its own in `DATA_DIR/admin-token`
- * (readable by its owner alone, like the data beside it), so that the API can be called without any set-up.
+ * Holds the admin token: the one in `ADMIN_TOKEN`, and on the embedded store one in `DATA_DIR/admin-token` (readable
+ * only by its owner, like the data in that directory), so that the API can be called without any set-up.
  */
 export class AdminAuth extends Context.Service<AdminAuth, {
   /**
-   * Fails for a token that is not an admin token, in the same time for every wrong one, and for any token from a network that
-   * has guessed wrong too often.
+   * Checks a token in constant time. Fails with `AdminTokenRejected` for a token that is not an admin token, and for
+   * any token from a network that has guessed wrong too often.
    */
   readonly check: (token: Redacted.Redacted<string>, network: string) => Effect.Effect<void, AdminTokenRejected>
 }>()("parlance/auth/AdminAuth") {

@@ -1,10 +1,12 @@
 import { AttemptWindows } from "./AttemptWindows.ts"
 
-/** How many wrong admin tokens a node compares within a window. */
+/** Maximum numbers of wrong admin tokens that a node compares within a window. */
 export interface GuessLimits {
-  /** From one network, see `networkOf`. */
+  /** Limit of one network, see `networkOf`. */
   readonly perNetwork: number
-  /** From all networks together; past it, a network that guesses wrong is refused at once, until its window ends. */
+  /**
+   * Limit of all networks together. Past it, a network with a wrong guess is refused at once, until its window ends.
+   */
   readonly total: number
   readonly windowMillis: number
 }
@@ -12,9 +14,9 @@ export interface GuessLimits {
 const everywhere = "everywhere"
 
 /**
- * Limits guesses at the admin token, in the memory of one node. Only a wrong token counts, so a client with the right token is
- * never limited by its own requests. A network without a wrong guess is always let through, so strangers elsewhere cannot lock
- * an operator out.
+ * Limits guesses at the admin token, in the memory of one node. Only a wrong token counts, so a client with the right
+ * token is never limited by its own requests. A network without a wrong guess is never refused, so strangers elsewhere
+ * cannot lock an operator out.
  */
 export class AdminGuesses {
   readonly #byNetwork: AttemptWindows
@@ -25,7 +27,7 @@ export class AdminGuesses {
     this.#total = new AttemptWindows(limits.windowMillis, 1)
   }
 
-  /** Whole seconds until a token from this network is compared again; undefined where it is compared now. */
+  /** Returns the whole seconds until a token from this network is compared again. Undefined if it is compared now. */
   waitSeconds(network: string, nowMillis: number): number | undefined {
     const own = this.#byNetwork.attempts(network, nowMillis)
     const isLimited = own >= this.limits.perNetwork ||
@@ -34,7 +36,7 @@ export class AdminGuesses {
     return Math.max(1, Math.ceil(this.#byNetwork.remainingMillis(network, nowMillis) / 1000))
   }
 
-  /** Counts a wrong token. Returns seconds to wait where it was past the limit of all networks together. */
+  /** Counts a wrong token. Returns the seconds to wait if the limit of all networks together is exceeded. */
   countWrong(network: string, nowMillis: number): number | undefined {
     this.#byNetwork.add(network, 1, nowMillis)
     return this.#total.add(everywhere, 1, nowMillis) > this.limits.total

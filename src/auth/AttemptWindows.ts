@@ -1,19 +1,19 @@
-/** The attempts of one subject since the first of them. */
+/** The attempts of one subject since its first attempt. */
 export interface AttemptWindow {
   attempts: number
   startedAtMillis: number
 }
 
 /**
- * Counts attempts by subject in memory, each subject in a fixed window that its first attempt starts. Keeps `maxSubjects`
- * subjects at most and forgets the one whose window started first.
+ * Counts attempts by subject in memory, each subject in a fixed window that its first attempt starts. Keeps at most
+ * `maxSubjects` subjects and drops the one whose window started first.
  */
 export class AttemptWindows {
   readonly #windows = new Map<string, AttemptWindow>()
 
   constructor(readonly windowMillis: number, readonly maxSubjects: number) {}
 
-  /** The window of the subject, unless it is over, was forgotten, or had no attempt. */
+  /** Returns the window of the subject. Undefined if it is over, was dropped, or had no attempt. */
   current(subject: string, nowMillis: number): AttemptWindow | undefined {
     const window = this.#windows.get(subject)
     if (window === undefined) return undefined
@@ -24,7 +24,7 @@ export class AttemptWindows {
     return undefined
   }
 
-  /** Attempts of the subject in its current window. */
+  /** Number of attempts of the subject in its current window. */
   attempts(subject: string, nowMillis: number): number {
     return this.current(subject, nowMillis)?.attempts ?? 0
   }
@@ -35,7 +35,7 @@ export class AttemptWindows {
     return window === undefined ? 0 : window.startedAtMillis + this.windowMillis - nowMillis
   }
 
-  /** Adds attempts to the subject, or takes them back where `attempts` is negative. Returns the new number. */
+  /** Adds attempts to the subject, or removes them if `attempts` is negative. Returns the new number. */
   add(subject: string, attempts: number, nowMillis: number): number {
     const window = this.current(subject, nowMillis)
     if (window !== undefined) {
@@ -48,8 +48,8 @@ export class AttemptWindows {
   }
 
   /**
-   * Raises the count of a window to the count in the store, whose window started at `startedAtMillis`. Has no effect once the
-   * window is forgotten: the answer of the store may arrive after a correct attempt has cleared the subject.
+   * Raises the count of a window to the count in the store, whose window started at `startedAtMillis`. Has no effect
+   * once the window is dropped: the response of the store may arrive after a correct attempt has cleared the subject.
    */
   raise(window: AttemptWindow, attempts: number, startedAtMillis: number, nowMillis: number): void {
     if (window.attempts >= attempts || nowMillis - startedAtMillis >= this.windowMillis) return
@@ -67,7 +67,7 @@ export class AttemptWindows {
 
   #open(subject: string, attempts: number, startedAtMillis: number): void {
     if (this.#windows.size >= this.maxSubjects) {
-      // Maps keep the order of insertion: the first one is the oldest.
+      // Maps keep the order of insertion: the first entry is the oldest.
       for (const oldest of this.#windows.keys()) {
         this.#windows.delete(oldest)
         break

@@ -4,7 +4,7 @@ const remedy = "write `Authorization: Bearer`, a space and the key, or send the 
 
 const isKey = (text: string) => Object.values(prefixOf).some((prefix) => text.startsWith(prefix))
 
-/** The user name or password of `Basic` credentials that is an API key. */
+/** Whether the user name or password of `Basic` credentials is an API key. */
 const hasKeyInBasic = (credentials: string): boolean => {
   try {
     return atob(credentials).split(":").some(isKey)
@@ -14,8 +14,8 @@ const hasKeyInBasic = (credentials: string): boolean => {
 }
 
 /**
- * Why a header `Authorization` carries no Bearer token, and what to write. It repeats no part of a secret. Undefined for a
- * header that carries one, and for an absent header.
+ * Returns the reason why a header `Authorization` contains no Bearer token, and the correct form, without any part of a
+ * secret. Undefined for a header that contains one, and for an absent header.
  */
 export const authorizationFault = (header: string | undefined): string | undefined => {
   const text = header?.trim() ?? ""

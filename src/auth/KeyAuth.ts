@@ -11,10 +11,10 @@ import { KeyLimits } from "./KeyLimits.ts"
 import * as KeyText from "./KeyText.ts"
 import type { RateWindow } from "./RateWindow.ts"
 
-/** The key does not open anything. `unknown` also stands for a known id with a wrong secret. */
+/** The key grants no access. `unknown` includes a known id with a wrong secret. */
 export class KeyRejected extends Schema.TaggedError<KeyRejected>()("KeyRejected", {
   reason: Schema.Literals(["missing", "unknown", "expired", "revoked"]),
-  /** Set where the whole key was right. */
+  /** Present if the whole key was right. */
   keyId: Schema.optionalKey(Schema.String),
 }) {}
 
@@ -22,10 +22,10 @@ export class KeyRejected extends Schema.TaggedError<KeyRejected>()("KeyRejected"
 export interface Grant {
   readonly keyId: string
   readonly org: OrgSlug
-  /** Where decisions, events and messages of the key are kept: `org`, or its sandbox for a test key. */
+  /** The organization that stores decisions, events and messages of the key: `org`, or its sandbox for a test key. */
   readonly dataOrg: OrgSlug
   readonly scopes: ReadonlySet<Scope>
-  /** Where the requests of the key count; undefined for one without a limit. */
+  /** The window in which the requests of the key are counted. Undefined for a key without a limit. */
   readonly window: RateWindow | undefined
 }
 
@@ -35,18 +35,18 @@ interface Entry extends Grant {
   readonly revoked: boolean
 }
 
-/** The limit in a row of `api_keys`; undefined where it has none of its own. */
+/** Returns the limit in a row of `api_keys`. Undefined if the key has no own limit. */
 export const rateLimitOf = (
   row: { readonly rateLimit: number | null; readonly ratePer: RateLimit["per"] | null },
 ): RateLimit | undefined =>
   row.rateLimit === null ? undefined : { requests: row.rateLimit, per: row.ratePer ?? "second" }
 
-/** Most keys whose digests are kept. */
+/** Maximum number of keys whose digests are cached. */
 const maxKept = 1000
 
 /**
- * The digests of keys that were accepted, by their text: making one takes longer than all other work on a key. A wrong key is
- * never in it, and the digest is compared all the same, so that its time tells nothing.
+ * Caches the digests of accepted keys by their text, because computing one costs more than all other work on a key. A
+ * wrong key is never cached, and the digest is compared in any case, so that the duration reveals nothing.
  */
 const makeDigests = () => {
   const kept = new Map<string, Buffer>()
@@ -60,7 +60,7 @@ const makeDigests = () => {
   }
 }
 
-/** Compares digests in a time that does not depend on where they differ. */
+/** Compares digests in a time that does not depend on the position of the difference. */
 const isSameDigest = (a: Uint8Array, b: Uint8Array): boolean => {
   let difference = a.length ^ b.length
   for (let i = 0; i < b.length; i++) difference |= a[i]! ^ b[i]!
@@ -68,15 +68,16 @@ const isSameDigest = (a: Uint8Array, b: Uint8Array): boolean => {
 }
 
 const usedEvery = Duration.minutes(1)
-// Compared with when the id is unknown, so that this takes as long as a wrong secret.
+// Compared if the id is unknown, so that the duration equals the one for a wrong secret.
 const nobody = Buffer.from(KeyText.digest("nobody"))
 
 /**
- * Resolves an API key to its organization, from memory: a changed or revoked key is followed within 5 seconds (see
- * `Changes`), and a new one is looked up when it is used for the first time. Keys are stored only as SHA-256; comparison takes constant time.
+ * Resolves an API key to its organization, from memory. A changed or revoked key takes effect within 5 seconds (see
+ * `Changes`), and a new key is read when it is first used. Keys are stored only as SHA-256. The comparison needs
+ * constant time.
  */
 export class KeyAuth extends Context.Service<KeyAuth, {
-  /** Fails with `KeyRejected` for an empty, unknown, expired or revoked key. */
+  /** Returns the grant of a key. Fails with `KeyRejected` for an empty, unknown, expired or revoked key. */
   readonly resolve: (key: string) => Effect.Effect<Grant, KeyRejected>
 }>()("parlance/auth/KeyAuth") {
   static readonly layer = Layer.effect(
@@ -141,7 +142,10 @@ export class KeyAuth extends Context.Service<KeyAuth, {
         })
       )
 
-      /** The grant of a key whose id is `id`, or why it has none. Takes the same time for an unknown id and a wrong secret. */
+      /**
+       * Returns the grant of a key with the id `id`, or the reason for its rejection. The duration is equal for an
+       * unknown id and a wrong secret.
+       */
       const compare = (text: string, id: string | undefined): Grant | KeyRejected => {
         const entry = id === undefined ? undefined : byId.get(id)
         const digest = digests.of(text)

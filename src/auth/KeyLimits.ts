@@ -7,27 +7,28 @@ import { defaultKeyLimit, Settings } from "../Settings.ts"
 import { recordset } from "../store/Recordset.ts"
 import { RateWindow } from "./RateWindow.ts"
 
-/** Interval in which nodes exchange their counts. Unit: milliseconds. */
+/** Interval at which nodes exchange their counts. Unit: milliseconds. */
 const exchangeMillis = 1000
 
 /** Last known counts of the other nodes, for one key. */
 interface Others {
   /** Requests per second that they receive. */
   readonly asked: number
-  /** Requests they let through that will still count when the nodes next hear of each other. */
+  /** Number of their granted requests that will still count at the next exchange. */
   readonly used: number
 }
 
 /** A limit in use on this node. */
 interface Counted {
   readonly window: RateWindow
-  /** Requests received here, smoothed. Unit: per second. */
+  /** Requests received on this node, smoothed. Unit: per second. */
   asked: number
 }
 
 /**
- * The number of requests that this node may let through in a window. The rest of the limit is divided between the nodes in
- * proportion to the requests they receive, and spare capacity evenly, so that all nodes together reach the limit.
+ * Returns the number of requests that this node may grant in a window. The rest of the limit is divided between the
+ * nodes in proportion to the requests they receive, and spare capacity evenly, so that all nodes together reach the
+ * limit.
  */
 export const allowedOf = (
   { limit, windowSeconds }: { readonly limit: number; readonly windowSeconds: number },
@@ -43,14 +44,14 @@ export const allowedOf = (
 }
 
 /**
- * Counts requests against the limits of keys, in memory. The nodes on one Postgres share a limit without a query per
- * request: once a second each sends the others how many requests it received and let through, and takes its part of the rest
- * (docs/decisions/0015 has the tolerance). Nothing is exchanged while no key has a limit.
+ * Counts requests against the limits of keys, in memory. The nodes on one PostgreSQL share a limit without a query per
+ * request: once a second each node sends the others its numbers of received and granted requests, and computes its part
+ * of the rest (docs/decisions/0015 states the tolerance). Without a limited key, nothing is exchanged.
  */
 export class KeyLimits extends Context.Service<KeyLimits, {
-  /** The window in which the requests of a key count; undefined for one without a limit. */
+  /** Returns the window in which the requests of a key are counted. Undefined for a key without a limit. */
   readonly windowOf: (keyId: string, own: RateLimit | undefined) => RateWindow | undefined
-  /** Exchanges counts with the other nodes. Fails with `SqlError` when the database does not respond. */
+  /** Exchanges counts with the other nodes. Fails with `SqlError` if the database does not respond. */
   readonly exchange: Effect.Effect<void, SqlError>
 }>()("parlance/auth/KeyLimits") {
   static readonly layer = Layer.effect(
@@ -130,7 +131,7 @@ export class KeyLimits extends Context.Service<KeyLimits, {
         WHERE u.key_id = '' AND u.reported_at > now() - interval '3 seconds'`
       nodes = 1 + row!.nodes
       yield* exchange.pipe(
-        // The last division stays in force while the store is away.
+        // The last division applies while the store is unavailable.
         Effect.catch((error) => Effect.logDebug("Uses of keys were not exchanged", error.message)),
         Effect.delay(exchangeMillis),
         Effect.forever,

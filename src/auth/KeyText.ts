@@ -3,8 +3,9 @@ import { crc32 } from "node:zlib"
 import type { KeyKind } from "../domain/ApiKey.ts"
 import { KeyId } from "../domain/Ids.ts"
 
-// The text of an API key: `plk_<id>_<secret>`, with `plt` for a test key. The id (16 characters) finds the key, the secret is 40 random base62
-// characters (238 bits) and a 6-character checksum, by which a secret scanner can tell a real key from a look-alike.
+// The text of an API key: `plk_<id>_<secret>`, with `plt` for a test key. The id (16 characters) identifies the key.
+// The secret is 40 random base62 characters (238 bits) and a 6-character checksum, by which a secret scanner can
+// distinguish a real key from a look-alike.
 
 const base36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -28,16 +29,16 @@ const checksum = (text: string): string => {
 /** The prefix of each kind of key. */
 export const prefixOf: { readonly [kind in KeyKind]: string } = { live: "plk_", test: "plt_" }
 
-/** A new key, to be shown once, and the id under which it is stored. */
+/** Returns a new key, to be shown once, and the id under which it is stored. */
 export const make = (kind: KeyKind = "live"): { readonly id: KeyId; readonly key: string } => {
   const id = KeyId.make(random(base36, 16))
   const secret = random(base62, 40)
   return { id, key: `${prefixOf[kind]}${id}_${secret}${checksum(`${id}${secret}`)}` }
 }
 
-/** The id within a key's text; undefined for a text that cannot be a key of ours. */
+/** Returns the id in a key's text. Undefined for a text without the form of a key. */
 export const idOf = (key: string): string | undefined => {
-  // Length first: a caller may send kilobytes.
+  // Length first, because a caller may send kilobytes.
   if (key.length !== keyLength) return undefined
   return pattern.exec(key)?.[1]
 }
@@ -50,7 +51,7 @@ export const formFault = (text: string): string | undefined => {
     : `The API key is incomplete or has something added: it has ${text.length} characters in place of ${keyLength}. Copy it again`
 }
 
-/** Whether the checksum fits, as a secret scanner would ask. */
+/** Whether the checksum matches, as a secret scanner would test. */
 export const isGenuine = (key: string): boolean => {
   const match = pattern.exec(key)
   return match !== null && checksum(`${match[1]}${match[2]!.slice(0, 40)}`) === match[2]!.slice(40)

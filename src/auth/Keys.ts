@@ -35,7 +35,10 @@ const fromRow = (row: Row): ApiKey => ({
   rate_limit: rateLimitOf(row) ?? null,
 })
 
-/** A new key's settings. Without `kind` it is a live key, without `expiresAt` it holds until it is revoked, without `rateLimit` it has the default limit. */
+/**
+ * A new key's settings. Default of `kind`: live. Default of `expiresAt`: valid until it is revoked. Default of
+ * `rateLimit`: the default limit.
+ */
 export interface KeyInput {
   readonly name: string
   readonly kind?: KeyKind | undefined
@@ -44,28 +47,33 @@ export interface KeyInput {
   readonly rateLimit?: RateLimit | undefined
 }
 
-/** Changes of a key; undefined members stay unchanged. A `rateLimit` of null takes the key's own limit away. */
+/** Changes of a key. Undefined members stay unchanged. A `rateLimit` of null removes the key's own limit. */
 export interface KeyChange {
   readonly name?: string | undefined
   readonly rateLimit?: RateLimit | null | undefined
 }
 
-/** Makes, lists and revokes API keys. A broken store is a defect everywhere here. */
+/** Creates, lists and revokes API keys. A broken store is a defect in all methods. */
 export class Keys extends Context.Service<Keys, {
-  /** The only moment at which `key` can be read. Fails with `OrganizationNotFound` for an unknown organization. */
+  /**
+   * Creates a key. Only this response contains `key`. Fails with `OrganizationNotFound` for an unknown organization.
+   */
   readonly create: (
     org: OrgSlug,
     input: KeyInput,
   ) => Effect.Effect<ApiKey & { readonly key: string }, OrganizationNotFound>
   /**
-   * All keys ever made, the revoked and expired too, oldest first. Fails with `OrganizationNotFound` for an unknown
-   * organization.
+   * Returns all keys ever created, including revoked and expired ones, oldest first. Fails with `OrganizationNotFound`
+   * for an unknown organization.
    */
   readonly list: (org: OrgSlug) => Effect.Effect<ReadonlyArray<ApiKey>, OrganizationNotFound>
-  /** Known on this node at once and on every other within 5 seconds. Fails with `KeyNotFound` for an unknown key. */
+  /**
+   * Changes a key. Takes effect on this node at once, and on other nodes within 5 seconds. Fails with `KeyNotFound` for
+   * an unknown key.
+   */
   readonly update: (org: OrgSlug, id: string, change: KeyChange) => Effect.Effect<ApiKey, KeyNotFound>
   /**
-   * Ends a key on this node at once and on every other within 5 seconds. Revoking twice changes nothing. Fails with
+   * Revokes a key on this node at once, and on other nodes within 5 seconds. A second call has no effect. Fails with
    * `KeyNotFound` for an unknown key.
    */
   readonly revoke: (org: OrgSlug, id: string) => Effect.Effect<void, KeyNotFound>

@@ -1,48 +1,51 @@
 const slots = 20
 
-/** The window of a limit as a caller is told of it. */
+/** The state of a limit, for the caller. */
 export interface RateStanding {
   readonly limit: number
-  /** Unit: seconds. */
+  /** Length of the window. Unit: seconds. */
   readonly windowSeconds: number
-  /** Requests that are left now, over all nodes as far as this one knows. */
+  /** Number of requests remaining now, over all nodes according to the last exchange. */
   readonly remaining: number
-  /** Seconds until the first of the requests that count now no longer does; the whole window when none counts. */
+  /** Seconds until the first of the counted requests leaves the window. Without counted requests, the whole window. */
   readonly resetSeconds: number
 }
 
 /**
- * Counts the requests of one key over a sliding window: never more than `limit` in any of its length, for which a request
- * counts up to a twentieth of the window too long. Of several nodes each lets through what it is allowed (see `KeyLimits`).
+ * Counts the requests of one key over a sliding window: at most `limit` requests in any interval of its length. To
+ * guarantee this, a request counts up to a twentieth of the window too long. With several nodes, each grants only its
+ * share (see `KeyLimits`).
  */
 export class RateWindow {
-  // One more than the window has, so that the oldest, of which a part is in the window, counts whole.
+  // One slot more than the window has, so that the oldest slot, which is partly in the window, counts fully.
   readonly #counts = new Float64Array(slots + 1)
   readonly #slotMillis: number
   #last = 0
   #total = 0
-  /** Requests this node may let through in a window. */
+  /** Number of requests that this node may grant in a window. */
   allowed: number
   /** Whether other nodes share the limit, so that this node's share may grow soon. */
   isShared = false
-  /** Whether callers are told of the limit with every response; the built-in default is told only to those it refuses. */
+  /**
+   * Whether every response carries the RateLimit headers. With the built-in default limit, only refusals carry them.
+   */
   isAnnounced = true
-  /** Requests asked for since it was last set to 0, the refused too. */
+  /** Number of requests, including refused ones, since it was last set to 0. */
   asked = 0
 
-  /** `now` answers Unix milliseconds. */
+  /** `now` returns Unix milliseconds. */
   constructor(readonly limit: number, readonly windowMillis: number, readonly now: () => number) {
     this.#slotMillis = windowMillis / slots
     this.allowed = limit
   }
 
-  /** Forgets requests that are too old; returns the time. */
+  /** Drops requests that have left the window, and returns the time. */
   #advance(): number {
     const now = this.now()
     const slot = Math.floor(now / this.#slotMillis)
     const passed = slot - this.#last
     if (passed === 0 || passed === -1) return now
-    // A clock that was set back would hold the window for as long.
+    // Otherwise a clock that was set back would freeze the window.
     if (passed > slots || passed < -1) {
       this.#counts.fill(0)
       this.#total = 0
@@ -57,11 +60,11 @@ export class RateWindow {
     return now
   }
 
-  /** Counts `requests` at once, or answers false and counts none. */
+  /** Counts `requests` at once. Returns false and counts nothing if they exceed the limit. */
   take(requests: number): boolean {
     this.#advance()
     this.asked += requests
-    // More requests than this node's share would never pass: they use the following shares as well.
+    // More requests than this node's share would never be granted, so they use the following shares as well.
     const fits = this.#total + requests <= this.allowed || (this.#total === 0 && requests <= this.limit)
     if (!fits) return false
     this.#counts[this.#last % (slots + 1)]! += requests
@@ -69,7 +72,7 @@ export class RateWindow {
     return true
   }
 
-  /** Requests that were let through in the last `millis`, at most a window. */
+  /** Number of requests granted in the last `millis`, which must not exceed the window. */
   used(millis: number): number {
     const now = this.#advance()
     const oldest = Math.floor((now - millis) / this.#slotMillis) + 1
@@ -80,7 +83,7 @@ export class RateWindow {
     return sum
   }
 
-  /** Milliseconds until so many of the requests that count now no longer do. */
+  /** Milliseconds until this number of counted requests has left the window. */
   #freedIn(requests: number, now: number): number {
     let freed = 0
     for (let at = Math.max(0, this.#last - slots); at <= this.#last; at++) {
@@ -90,7 +93,7 @@ export class RateWindow {
     return this.windowMillis
   }
 
-  /** Whole seconds, 1 or more, after which so many requests can be taken if no others come. */
+  /** Whole seconds, 1 or more, after which this number of requests can be granted if no others arrive. */
   retryAfterSeconds(requests: number): number {
     const now = this.#advance()
     const millis = this.#freedIn(Math.max(1, this.#total + requests - this.allowed), now)

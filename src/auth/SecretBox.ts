@@ -14,7 +14,7 @@ export class NoSecretKey extends Schema.TaggedError<NoSecretKey>()("NoSecretKey"
   }
 }
 
-/** The key that the embedded store keeps beside its data is none. */
+/** The key file of the embedded store does not contain a valid key. */
 export class SecretFileFaulty extends Schema.TaggedError<SecretFileFaulty>()("SecretFileFaulty", {
   file: Schema.String,
   reason: Schema.String,
@@ -25,7 +25,7 @@ export class SecretFileFaulty extends Schema.TaggedError<SecretFileFaulty>()("Se
   }
 }
 
-/** A stored secret cannot be read with the keys there are. */
+/** A stored secret cannot be decrypted with the present keys. */
 export class SecretUnreadable extends Schema.TaggedError<SecretUnreadable>()("SecretUnreadable", {
   purpose: Schema.String,
 }) {
@@ -49,7 +49,7 @@ const isKey = (text: string): boolean => /^[0-9a-f]{64}$/i.test(text)
 
 const fileOf = (dataDir: string) => join(dataDir, "secret-key")
 
-/** The key that the embedded store keeps beside its data, made when it is first needed. */
+/** Returns the key of the embedded store from its key file. Creates the file on first use. */
 const localKey = (dataDir: string): Effect.Effect<Key, SecretFileFaulty> =>
   Effect.suspend(() => {
     const file = fileOf(dataDir)
@@ -65,30 +65,31 @@ const localKey = (dataDir: string): Effect.Effect<Key, SecretFileFaulty> =>
   })
 
 /**
- * Encrypts secrets that are stored and used again, such as the signing secret of a platform: AES-256-GCM under `SECRET_KEY`,
- * bound to its purpose, so that a stored secret cannot be moved to another place. On the embedded store without
- * `SECRET_KEY` the key is `DATA_DIR/secret-key`.
+ * Encrypts secrets that are stored and used again, such as the signing secret of a platform: AES-256-GCM under
+ * `SECRET_KEY`, bound to its purpose, so that a stored secret cannot be moved to another place. On the embedded store
+ * without `SECRET_KEY`, the key is in `DATA_DIR/secret-key`.
  */
 export class SecretBox extends Context.Service<SecretBox, {
   /**
-   * `purpose` names the use of the secret, such as `webhook acme/provider_a`. Fails with `NoSecretKey` without a key to
-   * encrypt with and `SecretFileFaulty` if the key file of the embedded database is damaged.
+   * Encrypts a secret. `purpose` names the use of the secret, such as `webhook acme/provider_a`. Fails with
+   * `NoSecretKey` without a key to encrypt with and `SecretFileFaulty` if the key file of the embedded database is
+   * damaged.
    */
   readonly seal: (
     purpose: string,
     secret: Redacted.Redacted<string>,
   ) => Effect.Effect<string, NoSecretKey | SecretFileFaulty>
   /**
-   * Fails with `SecretUnreadable` if no present key decrypts a stored secret and `SecretFileFaulty` if the key file of
-   * the embedded database is damaged.
+   * Decrypts a secret. Fails with `SecretUnreadable` if no present key decrypts it and `SecretFileFaulty` if the key
+   * file of the embedded database is damaged.
    */
   readonly open: (
     purpose: string,
     sealed: string,
   ) => Effect.Effect<Redacted.Redacted<string>, SecretUnreadable | SecretFileFaulty>
   /**
-   * A key of 32 bytes for another purpose from each secret key, that of new secrets first. Empty without a secret key.
-   * Fails with `SecretFileFaulty` if the key file of the embedded database is damaged.
+   * Derives a key of 32 bytes for another purpose from each secret key. The key for new secrets comes first. Empty
+   * without a secret key. Fails with `SecretFileFaulty` if the key file of the embedded database is damaged.
    */
   readonly derive: (
     purpose: string,

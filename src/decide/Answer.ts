@@ -4,10 +4,10 @@ import type { LimitReached } from "../rendering/LimitReached.ts"
 import { named } from "../domain/WarningText.ts"
 import type { TemplateView } from "../templates/TemplateCache.ts"
 
-/** No candidate can be rendered with these fields, or none can be chosen within limits; nothing was recorded. */
+/** No candidate can be rendered with these fields, or the choice exceeds the limits of work. Nothing was recorded. */
 export class NotRendered extends Schema.TaggedError<NotRendered>()("NotRendered", {
   templateId: Schema.String,
-  /** Null: checking who the variants are for takes too much work, so none was chosen. */
+  /** Null if targeting exceeds the limit of work, so that no variant was chosen. */
   copyId: Schema.NullOr(Schema.String),
   faults: Schema.Array(Schema.Struct({
     variable: Schema.String,
@@ -19,16 +19,19 @@ export class NotRendered extends Schema.TaggedError<NotRendered>()("NotRendered"
 
 /** Warnings about an answered request, for the header `Parlance-Warnings`. */
 interface Warned {
-  /** Each warning names the fault, its place and its effect, with names as `named` writes them. Absent without warnings. */
+  /**
+   * Each warning states the fault, its place and its effect, with names in the form of `named`. Absent without
+   * warnings.
+   */
   readonly warnings?: ReadonlyArray<string> | undefined
   /**
-   * The members of the request that differ from the existing decision of its tracking id, such as `user_id`. Absent for a
-   * retry, which is the same request again.
+   * Members of the request that differ from the existing decision of its tracking id, such as `user_id`. Absent for a
+   * retry, which repeats a request unchanged.
    */
   readonly repeated?: ReadonlyArray<string> | undefined
 }
 
-/** A rendered variant, or the reason why there is none. Without a variant, no decision is recorded. */
+/** A rendered variant, or the reason for its absence. Without a variant, no decision is recorded. */
 export type Answer = Warned & Outcome
 
 type Outcome =
@@ -37,10 +40,13 @@ type Outcome =
     readonly trackingId: string
     readonly copyId: CopyId
     readonly vars: Readonly<Record<string, string>>
-    /** False while the store is down: the decision is in memory only. */
+    /** False if the store is down and the decision is only in memory. */
     readonly durable: boolean
     readonly trace?: unknown
-    /** Variants that were chosen before and could not be rendered, the first choice first; absent without any. */
+    /**
+     * Variants that were chosen earlier in this request and could not be rendered, first choice first. Absent without
+     * any.
+     */
     readonly failed?: ReadonlyArray<NotRendered>
   }
   | {
@@ -53,24 +59,27 @@ type Outcome =
     /** The user is held out and gets no message, which is recorded. */
     readonly _tag: "HeldOut"
     readonly trackingId: string
-    /** As above. */
+    /** False if the store is down and the decision is only in memory. */
     readonly durable: boolean
     readonly trace?: unknown
   }
   | {
-    /** The request forces another variant than the existing decision of its tracking id, which does not change. */
+    /**
+     * The request forces another variant than the existing decision of its tracking id. The existing decision does not
+     * change.
+     */
     readonly _tag: "Reused"
     readonly trackingId: string
     readonly forced: CopyId
-    /** The variant of the existing decision; `noMessage` for a held-out user without a message. */
+    /** The variant of the existing decision, or `noMessage` for a held-out user without a message. */
     readonly standing: CopyId
   }
   | {
     readonly _tag: "NotRendered"
     readonly trackingId: string
-    /** About the first choice. */
+    /** The fault of the first choice. */
     readonly error: NotRendered
-    /** Candidates that were tried after it; absent without any. */
+    /** Faults of the candidates that were tried after the first choice. Absent without any. */
     readonly others?: ReadonlyArray<NotRendered>
   }
 
@@ -80,7 +89,7 @@ export const withWarnings = <A extends Answer>(answer: A, warnings: ReadonlyArra
 
 type Chosen = Extract<Answer, { readonly _tag: "Chosen" }>
 
-/** Most fields named in one warning. */
+/** Maximum number of fields named in one warning. */
 const fieldsNamed = 5
 
 const causeOf = ({ detail, missing = [], variable }: NotRendered["faults"][number]): string => {
@@ -90,7 +99,7 @@ const causeOf = ({ detail, missing = [], variable }: NotRendered["faults"][numbe
   return `${fields.join(", ")}${more} ${missing.length === 1 ? "is" : "are"} missing, needed by "${named(variable)}"`
 }
 
-/** Marks a variant as sent in place of others that could not be rendered, which its warnings say. */
+/** Marks a variant as a fallback for variants that could not be rendered, and adds warnings about them. */
 export const inPlaceOf = (answer: Chosen, failed: ReadonlyArray<NotRendered>): Chosen =>
   withWarnings(
     { ...answer, failed },
@@ -103,7 +112,7 @@ export const inPlaceOf = (answer: Chosen, failed: ReadonlyArray<NotRendered>): C
 
 const noFailures: ReadonlyArray<NotRendered> = []
 
-/** The renderings that failed for an answer, in their order. */
+/** Returns the failed renderings behind an answer, in their order. */
 export const failuresOf = (answer: Answer): ReadonlyArray<NotRendered> =>
   answer._tag === "Chosen"
     ? answer.failed ?? noFailures
@@ -111,7 +120,7 @@ export const failuresOf = (answer: Answer): ReadonlyArray<NotRendered> =>
     ? [answer.error, ...(answer.others ?? noFailures)]
     : noFailures
 
-/** The error of a template whose variants take too much work to check against the attributes. */
+/** Returns the error of a template whose targeting exceeds the limit of work for these attributes. */
 export const targetingLimit = ({ id }: TemplateView, { limit, message }: LimitReached): NotRendered =>
   new NotRendered({
     templateId: id,

@@ -14,14 +14,14 @@ import { Turn } from "./Turn.ts"
 /** The answers of a batch, in the order of its items. */
 export type BatchAnswers = ReadonlyArray<readonly [TemplateId, Answer]>
 
-/** A batch in work: the plans of its first items, in their order. */
+/** A batch in progress: its requests, and the plans of the first of them, in order. */
 interface Progress {
   readonly requests: ReadonlyArray<PreparedRequest>
   readonly plans: Array<Planning>
   readonly turn: Turn
 }
 
-/** Whether a plan shares the commit of its batch. A sticky choice is claimed in a transaction of its own. */
+/** Whether a plan shares the commit of its batch. A sticky choice is claimed in its own transaction. */
 const sharesCommit = (plan: Planning): plan is DecisionPlan =>
   !Effect.isEffect(plan) && plan._tag === "Decision" && plan.claim === undefined
 
@@ -42,7 +42,7 @@ const requestsOf = (
   }))
 }
 
-/** The requests of a batch with their policies ready. */
+/** Returns the requests of a batch with their policies ready. */
 const prepareItems = Effect.fnUntraced(function* (
   services: PlannerServices,
   org: string,
@@ -55,7 +55,7 @@ const prepareItems = Effect.fnUntraced(function* (
   return yield* Effect.forEach(prepared, (one, i) => one ?? Effect.succeed(requests[i]!), { concurrency: "unbounded" })
 })
 
-/** Plans items in their order until the turn is over, or all are planned. */
+/** Plans items in order until the time slice is over, or all are planned. */
 const planTurn = (services: PlannerServices, org: string, { plans, requests, turn }: Progress): void => {
   while (plans.length < requests.length) {
     const now = services.clock.currentTimeMillisUnsafe()
@@ -75,7 +75,7 @@ const finishAll = (
     finish(services, org, { attrs, placeholders, templateId }, answer),
   ])
 
-/** Plans the rest of a batch and stores it. Other requests get a turn between items that take long. */
+/** Plans the rest of a batch and stores it. Other requests can run between expensive items. */
 const finishBatch = Effect.fnUntraced(function* (
   services: PlannerServices,
   org: string,

@@ -9,24 +9,26 @@ import type { LearningWindow } from "../domain/LearningWindow.ts"
 export interface DecideRequest {
   readonly templateId: TemplateId
   readonly trackingId: string | undefined
-  /** The service has just made `trackingId`: no decision and no event can have it yet. Default: false. */
+  /**
+   * Whether the service has just generated `trackingId`, so that no decision and no event can have it. Default: false.
+   */
   readonly isNewId?: boolean | undefined
   readonly userId: string | undefined
   readonly fields: Readonly<Record<string, unknown>>
   readonly attrs: Attributes
-  /** Places of the request that nobody filled in, for warnings. Undefined if all are filled in. */
+  /** Unfilled placeholders of the request, for warnings. Undefined without any. */
   readonly placeholders?: ReadonlyArray<Placeholder> | undefined
-  /** Forces this variant: skips selection and targeting. */
+  /** Forces this variant, without selection and targeting. */
   readonly copyId?: CopyId | undefined
-  /** Send times to learn from; undefined: adaptive. */
+  /** Send times to learn from. Default: adaptive. */
   readonly window?: LearningWindow | undefined
-  /** In [0, 1]; undefined: Thompson sampling. */
+  /** Share of random decisions, in [0, 1]. Default: Thompson sampling. */
   readonly epsilon?: number | undefined
-  /** False brings the model up to date first. */
+  /** False brings the model up to date before the decision. */
   readonly useCache?: boolean | undefined
   readonly trace?: boolean | undefined
   /**
-   * Tracking id that the decision is stored under if the user gets no message. Repetitions of one request have the same.
+   * Tracking id under which the decision is stored if the user gets no message. Repetitions of one request share it.
    * Default: `trackingId`.
    */
   readonly heldOutId?: string | undefined
@@ -45,12 +47,12 @@ export interface BatchRequest extends Pick<DecideRequest, "userId" | "fields" | 
 
 /** A request with the attributes of its user's profile, its policy and its budget. */
 export interface PreparedRequest extends DecideRequest {
-  /** The attributes without those of a profile. Default: `attrs`. */
+  /** The attributes without the attributes of a profile. Default: `attrs`. */
   readonly ownAttrs?: Attributes | undefined
   /** Limits the work of targeting and rendering. */
   readonly budget: Budget
-  /** A policy that was prepared for this request. Without one the published policy decides. */
+  /** A policy that was prepared for this request. Default: the published policy. */
   readonly policy?: Policy | undefined
-  /** Earlier decisions about the user, if the policy uses them and they are known. */
+  /** Earlier decisions about the user. Undefined if the policy does not use them, or they are unknown. */
   readonly exposures?: EarlierDecisions | undefined
 }

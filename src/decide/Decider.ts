@@ -19,23 +19,23 @@ import { storePlan } from "./StorePlan.ts"
 
 /** Chooses a variant and renders it: the use case behind Generate, Batch generate and Deliver. */
 export class Decider extends Context.Service<Decider, {
-  /** Chooses and renders. Stores nothing and counts nothing: that is up to the caller, such as Deliver. */
+  /** Chooses and renders. Stores nothing and counts nothing, which is the caller's task. */
   readonly plan: (org: string, request: DecideRequest) => Effect.Effect<Plan>
   /**
-   * Stores a plan without other effects. Returns the decision that stands. Fails with `BufferFull` when too many writes
-   * wait for the database, or it has been down for too long.
+   * Stores a plan without other effects. Returns the answer of the existing decision of the tracking id, or of the
+   * plan. Fails with `BufferFull` if too many writes are waiting for the database, or it has been down for too long.
    */
   readonly store: (plan: Plan) => Effect.Effect<Answer, BufferFull>
   /** Counts the answer to a request, and returns it with the warnings about the request. */
   readonly finish: <A extends Answer>(org: string, request: FinishedRequest, answer: A) => A
   /**
-   * Plans, stores the plan and counts the outcome. Fails with `BufferFull` when too many writes wait for the database,
-   * or it has been down for too long.
+   * Plans, stores the plan and counts the outcome. Fails with `BufferFull` if too many writes are waiting for the
+   * database, or it has been down for too long.
    */
   readonly decide: (org: string, request: DecideRequest) => Effect.Effect<Answer, BufferFull>
   /**
    * Decides for several templates: one outcome for each item, in their order. No item affects another one. Fails with
-   * `BufferFull` when too many writes wait for the database, or it has been down for too long.
+   * `BufferFull` if too many writes are waiting for the database, or it has been down for too long.
    */
   readonly decideBatch: (
     org: string,

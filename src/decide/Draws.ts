@@ -5,17 +5,20 @@ import { hmac, type HmacKey, hmacKey } from "../domain/Hmac.ts"
 import { signingKey } from "../store/SigningKey.ts"
 import type { TemplateView } from "../templates/TemplateCache.ts"
 
-/** The template of a draw, as views of templates have it. */
+/** The template of a draw, a part of its view. */
 export interface DrawnTemplate {
   readonly org: { readonly slug: string }
   readonly id: string
 }
 
 const encoder = new TextEncoder()
-/** Space for a message. Ids have at most 200 characters of three bytes each. */
+/** Buffer for a message. Ids have at most 200 characters of three bytes each. */
 const space = new Uint8Array(2048)
 
-/** The bytes of a text in UTF-8, which the next call overwrites. Most ids are ASCII, which `encodeInto` takes 0.7 µs for. */
+/**
+ * Returns the bytes of a text in UTF-8, which the next call overwrites. Most ids are ASCII, for which `encodeInto`
+ * would need 0.7 µs.
+ */
 const bytesOf = (text: string): Uint8Array => {
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
@@ -25,13 +28,16 @@ const bytesOf = (text: string): Uint8Array => {
   return space.subarray(0, text.length)
 }
 
-/** The key of a template, from the key of the installation. Ids hold no U+0000, so that no two templates share one. */
+/**
+ * Derives the key of a template from the key of the installation. Ids contain no U+0000, so that two templates never
+ * share a key.
+ */
 export const templateKey = (key: HmacKey, { id, org }: DrawnTemplate): HmacKey =>
   hmacKey(Uint8Array.from(hmac(key, bytesOf(`${org.slug}\0${id}`))))
 
 /**
- * A number that is uniform in [0, 1): the first 53 bits of an HMAC-SHA256 with the key of the template. Equal tracking ids and
- * turns give equal numbers, and all others are independent. `turn` counts the draws of one request from 0.
+ * Returns a uniform number in [0, 1): the first 53 bits of an HMAC-SHA256 with the key of the template. Equal tracking
+ * ids and turns return equal numbers. Other numbers are independent. `turn` counts the draws of one request from 0.
  */
 export const drawOf = (key: HmacKey, trackingId: string, turn: number): number => {
   const digest = hmac(key, bytesOf(`${trackingId}\0${turn}`))
@@ -41,14 +47,20 @@ export const drawOf = (key: HmacKey, trackingId: string, turn: number): number =
 }
 
 /**
- * Draws that depend on the request alone: a repeated tracking id gives the same variant on every node and after a restart as
- * long as the model stays, without a look-up of the first decision. The key is random, and all nodes on a database share it.
+ * Draws that depend only on the request: a repeated tracking id returns its variant again, on every node and after a
+ * restart as long as the model does not change, without a look-up of the first decision. The key is random, and all
+ * nodes on a database share it.
  */
 export class Draws extends Context.Service<Draws, {
-  /** The number of a turn, see `drawOf`. The first draw of a request has turn 0, a draw after a failed rendering the next one. */
+  /**
+   * Returns the number of a turn, see `drawOf`. The first draw of a request has turn 0, a draw after a failed rendering
+   * the next one.
+   */
   readonly draw: (view: TemplateView, trackingId: string, turn: number) => number
 }>()("parlance/decide/Draws") {
-  /** Fails with `SqlError` if the database does not respond, because a node without the key would draw other variants. */
+  /**
+   * Fails with `SqlError` if the database does not respond, because a node without the key would draw other variants.
+   */
   static readonly layer = Layer.effect(
     Draws,
     Effect.gen(function* () {

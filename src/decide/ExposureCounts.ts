@@ -9,10 +9,10 @@ import { bounded } from "../store/bounded.ts"
 /** Cache time of a user's counts. Unit: milliseconds. */
 const freshMillis = 60_000
 
-/** Counts kept in memory at most, of one variant and user each. */
+/** Maximum number of counts in memory. Each count is for one variant and user. */
 const remembered = 500_000
 
-/** Users read by one statement at most. */
+/** Maximum number of users read by one statement. */
 const page = 100
 
 /** A user's earlier decisions, by template. */
@@ -28,12 +28,13 @@ const Read = Request.tagged<Read>("Read")
 const nothing: EarlierDecisions = new Map()
 
 /**
- * How often users have been decided about, by variant, for templates whose model uses it. Read from the decisions, for many
- * users at once, and kept in memory for a minute. Decisions of that minute are missing.
+ * The number of earlier decisions about a user by variant, for templates whose model uses it. Read from the decisions
+ * for many users at once, and cached for a minute. Decisions of that minute are missing.
  */
 export class ExposureCounts extends Context.Service<ExposureCounts, {
   /**
-   * The user's earlier decisions of a template, by variant. Undefined if the store does not answer within a second.
+   * Returns the user's earlier decisions of a template, by variant. Undefined if the store does not respond within a
+   * second.
    */
   readonly of: (org: string, user: string, template: string) => Effect.Effect<EarlierDecisions | undefined>
 }>()("parlance/decisions/ExposureCounts") {

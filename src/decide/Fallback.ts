@@ -9,8 +9,8 @@ import { changeTrace } from "./Selection.ts"
 // Chooses the variant that replaces one that cannot be rendered.
 
 /**
- * How often a request gets a new full budget after a rendering has used up the previous one. Limits the work of a request to three
- * budgets, however many candidates it has.
+ * Maximum number of times a request gets a new full budget after a rendering has used up the previous one. Limits the
+ * work of a request to three budgets, regardless of its number of candidates.
  */
 const renewals = 2
 
@@ -27,7 +27,7 @@ export interface Fallback {
 
 type NotRenderedAnswer = Extract<Answer, { readonly _tag: "NotRendered" }>
 
-/** The answer that no candidate could be rendered. */
+/** Returns the answer that no candidate could be rendered. */
 const noneRendered = (trackingId: string, [first, ...others]: ReadonlyArray<FailedChoice>): NotRenderedAnswer => ({
   _tag: "NotRendered",
   trackingId,
@@ -36,9 +36,9 @@ const noneRendered = (trackingId: string, [first, ...others]: ReadonlyArray<Fail
 })
 
 /**
- * Renders a candidate in place of `first`, which could not be rendered. `draw` chooses from the candidates that are left; its
- * `turn` counts the draws of the request from 0. Returns the
- * refusal if none can be rendered, or if the tries have used up their budgets.
+ * Renders a candidate in place of `first`, which could not be rendered. `draw` chooses from the remaining candidates.
+ * Its `turn` counts the draws of the request from 0. Returns the refusal if no candidate can be rendered, or if the
+ * attempts have used up their budgets.
  */
 export const renderFallback = (
   input: PlanInput,

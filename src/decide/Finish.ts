@@ -7,14 +7,14 @@ import type { RequestNotices } from "./RequestNotices.ts"
 import { unfilledIn, warningsOf } from "./RequestWarnings.ts"
 import { countUnfilled, pathOf } from "./UnfilledCount.ts"
 
-/** Services that every answer passes, whichever way it was decided. */
+/** Services that finish every answer, regardless of how it was decided. */
 export interface FinishServices {
   readonly templateCache: TemplateCache["Service"]
   readonly renderings: RenderingCounts["Service"]
   readonly notices: RequestNotices["Service"]
 }
 
-/** The facts about a request that finish its answer. */
+/** The members of a request that are needed to finish its answer. */
 export type FinishedRequest = Pick<DecideRequest, "attrs" | "placeholders" | "templateId">
 
 /** Counts the answer to a request, and adds the warnings about the request. */
@@ -30,7 +30,7 @@ export const finish = <A extends Answer>(
   const warnings = warningsOf(view, request, unfilled)
   if (unfilled !== undefined) {
     countUnfilled(unfilled)
-    // A template that does not exist has no page to show the count.
+    // Without a template, there is no page that shows the count.
     if (view !== undefined) notices.count("unfilled", org, templateId, unfilled.map(pathOf))
   }
   renderings.count(org, templateId, answer)

@@ -18,12 +18,12 @@ const counters = Object.fromEntries(
     .map((outcome) => [outcome, decisions(outcome.replaceAll("-", "_"))]),
 )
 
-/** Variants that could not be rendered: of answers with another variant, and of refusals. */
+/** Number of variants that could not be rendered, in answers with another variant and in refusals. */
 const failures = Metric.counter("parlance_failed_renderings_total", { incremental: true })
 
 const process = Context.empty()
 
-/** Shows the counter of failed renderings before the first one. */
+/** Registers the counter of failed renderings with the value 0. */
 export const showFailures = Metric.update(failures, 0)
 
 const names = {
@@ -33,7 +33,7 @@ const names = {
   NotRendered: "not-rendered",
 } as const
 
-/** Counts an outcome, with the renderings that failed for it, and returns it. */
+/** Counts an outcome with its failed renderings, and returns it. */
 export const countOutcome = <O extends Answer>(outcome: O): O => {
   const name = outcome._tag === "None" ? outcome.reason : names[outcome._tag]
   counters[name]!.updateUnsafe(1, process)

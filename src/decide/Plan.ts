@@ -12,13 +12,14 @@ import { changeTrace } from "./Selection.ts"
 import type { TrackingAlias } from "../journal/decisions/TrackingAliases.ts"
 import type { StickyChoice, StickyClaim } from "./StickyChoices.ts"
 
-// A plan is a decision before it is stored: the answer for the caller, and the rows to store before it is given. Pure.
+// A plan is a decision before it is stored: the answer for the caller, and the rows to store before the answer is
+// returned. Pure.
 
 /** A request for a template that can be served, at one moment. */
 export interface PlanInput {
   readonly view: TemplateView
   readonly request: PreparedRequest
-  /** The request's, or a new one. */
+  /** The tracking id of the request, or a new one. */
   readonly trackingId: string
   readonly nowMillis: number
 }
@@ -26,7 +27,7 @@ export interface PlanInput {
 /** The response for a decision: a rendered variant, or no message for a held-out user. */
 export type Decided = Extract<Answer, { readonly _tag: "Chosen" | "HeldOut" }>
 
-/** There is nothing to store: no decision was made, or it is stored already. */
+/** An answer with nothing to store: no decision was made, or it is stored already. */
 export interface AnswerPlan {
   readonly _tag: "Answer"
   readonly answer: Answer
@@ -36,18 +37,18 @@ export interface AnswerPlan {
 export interface DecisionPlan {
   readonly _tag: "Decision"
   readonly input: PlanInput
-  /** True if the decision is stored as it is planned; otherwise see `settlePlan` and `planRepeat`. */
+  /** The answer if the decision is stored as planned. Otherwise see `settlePlan` and `planRepeat`. */
   readonly answer: Decided
   /** The row for the decision log. */
   readonly decision: Decision
   /**
-   * The rows of a sticky template: the proposal to give the user this variant from now on, and its decision. They take the
-   * place of `decision`, unless the store is down.
+   * The rows of a sticky template: the proposal that the user keeps this variant, and its decision. Stored instead of
+   * `decision`, unless the store is down.
    */
   readonly claim: StickyClaim | undefined
 }
 
-/** A sticky choice is given again under another tracking id. */
+/** A sticky choice is repeated under another tracking id. */
 export interface AliasPlan {
   readonly _tag: "Alias"
   readonly answer: Decided
@@ -68,9 +69,9 @@ export const planDecision = (
   made: Pick<Decision, "policy"> & {
     readonly recorded: RecordedContext
     readonly hasHoldout: boolean
-    /** The choice that the new one takes the place of; only for sticky templates. */
+    /** The choice that the new one replaces. Only for sticky templates. */
     readonly replaces: StickyChoice | undefined
-    /** Whether a user of a sticky template keeps the variant. Default: unless the caller named it. */
+    /** Whether a user of a sticky template keeps the variant. Default: true unless the caller named the variant. */
     readonly isKept?: boolean
   },
 ): DecisionPlan => {
@@ -114,7 +115,7 @@ export const planDecision = (
 }
 
 /**
- * Plans to give a sticky choice again. It is no new decision: the tracking id of the request becomes another name of the
+ * Plans to repeat a sticky choice. This is not a new decision: the tracking id of the request becomes an alias of the
  * first decision's. Answers that there is no candidate if the variant has been removed.
  */
 export const planRepeat = (input: PlanInput, standing: StickyChoice, trace: unknown): AnswerPlan | AliasPlan => {
@@ -128,8 +129,9 @@ export const planRepeat = (input: PlanInput, standing: StickyChoice, trace: unkn
 }
 
 /**
- * Plans again for a claim that another request won: the user gets the standing choice, with the numbers of this request in the
- * trace. If that cannot be rendered with these fields, the user gets the planned variant for this request alone.
+ * Plans again after another request has won the claim: the user gets the existing choice, with the numbers of this
+ * request in the trace. If the existing choice cannot be rendered with these fields, the user gets the planned variant
+ * for this request only.
  */
 export const planStanding = (plan: DecisionPlan, standing: StickyChoice): Plan => {
   const { answer, decision, input } = plan
@@ -147,8 +149,8 @@ export const planStanding = (plan: DecisionPlan, standing: StickyChoice): Plan =
 }
 
 /**
- * The answer to a request whose tracking id has a decision already: the variant of that decision again, with `trace`, or why
- * not. `rendered` is that variant where it is rendered already. Undefined if the variant has been removed.
+ * Returns the answer to a request whose tracking id already has a decision: its variant again, with `trace`, or the
+ * reason for a refusal. `rendered` is the variant if it is rendered already. Undefined if the variant has been removed.
  */
 export const answerRepeat = (
   input: PlanInput,
@@ -165,8 +167,8 @@ export const answerRepeat = (
 }
 
 /**
- * The answer to a plan whose decision is stored. If the tracking id has an earlier decision, the caller gets its variant,
- * or no candidate if that has been removed.
+ * Returns the answer to a plan whose decision is stored. If the tracking id has an earlier decision, the caller gets
+ * its variant, or no candidate if the variant has been removed.
  */
 export const settlePlan = ({ answer, decision, input }: DecisionPlan, { durable, standing }: Recorded): Answer => {
   if (standing === decision) return durable ? answer : { ...answer, durable }

@@ -26,8 +26,8 @@ import * as Selection from "./Selection.ts"
 import type { StickyChoice, StickyChoices } from "./StickyChoices.ts"
 import { makeTrackingId } from "../journal/decisions/TrackingId.ts"
 
-// Makes the plan of a request. Reads the store only for people with profiles, sticky templates, retries, and templates with
-// effects of fatigue in use.
+// Plans the answer to a request. Reads the store only for people with profiles, sticky templates, retries, and
+// templates with effects of fatigue in use.
 
 export interface PlannerServices {
   readonly templateCache: TemplateCache["Service"]
@@ -39,22 +39,22 @@ export interface PlannerServices {
   readonly renderings: RenderingCounts["Service"]
   readonly notices: RequestNotices["Service"]
   readonly clock: Clock.Clock
-  /** A monotonic clock in milliseconds. */
+  /** A monotonic clock. Unit: milliseconds. */
   readonly monotonicNow: () => number
   readonly draws: Draws["Service"]
 }
 
-/** A plan, or an effect that makes it where something has to be awaited. The hot path awaits nothing. */
+/** A plan, or an effect that returns it if something must be awaited. The hot path awaits nothing. */
 export type Planning = Plan | Effect.Effect<Plan>
 
-/** The policy that decides on a request, and the context that the policy sees in it. */
+/** The policy that decides on a request, and the request's context in that policy. */
 interface Basis {
   readonly policy: Policy
   readonly hourOfWeek: number
   readonly context: Context
 }
 
-/** A choice as the trace shows it. `copyId` is null where no variant was chosen. */
+/** A choice for the trace. `copyId` is null if no variant was chosen. */
 interface Verdict {
   readonly copyId: CopyId | null
   readonly mode: string
@@ -72,7 +72,7 @@ const basisOf = ({ policies }: PlannerServices, { nowMillis, request, view }: Pl
 const findEligible = ({ nowMillis, request, view }: PlanInput): EligibleSet =>
   Selection.eligible(view, request.attrs, nowMillis, request.budget)
 
-/** The trace of a plan, if the request asks for one. Throws `LimitReached` past the budget. */
+/** Returns the trace of a plan if the request asks for one. Throws `LimitReached` past the budget. */
 const traceOf = (
   input: PlanInput,
   basis: Basis,
@@ -133,20 +133,20 @@ const planForced = (services: PlannerServices, input: PlanInput, copyId: CopyId)
   })
 }
 
-/** How a request is decided: the policy, the candidates, and the side of the holdout. */
+/** The data by which a request is decided: the policy, the candidates, and the side of the holdout. */
 interface Terms {
   readonly basis: Basis
   readonly set: EligibleSet
   readonly arm: Arm | undefined
   readonly epsilon: number | undefined
-  /** The user's sticky choice, and whether its place is taken. */
+  /** The user's sticky choice, and whether the new variant becomes the user's choice. */
   readonly standing: StickyChoice | undefined
   readonly isKept: boolean
 }
 
 /**
- * Plans another candidate in place of `first`, which could not be rendered. The policy draws it from the candidates that are left; the
- * holdout draws it evenly.
+ * Plans another candidate in place of `first`, which could not be rendered. The policy draws it from the remaining
+ * candidates. For a held-out user, the draw is even.
  */
 const planFallback = (
   services: PlannerServices,
@@ -174,7 +174,10 @@ const planFallback = (
   })
 }
 
-/** Plans the choice `standing` again, or another candidate for this request alone if it cannot be rendered with these fields. */
+/**
+ * Plans to repeat the existing choice, or plans another candidate for this request only if the choice cannot be
+ * rendered with these fields.
+ */
 const planAgain = (services: PlannerServices, input: PlanInput, terms: Terms, standing: StickyChoice): Plan => {
   const verdict = { copyId: standing.copyId, mode: "sticky", propensity: null } as const
   const trace = traceOf(input, terms.basis, verdict, terms.epsilon, terms.set)
@@ -184,7 +187,7 @@ const planAgain = (services: PlannerServices, input: PlanInput, terms: Terms, st
   return planFallback(services, input, { ...terms, isKept: false }, first, trace)
 }
 
-/** Selects a variant and renders it. Gives `standing`, the user's sticky choice, again where that is still allowed. */
+/** Selects a variant and renders it. Repeats the user's sticky choice if it is still allowed. */
 const planSelected = (services: PlannerServices, input: PlanInput, standing: StickyChoice | undefined): Plan => {
   const { nowMillis, request, trackingId, view } = input
   const basis = basisOf(services, input)
@@ -216,10 +219,10 @@ const planSelected = (services: PlannerServices, input: PlanInput, standing: Sti
   })
 }
 
-/** Longest wait for an earlier decision or choice. A database that hangs would block a request for a minute. */
+/** Timeout of a read of an earlier decision or choice. A hung database would block a request for a minute. */
 const readWithin = bounded("1 second")
 
-/** Plans for a user of a sticky template, who gets the earlier choice if there is one. */
+/** Plans for a user of a sticky template, who keeps the earlier choice if there is one. */
 const planSticky = (services: PlannerServices, input: PlanInput, userId: string): Effect.Effect<Plan> =>
   services.sticky.find(input.view.org.slug, input.view.id, userId).pipe(
     readWithin,
@@ -228,7 +231,7 @@ const planSticky = (services: PlannerServices, input: PlanInput, userId: string)
     Effect.map((standing) => withinBudget(services, input, () => planSelected(services, input, standing))),
   )
 
-/** Gives the variant of an earlier decision again. Undefined if that has been removed. */
+/** Returns the variant of an earlier decision again. Undefined if the variant has been removed. */
 const planRetry = (services: PlannerServices, input: PlanInput, standing: StandingDecision): Plan | undefined => {
   const verdict: Verdict = { copyId: standing.copyId, mode: "retry", propensity: null }
   const trace = input.request.trace === true
@@ -239,8 +242,9 @@ const planRetry = (services: PlannerServices, input: PlanInput, standing: Standi
 }
 
 /**
- * Returns the existing decision of a tracking id, regardless of current eligibility; otherwise evaluates `otherwise`.
- * Used only if the response would differ: storing detects retries too, so the hot path need not read the database.
+ * Returns the existing decision of a tracking id, regardless of present eligibility. Without one, evaluates
+ * `otherwise`. Used only if the response would differ: the store detects retries too, so the hot path need not read the
+ * database.
  */
 const retryOr = (
   services: PlannerServices,
@@ -273,7 +277,7 @@ const planInput = (services: PlannerServices, input: PlanInput): Planning => {
 const refused = (trackingId: string, reason: Extract<Answer, { readonly _tag: "None" }>["reason"]): Plan =>
   answerPlan({ _tag: "None", trackingId, reason })
 
-/** Plans a request that is prepared. Without an effect unless the store has to be read. */
+/** Plans a prepared request. Returns an effect only if the store must be read. */
 export const planAt = (
   services: PlannerServices,
   org: string,
@@ -283,7 +287,7 @@ export const planAt = (
   const trackingId = request.trackingId ?? makeTrackingId(nowMillis)
   const view = services.templateCache.template(org, request.templateId)
   if (view === undefined) return refused(trackingId, "template-not-found")
-  // Before retries and sticky choices: an archived template is not served in any way.
+  // Checked before retries and sticky choices, because an archived template serves nothing.
   if (view.archived) return refused(trackingId, "template-archived")
   const input: PlanInput = { view, request, trackingId, nowMillis }
   return withinBudget(services, input, planInput)
@@ -308,7 +312,7 @@ const preparePolicy = (
     : Effect.map(policies.prepare(view, window!, nowMillis), (policy) => ({ ...request, policy }))
 }
 
-/** Reads the user's earlier decisions if the policy uses them. Undefined if nothing has to be read. */
+/** Reads the user's earlier decisions if the policy uses them. Undefined if there is nothing to read. */
 const prepareExposures = (
   { exposures, policies }: PlannerServices,
   view: TemplateView,
@@ -345,7 +349,7 @@ export const prepare = (
   return Effect.flatMap(prepared, (ready) => prepareExposures(services, view, ready, now) ?? Effect.succeed(ready))
 }
 
-/** A budget for one of `items` templates of a request. */
+/** Creates the budget for one of `items` templates of a request. */
 export const makeBudget = ({ monotonicNow }: PlannerServices, items: number): Budget => new Budget(items, monotonicNow)
 
 /** Plans a request whose attributes are complete. */

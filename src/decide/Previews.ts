@@ -12,32 +12,32 @@ import { TemplateCache, whyNotEligible } from "../templates/TemplateCache.ts"
 import { armOf } from "../bandit/Holdout.ts"
 import { NotRendered, targetingLimit } from "./Answer.ts"
 
-/** The content to preview: Liquid sources, a stored variant, or neither to check eligibility only. */
+/** The content to preview: Liquid sources, a stored variant, or neither to check only eligibility. */
 export interface PreviewRequest {
   readonly vars: Vars | undefined
   readonly formats: Formats | undefined
   readonly copyId: string | undefined
   readonly fields: Readonly<Record<string, unknown>>
   readonly attrs: Attributes
-  /** The user whose holdout group is reported; undefined for none. */
+  /** The user whose side of the holdout is reported. Default: no user. */
   readonly userId?: string | undefined
 }
 
 export interface Preview {
   readonly vars?: Readonly<Record<string, string>>
   readonly variants: ReadonlyArray<{ readonly id: string; readonly eligible: boolean; readonly reason?: string }>
-  /** Whether the user is held out; absent where none was named. */
+  /** Whether the user is held out. Absent without a user. */
   readonly held_out?: boolean
 }
 
-/** How sample content is rendered. */
+/** Options for the rendering of sample content. */
 export interface SampleOptions {
   /** A JSON object as text. */
   readonly fields: string
   readonly strict: boolean
-  /** IANA name. */
+  /** IANA name of the time zone. */
   readonly timeZone: string
-  /** Characters kept of each rendered variable; all by default. */
+  /** Number of characters kept of each rendered variable. Default: all. */
   readonly maxText?: number
 }
 
@@ -47,12 +47,14 @@ const pointers = (faults: ReadonlyArray<SourceFault>): ReadonlyArray<Fault> =>
     detail: `line ${line}, column ${column}: ${message}`,
   }))
 
-/** Shows authors which content would be sent and to whom, without deciding anything. Renders in the checking process. */
+/**
+ * Shows authors the content that would be sent and its recipients, without a decision. Renders in the checking process.
+ */
 export class Previews extends Context.Service<Previews, {
   /**
    * Renders a variant for sample values, and lists the eligible variants. Fails with `TemplateNotFound` for an unknown
-   * template, `VariantNotFound` for an unknown variant, `InvalidInput`, listing every fault, for invalid content,
-   * `NotRendered` when the variant cannot be rendered, and with `ChecksBusy` when too many checks are waiting.
+   * template, `VariantNotFound` for an unknown variant, `InvalidInput` with every fault of invalid content,
+   * `NotRendered` if the variant cannot be rendered, and `ChecksBusy` if too many checks are waiting.
    */
   readonly preview: (
     org: OrgSlug,
@@ -60,8 +62,8 @@ export class Previews extends Context.Service<Previews, {
     ask: PreviewRequest,
   ) => Effect.Effect<Preview, TemplateNotFound | VariantNotFound | InvalidInput | NotRendered | ChecksBusy>
   /**
-   * Renders variants as of now, each by itself. Together they have the time limit of one check. Fails with `ChecksBusy`
-   * when too many checks are waiting.
+   * Renders each variant separately, as of now. Together they have the time limit of one check. Fails with `ChecksBusy`
+   * if too many checks are waiting.
    */
   readonly render: (
     org: OrgSlug,

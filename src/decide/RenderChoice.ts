@@ -8,15 +8,15 @@ import * as Renderer from "../rendering/Renderer.ts"
 import type { TemplateView, VariantView } from "../templates/TemplateCache.ts"
 import { type Answer, NotRendered } from "./Answer.ts"
 
-/** The values that a variant is rendered with, and the budget for it. */
+/** The values with which a variant is rendered, and the budget for it. */
 interface RenderInput {
   readonly fields: Readonly<Record<string, unknown>>
   readonly budget: Budget
 }
 
 /**
- * The rendered variables, with the tracking id in the links of `html` variables that lead to the template's domains.
- * Fails with the variable whose links are more work than the budget has left.
+ * Adds the tracking id to the links of `html` variables that lead to the template's domains. Fails with the variable
+ * whose links exceed the rest of the budget.
  */
 const withLinks = (
   { linkDomains }: TemplateView,
@@ -50,7 +50,7 @@ const faultsOf = ({ faults }: Renderer.LiquidFaults | Renderer.RenderFault): Not
 const refused = (view: TemplateView, variant: VariantView, faults: NotRendered["faults"]): NotRendered =>
   new NotRendered({ templateId: view.id, copyId: variant.id, faults })
 
-/** The rendered variables, or why there are none. */
+/** Returns the rendered variables, or the faults that prevent rendering. */
 const render = (
   view: TemplateView,
   variant: VariantView,
@@ -68,7 +68,7 @@ const render = (
   return Result.isSuccess(linked) ? linked.success : refused(view, variant, [linked.failure])
 }
 
-/** The answer to a choice: the variant rendered as of `now`, or the faults that prevent that. */
+/** Returns the answer to a choice: the variant rendered as of `now`, or the faults that prevent rendering. */
 const renderVariant = (
   view: TemplateView,
   variant: VariantView,

@@ -17,7 +17,7 @@ export interface VariantRendering {
   readonly variable: string
 }
 
-/** Counts of one variant in an hour, and how much of them is stored. */
+/** Counts of one variant in an hour, and the part of them that is stored. */
 interface Counted {
   requests: number
   failed: number
@@ -50,7 +50,7 @@ const countedOf = (counts: Counts, org: string, template: string, copy: string):
   return counted
 }
 
-/** The variants with failures whose counts have grown. */
+/** Returns the variants with failures whose counts have grown. */
 const grownOf = (counts: Counts) =>
   [...counts].flatMap(([org, templates]) =>
     [...templates].flatMap(([template, variants]) =>
@@ -61,22 +61,22 @@ const grownOf = (counts: Counts) =>
   )
 
 /**
- * Outcomes of requests, and how often variants could not be rendered. Counted in memory by hour and written for variants with
- * failures: a crash loses the counts since the last write. Requests of sandboxes are left out.
+ * Outcomes of requests, and numbers of failed renderings by variant. Counted in memory by hour, and written for
+ * variants with failures: a crash loses the counts since the last write. Excludes requests of sandboxes.
  */
 export class RenderingCounts extends Context.Service<RenderingCounts, {
   /** Counts the outcome of a request for a template, and returns it. */
   readonly count: <A extends Answer>(org: string, template: string, answer: A) => A
-  /** Writes the counts. Fails with `SqlError` when the database does not respond. */
+  /** Writes the counts. Fails with `SqlError` if the database does not respond. */
   readonly flush: Effect.Effect<void, SqlError>
   /**
-   * Variants with failures in the current or the previous hour, by organization, on all nodes, as far as written. Fails with `SqlError` when the
-   * database does not respond.
+   * Returns the variants with failures in the current or the previous hour, by organization, from the written counts of
+   * all nodes. Fails with `SqlError` if the database does not respond.
    */
   readonly recent: (
     orgs: ReadonlyArray<string>,
   ) => Effect.Effect<ReadonlyMap<string, ReadonlyArray<VariantRendering>>, SqlError>
-  /** Deletes counts of more than a day ago. Fails with `SqlError` when the database does not respond. */
+  /** Deletes counts older than a day. Fails with `SqlError` if the database does not respond. */
   readonly prune: Effect.Effect<void, SqlError>
 }>()("parlance/decide/RenderingCounts") {
   static readonly layer = Layer.effect(
@@ -130,7 +130,7 @@ export class RenderingCounts extends Context.Service<RenderingCounts, {
           failed: failed - counted.storedFailed,
           variable: counted.variable,
         }))
-        // In one order on all nodes, which write the same rows.
+        // Sorted in one order on all nodes, because they write to shared rows and could deadlock.
         yield* sql`
           INSERT INTO rendering_hours AS h (org_slug, template_id, copy_id, hour, requests, failed, variable)
           SELECT r.org_slug, r.template_id, r.copy_id, to_timestamp(r.hour / 1000), r.requests, r.failed, r.variable

@@ -4,7 +4,7 @@ const repeated = Metric.counter("parlance_repeated_tracking_ids_total", { increm
 
 const process = Context.empty()
 
-/** Shows the counter before the first repeated tracking id. */
+/** Registers the counter with the value 0. */
 export const showRepeated = Metric.update(repeated, 0)
 
 /** Counts a request that repeated a tracking id for another person or message. */

@@ -6,27 +6,27 @@ import type { StandingDecision } from "../journal/decisions/Decision.ts"
 import { type Answer, withWarnings } from "./Answer.ts"
 import type { DecideRequest } from "./DecideRequest.ts"
 
-// A repeated tracking id gets its first decision again. These functions distinguish a retry, which is the same request again, from
-// a request for another person or message, which needs a decision of its own. Pure.
+// A repeated tracking id gets its first decision again. These functions distinguish a retry of an unchanged request
+// from a request for another person or message, which needs its own decision. Pure.
 
 /** The members of a request that its decision stores. */
 export interface RepeatedRequest extends Pick<DecideRequest, "copyId" | "userId"> {
-  /** With the attributes of the user's profile. */
+  /** The attributes, including the user's profile. */
   readonly attrs: Attributes
-  /** The attributes without those of a profile, which may change between two requests. Default: `attrs`. */
+  /** The attributes without the attributes of a profile, which may change between two requests. Default: `attrs`. */
   readonly ownAttrs?: Attributes | undefined
 }
 
 /** Whether an attribute in the context of a decision contradicts the value in a request. */
 const differs = (stored: string, value: string | undefined): boolean => {
   if (value === undefined || stored === missingValue) return stored !== missingValue || value !== undefined
-  // `other` stands for values that the model or the record does not list.
+  // `other` represents values that the model or the record does not list.
   return stored !== value && stored !== otherValue && stored !== roundNumber(value) && !isInGroup(stored, value)
 }
 
 const builtInNames = new Set(builtIns.map(({ name }) => name))
 
-/** The names of attributes that differ from the stored attributes of a decision. */
+/** Returns the names of attributes that differ from the stored attributes of a decision. */
 const differingAttributes = (
   { context, further }: StandingDecision,
   { attrs, ownAttrs = attrs }: RepeatedRequest,
@@ -40,8 +40,8 @@ const differingAttributes = (
 }
 
 /**
- * The members of a request that differ from the existing decision of its tracking id, such as `user_id` and `attrs.tier`. A
- * decision without a user may belong to any user: its request named none, or the user was erased.
+ * Returns the members of a request that differ from the existing decision of its tracking id, such as `user_id` and
+ * `attrs.tier`. A decision without a user may belong to any user: its request named no user, or the user was erased.
  */
 export const differingMembers = (standing: StandingDecision, request: RepeatedRequest): ReadonlyArray<string> => {
   const members: Array<string> = []
@@ -53,7 +53,10 @@ export const differingMembers = (standing: StandingDecision, request: RepeatedRe
   return members
 }
 
-/** The answer to a repeated tracking id, with the members that differ from its existing decision. */
+/**
+ * Adds to the answer to a repeated tracking id the members that differ from its existing decision, and counts such an
+ * answer.
+ */
 export const toldRepeat = <A extends Answer>(answer: A, standing: StandingDecision, request: RepeatedRequest): A => {
   const repeated = differingMembers(standing, request)
   if (repeated.length === 0) return answer

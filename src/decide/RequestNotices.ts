@@ -7,21 +7,21 @@ import { recordset } from "../store/Recordset.ts"
 import { showRepeated } from "./RepeatedCount.ts"
 
 /**
- * Reasons for a notice about requests. `repeated`: a tracking id for another person or message. `unfilled`: a placeholder that
- * nobody filled in.
+ * Reasons for a notice about requests. `repeated`: a tracking id used again for another person or message. `unfilled`:
+ * an unfilled placeholder.
  */
 export type NoticeKind = "repeated" | "unfilled"
 
-/** The requests for a template in the last 24 hours that have one reason for a notice. */
+/** The requests for a template in the last 24 hours that share one reason for a notice. */
 export interface RequestNotice {
   readonly templateId: string
   readonly kind: NoticeKind
   readonly requests: number
-  /** Members of the latest of them that are the reason, such as `user_id, attrs.tier`. */
+  /** Members of the latest request that are the reason, such as `user_id, attrs.tier`. */
   readonly members: string
 }
 
-/** The notice of a kind and template; undefined without such requests. */
+/** Returns the notice of a kind and template. Undefined without such requests. */
 export const noticed = (
   notices: ReadonlyArray<RequestNotice>,
   kind: NoticeKind,
@@ -38,10 +38,10 @@ interface Counted {
   members: string
 }
 
-/** Hours that count, the current one included. */
+/** Number of hours that count, including the current one. */
 const countedHours = 24
 
-/** Longest text of members that is stored. Unit: UTF-16 code units. */
+/** Maximum length of the stored text of members. Unit: UTF-16 code units. */
 const longestMembers = 200
 
 const columns = {
@@ -65,11 +65,13 @@ const keyOf = ({ hour, kind, org, template }: Pick<Counted, "hour" | "kind" | "o
 export class RequestNotices extends Context.Service<RequestNotices, {
   /** Counts a request, except in a sandbox. `members`: the members that are the reason. */
   readonly count: (kind: NoticeKind, org: string, template: string, members: ReadonlyArray<string>) => void
-  /** Writes the counts, and deletes counts that are older than 25 hours. Fails with `SqlError` when the database does not respond. */
+  /**
+   * Writes the counts, and deletes counts older than 25 hours. Fails with `SqlError` if the database does not respond.
+   */
   readonly flush: Effect.Effect<void, SqlError>
   /**
-   * The notices of an organization in the last 24 hours, by template and kind, on all nodes, as far as written, most requests
-   * first. Fails with `SqlError` when the database does not respond.
+   * Returns the notices of an organization in the last 24 hours, by template and kind, most requests first, from the
+   * written counts of all nodes. Fails with `SqlError` if the database does not respond.
    */
   readonly recent: (org: string) => Effect.Effect<ReadonlyArray<RequestNotice>, SqlError>
 }>()("parlance/decide/RequestNotices") {
@@ -100,7 +102,7 @@ export class RequestNotices extends Context.Service<RequestNotices, {
           requests,
           members: members.toWellFormed(),
         }))
-        // In one order on all nodes, which write the same rows.
+        // Sorted in one order on all nodes, because they write to shared rows and could deadlock.
         return sql`
           INSERT INTO request_notices AS t (org_slug, template_id, kind, hour, requests, members)
           SELECT r.org_slug, r.template_id, r.kind, to_timestamp(r.hour / 1000), r.requests, r.members

@@ -5,24 +5,27 @@ import { named, namedAtMost } from "../domain/WarningText.ts"
 import type { TemplateView } from "../templates/TemplateCache.ts"
 import type { DecideRequest } from "./DecideRequest.ts"
 
-// Warnings about a request for a template: places that nobody filled in, and attributes whose names look like one of the
-// template's. Pure.
+// Warnings about a request for a template: unfilled placeholders, and attributes whose names resemble a name in the
+// template. Pure.
 
-/** The attributes that the targeting of a template names. */
+/** The attributes in the targeting of a template. */
 interface Targeted {
   readonly names: ReadonlySet<string>
   /** The names by their loose form. */
   readonly byLoose: ReadonlyMap<string, string>
-  /** The values that conditions ask for, by the name of the attribute. */
+  /** The values in conditions, by the name of the attribute. */
   readonly values: ReadonlyMap<string, ReadonlySet<string>>
-  /** For each name of a request, the name of the template that it looks like; null without one. */
+  /** For each name in requests, the similar name in the template, or null without one. */
   nearest: SeededMap<string, string | null>
 }
 
-/** Names of requests whose nearest name is remembered for a template; one more begins anew. */
+/** Maximum number of names from requests in the cache of a template. The cache is cleared when it is full. */
 const rememberedNames = 500
 
-/** A name without the differences that people overlook: case, width, accents, separators and invisible characters. */
+/**
+ * Returns a name without the differences that people overlook: case, width, accents, separators and invisible
+ * characters.
+ */
 export const looseName = (name: string): string =>
   name.normalize("NFKD").toLowerCase().normalize("NFKD").replace(
     /[\u0300-\u036f\p{Default_Ignorable_Code_Point}\p{P}\p{S}\p{Z}\p{C}]/gu,
@@ -68,7 +71,7 @@ const nearestOf = (of: Targeted, name: string): string | null => {
 
 const ofNames = (of: Targeted, attrs: Attributes): ReadonlyArray<string> | undefined => {
   let warnings: Array<string> | undefined
-  // `forEach` makes no object for each pair.
+  // `forEach` allocates no object for each pair.
   attrs.forEach((_, name) => {
     if (of.names.has(name)) return
     const near = nearestOf(of, name)
@@ -85,14 +88,16 @@ const ofNames = (of: Targeted, attrs: Attributes): ReadonlyArray<string> | undef
   return warnings
 }
 
-/** Whether a condition of the template names exactly this value, such as `plan is none`. The value is then intended. */
+/**
+ * Whether a condition of the template names exactly this value, such as `plan is none`, so that the value is intended.
+ */
 const isMeant = (of: Targeted | null, { at, text }: Placeholder): boolean => {
   const name = /^\/attrs\/([^/]+)/.exec(at)?.[1] ?? /^attrs\[(.*)\]$/s.exec(at)?.[1]
   return name !== undefined &&
     of?.values.get(name.replaceAll("~1", "/").replaceAll("~0", "~"))?.has(textOf(text)) === true
 }
 
-/** The placeholders of a request that no condition of its template names; undefined without placeholders. */
+/** Returns the placeholders of a request that no condition of its template names. Undefined without placeholders. */
 export const unfilledIn = (
   view: TemplateView | undefined,
   { placeholders }: Pick<DecideRequest, "placeholders">,
@@ -103,7 +108,7 @@ export const unfilledIn = (
   return unfilled.length === 0 ? undefined : unfilled
 }
 
-/** The warning about a place that nobody filled in. */
+/** Returns the warning about an unfilled placeholder. */
 export const unfilledText = ({ at, isName, text }: Placeholder): string => {
   const member = `the ${at.startsWith("/") ? "member" : "parameter"} "${named(at)}"`
   return `${member} has ${isName === true ? "as its name " : ""}the placeholder "${
@@ -111,7 +116,10 @@ export const unfilledText = ({ at, isName, text }: Placeholder): string => {
   }", which nobody filled in`
 }
 
-/** The warnings about a request. Undefined without any. Costs a few look-ups for most requests. `unfilled` is `unfilledIn`. */
+/**
+ * Returns the warnings about a request. Undefined without any. Costs a few look-ups for most requests. `unfilled` comes
+ * from `unfilledIn`.
+ */
 export const warningsOf = (
   view: TemplateView | undefined,
   request: Pick<DecideRequest, "attrs" | "placeholders">,

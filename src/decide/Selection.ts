@@ -10,7 +10,7 @@ import { type Decision, noMessage } from "../journal/decisions/Decision.ts"
 import type { Arm } from "../bandit/Holdout.ts"
 import { isEligible, type TemplateView, type VariantView, whyNotEligible } from "../templates/TemplateCache.ts"
 
-// The synchronous heart of a decision: who is eligible, with which weights, and the draw. No I/O.
+// The synchronous core of a decision: the eligible variants, their weights, and the draw. No I/O.
 
 /** Hours since Monday 00:00 on the organization's clocks, 0 to 167. 1970-01-01 was a Thursday. */
 export const hourOfWeek = (view: TemplateView, nowMillis: number): number => {
@@ -21,7 +21,8 @@ export const hourOfWeek = (view: TemplateView, nowMillis: number): number => {
 const setsOf = new WeakMap<TemplateView, Map<string | number, EligibleSet>>()
 
 /**
- * Variants of `view` that may be selected now, as the set a policy knows them by. Throws `LimitReached` past the budget.
+ * Returns the variants of `view` that may be selected now, as a set for policies. Throws `LimitReached` past the
+ * budget.
  */
 export const eligible = (
   view: TemplateView,
@@ -30,7 +31,7 @@ export const eligible = (
   budget: Budget,
 ): EligibleSet => {
   const { variants } = view
-  // One bit a variant where they fit into a small integer, which is the cheapest key there is.
+  // One bit per variant if they fit into a small integer, which is the cheapest possible key.
   let key: string | number
   if (variants.length <= 30) {
     let mask = 0
@@ -45,7 +46,7 @@ export const eligible = (
   if (sets === undefined) setsOf.set(view, sets = new Map())
   const known = sets.get(key)
   if (known !== undefined) return known
-  // Attributes can be combined without end; a set costs little to make again.
+  // The number of combinations of attributes is unbounded, and a set is cheap to create again.
   if (sets.size >= 10_000) sets.clear()
   const chosen = typeof key === "number"
     ? variants.filter((_, i) => (key & (1 << i)) !== 0)
@@ -55,7 +56,7 @@ export const eligible = (
   return set
 }
 
-/** A variant drawn, and all that is worth recording about the draw. */
+/** A drawn variant, and the data to record about the draw. */
 export interface Drawn {
   readonly variant: VariantView
   readonly choice: Choice
@@ -63,7 +64,10 @@ export interface Drawn {
   readonly propensity: number
 }
 
-/** Draws one of `set`, which is not empty, with the uniform number `u` in [0, 1). `seen` as in `Policy.choice`. */
+/**
+ * Draws a variant of `set`, which must not be empty, with the uniform number `u` in [0, 1). `seen` as in
+ * `Policy.choice`.
+ */
 export const draw = (
   view: TemplateView,
   policy: Policy,
@@ -85,7 +89,7 @@ export const draw = (
 
 const weightTexts = new WeakMap<Choice, string>()
 
-/** The weights of all eligible variants as a JSON object, made once per cached choice. */
+/** Returns the weights of all eligible variants as a JSON object, created once per cached choice. */
 export const weightsText = (choice: Choice): string => {
   let text = weightTexts.get(choice)
   if (text === undefined) {
@@ -96,8 +100,8 @@ export const weightsText = (choice: Choice): string => {
 }
 
 /**
- * The choice for a user on a side of the holdout (undefined without a holdout): the policy's choice, a uniform one, a
- * fixed variant, or no message. `set` is not empty.
+ * Returns the choice for a user on a side of the holdout (undefined without a holdout): the policy's choice, a uniform
+ * one, a fixed variant, or no message. `set` must not be empty.
  */
 export const choose = (
   view: TemplateView,
@@ -125,7 +129,7 @@ export const choose = (
   }
 }
 
-/** Whether a choice that a user has had may be given again on this side of the holdout. */
+/** Whether a user's earlier choice may be repeated on this side of the holdout. */
 export const mayRepeat = (
   { holdout }: Pick<TemplateView, "holdout">,
   arm: Arm | undefined,
@@ -139,8 +143,8 @@ export const mayRepeat = (
 const iso = (millis: number): string | null => Number.isFinite(millis) ? new Date(millis).toISOString() : null
 
 /**
- * Changes a trace to show a variant other than the drawn one, with the numbers of this request. `failed` are the variants that could
- * not be rendered.
+ * Changes a trace to show a variant other than the drawn one, with the numbers of this request. `failed` are the
+ * variants that could not be rendered.
  */
 export const changeTrace = (
   trace: unknown,
@@ -165,8 +169,8 @@ export const changeTrace = (
 }
 
 /**
- * The content of `trace: true`: the numbers behind the decision, and why each other variant was excluded. Throws
- * `LimitReached` past the budget.
+ * Returns the content of `trace: true`: the numbers behind the decision, and for each other variant the reason why it
+ * was excluded. Throws `LimitReached` past the budget.
  */
 export const traceOf = (
   view: TemplateView,

@@ -7,21 +7,22 @@ import type { Decision } from "../journal/decisions/Decision.ts"
 import { countStored, insertDecisions } from "../journal/decisions/DecisionLog.ts"
 import { insertAliases, type TrackingAlias } from "../journal/decisions/TrackingAliases.ts"
 
-/** The variant a user keeps getting, and the decision that gave it first. */
+/** The variant that a user keeps, and the decision that chose it first. */
 export interface StickyChoice {
   readonly copyId: CopyId
   readonly trackingId: string
   readonly expiresAtMillis: number
-  /** Whether it was made while the user was held out. */
+  /** Whether the user was held out when the choice was made. */
   readonly control: boolean
 }
 
-/** The proposal to give a user the variant of a decision from now on. */
+/** The proposal that a user keeps the variant of a decision. */
 export interface StickyClaim {
   readonly decision: Decision & { readonly userId: string }
   readonly expiresAtMillis: number
   /**
-   * A choice that may be overruled, as its variant is no longer eligible, or its user has joined or left the holdout.
+   * An existing choice that the claim may replace, because its variant is no longer eligible, or its user has joined or
+   * left the holdout.
    */
   readonly replaces: StickyChoice | undefined
 }
@@ -49,9 +50,9 @@ const readChoice = (sql: SqlClient.SqlClient, org: OrgSlug, template: TemplateId
   )
 
 /**
- * Stores a claim with its decision and answers the choice that stands: the claim's own has its tracking id. If another
- * request was first, nothing is stored. Locks the user's row, so that the answer holds until the transaction ends; call it
- * inside one.
+ * Stores a claim with its decision and returns the resulting choice. If the claim won, the choice has the claim's
+ * tracking id. If another request was first, nothing is stored. Locks the user's row until the transaction ends, so
+ * call it inside one.
  */
 export const insertClaim = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -72,35 +73,35 @@ export const insertClaim = Effect.fnUntraced(function* (
   if (won[0] === undefined) return (yield* readChoice(sql, org, templateId, userId)) ?? proposal
   const { standing: [recorded = decision] } = yield* insertDecisions(sql, [decision])
   if (recorded.copyId === copyId) return fromRow(won[0])
-  // A retry of a tracking id whose decision chose another variant: that decision stands.
+  // A retry of a tracking id whose earlier decision chose another variant. The earlier decision stays.
   yield* sql`
     UPDATE sticky_choices s SET copy_id = ${recorded.copyId}
     WHERE s.org_slug = ${org} AND s.template_id = ${templateId} AND s.user_id = ${userId}`
   return { ...fromRow(won[0]), copyId: recorded.copyId }
 })
 
-// Users remembered in memory at most; others cost one read of the store.
+// Maximum number of users in memory. Other users cost one read of the store.
 const remembered = 100_000
 
 /**
- * Remembers which variant of a sticky template a user got. A choice is made once for all nodes: two that decide at the
- * same moment end up with the same variant, since one row per user stands in the store.
+ * The variant of a sticky template that each user keeps. All nodes agree on one choice: if two decide at once, both get
+ * the variant of the one row per user in the store.
  */
 export class StickyChoices extends Context.Service<StickyChoices, {
-  /** The choice that holds now, if any. Fails with `SqlError` when the database does not respond. */
+  /** Returns the present choice, if any. Fails with `SqlError` if the database does not respond. */
   readonly find: (
     org: OrgSlug,
     template: TemplateId,
     user: string,
   ) => Effect.Effect<StickyChoice | undefined, SqlError>
   /**
-   * Stores a claim in a transaction of its own and answers the choice that stands, see `insertClaim`. Fails with
-   * `SqlError` when the database does not respond.
+   * Stores a claim in its own transaction and returns the resulting choice, see `insertClaim`. Fails with `SqlError` if
+   * the database does not respond.
    */
   readonly claim: (claim: StickyClaim) => Effect.Effect<StickyChoice, SqlError>
-  /** Remembers the choice that stands after a claim, and counts its decision. Call it when the claim is committed. */
+  /** Caches the choice that resulted from a claim, and counts its decision. Call it after the commit of the claim. */
   readonly committed: (claim: StickyClaim, standing: StickyChoice) => Effect.Effect<void>
-  /** Stores one alias. Fails with `SqlError` when the database does not respond. */
+  /** Stores one alias. Fails with `SqlError` if the database does not respond. */
   readonly alias: (alias: TrackingAlias) => Effect.Effect<void, SqlError>
 }>()("parlance/decisions/StickyChoices") {
   static readonly layer = Layer.effect(

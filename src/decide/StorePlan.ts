@@ -28,7 +28,7 @@ const storeClaim = (
   claim: StickyClaim,
 ): Effect.Effect<Answer, BufferFull> =>
   Effect.matchEffect(stores.sticky.claim(claim), {
-    // The store is down: the decision is kept in memory like any other.
+    // If the store is down, the decision is kept in memory like any other.
     onFailure: () => storeDecision(stores, plan),
     onSuccess: (standing) =>
       standing.trackingId === claim.decision.trackingId
@@ -37,12 +37,12 @@ const storeClaim = (
   })
 
 /**
- * Stores a plan and answers the request: a decision goes through the group commit, a claim of a sticky choice in a
- * transaction of its own. The answer differs from the planned one where an earlier decision stands.
+ * Stores a plan and answers the request. A decision goes through the group commit, a claim of a sticky choice in its
+ * own transaction. If an earlier decision exists, returns that decision instead of the plan.
  */
 export const storePlan = (stores: PlanStores, plan: Plan): Effect.Effect<Answer, BufferFull> => {
   if (plan._tag !== "Decision") return storeRepeat(stores, plan)
-  // A store that is known to be down would keep each claim waiting.
+  // If the store is known to be down, each claim would wait for its timeout.
   return plan.claim === undefined || stores.log.state().down
     ? storeDecision(stores, plan)
     : storeClaim(stores, plan, plan.claim)

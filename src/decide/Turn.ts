@@ -1,14 +1,14 @@
 import { type Clock, Effect } from "effect"
 
-/** How long a turn may last before other requests are served. Unit: milliseconds. */
+/** Maximum duration of a time slice before other requests are served. Unit: milliseconds. */
 const turnMillis = 4
 
-/** The longest pause after a turn. Unit: milliseconds. */
+/** Maximum pause after a time slice. Unit: milliseconds. */
 const maxPauseMillis = 50
 
 /**
- * A turn of the event loop, which a batch takes item after item. Other requests wait until it ends, so a batch whose items
- * are expensive ends its turn between two of them; a batch of ordinary items takes one turn.
+ * A time slice of the event loop for the items of a batch. Other requests wait until it ends. So a batch with expensive
+ * items ends its slice between two of them. A batch of ordinary items needs one slice.
  */
 export class Turn {
   readonly #clock: Clock.Clock
@@ -19,14 +19,14 @@ export class Turn {
     this.#began = clock.currentTimeMillisUnsafe()
   }
 
-  /** Whether the turn has lasted long enough at `now`. A wall clock that was set back or forth ends it, too. */
+  /** Whether the time slice has lasted long enough at `now`. It also ends if the wall clock is changed. */
   isOver(now: number): boolean {
     return Math.abs(now - this.#began) >= turnMillis
   }
 
   /**
-   * Pauses for as long as the turn lasted, then begins another one and gives the time. Answering a request takes several
-   * turns of the event loop, so a yield alone would add the batch's next item to each of them.
+   * Pauses for as long as the slice lasted, then begins the next slice and returns its time. A request needs several
+   * iterations of the event loop, so a mere yield would add the batch's next item to each of them.
    */
   readonly next: Effect.Effect<number> = Effect.suspend(() => {
     const lasted = Math.abs(this.#clock.currentTimeMillisUnsafe() - this.#began)

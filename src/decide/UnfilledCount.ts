@@ -1,7 +1,7 @@
 import { Context, JsonPointer, Metric } from "effect"
 import type { Placeholder } from "../domain/Placeholders.ts"
 
-/** Where values can be left open: ids are counted by their names. */
+/** Members that can contain unfilled placeholders. Ids are counted by their names. */
 const members = ["attrs", "fields", "user_id", "tracking_id", "email"] as const
 
 const counters = new Map(
@@ -13,16 +13,19 @@ const counters = new Map(
 
 const process = Context.empty()
 
-/** The member of a request that a place belongs to: `attrs` of `/attrs/tier`, `attrs[tier]` and `attrs.tier`. */
+/** Returns the member of a request that contains a place: `attrs` of `/attrs/tier`, `attrs[tier]` and `attrs.tier`. */
 export const memberOf = ({ at }: Placeholder): string => /^(?:\/requests\/\d+)?\/?([a-z_]+)/.exec(at)?.[1] ?? ""
 
-/** A place as people read it: `attrs.tier` of `/attrs/tier` and `attrs[tier]`, `tracking_id` of `/requests/0/tracking_id`. */
+/**
+ * Returns a place in readable form: `attrs.tier` of `/attrs/tier` and `attrs[tier]`, `tracking_id` of
+ * `/requests/0/tracking_id`.
+ */
 export const pathOf = ({ at }: Placeholder): string =>
   at.startsWith("/")
     ? at.replace(/^\/requests\/\d+/, "").slice(1).split("/").map(JsonPointer.unescapeToken).join(".")
     : at.replace(/^([a-z_]+)\[(.*)\]$/s, "$1.$2")
 
-/** Counts a request once for each of its members with places that nobody filled in. */
+/** Counts a request once for each of its members with unfilled placeholders. */
 export const countUnfilled = (places: ReadonlyArray<Placeholder>): void => {
   for (const member of new Set(places.map(memberOf))) counters.get(member)?.updateUnsafe(1, process)
 }

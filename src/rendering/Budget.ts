@@ -16,30 +16,29 @@ const shareOf = (items: number): Share => ({
   length: Math.min(Limits.variantLength, Math.floor(Limits.requestLength / items)),
 })
 
-/** The share of a request for one template, which nearly all are. */
+/** The share of a request for one template, which is nearly every request. */
 const whole = shareOf(1)
 
 const monotonicNow = (): number => performance.now()
 
 /**
- * The steps and the time that one item of a request may take for targeting and rendering. A request for one template has
- * one item with all of it; the items of a batch have equal parts, so that no item depends on what the others cost.
- *
- * Steps are deterministic. The clock is read every 4,096 steps only, so work of fewer steps never meets the time limit,
- * however busy the machine is.
+ * The steps and the time that one item of a request may use for targeting and rendering. A request for one template has
+ * one item with the whole budget. The items of a batch have equal parts, so that no item depends on the cost of others.
+ * Steps are deterministic. The clock is read only every 4,096 steps, so work with fewer steps never meets the time
+ * limit, even on a busy machine.
  */
 export class Budget {
   readonly #share: Share
   readonly #now: () => number
   #steps: number
   #millis: number
-  /** The number of steps left at which the clock is read next. */
+  /** The number of remaining steps at which the clock is read next. */
   #readingAt: number
   /** The last reading of the clock since `resume`. */
   #read: number | undefined = undefined
   #overdrawn: LimitReached | undefined = undefined
 
-  /** `items` is their number in the request, `now` a monotonic clock in milliseconds. */
+  /** `items` is the number of items in the request, `now` a monotonic clock in milliseconds. */
   constructor(items = 1, now: () => number = monotonicNow) {
     const share = items === 1 ? whole : shareOf(items)
     this.#share = share
@@ -49,22 +48,22 @@ export class Budget {
     this.#readingAt = share.steps - Limits.stepsPerReading
   }
 
-  /** Longest sum of all rendered variables. Unit: UTF-16 code units. */
+  /** Maximum total length of all rendered variables. Unit: UTF-16 code units. */
   get length(): number {
     return this.#share.length
   }
 
-  /** Steps that may still be spent. */
+  /** Number of remaining steps. */
   get stepsLeft(): number {
     return Math.max(this.#steps, 0)
   }
 
-  /** Steps spent so far. */
+  /** Number of spent steps. */
   get spent(): number {
     return this.#share.steps - this.#steps
   }
 
-  /** Whether a charge has failed, so that every charge from now on fails. */
+  /** Whether a charge has failed, so that every later charge fails. */
   get isOverdrawn(): boolean {
     return this.#overdrawn !== undefined
   }
@@ -74,21 +73,21 @@ export class Budget {
     return new Budget(this.#share.items, this.#now)
   }
 
-  /** Starts a stretch of synchronous work. The time between two stretches is not charged. */
+  /** Starts a period of synchronous work. The time between two periods is not charged. */
   resume(): void {
     this.#read = undefined
   }
 
-  /** Charges `count` steps. Fails with `LimitReached` when there are fewer left, or when the time is over. */
+  /** Charges `count` steps. Throws `LimitReached` if fewer remain, or if the time is over. */
   spend(count: number): void {
     this.#steps -= count
-    // Written so that NaN, which compares false to everything, reaches the check as well.
+    // Written so that NaN, for which every comparison is false, reaches the check as well.
     if (!(this.#steps >= this.#readingAt)) this.#check()
   }
 
   /**
-   * Charges a search for `needle` code units in `haystack`. Searches are not linear: a million code units for
-   * ten thousand took V8 1.7 s.
+   * Charges a search for `needle` code units in `haystack`. Searches are not linear: V8 needed 1.7 s for ten thousand
+   * code units in a million.
    */
   search(haystack: number, needle: number): void {
     this.spend(1 + Math.floor(haystack / 16) + (needle > haystack ? 0 : Math.floor((haystack * needle) / 512)))
@@ -119,7 +118,7 @@ export class Budget {
       `${what} (more than ${reached}): loop over fewer elements, pass shorter values to filters${remedy}`,
       reached,
     )
-    // Every charge from now on fails.
+    // Makes every later charge fail.
     this.#readingAt = Infinity
   }
 }

@@ -3,9 +3,9 @@ import type { Run } from "./Run.ts"
 import { isNothing, text, ZonedTime } from "./Values.ts"
 
 /**
- * The `date` filters. liquidjs's read and write dates in the time zone of the process and in the language of its
- * machine, and make a formatter for every name of a month (30,000 of them in one format held the event loop for
- * seconds); these depend on their arguments only, and write English as Ruby does.
+ * The `date` filters. The filters of liquidjs use the time zone of the process and the language of its machine, and
+ * create a formatter for every name of a month (30,000 of them in one format blocked the event loop for seconds). These
+ * filters depend only on their arguments, and write English like Ruby.
  */
 
 const days = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"] as const
@@ -24,7 +24,7 @@ const months = [
   "December",
 ] as const
 
-/** A point in time as a clock somewhere shows it: `wall` carries that clock's fields in its UTC ones. */
+/** A point in time on a local clock: the UTC fields of `wall` contain the fields of that clock. */
 interface Moment {
   readonly instant: number
   readonly wall: Date
@@ -35,7 +35,7 @@ interface Moment {
 
 const formatters = new Map<string, Intl.DateTimeFormat>()
 
-/** A formatter of the zone, or undefined when there is no such zone. Making one is slow; they are kept. */
+/** Returns a formatter of the zone, or undefined if the zone does not exist. Cached, because creation is slow. */
 const formatterOf = (zone: string, run: Run): Intl.DateTimeFormat | undefined => {
   const kept = formatters.get(zone)
   if (kept !== undefined) return kept
@@ -52,7 +52,8 @@ const formatterOf = (zone: string, run: Run): Intl.DateTimeFormat | undefined =>
       minute: "numeric",
       second: "numeric",
     })
-    // Names differ in case and data may hold them: bounded, and filled again at once when it was emptied.
+    // Names differ in case and data may contain any of them, so the cache is bounded. After it is cleared, it fills
+    // again at once.
     if (formatters.size >= 100) formatters.clear()
     formatters.set(zone, made)
     return made
@@ -61,7 +62,7 @@ const formatterOf = (zone: string, run: Run): Intl.DateTimeFormat | undefined =>
   }
 }
 
-/** Minutes east of UTC at an instant; years before 1 are given the offset of year 1. */
+/** Minutes east of UTC at an instant. Years before 1 get the offset of year 1. */
 const offsetAt = (instant: number, zone: string, run: Run): number | undefined => {
   if (zone === "UTC") return 0
   const formatter = formatterOf(zone, run)
@@ -77,7 +78,7 @@ const offsetAt = (instant: number, zone: string, run: Run): number | undefined =
 }
 
 const moment = (instant: number, zone: string | number, run: Run): Moment | undefined => {
-  // Instants end at ±8.64e15; a day less leaves room for the offset.
+  // Instants end at ±8.64e15. One day less leaves room for the offset.
   if (!(Math.abs(instant) <= 8.64e15 - 86_400_000)) return undefined
   const offset = typeof zone === "number" ? zone : offsetAt(instant, zone, run)
   if (offset === undefined) return undefined
@@ -87,7 +88,7 @@ const moment = (instant: number, zone: string | number, run: Run): Moment | unde
 const statesOffset =
   /(?::\d{2}(?:\.\d+)?\s*(?:[zZ]|[+-]\d{2}:?\d{2})|\b(?:GMT|UTC?|[ECMP][SD]T)(?:[+-]\d{4})?(?: \([^)]*\))?)\s*$/
 
-/** Reads a date. One that does not say where its clock stands (`2026-03-14 10:00`) is a clock in `zone`. */
+/** Reads a date. A date without a zone or offset (`2026-03-14 10:00`) is local time in `zone`. */
 const read = (value: unknown, zone: string | number, run: Run): Moment | undefined => {
   if (value === "now" || value === "today") return moment(run.options.now, zone, run)
   if (typeof value === "number") return moment(value * 1000, zone, run)
@@ -97,7 +98,7 @@ const read = (value: unknown, zone: string | number, run: Run): Moment | undefin
   if (statesOffset.test(value)) return moment(Date.parse(value), zone, run)
   const clock = Date.parse(/T\d/.test(value) ? `${value.trim()}Z` : `${value.trim()} UTC`)
   const guess = moment(clock, zone, run)
-  // The first offset may belong to the other side of a clock change; the second look-up corrects it.
+  // The first offset may belong to the other side of a clock change. The second look-up corrects it.
   const near = guess && moment(clock - guess.offset * 60_000, zone, run)
   return near && moment(clock - near.offset * 60_000, zone, run)
 }
@@ -114,7 +115,7 @@ const dayOfYear = (wall: Date): number => {
   return Math.round((wall.getTime() - first.getTime()) / 86_400_000) + 1
 }
 
-/** The week of the year, counted from the first `start` (0 is Sunday) on; the days before are in week 0. */
+/** The week of the year, counted from the first `start` (0 is Sunday) on. The days before it are in week 0. */
 const week = (wall: Date, start: number): number =>
   Math.floor((dayOfYear(wall) + 6 - (wall.getUTCDay() - start + 7) % 7) / 7)
 
@@ -157,7 +158,7 @@ const directives: Record<string, readonly [(moment: Moment) => string | number, 
   "%": [() => "%"],
 }
 
-/** Directives that stand for several others. */
+/** Directives that expand to several others. */
 const composed: Record<string, string> = {
   c: "%a %b %e %H:%M:%S %Y",
   D: "%m/%d/%y",
@@ -189,7 +190,7 @@ const write = (moment: Moment, format: string): string =>
       : made.padStart(width || usual, fill)
   })
 
-/** The zone if there is one of the name. Otherwise complains in the name of `filter`, and is undefined. */
+/** Returns the zone if it exists. Otherwise reports a complaint of `filter` and returns undefined. */
 const zoneOf = (name: unknown, filter: string, run: Run): string | undefined => {
   if (typeof name === "string" && name.length <= 64 && offsetAt(0, name, run) !== undefined) return name
   run.complain(`${filter}: there is no time zone ${JSON.stringify(text(name, run).slice(0, 64))}`)
@@ -197,9 +198,9 @@ const zoneOf = (name: unknown, filter: string, run: Run): string | undefined => 
 }
 
 /**
- * Formats a date: `now`, `today`, seconds since 1970, or a text a date can be read from; anything else stays as it is.
- * `zone` is an IANA name or, as in JavaScript, minutes west of UTC. Default: that of `time_zone`, or else of the run. A width in the format is
- * at most 64, a format at most 256 characters.
+ * Formats a date: `now`, `today`, seconds since 1970, or a text that contains a date. Any other value is returned
+ * unchanged. `zone` is an IANA name or, as in JavaScript, minutes west of UTC. Default: the zone of `time_zone`,
+ * otherwise the zone of the run. Maximum width in the format: 64. Maximum length of the format: 256 characters.
  */
 export const date = (value: unknown, format: unknown, zone: unknown, run: Run): unknown => {
   if (isNothing(value)) return value
@@ -221,8 +222,9 @@ export const date = (value: unknown, format: unknown, zone: unknown, run: Run): 
 }
 
 /**
- * A date in another time zone, an IANA name: `date` after it writes the time that clocks show there. On its own it is a
- * text such as `2026-03-14 10:00:00 +0100`. Anything that is not a date stays as it is.
+ * Converts a date to another time zone, an IANA name: a `date` filter after it writes the local time of that zone.
+ * Without a `date` filter, the result is a text such as `2026-03-14 10:00:00 +0100`. A value that is not a date is
+ * returned unchanged.
  */
 export const timeZone = (value: unknown, name: unknown, run: Run): unknown => {
   const zone = zoneOf(name, "time_zone", run)

@@ -38,7 +38,7 @@ export const escape = (text: string, run: Run): string => {
 
 const entities: Record<string, string> = { "&amp;": "&", "&lt;": "<", "&gt;": ">", "&#34;": '"', "&#39;": "'" }
 
-/** Undoes `escape`. */
+/** Reverses `escape`. */
 export const unescape = (text: string, run: Run): string => {
   run.scan(text.length, 2)
   return text.replace(/&(?:amp|lt|gt|#34|#39);/g, (found) => entities[found]!)

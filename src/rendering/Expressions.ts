@@ -15,10 +15,10 @@ import type { Run } from "./Run.ts"
 import { blank, contains, empty, equals, integer, isNothing, isTrue, Markup, member, order, plain } from "./Values.ts"
 
 /**
- * liquidjs parses; this evaluates. Its own evaluation cannot be bounded from outside: `(9007199254740992..9007199254740994)`
- * never ends and no limit of its stops it, comparing or printing a list that holds another many times over takes
- * exponential time, and `forloop` hands out its prototype. Here an expression is compiled once to a function that charges
- * all it does, and what the compiler does not know it refuses.
+ * liquidjs parses, and this module evaluates. The evaluation of liquidjs cannot be bounded from outside:
+ * `(9007199254740992..9007199254740994)` never ends and none of its limits stops it, comparing or printing a list that
+ * contains another list many times needs exponential time, and `forloop` exposes its prototype. Here an expression is
+ * compiled once to a function that charges all of its work. The compiler refuses unknown constructs.
  */
 export type Evaluate = (run: Run) => unknown
 
@@ -31,7 +31,9 @@ const excerpt = (token: Token): string => {
 
 const constant = (value: unknown): Evaluate => () => value
 
-/** `lenient`: an undefined variable is no fault even in strict mode, because the template asks whether there is one. */
+/**
+ * `lenient`: an undefined variable is not a fault even in strict mode, because the template tests for its existence.
+ */
 const compileToken: Compile = (token, lenient, depth) => {
   if (depth > Limits.nesting) throw new Refused(`is nested deeper than ${Limits.nesting} levels`, token.begin)
   if (TypeGuards.isNumberToken(token)) return constant(exactNumber(token.getText()))
@@ -57,7 +59,7 @@ const compileToken: Compile = (token, lenient, depth) => {
   throw new Refused(`does not understand ${excerpt(token)}`, token.begin)
 }
 
-/** The value as plain text if it is text. */
+/** Returns the value, as plain text if it is text. */
 export const asPlain = (evaluate: Evaluate): Evaluate => (run) => plain(evaluate(run))
 
 const compilePlain: Compile = (token, lenient, depth) => asPlain(compileToken(token, lenient, depth))
@@ -67,7 +69,7 @@ export const compileOperand = (token: Token, lenient = false): Evaluate => compi
 
 const special = /[&<>"']/
 
-/** A literal in the source. It was written by the author, so in an `html` variable it is not escaped. */
+/** A literal in the source. Its author is the template's author, so in an `html` variable it is not escaped. */
 const compileLiteral = (token: Token, html: boolean): Evaluate | undefined =>
   html && TypeGuards.isQuotedToken(token) && special.test(token.content)
     ? constant(new Markup(token.content, token.content))
@@ -116,7 +118,7 @@ const compileAccess = (token: PropertyAccessToken, lenient: boolean, depth: numb
         value = member(value, key, run)
       }
       if (value === undefined) {
-        // A key that is nothing has been noted itself.
+        // A key that is nothing has already been reported.
         if (path !== undefined && !isNothing(key)) run.lacks(path.join(".").slice(0, 200), begin)
         return undefined
       }
@@ -140,7 +142,7 @@ const binary: Record<string, Operate> = {
   or: (left, right) => isTrue(left) || isTrue(right),
 }
 
-/** Compiles operands and operators in postfix order. As in all of Liquid, `and` and `or` group to the right. */
+/** Compiles operands and operators in postfix order. As everywhere in Liquid, `and` and `or` group to the right. */
 const compileExpression = (postfix: ReadonlyArray<Token>, whole: Token, lenient: boolean, html: boolean): Evaluate => {
   const malformed = () => new Refused(`cannot be read as a value: ${excerpt(whole)}`, whole.begin)
   if (postfix.length === 1 && !TypeGuards.isOperatorToken(postfix[0])) {
@@ -218,15 +220,15 @@ const compileFilter = (token: FilterUse, html: boolean): Step => {
   }
 }
 
-/** A value with its filters, and whether its text goes into HTML as it is. */
+/** A value with its filters, and whether its text is inserted into HTML unescaped. */
 export interface CompiledValue {
   readonly evaluate: Evaluate
   readonly escaped: boolean
 }
 
 /**
- * Compiles `value | filter: argument | …`. `| default:` asks whether there is a value, so its input may be undefined.
- * `html`: the variable is HTML, so literals count as markup.
+ * Compiles `value | filter: argument | …`. `| default:` tests for a value, so its input may be undefined. `html`: the
+ * variable is HTML, so literals count as markup.
  */
 export const compileValue = (
   value: Value | FilteredValueToken,

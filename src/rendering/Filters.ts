@@ -10,9 +10,9 @@ import { Emptiness, empty, integer, isTrue, json, number, plain } from "./Values
  * `Run.complain`, and returns its input or an empty value.
  */
 export interface FilterEntry {
-  /** Fewest arguments. */
+  /** Minimum number of arguments. */
   readonly needs: number
-  /** Whether the input and the arguments may be `RichText`. Default: false, they are plain. */
+  /** Whether the input and the arguments may be `RichText`. Default: false, so that they are plain. */
   readonly rich?: boolean
   readonly apply: (
     input: unknown,
@@ -22,7 +22,7 @@ export interface FilterEntry {
   ) => unknown
 }
 
-/** Takes numbers; other values count as 0. */
+/** Makes a filter of numbers. Other values count as 0. */
 const onNumbers = (needs: number, make: (input: number, arg: number, run: Run) => unknown): FilterEntry => ({
   needs,
   apply: (input, [arg], run) => make(number(input, run), number(arg, run), run),
@@ -33,7 +33,7 @@ const decimals = (value: number, exponent: number): number => {
   return Number(`${digits}e${Number(power) + exponent}`)
 }
 
-/** Rounds half away from zero, to `places` decimals; below zero to tens, hundreds and so on. */
+/** Rounds half away from zero, to `places` decimals. Negative `places` round to tens, hundreds and so on. */
 const round = (value: number, places: number): number => {
   const scaled = decimals(Math.abs(value), places)
   if (!(scaled <= Number.MAX_SAFE_INTEGER)) return value
@@ -60,9 +60,9 @@ const otherFilters: Record<string, FilterEntry> = {
   plus: onNumbers(1, (left, right) => left + right),
   minus: onNumbers(1, (left, right) => left - right),
   times: onNumbers(1, (left, right) => left * right),
-  /** Takes the sign of the divisor, as Ruby's does. Nothing when the divisor is 0. */
+  /** The result has the sign of the divisor, as in Ruby. Nothing if the divisor is 0. */
   modulo: onNumbers(1, (left, right, run) => right === 0 ? byZero("modulo", run) : ((left % right) + right) % right),
-  /** Keeps decimals (10 by 4 is 2.5) unless the third argument is true. Nothing when the divisor is 0. */
+  /** Keeps decimals (10 by 4 is 2.5) unless the third argument is true. Nothing if the divisor is 0. */
   divided_by: {
     needs: 1,
     apply: (input, [divisor, whole], run) => {
@@ -81,7 +81,10 @@ const otherFilters: Record<string, FilterEntry> = {
   date_to_string: { needs: 0, apply: (input, [type, style], run) => dateToString(input, "%b", type, style, run) },
   date_to_long_string: { needs: 0, apply: (input, [type, style], run) => dateToString(input, "%B", type, style, run) },
 
-  /** The argument in place of nothing, `false`, and an empty text, list or object; `allow_false: true` keeps `false`. */
+  /**
+   * Returns the argument instead of nothing, `false`, and an empty text, list or object. `allow_false: true` keeps
+   * `false`.
+   */
   default: {
     needs: 1,
     rich: true,

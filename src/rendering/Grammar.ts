@@ -26,8 +26,8 @@ const tooDeep = (begin: number) => new Refused(`is nested deeper than ${Limits.n
 const depths = new WeakMap<Parser, number>()
 
 /**
- * A block tag that may not be nested without end: parsing and rendering recurse, and `{% liquid liquid … %}` is read in
- * quadratic time.
+ * A block tag with a maximum depth of nesting: parsing and rendering are recursive, and `{% liquid liquid … %}` is read
+ * in quadratic time.
  */
 const nested = (Block: TagClass): TagClass =>
   class extends Block {
@@ -49,7 +49,8 @@ class Unavailable extends Tag {
   override render(): void {}
 }
 
-// It only parses: rendering is `Tags.ts`. The limits stand should a tag of its own ever be asked to render all the same.
+// This instance only parses, and `Tags.ts` renders. The limits protect against an unexpected render by one of its own
+// tags.
 const liquid = new Liquid({
   ownPropertyOnly: true,
   strictFilters: true,
@@ -91,7 +92,7 @@ for (
 for (const name of ["include", "render", "layout", "block"]) liquid.registerTag(name, Unavailable)
 liquid.registerTag("#", Remark)
 
-/** Tags that stand within or at the end of other tags, by the tag around them. */
+/** Tags inside or at the end of other tags, by the surrounding tag. */
 const innerTags: Readonly<Record<string, ReadonlyArray<string>>> = {
   capture: ["endcapture"],
   case: ["when", "else", "endcase"],
@@ -103,7 +104,7 @@ const innerTags: Readonly<Record<string, ReadonlyArray<string>>> = {
   unless: ["elsif", "else", "endunless"],
 }
 
-/** The names of all tags that a source can use, with those that end them, in alphabetical order. */
+/** The names of all tags that a source can use, including end tags, in alphabetical order. */
 export const tagNames: ReadonlyArray<string> = [
   ...new Set(
     Object.keys(liquid.tags).filter((name) => /^\w+$/.test(name) && liquid.tags[name] !== Unavailable)
@@ -111,7 +112,7 @@ export const tagNames: ReadonlyArray<string> = [
   ),
 ].sort()
 
-/** Brackets nested too deeply inside tags and outputs, where reading them recurses. */
+/** Refuses brackets nested too deeply inside tags and outputs, because reading them is recursive. */
 const requireShallow = (source: string): void => {
   let depth = 0
   let inside = false
@@ -127,7 +128,7 @@ const requireShallow = (source: string): void => {
   }
 }
 
-/** Parses a source of at most `Limits.sourceLength`. Throws `Refused` or an error of liquidjs. */
+/** Parses a source with a maximum length of `Limits.sourceLength`. Throws `Refused` or an error of liquidjs. */
 export const read = (source: string): ReadonlyArray<Template> => {
   requireShallow(source)
   return liquid.parse(source)

@@ -1,51 +1,54 @@
 /**
- * Limits of rendering. Nearly all are deterministic counts, so that the same source and fields give the same result on
- * slow machines. The time limits are a second defence against work that costs more than its charge. Lengths are UTF-16
- * code units.
+ * Limits of rendering. Nearly all are deterministic counts, so that equal sources and fields have equal results on slow
+ * machines. The time limits are a second defence against work that costs more than its charge. Lengths are UTF-16 code
+ * units.
  */
 
-/** Longest Liquid source of one variable. Parsing is not linear in it. */
+/** Maximum length of the Liquid source of one variable. The time of parsing is not linear in it. */
 export const sourceLength = 65_536
 
-/** Deepest nesting of tags, of brackets in an expression, and of arrays or objects that become text. */
+/** Maximum nesting of tags, of brackets in an expression, and of arrays or objects that become text. */
 export const nesting = 64
 
-/** Longest rendered variable, and longest captured text. */
+/** Maximum length of a rendered variable, and of a captured text. */
 export const outputLength = 1_048_576
 
-/** Longest sum of all rendered variables of one variant. */
+/** Maximum total length of the rendered variables of one variant. */
 export const variantLength = 2_097_152
 
-/** Longest sum of all variants rendered for one request; a batch divides it evenly among its items. */
+/** Maximum total length of the variants rendered for one request. A batch divides it evenly among its items. */
 export const requestLength = 4_194_304
 
 /**
- * Most steps for rendering one variant and checking who it is for. A step is one expression, tag, loop round or compared
- * value, or a stretch of text that takes about as long (100 ns).
+ * Maximum number of steps for rendering one variant and checking its targeting. A step is one expression, tag, loop
+ * iteration or compared value, or a piece of text with about that cost (100 ns).
  */
 export const steps = 500_000
 
-/** Most steps for all variants of one request; a batch divides them evenly among its items. */
+/** Maximum number of steps for all variants of one request. A batch divides them evenly among its items. */
 export const requestSteps = 2_500_000
 
-/** Longest time for rendering one variant and checking who it is for. Unit: milliseconds. */
+/** Maximum time for rendering one variant and checking its targeting. Unit: milliseconds. */
 export const millis = 50
 
-/** Longest time for all variants of one request; a batch divides it evenly among its items. Unit: milliseconds. */
+/** Maximum time for all variants of one request. A batch divides it evenly among its items. Unit: milliseconds. */
 export const requestMillis = 500
 
-/** Steps between two readings of the clock, which takes 200 ns. Work of fewer steps never reads it. */
+/** Number of steps between two readings of the clock, which cost 200 ns each. Work with fewer steps never reads it. */
 export const stepsPerReading = 4_096
 
-/** Most characters of Liquid, text around it not counted, in all variables of a variant: parsing them takes up to 50 ms. */
+/**
+ * Maximum number of characters of Liquid, except the text around it, in all variables of a variant. Parsing them needs
+ * up to 50 ms.
+ */
 export const liquidLength = 65_536
 
-/** Longest text that is read as a number. */
+/** Maximum length of a text that is read as a number. */
 export const numberLength = 400
 
-/** Longest strftime format of the `date` filters, and widest padding in one. */
+/** Maximum length of the strftime format of the `date` filters, and maximum width of padding in a format. */
 export const dateFormatLength = 256
 export const datePadding = 64
 
-/** Most undefined variables and other complaints reported for one variable in strict mode. */
+/** Maximum number of undefined variables and other complaints reported for one variable in strict mode. */
 export const complaints = 100

@@ -2,20 +2,20 @@ import { domainToASCII } from "node:url"
 import type { Budget } from "./Budget.ts"
 
 export interface LinkOptions {
-  /** Host names in lowercase ASCII; a link is tagged when its host is one of them or a subdomain of one. */
+  /** Host names in lowercase ASCII. A link is tagged if its host is one of them or a subdomain of one. */
   readonly domains: ReadonlyArray<string>
   readonly trackingId: string
-  /** Budget of the work; by default only the limits of a text apply. */
+  /** Budget of the work. Default: only the limits of a text apply. */
   readonly budget?: Budget
 }
 
-/** Most links to the tagged domains in one text, which bounds the text added to it. */
+/** Maximum number of links to the tagged domains in one text, which bounds the text added to it. */
 const maxLinks = 5_000
 
-/** Hosts beyond ASCII that are brought to their ASCII form in one text, which takes microseconds for each. */
+/** Maximum number of non-ASCII hosts converted to ASCII in one text. Each conversion costs microseconds. */
 const maxForeignHosts = 1_000
 
-/** Longest host name that is looked at; DNS knows none above 253. */
+/** Maximum length of a host name. DNS allows 253 characters. */
 const maxHost = 300
 
 const parameterName = "tracking_id"
@@ -25,7 +25,7 @@ const [space, quote, hash, percent, ampersand, apostrophe] = [0x20, 0x22, 0x23, 
 const [hyphen, slash, semicolon, less, equals, greater] = [0x2d, 0x2f, 0x3b, 0x3c, 0x3d, 0x3e]
 const [question, at, backslash] = [0x3f, 0x40, 0x5c]
 
-/** White space as HTML knows it: tab, line feed, form feed, carriage return, space. */
+/** White space of HTML: tab, line feed, form feed, carriage return, space. */
 const isSpace = (code: number) => code === space || code === 9 || code === 10 || code === 12 || code === 13
 
 const lower = (code: number) => code >= 0x41 && code <= 0x5a ? code + 0x20 : code
@@ -39,7 +39,7 @@ const hexValue = (code: number) => isDigit(code) ? code - 0x30 : lower(code) >= 
 /** Elements whose content browsers treat as text. */
 const textElements = new Set(["style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"])
 
-/** References to characters that have a meaning in a URL. Those without a semicolon are HTML's oldest. */
+/** References to characters that have a meaning in a URL. The references without a semicolon are HTML's oldest. */
 const references = new Map([
   ["amp;", ampersand],
   ["AMP;", ampersand],
@@ -66,9 +66,9 @@ const references = new Map([
   ["NewLine;", 10],
 ])
 
-/** Reads the value of an attribute, character references resolved, and knows where in the text it is. */
+/** Reads the value of an attribute with character references resolved, and tracks its position in the text. */
 class ValueReader {
-  /** The character read last; -1 at the end. */
+  /** The last character read, or -1 at the end. */
   code = -1
   /** Start of that character in the text. */
   begin = 0
@@ -116,7 +116,8 @@ class ValueReader {
     let to = this.#next
     while (to < longest && isLetter(this.html.charCodeAt(to))) to++
     const closed = to < this.end && this.html.charCodeAt(to) === semicolon
-    // Without its semicolon a reference ends before any sign that is no letter, digit or `=`: `&amp=` is a parameter.
+    // Without its semicolon, a reference ends before any character except a letter, a digit or `=`: `&amp=` is a
+    // parameter.
     if (!closed && to < this.end && (isDigit(this.html.charCodeAt(to)) || this.html.charCodeAt(to) === equals)) return
     const code = references.get(this.html.slice(this.#next, closed ? to + 1 : to))
     if (code === undefined) return
@@ -124,7 +125,7 @@ class ValueReader {
     this.#next = closed ? to + 1 : to
   }
 
-  /** Passes over `text`, given in lowercase, if it comes next. */
+  /** Skips `text`, which must be in lowercase, if it comes next. Returns whether it did. */
   takes(text: string): boolean {
     for (let i = 0; i < text.length; i++) {
       if (lower(this.code) !== text.charCodeAt(i)) return false
@@ -138,7 +139,7 @@ class ValueReader {
  * Matches the name of a query parameter, possibly percent-encoded, as long as it can still be the tracking parameter.
  */
 class NameMatch {
-  /** Signs of the name found so far; -1 for another name. */
+  /** Number of matched characters of the name, or -1 for another name. */
   #found = 0
   #digits = 0
   #escaped = 0
@@ -152,7 +153,7 @@ class NameMatch {
     this.#digits = 0
   }
 
-  /** Makes it another name until the next one starts. */
+  /** Marks the name as another one until the next name starts. */
   end(): void {
     this.#found = -1
   }
@@ -177,8 +178,8 @@ class NameMatch {
 }
 
 /**
- * The host of a URL whose scheme has been read, without user and port, and where it ends; undefined where no browser
- * would find one. White space at the end of the value is not part of it.
+ * Returns the host of a URL whose scheme has been read, without user and port, and its end. Undefined if browsers find
+ * no host. Excludes white space at the end of the value.
  */
 const hostOf = (reader: ValueReader): { readonly host: string; readonly end: number } | undefined => {
   let host = ""
@@ -202,13 +203,13 @@ const hostOf = (reader: ValueReader): { readonly host: string; readonly end: num
   return /^[0-9]*$/.test(host.slice(colon + 1)) ? { host: host.slice(0, colon), end } : undefined
 }
 
-/** Position of the parameter in a link, and its separator; undefined if the link has the parameter already. */
+/** Position of the parameter in a link, and its separator. Undefined if the link already has the parameter. */
 interface Place {
   readonly at: number
   readonly joint: string
 }
 
-/** Reads a link to one of our hosts; undefined for any other. */
+/** Reads a link to one of our hosts. Undefined for any other link. */
 const placeOf = (
   html: string,
   start: number,
@@ -229,7 +230,7 @@ const placeOf = (
   let to = authority.end
   let inQuery = false
   let joint = "?"
-  // Ampersands are written as the link writes its own, and as HTML wants them where it has none.
+  // Uses the form of the ampersands in the link, or `&amp;` as HTML requires if the link has none.
   let separator = "&amp;"
   const name = new NameMatch()
   let isTagged = false
@@ -244,7 +245,8 @@ const placeOf = (
       isTagged ||= name.isWhole
       name.restart()
       const written = html.slice(reader.begin, reader.next)
-      // `&amp` is one only before certain signs, of which the parameter's name has none.
+      // `&amp` without a semicolon is a reference only before certain characters, which the parameter's name does not
+      // contain.
       const isWhole = written === "&" || written.endsWith(";")
       if (isWhole) separator = written
       joint = isWhole ? "" : separator
@@ -261,9 +263,9 @@ const placeOf = (
 }
 
 interface Tag {
-  /** In lowercase; empty for names that are too long to matter. */
+  /** Name in lowercase. Empty for a name that is too long to matter. */
   readonly name: string
-  /** The first character behind the tag. */
+  /** The first character after the tag. */
   readonly end: number
   /** Value of the first `href`, without quotes. */
   readonly href: readonly [start: number, end: number] | undefined
@@ -271,13 +273,13 @@ interface Tag {
 
 const isNameEnd = (code: number) => isSpace(code) || code === slash || code === greater
 
-/** Whether `text`, given in lowercase, stands at `from` in any case. */
+/** Whether `text`, in lowercase, is at `from` in any case. */
 const isTextAt = (html: string, from: number, text: string): boolean => {
   for (let i = 0; i < text.length; i++) if (lower(html.charCodeAt(from + i)) !== text.charCodeAt(i)) return false
   return true
 }
 
-/** Reads a start or end tag whose name begins at `from`; undefined when the text ends before the tag does. */
+/** Reads a start or end tag whose name begins at `from`. Undefined if the text ends before the tag does. */
 const readTag = (html: string, from: number): Tag | undefined => {
   let i = from
   while (i < html.length && !isNameEnd(html.charCodeAt(i))) i++
@@ -289,7 +291,7 @@ const readTag = (html: string, from: number): Tag | undefined => {
     if (i >= html.length) return undefined
     if (html.charCodeAt(i) === greater) return { name, end: i + 1, href }
     const nameStart = i
-    // The first sign of a name may be anything, `=` too.
+    // The first character of a name may be any character, including `=`.
     i++
     while (i < html.length && !isNameEnd(html.charCodeAt(i)) && html.charCodeAt(i) !== equals) i++
     const isHref: boolean = !isHrefSeen && i - nameStart === 4 && isTextAt(html, nameStart, "href")
@@ -311,7 +313,7 @@ const readTag = (html: string, from: number): Tag | undefined => {
   }
 }
 
-/** Whether the tag of this name, such as `</style`, stands at `from`. */
+/** Whether the tag of this name, such as `</style`, is at `from`. */
 const isTagAt = (html: string, from: number, start: string): boolean =>
   isNameEnd(html.charCodeAt(from + start.length)) && isTextAt(html, from, start)
 
@@ -322,7 +324,7 @@ const endOfText = (html: string, from: number, name: string): number => {
   return i
 }
 
-/** Position of the end tag of a script. A script within `<!--` and `-->` has its own end tag. */
+/** Position of the end tag of a script, or -1. A script within `<!--` and `-->` has its own end tag. */
 const endOfScript = (html: string, from: number): number => {
   let nesting: "none" | "comment" | "script" = "none"
   for (let i = from; i < html.length; i++) {
@@ -343,7 +345,7 @@ const endOfScript = (html: string, from: number): number => {
   return -1
 }
 
-/** The first character behind the comment at `from`, or -1. */
+/** The first character after the comment at `from`, or -1. */
 const endOfComment = (html: string, from: number): number => {
   const content = from + "<!--".length
   // `<!-->` and `<!--->` are comments.
@@ -354,28 +356,30 @@ const endOfComment = (html: string, from: number): number => {
   return -1
 }
 
-/** The first character behind markup that is no tag and not text: comments, declarations, instructions; or -1. */
+/**
+ * The first character after markup that is neither tag nor text: comments, declarations, instructions. -1 if it does
+ * not end.
+ */
 const endOfOther = (html: string, from: number): number => {
   if (html.startsWith("<!--", from)) return endOfComment(html, from)
   const end = html.indexOf(">", from + 2)
   return end === -1 ? -1 : end + 1
 }
 
-/** Percent-encoded so that it can stand in any attribute, quoted or not. */
+/** Percent-encodes the tracking id for any attribute, quoted or not. */
 const encoded = (trackingId: string): string =>
   encodeURIComponent(trackingId.toWellFormed())
     .replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
 
 /**
  * Appends `tracking_id=…` to the query of links to `domains`: `href` of `a` and `area`, absolute (`http`, `https`) or
- * without a scheme (`//shop.example/`). A link that has a `tracking_id` keeps the one it has. Nothing else changes by a
- * character: other elements, comments (conditional ones too), the text of scripts and styles, tags that do not end.
- * Reads HTML as a browser's tokenizer does (HTML Standard, 13.2.5) and hosts as its URL parser does, so that
- * `https://shop.example@evil.example/` is no link to `shop.example`.
- *
- * Takes linear time: 20 ms or so for a million characters, 70 for host names made for it. Of one text the first 5,000
- * links to the domains are tagged, so that a loop in a template cannot multiply its length. Throws `LimitReached` past the
- * budget, and never fails otherwise.
+ * without a scheme (`//shop.example/`). A link that already has a `tracking_id` keeps it. All other characters stay
+ * unchanged: other elements, comments (including conditional ones), the text of scripts and styles, tags that do not
+ * end. Reads HTML like a browser's tokenizer (HTML Standard, 13.2.5) and hosts like its URL parser, so that
+ * `https://shop.example@evil.example/` is not a link to `shop.example`.
+ * Needs linear time: about 20 ms for a million characters, 70 ms for host names made to be slow. Tags only the first
+ * 5,000 links to the domains in a text, so that a loop in a template cannot multiply its length. Throws `LimitReached`
+ * past the budget, and nothing else.
  */
 export const tagLinks = (html: string, { budget, domains, trackingId }: LinkOptions): string => {
   if (domains.length === 0) return html

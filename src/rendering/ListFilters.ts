@@ -3,7 +3,7 @@ import type { FilterEntry } from "./Filters.ts"
 import type { Run } from "./Run.ts"
 import { elements, equals, isNothing, isTrue, list, member, number, order, text } from "./Values.ts"
 
-/** The member of an element at a path such as `price.amount`; the element itself without a path. */
+/** Returns the member of an element at a path such as `price.amount`. Without a path, the element itself. */
 const at = (path: unknown, run: Run): (element: unknown) => unknown => {
   if (isNothing(path)) return (element) => element
   const whole = text(path, run)
@@ -20,7 +20,7 @@ const onList = (
   make: (elements: ReadonlyArray<unknown>, args: ReadonlyArray<unknown>, run: Run) => unknown,
 ): FilterEntry => ({ needs, apply: (input, args, run) => make(list(input, run), args, run) })
 
-/** Whether an element's member equals the value asked for, or is true where none is. */
+/** Whether an element's member equals the expected value or, without one, is true. */
 const holds = ([path, expected]: ReadonlyArray<unknown>, run: Run): (element: unknown) => boolean => {
   const value = at(path, run)
   return expected === undefined
@@ -45,7 +45,9 @@ const sorted = (
 const first = (text: string): string => Array.from(text.slice(0, 2))[0] ?? ""
 const last = (text: string): string => Array.from(text.slice(-2)).at(-1) ?? ""
 
-/** Charges a look-up in a `SeededMap`: all of a text is hashed, and one above 512 characters takes 40 ns for each of them. */
+/**
+ * Charges a look-up in a `SeededMap`: the whole text is hashed, and beyond 512 characters each character costs 40 ns.
+ */
 const chargeHash = (key: unknown, run: Run): void => {
   if (typeof key !== "string") return run.spend(1)
   if (key.length <= 512) return run.scan(key.length)
@@ -53,7 +55,7 @@ const chargeHash = (key: unknown, run: Run): void => {
   run.scan(key.length, 2)
 }
 
-/** Elements by the value of a key, in the order in which the keys come first. */
+/** Elements by the value of a key, in the order of the keys' first occurrences. */
 const grouped = (
   parts: ReadonlyArray<unknown>,
   keyOf: (element: unknown) => unknown,
@@ -99,7 +101,10 @@ export const listFilters: Record<string, FilterEntry> = {
     const value = at(path, run)
     return parts.reduce((total: number, element) => total + number(value(element), run), 0)
   }),
-  /** By number or text; elements without the member come last, and such as have no order stay where they are. */
+  /**
+   * Sorts by number or text. Elements without the member come last, and elements that cannot be compared keep their
+   * places.
+   */
   sort: onList(0, (parts, [path], run) => sorted(parts, at(path, run), run)),
   sort_natural: onList(0, (parts, [path], run) => {
     const value = at(path, run)

@@ -4,7 +4,9 @@ import { isNothing, number, text } from "./Values.ts"
 
 const formats = new Map<string, Intl.NumberFormat>()
 
-/** A format of money, or undefined for a currency or locale that does not exist. Making one is slow; they are kept. */
+/**
+ * Returns a format of money, or undefined if the currency or locale does not exist. Cached, because creation is slow.
+ */
 const formatOf = (currency: string | undefined, locale: string, run: Run): Intl.NumberFormat | undefined => {
   const key = `${locale} ${currency ?? ""}`
   const kept = formats.get(key)
@@ -27,7 +29,7 @@ const formatOf = (currency: string | undefined, locale: string, run: Run): Intl.
 
 const decimal = /^\s*[-+]?(?:\d+(?:\.\d*)?|\.\d+)\s*$/
 
-/** An amount in its currency's main unit; a text that is not a number stays as it is. */
+/** An amount in its currency's main unit. A text that is not a number is returned unchanged. */
 const money = (name: string, withCode: boolean): FilterEntry => ({
   needs: withCode ? 1 : 0,
   apply: (input, [currency, locale], run) => {
@@ -53,11 +55,11 @@ const money = (name: string, withCode: boolean): FilterEntry => ({
 const digits = /^([-+]?)(\d+)(?:\.(\d+))?$/
 
 export const numberFilters: Record<string, FilterEntry> = {
-  /** `1234.5` is `1,234.50`; with a currency `$1,234.50`, with a locale as well `1.234,50 €`. */
+  /** `1234.5` becomes `1,234.50`; with a currency `$1,234.50`; with a locale as well `1.234,50 €`. */
   money: money("money", false),
-  /** As `money`, with the currency's code at the end: `$1,234.50 USD`. */
+  /** Like `money`, with the currency's code at the end: `$1,234.50 USD`. */
   money_with_currency: money("money_with_currency", true),
-  /** Groups digits by three: `1234567.5` is `1,234,567.5`. Text that is not a number stays as it is. */
+  /** Groups digits by three: `1234567.5` becomes `1,234,567.5`. A text that is not a number is returned unchanged. */
   number_with_delimiter: {
     needs: 0,
     apply: (input, [delimiter, separator], run) => {
@@ -74,6 +76,9 @@ export const numberFilters: Record<string, FilterEntry> = {
       return `${sign}${grouped}${fraction === undefined ? "" : point + fraction}`
     },
   },
-  /** The first argument for 1, otherwise the second: `{{ count | pluralize: "item", "items" }}`. The number is not written. */
+  /**
+   * Returns the first argument for 1, otherwise the second: `{{ count | pluralize: "item", "items" }}`. Does not write
+   * the number.
+   */
   pluralize: { needs: 2, apply: (input, [one, many], run) => number(input, run) === 1 ? one : many },
 }

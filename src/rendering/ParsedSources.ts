@@ -2,16 +2,17 @@ import type { Format } from "../domain/Template.ts"
 import { isParsed, type LiquidFault, parse, type Parsed, tooMuchLiquid } from "./Source.ts"
 
 interface Entry extends Partial<Record<Format, Parsed>> {
-  /** Whether it was used after it last became the newest. */
+  /** Whether the entry was used after it last became the newest. */
   isUsed: boolean
 }
 
-/** Memory of a parsed source, measured at 4 to 90 bytes per code unit. */
+/** Estimated memory of a parsed source in bytes. Measured: 4 to 90 bytes per code unit. */
 const sizeOf = (source: string): number => 1_024 + 64 * source.length
 
 /**
- * Parsed sources by content and format. When the estimate of their memory passes `maxBytes`, the oldest go, except that one
- * which was used since becomes the newest again once ("second chance"). A use so costs one look-up and changes no order.
+ * A cache of parsed sources by content and format. If the estimate of their memory exceeds `maxBytes`, the oldest
+ * entries are dropped, except that an entry used in the meantime becomes the newest again once ("second chance"). So a
+ * use costs one look-up and changes no order.
  */
 export class ParsedSources {
   readonly #maxBytes: number
@@ -22,12 +23,12 @@ export class ParsedSources {
     this.#maxBytes = options.maxBytes
   }
 
-  /** Estimated memory held now, in bytes. */
+  /** Estimated memory of the entries. Unit: bytes. */
   get bytes(): number {
     return this.#bytes
   }
 
-  /** As `parse` of `Source.ts`, and the very same value while it is kept. Faults are not. */
+  /** Like `parse` of `Source.ts`, but returns one shared value while it is cached. Faults are not cached. */
   parse(source: string, format: Format, maxLiquid?: number): Parsed | LiquidFault {
     const entry: Entry = this.#entries.get(source) ?? { isUsed: false }
     const kept = entry[format]

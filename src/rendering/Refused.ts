@@ -1,4 +1,4 @@
-/** Thrown while compiling; caught in `parse`. `begin` is the offset in the source. */
+/** Thrown during compilation and caught in `parse`. `begin` is the offset in the source. */
 export class Refused extends Error {
   constructor(message: string, readonly begin: number) {
     super(message)

@@ -1,7 +1,10 @@
 import { type Liquid, Tag, type TagToken, type TopLevelToken } from "liquidjs"
 import { Refused } from "./Refused.ts"
 
-/** `{% # … %}`. liquidjs's own looks for lines without `#` by a pattern that takes quadratic time on empty lines. */
+/**
+ * The tag `{% # … %}`. The tag of liquidjs searches for lines without `#` by a pattern that needs quadratic time on
+ * empty lines.
+ */
 export class Remark extends Tag {
   constructor(token: TagToken, rest: Array<TopLevelToken>, liquid: Liquid) {
     super(token, rest, liquid)

@@ -10,7 +10,7 @@ import { isParsed, type LiquidFault, type Parsed, placeOf } from "./Source.ts"
 
 export type { LiquidFault, Parsed } from "./Source.ts"
 
-/** A variant's Liquid cannot be used; at most one fault for each variable, in the order of the variables. */
+/** A variant's Liquid cannot be used. At most one fault for each variable, in the order of the variables. */
 export class LiquidFaults extends Schema.TaggedError<LiquidFaults>()("LiquidFaults", {
   faults: Schema.Array(SourceFault),
 }) {
@@ -20,18 +20,18 @@ export class LiquidFaults extends Schema.TaggedError<LiquidFaults>()("LiquidFaul
 }
 
 /**
- * Why a variable could not be rendered: Liquid variables that are `undefined` (strict mode), a value that is `invalid`
- * for its use (strict mode), or a `limit` of work or length (always).
+ * A fault that prevented the rendering of a variable: Liquid variables that are `undefined` (strict mode), a value that
+ * is `invalid` for its use (strict mode), or a `limit` of work or length (always).
  */
 export const VariableFault = Schema.Struct({
   ...SourceFault.fields,
   kind: Schema.Literals(["undefined", "invalid", "limit"]),
-  /** All names the rendering met that are not among the fields, such as `user.name`; empty for other kinds. */
+  /** All names in the rendering that are not among the fields, such as `user.name`. Empty for other kinds. */
   undefinedVariables: Schema.Array(Schema.String),
 })
 export type VariableFault = typeof VariableFault.Type
 
-/** Rendering a variant failed; lists all faults of all its variables, of which there is at least one. */
+/** Rendering a variant failed. Lists all faults of all its variables, at least one. */
 export class RenderFault extends Schema.TaggedError<RenderFault>()("RenderFault", {
   faults: Schema.Array(VariableFault),
 }) {
@@ -48,7 +48,7 @@ export interface ParsedVars {
   readonly names: ReadonlyArray<string>
   /** In the order of the names. */
   readonly parsed: ReadonlyArray<Parsed>
-  /** How much of the variant's length is text without Liquid. */
+  /** Length of the variant's text without Liquid. */
   readonly constantLength: number
 }
 
@@ -57,11 +57,11 @@ export interface RenderOptions extends RunOptions {
   readonly budget?: Budget
 }
 
-// Sources are the same on every node and for every render, so one store of them serves the process.
+// Sources are equal on every node and for every render, so one cache serves the process.
 const sources = new ParsedSources({ maxBytes: 64 * 1_048_576 })
 
 /**
- * Parses one variable, or finds it parsed already. Faults are returned, not thrown: a source longer than 65,536
+ * Parses one variable, or returns it from the cache. Faults are returned, not thrown: a source longer than 65,536
  * characters, malformed Liquid, unknown filters and tags, and tags that read other templates.
  */
 export const parse = (source: string, format: Format): Result.Result<Parsed, LiquidFault> => {
@@ -71,7 +71,7 @@ export const parse = (source: string, format: Format): Result.Result<Parsed, Liq
 
 const knownNames = new WeakMap<Vars, ReadonlyArray<string>>()
 
-/** The names of a variant's variables, made once for each variant in use. */
+/** The names of a variant's variables, created once for each variant in use. */
 const namesOf = (vars: Vars): ReadonlyArray<string> => {
   let known = knownNames.get(vars)
   if (known === undefined) knownNames.set(vars, known = Object.keys(vars))
@@ -79,8 +79,8 @@ const namesOf = (vars: Vars): ReadonlyArray<string> => {
 }
 
 /**
- * Parses all variables of a variant; those without a format are `text`. Their tags and outputs may have 65,536 characters
- * together, which takes up to some 50 ms to parse. Fails with the faults of all of them at once.
+ * Parses all variables of a variant. The default format is `text`. The limit of 65,536 characters for all tags and
+ * outputs together bounds the time to about 50 ms. Fails with the faults of all variables at once.
  */
 export const parseVars = (vars: Vars, formats: Formats): Result.Result<ParsedVars, LiquidFaults> => {
   const names = namesOf(vars)
@@ -111,12 +111,11 @@ export const parseVars = (vars: Vars, formats: Formats): Result.Result<ParsedVar
 }
 
 /**
- * Renders all variables of a variant with `fields`, any JSON object; only own properties of it are seen, under any name.
- * Values are never read as Liquid. Variables do not see what others assign.
- *
- * Synchronous and bounded: a variable renders to at most 1,048,576 characters, a variant to 2,097,152, within
- * `options.budget` (500,000 steps and 50 ms unless said). Past that it fails with `limit` faults. Without `strict` nothing
- * else fails: unknown variables, and results of filters that cannot work with what they got, are nothing.
+ * Renders all variables of a variant with `fields`, any JSON object. Only its own properties are visible, under any
+ * name. Values are never read as Liquid. Variables do not see assignments of other variables.
+ * Synchronous and bounded: at most 1,048,576 characters for a variable and 2,097,152 for a variant, within
+ * `options.budget` (default: 500,000 steps and 50 ms). Past a limit, it fails with `limit` faults. Without `strict`,
+ * nothing else fails: unknown variables, and results of filters with unusable input, are nothing.
  */
 export const render = (
   parsed: ParsedVars,
@@ -152,7 +151,7 @@ export const render = (
   return faults === undefined ? Result.succeed(rendered) : Result.fail(new RenderFault({ faults }))
 }
 
-/** The fault of a variant whose texts without Liquid alone are longer than one item of its request may be. */
+/** Returns the fault of a variant whose text without Liquid alone exceeds the limit of an item of its request. */
 const tooLong = ({ names }: ParsedVars, { length }: Budget): RenderFault =>
   new RenderFault({
     faults: [{
@@ -166,7 +165,7 @@ const tooLong = ({ names }: ParsedVars, { length }: Budget): RenderFault =>
   })
 
 const put = (rendered: Record<string, string>, variable: string, text: string): void => {
-  // Assigning to `__proto__` would set the prototype instead of a member.
+  // An assignment to `__proto__` would set the prototype instead of a member.
   if (variable !== "__proto__") rendered[variable] = text
   else Object.defineProperty(rendered, variable, { value: text, enumerable: true, writable: true, configurable: true })
 }

@@ -2,42 +2,42 @@ import type { Budget } from "./Budget.ts"
 import { LimitReached } from "./LimitReached.ts"
 import * as Limits from "./Limits.ts"
 
-/** A loop's or block's requests to the surrounding tags. */
+/** A request of a loop's or block's content to the surrounding tags. */
 export const Jump = { none: 0, break: 1, continue: 2 } as const
 export type Jump = typeof Jump[keyof typeof Jump]
 
 /** Options of `render` that all variables of one variant share. */
 export interface RunOptions {
-  /** Makes every unknown variable and unusable value a fault; false renders them as nothing. */
+  /** Whether every unknown variable and unusable value is a fault. Otherwise they are rendered as nothing. */
   readonly strict: boolean
-  /** Time of `"now" | date`, in Unix milliseconds. */
+  /** Time of `"now" | date`. Unit: Unix milliseconds. */
   readonly now: number
   /** IANA name of the zone in which dates are read and written. Default: UTC. */
   readonly timeZone?: string
 }
 
-/** One thing wrong in strict mode, with its offset in the source. */
+/** One fault in strict mode, with its offset in the source. */
 export interface Complaint {
   readonly message: string
   readonly begin: number
 }
 
 /**
- * The state of rendering one variant: its variables run one after the other, sharing the budget and nothing else.
- * Everything that can grow is charged here before it grows.
+ * The state of rendering one variant. Its variables run one after the other and share only the budget. Every growth is
+ * charged before it happens.
  */
 export class Run {
   /** The current output: of the variable, or of a `capture`. */
   out = ""
-  /** Offset in the source of the tag or output being rendered, for showing a fault at its place. */
+  /** Offset in the source of the tag or output being rendered, to show a fault at its place. */
   at = 0
   jump: Jump = Jump.none
-  /** Undefined variables met in strict mode, with the offset of the first place. Undefined without any. */
+  /** Undefined variables in strict mode, with the offset of their first place. Undefined without any. */
   missing: Map<string, number> | undefined
-  /** Undefined without any. */
+  /** Undefined without complaints. */
   complaints: Array<Complaint> | undefined
 
-  // Made when they are first used: most variables use none of them.
+  // Created on first use, because most variables use none of them.
   #locals: Map<string, unknown> | undefined
   #counters: Map<string, number> | undefined
   #positions: Map<string, number> | undefined
@@ -58,12 +58,12 @@ export class Run {
     return this.options.timeZone ?? "UTC"
   }
 
-  /** `assign` and `capture`. */
+  /** Values of `assign` and `capture`. */
   get locals(): Map<string, unknown> {
     return this.#locals ??= new Map()
   }
 
-  /** `increment` and `decrement`. */
+  /** Values of `increment` and `decrement`. */
   get counters(): Map<string, number> {
     return this.#counters ??= new Map()
   }
@@ -73,12 +73,14 @@ export class Run {
     return this.#positions ??= new Map()
   }
 
-  /** Variables of the loops around, innermost last. */
+  /** Variables of the surrounding loops, innermost last. */
   get loops(): Array<{ readonly name: string; value: unknown }> {
     return this.#loops ??= []
   }
 
-  /** The innermost loop variable of this name, then assigned variables and counters, then the fields. */
+  /**
+   * Returns the innermost loop variable of this name, otherwise an assigned variable or counter, otherwise the field.
+   */
   variable(name: string): unknown {
     const loops = this.#loops
     if (loops !== undefined) {
@@ -92,7 +94,7 @@ export class Run {
     return Object.hasOwn(this.fields, name) ? (this.fields as Record<string, unknown>)[name] : undefined
   }
 
-  /** Makes ready for the next variable. */
+  /** Prepares for the next variable. */
   begin(): void {
     this.out = ""
     this.at = 0
@@ -110,7 +112,7 @@ export class Run {
     this.complaints = undefined
   }
 
-  /** Counts the finished variable against the variant's total. */
+  /** Counts the finished variable towards the variant's total. */
   end(): void {
     this.#written += this.out.length
   }
@@ -120,7 +122,7 @@ export class Run {
     this.#budget.spend(count)
   }
 
-  /** Steps that may still be spent. */
+  /** Number of remaining steps. */
   get stepsLeft(): number {
     return this.#budget.stepsLeft
   }
@@ -135,7 +137,7 @@ export class Run {
     this.#budget.search(haystack, needle)
   }
 
-  /** Refuses a text before it is made: nothing longer than an output may be can be of use in one. */
+  /** Refuses a text before it is created if it is longer than any output may be. */
   room(length: number): void {
     if (!(length <= Limits.outputLength)) {
       throw new LimitReached(`makes a text longer than ${Limits.outputLength} characters`)
@@ -155,7 +157,7 @@ export class Run {
     this.out += text
   }
 
-  /** Notes an undefined variable in strict mode; otherwise it is simply nothing. */
+  /** Records an undefined variable in strict mode. Otherwise the variable is nothing. */
   lacks(name: string, begin: number): void {
     if (!this.options.strict) return
     const missing = this.missing ??= new Map()

@@ -5,19 +5,19 @@ import * as Limits from "./Limits.ts"
 import { Refused } from "./Refused.ts"
 import { compile, type Render } from "./Tags.ts"
 
-/** A fault of a source with its position: line and column count from 1, columns in UTF-16 code units. */
+/** A fault of a source with its position. Line and column count from 1, columns in UTF-16 code units. */
 export interface LiquidFault {
   readonly message: string
   readonly line: number
   readonly column: number
 }
 
-/** A parsed source. Immutable: it may be kept, and used by any number of renders. */
+/** A parsed source. Immutable: it may be cached, and used by any number of renders. */
 export interface Parsed {
   readonly source: string
-  /** A text where the source has no Liquid in it. */
+  /** The source itself if it contains no Liquid. */
   readonly render: Render | string
-  /** Characters of it that are Liquid. */
+  /** Number of characters that are Liquid. */
   readonly liquidLength: number
 }
 
@@ -29,7 +29,7 @@ export const placeOf = (source: string, begin: number): { readonly line: number;
 
 const unknown = /^(?:undefined filter: (?<filter>.+)|tag "(?<tag>.+)" not found)$/s
 
-/** liquidjs's words, without the place it adds, and not longer than a screen holds. */
+/** Returns the message of liquidjs without its position, shortened to a readable length. */
 const reword = (message: string): string => {
   const plain = message.replace(/, line:\d+, col:\d+$/, "")
   const { filter, tag } = unknown.exec(plain)?.groups ?? {}
@@ -38,10 +38,10 @@ const reword = (message: string): string => {
   return plain.length > 200 ? `${plain.slice(0, 200)}…` : plain
 }
 
-/** Texts in quotes, which are passed over, and filters. */
+/** Texts in quotes, which are skipped, and filters. */
 const quotedOrFilter = /"[^"]*"|'[^']*'|\|\s*(?<filter>[^\s|:,}%"']+)/g
 
-/** The offset within a tag or output of the filter or tag name that liquidjs's message is about; 0 for other messages. */
+/** The offset within a tag or output of the filter or tag name in the message of liquidjs. 0 for other messages. */
 const offsetWithin = (text: string, message: string): number => {
   const { filter, tag } = unknown.exec(message.replace(/, line:\d+, col:\d+$/, ""))?.groups ?? {}
   if (tag !== undefined) return Math.max(0, text.indexOf(tag))
@@ -73,10 +73,10 @@ export const tooMuchLiquid: LiquidFault = {
 /** Whether parsing finished with a template to render. */
 export const isParsed = (parsed: Parsed | LiquidFault): parsed is Parsed => "render" in parsed
 
-/** Whether a source has Liquid in it; without, it is a text that stays as it is. */
+/** Whether a source contains Liquid. Without Liquid, it is rendered unchanged. */
 export const hasLiquid = (source: string): boolean => source.includes("{{") || source.includes("{%")
 
-/** Characters of a source within tags and outputs, up to its end where one is not closed. */
+/** Number of characters of a source within tags and outputs. An unclosed one extends to the end. */
 const liquidLengthOf = (source: string): number => {
   let length = 0
   let from = 0
@@ -96,10 +96,10 @@ const liquidLengthOf = (source: string): number => {
 }
 
 /**
- * Parses one variable. Faults are returned: a source longer than 65,536 code units, malformed Liquid, filters and tags
- * there are none of, tags that would read other templates (`include`, `render`, `layout`, `block`), and more Liquid than
- * `maxLiquid` characters. Takes up to some 50 ms for the longest sources, so what people write is parsed in `SourceCheck`
- * first.
+ * Parses one variable. Faults are returned: a source longer than 65,536 code units, malformed Liquid, unknown filters
+ * and tags, tags that would read other templates (`include`, `render`, `layout`, `block`), and more Liquid than
+ * `maxLiquid` characters. Needs up to about 50 ms for the longest sources, so input of people is parsed in
+ * `SourceCheck` first.
  */
 export const parse = (source: string, format: Format, maxLiquid = Limits.liquidLength): Parsed | LiquidFault => {
   if (source.length > Limits.sourceLength) {

@@ -14,15 +14,15 @@ interface Place {
 
 const isPlace = (note: unknown): note is Place => typeof note === "object" && note !== null && "variable" in note
 
-/** Parses and renders the Liquid that people write before it is saved, in the checking process. */
+/** Parses and renders the Liquid of authors before it is saved, in the checking process. */
 export class SourceCheck extends Context.Service<SourceCheck, {
   /**
-   * Parses all variables of a variant and renders them once without fields. Unknown variables are no fault here. Fails with
-   * `LiquidFaults`, which has the faults of all variables, at most one for each, and with `ChecksBusy`.
+   * Parses all variables of a variant and renders them once without fields. Unknown variables are not faults here.
+   * Fails with `LiquidFaults`, which has the faults of all variables, at most one for each, and with `ChecksBusy`.
    */
   readonly check: (org: string, sources: Sources) => Effect.Effect<void, LiquidFaults | ChecksBusy>
   /**
-   * Checks several variants together, within 5 seconds; answers the faults of each. Fails with `ChecksBusy` when too
+   * Checks several variants together, within 5 seconds, and returns the faults of each. Fails with `ChecksBusy` if too
    * many checks are waiting.
    */
   readonly checkAll: (
@@ -36,7 +36,7 @@ export class SourceCheck extends Context.Service<SourceCheck, {
       const checking = yield* Checking
 
       const checkAll = Effect.fn("SourceCheck.checkAll")(function* (org: string, variants: ReadonlyArray<Sources>) {
-        // Parsing texts without Liquid costs nothing.
+        // Texts without Liquid are parsed here, because it costs nothing.
         const faults = variants.map(({ formats, vars }) => {
           if (Object.values(vars).some(hasLiquid)) return undefined
           const parsed = parseVars(vars, formats)

@@ -33,7 +33,7 @@ import { elements, equals, integer, isNothing, isTrue, Loop, Markup, number, tex
 /** Renders one text, output or tag into the run. */
 export type Render = (run: Run) => void
 
-/** Renders templates one after the other, until one of them breaks or continues a loop around. */
+/** Renders templates one after the other, until one of them breaks or continues a surrounding loop. */
 const all = (renders: ReadonlyArray<Render>): Render => {
   if (renders.length === 1) return renders[0]!
   return (run) => {
@@ -45,8 +45,8 @@ const all = (renders: ReadonlyArray<Render>): Render => {
 }
 
 /**
- * Compiles parsed templates for one format. With `html`, data is escaped unless the last filter is exempt. Text written
- * by the author, as literals or between `capture` tags, is not escaped.
+ * Compiles parsed templates for one format. With `html`, data is escaped unless the last filter is exempt. Text of the
+ * author, in literals or between `capture` tags, is not escaped.
  */
 export const compile = (templates: ReadonlyArray<Template>, html: boolean): Render =>
   all(templates.map((template) => compileTemplate(template, html)).filter((render) => render !== undefined))
@@ -132,7 +132,7 @@ const compileTemplate = (template: Template, html: boolean): Render | undefined 
   throw new Refused("is not available here", begin)
 }
 
-/** The captured text counts as output of its own: doubling it in a loop ends at the limit, not in gigabytes. */
+/** The captured text counts as a separate output: doubling it in a loop ends at the limit, not in gigabytes. */
 const capture = (name: string, body: Render, html: boolean): Render => (run) => {
   const outside = run.out
   run.out = ""
@@ -159,7 +159,7 @@ const branches = (choices: ReadonlyArray<Branch>, otherwise: Render, begin: numb
 
 type Body = (templates: ReadonlyArray<Template> | undefined) => Render
 
-/** Renders every `when` with an equal value, and `else` if none matched. */
+/** Renders every `when` with an equal value, or `else` if none matched. */
 const compileCase = (template: CaseTag, begin: number, body: Body): Render => {
   const target = asPlain(compileValue(template.value, true, template.token).evaluate)
   const choices = template.branches.map(({ templates, values }) => ({
@@ -181,7 +181,7 @@ const compileCase = (template: CaseTag, begin: number, body: Body): Render => {
   }
 }
 
-/** An argument such as `limit: 3`; undefined when it is not given or nothing. */
+/** An argument such as `limit: 3`. Undefined if it is missing or nothing. */
 const argument = (hash: Hash, name: string): (run: Run) => number | undefined => {
   const token = Object.hasOwn(hash.hash, name) ? hash.hash[name] : undefined
   if (token === undefined) return () => undefined
@@ -280,7 +280,10 @@ const compileCycle = (template: CycleTag, begin: number, html: boolean): Render 
   }
 }
 
-/** `increment` writes, then adds one; `decrement` takes one off, then writes. Both begin at 0, or at a field's number. */
+/**
+ * `increment` writes, then adds one. `decrement` subtracts one, then writes. Both begin at 0, or at the number in the
+ * field of that name.
+ */
 const count = (name: string, step: 1 | -1, begin: number): Render => (run) => {
   run.at = begin
   const field = Object.hasOwn(run.fields, name) ? (run.fields as Record<string, unknown>)[name] : undefined

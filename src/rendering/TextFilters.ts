@@ -5,7 +5,7 @@ import type { FilterEntry } from "./Filters.ts"
 import type { Run } from "./Run.ts"
 import { elements, flat, integer, isNothing, isRecord, list, Markup, text } from "./Values.ts"
 
-/** Takes its input and arguments as text; an argument not given is the empty text. */
+/** Makes a filter of texts. A missing argument is the empty text. */
 const onText = (
   needs: number,
   make: (run: Run, input: string, ...args: ReadonlyArray<string>) => unknown,
@@ -21,7 +21,7 @@ const onText = (
       source,
       ...args.map((arg) => {
         const given = text(arg, run)
-        // Some are looked at in full at every use, such as the characters to strip.
+        // Some arguments, such as the characters to strip, are read in full at every use.
         run.scan(given.length, shift)
         return given
       }),
@@ -29,24 +29,24 @@ const onText = (
   },
 })
 
-// liquidjs's own filters charge this context, which has no limits: ours are charged before they are called.
+// The filters of liquidjs charge this context, which has no limits. The charge happens before they are called.
 const context = new Context()
 
-/** One of liquidjs's filters that look at nothing but their arguments, which must be of the types it expects. */
+/** Returns a filter of liquidjs that reads nothing but its arguments, which must have the types it expects. */
 const borrowed = (name: string) => {
   const found = liquid[name]!
   const handler = typeof found === "function" ? found : found.handler
   return (...args: [unknown, ...Array<unknown>]): unknown => Reflect.apply(handler, { context }, args)
 }
 
-/** The text in pieces; an empty separator parts characters, and never halves of one. */
+/** Splits the text. An empty separator splits into characters, and never into halves of one. */
 const pieces = (run: Run, source: string, separator: string): Array<string> => {
   run.search(source.length, separator.length)
   if (separator === "") {
     run.spend(source.length)
     return Array.from(source)
   }
-  // As many pieces as can be paid for, and one that says there are more.
+  // Splits into as many pieces as the budget allows, plus one that shows that there are more.
   const parts = source.split(separator, run.stepsLeft + 1)
   run.spend(parts.length)
   return parts
@@ -95,7 +95,7 @@ const encodeBase64 = borrowed("base64_encode")
 const sha256 = borrowed("sha256")
 const hmac = borrowed("hmac_sha256")
 
-/** Setting up a hash takes microseconds, however short the text. */
+/** The setup of a hash costs microseconds, even for a short text. */
 const hashed = (run: Run, digest: unknown): unknown => {
   run.spend(120)
   return digest
@@ -106,7 +106,7 @@ const plus = (encoded: string) => encoded.replace(/%20/g, "+")
 const htmlOf = (value: unknown, run: Run): string =>
   value instanceof Markup ? value.html : escape(text(value, run), run)
 
-/** Joins texts. With markup among them the result is markup, in which the other texts are escaped. */
+/** Joins texts. If one is markup, the result is markup, in which the other texts are escaped. */
 const concatenate = (parts: ReadonlyArray<unknown>, run: Run): unknown => {
   const texts = parts.map((part) => {
     const source = text(part, run)
@@ -118,7 +118,7 @@ const concatenate = (parts: ReadonlyArray<unknown>, run: Run): unknown => {
   return new Markup(texts.join(""), parts.map((part) => htmlOf(part, run)).join(""))
 }
 
-/** Changes white space only, so markup stays markup. `change` is linear in the length of the text. */
+/** Changes only white space, so markup stays markup. `change` is linear in the length of the text. */
 const onSpace = (change: (source: string) => string): FilterEntry => ({
   needs: 0,
   rich: true,
@@ -171,7 +171,7 @@ export const textFilters: Record<string, FilterEntry> = {
   replace_last: onText(1, (run, source, found, replacement = "") => replaceLast(run, source, found, replacement)),
   split: onText(1, (run, source, separator) => {
     const parts = pieces(run, source, separator)
-    // As Ruby does: no empty pieces at the end.
+    // As in Ruby: no empty pieces at the end.
     while (parts.at(-1) === "") parts.pop()
     return parts
   }),
@@ -194,7 +194,7 @@ export const textFilters: Record<string, FilterEntry> = {
     },
   },
   number_of_words: onText(0, (_, source, mode) => countWords(source, mode), 0),
-  /** Characters or elements from `begin`, one unless a length is given; below zero counts from the end. */
+  /** Characters or elements from `begin` on. Default length: 1. A negative `begin` counts from the end. */
   slice: {
     needs: 1,
     apply: (input, [begin, length], run) => {
@@ -218,7 +218,7 @@ export const textFilters: Record<string, FilterEntry> = {
     (_, source) => encodeURI(source.toWellFormed()).replace(/%5B/g, "[").replace(/%5D/g, "]"),
     1,
   ),
-  /** A text that is not URL-encoded stays as it is. */
+  /** A text that is not URL-encoded is returned unchanged. */
   url_decode: onText(0, (run, source) => {
     try {
       return decodeURIComponent(source.replace(/\+/g, " "))
@@ -239,13 +239,13 @@ export const textFilters: Record<string, FilterEntry> = {
       return undefined
     }
   }, 2),
-  /** The text as it stands between the quotes of a JSON text. */
+  /** The text between the quotes of its JSON form. */
   json_escape: onText(0, (_, source) => JSON.stringify(source).slice(1, -1), 1),
   md5: onText(0, (run, source) => hashed(run, createHash("md5").update(source.toWellFormed()).digest("hex")), 2),
   sha256: onText(0, (run, source) => hashed(run, sha256(source)), 2),
   hmac_sha256: onText(1, (run, source, key) => hashed(run, hmac(source, key)), 2),
 
-  /** The elements with the separator between them, a space unless given; elements of inner lists count as elements. */
+  /** The elements joined by the separator. Default: a space. Elements of inner lists count as elements. */
   join: {
     needs: 0,
     rich: true,
@@ -268,7 +268,7 @@ export const textFilters: Record<string, FilterEntry> = {
       return `${joined(parts.slice(0, last), ", ", run)}${comma} ${word} ${text(parts[last], run)}`
     },
   },
-  /** Code units of a text, elements of a list, members of an object; 0 for the rest. */
+  /** Code units of a text, elements of a list, or members of an object. 0 for other values. */
   size: {
     needs: 0,
     apply: (input, _, run) =>

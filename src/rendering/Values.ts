@@ -2,7 +2,7 @@ import { LimitReached } from "./LimitReached.ts"
 import * as Limits from "./Limits.ts"
 import type { Run } from "./Run.ts"
 
-/** The literals `empty` and `blank`: they mean something in comparisons only, and are no text. */
+/** The literals `empty` and `blank`: they have a meaning only in comparisons, and no text. */
 export class Emptiness {
   constructor(readonly blank: boolean) {}
 
@@ -21,19 +21,22 @@ export class Emptiness {
 export const empty = new Emptiness(false)
 export const blank = new Emptiness(true)
 
-/** A text that knows more than its characters. Filters and comparisons see `text` only, unless they ask for more. */
+/**
+ * A text with more information than its characters. Filters and comparisons see only `text`, unless they declare
+ * `rich`.
+ */
 export abstract class RichText {
   constructor(readonly text: string) {}
 }
 
-/** Text that contains HTML of the template's author. `html` is the same text with all data in it escaped. */
+/** Text that contains HTML of the template's author. `html` is this text with all data in it escaped. */
 export class Markup extends RichText {
   constructor(text: string, readonly html: string) {
     super(text)
   }
 }
 
-/** A date with the time zone that the filter `time_zone` has chosen for it. */
+/** A date with the time zone that the filter `time_zone` has set for it. */
 export class ZonedTime extends RichText {
   /** `instant` is in milliseconds since 1970, `zone` an IANA name. */
   constructor(text: string, readonly instant: number, readonly zone: string) {
@@ -41,10 +44,10 @@ export class ZonedTime extends RichText {
   }
 }
 
-/** The plain text of a `RichText`; other values unchanged. */
+/** The plain text of a `RichText`. Other values are returned unchanged. */
 export const plain = (value: unknown): unknown => value instanceof RichText ? value.text : value
 
-/** `forloop` and `tablerowloop`. */
+/** The objects `forloop` and `tablerowloop`. */
 export class Loop {
   index = 0
   constructor(readonly length: number, readonly columns: number | undefined) {}
@@ -84,7 +87,7 @@ export class Loop {
   }
 }
 
-/** An object of the data, as opposed to an array or to one of the evaluator's own. */
+/** Whether a value is an object of the data, and not an array or an object of the evaluator. */
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Emptiness) &&
   !(value instanceof Loop) && !(value instanceof RichText)
@@ -97,15 +100,15 @@ const keys = (value: Record<string, unknown>, run: Run): ReadonlyArray<string> =
 
 export const isNothing = (value: unknown): value is undefined | null => value === undefined || value === null
 
-/** In Liquid everything is true but `false` and nothing: also 0, the empty text and the empty list. */
+/** In Liquid, every value is true except `false` and nothing: also 0, the empty text and the empty list. */
 export const isTrue = (value: unknown): boolean => value !== false && value !== undefined && value !== null
 
 const tooDeep = () => new LimitReached(`has data nested deeper than ${Limits.nesting} levels`)
 
 /**
- * The text of a value: nothing and non-finite numbers are empty, an array is its elements one after another, an object
- * is its JSON. A list can contain another list many times, so that a short list can have an endless text: every element
- * is charged.
+ * Returns the text of a value: nothing and non-finite numbers are empty, an array is the concatenation of its elements,
+ * an object is its JSON. A list can contain another list many times, so that a short list can have a huge text. So
+ * every element is charged.
  */
 export const text = (value: unknown, run: Run, depth = 0): string => {
   switch (typeof value) {
@@ -145,15 +148,15 @@ const requireShallow = (value: unknown, run: Run, depth: number): void => {
     return
   }
   const record = value as Record<string, unknown>
-  // The names alone come first: in a large object, which is a hash table, reading the members takes much longer.
+  // The names alone come first: in a large object, which is a hash table, reading the members costs much more.
   const own = keys(record, run)
   run.spend(8 * own.length)
   for (const key of own) requireShallow(record[key], run, depth + 1)
 }
 
-/** JSON of any value, indented by `indent` (0 to 10) spaces; nothing is `null`. */
+/** JSON of any value, indented by `indent` (0 to 10) spaces. Nothing is `null`. */
 export const json = (value: unknown, run: Run, indent = 0): string => {
-  // Depth first, because depth also bounds indentation and the recursion of JSON.stringify.
+  // Checks depth first, because depth also bounds indentation and the recursion of JSON.stringify.
   requireShallow(value, run, 0)
   let length = 0
   const made = JSON.stringify(
@@ -170,15 +173,15 @@ export const json = (value: unknown, run: Run, indent = 0): string => {
   return made
 }
 
-/** Reads a text as a number; NaN for other text, and for any text longer than `Limits.numberLength`. */
+/** Reads a text as a number. NaN for other text, and for any text longer than `Limits.numberLength`. */
 const numberOf = (text: string, run: Run): number => {
   if (text.length > Limits.numberLength) return NaN
-  // A microsecond for the longest, where all digits are needed to round it.
+  // The longest text costs a microsecond, because rounding needs all of its digits.
   run.scan(text.length, 5)
   return Number(text)
 }
 
-/** A number; 0 for values that are not numbers. Text is read as a decimal number. */
+/** Converts to a number: 0 for values that are not numbers. Text is read as a decimal number. */
 export const number = (value: unknown, run: Run): number => {
   const read = typeof value === "number"
     ? value
@@ -190,7 +193,7 @@ export const number = (value: unknown, run: Run): number => {
   return Number.isFinite(read) ? read : 0
 }
 
-/** An integer towards zero, or `otherwise` for nothing. */
+/** Converts to an integer, rounded towards zero, or to `otherwise` for nothing. */
 export const integer = (value: unknown, run: Run, otherwise = 0): number =>
   isNothing(value) ? otherwise : Math.trunc(number(value, run))
 
@@ -212,7 +215,7 @@ export const equals = (left: unknown, right: unknown, run: Run, depth = 0): bool
   return left === right
 }
 
-/** Below zero, zero or above as `left` sorts before, with or after `right`; NaN when the two have no order. */
+/** Negative, zero or positive if `left` sorts before, with or after `right`. NaN if the two cannot be compared. */
 export const order = (left: unknown, right: unknown, run: Run): number => {
   run.spend(1)
   if (typeof left === "string" && typeof right === "string") {
@@ -233,7 +236,7 @@ const scalar = (value: unknown, run: Run): number =>
     ? Number(value)
     : NaN
 
-/** Whether the list has an equal element, or the text the other as a part. */
+/** Whether the list has an equal element, or the text contains the other text. */
 export const contains = (whole: unknown, part: unknown, run: Run): boolean => {
   if (Array.isArray(whole)) return whole.some((element) => equals(element, part, run))
   if (typeof whole !== "string" || isNothing(part)) return false
@@ -243,7 +246,7 @@ export const contains = (whole: unknown, part: unknown, run: Run): boolean => {
 }
 
 /**
- * A member of a value: own properties only, and `size`, `first` and `last` unless the data has such a member.
+ * A member of a value: only own properties, plus `size`, `first` and `last` unless the data has such a member.
  * `undefined` if missing.
  */
 export const member = (value: unknown, key: unknown, run: Run): unknown => {
@@ -277,7 +280,10 @@ export const elements = (value: unknown, run: Run): ReadonlyArray<unknown> => {
   return own.map((key) => [key, value[key]])
 }
 
-/** A value as a list for list filters: itself, nothing as no elements, anything else as one. */
+/**
+ * Converts a value to a list for list filters: a list is returned unchanged, nothing is an empty list, and any other
+ * value is a list of one element.
+ */
 export const list = (value: unknown, run: Run): ReadonlyArray<unknown> => {
   if (!Array.isArray(value)) return isNothing(value) ? [] : [value]
   run.spend(value.length)

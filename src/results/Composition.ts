@@ -25,7 +25,8 @@ import * as Targeting from "../templates/Targeting.ts"
 import { losersOf } from "./Losers.ts"
 import type { OutcomeCounts, TemplateResults, VariantResults, VariantStatus, WinnerResults } from "./TemplateResults.ts"
 
-// From counts and a model to the results of a template: the question to `report`, and the results from its answer. Pure.
+// Computes the results of a template from counts and a model: prepares the request to `report`, and composes the
+// results from its answer. Pure.
 
 /** Counts of one variant in one context over the whole window, in the order of `measures`. */
 export interface CountedContext {
@@ -35,7 +36,7 @@ export interface CountedContext {
   readonly counts: ReadonlyArray<number>
 }
 
-/** All that the results of a template are made from. */
+/** The data from which the results of a template are computed. */
 export interface ResultsInput {
   readonly template: Pick<Template, "id" | "objective"> & {
     readonly variants: ReadonlyArray<
@@ -44,19 +45,22 @@ export interface ResultsInput {
   }
   /** Ids of the variants that are active and in season. */
   readonly eligible: ReadonlySet<string>
-  /** Share of the traffic spread evenly, 0 to 0.2. */
+  /** Share of the traffic that is split evenly, 0 to 0.2. */
   readonly floor: number
   readonly model: ModelSnapshot
-  /** On all decisions, whatever window and segment the results are restricted to; undefined before the first look. */
+  /**
+   * Verdict on all decisions, without regard to the window and segment of the results. Undefined before the first
+   * evaluation.
+   */
   readonly verdict: VerdictState | undefined
   readonly rows: ReadonlyArray<CountedContext>
-  /** Attribute values to restrict everything to; empty for no restriction. */
+  /** Attribute values to which the results are restricted. Empty: no restriction. */
   readonly segment: ReadonlyMap<string, string>
-  /** When the results were asked for, Unix milliseconds: the window ends here, or its offset before. */
+  /** Time of the request. Unit: Unix milliseconds. The window ends at this time, or at its offset before. */
   readonly nowMillis: number
 }
 
-/** Data that the results add to the answer of `report`. */
+/** The request to `report`, and the function that adds the other data to its answer. */
 export interface Prepared {
   readonly request: ReportRequest
   readonly compose: (answer: ReportAnswer) => TemplateResults
@@ -64,7 +68,8 @@ export interface Prepared {
 
 const mostSegments = 100
 
-// Entries of all segments together, so that a template of 1,000 variants has an answer that can still be sent.
+// Maximum number of entries of all segments together, so that the response of a template with 1,000 variants has an
+// acceptable size.
 const mostEntries = 10_000
 const fewestSegments = 10
 
@@ -144,7 +149,7 @@ const tabulate = (contexts: Contexts, rows: ReadonlyArray<CountedContext>, segme
   const read = new Map<string, ReadonlyMap<string, string>>()
   for (const row of rows) {
     let values = read.get(row.context)
-    // As the model reads it, so that counts and rates are about the same contexts.
+    // Converted to the model's scheme, so that counts and rates cover equal contexts.
     if (values === undefined) read.set(row.context, values = decodeContext(contexts.parse(row.context).key))
     everything.add(row)
     if (!contains(values, segment)) continue
@@ -170,8 +175,8 @@ const contains = (values: ReadonlyMap<string, string>, segment: ReadonlyMap<stri
 const byCodeUnits = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0
 
 /**
- * Whether a condition can hold in a context. A context knows only the attributes that are learned from, of a rare value
- * only that it is rare, and of a number only its group: what it does not know is taken to hold.
+ * Whether a condition can hold in a context. A context contains only the learning attributes: `other` in place of a
+ * rare value, and the group of a number. A condition on a value that the context does not contain counts as true.
  */
 const conditionIn = (contexts: Contexts, condition: Condition): (values: ReadonlyMap<string, string>) => boolean => {
   const key = contexts.scheme.keys.find(({ name }) => name === condition.attribute)
@@ -210,7 +215,7 @@ const conditionIn = (contexts: Contexts, condition: Condition): (values: Readonl
   }
 }
 
-/** Per context the variants that targeting leaves, where it leaves fewer than are eligible. */
+/** The variants that targeting leaves in each context, for contexts with fewer variants than are eligible. */
 const narrow = (
   contexts: Contexts,
   keys: Iterable<ContextKey>,
@@ -220,7 +225,7 @@ const narrow = (
     .filter(({ id, targeting }) => eligible.has(id) && targeting.length > 0)
     .map(({ id, targeting }) => ({ id, conditions: targeting.map((condition) => conditionIn(contexts, condition)) }))
   if (targeted.length === 0) return []
-  // Contexts share their lists.
+  // Shared, because many contexts have equal lists.
   const lists = new Map<string, ReadonlyArray<string>>()
   return Array.from(new Set(keys)).flatMap((context) => {
     const values = decodeContext(contexts.parse(context).key)
@@ -236,7 +241,7 @@ const narrow = (
   })
 }
 
-/** The contexts of the traffic of the last 14 days within a segment; the segment itself where there was none. */
+/** The contexts with traffic of the last 14 days within a segment. Without traffic, the segment itself. */
 const contextsIn = (
   model: ModelSnapshot,
   segment: ReadonlyMap<string, string>,
@@ -259,7 +264,10 @@ const waitingFor = (evidence: {
     "certainty",
   ]
 
-/** The verdict as it holds for the variants that can be chosen now: a former winner may be out of season. */
+/**
+ * Returns the verdict for the variants that can be chosen now. It is undecided if the former winner cannot be chosen,
+ * such as out of season.
+ */
 export const verdictNow = (state: VerdictState | undefined, running: ReadonlyArray<string>) => {
   const isOver = state === undefined || state.verdict === "undecided" || running.length < 2 ||
     (state.winner !== null && !running.includes(state.winner))
@@ -270,7 +278,7 @@ export const verdictNow = (state: VerdictState | undefined, running: ReadonlyArr
 
 const iso = (millis: number): string => new Date(millis).toISOString()
 
-/** The question to `report`, and the function that makes the results from its answer. */
+/** Returns the request to `report`, and the function that composes the results from its answer. */
 export const prepare = (input: ResultsInput): Prepared => {
   const { eligible, floor, model, nowMillis, rows, segment, template } = input
   const contexts = contextsOf(model.scheme)
@@ -285,7 +293,7 @@ export const prepare = (input: ResultsInput): Prepared => {
     .map(([name, { table, values }]) => ({ name, values, table, contexts: contextsIn(model, values) }))
   const posteriors = new Map(model.variants.map((variant) => [variant.id, variant]))
 
-  /** Maturity depends on age alone, which is taken to be the same in all segments. */
+  /** Maturity depends only on age, and the ages are assumed to be equal in all segments. */
   const maturedIn = (table: Tabulation, id: string): number => {
     const matured = posteriors.get(id)?.maturedSends ?? 0
     const all = trialsOf(everything.of(id))
@@ -315,7 +323,7 @@ export const prepare = (input: ResultsInput): Prepared => {
       const counts = table.of(id)
       const trials = trialsOf(counts)
       const status = statusOf(id)
-      // Without outcomes, or without decisions of its own, the model says nothing but the prior.
+      // Without outcomes, or without decisions of the variant, the model's estimate is only the prior.
       const isKnown = trials > 0 && hasOutcomes
       return {
         copy_id: id,
@@ -361,7 +369,7 @@ export const prepare = (input: ResultsInput): Prepared => {
       ),
       contexts: wholeContexts,
       groups: parts.map(({ contexts, name }) => ({ name, contexts })),
-      // Always the same, so that asking again moves no digit unless the model has moved.
+      // Constant, so that a repeated request returns equal digits unless the model has changed.
       seed: 1,
     },
     compose: ({ components, groups, overall }) => {

@@ -12,7 +12,7 @@ interface Sum {
   readonly variance: number
 }
 
-/** The mean of means, and the variance within and between them. */
+/** Returns the mean of the means, and the variance within and between them. */
 const mixed = (sums: ReadonlyArray<Sum>): Sum => {
   const average = (of: (sum: Sum) => number) => sums.reduce((total, sum) => total + of(sum), 0) / sums.length
   const mean = average((sum) => sum.mean)
@@ -20,8 +20,8 @@ const mixed = (sums: ReadonlyArray<Sum>): Sum => {
 }
 
 /**
- * The rates of variants in contexts, averaged over the models of a report, and the uncertainty of their sums. Variants and contexts
- * go by position.
+ * The rates of variants in contexts, averaged over the models of a report, and the uncertainty of their sums. Variants
+ * and contexts are identified by index.
  */
 export class ContextRates {
   readonly #models: ReadonlyArray<ModelRates>
@@ -36,21 +36,21 @@ export class ContextRates {
     )
   }
 
-  /** Objective per decision, on a day like the average one. */
+  /** Value of the objective per decision, on an average day. */
   of(variant: number, context: number): number {
     return this.#rates[variant]![context]!
   }
 
   /**
-   * The sum of a variant's rates with these weights by context. `own` is its variance were the base rate known, `variance`
-   * all of it.
+   * Returns the sum of a variant's rates with these weights by context. `own` is its variance if the base rate is
+   * known, `variance` its full variance.
    */
   sum(variant: number, weights: ArrayLike<number>): Sum & { readonly own: number } {
     const sums = this.#models.map((one) => one.sum(variant, weights))
     return { ...mixed(sums), own: mixed(sums.map(({ mean, own }) => ({ mean, variance: own }))).variance }
   }
 
-  /** The sum over all variants, with weights by variant and context: errors of the base rate that they share cancel. */
+  /** Returns the sum over all variants, with weights by variant and context. Shared errors of the base rate cancel. */
   total(weights: ReadonlyArray<ArrayLike<number>>): Sum {
     return mixed(this.#models.map((one) => one.total(weights)))
   }
@@ -116,7 +116,10 @@ class ModelRates {
     return { mean, variance: shared === undefined ? 0 : variance + this.#base.variance(shared) }
   }
 
-  /** The sum is nearly linear in the variant's coefficients: each moves it by as much as the rates that have it weigh. */
+  /**
+   * Linearizes the sum in the variant's coefficients: the slope of a coefficient is the weight of the rates that
+   * contain it.
+   */
   #linear(variant: number, weights: ArrayLike<number>): { readonly mean: number; readonly slopes: Float64Array } {
     const rates = this.#rates[variant]!
     const slopes = new Float64Array(this.#size)
@@ -135,7 +138,7 @@ class ModelRates {
     let variance = 0
     for (let i = 0; i < slopes.length; i++) {
       if (slopes[i] === 0) continue
-      // Without data a variant is a draw from the variants' spread.
+      // Without data, a variant is a draw from the variants' spread.
       if (variant === undefined) variance += (slopes[i]! * this.#spread(i, id)) ** 2
       else {
         for (let j = 0; j <= i; j++) {

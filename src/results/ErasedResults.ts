@@ -4,7 +4,7 @@ import type { Work } from "../erasure/Work.ts"
 
 /**
  * Deletes the stored results of the organization, because segments are named by attribute values. The next view of each
- * template makes them again.
+ * template computes them again.
  */
 export const eraseKeptResults = ({ org, sql, step }: Work): Effect.Effect<void, SqlError> =>
   Effect.asVoid(step(sql`DELETE FROM kept_results k WHERE k.org_slug = ${org}`))

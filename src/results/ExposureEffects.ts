@@ -14,16 +14,16 @@ export const ExposureEffect = Schema.Struct({
 })
 export type ExposureEffect = typeof ExposureEffect.Type
 
-/** Earlier decisions of the classes of exposure after the first (`exposureClass`). */
+/** Numbers of earlier decisions of the classes of exposure after the first (`exposureClass`). */
 const classes = [[1, 1], [2, 3], [4, null]] as const
 
-/** The earlier messages of an effect in words, such as `2 or 3`. */
+/** The earlier messages of an effect as text, such as `2 or 3`. */
 export const earlierText = ({ earlier_from: from, earlier_to: to }: ExposureEffect): string =>
   to === null ? `${from} or more` : to === from ? String(from) : `${from} or ${to}`
 
 const z = 1.959963984540054
 
-/** The effects of earlier exposures that a model has in use; none where there is no evidence for any. */
+/** Returns the effects of earlier exposures that a model uses. Empty without evidence for effects. */
 export const exposureEffects = (
   { reportedFatigue = [] }: Pick<ModelSnapshot, "reportedFatigue">,
 ): ReadonlyArray<ExposureEffect> =>

@@ -2,21 +2,24 @@ import type { ContextRates } from "./ContextRates.ts"
 
 // The gain of the policy over a random split of the variants. Pure.
 
-/** Counts of one variant in one context for the decisions of one stretch of time; each by its position, from 0. */
+/** Counts of one variant in one context for the decisions of one interval. Each is identified by its index, from 0. */
 export interface StretchCount {
   readonly stretch: number
   readonly variant: number
   readonly context: number
   /** Decisions that can have an outcome. */
   readonly trials: number
-  /** The same, each counted for the share of its outcomes due at its age. */
+  /** The decisions of `trials`, each weighted by the share of outcomes expected at its age. */
   readonly exposure: number
-  /** The sum of the outcomes' worths, and the sum of their squared worths. */
+  /** The sum of the outcomes' values, and the sum of their squared values. */
   readonly value: number
   readonly square: number
 }
 
-/** From the first stretch to the end of one: the gain with its 95 % interval, and the outcomes of a random split. */
+/**
+ * Results from the first interval to the end of one: the gain with its 95 % interval, and the outcomes of a random
+ * split.
+ */
 export interface GainSoFar {
   readonly gained: number
   readonly interval: readonly [number, number]
@@ -25,16 +28,16 @@ export interface GainSoFar {
 
 const z = 1.959963984540054
 
-/** A stretch with few outcomes is taken to be like the average one: weight of that, in outcomes. */
+/** Weight with which the factor of an interval is shrunk towards 1. Unit: outcomes. */
 const pull = 10
 
-/** How much an outcome is worth on average; 1 where there are none. */
+/** Average value of an outcome, or 1 without outcomes. */
 export const worthOf = (counts: ReadonlyArray<StretchCount>): number => {
   const value = counts.reduce((sum, one) => sum + one.value, 0)
   return value > 0 ? counts.reduce((sum, one) => sum + one.square, 0) / value : 1
 }
 
-/** How much better or worse than an average one each stretch was, whatever was shown to whom in it. */
+/** Returns for each interval the ratio of its outcomes to the outcomes expected of the variants and contexts in it. */
 export const stretchFactors = (
   counts: ReadonlyArray<StretchCount>,
   stretches: number,
@@ -51,14 +54,13 @@ export const stretchFactors = (
 }
 
 /**
- * The gain over a random split, by the model's present rates of every variant in every context: in each stretch and context,
- * the outcomes of the chosen variants less the outcomes of a random split of the eligible variants. A change of the
- * base rate is therefore no gain, and showing a variant where it does well is. The interval is that of the model's
- * coefficients, the base rate's included. The model draws variants of which little is known towards the others. Undoing
- * that by their counts would overstate the gain, because the counts of a variant that was given up after bad luck are
- * biased downwards.
- *
- * `runs` says whether a variant could be chosen in a stretch, `fits` whether in a context.
+ * Returns the gain over a random split, by the model's present rates of every variant in every context: in each
+ * interval and context, the outcomes of the chosen variants minus the outcomes of a random split of the eligible
+ * variants. A change of the base rate is therefore not a gain, but a variant shown where it does well is. The credible
+ * interval comes from the model's coefficients, including the base rate. The model shrinks the rates of variants with
+ * little data towards the other rates. A correction by their counts would overstate the gain, because the counts of a
+ * variant that was given up after bad luck are biased downwards.
+ * `runs` says whether a variant could be chosen in an interval, `fits` whether in a context.
  */
 export const gainOver = (
   counts: ReadonlyArray<StretchCount>,
@@ -70,7 +72,7 @@ export const gainOver = (
 ): ReadonlyArray<GainSoFar> => {
   const byStretch = Map.groupBy(counts, ({ stretch }) => stretch)
   const all = Array.from({ length: size.variants }, (_, variant) => variant)
-  /** Decisions beyond a random split so far, by variant and context, as many as they would be in an average stretch. */
+  /** Difference to the decisions of a random split so far, by variant and context, scaled to an average interval. */
   const moved = all.map(() => new Float64Array(size.contexts))
   let even = 0
   return factors.map((factor, stretch) => {

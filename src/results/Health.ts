@@ -2,29 +2,38 @@ import { Schema } from "effect"
 import { described } from "../domain/described.ts"
 import { equalSharesProbability, type ExpectedChoices, type Proportion, sampleRatioProbability } from "./SampleRatio.ts"
 
-// The health of a test: whether its comparison can be believed. Pure.
+// The health of a test: whether its comparison is reliable. Pure.
 
 /** The state of a check in words, for marketers. */
 export const healthWords = { green: "fine", amber: "check it", red: "not to be trusted", unknown: "not known" } as const
 
-/** When a check turns amber and red. Shares are between 0 and 1. */
+/** Thresholds at which a check turns amber and red. Shares are between 0 and 1. */
 export const healthRule = {
-  /** Proportion of a variant's choices that could not be rendered. */
+  /** Share of a variant's choices that could not be rendered. */
   failed: { red: 0.05 },
-  /** Smallest difference between the variants' shares of sent decisions that turns red, and the share below which the check turns amber. */
+  /**
+   * `gap`: smallest difference between the variants' shares of sent decisions that turns red. `amber`: share below
+   * which the check turns amber.
+   */
   sent: { gap: 0.01, amber: 0.9 },
   /** Probability of the observed counts below which chance does not explain them. */
   chance: 0.001,
-  /** Proportion of the decisions, and of the outcomes, of the heaviest 1 % of people. In a smaller test one person always has a high proportion. */
+  /**
+   * Shares of the decisions and of the outcomes that belong to the most active 1 % of people. In a smaller test, one
+   * person always has a high share.
+   */
   people: {
     decisions: { amber: 0.1, red: 0.2 },
     outcomes: { amber: 0.15, red: 0.3 },
     leastDecisions: 100,
     leastOutcomes: 20,
   },
-  /** Proportion of opens and clicks that machines made. */
+  /** Share of opens and clicks that machines made. */
   machines: { amber: 0.5, red: 0.8 },
-  /** Proportion of events outside the time that counts. `repeated`: of requests that repeat a tracking id for something else. */
+  /**
+   * `outside`: share of events outside the time that counts. `repeated`: share of requests that repeat a tracking id
+   * for different content.
+   */
   outside: { amber: 0.02, red: 0.2 },
   repeated: { amber: 0.01, red: 0.1 },
 } as const
@@ -68,7 +77,7 @@ export const HealthCheck = Schema.Struct({
 })
 export type HealthCheck = typeof HealthCheck.Type
 
-/** The health of a test, as the API answers it. */
+/** The health of a test, in the shape of the API's response. */
 export const Health = Schema.Struct({
   state: described(
     Schema.Literals(["green", "amber", "red"]),
@@ -83,13 +92,15 @@ export type Health = typeof Health.Type
 /** The facts about one variant. */
 export interface VariantFacts {
   readonly copyId: string
-  /** Attempted renderings of the variant, and the failed ones among them. */
+  /** Attempted renderings of the variant, and the number that failed. */
   readonly renderings: Proportion
-  /** Decisions at least a day old, and how many of them have an event that the message was sent. */
+  /** Decisions at least a day old, and the number with an event that the message was sent. */
   readonly sent: Proportion
 }
 
-/** Decisions and outcomes of the heaviest 1 % of people (at least one), out of all of people with a `user_id`. */
+/**
+ * Decisions and outcomes of the most active 1 % of people (at least one person), and of all people with a `user_id`.
+ */
 export interface PeopleFacts {
   readonly people: number
   readonly heaviest: number
@@ -97,16 +108,16 @@ export interface PeopleFacts {
   readonly outcomes: Proportion
 }
 
-/** The facts about a test that its checks judge. */
+/** The facts that the checks of a test judge. */
 export interface HealthFacts {
-  /** Unix milliseconds. */
+  /** Start of the window. Unit: Unix milliseconds. */
   readonly from: number
   readonly decisions: number
   readonly variants: ReadonlyArray<VariantFacts>
   /** Undefined if the decisions could not be read in time. */
   readonly choices: ReadonlyArray<ExpectedChoices> | undefined
   readonly people: PeopleFacts | undefined
-  /** Opens and clicks of machines, out of all. */
+  /** Opens and clicks of machines, and all opens and clicks. */
   readonly machines: Proportion
   readonly outside: Proportion
   readonly repeated: Proportion
@@ -262,7 +273,7 @@ const checks = [failedRenderings, sentAgainstDecided, split, people, machines, o
 
 const rank = { red: 2, amber: 1, green: 0, unknown: 0 } as const
 
-/** Checks a test, the worst finding first. */
+/** Checks a test. Returns the worst finding first. */
 export const healthOf = (facts: HealthFacts): Health => {
   const found = checks.map((check) => check(facts)).toSorted((a, b) => rank[b.state] - rank[a.state])
   const worst = found[0]!.state
@@ -274,13 +285,13 @@ export const healthOf = (facts: HealthFacts): Health => {
   }
 }
 
-/** The verdict as it may be shown: not firm while a check is red. */
+/** Returns the verdict for display: a firm winner is not firm while a check is red. */
 export const heldBack = <W extends { readonly verdict: string; readonly state: string }>(
   winner: W,
   { state }: Pick<Health, "state">,
 ): W => state === "red" && winner.verdict === "firm_winner" ? { ...winner, state: "winner", verdict: "winner" } : winner
 
-/** The first line: `Healthy`, or the worst finding. */
+/** Returns the first line: `Healthy`, or the worst finding. */
 export const healthLine = ({ checks, state }: Health): string => {
   const found = checks.filter((check) => check.state === state)
   if (state === "green") return "Healthy: no check found a fault."

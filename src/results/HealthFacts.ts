@@ -17,10 +17,13 @@ import { decisionsByBucket, renderingsOf, sentByVariant } from "../learning/Tall
 import type { HealthFacts, PeopleFacts } from "./Health.ts"
 import type { TemplateResults } from "./TemplateResults.ts"
 
-/** Size of the sample that is read one by one: the hours that hold about this many of the latest decisions. */
+/** Size of the sample: the latest hours with about this many decisions are read one by one. */
 const sampled = 50_000
 
-/** Start of the hours that hold the latest `most` decisions, not before `from`. Unix milliseconds. `buckets`: the latest first. */
+/**
+ * Returns the start of the latest hours that contain `most` decisions, not before `from`. Unit: Unix milliseconds.
+ * `buckets` are sorted, latest first.
+ */
 export const sampleStart = (
   buckets: ReadonlyArray<{ readonly bucketStart: Date; readonly decisions: number }>,
   from: number,
@@ -57,8 +60,8 @@ interface Sample {
 }
 
 /**
- * Reads decisions one by one. If the statement times out, reads the decisions of the last day, then of the last hour. Undefined
- * members if that times out as well.
+ * Reads decisions one by one. If the statement times out, reads the decisions of the last day, then of the last hour.
+ * Members are undefined if that times out as well.
  */
 const sampleOf = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -85,8 +88,9 @@ const sampleOf = Effect.fnUntraced(function* (
 })
 
 /**
- * The facts that the checks of a test judge. `composed` are the results of the window from `from` to before `to` (Unix milliseconds),
- * `repeats` the requests of the last 24 hours that repeated a tracking id for something else. Fails with `SqlError` when the database does not respond.
+ * Returns the facts that the checks of a test judge. `composed` are the results of the window from `from` (inclusive)
+ * to `to` (exclusive, Unix milliseconds). `repeats` are the requests of the last 24 hours that repeated a tracking id
+ * for different content. Fails with `SqlError` if the database does not respond.
  */
 export const healthFacts = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,

@@ -1,14 +1,14 @@
 import { countOf, differenceOf, type TimingCount } from "../sendtime/Timing.ts"
 
-// How much better people do for whom the service decides than people who are held out. Pure.
+// Compares the outcomes of treated people with those of people who are held out. Pure.
 
-/** Decisions of a group of people, and those of them with the outcome. */
+/** Number of decisions of a group of people, and of its decisions with the outcome. */
 export interface GroupCount {
   readonly decisions: number
   readonly outcomes: number
 }
 
-/** One side of a holdout: `interval` is the 95 % interval of `rate`; both are null without decisions. */
+/** One side of a holdout. `interval` is the 95 % interval of `rate`. Both are null without decisions. */
 export interface SideRate {
   readonly outcomes: number
   readonly rate: number | null
@@ -18,12 +18,12 @@ export interface SideRate {
 export interface Comparison {
   readonly treated: SideRate
   readonly control: SideRate
-  /** The treated rate less that of the control, with its 95 % interval; null without decisions on one of the sides. */
+  /** The treated rate minus the control rate, with its 95 % interval. Null if a side has no decisions. */
   readonly difference: number | null
   readonly interval: readonly [number, number] | null
-  /** How many times the variance is that of decisions that are independent of each other; 1 or more. */
+  /** Ratio of the variance to the variance of independent decisions. 1 or more. */
   readonly design_effect: number
-  /** Decisions still needed to tell a difference of this size from none; null without a difference. */
+  /** Number of decisions still needed to detect a difference of this size. Null without a difference. */
   readonly needed: number | null
 }
 
@@ -36,7 +36,10 @@ const sumOf = (groups: ReadonlyArray<GroupCount>): GroupCount => ({
   outcomes: groups.reduce((sum, { outcomes }) => sum + outcomes, 0),
 })
 
-/** The variance of a rate as groups show it, divided by that of independent decisions; undefined where that is 0. */
+/**
+ * Returns the variance of a rate between groups, divided by the variance of independent decisions. Undefined if the
+ * latter is 0.
+ */
 const designEffectOf = (groups: ReadonlyArray<GroupCount>): number | undefined => {
   const { decisions, outcomes } = sumOf(groups)
   const rate = outcomes / decisions
@@ -46,7 +49,7 @@ const designEffectOf = (groups: ReadonlyArray<GroupCount>): number | undefined =
   return found * groups.length / (groups.length - 1) / expected
 }
 
-/** As many decisions, with the same rate, as tell as much when they are independent. */
+/** Returns the number of independent decisions with equal information and an equal rate. */
 const effective = ({ decisions, outcomes }: GroupCount, designEffect: number): TimingCount =>
   countOf({ sends: decisions / designEffect, engaged: outcomes / designEffect })
 
@@ -60,12 +63,11 @@ const neededFor = (treated: GroupCount, control: GroupCount, designEffect: numbe
 }
 
 /**
- * Compares the two sides of a holdout, each divided by chance into the same number of groups of people.
- *
- * A person decides more than once, and some people click more than others: decisions are not independent of each other,
- * and an interval that took them to be would be too narrow. The groups' rates show how much wider it must be (the
- * design effect of a cluster sample, a mean over both sides and at least 1). The interval is Newcombe's for as many
- * independent decisions as tell as much.
+ * Compares the two sides of a holdout. Both sides are divided by chance into an equal number of groups of people.
+ * A person can have several decisions, and some people click more than others. So decisions are not independent of each
+ * other, and an interval that assumed independence would be too narrow. The groups' rates show how much wider it must
+ * be (the design effect of a cluster sample, a mean over both sides and at least 1). The interval is Newcombe's, for
+ * the effective number of independent decisions.
  */
 export const compare = (treated: ReadonlyArray<GroupCount>, control: ReadonlyArray<GroupCount>): Comparison => {
   const sides = [sumOf(treated), sumOf(control)] as const

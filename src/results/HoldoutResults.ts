@@ -6,7 +6,7 @@ import type { Objective } from "../domain/Template.ts"
 import type { HoldoutCounts, PeopleCounts } from "../learning/HoldoutTallies.ts"
 import { compare } from "./HoldoutComparison.ts"
 
-// The comparison of treated people with people held out, in the shape of the API's answer.
+// The comparison of treated people with people held out, in the shape of the API's response.
 
 const Interval = Schema.Tuple([Schema.Finite, Schema.Finite])
 
@@ -68,8 +68,8 @@ const groupsOf = (side: ReadonlyArray<PeopleCounts>, outcome: ValuedOutcome) =>
   side.map((counts) => ({ decisions: counts[0]!, outcomes: counts[1 + valuedOutcomes.indexOf(outcome)]! }))
 
 /**
- * The comparison under the holdout in force, or under the last one where none is; null where there is none to show.
- * `counted` is as `readHoldouts` answers it.
+ * Returns the comparison under the current holdout or, without one, under the last holdout. Returns null if the
+ * template never had a holdout with decisions. `counted` comes from `readHoldouts`.
  */
 export const holdoutResults = (
   current: TemplateHoldout,

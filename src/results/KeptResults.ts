@@ -13,36 +13,43 @@ import { comparedIn, type TimedTemplateResults } from "./TemplateResults.ts"
 import type { TemplateSeries } from "./TemplateSeries.ts"
 import * as Json from "../domain/Json.ts"
 
-// Results of a busy template take a second of arithmetic and queries. Pages therefore show the last ones while newer ones are made.
+// Results of a busy template need a second of arithmetic and queries. Pages therefore show the last results while newer
+// ones are computed.
 
-/** Fewest decisions of results that are shown again. Results of fewer are made quickly, and change with every event. */
+/**
+ * Minimum number of decisions of cached results. Results of fewer decisions are computed quickly, and change with every
+ * event.
+ */
 export const leastDecisions = 2_000
 
-/** How long results are new: pages that renew at once share one query. Unit: milliseconds. */
+/** Age up to which results count as new, so that pages that refresh at once share one query. Unit: milliseconds. */
 const newFor = 4_000
 
-/** How long newer results wait for the page that showed the last ones. A live page renews itself after five seconds. */
+/**
+ * Delay before newer results are computed after a page has received the last ones. A live page refreshes after five
+ * seconds.
+ */
 const madeAfter = Duration.millis(300)
 
-/** Most results in the memory of a node, over all templates, windows and segments. */
+/** Maximum number of results in the memory of a node, over all templates, windows and segments. */
 const mostKept = 100
 
-/** A row is written at most this often. Unit: milliseconds. */
+/** Minimum interval between two writes of a row. Unit: milliseconds. */
 const writtenEvery = 60_000
 
-/** Results that are prepared are made again once they are as old. Unit: milliseconds. */
+/** Age at which prepared results are computed again. Unit: milliseconds. */
 const preparedEvery = 3_600_000
 
-/** Templates of an organization that are prepared at most: those with most decisions lately. */
+/** Maximum number of prepared templates of an organization: the templates with most recent decisions. */
 const mostPrepared = 20
 
-/** Results and series of a template, as the API shows them. */
+/** Results and series of a template, in the shape of the API's responses. */
 export interface PageResults {
   readonly found: TimedTemplateResults
   readonly over: TemplateSeries
 }
 
-/** An answer with the time of its making, Unix milliseconds. */
+/** An answer with its time of computation (Unix milliseconds). */
 export interface KeptAnswer extends PageResults {
   readonly madeAt: number
 }
@@ -57,7 +64,7 @@ interface Asked {
   readonly segment: string
 }
 
-/** Whether results are of all decisions under the model in use. Only these are stored. */
+/** Whether results cover all decisions under the model in use. Only such results are stored. */
 const isDefault = ({ lookbackDays, offsetDays, segment }: Asked) =>
   lookbackDays === undefined && offsetDays === undefined && segment === "[]"
 
@@ -67,7 +74,7 @@ const askedOf = (
   { lookbackDays, offsetDays, segment }: ResultsOptions,
 ): Asked => ({ org, template: id, revision, lookbackDays, offsetDays, segment: JSON.stringify([...segment ?? []]) })
 
-/** The last answers in memory, by question. The answer that was set first goes first. */
+/** The last answers in memory, by request. The oldest answer is dropped first. */
 class LastAnswers {
   readonly #answers = new Map<string, KeptAnswer>()
 
@@ -83,16 +90,16 @@ class LastAnswers {
   }
 }
 
-/** The stored answers of templates, one each. */
+/** Access to the stored answers, at most one for each template. */
 const storedAnswers = (sql: SqlClient.SqlClient) => {
-  /** The answer to a question; undefined if none is stored, or it is of another revision or release. */
+  /** Returns the stored answer to a request. Undefined if there is no answer of this revision and release. */
   const read = ({ org, revision, template }: Asked) =>
     Effect.map(
       sql<{ answer: PageResults; madeAt: Date }>`
         SELECT k.answer, k.made_at FROM kept_results k
         WHERE k.org_slug = ${org} AND k.template_id = ${template} AND k.revision = ${revision} AND k.release = ${version}`,
       ([row]): KeptAnswer | undefined =>
-        // An answer of an earlier build of the same release may lack the health of the test.
+        // An answer of an earlier build of this release may lack the health of the test.
         row?.answer.found.health === undefined ? undefined : { ...row.answer, madeAt: row.madeAt.getTime() },
     )
 
@@ -105,7 +112,7 @@ const storedAnswers = (sql: SqlClient.SqlClient) => {
         made_at = EXCLUDED.made_at, answer = EXCLUDED.answer
       WHERE k.made_at <= EXCLUDED.made_at`
 
-  /** Of some templates with their revisions: those without an answer made since `since`. */
+  /** Returns the templates without a stored answer of their revision that was computed after `since`. */
   const missing = (org: OrgSlug, templates: ReadonlyArray<Pick<Template, "id" | "revision">>, since: number) =>
     Effect.map(
       sql<{ templateId: string; revision: number }>`
@@ -122,14 +129,15 @@ const storedAnswers = (sql: SqlClient.SqlClient) => {
 }
 
 /**
- * Results for pages. Of a template with many decisions they are the last ones, while newer ones are made for the next
- * view. Results of another revision of the template are never shown. The API uses `Results` and `Series`, which always make
- * them anew.
+ * Results for pages. For a template with many decisions, pages get the last results while newer ones are computed for
+ * the next view. Results of another revision of the template are never shown. The API uses `Results` and `Series`,
+ * which always compute new results.
  */
 export class KeptResults extends Context.Service<KeptResults, {
   /**
-   * The results of a template. Those of at least 2,000 decisions may be as old as the last view or preparation; others are
-   * at most 4 seconds old. Fails with `TemplateNotFound` if the template was removed a moment ago.
+   * Returns the results of a template. Results of at least 2,000 decisions can be as old as the last view or
+   * preparation. Other results are at most 4 seconds old. Fails with `TemplateNotFound` if the template has just been
+   * removed.
    */
   readonly of: (
     org: OrgSlug,
@@ -137,8 +145,8 @@ export class KeptResults extends Context.Service<KeptResults, {
     options: ResultsOptions,
   ) => Effect.Effect<KeptAnswer, TemplateNotFound>
   /**
-   * Makes the results of an organization's busiest templates in the background where none of the last hour are stored, so that the
-   * first view of each is quick. Returns at once, and looks once a minute at most.
+   * Computes the results of an organization's busiest templates in the background if no results of the last hour are
+   * stored, so that the first view of each is quick. Returns at once. Checks at most once a minute.
    */
   readonly prepare: (org: OrgSlug) => Effect.Effect<void>
 }>()("parlance/results/KeptResults") {
@@ -180,7 +188,8 @@ export class KeptResults extends Context.Service<KeptResults, {
           found: results.results(org, template, options),
           over: series.series(org, template, options),
         }, { concurrency: 2 })
-        // Of many variants, those that the first line compares may have too few decisions to be among the most used ones.
+        // With many variants, the variants that the first line compares may not be among the variants with most
+        // decisions.
         const named = comparedIn(made.found)
         const over = made.over.left_out === 0 || named.every((id) => made.over.variants.includes(id))
           ? made.over
@@ -214,7 +223,7 @@ export class KeptResults extends Context.Service<KeptResults, {
         const known = yield* lastOf(asked)
         if (known === undefined) return yield* Cache.get(shared, asked)
         const isNew = (yield* Clock.currentTimeMillis) - known.madeAt < newFor
-        // Later, so that the page that shows the last results has the processor first.
+        // Delayed, so that the page that shows the last results gets the processor first.
         if (!isNew) yield* Effect.forkIn(Effect.delay(Cache.get(shared, asked), madeAfter), scope)
         return known
       })
@@ -238,7 +247,7 @@ export class KeptResults extends Context.Service<KeptResults, {
         const now = yield* Clock.currentTimeMillis
         if (now - (preparedAt.get(org) ?? 0) < writtenEvery) return
         preparedAt.set(org, now)
-        // One at a time: requests for content have the rest of the machine.
+        // One at a time, so that requests for content get the rest of the processor.
         yield* preparing.withPermits(1)(prepareNow(org)).pipe(
           Effect.catchCause((cause) => Effect.logDebug("Results were not prepared", cause)),
           Effect.forkIn(scope),

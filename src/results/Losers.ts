@@ -2,15 +2,15 @@ import { stoppingRule } from "../bandit/Verdict.ts"
 
 // Variants that can be stopped without a loss. Pure.
 
-/** When a variant is surely worse than the leader. */
+/** Thresholds for a variant that is surely worse than the leader. */
 export const loserRule = {
-  /** Largest probability that the best variant is one of them, over all decisions. */
+  /** Maximum probability that the best variant is one of the losers, over all decisions. */
   probability: 0.01,
-  /** Largest probability of being best within each segment, so that a variant that suits some people stays. */
+  /** Maximum probability of being best within each segment, so that a variant that suits some people stays. */
   inSegments: 0.05,
-  /** Least expected loss by choosing it for good, as a share of its rate. */
+  /** Minimum expected loss from choosing the variant for good, as a share of its rate. */
   loss: 0.05,
-  /** Least matured sends of the variant itself. */
+  /** Minimum number of matured sends of the variant itself. */
   maturedSends: 100,
 } as const
 
@@ -24,9 +24,10 @@ interface Judged {
 }
 
 /**
- * Ids of the active variants that are surely worse than the leader, the worst first: those with the smallest probabilities of
- * being best, as long as these add up to 1 % at most, so that stopping many of them is as safe as stopping one. Empty before the stopping rule's
- * days of data, and if the leader has too few matured sends. `segments`: the same variants within each segment.
+ * Returns the ids of the active variants that are surely worse than the leader, worst first: the variants with the
+ * smallest probabilities of being best, as long as these sum to at most 1 %, so that stopping many variants is as safe
+ * as stopping one. Empty before the stopping rule's days of data, and if the leader has too few matured sends.
+ * `segments`: these variants within each segment.
  */
 export const losersOf = (
   variants: ReadonlyArray<Judged>,

@@ -3,7 +3,7 @@ import type { Objective } from "../domain/Template.ts"
 
 // An objective in words, for the console and commands. Pure.
 
-/** Whether an objective is revenue alone, in units of currency. */
+/** Whether the objective is revenue alone, in units of currency. */
 const isRevenue = (objective: Objective): boolean => {
   const { click, conversion, negative, open, revenue } = weightsOf(objective)
   return revenue === 1 && click === 0 && conversion === 0 && negative === 0 && open === 0
@@ -30,7 +30,7 @@ export const objectiveText = (objective: Objective): string => {
   }).join(", ")
 }
 
-/** `click rate`, `revenue per decision`, or the worth of a decision by a mix. */
+/** `click rate`, `revenue per decision`, or the value of a decision by a mix. */
 export const rateName = (objective: Objective): string =>
   typeof objective === "string"
     ? `${objective} rate`
@@ -43,9 +43,10 @@ export const unitName = (objective: Objective): string =>
   typeof objective === "string" ? `${objective}s` : isRevenue(objective) ? "units of revenue" : "points of value"
 
 /**
- * How often intervals of rates and gains hold the true value, by simulations (`bench/honesty.ts`). With revenue, whose values
- * differ much, they had 93.8 and 95.1 % for rates, 94.7 and 96.0 % for gains. Where people tire of one of two variants, rates had
- * 92.2 %, and where the effects of segments have a standard deviation of 0.6, gains and lifts over a random split had 93 %.
+ * Returns how often intervals of rates and gains contain the true value, according to simulations (`bench/honesty.ts`).
+ * With revenue, whose values differ much, coverage was 93.8 and 95.1 % for rates, 94.7 and 96.0 % for gains. If people
+ * tire of one of two variants, coverage of rates was 92.2 %. If the effects of segments have a standard deviation of
+ * 0.6, coverage of gains and of lifts over a random split was 93 %.
  */
 export const coverageText = (objective: Objective): string =>
   `${
@@ -53,13 +54,16 @@ export const coverageText = (objective: Objective): string =>
   } of the cases, and less often where people tire ` +
   "of variants or segments differ very much"
 
-/** Decimals of rates up to `largest` with three digits, at most 6: in percent, or plain for the value per decision of a mix. */
+/**
+ * Number of decimals that shows rates up to `largest` with three digits, at most 6. Rates are in percent, or plain for
+ * the value per decision of a mix.
+ */
 export const rateDecimals = (inPercent: boolean, largest: number): number => {
   const size = Math.abs(largest) * (inPercent ? 100 : 1)
   return size === 0 ? 2 : Math.min(6, Math.max(0, 2 - Math.floor(Math.log10(size))))
 }
 
-/** Conversions that count without value, in a sentence; empty without any. */
+/** Describes the conversions that count without value in a sentence. Empty without such conversions. */
 export const otherCurrencyText = (count: number): ReadonlyArray<string> =>
   count === 0 ? [] : [
     `${count} ${count === 1 ? "conversion is" : "conversions are"} in another currency than the organization's and ` +

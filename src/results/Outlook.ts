@@ -5,25 +5,27 @@ import type { Objective } from "../domain/Template.ts"
 import type { WinnerResults } from "./TemplateResults.ts"
 import type { SeriesPoint } from "./TemplateSeries.ts"
 
-// How long an experiment still takes until a winner is named, as an estimate. Pure.
+// Estimates how long an experiment takes until a winner is named. Pure.
 
 /** The estimate. */
 export type Outlook =
-  /** About so many more days, 1 to `outlookRule.mostDays`. */
+  /** About this many more days, 1 to `outlookRule.mostDays`. */
   | { readonly kind: "days"; readonly days: number }
   /** More than `outlookRule.mostDays`. */
   | { readonly kind: "long" }
 
-/** When an estimate is made, and what it looks at. */
+/** Conditions and data of an estimate. */
 export const outlookRule = {
-  /** Longest estimate in days. */
+  /** Maximum estimate. Unit: days. */
   mostDays: 30,
-  /** Days of traffic that it continues, and the least of them. */
+  /** Number of recent days whose traffic is assumed to continue, and their minimum number. */
   trafficDays: 7,
   fewestTrafficDays: 2,
-  /** Least difference in standard errors: a smaller one is as likely to turn, so that an estimate would be a guess. */
+  /**
+   * Minimum difference in standard errors. A smaller difference may well reverse, so that an estimate would be a guess.
+   */
   leastDifference: 1,
-  /** Least matured sends of each active variant. */
+  /** Minimum number of matured sends of each active variant. */
   maturedSends: 50,
 } as const
 
@@ -33,8 +35,8 @@ const z95 = 1.959963984540054
 const expectedLift = 0.25
 
 /**
- * The logarithm of the evidence of a difference of `z` standard errors of `error` in the log rate: the likelihood mixed over
- * better rates with a half-normal law, over that of equal rates.
+ * Logarithm of the evidence of a difference of `z` standard errors `error` in the log rate: the likelihood averaged
+ * over better rates with a half-normal distribution, relative to the likelihood of equal rates.
  */
 const logEvidence = (z: number, error: number): number => {
   const known = expectedLift ** 2 / error ** 2
@@ -44,7 +46,9 @@ const logEvidence = (z: number, error: number): number => {
 
 type Point = Pick<SeriesPoint, "start" | "end" | "variants">
 
-/** The stretches of the last days, and the days that they cover; undefined without enough of them. */
+/**
+ * Returns the intervals of the last days, and the number of days that they cover. Undefined if they cover too few days.
+ */
 const recentOf = (points: ReadonlyArray<Point>, now: number) => {
   const recent = points.filter(({ end }) => Date.parse(end) > now - outlookRule.trafficDays * dayMillis)
   const first = recent[0]
@@ -52,17 +56,17 @@ const recentOf = (points: ReadonlyArray<Point>, now: number) => {
   return days < outlookRule.fewestTrafficDays ? undefined : { recent, days }
 }
 
-/** Decisions and outcomes of a variant in a stretch. */
+/** Decisions and outcomes of a variant in an interval. */
 const countsIn = ({ variants }: Point, id: string) => {
   const { decisions = 0, value = 0 } = variants.find(({ copy_id }) => copy_id === id) ?? {}
   return { decisions, outcomes: Math.max(0, value) }
 }
 
 /**
- * The log of the rate ratio of two variants and its information, from stretches in which both were shown, as the evidence
- * of a verdict compares them: sends of one variant alone say nothing. N. Mantel and W. Haenszel's estimate with S. Greenland
- * and J. Robins' variance (1985). `shared`: decisions that inform, a leader's and another's in a stretch counting
- * harmonically.
+ * Returns the log of the rate ratio of two variants and its information, from intervals in which both were shown. Like
+ * the evidence of a verdict, it ignores intervals in which only one was sent. N. Mantel and W. Haenszel's estimate with
+ * S. Greenland and J. Robins' variance (1985). `shared`: effective number of decisions, the sum of a b / (a + b) over
+ * the intervals with a and b decisions of the two variants.
  */
 const compare = (points: ReadonlyArray<Point>, leader: string, other: string) => {
   let [ours, theirs, spread, shared, outcomes, decisions] = [0.5, 0.5, 0, 0, 0, 0]
@@ -85,7 +89,7 @@ const compare = (points: ReadonlyArray<Point>, leader: string, other: string) =>
   }
 }
 
-/** Counts of a variant that the estimate continues. */
+/** Counts of a variant that the estimate extrapolates. */
 interface Counted {
   readonly copy_id: string
   readonly status: string
@@ -98,7 +102,10 @@ interface Rival {
   readonly error: (more: number) => number
 }
 
-/** The first of the next days on which the conditions of a winner hold; undefined if none of `outlookRule.mostDays`. */
+/**
+ * Returns the number of days until the conditions of a winner hold. Undefined if they do not hold within
+ * `outlookRule.mostDays`.
+ */
 const firstDay = (days: number, rivals: ReadonlyArray<Rival>): number | undefined => {
   const { firstDays, ...probability } = stoppingRule.probability
   for (let more = 1; more <= outlookRule.mostDays; more++) {
@@ -116,19 +123,18 @@ export interface OutlookInput {
   readonly winner: Pick<WinnerResults, "verdict" | "leader" | "lift" | "days">
   readonly variants: ReadonlyArray<Counted>
   readonly points: ReadonlyArray<Point>
-  /** Unix milliseconds. */
+  /** Present time. Unit: Unix milliseconds. */
   readonly now: number
 }
 
 /**
- * Days until a winner is named if the rates of the variants stay as counted, and each gets as much traffic as in the last
- * seven days. The estimate is the first day on which the leader's probability of being best and the evidence against each of
- * the other active variants reach the thresholds of the verdict.
- *
- * Undefined where it would be a guess: with a verdict, without a runner-up, with a difference from it below one standard
- * error, with fewer than 50 matured sends of a variant, fewer than two days of traffic, or an objective of several outcomes
- * or revenue; and if the present lifts would name a winner in 30 days, but the lifts drawn towards 0 would not. The input
- * must be of all decisions, because the verdict is.
+ * Returns the days until a winner is named if the rates of the variants stay as counted, and each variant gets the
+ * traffic of the last seven days. The estimate is the first day on which the leader's probability of being best and the
+ * evidence against each other active variant reach the thresholds of the verdict.
+ * Undefined if it would be a guess: with a verdict, without a runner-up, with a difference from the runner-up below one
+ * standard error, with fewer than 50 matured sends of a variant, with fewer than two days of traffic, or with an
+ * objective of several outcomes or revenue. Also undefined if the present lifts would name a winner in 30 days, but the
+ * lifts shrunk towards 0 would not. The input must cover all decisions, because the verdict does.
  */
 export const outlookOf = ({ now, objective, points, variants, winner }: OutlookInput): Outlook | undefined => {
   const { days, leader, lift, verdict } = winner
@@ -151,8 +157,8 @@ export const outlookOf = ({ now, objective, points, variants, winner }: OutlookI
       error: (more: number) => 1 / Math.sqrt(information + more * perDay),
     }
   })
-  // A difference seen early is more often too large than too small. So days are named by the cautious lifts, and a long
-  // time by the lifts as they are.
+  // An early difference is more often too large than too small. So the number of days comes from the cautious lifts,
+  // and a long time from the present lifts.
   const soon = firstDay(days, rivals.map(({ cautious, error }) => ({ lift: cautious, error })))
   if (soon !== undefined) return { kind: "days", days: soon }
   return firstDay(days, rivals) === undefined ? { kind: "long" } : undefined

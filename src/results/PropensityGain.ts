@@ -1,9 +1,9 @@
 import { type ObjectiveWeights, type ValuedOutcome, valuedOutcomes } from "../domain/ObjectiveWeights.ts"
 import type { EvenSplitCounts, WeightedCount } from "../learning/EvenSplitTallies.ts"
 
-// The gain over a random split by the recorded propensities, which depends on no model. Pure.
+// The gain over a random split by the recorded propensities, independent of any model (off-policy estimate). Pure.
 
-/** Outcomes beyond those of a random split with the 95 % interval, and the outcomes that a random split would have had. */
+/** Outcomes beyond a random split with the 95 % interval, and the outcomes that a random split would have had. */
 export interface PropensityGain {
   readonly decisions: number
   readonly gained: number
@@ -11,15 +11,15 @@ export interface PropensityGain {
   /** Standard error of `gained`. */
   readonly error: number
   readonly even: number
-  /** Decisions of a random split that tell as much: (Σw)² / Σw². */
+  /** Number of decisions of a random split with equal information: (Σw)² / Σw². */
   readonly effectiveSample: number
-  /** Outcomes that so many decisions of a random split would have. */
+  /** Expected outcomes of that many decisions of a random split. */
   readonly effectiveOutcomes: number
 }
 
 type Group = EvenSplitCounts["groups"][number]
 
-/** Quantile 0.975 of Student's law with 31 degrees of freedom, one less than there are groups of people. */
+/** Quantile 0.975 of Student's distribution with 31 degrees of freedom: the number of groups of people minus one. */
 const t31 = 2.039513
 
 const valueOf = (weights: ObjectiveWeights, amount: (outcome: ValuedOutcome) => number, power: 1 | 2 = 1) =>
@@ -38,14 +38,14 @@ const total = (groups: ReadonlyArray<Group>, measure: keyof Group): WeightedCoun
     { count: 0, weight: 0, square: 0 },
   )
 
-/** Quantile of a gamma law with mean `shape` by E. Wilson and M. Hilferty's cube root (1931). */
+/** Quantile of a gamma distribution with mean `shape` by E. Wilson and M. Hilferty's cube root (1931). */
 const gammaQuantile = (shape: number, normal: number): number => {
   const spread = 1 / (9 * shape)
   return shape * Math.max(0, 1 - spread + normal * Math.sqrt(spread)) ** 3
 }
 
 /**
- * The interval of the outcomes of a random split: a weighted sum of rare outcomes is about a multiple of a Poisson count,
+ * Interval of the outcomes of a random split: a weighted sum of rare outcomes is about a multiple of a Poisson count,
  * whose error is larger upwards (M. Fay and E. Feuer, "Confidence intervals for directly standardized rates", 1997).
  */
 const evenInterval = (even: number, variance: number): readonly [number, number] => {
@@ -54,11 +54,10 @@ const evenInterval = (even: number, variance: number): readonly [number, number]
 }
 
 /**
- * The gain of the choices over a random split: the value of all outcomes, less the mean of the outcomes weighted to an even
- * choice times the decisions (the ratio estimator of J. Hájek). Null without decisions.
- *
- * Decisions of one person are not independent of each other. People are divided into 32 groups by chance, and the variance
- * is that of the groups' sums (a cluster sample), or that of independent decisions where it is larger.
+ * Returns the gain of the choices over a random split: the value of all outcomes, minus the number of decisions times
+ * the mean of the outcomes weighted to a random split (the ratio estimator of J. Hájek). Null without decisions.
+ * Decisions about one person are not independent of each other. People are divided into 32 groups by chance, and the
+ * variance is computed from the groups' sums (a cluster sample), or from independent decisions if that is larger.
  */
 export const propensityGain = (
   groups: ReadonlyArray<Group>,
@@ -73,7 +72,7 @@ export const propensityGain = (
   const gained = valueOf(weights, (outcome) => of(outcome).count) - even
   const scale = decisions / weight
 
-  /** Sum of (1 − scale · w)² over decisions whose sums these are. */
+  /** Sum of (1 − scale · w)² over the decisions behind these sums. */
   const spreadOf = (sums: WeightedCount) => sums.count - 2 * scale * sums.weight + scale ** 2 * sums.square
   const independent = valueOf(weights, (outcome) => {
     const mean = of(outcome).weight / weight

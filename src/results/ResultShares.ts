@@ -11,10 +11,10 @@ import { Templates } from "../templates/Templates.ts"
 
 const dayMillis = 86_400_000
 
-/** Links of one template that work at a time. */
+/** Maximum number of valid links of one template. */
 export const mostShares = 20
 
-/** The path of the page that a link opens. */
+/** Path of the page that a link opens. */
 export const sharePath = (token: string): string => `/console/shared-results?token=${token}`
 
 interface Row {
@@ -41,13 +41,13 @@ export interface SharedPage {
 }
 
 /**
- * Read-only links to the results of templates. Only a digest of each is kept, so that nobody can read it again. A broken store is
- * a defect.
+ * Read-only links to the results of templates. Only a digest of each token is stored, so that the token cannot be read
+ * again. A broken store is a defect.
  */
 export class ResultShares extends Context.Service<ResultShares, {
   /**
-   * The only moment at which `token` can be read. Fails with `TemplateNotFound` for an unknown template, and with `InvalidInput`
-   * if 20 links of the template work already.
+   * Creates a link. Only this response contains `token`. Fails with `TemplateNotFound` for an unknown template, and
+   * with `InvalidInput` if the template already has 20 valid links.
    */
   readonly create: (
     org: OrgSlug,
@@ -55,11 +55,11 @@ export class ResultShares extends Context.Service<ResultShares, {
     input: ResultShareInput,
     by: Actor,
   ) => Effect.Effect<ResultShare & { readonly token: string }, TemplateNotFound | InvalidInput>
-  /** Links that work, newest first. Fails with `TemplateNotFound` for an unknown template. */
+  /** Returns the valid links, newest first. Fails with `TemplateNotFound` for an unknown template. */
   readonly list: (org: OrgSlug, template: string) => Effect.Effect<ReadonlyArray<ResultShare>, TemplateNotFound>
-  /** Ends a link at once. Fails with `ShareNotFound` if it is unknown, revoked or expired. */
+  /** Revokes a link at once. Fails with `ShareNotFound` if it is unknown, revoked or expired. */
   readonly revoke: (org: OrgSlug, template: string, id: string) => Effect.Effect<void, ShareNotFound>
-  /** The results that a link opens. Fails with `ShareNotFound` if it is unknown, revoked or expired. */
+  /** Returns the results that a link opens. Fails with `ShareNotFound` if it is unknown, revoked or expired. */
   readonly find: (token: string) => Effect.Effect<SharedPage, ShareNotFound>
 }>()("parlance/results/ResultShares") {
   static readonly layer = Layer.effect(

@@ -20,25 +20,25 @@ import { ResultsWorker } from "./ResultsWorker.ts"
 import type { TimedTemplateResults } from "./TemplateResults.ts"
 import { healthFacts } from "./HealthFacts.ts"
 
-/** The window that is asked for; undefined for the adaptive mode. */
+/** Returns the requested window, or undefined for the adaptive mode. */
 export const windowOf = ({ lookbackDays, offsetDays }: ResultsOptions): LearningWindow | undefined =>
   lookbackDays === undefined && offsetDays === undefined ? undefined : learningWindow(lookbackDays, offsetDays)
 
-/** Start of the first bucket, as of `now`, that starts at `time` or later. Buckets leave no gaps. */
+/** Returns the start of the first bucket, as of `now`, that starts at `time` or later. Buckets have no gaps. */
 export const firstBucketFrom = (time: number, now: number): number => {
   const { end, start } = bucketAt(time, now)
   return start >= time ? start : end
 }
 
-/** The holdout of a template that this node has not seen yet. */
+/** The holdout of a template that this node has not loaded yet. */
 const nobody = { share: 0, content: "even" } as const
 
 /**
- * How the variants of a template do: counts, rates with intervals, who is best and by how much, on the whole and by
- * segment. Without a window: the adaptive model, and counts of the last 180 days. A broken store is a defect.
+ * Results of a template's variants: counts, rates with intervals, the best variant and its lift, in all and by segment.
+ * Without a window, uses the adaptive model and counts of the last 180 days. A broken store is a defect.
  */
 export class Results extends Context.Service<Results, {
-  /** Fails with `TemplateNotFound` for an unknown template. */
+  /** Returns the results of a template. Fails with `TemplateNotFound` for an unknown template. */
   readonly results: (
     org: OrgSlug,
     template: string,
@@ -63,7 +63,7 @@ export class Results extends Context.Service<Results, {
         yield* worker.start
         const model = yield* learning.model(org, template.id, windowOf(options))
         const nowMillis = yield* Clock.currentTimeMillis
-        // The model takes a bucket or leaves it by where it starts once rolled up; rows that wait for that do as well.
+        // The model includes a bucket by its start after the roll-up. Rows that are not rolled up yet must follow.
         const { from, to } = windowBounds(model.window, nowMillis)
         const rows = yield* count(
           org,
@@ -74,7 +74,7 @@ export class Results extends Context.Service<Results, {
         const view = templateCache.template(org, template.id)
         const eligible = new Set<string>()
         for (const { active, id } of template.variants) {
-          // A variant made on another node a moment ago is not in the view yet.
+          // A variant just created on another node is not in the view yet.
           const seen = view?.variantsById.get(id)
           if (seen === undefined ? active : seen.active && seen.calendar.holds(nowMillis)) eligible.add(id)
         }
@@ -93,7 +93,7 @@ export class Results extends Context.Service<Results, {
           eligible,
           floor: view?.org.explorationFloor ?? defaultFloor,
           model,
-          // A window is fitted for itself; the verdict is kept with the model of all decisions.
+          // The model of a window has no verdict. The verdict is stored with the model of all decisions.
           verdict: model.verdict ?? (yield* learning.model(org, template.id, undefined)).verdict,
           rows,
           segment: options.segment ?? new Map(),

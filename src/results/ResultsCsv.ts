@@ -5,7 +5,7 @@ import { OutcomeCounts, type TemplateResults, type VariantResults } from "./Temp
 
 const outcomes = Object.keys(OutcomeCounts.fields) as ReadonlyArray<keyof OutcomeCounts>
 
-/** Outcomes with a column of their share of the decisions that can have an outcome. */
+/** Outcomes with an additional column: their share of the decisions that can have an outcome. */
 const rated = ["open", "click", "conversion", "negative"] as const
 
 const columns = [
@@ -41,14 +41,14 @@ const columns = [
 
 const number = (value: number | null | undefined): string => value === null || value === undefined ? "" : String(value)
 
-/** `winner`, `leader`, `loser`, or empty. */
+/** Returns `winner`, `leader`, `loser`, or an empty text. */
 const standingOf = ({ copy_id: id }: VariantResults, { winner }: TemplateResults): string =>
   winner.copy_id === id ? "winner" : winner.leader === id ? "leader" : winner.losers.includes(id) ? "loser" : ""
 
 const segmentText = (segment: TemplateResults["segment"]): string =>
   Object.entries(segment).map(([name, value]) => `${name}=${value}`).join("&")
 
-/** The lifts of the leader; empty for other variants. */
+/** The lifts of the leader. Empty for other variants. */
 const liftsOf = ({ copy_id: id }: VariantResults, { winner }: TemplateResults): ReadonlyArray<string> => {
   const lift = winner.leader === id ? winner.lift : null
   const split = winner.leader === id ? winner.lift_over_split : null
@@ -87,12 +87,12 @@ const lineOf = (results: TemplateResults, one: VariantResults): string => {
 }
 
 /**
- * A line for each variant in the order of the results, after a header. Rates, chances and shares are from 0 to 1. A value that is
- * not known is empty, and lifts are of the leader alone.
+ * Returns a header and a line for each variant in the order of the results. Rates, chances and shares are between 0 and
+ * 1. An unknown value is empty. Only the leader has lifts.
  */
 export const resultsCsv = (results: TemplateResults): string =>
   csvLine(columns) + results.variants.map((one) => lineOf(results, one)).join("")
 
-/** The name of the file: the template's id, as far as a header can carry it. */
+/** File name from the template's id, limited to characters that a header allows. */
 export const csvName = ({ template_id: id }: Pick<TemplateResults, "template_id">): string =>
   `${id.replaceAll(/[^\w.-]+/g, "-").slice(0, 100)}-results.csv`

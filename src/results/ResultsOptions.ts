@@ -1,9 +1,9 @@
-/** Which results are wanted. */
+/** Selects the decisions of results. */
 export interface ResultsOptions {
-  /** Days the window reaches back from its end, 1 to 365; 14 where only the offset is given. */
+  /** Length of the window in days, 1 to 365. Default if only the offset is given: 14. */
   readonly lookbackDays?: number | undefined
-  /** Days from the window's end to now, 0 to 365; 3 where only the look-back is given. */
+  /** Days from the window's end to now, 0 to 365. Default if only the look-back is given: 3. */
   readonly offsetDays?: number | undefined
-  /** Lowercase attribute values by name that everything is restricted to. */
+  /** Lowercase attribute values by name to which results are restricted. */
   readonly segment?: ReadonlyMap<string, string> | undefined
 }

@@ -5,7 +5,7 @@ import type { SeriesInput } from "./SeriesComposition.ts"
 import type { TemplateResults } from "./TemplateResults.ts"
 import type { ComposedSeries } from "./TemplateSeries.ts"
 
-/** Counts come as the JSON text of the store: a list of lists, in the order of the members. */
+/** Counts arrive as the JSON text of the store: a list of lists, in the order of the members. */
 type Unread<A, Counted extends keyof A> = Omit<A, Counted> & { readonly [name in Counted]: string }
 
 /** `rows`: copyId, context, track, counts. */
@@ -18,8 +18,8 @@ export type ResultsRequest =
   | { readonly type: "series"; readonly input: UnreadSeries }
 
 /**
- * Puts results and series together in a worker of its own, started by the first request for results: up to half a second of
- * arithmetic for each that must hold up neither the event loop nor what is learned. A failure is a defect.
+ * Computes results and series in a separate worker, started by the first request for results. Each needs up to half a
+ * second of arithmetic, which must delay neither the event loop nor learning. A failure is a defect.
  */
 export class ResultsWorker extends Context.Service<ResultsWorker, {
   /** Starts the worker, which loads its modules while the counts are read. Returns at once. */

@@ -5,7 +5,7 @@ import type { Explored } from "./SegmentExplorer.ts"
 import type { SegmentQuestion } from "./SegmentComparison.ts"
 import type { Template } from "../domain/Template.ts"
 
-// One variant against another in the segments of attributes, as the API answers it.
+// The comparison of two variants in the segments of attributes, in the shape of the API's response.
 
 const Counts = Schema.Struct({
   decisions: described(Schema.Finite, "Decisions that were not voided"),
@@ -63,7 +63,7 @@ const counts = ({ outcomes, trials }: { readonly outcomes: number; readonly tria
   outcomes,
 })
 
-/** A comparison as the API shows it. */
+/** Converts a comparison to the API's response. */
 export const segmentAnswer = (
   { id, objective }: Pick<Template, "id" | "objective">,
   { against, attributes, variant }: SegmentQuestion,

@@ -3,28 +3,30 @@ import { Phi } from "../bandit/Normal.ts"
 import * as Json from "../domain/Json.ts"
 import type { Objective } from "../domain/Template.ts"
 
-// One variant against another in the segments of two attributes, from the counts alone. Pure.
-//
-// The variants are compared within days, and the days are added up by Mantel and Haenszel's weights with T. Sato's variance
-// (Biometrics 45, 1989). The allocation of a day follows from the days before, so that it does not bias the comparison within
-// it, and days on which the rates of both were higher do not count for the variant that was sent more on them.
+// Compares two variants in the segments of two attributes, from the counts alone. Pure.
+// The variants are compared within days, and the days are combined by Mantel and Haenszel's weights with T. Sato's
+// variance (Biometrics 45, 1989). The allocation of a day depends only on the days before, so it does not bias the
+// comparison within the day. Days on which both rates were higher give no credit to the variant that was sent more on
+// them.
 
-/** Most segments of one comparison, those with most decisions first. */
+/** Maximum number of segments of one comparison. The segments with most decisions come first. */
 export const mostSegments = 24
 
-/** Fewest decisions of each variant in a segment, outcomes of both, and days with both, from which a difference is shown. */
+/**
+ * Minimum data of a segment for a difference: decisions of each variant, outcomes of both together, and days with both.
+ */
 export const leastData = { decisions: 100, outcomes: 20, days: 3 }
 
-/** The outcome that is compared: that of the template's goal, or clicks for a mix and for revenue. */
+/** The compared outcome: the outcome of the template's goal, or clicks for a mix and for revenue. */
 export const comparedOutcome = (objective: Objective): "open" | "click" | "conversion" =>
   objective === "open" || objective === "conversion" ? objective : "click"
 
-/** Half the width of a normal law's 95 % interval, in standard deviations. */
+/** Half the width of a normal distribution's 95 % interval, in standard deviations. */
 const normalReach = 1.959964
 
 /**
- * Half the width of a 95 % interval over `days` days, in standard errors: that of Student's law (by Cornish and Fisher's expansion),
- * because few days with few decisions each are not normal.
+ * Half the width of a 95 % interval over `days` days, in standard errors. From Student's distribution (by Cornish and
+ * Fisher's expansion), because few days with few decisions each are not normal.
  */
 const reachOver = (days: number): number => {
   const freedom = days - 1
@@ -33,13 +35,13 @@ const reachOver = (days: number): number => {
 }
 
 export interface SegmentQuestion {
-  /** One or two attributes that are learned from. */
+  /** One or two learning attributes. */
   readonly attributes: ReadonlyArray<string>
   readonly variant: string
   readonly against: string
 }
 
-/** Decisions of a variant in a context on one day that can have an outcome, and those with one. */
+/** Number of decisions of a variant in a context on one day that can have an outcome, and number with one. */
 export interface DayCount {
   readonly day: number
   readonly copyId: string
@@ -54,15 +56,15 @@ export interface SegmentCounts {
   readonly outcomes: number
 }
 
-/** The variants in a segment; rates are averages over the days on which both were sent. */
+/** The variants in a segment. Rates are averages over the days on which both were sent. */
 export interface SegmentDifference {
   readonly rate: number
   readonly rateAgainst: number
-  /** `rate` less `rateAgainst`. */
+  /** `rate` minus `rateAgainst`. */
   readonly difference: number
   /** 95 % confidence interval of `difference`, for this segment by itself. */
   readonly interval: readonly [number, number]
-  /** Whether the rates differ after Bonferroni's correction for the number of segments that are compared. */
+  /** Whether the rates differ after Bonferroni's correction for the number of compared segments. */
   readonly isClear: boolean
 }
 
@@ -81,7 +83,9 @@ interface Pair {
 
 const newPair = (): Pair => ({ variant: { trials: 0, outcomes: 0 }, against: { trials: 0, outcomes: 0 } })
 
-/** The values of the attributes as a key; undefined for a context from before they were learned from. */
+/**
+ * Returns the values of the attributes as a key. Undefined for a context recorded before the attributes were learned.
+ */
 const segmentIn = (context: ContextKey, attributes: ReadonlyArray<string>): string | undefined => {
   const values = decodeContext(context)
   return attributes.every((name) => values.has(name))
@@ -109,16 +113,19 @@ const tabulate = (contexts: Contexts, { against, attributes, variant }: SegmentQ
   return segments
 }
 
-/** A share with one more decision with an outcome, and one without: no share is known to be 0. */
+/** A smoothed share, with one more decision with an outcome and one without, because no share is known to be 0. */
 const smoothed = ({ outcomes, trials }: SegmentCounts): number => (outcomes + 1) / (trials + 2)
 
-/** For each variant the share of its outcomes that counts as outcomes of different people, see `independence`. */
+/** For each variant, the factor that converts its outcomes to outcomes of different people, see `independence`. */
 interface Shares {
   readonly variant: number
   readonly against: number
 }
 
-/** Rates and difference over days, with half the width of its interval; undefined with fewer than three days on which both were sent. */
+/**
+ * Returns rates and difference over days, with half the width of the interval. Undefined with fewer than three days on
+ * which both were sent.
+ */
 const differenceOver = (
   days: ReadonlyArray<Pair>,
   variant: SegmentCounts,
@@ -151,8 +158,8 @@ const differenceOver = (
 }
 
 /**
- * Compares two variants in the segments of one or two attributes. `shares` has the independence of the variants' outcomes in the
- * template as a whole. Default: every decision is about another person.
+ * Compares two variants in the segments of one or two attributes. `shares` are the independence of the variants'
+ * outcomes in the whole template. Default: every decision is about another person.
  */
 export const compareSegments = (
   contexts: Contexts,

@@ -18,16 +18,16 @@ import {
 } from "./SegmentComparison.ts"
 import { monday } from "./SeriesComposition.ts"
 
-/** Most days that are compared, so that the counts of busy templates are read quickly. */
+/** Maximum number of compared days, so that the counts of busy templates are read quickly. */
 const mostDays = 60
 
-/** Decisions count once they are as old. Later outcomes are few. Unit: days. */
+/** Age from which decisions count, because later outcomes are few. Unit: days. */
 const settledDays = 4
 
-/** Most rows: one for each of the two variants, a context and a day. */
+/** Maximum number of rows: one for each of the two variants, a context and a day. */
 const mostRows = 30_000
 
-/** A comparison, of decisions from `from` until `to` (Unix milliseconds). */
+/** A comparison of decisions from `from` to `to` (Unix milliseconds). */
 export interface Explored {
   readonly from: number
   readonly to: number
@@ -42,9 +42,12 @@ const countAt = (row: Row, measure: typeof seriesMeasures[number]): number =>
 
 /** Compares two variants in the segments of two attributes. A broken store is a defect. */
 export class SegmentExplorer extends Context.Service<SegmentExplorer, {
-  /** The attributes that a template learns from. Fails with `TemplateNotFound` for an unknown template. */
+  /** Returns the learning attributes of a template. Fails with `TemplateNotFound` for an unknown template. */
   readonly attributes: (org: OrgSlug, template: string) => Effect.Effect<ReadonlyArray<string>, TemplateNotFound>
-  /** Fails with `TemplateNotFound` for an unknown template. An unknown variant or attribute has no segments. */
+  /**
+   * Compares the variants. Fails with `TemplateNotFound` for an unknown template. An unknown variant or attribute has
+   * no segments.
+   */
   readonly explore: (
     org: OrgSlug,
     template: string,

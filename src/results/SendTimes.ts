@@ -15,13 +15,16 @@ import type { SendTimeHour, TemplateSendTimes } from "./TemplateSendTimes.ts"
 
 const weekHours = 168
 
-/** Folded hours of a week from a Monday on, with those in which the last message is still looked at; hour 0 was a Thursday's. */
+/**
+ * Folded hours of a week from Monday on, plus the hours in which the last message is followed. Hour 0 of the epoch was
+ * on a Thursday.
+ */
 const hours = Uint8Array.from({ length: weekHours + followedHours }, (_, at) => foldedHour(4 * 24 + at))
 
 /** The probability of at least one event at this rate. */
 const atLeastOnce = (rate: number) => -Math.expm1(-rate)
 
-/** The hours of the week from Monday 0:00 on, with the times at which people read messages. Pure. */
+/** Returns the hours of the week from Monday 0:00 on, with the attention of people in each. Pure. */
 export const weekOf = (
   { attention }: Pick<Level, "attention">,
   tau: number,
@@ -34,20 +37,20 @@ export const weekOf = (
       day: day + 1,
       hour,
       attention: atLeastOnce(attention[hours[at]!]!),
-      // A message is engaged with for the first time once, however much attention there is.
+      // A message has at most one first engagement, however high the attention.
       engaged: atLeastOnce(value),
       allowed: allowedShare(DayOfWeek.literals[day]!, hour, permission),
     }
   })
 
 /**
- * Whether the hours of a template's week differ by more than chance. One test alone, that of the level most of the week comes
- * from, so that its error rate is the answer's.
+ * Whether the hours of a template's week differ by more than chance. Uses only the test of the level that contributes
+ * most to the week, so that the error rate is the rate of one test.
  */
 export const isCertain = ({ organization, template }: Pick<TemplateLevels, "organization" | "template">): boolean =>
   (template.weight >= 0.5 ? template : organization).differs
 
-/** The hour that is worth most of those in which may be sent. */
+/** Returns the hour with the highest value among the allowed hours. */
 export const bestOf = (hours: ReadonlyArray<SendTimeHour>, certain: boolean): TemplateSendTimes["best"] => {
   const best = hours.filter(({ allowed }) => allowed > 0)
     .reduce<SendTimeHour | undefined>((a, b) => a === undefined || b.engaged > a.engaged ? b : a, undefined)
@@ -56,11 +59,11 @@ export const bestOf = (hours: ReadonlyArray<SendTimeHour>, certain: boolean): Te
 
 const knownOf = ({ engagements, touches, weight }: Level) => ({ touches, engagements, weight })
 
-/** When the people who get a template look at their messages. A broken store is a defect. */
+/** The times at which the recipients of a template read their messages. A broken store is a defect. */
 export class SendTimes extends Context.Service<SendTimes, {
   /**
-   * The reading times in a template's week. The first question about an organization waits until its people are
-   * counted, at most `patience` (2 seconds), and says that they are being counted after that. Fails with
+   * Returns the reading times in a template's week. The first request of an organization waits until its people are
+   * counted. After `patience` (2 seconds), the response says that the count is in progress. Fails with
    * `TemplateNotFound` for an unknown template.
    */
   readonly of: (

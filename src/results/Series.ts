@@ -17,23 +17,23 @@ import { monday } from "./SeriesComposition.ts"
 import type { ComposedSeries, TemplateSeries } from "./TemplateSeries.ts"
 import { lastFullDay, weightedGain } from "./WeightedGain.ts"
 
-/** Rows of counts that are looked at; beyond that segments are added up by the database. */
+/** Maximum number of rows with contexts. With more, the database sums over contexts. */
 const mostRows = 30_000
 
-/** Stretches of an answer at most: an hour each while they fit, else a day, else a week. */
+/** Maximum number of intervals of a response. An interval is an hour if they fit, otherwise a day, otherwise a week. */
 const mostPoints = 100
 
 const steps = [["hour", hourMillis], ["day", dayMillis], ["week", 7 * dayMillis]] as const
 
 /**
- * How the variants of a template did over time, from tallies: traffic, rates with credible intervals, who was probably best,
- * the gain over a random split (by the model and by propensities), and when people engage. Reads one template's rows by its key, never decisions or events. A
- * broken store is a defect.
+ * Results of a template's variants over time, from tallies: traffic, rates with credible intervals, the probably best
+ * variant, the gain over a random split (by the model and by propensities), and the hours of engagement. Reads one
+ * template's rows by its key, never decisions or events. A broken store is a defect.
  */
 export class Series extends Context.Service<Series, {
   /**
-   * At most 20 variants: the `named` ones, then those with most decisions. Fails with `TemplateNotFound` for an unknown
-   * template.
+   * Returns at most 20 variants: first the `named` ones, then the variants with most decisions. Fails with
+   * `TemplateNotFound` for an unknown template.
    */
   readonly series: (
     org: OrgSlug,
@@ -51,7 +51,7 @@ export class Series extends Context.Service<Series, {
       const learning = yield* Learning
       const worker = yield* ResultsWorker
 
-      /** Counts as the worker reads them: one text, so that many of them do not hold up this thread. */
+      /** Reads the counts as one text for the worker, so that many rows do not block this thread. */
       const read = Effect.fnUntraced(function* (org: OrgSlug, template: string, from: Date, to: Date, length: number) {
         const added = (byContext: boolean) =>
           countsOverTime(sql, org, template, { from, to, length, origin: monday, byContext, limit: mostRows })

@@ -13,24 +13,25 @@ import { ContextRates } from "./ContextRates.ts"
 import { intervalOf, meanOf, probabilitiesOfBest, Standing } from "./Standing.ts"
 import type { ComposedSeries } from "./TemplateSeries.ts"
 
-// From counts and a model to how the variants of a template did over time. Pure; takes and answers plain data.
+// Computes the results of a template's variants over time from counts and a model. Pure: input and output are plain
+// data.
 
-/** Variants that are told apart. */
+/** Maximum number of variants in a series. */
 const mostVariants = 20
 
-/** From here on a stretch is complete. */
+/** Maturity from which an interval is complete. */
 const completeFrom = 0.95
 
-/** Counts of a variant in a context in one stretch of time. */
+/** Counts of a variant in a context in one interval. */
 export interface CountedStretch extends SeriesCounts {
-  /** Start of the first bucket, and sum over decisions of those of their buckets. Unix milliseconds. */
+  /** Start of the first bucket, and the sum over decisions of the starts of their buckets. Unit: Unix milliseconds. */
   readonly first: number
   readonly moment: number
   readonly copyId: string
   readonly context: ContextKey
 }
 
-/** First outcomes of the decisions of an hour (start in Unix milliseconds) that came after a class of delay. */
+/** First outcomes of the decisions of an hour (start in Unix milliseconds) with a class of delay. */
 export interface DelayedOutcomes {
   readonly hour: number
   readonly outcome: string
@@ -38,24 +39,24 @@ export interface DelayedOutcomes {
   readonly count: number
 }
 
-/** All that the series of a template is made from. */
+/** The data from which the series of a template is computed. */
 export interface SeriesInput {
   readonly template: string
   readonly objective: Objective
-  /** Variants that not everybody may get. */
+  /** Ids of the variants with targeting. */
   readonly targeted: ReadonlyArray<string>
-  /** Variants that are in the answer, if they have decisions, before those with more of them. */
+  /** Variants that are included, if they have decisions, before variants with more decisions. */
   readonly named: ReadonlyArray<string>
   readonly model: ModelSnapshot
-  /** Attribute values to restrict everything to; empty for no restriction. */
+  /** Attribute values to which the series is restricted. Empty: no restriction. */
   readonly segment: ReadonlyMap<string, string>
-  /** When the series was asked for, Unix milliseconds. */
+  /** Time of the request. Unit: Unix milliseconds. */
   readonly now: number
-  /** Length of a stretch, and in milliseconds. */
+  /** Name of the interval's length, and the length in milliseconds. */
   readonly step: ComposedSeries["step"]
   readonly length: number
   readonly rows: ReadonlyArray<CountedStretch>
-  /** Whether the rows tell contexts apart. */
+  /** Whether the rows distinguish contexts. */
   readonly byContext: boolean
   readonly delays: ReadonlyArray<DelayedOutcomes>
   /** The organization's time zone. */
@@ -70,7 +71,10 @@ const startOf = (time: number, length: number): number =>
 
 const iso = (millis: number) => new Date(millis).toISOString()
 
-/** Start and end of the stretch of a bucket. Days before a whole week is one bucket do not fit into hours, nor weeks into days. */
+/**
+ * Returns start and end of the interval that contains a bucket. A daily bucket is longer than an hour and a weekly
+ * bucket longer than a day, so such a bucket is its own interval.
+ */
 const stretchOf = (start: number, length: number, now: number): readonly [number, number] => {
   const bucket = bucketAt(start, now)
   if (bucket.end - bucket.start >= length) return [bucket.start, bucket.end]
@@ -78,7 +82,7 @@ const stretchOf = (start: number, length: number, now: number): readonly [number
   return [from, from + length]
 }
 
-/** How the variants of a template did over time. */
+/** Returns the results of a template's variants over time. */
 export const composeSeries = (input: SeriesInput): ComposedSeries => {
   // Long: each step adds arrays that most later steps read, so separate functions would pass a dozen of them around.
   const { byContext, delays, length, model, now, objective, segment: asked, step, template, zone } = input
@@ -86,7 +90,7 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
   const contexts = contextsOf(model.scheme)
   const keys = new Map<ContextKey, ContextKey>()
   const rows = input.rows.flatMap((row) => {
-    // As the model reads it, so that few contexts with many decisions are compared.
+    // Converted to the model's scheme, so that few contexts with many decisions are compared.
     let context = keys.get(row.context)
     if (context === undefined) keys.set(row.context, context = contexts.parse(row.context).key)
     if (asked.size > 0) {
@@ -113,7 +117,7 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
     counts[delayClass] = count
     return [[hour, counts]]
   }))
-  // As the model counted exposures, so that its rates and these exposures are about the same outcomes.
+  // The model's own curve, so that its rates and these exposures describe equal outcomes.
   const curve = model.delays?.length === delayEdges.length ? model.delays : delayCurve(known.counts(now))
   const maturityOf = (start: number) => maturity(curve, bucketAgeHours(bucketAt(start, now), now))
 
@@ -136,7 +140,7 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
   }
   const ordered = [...stretches.values()].sort((a, b) => a.start - b.start)
 
-  // When each variant was running: from its first decision to its last.
+  // The intervals in which each variant was running: from its first decision to its last.
   const seen = ids.map(() => ({ from: Infinity, to: -1 }))
   const places = new Map<string, number>()
   const counts = ordered.flatMap((one, stretch) =>
@@ -171,11 +175,11 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
     size,
     rates,
     (variant, stretch) => seen[variant]!.from <= stretch && stretch <= seen[variant]!.to,
-    // Where a targeted variant was never chosen, it is taken not to have been eligible.
+    // A targeted variant that was never chosen in a context counts as not eligible in it.
     (variant, context) => !targeted.has(variant) || chosen.has(`${variant}/${context}`),
   )
 
-  // Rates up to each stretch; older outcomes fade with the half-life of the model.
+  // Rates up to each interval. Older outcomes are discounted with the half-life of the model.
   const halfLife = model.window.mode === "adaptive" ? model.window.halfLifeDays : null
   const traffic = new Map(model.traffic.map(({ cell, sends }) => [cell, sends]))
   const weights = Array.from(places.keys(), (context) => traffic.get(context) ?? 0)
@@ -186,7 +190,7 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
     const share = independence[variant]!
     to.add(variant, share * value, share * exposure * factors[stretch]! * rates.of(variant, context))
   }
-  /** Goes through the stretches, in which earlier outcomes fade, and returns the rates at the end of each. */
+  /** Goes through the intervals, in which earlier outcomes are discounted, and returns the rates at the end of each. */
   const through = function* () {
     const state = standing()
     let before = ordered[0]?.start ?? now
@@ -207,7 +211,7 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
     const state = states.next().value!
     const posteriors = ids.map((_, v) => state.posterior(v, last[v]!))
     outcomesSoFar += one.rows.reduce((sum, row) => sum + learnedOutcomes(worths, (outcome) => row[outcome]), 0)
-    // Without outcomes, or before its first decision, there is nothing to say of a variant.
+    // Without outcomes, or before its first decision, a variant has no estimate.
     const shown = ids.flatMap((_, v) => outcomesSoFar > 0 && seen[v]!.from <= stretch ? [v] : [])
     const best = probabilitiesOfBest(shown.map((v) => state.posterior(v, last[v]!, true)))
     const bestOf = new Map(shown.map((v, i) => [v, best[i]!]))
@@ -252,14 +256,14 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
   }
 }
 
-/** Engagements by hour of the week: each at the decision's hour and the middle of its delay. */
+/** Engagements by hour of the week, each at the decision's hour plus the middle of its delay. */
 const hoursOfWeek = (delays: ReadonlyArray<DelayedOutcomes>, zone: string): ComposedSeries["hours"] => {
   const clocks = Clocks.of(zone)
   const counts = new Array<number>(168).fill(0)
   for (const { count, delayClass, hour } of delays) {
     const [from, to] = delaySpan(delayClass)
     const delay = (from + to) / 2
-    // A decision is as likely at any time of its hour: take the middle. 1970-01-01 was a Thursday.
+    // A decision is equally likely at any time of its hour, so its middle is used. 1970-01-01 was a Thursday.
     const local = clocks.localHour(hour + (delay + 0.5) * hourMillis) + 3 * 24
     counts[((local % 168) + 168) % 168]! += count
   }

@@ -1,9 +1,10 @@
 import { lgamma } from "../bandit/Gamma.ts"
 import type { ContextRates } from "./ContextRates.ts"
 
-// Rates by counts: posteriors of a gamma distribution, and the probability that one of several is the best. Pure.
+// Rates by counts: posteriors of a gamma distribution, and the probability that one of several rates is the highest.
+// Pure.
 
-/** A posterior of a rate: outcomes over exposure, both with the prior's share. `scale` is the worth of one outcome. */
+/** A posterior of a rate: outcomes over exposure, both including the prior. `scale` is the value of one outcome. */
 export interface RatePosterior {
   readonly shape: number
   readonly exposure: number
@@ -12,10 +13,13 @@ export interface RatePosterior {
 
 const z = 1.959963984540054
 
-/** The mean of a rate. */
+/** Mean of a rate. */
 export const meanOf = ({ exposure, scale, shape }: RatePosterior): number => scale * shape / exposure
 
-/** Quantile of a gamma law with mean `shape` by E. Wilson and M. Hilferty's cube root (1931), within 2 % from shape 1 on. */
+/**
+ * Quantile of a gamma distribution with mean `shape` by E. Wilson and M. Hilferty's cube root (1931), within 2 % from
+ * shape 1 on.
+ */
 const quantile = (shape: number, normal: number): number => {
   const spread = 1 / (9 * shape)
   return shape * Math.max(0, 1 - spread + normal * Math.sqrt(spread)) ** 3
@@ -30,7 +34,8 @@ export const intervalOf = ({ exposure, scale, shape }: RatePosterior): readonly 
 const steps = 400
 
 /**
- * Probability of each rate of being the highest, by integration over the densities; sums to 1. Costs 400 evaluations each.
+ * Returns the probability that each rate is the highest, by integration over the densities. Sums to 1. Costs 400
+ * evaluations for each rate.
  */
 export const probabilitiesOfBest = (rates: ReadonlyArray<RatePosterior>): ReadonlyArray<number> => {
   if (rates.length < 2) return rates.map(() => 1)
@@ -55,8 +60,8 @@ export const probabilitiesOfBest = (rates: ReadonlyArray<RatePosterior>): Readon
   const others = new Float64Array(rates.length)
   const best = new Array<number>(rates.length).fill(0)
   for (let i = 0; i < steps; i++) {
-    // The product of the distribution functions of all variants before each one, then, backwards, of all behind it: the
-    // product of the others without a division.
+    // The product of the distribution functions of all variants before each one, then, backwards, of all variants after
+    // it: the product of all other variants without a division.
     let before = 1
     for (let v = 0; v < rates.length; v++) {
       // Half of a step's own mass lies below its middle.
@@ -75,14 +80,14 @@ export const probabilitiesOfBest = (rates: ReadonlyArray<RatePosterior>): Readon
   return best.map((share) => sum > 0 ? share / sum : 1 / rates.length)
 }
 
-/** A variant is taken to do as the model says: weight of that, in outcomes. */
+/** Weight of the model's expectation in a variant's rate. Unit: outcomes. */
 const priorOutcomes = 4
 
 /**
- * The rates of variants as counts come in. Counts are held against what the model of now expects of the same decisions, in
- * the same contexts and stretches: so that a variant which was shown to those who click more, or on better days, gets no
- * credit for that. A rate is that among all contexts by their traffic. Once everything has been added it is about as sure
- * as the model's; what was known before is as much less sure as there were fewer outcomes.
+ * The rates of variants over time. Counts are compared with the present model's expectation for their contexts and
+ * intervals. So a variant that was shown to people who click more, or on better days, gets no credit for that. A rate
+ * is the average over all contexts by their traffic. After all counts, it is about as certain as the model's rate.
+ * Earlier rates are less certain, in proportion to the number of outcomes.
  */
 export class Standing {
   readonly #had: Float64Array
@@ -90,7 +95,7 @@ export class Standing {
   readonly #standard: ReadonlyArray<ReturnType<ContextRates["sum"]>>
   readonly #worth: number
 
-  /** `weights`: traffic by context, of any positive scale. `worth`: of one outcome. */
+  /** `weights`: traffic by context, on any positive scale. `worth`: value of one outcome. */
   constructor(rates: ContextRates, variants: number, weights: ReadonlyArray<number>, worth: number) {
     const all = weights.reduce((sum, weight) => sum + weight, 0)
     const shares = weights.map((weight) => all > 0 ? weight / all : 1 / weights.length)
@@ -100,26 +105,26 @@ export class Standing {
     this.#worth = worth
   }
 
-  /** Lets all that has been added count for this share of itself. */
+  /** Multiplies all counts so far by `share`. */
   fade(share: number): void {
     this.#had.forEach((count, variant) => this.#had[variant] = count * share)
     this.#due.forEach((count, variant) => this.#due[variant] = count * share)
   }
 
-  /** Adds the worth of a variant's outcomes, and its expected value. */
+  /** Adds the value of a variant's outcomes, and its expected value. */
   add(variant: number, value: number, expected: number): void {
     this.#had[variant]! += Math.max(0, value) / this.#worth
     this.#due[variant]! += Math.max(0, expected) / this.#worth
   }
 
-  /** Outcomes that speak about a variant so far. */
+  /** Number of outcomes of a variant so far, including the prior. */
   outcomes(variant: number): number {
     return this.#had[variant]! + priorOutcomes
   }
 
   /**
-   * `last`: what `outcomes` is once everything has been added. With `compared` without the error of the base rate, which
-   * the variants share.
+   * Returns the posterior of a variant's rate. `last` is the final value of `outcomes`. With `compared`, excludes the
+   * error of the base rate, which all variants share.
    */
   posterior(variant: number, last: number, compared = false): RatePosterior {
     const { mean, own, variance } = this.#standard[variant]!

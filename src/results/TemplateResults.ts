@@ -8,14 +8,14 @@ import { loserRule } from "./Losers.ts"
 import { described } from "../domain/described.ts"
 import { type CountedEvent, countedEvents, eventKinds } from "../domain/EventKinds.ts"
 
-// Results of a template's variants, as the API answers them.
+// Results of a template's variants, in the shape of the API's response.
 
 const countOf = (event: CountedEvent) => {
   const { description } = eventKinds[event]
   return description === undefined ? Schema.Finite : described(Schema.Finite, description)
 }
 
-/** How many decisions had each outcome, once each however often it came. */
+/** Number of decisions with each outcome. A repeated outcome of a decision counts once. */
 export const OutcomeCounts = Schema.Struct({
   ...Object.fromEntries(countedEvents.map((event) => [event, countOf(event)])) as Record<CountedEvent, Schema.Finite>,
   negative: described(Schema.Finite, "At least one of unsubscribe and spam"),
@@ -57,11 +57,13 @@ const apart = {
   ),
 }
 
-/** Whether a variant may be selected now. `removed`: no longer part of the template, but with decisions in the window. */
+/**
+ * Whether a variant may be selected now. `removed`: no longer part of the template, but with decisions in the window.
+ */
 export const VariantStatus = Schema.Literals(["active", "out_of_season", "stopped", "removed"])
 export type VariantStatus = typeof VariantStatus.Type
 
-/** One variant within a segment or the whole. */
+/** Results of one variant, within a segment or in all. */
 export const VariantResults = Schema.Struct({
   copy_id: Schema.String,
   name: Schema.String,
@@ -272,8 +274,8 @@ export const TemplateResults = Schema.Struct({
 export type TemplateResults = typeof TemplateResults.Type
 
 /**
- * The results with the gain of advised send times and the comparison with people held out. Both are over all segments, and
- * over decisions of the window that are at least four days old.
+ * The results with the gain of advised send times and the comparison with people held out. Both cover all segments, and
+ * decisions of the window that are at least four days old.
  */
 export const TimedTemplateResults = Schema.Struct({
   ...TemplateResults.fields,
@@ -292,7 +294,10 @@ export const TimedTemplateResults = Schema.Struct({
 }).annotate({ identifier: "TemplateResults" })
 export type TimedTemplateResults = typeof TimedTemplateResults.Type
 
-/** The variants that the first line of results compares, if they have decisions: the winner, the leader and the runner-up. */
+/**
+ * The variants that the first line of results compares, if they have decisions: the winner, the leader and the
+ * runner-up.
+ */
 export const comparedIn = (
   { variants, winner }: Pick<TemplateResults, "variants" | "winner">,
 ): ReadonlyArray<string> =>

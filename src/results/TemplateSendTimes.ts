@@ -4,7 +4,7 @@ import { DayOfWeek } from "../domain/Season.ts"
 import { TimingResults } from "./TemplateResults.ts"
 import { described } from "../domain/described.ts"
 
-// When the people who get a template look at it, as the API answers it and people read it.
+// The times at which the recipients of a template read it, in the shape of the API's response.
 
 const place = {
   day: described(Schema.Int, "1 is Monday, 7 is Sunday"),

@@ -3,7 +3,7 @@ import { Objective } from "../domain/Template.ts"
 import { described } from "../domain/described.ts"
 import { WeightedGain } from "./WeightedGain.ts"
 
-// How a template did over time, as the API answers it and charts show it.
+// Results of a template over time, in the shape of the API's response, and as charts show them.
 
 const Interval = Schema.Tuple([Schema.Finite, Schema.Finite])
 
@@ -59,7 +59,7 @@ export const SeriesPoint = Schema.Struct({
   ),
 })
 
-/** How the variants of a template did over time, by counts and model. Times are UTC. */
+/** Results of a template's variants over time, from counts and model. Times are UTC. */
 export const ComposedSeries = Schema.Struct({
   template_id: Schema.String,
   objective: Objective,

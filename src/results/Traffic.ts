@@ -5,19 +5,20 @@ import type { OrgSlug } from "../domain/Ids.ts"
 import { dailyDays } from "../learning/Tallies.ts"
 import { dailyDecisions, variantDecisions } from "../learning/TallyReports.ts"
 
-/** Days that are looked back on, today included. */
+/** Number of days of traffic, including today. */
 export const trafficDays = dailyDays
 
 /**
- * How much was decided lately, by day and by variant sent. Some seconds behind, as tallies are; forced decisions and fallbacks count.
+ * Recent numbers of decisions, by day and by variant sent. Some seconds old, like tallies. Includes forced decisions
+ * and fallbacks.
  */
 export class Traffic extends Context.Service<Traffic, {
-  /** Decisions of each template on each of the last `trafficDays` days (UTC), oldest first. */
+  /** Returns the decisions of each template on each of the last `trafficDays` days (UTC), oldest first. */
   readonly daily: (
     org: OrgSlug,
     templates: ReadonlyArray<string>,
   ) => Effect.Effect<ReadonlyMap<string, ReadonlyArray<number>>>
-  /** Decisions of each variant of a template on the last `trafficDays` days together. */
+  /** Returns the decisions of each variant of a template, summed over the last `trafficDays` days. */
   readonly byVariant: (org: OrgSlug, template: string) => Effect.Effect<ReadonlyMap<string, number>>
 }>()("parlance/results/Traffic") {
   static readonly layer = Layer.effect(
@@ -32,7 +33,7 @@ export class Traffic extends Context.Service<Traffic, {
         const byTemplate = new Map(templates.map((id) => [id, new Array<number>(trafficDays).fill(0)]))
         for (const { day, decisions, id } of rows) {
           const at = (day.getTime() - first) / dayMillis
-          // Decisions that a fast clock dates to tomorrow are shown tomorrow.
+          // A decision that a fast clock dates to tomorrow is shown tomorrow.
           if (at < trafficDays) byTemplate.get(id)![at] = decisions
         }
         return byTemplate

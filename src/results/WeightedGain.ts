@@ -6,7 +6,7 @@ import type { Objective } from "../domain/Template.ts"
 import type { EvenSplitCounts } from "../learning/EvenSplitTallies.ts"
 import { propensityGain } from "./PropensityGain.ts"
 
-// The gain by propensities in the shape of the API's answer, beside the gain by the model.
+// The gain by propensities in the shape of the API's response, next to the gain by the model.
 
 const Interval = Schema.Tuple([Schema.Finite, Schema.Finite])
 
@@ -33,31 +33,34 @@ export const WeightedGain = Schema.Struct({
 })
 export type WeightedGain = typeof WeightedGain.Type
 
-/** When the estimate says enough to be shown. */
+/** Conditions under which the estimate is certain enough to be shown. */
 export const shownWhen = {
-  /** Decisions of a random split that tell as much. */
+  /** Minimum number of decisions of a random split with equal information. */
   effectiveSample: 1000,
-  /** Outcomes that these would have. */
+  /** Minimum number of outcomes of that many decisions. */
   effectiveOutcomes: 30,
-  /** Largest standard error, as a share of the gain by the model. */
+  /** Maximum standard error, as a share of the gain by the model. */
   error: 1 / 3,
-  /** Largest share of decisions left out. */
+  /** Maximum share of decisions left out. */
   leftOut: 0.05,
 } as const
 
-/** A stretch of the series, as far as the comparison needs it. */
+/** The members of an interval of the series that the comparison reads. */
 interface Stretch {
   readonly end: string
   readonly gain: { readonly gained: number } | null
 }
 
-/** The end of the last stretch that ends with a day (UTC) at or before `limit`, Unix milliseconds; undefined without one. */
+/**
+ * Returns the end of the last interval that ends with a day (UTC) at or before `limit` (Unix milliseconds). Undefined
+ * without such an interval.
+ */
 export const lastFullDay = (points: ReadonlyArray<Stretch>, limit: number): number | undefined =>
   points.map(({ end }) => Date.parse(end)).findLast((end) => end <= limit && end % dayMillis === 0)
 
 /**
- * The gain by propensities of the days up to `to` (Unix milliseconds, the end of a stretch), which `counts` are of. Null
- * while it is too uncertain to be held against the model's.
+ * Returns the gain by propensities of the days up to `to` (Unix milliseconds, the end of an interval), from their
+ * `counts`. Null while it is too uncertain for a comparison with the model's gain.
  */
 export const weightedGain = (
   points: ReadonlyArray<Stretch>,
@@ -66,7 +69,7 @@ export const weightedGain = (
   objective: Objective,
 ): WeightedGain | null => {
   const weights = weightsOf(objective)
-  // Values of conversions are not counted by propensities.
+  // Propensity counts do not include the values of conversions.
   const found = weights.revenue === 0 ? propensityGain(counts.groups, weights) : null
   const from = counts.first.getTime()
   const gainUntil = (time: number) => points.findLast(({ end }) => Date.parse(end) <= time)?.gain?.gained ?? 0

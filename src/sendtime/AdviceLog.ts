@@ -4,7 +4,7 @@ import { Settings } from "../Settings.ts"
 import * as GroupCommit from "../store/GroupCommit.ts"
 import { recordset } from "../store/Recordset.ts"
 
-/** A recommended send time of a variant for one person. Unix milliseconds. */
+/** A recommended send time of a variant for one person. Unit: Unix milliseconds. */
 export interface Given {
   readonly org: string
   readonly person: string
@@ -15,7 +15,7 @@ export interface Given {
   readonly basis: string
 }
 
-/** Recommendations of this process, by whether they are stored for `results`. */
+/** Counter of this process's recommendations, by whether they are stored for `results`. */
 const given = (recorded: "true" | "false") =>
   Metric.counter("parlance_send_advice_total", { incremental: true, attributes: { recorded } })
 const recorded = given("true")
@@ -32,8 +32,8 @@ const adviceColumns = {
 } as const
 
 /**
- * Stores recommendations in groups that share a commit, without blocking the caller. Recommendations lost in a crash
- * are only missing from the comparison in `results`.
+ * Stores recommendations in groups that share a commit, without blocking the caller. If a crash loses recommendations,
+ * only the comparison in `results` lacks them.
  */
 export class AdviceLog extends Context.Service<AdviceLog, {
   readonly record: (advice: Given) => void
@@ -70,7 +70,7 @@ export class AdviceLog extends Context.Service<AdviceLog, {
         },
         onSettled: () => {},
         maxGroup: 1000,
-        // Waits to form larger groups: a row in a large group costs a fifth of a row in small ones.
+        // A pause forms larger groups: a row in a large group costs a fifth of a row in small ones.
         gathering: Duration.millis(100),
         maxWaiting: settings.storeQueueSize,
         bufferSize: settings.decisionBufferSize,

@@ -1,7 +1,7 @@
 import type { SqlClient } from "effect/sql"
 import type { OrgSlug } from "../domain/Ids.ts"
 
-/** Most recommendations that are read. */
+/** Maximum number of recommendations read. */
 const mostAdvice = 20
 
 /** A stored recommendation of a send time. */
@@ -14,7 +14,7 @@ export interface GivenAdvice {
   readonly basis: string
 }
 
-/** The latest recommendations for people. Fails with `SqlError` when the database does not respond. */
+/** Reads the latest recommendations for people. Fails with `SqlError` if the database does not respond. */
 export const adviceOf = (sql: SqlClient.SqlClient, org: OrgSlug, names: ReadonlyArray<string>) =>
   sql<GivenAdvice>`
     SELECT a.person, a.copy_id, a.given_at, a.advised_at, a.explored, a.basis FROM send_advice a

@@ -2,22 +2,22 @@ import { hourMillis } from "../bandit/Window.ts"
 import type { Clocks } from "./Clocks.ts"
 import { delayOf, epochMillis, followedHours, noEngagement, quarterMillis, quarterOf } from "./Touch.ts"
 
-// The attention of people to messages by hour of the week: pure arithmetic over touches. Source: docs/model.md, "Send
+// The attention of people to messages by hour of the week: pure arithmetic on touches. Source: docs/model.md, "Send
 // times".
 
 /** Hours of the week in local time, folded: hour of the day, plus 24 on Saturday and Sunday. */
 export const foldedHours = 48
 
-/** Candidates for tau, the time constant with which a message loses its freshness. Unit: hours. */
+/** Candidates for tau, the time constant with which the freshness of a message decays. Unit: hours. */
 export const taus = [2, 4, 8, 16, 32] as const
 
-/** Tau without data. */
+/** Default of tau without data. Unit: hours. */
 export const defaultTau = 8
 
 /** Half-life of a touch. Unit: days. */
 export const halfLifeDays = 60
 
-/** Older touches are ignored. Unit: days. */
+/** Age at which touches are ignored. Unit: days. */
 export const lookbackDays = 180
 
 const weekHours = 168
@@ -57,8 +57,8 @@ export const total = (values: Float64Array): number => {
 const decay = Float64Array.from({ length: lookbackDays + 1 }, (_, days) => 0.5 ** (days / halfLifeDays))
 
 /**
- * The exposure of a touch at `now`: its weight, its first local hour, its length in hours, and whether it ended with an
- * engagement. Undefined if the touch is too old or not sent yet.
+ * Returns the exposure of a touch at `now`: its weight, its first local hour, its length in hours, and whether it ended
+ * with an engagement. Undefined if the touch is too old or not sent yet.
  */
 const seen = (code: number, clocks: Clocks, nowMillis: number) => {
   const sentMillis = epochMillis + quarterOf(code) * quarterMillis
@@ -68,15 +68,15 @@ const seen = (code: number, clocks: Clocks, nowMillis: number) => {
   const isEngaged = delay !== noEngagement
   const offset = clocks.offsetAt(sentMillis)
   const start = Math.floor((sentMillis + offset) / hourMillis)
-  // By the hours that clocks show: an engagement 15 minutes after sending may fall into the next hour.
+  // Computed from the hours that clocks show: an engagement 15 minutes after sending may fall into the next hour.
   const end = Math.floor(((isEngaged ? sentMillis + delay * quarterMillis : nowMillis) + offset) / hourMillis)
   return { weight: decay[days]!, start, lain: Math.min(end - start + 1, followedHours), isEngaged }
 }
 
 /**
- * Sums touches under one tau, at the same cost for each however long its exposure lasted. The weight is added where the
- * exposure begins, the decayed remainder is subtracted where it ends, and the running sum decays by the same factor
- * every hour.
+ * Sums touches under one tau. The cost of a touch does not depend on the length of its exposure: the weight is added
+ * where the exposure begins, the decayed remainder is subtracted where it ends, and the running sum decays by a
+ * constant factor every hour.
  */
 export class Exposures {
   readonly #engaged = new Float64Array(weekHours)
@@ -107,7 +107,7 @@ export class Exposures {
     if (isEngaged) this.#engaged[(first + lain - 1) % weekHours]! += weight
   }
 
-  /** Adds counts to a histogram. */
+  /** Adds the counts to a histogram. */
   addTo({ engaged, exposed }: Histogram): void {
     const fading = this.#fresh[1]!
     const begun = this.#begun
@@ -125,7 +125,7 @@ export class Exposures {
   }
 }
 
-// Scratch arrays of the synchronous functions below: allocating them costs more than filling them.
+// Scratch arrays of the synchronous functions below, because allocation costs more than filling them.
 const counting = new Exposures(freshness(defaultTau))
 
 /** Adds a person's touches to a histogram. */
@@ -189,7 +189,10 @@ export class Cells {
     return sum
   }
 
-  /** The tau with the highest likelihood of the engagements, where each hour of the week has its own rate. */
+  /**
+   * Returns the tau with the highest likelihood of the engagements, if each hour of the week has its own rate. Below 50
+   * engagements, returns `defaultTau`.
+   */
   tau(): number {
     if (this.engagements < 50) return defaultTau
     const delays = this.#delays()
@@ -210,7 +213,7 @@ export class Cells {
   }
 }
 
-/** Largest distance of the smoothing kernel, a circular Gaussian over neighbouring hours (sd 1.2 h). Unit: hours. */
+/** Maximum distance of the smoothing kernel, a circular Gaussian over neighbouring hours (sd 1.2 h). Unit: hours. */
 const reach = 4
 const kernel = (() => {
   const weights = Array.from({ length: reach + 1 }, (_, away) => Math.exp(-0.5 * (away / 1.2) ** 2))
@@ -222,10 +225,7 @@ const dayHours = 24
 // A day with the hours before and after it.
 const around = new Float64Array(dayHours + 2 * reach)
 
-/**
- * Smooths `values` over neighbouring hours of the same kind of day, and writes the result to `mixed`, a different
- * array.
- */
+/** Smooths `values` over neighbouring hours of one kind of day, and writes the result to `mixed`, a different array. */
 const smoothInto = (mixed: Float64Array, values: Float64Array): void => {
   const [here, one, two, three, four] = kernel
   for (let day = 0; day < foldedHours; day += dayHours) {
@@ -242,7 +242,7 @@ const smoothInto = (mixed: Float64Array, values: Float64Array): void => {
   }
 }
 
-/** Weight of the own kind of day, and the largest weight of the other kind, reached when both are certainly alike. */
+/** Weight of the own kind of day, and the maximum weight of the other kind, reached if both are certainly alike. */
 const ownKind = 0.8
 const otherKind = 0.48
 
@@ -250,8 +250,9 @@ const otherKind = 0.48
 const alikePrior = 1
 
 /**
- * Log odds that weekends are like weekdays: how much likelier the engagements of weekends are under the curve of the
- * weekdays than under that of the wider group. `prior` is the weight of the group in the weekdays, in engagements.
+ * Log odds that weekends are like weekdays: the log likelihood of the weekends' engagements under the curve of the
+ * weekdays, minus their log likelihood under the curve of the wider group. `prior` is the weight of the group in the
+ * weekdays, in engagements.
  */
 const alikeOdds = (
   { engaged, exposed }: Histogram,
@@ -275,7 +276,10 @@ const alikeOdds = (
   return odds
 }
 
-/** Adds to each kind of day the data of the other kind, weighted by the log odds that both kinds are alike. */
+/**
+ * Adds to each kind of day the data of the other kind, weighted by `other`, from the log odds that both kinds are
+ * alike.
+ */
 const mixKinds = (values: Float64Array, other: number): void => {
   for (let k = 0; k < dayHours; k++) {
     const workday = values[k]!
@@ -285,7 +289,7 @@ const mixKinds = (values: Float64Array, other: number): void => {
   }
 }
 
-/** Moves a smoothed array by `share` back towards the array it was made from. */
+/** Moves a smoothed array by `share` back towards its source array. */
 const sharpen = (smoothed: Float64Array, values: Float64Array, share: number): void => {
   for (let k = 0; k < foldedHours; k++) smoothed[k]! += share * (values[k]! - smoothed[k]!)
 }
@@ -318,9 +322,7 @@ const smoothWithin = (
 /** Weight of a wider group in the estimate of a narrower group, in engagements per hour of the week. */
 export const groupPrior = 15
 
-/**
- * Weight of a wider group in the weekdays of a narrower group, when these weekdays are used to estimate its weekends.
- */
+/** Weight of a wider group in the weekdays of a narrower group, if these weekdays are used to estimate its weekends. */
 const groupWeekPrior = 60
 
 /** Engagements per hour of exposure, over all hours. */
@@ -344,7 +346,7 @@ export const smooth = (histogram: Histogram, wider?: Float64Array): Histogram =>
 
 /**
  * Attention of the whole organization, given its smoothed histogram. An hour without exposure has the mean rate: with a
- * better one, the first recommendations would drift to it whatever its value.
+ * higher rate, the first recommendations would all go to it.
  */
 export const everybody = (smoothed: Histogram): Float64Array => {
   const rate = meanRate(smoothed)
@@ -356,12 +358,12 @@ export const narrowed = ({ engaged, exposed }: Histogram, wider: Float64Array): 
   Float64Array.from(wider, (rate, k) => (engaged[k]! + groupPrior) / (exposed[k]! + groupPrior / rate))
 
 /**
- * Weight of a person's group in the person's estimate, in engagements: for the level, and for the shape of the week.
+ * Weights of a person's group in the person's estimate, for the level and for the shape of the week. Unit: engagements.
  */
 const levelPrior = 2
 export const shapePrior = 6
 
-/** Spread of the number of engagements between the people of a group. */
+/** Ratio of a person's engagements to the engagements expected from the group, shrunk towards 1. */
 export const levelOf = ({ engaged, exposed }: Histogram, group: Float64Array): number => {
   let expected = levelPrior
   for (let k = 0; k < foldedHours; k++) expected += exposed[k]! * group[k]!
@@ -373,7 +375,7 @@ const sharpAfter = 200
 
 const own = emptyHistogram()
 
-/** Attention of a person within a group, given the histogram (not smoothed). */
+/** Attention of a person within a group, given the unsmoothed histogram. */
 export const personal = (histogram: Histogram, group: Float64Array): Float64Array => {
   const level = levelOf(histogram, group)
   const engagements = total(histogram.engaged)
@@ -389,14 +391,14 @@ export const personal = (histogram: Histogram, group: Float64Array): Float64Arra
   return attention
 }
 
-/** Cost of an hour of waiting, as a share of the value. */
+/** Cost of a delay of one hour, as a share of the value. */
 const waiting = 0.0001
 
 let whole = new Float64Array(0)
 
 /**
  * Expected engagements of a message sent in hour 0, 1, … `slots - 1`, given the attention in each folded hour. `hours`
- * are the folded hours from hour 0 on, `slots + 72` of them.
+ * are the `slots + 72` folded hours from hour 0 on.
  */
 export const expected = (attention: Float64Array, hours: Uint8Array, slots: number, tau: number): Float64Array => {
   const lasting = Math.exp(-1 / tau)
@@ -411,7 +413,7 @@ export const expected = (attention: Float64Array, hours: Uint8Array, slots: numb
   return found
 }
 
-/** Value of sending in hour 0, 1, … after the cost of waiting until then. */
+/** Value of sending in hour 0, 1, … after the cost of the delay. */
 export const values = (attention: Float64Array, hours: Uint8Array, slots: number, tau: number): Float64Array => {
   const found = expected(attention, hours, slots, tau)
   for (let i = 0; i < slots; i++) found[i]! *= 1 - waiting * i

@@ -4,35 +4,35 @@ import type { Clocks } from "./Clocks.ts"
 import { firstSlotFrom, type Permission, secondAt, secondsOf, type Slot, slots, slotStart } from "./Slots.ts"
 import { followedHours } from "./Touch.ts"
 
-/** The share of responses with a random allowed time. */
+/** Share of responses with a random allowed time. */
 export const explorationShare = 0.02
 
 export interface Chosen {
-  /** Unix milliseconds, a whole second. */
+  /** Chosen time, a whole second. Unit: Unix milliseconds. */
   readonly at: number
-  /** Drawn uniformly, regardless of the data. */
+  /** Whether the time was drawn uniformly, regardless of the data. */
   readonly explored: boolean
-  /** No time in the horizon was allowed: this is the first one after it. */
+  /** Whether no time in the horizon was allowed, so that this is the first allowed time after it. */
   readonly late: boolean
-  /** Expected value of each slot of the window, by index; undefined without data. */
+  /** Expected value of each slot of the window, by index. Undefined without data. */
   readonly worth: Float64Array | undefined
 }
 
-/** Data about a period that is the same for all people: shared by all requests within one second and time zone. */
+/** Data about a period that does not depend on the person. All requests within one second and time zone share it. */
 export interface SendWindow {
-  /** The allowed hours in order; empty if no time is allowed. */
+  /** The allowed hours in order. Empty if no time is allowed. */
   readonly slots: ReadonlyArray<Slot>
   /** Number of allowed seconds in all slots together. */
   readonly seconds: number
-  /** Folded hours from the first slot on, until 72 hours after the last. */
+  /** Folded hours from the first slot until 72 hours after the last. */
   readonly hours: Uint8Array
-  /** If no time is allowed: the first allowed hour afterwards; undefined if there is none. */
+  /** If no time in the window is allowed: the first allowed hour afterwards, or undefined without one. */
   readonly next: Slot | undefined
-  /** Unix milliseconds, half-open. */
+  /** End of the window, exclusive. Unit: Unix milliseconds. */
   readonly until: number
 }
 
-/** The window from `from` to `until` (Unix milliseconds, half-open). */
+/** Returns the window from `from` (inclusive) to `until` (exclusive), in Unix milliseconds. */
 export const sendWindow = (from: number, until: number, clocks: Clocks, permission: Permission): SendWindow => {
   const allowed = slots(from, until, clocks, permission)
   const last = allowed[allowed.length - 1]
@@ -50,8 +50,8 @@ export const sendWindow = (from: number, until: number, clocks: Clocks, permissi
 }
 
 /**
- * Chooses a send time. It values every hour of the window, takes the best, and draws a second within it, so that a
- * campaign does not arrive as one spike. Without `attention` there is no data: it takes the first allowed second.
+ * Chooses a send time. It values every hour of the window, chooses the best, and draws a second within it, so that a
+ * campaign does not arrive as one spike. Without `attention` there is no data, and it chooses the first allowed second.
  * `draws` are three numbers in [0, 1): whether to explore, the random time, and the second within the hour.
  */
 export const choose = (
@@ -86,7 +86,7 @@ export const choose = (
   return { at: secondAt(best, draws[2]) * 1000, explored: false, late: false, worth }
 }
 
-/** The candidate hours in order, each with its expected value. */
+/** Returns the candidate hours in order, each with its expected value. */
 export const candidatesOf = (
   { slots }: SendWindow,
   { worth }: Chosen,

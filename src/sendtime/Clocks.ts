@@ -1,12 +1,12 @@
 import { dayMillis, hourMillis } from "../bandit/Window.ts"
 import * as LocalTime from "../templates/LocalTime.ts"
 
-/** Days remembered per zone, a power of two; the lookback and a horizon fit in twice. */
+/** Number of cached days per zone, a power of two. Twice the look-back plus a horizon. */
 const rememberedDays = 512
 
 /**
- * The clocks of a time zone, fast enough to walk through half a year of hours for every response. Offsets are
- * remembered by day; the runtime is asked for details only on days on which the offset changes.
+ * The clocks of a time zone, fast enough to convert half a year of hours for every response. Offsets are cached by day.
+ * Only on days on which the offset changes is the runtime's calendar called.
  */
 export interface Clocks {
   readonly zone: string
@@ -18,7 +18,7 @@ export interface Clocks {
 
 const make = (zone: string): Clocks => {
   const local = LocalTime.of(zone)
-  // A ring of days, shared by days 512 apart. Arrays, because a map would take most of the time of a walk.
+  // A ring of days, shared by days 512 apart. Arrays, because a map would use most of the time of a conversion.
   const days = new Int32Array(rememberedDays).fill(2 ** 31 - 1)
   // NaN marks a day on which the offset changes.
   const offsets = new Float64Array(rememberedDays)
@@ -43,7 +43,8 @@ const make = (zone: string): Clocks => {
 const zones = new Map<string, Clocks>()
 
 /**
- * The clocks of a time zone, cached for the life of the process. Throws a `RangeError` for an unknown IANA time zone.
+ * Returns the clocks of a time zone, cached for the life of the process. Throws a `RangeError` for an unknown IANA time
+ * zone.
  */
 export const of = (zone: string): Clocks => {
   const key = zone.toLowerCase()

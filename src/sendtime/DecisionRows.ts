@@ -1,7 +1,7 @@
 import type { SqlClient } from "effect/sql"
 import { readEvents } from "../journal/events/DecisionEvents.ts"
 
-/** The columns of a decision from which histories are made. */
+/** The columns of a decision from which histories are computed. */
 export interface SettledDecision {
   readonly trackingId: string
   readonly templateId: string
@@ -10,7 +10,7 @@ export interface SettledDecision {
   readonly decidedAt: Date
 }
 
-/** The events of each of these decisions of an organization, in order. */
+/** Reads the events of each of these decisions of an organization, in order. */
 export const eventsOf = (sql: SqlClient.SqlClient, org: string, rows: ReadonlyArray<SettledDecision>) =>
   readEvents(
     sql,
@@ -19,7 +19,7 @@ export const eventsOf = (sql: SqlClient.SqlClient, org: string, rows: ReadonlyAr
       trackingId,
       templateId,
       copyId,
-      // The keys of tallies carry no information about when people open messages.
+      // Context and track are irrelevant to the times at which people open messages.
       context: "",
       forced: false,
       user: undefined,

@@ -20,21 +20,21 @@ import { readSample, type Sampled } from "./Histories.ts"
 import { addBlocks, addPerson, Ages, type Blocks, emptyBlocks, hoursDiffer } from "./HourDifferences.ts"
 import { delayOf, noEngagement, variantCode, variantOf } from "./Touch.ts"
 
-/** Most people of an organization from whom the wider levels are learned: a fixed random sample. */
+/** Maximum number of people of an organization from whom the wider levels are learned: a fixed random sample. */
 const sampled = 20_000
 
-/** People read and counted at a time, so that the event loop is blocked for a few milliseconds only. */
+/** Number of people read and counted at once, so that the event loop is blocked for a few milliseconds only. */
 const page = 500
 
 /**
- * Shortest and longest cache time of the levels: 200 times the duration of learning them, within 10 seconds and an
- * hour.
+ * Cache time of the levels: 200 times the duration of learning them, between 10 seconds and an hour. Unit:
+ * milliseconds.
  */
 const shortestPause = 10_000
 const longestPause = 3_600_000
 const pausePerCost = 200
 
-/** Longest wait of the first request for the levels of an organization. */
+/** Timeout of the first request for the levels of an organization. */
 const firstWait = "2 seconds"
 
 /** The data of one level. */
@@ -49,7 +49,7 @@ export interface Level {
   readonly differs: boolean
 }
 
-/** The levels above a person, the widest first. */
+/** The levels above a person, widest first. */
 export interface Levels {
   readonly organization: Level
   readonly template: Level
@@ -61,10 +61,10 @@ export interface TemplateLevels extends Omit<Levels, "variant"> {
   readonly variants: ReadonlyMap<string, Level>
 }
 
-/** A template whose variants a request may be about. */
+/** A template that a request may concern, and its variants. */
 export interface About {
   readonly template: string
-  /** The variants of the template with their current content, for their common effect. */
+  /** Ids of the template's present variants, from which their common effect is estimated. */
   readonly variants: ReadonlyArray<string>
   readonly copy: string
 }
@@ -75,7 +75,7 @@ export interface OrganizationTiming {
   readonly fresh: Float64Array
   readonly touches: number
   readonly levels: (about: ReadonlyArray<About>) => Levels
-  /** The levels of a template and of all its variants, by id. */
+  /** Returns the levels of a template and of all its variants, by id. */
   readonly template: (template: string, variants: ReadonlyArray<string>) => TemplateLevels
 }
 
@@ -170,10 +170,13 @@ class VariantCounting {
   }
 }
 
-/** Most remembered levels. There are as many as variants. */
+/** Maximum number of cached levels. There is one for each variant. */
 const rememberedLevels = 5_000
 
-/** Learns the timing of an organization from a sample of its people. `yielding` runs between stretches of work. */
+/**
+ * Learns the timing of an organization from a sample of its people. `yielding` runs between pieces of work, so that
+ * other fibers can run.
+ */
 export const timingOf = Effect.fnUntraced(function* (
   people: ReadonlyArray<Sampled>,
   zone: string,
@@ -208,8 +211,8 @@ export const timingOf = Effect.fnUntraced(function* (
     engagements: cells.engagements,
   }
   const organization = levelOf(whole, undefined)
-  // Requests concern one template or, if several have a variant with this id, a few. The same objects recur, so they
-  // serve as cache keys.
+  // Requests concern one template, or a few if several templates have a variant with this id. The objects recur, so
+  // they are cache keys.
   const known = new Map<About | string, Levels>()
   const countedOf = (codes: Iterable<number>) => sumOf([...new Set(codes)].flatMap((code) => variants.get(code) ?? []))
   const levels = (about: ReadonlyArray<About>): Levels => {
@@ -246,7 +249,7 @@ export const timingOf = Effect.fnUntraced(function* (
 /** Whether a level has data. */
 export const isKnown = ({ touches }: Level): boolean => touches > 0
 
-/** Engagements that a person's exposure would bring if the person were like the group. */
+/** Returns the expected engagements of a person's exposure if the person were like the group. */
 export const expectedOf = ({ exposed }: Histogram, group: Float64Array): number => {
   let sum = 0
   for (let k = 0; k < group.length; k++) sum += exposed[k]! * group[k]!
@@ -264,15 +267,15 @@ interface Entry {
 
 /**
  * Send-time estimates of organizations, templates and variants, learned from the histories of up to 20,000 people per
- * organization and refreshed while in use. Kept in memory only.
+ * organization and refreshed while in use. Stored only in memory.
  */
 export class Groups extends Context.Service<Groups, {
   /**
-   * The current timing. The first request waits for it for at most 2 seconds. Undefined if the database does not
+   * Returns the current timing. The first request awaits it for at most 2 seconds. Undefined if the database does not
    * respond.
    */
   readonly of: (org: string, zone: string) => Effect.Effect<OrganizationTiming | undefined>
-  /** Learns the timing of an organization now. Fails with `SqlError` when the database does not respond. */
+  /** Learns the timing of an organization now. Fails with `SqlError` if the database does not respond. */
   readonly refresh: (org: string, zone: string) => Effect.Effect<OrganizationTiming, SqlError>
 }>()("parlance/delay/Groups") {
   static readonly layer = Layer.effect(
@@ -309,7 +312,7 @@ export class Groups extends Context.Service<Groups, {
         clock.currentTimeMillisUnsafe() - learnedAt >
           Math.min(longestPause, Math.max(shortestPause, pausePerCost * cost))
 
-      /** Learns in the background, once for all callers. Keeps the result even if no caller waits any more. */
+      /** Learns in the background, once for all callers. Stores the result even if every caller has given up. */
       const learn = (org: string, zone: string) => {
         const running = learning.get(org)
         if (running !== undefined) return Effect.succeed(running)

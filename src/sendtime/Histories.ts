@@ -10,10 +10,10 @@ import { type Coded, digest } from "./Touch.ts"
 
 // Storage of touches: one row per person, so that a first request for a person costs one look-up.
 
-/** Most touches kept of one person: the latest. */
+/** Maximum number of touches stored for one person. The latest are kept. */
 const kept = 200
 
-/** Rows per organization for the touches of decisions without a user. */
+/** Number of rows per organization for the touches of decisions without a user. */
 const anonymousRows = 4096
 
 /** The owner of a row of touches. */
@@ -23,13 +23,13 @@ export interface Holder {
   readonly person: string
 }
 
-/** The person whose history has a decision's touch. */
+/** Returns the owner of a decision's touch. */
 export const holderOf = (org: string, user: string | undefined, trackingId: string): Holder =>
   user === undefined
     ? { org, kind: "anonymous", person: String(digest(trackingId) % anonymousRows) }
     : { org, kind: "user", person: user }
 
-/** Codes of touches as bytes, and back. */
+/** Converts codes of touches to bytes, and back. */
 export const toBytes = (codes: Float64Array): Uint8Array =>
   new Uint8Array(codes.buffer, codes.byteOffset, codes.byteLength)
 export const fromBytes = (bytes: Uint8Array): Float64Array =>
@@ -37,11 +37,11 @@ export const fromBytes = (bytes: Uint8Array): Float64Array =>
 
 const none = new Float64Array(0)
 
-/** Whether two histories hold the same touches. */
+/** Whether two histories contain equal touches. */
 export const isEqual = (a: Float64Array, b: Float64Array): boolean =>
   a.length === b.length && a.every((code, i) => code === b[i])
 
-/** Applies changes to a history: removes and adds touches, each at most once, sorted, and keeps the latest 200. */
+/** Applies changes to a history: removes and adds touches, each at most once, sorts, and keeps the latest 200. */
 export const changed = (
   codes: Iterable<number>,
   remove: ReadonlyArray<number>,
@@ -59,7 +59,7 @@ export interface TouchChange {
   readonly holder: Holder
   readonly remove: Coded | undefined
   readonly add: Coded | undefined
-  /** Whether the touch to remove was added before. If it was not, an equal one is added all the same. */
+  /** Whether the touch to remove was added before. If not, adds `add` even if it equals `remove`. */
   readonly known: boolean
 }
 
@@ -88,7 +88,7 @@ interface Row {
   readonly touches: Uint8Array
 }
 
-/** Reads the histories of holders, by their places; those without one are left out. */
+/** Reads the histories of holders, by their indexes. Holders without a history are left out. */
 const read = (sql: SqlClient.SqlClient, holders: ReadonlyArray<Holder>) => {
   const rows = holders.map(({ kind, org, person }, place) => ({ place, org_slug: org, kind, person }))
   return sql<Row>`
@@ -101,7 +101,7 @@ const read = (sql: SqlClient.SqlClient, holders: ReadonlyArray<Holder>) => {
 
 /**
  * Updates histories, inside a transaction that holds the event lock of the organizations, because each row is read,
- * changed and written. Idempotent: an existing touch is not added again, and a missing one need not be removed.
+ * changed and written. Idempotent: an existing touch is not added again, and a missing touch is not an error.
  */
 export const applyTouches = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -133,7 +133,7 @@ export const applyTouches = Effect.fnUntraced(function* (
 })
 
 /**
- * Stores time zones named by events, for each person the latest valid IANA time zone. Runs inside the transaction of
+ * Stores time zones named by events: for each person the latest valid IANA time zone. Runs inside the transaction of
  * the events.
  */
 export const applyZones = Effect.fnUntraced(function* (
@@ -167,7 +167,7 @@ export const applyZones = Effect.fnUntraced(function* (
     ON CONFLICT (org_slug, kind, person) DO UPDATE SET zone = EXCLUDED.zone`
 })
 
-/** Replaces stored histories; an empty history deletes the row. */
+/** Replaces stored histories. An empty history deletes the row. */
 export const replaceHistories = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   histories: ReadonlyArray<readonly [holder: Holder, codes: Float64Array]>,
@@ -200,13 +200,13 @@ export interface AskedPerson {
 
 /** The data about a person. */
 export interface PersonHistory {
-  /** The person's own time zone; undefined if unknown. */
+  /** The person's own time zone. Undefined if unknown. */
   readonly zone: string | undefined
   /** All touches under all identifiers of the person. */
   readonly codes: Float64Array
 }
 
-/** Traits that may hold a time zone. The first one set takes precedence, then the zone named by events. */
+/** Traits that may contain a time zone. The first one set takes precedence, then the zone named by events. */
 const zoneTraits = ["timezone", "time_zone", "tz", "timeZone"]
 const zonesOf = (sql: SqlClient.SqlClient, alias: string) =>
   sql.literal(`ARRAY[${zoneTraits.map((name) => `${alias}.traits ->> '${name}'`).join(", ")}]`)
@@ -220,8 +220,8 @@ const joined = (a: Uint8Array | null, b: Uint8Array | null): Float64Array => {
 }
 
 /**
- * Reads the data about each of `asked`, in their order, with one statement. A user id takes precedence over an e-mail
- * address. The profile gives the other identifier of the same person, whose data counts too.
+ * Reads the data about each person in `asked`, in their order, with one statement. A user id takes precedence over an
+ * e-mail address. The profile names the person's other identifier, whose data counts too.
  */
 export const readPeople = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -271,7 +271,7 @@ export interface Sampled {
   readonly codes: Float64Array
 }
 
-/** A page of an organization's people in the order of their digests, which is the order of a lottery. */
+/** Reads a page of an organization's people in the order of their digests, which is a random order. */
 export const readSample = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: string,

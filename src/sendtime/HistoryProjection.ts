@@ -3,7 +3,7 @@ import type { Projection } from "../journal/Projection.ts"
 import { applyTouches, applyZones, holderOf, type TouchChange } from "./Histories.ts"
 import { touchOf } from "./Touch.ts"
 
-/** When people react to messages, and their time zones, derived from the events of decisions. */
+/** Derives the histories of people's reactions to messages, and their time zones, from the events of decisions. */
 export const historyProjection: Projection = {
   name: "send times",
   apply: Effect.fnUntraced(function* (sql, { decisions, zones }) {
@@ -13,7 +13,7 @@ export const historyProjection: Projection = {
         holder: holderOf(decision.org, decision.user, decision.trackingId),
         remove: touchOf(decision, before),
         add: touchOf(decision, events),
-        // The first event of a decision does not show whether its touch was added before.
+        // If this is the first event of a decision, its touch may or may not have been added before.
         known: before.length > 0,
       })),
     )

@@ -13,7 +13,9 @@ import { type Coded, epochMillis, isHourly, quarterOf, touchOf } from "./Touch.t
 /** Page size of decisions and of rows of histories. */
 const page = 5000
 
-/** Result of a rebuild of histories: number of people with decisions in the lookback, and of wrong histories. */
+/**
+ * Result of a rebuild of histories: number of people with decisions in the look-back, and number of wrong histories.
+ */
 export interface HistoriesRebuilt {
   readonly people: number
   readonly differences: number
@@ -27,9 +29,9 @@ const inQuarters = (stored: Float64Array, touches: ReadonlyArray<Coded>): Float6
 }
 
 /**
- * Rebuilds the histories of an organization from its decisions and events; with `check`, nothing is written. New events
- * of the organization wait in the meantime. Decisions without a user are not compared, because an erasure turns
- * decisions of a user into decisions without one.
+ * Rebuilds the histories of an organization from its decisions and events. With `check`, writes nothing. New events of
+ * the organization wait in the meantime. Decisions without a user are not compared, because an erasure turns decisions
+ * of a user into decisions without one.
  */
 export const rebuildHistories = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -47,7 +49,7 @@ export const rebuildHistories = Effect.fnUntraced(function* (
     let people = 0
     let differences = 0
 
-    /** The touches of decisions that count by now: they have an event or are an hour old. */
+    /** Returns the touches of the decisions that count by now: they have an event or are an hour old. */
     const touchesOf = Effect.fnUntraced(function* (rows: ReadonlyArray<SettledDecision>) {
       const events = yield* eventsOf(sql, org, rows)
       return rows.map((row, place) => {

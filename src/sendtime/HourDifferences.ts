@@ -3,18 +3,22 @@ import { foldedHour, foldedHours, lookbackDays } from "./Attention.ts"
 import type { Clocks } from "./Clocks.ts"
 import { delayOf, epochMillis, noEngagement, quarterMillis, quarterOf } from "./Touch.ts"
 
-// Whether the hours of the week differ in attention by more than chance. Pure. Engagements are compared with those that the
-// age of the messages alone would bring (a log-rank test), since most messages are sent at a few hours and looked at soon.
+// Whether the hours of the week differ in attention by more than chance. Pure. Engagements are compared with the
+// engagements expected from the age of the messages alone (a log-rank test), because most messages are sent at a few
+// hours and read soon.
 
-/** Hours are compared in blocks of four, on weekdays and at weekends: single hours have too few engagements. */
+/**
+ * Number of hours in a block. Blocks are compared, separately on weekdays and at weekends, because single hours have
+ * too few engagements.
+ */
 const blockHours = 4
 const blockQuarters = 4 * blockHours
 const blocks = foldedHours / blockHours
 
-/** Ages at which a message can be engaged with. Unit: quarters of an hour. */
+/** Number of ages at which a message can be engaged with. Unit: quarters of an hour. */
 const ages = noEngagement
 
-/** Length of the exposure in quarters of an hour; 0 if the message is too old or not sent yet. */
+/** Length of the exposure in quarters of an hour. 0 if the message is too old or not sent yet. */
 const lainOf = (code: number, nowMillis: number): number => {
   const sentMillis = epochMillis + quarterOf(code) * quarterMillis
   if (sentMillis > nowMillis || nowMillis - sentMillis > lookbackDays * dayMillis) return 0
@@ -48,8 +52,8 @@ export class Ages {
 
 /**
  * Engagements and their expectation by age, summed over people by block of hours, with the sums of squares and products
- * over people, which give the spread between people. A person is one observation, because the messages of one person
- * are engaged with at similar hours.
+ * over people, which measure the spread between people. A person is one observation, because one person's engagements
+ * occur at similar hours.
  */
 export interface Blocks {
   readonly engaged: Float64Array
@@ -114,15 +118,15 @@ export const addPerson = (
   }
 }
 
-/** The 95 % quantile of chi-squared with 1, 2, … 11 degrees of freedom. */
+/** The 95 % quantiles of chi-squared with 1, 2, … 11 degrees of freedom. */
 const quantiles = [3.841, 5.991, 7.815, 9.488, 11.07, 12.592, 14.067, 15.507, 16.919, 18.307, 19.675]
 
-/** Blocks with fewer expected engagements are ignored. */
+/** Minimum expected engagements of a compared block. */
 const leastExpected = 1
 
 /**
  * Whether the blocks differ at the 5 % level: Pearson's statistic, divided by the overdispersion between people
- * (first-order correction of Rao and Scott). False while fewer than two blocks can be compared.
+ * (first-order correction of Rao and Scott). False with fewer than two comparable blocks.
  */
 export const hoursDiffer = (counts: Blocks): boolean => {
   const rateOf = (some: ReadonlyArray<number>) =>

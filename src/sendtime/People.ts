@@ -5,22 +5,22 @@ import { SeededMap } from "../domain/SeededMap.ts"
 import { bounded } from "../store/bounded.ts"
 import { type AskedPerson, type PersonHistory, readPeople } from "./Histories.ts"
 
-/** Most people kept in memory; the least recently used are dropped first. */
+/** Maximum number of people in memory. The least recently used are dropped first. */
 const remembered = 100_000
 
 /** Cache time of a person's data. Unit: milliseconds. */
 const freshMillis = 60_000
 
-/** Most people read by one statement, and most concurrent statements. */
+/** Maximum number of people read by one statement, and of concurrent statements. */
 const batch = 250
 const atOnce = 2
 
-/** Longest statement, and longest wait of a request for its statement; it has no timer of its own. */
+/** Timeout of a statement, and maximum time that a request may wait in the queue. The queue has no timer of its own. */
 const patience = Duration.seconds(1)
 
 interface Remembered {
   readonly known: PersonHistory
-  /** The address given together with a user id. */
+  /** The address supplied together with a user id. */
   readonly email: string | undefined
   readonly readAt: number
 }
@@ -37,14 +37,11 @@ const emailKey = (org: string, email: string) => `${org}\0\0${email}`
 const keyOf = ({ email, org, user }: AskedPerson) =>
   user === undefined ? emailKey(org, email ?? "") : userKey(org, user)
 
-/**
- * A cache of recently requested histories. People missing from it are read in one statement with other concurrent
- * requests.
- */
+/** A cache of recently requested histories. One statement reads all missing people of concurrent requests. */
 export class People extends Context.Service<People, {
-  /** Undefined if the database does not respond in time. */
+  /** Returns a person's history. Undefined if the database does not respond in time. */
   readonly find: (asked: AskedPerson) => Effect.Effect<PersonHistory | undefined>
-  /** The cached history; undefined if it must be read from the database. */
+  /** Returns the cached history. Undefined if it must be read from the database. */
   readonly peek: (asked: AskedPerson) => PersonHistory | undefined
   /** Drops the cached data of these identifiers. Other nodes drop it within a minute. */
   readonly forget: (org: string, names: Iterable<string>) => void
@@ -68,7 +65,7 @@ export class People extends Context.Service<People, {
         for (const resume of resumes) resume(known)
       }
 
-      /** The people of the next statement. Requests that have waited too long are answered without their history. */
+      /** Takes the people of the next statement from the queue. Requests that have waited too long get no history. */
       const takeGroup = (): ReadonlyArray<Waiting> => {
         const oldest = clock.currentTimeMillisUnsafe() - Duration.toMillis(patience)
         const group: Array<Waiting> = []
@@ -117,7 +114,7 @@ export class People extends Context.Service<People, {
         const known = peek(asked)
         if (known !== undefined) return Effect.succeed(known)
         return Effect.callback<PersonHistory | undefined>((resume) => {
-          // A person who is requested under another address at the same time is read by both requests.
+          // If a person is requested under another address at the same time, both requests read the person.
           const key = `${keyOf(asked)}\0${asked.email}`
           let one = waiting.get(key)
           if (one === undefined) {

@@ -19,15 +19,15 @@ export type Basis = "user" | "variant" | "template" | "organization" | "default"
 
 export interface SendTimeRequest {
   readonly org: string
-  /** The template, if several have a variant with this id. Undefined: the estimate combines all of them. */
+  /** Selects the template if several have a variant with this id. Default: the estimate combines all of them. */
   readonly templateId: string | undefined
   readonly copyId: string
   readonly userId: string | undefined
   readonly email: string | undefined
   readonly trace: boolean
-  /** Unix milliseconds. Default: now. */
+  /** Time of the request. Unit: Unix milliseconds. Default: now. */
   readonly now?: number
-  /** Earliest time, from which the horizon counts. Unix milliseconds. */
+  /** Earliest time, at which the horizon begins. Unit: Unix milliseconds. Default: `now`. */
   readonly notBefore?: number
 }
 
@@ -40,7 +40,7 @@ export interface AdviceTrace {
   readonly time_zone: string
   readonly time_zone_of: "user" | "organization"
   readonly tau_hours: number | null
-  /** From the narrowest to the widest. `weight`: the share of the level's own data. */
+  /** Levels, narrowest first. `weight`: the share of the level's own data. */
   readonly levels: ReadonlyArray<
     { readonly level: string; readonly touches: number; readonly engagements: number; readonly weight: number }
   >
@@ -49,10 +49,10 @@ export interface AdviceTrace {
 }
 
 export interface Advice {
-  /** The recommended time. Unix milliseconds, a whole second, never before the request. */
+  /** The recommended time, a whole second, never before the request. Unit: Unix milliseconds. */
   readonly at: number
   readonly basis: Basis
-  /** Whether it was drawn from all allowed times at random. */
+  /** Whether the time was drawn from all allowed times at random. */
   readonly explored: boolean
   readonly trace: AdviceTrace | undefined
 }
@@ -84,7 +84,7 @@ const aboutOf = (template: TemplateView, copy: string): About => {
   return known.get(copy)!
 }
 
-/** The last window by the organization's settings and by time zone. */
+/** The last window by the organization's settings and time zone. */
 const windows = new WeakMap<OrganizationView, Map<string, { readonly from: number; readonly window: SendWindow }>>()
 
 const windowOf = (settings: OrganizationView, clocks: Clocks.Clocks, start: number): SendWindow => {
@@ -104,7 +104,7 @@ const nobody: PersonHistory = { zone: undefined, codes: new Float64Array(0) }
 
 /**
  * Seed of exploration and of the second within the hour. It is constant for equal requests within an hour, so that a
- * retry gets the same result.
+ * retry gets an equal result.
  */
 const drawsOf = (org: string, ask: SendTimeRequest, person: string, now: number): readonly [number, number, number] => {
   const question = `${org}\0${person}\0${ask.copyId}\0${Math.floor(now / hourMillis)}`
@@ -115,11 +115,11 @@ const drawsOf = (org: string, ask: SendTimeRequest, person: string, now: number)
 const basisOf = (person: PersonHistory, levels: ReadonlyArray<readonly [Basis, Level]>): Basis =>
   person.codes.length > 0 ? "user" : levels.find(([, level]) => isKnown(level))?.[0] ?? "default"
 
-/** Recommends send times. During a database outage, it uses the data in memory. */
+/** Recommends send times. During a database outage, uses the data in memory. */
 export class SendTime extends Context.Service<SendTime, {
   /**
-   * Fails with `VariantNotFound` when the organization has no such variant. Records the recommendation without waiting,
-   * except for a sandbox.
+   * Recommends a time. Fails with `VariantNotFound` if the organization has no such variant. Records the recommendation
+   * without blocking, except for a sandbox.
    */
   readonly advise: (ask: SendTimeRequest) => Effect.Effect<Advice, VariantNotFound>
   /** Name of the response member that holds the result. */
@@ -137,7 +137,7 @@ export class SendTime extends Context.Service<SendTime, {
 
       const advise = Effect.fnUntraced(function* (ask: SendTimeRequest) {
         const { copyId, email, userId } = ask
-        // A sandbox uses the data of the people of its organization.
+        // A sandbox uses the data of its organization's people.
         const org = liveOf(ask.org)
         const templates = templatesWith(templateCache.templates(org), copyId)
           .filter(({ id }) => ask.templateId === undefined || id === ask.templateId)

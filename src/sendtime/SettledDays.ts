@@ -5,8 +5,8 @@ import { dayMillis } from "../bandit/Window.ts"
 import type { Days } from "../learning/EvenSplitTallies.ts"
 
 /**
- * The whole days from `since` on whose decisions have all been settled, so that nothing is added to their tallies any more.
- * `until` is the time, Unix milliseconds, up to which decisions have been settled.
+ * Returns the whole days from `since` on whose decisions are all settled, so that their tallies are final. `until` is
+ * the time up to which decisions are settled. Unit: Unix milliseconds.
  */
 export const settledDays = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,

@@ -18,7 +18,7 @@ import { eventsOf, type SettledDecision } from "./DecisionRows.ts"
 import { applyTouches, holderOf } from "./Histories.ts"
 import { followedHours, sendingOf, touchOf } from "./Touch.ts"
 
-/** Age at which a decision is settled: nothing more is learned from it. Unit: hours. */
+/** Age at which a decision is settled: no event after it is learned. Unit: hours. */
 export const settledAfterHours = followedHours + 24
 
 /**
@@ -27,19 +27,25 @@ export const settledAfterHours = followedHours + 24
  */
 export const countedAfterHours = 1
 
-/** Decisions read per page, and the span of time of one search. */
+/** Number of decisions read per page, and the interval of one search. */
 const page = 1000
 const spanMillis = 6 * hourMillis
 
-/** A message belongs to a recommendation given from ten minutes before its decision to a day after it. */
+/**
+ * The interval around a decision in which its recommendation was made: from ten minutes before the decision to a day
+ * after it.
+ */
 const beforeMillis = hourMillis / 6
 const afterMillis = dayMillis
 
-/** A message counts as sent at the recommended time from five minutes before it to half an hour after it. */
+/**
+ * The interval around the recommended time in which a message counts as sent at that time: from five minutes before to
+ * half an hour after.
+ */
 export const followedBeforeMillis = 5 * 60_000
 export const followedAfterMillis = 30 * 60_000
 
-/** How long recommendations are kept after they were settled, or if no decision followed. Unit: days. */
+/** Time for which recommendations are kept after they were settled, or if no decision followed. Unit: days. */
 const keptDays = 10
 
 interface Tally {
@@ -122,13 +128,13 @@ const makeCountTiming = (sql: SqlClient.SqlClient) => {
 }
 
 /**
- * Visits every decision twice. After an hour, a message without any event is recorded as sent and not engaged with so
- * far. After four days this is repeated, and the decision is counted for its recommendation, its holdout, the
- * random-split weights and fatigue. Each happens once, in the transaction that advances the organization's mark.
+ * Processes every decision twice. After an hour, a message without any event is recorded as sent and not engaged with
+ * so far. After four days, this is repeated, and the decision is counted for its recommendation, its holdout, the
+ * random-split weights and fatigue. Each step happens once, in the transaction that advances the organization's mark.
  */
 export class Settling extends Context.Service<Settling, {
   /**
-   * Settles due decisions in all organizations. Returns their number. Fails with `SqlError` when the database does not
+   * Settles due decisions in all organizations. Returns their number. Fails with `SqlError` if the database does not
    * respond.
    */
   readonly run: Effect.Effect<number, SqlError>
@@ -142,8 +148,8 @@ export class Settling extends Context.Service<Settling, {
       const countTiming = makeCountTiming(sql)
 
       /**
-       * Reads the next decisions of an organization from `from` on, at most a page or a span of time, and the end of
-       * what was read.
+       * Reads the next decisions of an organization from `from` on, limited to a page and an interval. Returns them
+       * with the time up to which it has read.
        */
       const readSpan = Effect.fnUntraced(function* (org: string, from: number, horizon: number) {
         const until = Math.max(from, Math.min(horizon, from + spanMillis))
@@ -157,8 +163,8 @@ export class Settling extends Context.Service<Settling, {
         if (last !== rows[0]!.decidedAt.getTime()) {
           return { decisions: rows.filter(({ decidedAt }) => decidedAt.getTime() < last), until: last }
         }
-        // If more decisions share one time than fit on a page, all of them are read; otherwise the next page would skip
-        // them.
+        // If more decisions have one time than fit on a page, all of them are read. Otherwise the next page would skip
+        // some.
         const decisions = yield* decisionsBetween(sql, org, { from: new Date(last), until: new Date(last + 1) })
         return { decisions, until: last + 1 }
       })
@@ -185,7 +191,7 @@ export class Settling extends Context.Service<Settling, {
             const decision = { ...row, decidedAt: row.decidedAt.getTime() }
             return {
               holder: holderOf(org, row.userId ?? undefined, row.trackingId),
-              // During an upgrade, a node of an earlier release stores data under its own code only.
+              // During an upgrade, a node of an earlier release stores data only under its own code.
               remove: touchOf(decision, []),
               known: false,
               add: touchOf(decision, events[place]!),
@@ -193,10 +199,10 @@ export class Settling extends Context.Service<Settling, {
           }),
         )
 
-      /** Processes one span of an organization's decisions. Returns their number, and whether more remain. */
+      /** Processes one interval of an organization's decisions. Returns their number, and whether more remain. */
       const passSpan = (org: string, mark: Mark, horizon: number) =>
         sql.withTransaction(Effect.gen(function* () {
-          // Before the lock on events, which nothing may hold for long.
+          // Locked before the events, because the lock on events must be short.
           if (mark === "settled_until") yield* whileCounting(sql)
           yield* lockEvents(sql, [org])
           const { from, isNew } = yield* startOf(org, mark, horizon)
@@ -219,7 +225,7 @@ export class Settling extends Context.Service<Settling, {
             )
             const now = clock.currentTimeMillisUnsafe()
             yield* countHoldouts(sql, org, found, foundEvents)
-            // A user sees no variant that could not be rendered, so failures do not count for fatigue.
+            // Users do not see a variant that could not be rendered, so failures do not count for fatigue.
             yield* countFatigue(sql, org, found, foundEvents, now)
             const failures = failedDraws(found)
             const drawn = [...found, ...failures]
@@ -274,7 +280,7 @@ export class Settling extends Context.Service<Settling, {
         const hoursAgo = (hours: number) => Math.floor(now / hourMillis - hours) * hourMillis
         const horizon = hoursAgo(settledAfterHours)
         const settled = yield* pass("settled_until", horizon)
-        // Runs after the other task, because a new mark starts at the settled time.
+        // Runs after the other pass, because a new mark starts at the settled time.
         yield* pass("counted_until", hoursAgo(countedAfterHours))
         if (settled.due > 0) {
           yield* sql`DELETE FROM send_advice a WHERE a.given_at < ${new Date(horizon - (keptDays - 4) * dayMillis)}`

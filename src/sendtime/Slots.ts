@@ -5,15 +5,18 @@ import type { Clocks } from "./Clocks.ts"
 
 /** The times at which an organization may send, in the recipient's local time. */
 export interface Permission {
-  /** Minutes of the day, half-open, wrapping where `from` is not before `to`; undefined: no quiet hours. */
+  /**
+   * Quiet hours from `from` (inclusive) to `to` (exclusive), over midnight unless `from` is before `to`. Unit: minutes
+   * of the day. Undefined: no quiet hours.
+   */
   readonly quiet: { readonly from: number; readonly to: number } | undefined
-  /** Allowed days; undefined: every day. */
+  /** Allowed days. Undefined: every day. */
   readonly days: ReadonlySet<DayOfWeek> | undefined
 }
 
 const minutesOf = (text: string) => Number(text.slice(0, 2)) * 60 + Number(text.slice(3, 5))
 
-/** Send times that an organization's settings allow. */
+/** Returns the send times that an organization's settings allow. */
 export const permissionOf = (
   { allowedDays, quietHours }: {
     readonly quietHours: QuietHours | null
@@ -24,9 +27,9 @@ export const permissionOf = (
   days: allowedDays === null ? undefined : new Set(allowedDays) as Permission["days"],
 })
 
-/** A local hour with its allowed parts, in whole seconds of Unix time, half-open. */
+/** A local hour with its allowed parts, in whole seconds of Unix time, end exclusive. */
 export interface Slot {
-  /** Hours from the first slot on. */
+  /** Number of hours since the first slot. */
   readonly index: number
   readonly pieces: ReadonlyArray<readonly [from: number, to: number]>
 }
@@ -36,14 +39,14 @@ const minute = 60_000
 const quarter = 15 * minute
 const dayMinutes = 1440
 
-/** The parts of the day that are not quiet, in minutes. */
+/** The parts of the day outside the quiet hours. Unit: minutes. */
 const loud = (quiet: Permission["quiet"]): ReadonlyArray<readonly [number, number]> => {
   if (quiet === undefined) return [[0, dayMinutes]]
   const { from, to } = quiet
   return from < to ? [[0, from], [to, dayMinutes]] : [[to, from]]
 }
 
-/** Allowed share of an hour, by local time: 0 to 1. */
+/** Allowed share of a local hour, 0 to 1. */
 export const allowedShare = (day: DayOfWeek, hour: number, { days, quiet }: Permission): number => {
   if (days !== undefined && !days.has(day)) return 0
   const start = 60 * hour
@@ -54,16 +57,16 @@ export const allowedShare = (day: DayOfWeek, hour: number, { days, quiet }: Perm
   return minutes / 60
 }
 
-/** Start of the hour that the clocks show at an instant. */
+/** Start of the local hour that contains an instant. */
 export const slotStart = (instantMs: number, clocks: Clocks): number => {
   const local = instantMs + clocks.offsetAt(instantMs)
   return instantMs - (local - Math.floor(local / hourMillis) * hourMillis)
 }
 
 /**
- * The allowed hours from `from` to `until` (Unix milliseconds, half-open), in order. Checks the clocks every quarter of
- * an hour, within which no current zone changes its offset. So an hour that occurs twice is allowed or not as its local
- * time is, and a skipped hour is absent.
+ * Returns the allowed hours from `from` (inclusive) to `until` (exclusive, Unix milliseconds), in order. Checks the
+ * clocks every quarter of an hour, within which no present time zone changes its offset. So each occurrence of a
+ * repeated hour is allowed or not by its local time, and a skipped hour is absent.
  */
 export const slots = (
   from: number,
@@ -110,7 +113,7 @@ export const slots = (
 /** Number of allowed seconds. */
 export const secondsOf = ({ pieces }: Slot): number => pieces.reduce((sum, [from, to]) => sum + to - from, 0)
 
-/** The second at the position `share`, in [0, 1), among the seconds of a slot. Unix seconds. */
+/** Returns the second at the position `share`, in [0, 1), among the seconds of a slot. Unit: Unix seconds. */
 export const secondAt = (slot: Slot, share: number): number => {
   let left = Math.floor(share * secondsOf(slot))
   for (const [from, to] of slot.pieces) {
@@ -120,10 +123,10 @@ export const secondAt = (slot: Slot, share: number): number => {
   return slot.pieces[slot.pieces.length - 1]![1] - 1
 }
 
-/** Number of days to search beyond the horizon if no time within it is allowed. */
+/** Number of days searched beyond the horizon if no time within it is allowed. */
 const searchedDays = 15
 
-/** The first allowed hour from `from` on; undefined if there is none within 15 days. */
+/** Returns the first allowed hour from `from` on. Undefined without one within 15 days. */
 export const firstSlotFrom = (from: number, clocks: Clocks, permission: Permission): Slot | undefined => {
   for (let day = 0; day < searchedDays; day++) {
     const start = from + day * 24 * hourMillis

@@ -2,9 +2,12 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 
-// Lift from following the recommended send times, over messages that had a recommendation.
+// Lift from sending at the recommended times, over messages that had a recommendation.
 
-/** A number of messages, the share of them with engagement and its 95 % interval; null without messages. */
+/**
+ * A number of messages, the share of them with engagement and its 95 % interval. Share and interval are null without
+ * messages.
+ */
 export interface TimingCount {
   readonly sends: number
   readonly engaged: number
@@ -12,22 +15,22 @@ export interface TimingCount {
   readonly interval: readonly [number, number] | null
 }
 
-/** A difference of two rates with its 95 % interval; null where one of them has no messages. */
+/** A difference of two rates with its 95 % interval. */
 export interface TimingDifference {
   readonly difference: number
   readonly interval: readonly [number, number]
 }
 
 export interface TimingResults {
-  /** Sent at the recommended time, which was the best hour. */
+  /** Messages sent at the recommended time, which was the best hour. */
   readonly followed: TimingCount
   /** Messages sent at a recommended time that was drawn uniformly: the average over all allowed times. */
   readonly explored: TimingCount
   /** Messages with a recommendation that were sent at another time. */
   readonly missed: TimingCount
-  /** `followed` compared with `explored`: only chance decided which messages belong to which. */
+  /** `followed` compared with `explored`: only chance decided to which a message belongs. */
   readonly gain: TimingDifference | null
-  /** `followed` compared with `missed`. Senders that follow recommendations may differ in other ways. */
+  /** `followed` compared with `missed`. Senders that use the recommended times may differ in other ways. */
   readonly followed_against_missed: TimingDifference | null
 }
 
@@ -42,7 +45,7 @@ export const wilson = (engaged: number, sends: number): readonly [number, number
   return [Math.max(0, middle - half), Math.min(1, middle + half)]
 }
 
-/** Messages with the rate of those engaged with and its interval. */
+/** Returns the number of messages, the rate of engagement and its interval. */
 export const countOf = ({ engaged, sends }: { readonly engaged: number; readonly sends: number }): TimingCount => ({
   sends,
   engaged,
@@ -50,7 +53,7 @@ export const countOf = ({ engaged, sends }: { readonly engaged: number; readonly
   interval: sends === 0 ? null : wilson(engaged, sends),
 })
 
-/** The difference of two rates, by Newcombe's hybrid of Wilson's intervals. */
+/** Returns the difference of two rates, by Newcombe's hybrid of Wilson's intervals. Null if either has no messages. */
 export const differenceOf = (a: TimingCount, b: TimingCount): TimingDifference | null => {
   if (a.rate === null || b.rate === null) return null
   const [lowA, highA] = a.interval!
@@ -66,7 +69,8 @@ export const differenceOf = (a: TimingCount, b: TimingCount): TimingDifference |
 }
 
 /**
- * The timing of a template's messages decided in [from, to), by whole days (UTC), counted once they are four days old.
+ * Reads the timing of a template's messages decided in [from, to), by whole days (UTC), counted once they are four days
+ * old.
  */
 export const timing = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,

@@ -2,10 +2,10 @@ import { hourMillis } from "../bandit/Window.ts"
 import { eventKinds } from "../domain/EventKinds.ts"
 import { type AttributedEvent, machineClicks } from "../journal/events/Outcomes.ts"
 
-// One message as the learning of send times sees it: when it was sent, and how long after that its recipient first engaged
-// with it. A touch is one number, so that a person's history is an array of numbers that costs nothing to read.
+// One message in the data from which send times are learned: the time of sending, and the delay of its recipient's
+// first engagement. A touch is one number, so that a person's history is an array of numbers that needs no parsing.
 
-/** How long a message is followed. Unit: hours. */
+/** Time for which a message is followed. Unit: hours. */
 export const followedHours = 72
 
 /** Resolution of touches: the offset of every time zone is a multiple of a quarter of an hour. */
@@ -17,19 +17,19 @@ export const noEngagement = 4 * followedHours
 export interface Touch {
   /** Quarter of an hour in which the message was sent, in quarters since 2020-01-01T00:00Z. */
   readonly quarter: number
-  /** Quarters of an hour from the sending to the first engagement, 0 to 287; `noEngagement` without one. */
+  /** Quarters of an hour from the sending to the first engagement, 0 to 287, or `noEngagement`. */
   readonly delay: number
   /** Code of the variant, 0 to 4095; see `variantCode`. */
   readonly variant: number
 }
 
-/** Earliest time of a touch. Unix milliseconds. */
+/** Earliest time of a touch. Unit: Unix milliseconds. */
 export const epochMillis = Date.UTC(2020, 0, 1)
 
 // A code has 18 bits for the hour of sending (until 2049), 7 for the hours until the engagement, 12 for the variant, 2
 // for the quarter of sending, 2 for the quarter of the engagement, 11 to distinguish decisions of one hour, and a half.
-// Releases before 0.2.0 wrote 15 bits instead of the last three fields, and no half. They read only the fields above,
-// so nodes of both releases read all codes. The hour comes first, so that sorting codes sorts by time.
+// Releases before 0.2.0 wrote 15 bits instead of the last three fields, and no half. They read only the fields before
+// these, so nodes of both releases can read all codes. The hour comes first, so that sorting codes sorts by time.
 const delays = 128
 const variants = 4096
 const marks = 32768
@@ -47,8 +47,8 @@ export const digest = (text: string): number => {
 }
 
 /**
- * Code of a variant in touches. Two variants of an organization share a code once in 4096 cases, which only adds a
- * little noise.
+ * Code of a variant in touches. Two variants of an organization have an equal code once in 4096 cases, which adds only
+ * a little noise.
  */
 export const variantCode = (template: string, copy: string): number => digest(`${template}\0${copy}`) % variants
 
@@ -56,7 +56,7 @@ export const variantCode = (template: string, copy: string): number => digest(`$
 const hoursUntil = ({ delay, quarter }: Touch) =>
   delay >= noEngagement ? followedHours : Math.min(followedHours, Math.floor((quarter % 4 + delay) / 4))
 
-/** A touch as one number; `decision` distinguishes it from others of the same hour. */
+/** Encodes a touch as one number. `decision` distinguishes it from other touches of the hour. */
 export const encode = (touch: Touch, decision: string): number => {
   const after = hoursUntil(touch)
   const engaged = after === followedHours ? 0 : (touch.quarter + touch.delay) % 4
@@ -72,14 +72,14 @@ export const encodeHourly = (touch: Touch, decision: string): number =>
 /** Whether a code has the format of whole hours. */
 export const isHourly = (code: number): boolean => Number.isInteger(code)
 
-/** The quarter of an hour in which the message was sent. A code of whole hours stands for the middle of its hour. */
+/** The quarter of an hour in which the message was sent. For a code of whole hours, the middle of the hour. */
 export const quarterOf = (code: number): number => {
   const high = Math.floor(code / below)
   const low = code - high * below
   return 4 * (high >> 7) + (low === Math.floor(low) ? 2 : (low >> 13) & 3)
 }
 
-/** Quarters of an hour from the sending to the first engagement; `noEngagement` without one. */
+/** Quarters of an hour from the sending to the first engagement, or `noEngagement`. */
 export const delayOf = (code: number): number => {
   const high = Math.floor(code / below)
   const after = high & (delays - 1)
@@ -92,29 +92,29 @@ export const variantOf = (code: number): number => Math.floor(code / marks) % va
 
 const quarterNumber = (millis: number) => Math.floor((millis - epochMillis) / quarterMillis)
 
-/** The fields of a decision that its touch needs. */
+/** The fields of a decision from which its touch is computed. */
 export interface Touched {
   readonly templateId: string
   readonly copyId: string
   readonly trackingId: string
-  /** Unix milliseconds. */
+  /** Time of the decision. Unit: Unix milliseconds. */
   readonly decidedAt: number
 }
 
-/** The sending and first engagement of a message according to its events. Unix milliseconds. */
+/** The sending and first engagement of a message according to its events. Unit: Unix milliseconds. */
 export interface Sending {
-  /** The first `sent`, else the first `delivered`; undefined where neither is known. */
+  /** The first `sent`, otherwise the first `delivered`. Undefined without either. */
   readonly sentAt: number | undefined
-  /** The first open, click, other interaction or conversion of a person. */
+  /** The first open, click, other interaction or conversion by a person. */
   readonly engagedAt: number | undefined
-  /** The message bounced or failed without an engagement, so the recipient did not see it. */
+  /** Whether the message bounced or failed without an engagement, so that the recipient did not see it. */
   readonly voided: boolean
 }
 
 /**
- * The sending and first engagement of a message, from all its events in any order and with any repetitions. Opens and
- * clicks by machines, marked or recognized by their timing as in the tallies, are ignored. An event of up to two hours
- * before the sending (clocks differ) counts as immediate.
+ * Returns the sending and first engagement of a message, from all its events in any order and with any repetitions.
+ * Ignores opens and clicks by machines, marked or recognized by their timing as in the tallies. An event up to two
+ * hours before the sending (because clocks differ) counts as immediate.
  */
 export const sendingOf = (decidedAt: number, events: ReadonlyArray<AttributedEvent>): Sending => {
   const skewed = decidedAt - 2 * hourMillis
@@ -151,7 +151,7 @@ export interface Coded {
   readonly hourly: number
 }
 
-/** The touch of a decision; undefined if the message was not seen or its time is out of bounds. */
+/** Returns the touch of a decision. Undefined if the message was not seen or its time is out of bounds. */
 export const touchOf = (decision: Touched, events: ReadonlyArray<AttributedEvent>): Coded | undefined => {
   const { engagedAt, sentAt, voided } = sendingOf(decision.decidedAt, events)
   if (voided) return undefined

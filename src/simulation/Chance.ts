@@ -1,10 +1,10 @@
-/** A seeded source of chance. Equal seeds give equal streams on every machine. */
+/** A seeded source of random numbers. Equal seeds produce equal streams on every machine. */
 export interface Chance {
-  /** Uniform in [0, 1). */
+  /** A uniform number in [0, 1). */
   readonly uniform: () => number
-  /** Standard normal. */
+  /** A standard normal number. */
   readonly normal: () => number
-  /** Gamma with this shape > 0 and scale 1. */
+  /** A gamma number with this shape > 0 and scale 1. */
   readonly gamma: (shape: number) => number
 }
 
@@ -27,11 +27,11 @@ export const mulberry32 = (seed: number): () => number => {
   }
 }
 
-/** A draw of the standard normal distribution (Box and Muller), from numbers in [0, 1). */
+/** Draws from the standard normal distribution (Box and Muller), given numbers in [0, 1). */
 export const normal = (uniform: () => number): number =>
   Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform())
 
-/** The stream of a seed (a whole number): uniform numbers of mulberry32, gammas by Marsaglia and Tsang. */
+/** Returns the stream of a seed (a whole number): uniform numbers of mulberry32, gammas by Marsaglia and Tsang. */
 export const chance = (seed: number): Chance => {
   const uniform = mulberry32(seed)
   const gamma = (shape: number): number => {

@@ -4,8 +4,8 @@ import { chance } from "./Chance.ts"
 import type { Eligible, SimulatedRequest } from "./World.ts"
 
 /**
- * A policy that chooses among variants and learns from the outcomes. Times in Unix milliseconds; calls come in
- * chronological order, so that nothing is known before it has happened.
+ * A policy that chooses among variants and learns from the outcomes. Times are Unix milliseconds. Calls are in
+ * chronological order, so that the policy never knows the future.
  */
 export interface Learner {
   /**
@@ -22,24 +22,24 @@ export interface Learner {
   readonly observe: (request: SimulatedRequest, arm: number, sentAt: number, now: number, outcome: number) => void
 }
 
-/** The world that a learner is made for. */
+/** Properties of the world for which a learner is created. */
 export interface Setting {
   /** Ids of the variants, ascending. */
   readonly arms: ReadonlyArray<string>
   readonly templates: number
-  /** Components of the variants; none unless given. */
+  /** Components of the variants. Default: no components. */
   readonly composition?: Composition | undefined
   /** Seed for learners that draw. */
   readonly seed: number
 }
 
-/** A way to make a learner, by its name. */
+/** A named constructor of learners. */
 export interface LearnerKind {
   readonly name: string
   readonly make: (setting: Setting) => Learner
 }
 
-/** Sends and clicks by template and variant, counted at once: the base of the peers, which know no delay. */
+/** Sends and clicks by template and variant, counted at once: the basis of the peers, which know no delay. */
 class Tallies {
   readonly arms: number
   readonly sends: Float64Array
@@ -53,7 +53,7 @@ class Tallies {
     this.#weights = new Float64Array(this.arms)
   }
 
-  /** The array that weights are written to, `rest` everywhere. */
+  /** Returns the array for the weights, filled with `rest`. */
   weights({ arms }: Eligible, rest: number): Float64Array {
     return (arms.length === this.arms ? this.#weights : this.#weights.subarray(0, arms.length)).fill(rest)
   }
@@ -69,7 +69,7 @@ class Tallies {
   }
 }
 
-/** Position of the eligible variant with the largest score, the first of several. */
+/** Index of the eligible variant with the largest score. The first wins a tie. */
 const best = (arms: ReadonlyArray<number>, score: (arm: number) => number): number => {
   let at = 0
   let largest = -Infinity
@@ -83,7 +83,7 @@ const best = (arms: ReadonlyArray<number>, score: (arm: number) => number): numb
   return at
 }
 
-/** Every eligible variant with the same probability. */
+/** Chooses every eligible variant with equal probability. */
 export const uniform: LearnerKind = {
   name: "uniform",
   make: (setting) => {
@@ -93,8 +93,8 @@ export const uniform: LearnerKind = {
 }
 
 /**
- * The share `epsilon` is split randomly, the rest goes to the variant with the largest mean under a Beta(1, 1) prior.
- * Such an optimistic start tries every variant until it has failed; the raw mean, which stays with the first lucky
+ * Splits the share `epsilon` randomly. The rest goes to the variant with the largest mean under a Beta(1, 1) prior.
+ * Such an optimistic start tries every variant until it has failed. The raw mean, which stays with the first lucky
  * variant, captured 7 points less (eight worlds, 20 seeds).
  */
 export const epsilonGreedy = (epsilon = 0.05): LearnerKind => ({
@@ -118,8 +118,8 @@ export const epsilonGreedy = (epsilon = 0.05): LearnerKind => ({
 })
 
 /**
- * Thompson sampling with a Beta(1, 1) prior and one count per variant. The weights are those of `draws` draws: of one, a
- * decision for one variant, which is the policy itself; of many, its probabilities.
+ * Thompson sampling with a Beta(1, 1) prior and one count per variant. The weights are the frequencies of `draws`
+ * draws: one draw decides for one variant, which is the policy itself, and many draws approximate its probabilities.
  */
 export const betaThompson = (draws = 1): LearnerKind => ({
   name: "Beta Thompson",
@@ -148,7 +148,7 @@ export const betaThompson = (draws = 1): LearnerKind => ({
   },
 })
 
-/** The largest mean plus `sqrt(2 log N / n)` (P. Auer et al., 2002), variants without sends first. */
+/** Chooses the largest mean plus `sqrt(2 log N / n)` (P. Auer et al., 2002), variants without sends first. */
 export const ucb1: LearnerKind = {
   name: "UCB1",
   make: (setting) => {
@@ -180,9 +180,9 @@ export const ucb1: LearnerKind = {
 export const peers: ReadonlyArray<LearnerKind> = [uniform, epsilonGreedy(), betaThompson(), ucb1]
 
 /**
- * The policy with knowledge that is as old as that of a model which is fitted every `hours`: the messages and outcomes of a
- * template are held back until a decision comes so long after the ones before were passed on. Compared with this, the
- * product's model gains nothing and loses nothing by how rarely a simulation fits it.
+ * Delays the knowledge of a policy like the knowledge of a model that is fitted every `hours`: holds back the messages
+ * and outcomes of a template until a decision comes that much later than the last hand-over. In comparison with this
+ * policy, the product's model neither gains nor loses from a simulation's long fit interval.
  */
 export const inSteps = (kind: LearnerKind, hours: number): LearnerKind => ({
   name: `${kind.name} in steps`,

@@ -6,36 +6,36 @@ import { hourMillis } from "../bandit/Window.ts"
 import type { Learner, LearnerKind } from "./Learners.ts"
 import type { Eligible, SimulatedRequest } from "./World.ts"
 
-/**
- * Effective samples below this support no statement: from 200 on, intervals held the truth in 85 to 89 % of the logs that
- * were answered.
- */
+/** Minimum effective sample. From 200 on, intervals contained the truth in 85 to 89 % of the evaluated logs. */
 export const smallestSample = 1000
 
-/** Share of its outcomes that must have had time to arrive for a decision to count. */
+/** Share of the outcomes that must have had time to arrive before a decision counts. */
 const settledShare = 0.99
 
 /** Standard normal quantile of a 95 % interval. */
 const z95 = 1.959964
 
-/** Weight with which a variant's running mean is drawn to the mean of all. Unit: outcomes. */
+/** Weight with which a variant's running mean is shrunk towards the mean of all. Unit: outcomes. */
 const pseudoOutcomes = 10
 
-/** One decision as it was logged. Times in Unix milliseconds. */
+/** One logged decision. Times are Unix milliseconds. */
 export interface LoggedDecision {
   readonly at: number
   /** Canonical id of the attribute values, see `encodeContext`. */
   readonly context: string
   readonly copyId: string
-  /** The probability with which it was chosen, in (0, 1]. */
+  /** The probability with which the variant was chosen, in (0, 1]. */
   readonly propensity: number
   /** The weights of all candidates, including the chosen one. */
   readonly weights: Readonly<Record<string, number>>
-  /** Made for a user in the holdout: not a choice of the logging policy, although its propensity is known. */
+  /**
+   * Whether the user was in the holdout. Such a decision is not a choice of the logging policy, although its propensity
+   * is known.
+   */
   readonly control?: boolean
-  /** 1 for a click, 0 for none; any number for other objectives. */
+  /** 1 for a click, 0 without an outcome, any number for other objectives. */
   readonly outcome: number
-  /** When the outcome came; null for none. */
+  /** Time of the outcome. Null without an outcome. */
   readonly outcomeAt: number | null
 }
 
@@ -46,30 +46,27 @@ export interface Estimate {
   readonly halfWidth: number
 }
 
-/** The estimated reward of another policy, by three estimators on the same decisions. */
+/** The estimated reward of another policy, by three estimators on one set of decisions. */
 export interface Evaluation {
   readonly policy: string
   readonly decisions: number
-  /**
-   * Effective sample size: the number of the policy's own decisions that would be as informative, `(sum w)^2 / sum
-   * w^2`.
-   */
+  /** Effective sample size: the number of the policy's own decisions with equal information, `(sum w)^2 / sum w^2`. */
   readonly effectiveSample: number
   /** Null below an effective sample of 1,000. */
   readonly estimates: {
-    /** Inverse propensity: unbiased, and erratic when weights are large. */
+    /** Inverse propensity: unbiased, but erratic with large weights. */
     readonly ips: Estimate
     /** Inverse propensity divided by the mean weight (self-normalized): slightly biased, much steadier. */
     readonly snips: Estimate
-    /** A model's forecast, corrected by what was observed; unbiased however bad the model is. */
+    /** A model's forecast, corrected by the observations: unbiased even if the model is bad. */
     readonly doublyRobust: Estimate
   } | null
 }
 
 /**
- * The decisions of a log that are old enough for 99 % of their outcomes to have come by `now` (Unix milliseconds), by the
- * delays of the log itself. Younger ones would be taken for decisions without an outcome, which favours policies that
- * differ from the latest model.
+ * Returns the decisions of a log that are old enough for 99 % of their outcomes to have arrived by `now` (Unix
+ * milliseconds), by the delays of the log itself. Younger decisions would count as decisions without an outcome, which
+ * favours policies that differ from the latest model.
  */
 export const settled = (
   log: ReadonlyArray<LoggedDecision>,
@@ -91,13 +88,12 @@ const estimate = (value: number, variance: number, count: number): Estimate => {
 }
 
 /**
- * A policy that learns from a log and is evaluated on it, both in the order of time: it sees a decision's outcome only
- * when that had come. It learns from the choices of the logging policy.
- *
- * The estimators are those of M. Dudik et al., "Doubly robust policy evaluation and optimization" (2014). The model of
- * the doubly robust one is the running mean outcome of each variant, of earlier decisions only, so that the terms of the
- * estimate are (nearly) uncorrelated. Standard errors come from the summands. Decisions with a propensity that is not in
- * (0, 1] are passed over.
+ * Evaluates a policy on a log from which it also learns, in the order of time: it sees a decision's outcome only after
+ * its arrival. It learns from the choices of the logging policy.
+ * The estimators come from M. Dudik et al., "Doubly robust policy evaluation and optimization" (2014). The model of the
+ * doubly robust estimator is the running mean outcome of each variant over earlier decisions, so that the terms of the
+ * estimate are (nearly) uncorrelated. Standard errors come from the summands. Decisions with a propensity outside (0,
+ * 1] are ignored.
  */
 export const evaluate = (log: ReadonlyArray<LoggedDecision>, policy: LearnerKind, seed: number): Evaluation => {
   const usable = log.filter(({ copyId, propensity, weights }) =>
@@ -149,7 +145,7 @@ export const evaluate = (log: ReadonlyArray<LoggedDecision>, policy: LearnerKind
   }
 }
 
-/** The mean outcome of the logging policy's own choices. Null with fewer than 1,000 of them. */
+/** Returns the mean outcome of the logging policy's own choices. Null with fewer than 1,000 choices. */
 export const logged = (decisions: ReadonlyArray<LoggedDecision>): Estimate | null => {
   const log = decisions.filter(({ control }) => control !== true)
   const count = log.length
@@ -159,20 +155,20 @@ export const logged = (decisions: ReadonlyArray<LoggedDecision>): Estimate | nul
   return estimate(mean, squares / (count - 1), count)
 }
 
-/** When the outcome became known, never before its decision: clocks may differ a little. */
+/** Time at which the outcome became known, never before its decision: clocks may differ a little. */
 const knownAt = ({ at, outcomeAt }: LoggedDecision): number => Math.max(at, outcomeAt ?? Infinity)
 
-/** Walks through a log once, in order, with a learner. */
+/** Replays a log once, in order, with a learner. */
 class Replay {
   readonly #log: ReadonlyArray<LoggedDecision>
   readonly #learner: Learner
   readonly #armOf: ReadonlyMap<string, number>
   readonly #requests = new Map<string, SimulatedRequest>()
   readonly #eligible = new Map<string, Eligible>()
-  /** Numbers of the decisions with an outcome, by its time. */
+  /** Indexes of the decisions with an outcome, sorted by its time. */
   readonly #arrivals: ReadonlyArray<number>
   #arrived = 0
-  /** Running sums of outcome and number, by variant. */
+  /** Running sums of outcomes and of decisions, by variant. */
   readonly #outcomes: Float64Array
   readonly #sends: Float64Array
   #outcomeSum = 0
@@ -192,8 +188,8 @@ class Replay {
   }
 
   /**
-   * Decision number `i` (called for each in turn): the learner's weight of the variant that was chosen, the outcome
-   * foretold of the learner's choice, and of the variant that was chosen.
+   * Replays decision `i`; call it for each in order. Returns the learner's weight of the chosen variant, the predicted
+   * outcome of the learner's choice, and the predicted outcome of the chosen variant.
    */
   step(i: number): { readonly chosen: number; readonly expected: number; readonly forecast: number } {
     const { at, context, copyId, outcome, weights: loggedWeights } = this.#log[i]!
@@ -226,7 +222,7 @@ class Replay {
     return { chosen, expected, forecast }
   }
 
-  /** Mean outcome of a variant before decision `i`, held to the mean of all by the weight of a few clicks. */
+  /** Mean outcome of a variant before decision `i`, shrunk towards the mean of all by the weight of a few clicks. */
   #foretold(arm: number, i: number): number {
     const mean = i === 0 ? 0 : this.#outcomeSum / i
     const weight = mean > 0 ? pseudoOutcomes / mean : 1

@@ -22,7 +22,7 @@ import { SimulatedRepeats } from "./SimulatedRepeats.ts"
 import { SimulatedOutcomes } from "./SimulatedOutcomes.ts"
 import type { Eligible, SimulatedRequest } from "./World.ts"
 
-/** Number of days with an hourly search for learning attributes; afterwards it runs once a day. */
+/** Number of days with an hourly search for learning attributes. Afterwards the search runs once a day. */
 const schemeDays = 3
 
 /** Parts of the model that a simulation can leave out. */
@@ -31,13 +31,13 @@ export type Feature = typeof features[number]
 
 /** Options of the product in a simulation. */
 export interface ProductOptions {
-  /** `undefined`: adaptive. Unit: days. */
+  /** Learning window. Unit: days. Default: adaptive. */
   readonly window?: LearningWindow | undefined
-  /** Least simulated time between two fits of a template. Default 1. */
+  /** Minimum simulated time between two fits of a template. Default: 1. */
   readonly refitHours?: number
-  /** Share that is split randomly. Default 0.01. */
+  /** Share that is split randomly. Default: 0.01. */
   readonly floor?: number
-  /** Whether verdicts are computed. They take nearly half of the time and do not change decisions. Default true. */
+  /** Whether verdicts are computed. They need nearly half of the time and do not change decisions. Default: true. */
   readonly verdicts?: boolean
   /** Parts of the model that are left out, to measure their effect. */
   readonly without?: ReadonlyArray<Feature>
@@ -57,7 +57,10 @@ interface Learned {
   scheme: AttributeScheme
   model: ModelSnapshot
   choices: Choices
-  /** The first choices under each scheme and since when, so that a click goes to the context its send was counted in. */
+  /**
+   * The choices under each scheme and the start of the scheme, so that a click goes to the context in which its send
+   * was counted.
+   */
   readonly readings: Array<{ readonly from: number; readonly choices: Choices }>
   /** Ids that could be served at the last decision. */
   active: ReadonlySet<string>
@@ -71,7 +74,7 @@ interface Learned {
   readonly outcomes: SimulatedOutcomes
   readonly repeats: SimulatedRepeats
   fatigue: Fatigue | undefined
-  /** Delay curve of the other templates, and the day it was made. */
+  /** Delay curve of the other templates, and the day of its computation. */
   prior: OrganizationDelays
   priorDay: number
 }
@@ -86,7 +89,7 @@ export interface Knowledge {
   readonly delays: Delays
 }
 
-/** Only what `src/bandit` and the engine do, called when the service calls it: counts by the hour, fits when something has changed. */
+/** Calls only `src/bandit` and the engine, when the service calls them: counts by the hour, and fits after a change. */
 export class Product implements Learner {
   readonly #arms: ReadonlyArray<string>
   readonly #floor: number
@@ -129,7 +132,7 @@ export class Product implements Learner {
     return choices.choice(context, eligible.set, undefined, seen).weights
   }
 
-  /** The current knowledge about a template; the template is fitted first, as for a request for results. */
+  /** Returns the present knowledge about a template. Fits the template first, as for a request for results. */
   knowledge(index: number, now: number): Knowledge {
     const template = this.#template(index, now)
     this.#bringUpToDate(template, now)
@@ -155,7 +158,7 @@ export class Product implements Learner {
     template.delays.add(sentAt, delay)
     let own = template.variantDelays.get(this.#arms[arm]!)
     if (own === undefined) template.variantDelays.set(this.#arms[arm]!, own = new Delays())
-    // By day, as the service counts them.
+    // By day, like the counts of the service.
     own.add(Math.floor(sentAt / dayMillis) * dayMillis + dayMillis - hourMillis, delay)
     this.#count(template, request, arm, sentAt, now, 0, outcome)
     if (this.#fatigue && request.person !== undefined) template.exposures.observe(request.person, sentAt)

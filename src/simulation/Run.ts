@@ -10,18 +10,18 @@ export interface SimulationOutcome {
   /** Rewards of a random split, and of the best variant for every single decision. */
   readonly uniform: number
   readonly oracle: number
-  /** Share of the way from uniform to the oracle: 1 for the oracle, below 0 for what is worse than uniform. */
+  /** Position between the random split (0) and the oracle (1). Below 0 if worse than the random split. */
   readonly share: number
   /** The share for each quarter of the decisions. */
   readonly quarters: ReadonlyArray<number>
 }
 
-/** Pending clicks, earliest first: a binary heap of times with the number of the decision. */
+/** Pending clicks, earliest first: a binary heap of times with the indexes of the decisions. */
 class Arrivals {
   readonly #times: Array<number> = []
   readonly #decisions: Array<number> = []
 
-  /** Time of the earliest click; infinite without any. */
+  /** Time of the earliest click. Infinite without clicks. */
   get next(): number {
     return this.#times[0] ?? Infinity
   }
@@ -38,7 +38,7 @@ class Arrivals {
     decisions[i] = decision
   }
 
-  /** Removes the earliest click. There must be one. */
+  /** Removes the earliest click, which must exist. */
   take(): number {
     const times = this.#times
     const decisions = this.#decisions
@@ -62,7 +62,7 @@ class Arrivals {
   }
 }
 
-/** The messages that people have had under one policy, and the rates after these. */
+/** The messages that people have received under one policy, and their effect on the rates. */
 class Exposures {
   readonly #arms: number
   readonly #tire: (seen: number, total: number) => number
@@ -86,7 +86,7 @@ class Exposures {
     this.#total[request] = this.#total[request]! + 1
   }
 
-  /** Changes the rates of all variants to those for this person now. */
+  /** Changes the rates of all variants to this person's present rates. */
   apply(request: number, rates: Float64Array): void {
     for (let arm = 0; arm < this.#arms; arm++) rates[arm] = rates[arm]! * this.#factor(request, arm)
   }
@@ -107,14 +107,14 @@ class Exposures {
 }
 
 /**
- * Called after each decision, with the number of the variant that was chosen, the true rates of all variants, and the
- * probability of the choice.
+ * Called after each decision, with the index of the chosen variant, the true rates of all variants, and the probability
+ * of the choice.
  */
 export type Watch = (decision: number, arm: number, rates: Float64Array, propensity: number) => void
 
 /**
- * Lets a policy make all decisions in a world and learn from the clicks as they arrive. The same world, policy and seed
- * give the same result.
+ * Runs a policy through all decisions of a world, so that it learns from the clicks as they arrive. Equal worlds,
+ * policies and seeds have equal results.
  */
 export const run = (world: World, policy: LearnerKind, seed: number, watch?: Watch): SimulationOutcome => {
   const { arms, at, requestOf, requests, decisions, delayHours, eligible, eligibleOf } = world
@@ -155,7 +155,7 @@ export const run = (world: World, policy: LearnerKind, seed: number, watch?: Wat
       sum.uniform += even / there.arms.length
       sum.oracle += best
     } else {
-      // The messages that people have had depend on the policy, so that each of the three keeps its own.
+      // Received messages depend on the policy, so each of the three policies has its own.
       const [own, even, oracle] = paths
       const at = requestOf[i]!
       const evenArm = there.arms[Math.floor(world.choiceChance[i]! * there.arms.length)]!

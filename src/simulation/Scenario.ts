@@ -5,10 +5,10 @@ import { makeWorld, type World } from "./World.ts"
 
 export type { FileFault } from "../domain/TextFaults.ts"
 
-/** Largest world. Unit: decisions. */
+/** Maximum size of a world. Unit: decisions. */
 const maxSends = 2_000_000
 
-/** Most combinations of attribute values; each has its own rate per variant. */
+/** Maximum number of combinations of attribute values. Each has its own rate per variant. */
 const maxCombinations = 10_000
 
 const between = (minimum: number, maximum: number) => Schema.Finite.check(Schema.isBetween({ minimum, maximum }))
@@ -17,21 +17,21 @@ const Name = Schema.String.check(Schema.isPattern(/^[^\p{C}\s](?:[^\p{C}]{0,98}[
   expected: "1 to 100 characters without control characters, not beginning or ending with a space",
 }))
 
-/** Factor of the clicks: 1 changes nothing. */
+/** Factor of the clicks. 1 has no effect. */
 const Factor = between(0.01, 100)
 
 const Day = between(0, 3650)
 
 const Value = Schema.Struct({
   value: Name,
-  /** Shares of the users may be any positive numbers; only their ratios count. */
+  /** Relative share of the users: any positive number. Only ratios matter. */
   share: between(1e-6, 1e6),
   rate: Schema.optionalKey(Factor),
   variants: Schema.optionalKey(Schema.Record(Schema.String, Factor)),
 })
 
 const Attribute = Schema.Struct({
-  /** Case makes no difference, as in a request's attributes. */
+  /** Case-insensitive, like in a request's attributes. */
   name: Name,
   values: Schema.Array(Value).check(Schema.isMinLength(1), Schema.isMaxLength(50)),
 })
@@ -44,9 +44,10 @@ const Variant = Schema.Struct({
 })
 
 /**
- * A world in words of its author; see `parse` for an example. Rates multiply: a message is clicked with probability
- * `base_rate` x the variant's `rate` x for each attribute the `rate` of the user's value and the one it has for the variant
- * (at most 0.95). `drift` is the standard deviation of the daily steps by which the log rate of each variant wanders.
+ * A world, described by its author; see `parse` for an example. Rates multiply: a message is clicked with probability
+ * `base_rate` times the variant's `rate`, and for each attribute times the `rate` of the user's value and its `rate`
+ * for the variant (at most 0.95). `drift` is the standard deviation of the daily steps by which the log rate of each
+ * variant changes.
  */
 export const Scenario = Schema.Struct({
   name: Schema.optionalKey(Name),
@@ -82,7 +83,7 @@ const placeOf = (root: Located, path: ReadonlyArray<PropertyKey>): number => {
   for (const [i, name] of path.entries()) {
     const found = located.members?.get(String(name))
     if (found === undefined) return located.offset
-    // A name is shown where it stands, and not what it names.
+    // A fault of a name points to the name, and not to its value.
     if (i === path.length - 1) return Array.isArray(located.value) ? found.at.offset : found.keyOffset
     located = found.at
   }
@@ -97,7 +98,7 @@ const repeated = (
 ): ReadonlyArray<Complaint> =>
   names.flatMap((name, i) => names.indexOf(name) < i ? [{ path: path(i), message: `${name} occurs twice` }] : [])
 
-/** Days at which the set of variants changes, the first one included. */
+/** Days on which the set of variants changes, including the first day. */
 const changes = ({ days, variants }: Scenario): ReadonlyArray<number> =>
   [0, ...variants.flatMap(({ from_day, until_day }) => [from_day ?? 0, until_day ?? 0])].filter((day) => day < days)
 
@@ -190,10 +191,10 @@ export const parse = (text: string, fileName: string): Result.Result<Scenario, R
   return crossed.length > 0 ? refuse(crossed.map(placed)) : Result.succeed(decoded.success)
 }
 
-/** The world of a scenario; `days` cuts it short (or makes it longer). Equal seeds give equal worlds. */
+/** Returns the world of a scenario. `days` replaces the scenario's length. Equal seeds return equal worlds. */
 export const worldOf = (scenario: Scenario, seed: number, days = scenario.days): World => {
   const { attributes = [], base_rate, delay, drift = 0, sends_per_day } = scenario
-  // Learners number the variants by id.
+  // Sorted, because learners number the variants by id.
   const variants = [...scenario.variants].sort((a, b) => a.id < b.id ? -1 : 1)
   const base = Math.log(base_rate)
   return makeWorld({

@@ -3,7 +3,7 @@ import { expectedPerDecision } from "../bandit/Expectation.ts"
 import type { ModelSnapshot } from "../bandit/Model.ts"
 import { dayMillis, hourMillis } from "../bandit/Window.ts"
 
-/** Decisions of a day that are alike. */
+/** Decisions of a day with equal variant and context. */
 interface Alike {
   readonly variant: string
   readonly context: string
@@ -18,10 +18,13 @@ interface Settled extends Omit<Alike, "context"> {
   expected: number
 }
 
-/** Age of a decision when it is counted, as in the service. */
+/** Age at which a decision is counted, as in the service. */
 const settledMillis = 96 * hourMillis
 
-/** Earlier decisions of a template by person, and their outcomes by class of exposure, counted when the service counts them. */
+/**
+ * Earlier decisions of a template by person, and their outcomes by class of exposure, counted when the service counts
+ * them.
+ */
 export class SimulatedExposures {
   readonly #seen = new Map<number, Map<string, number>>()
   readonly #waiting = new Map<number, Map<string, Alike>>()

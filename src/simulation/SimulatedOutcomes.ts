@@ -10,13 +10,13 @@ interface Waiting {
   outcomes: number
 }
 
-/** Age of a decision when it is counted, and the latest age of its outcomes, as in the service. */
+/** Age at which a decision is counted, and the latest age of its outcomes, as in the service. */
 const settledMillis = 96 * hourMillis
 
 /** Outcomes of a template's decisions by attribute, counted when the service counts them. */
 export class SimulatedOutcomes {
   readonly #counted = new AttributeOutcomes()
-  /** In the order of their times. */
+  /** Decisions that are not counted yet, in the order of their times. */
   readonly #waiting = new Map<string, Waiting>()
 
   sent(request: SimulatedRequest, variant: string, now: number): void {
@@ -45,5 +45,5 @@ export class SimulatedOutcomes {
   }
 }
 
-/** Two decisions at one time about people with the same attributes are taken for one. */
+/** Two decisions at one time without a person count as one. */
 const keyOf = ({ person }: SimulatedRequest, at: number): string => `${at} ${person ?? ""}`

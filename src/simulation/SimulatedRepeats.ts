@@ -7,7 +7,7 @@ export interface RepeatsAt {
   readonly seen: number
 }
 
-/** Decisions of a template by person and variant, with whether each has an outcome. Counts as the journal does. */
+/** Decisions of a template by person and variant, and whether each has an outcome. Counts like the journal. */
 export class SimulatedRepeats {
   readonly #decisions = new Map<string, Array<{ readonly at: number; hasOutcome: boolean }>>()
 

@@ -1,10 +1,10 @@
-/** A mean over seeds and half the width of its 95 % interval (Student's t); NaN for less than two. */
+/** A mean over seeds and half the width of its 95 % interval (Student's t). NaN for fewer than two values. */
 export interface Spread {
   readonly mean: number
   readonly halfWidth: number
 }
 
-/** 97.5 % quantile of Student's t, by the expansion of Cornish and Fisher; within 1 % from 3 degrees of freedom on. */
+/** 97.5 % quantile of Student's t, by the expansion of Cornish and Fisher, within 1 % from 3 degrees of freedom on. */
 const quantile = (freedom: number): number => {
   if (freedom === 1) return 12.706
   if (freedom === 2) return 4.303

@@ -7,82 +7,88 @@ import { type Chance, chance, seedOf } from "./Chance.ts"
 /** Start of every simulated world: a Monday, UTC. Unit: Unix milliseconds. */
 export const worldStart = Date.UTC(2026, 0, 5)
 
-/** Clicks later than this never come. Unit: hours. */
+/** Maximum delay. Later clicks never arrive. Unit: hours. */
 const longestDelay = 336
 
-/** No true rate is above this. */
+/** Maximum true rate. */
 const largestRate = 0.95
 
 /** The request of a decision, without its time. */
 export interface SimulatedRequest {
-  /** Number of the template, from 0. */
+  /** Index of the template, from 0. */
   readonly template: number
   readonly attrs: Attributes
-  /** Number of the person; only in worlds of people. */
+  /** Index of the person. Only in worlds of people. */
   readonly person?: number
 }
 
-/** Variants that may be chosen: their numbers, ascending, and the same by id in the same order. */
+/** Variants that may be chosen: their indexes, ascending, and their ids in that order. */
 export interface Eligible {
   readonly arms: ReadonlyArray<number>
   readonly set: EligibleSet
 }
 
 /**
- * A world for comparing learners: decisions in chronological order, and for each the true click rate of every variant.
- * All random numbers are drawn beforehand, so that different learners meet the same users.
+ * A world for the comparison of learners: decisions in chronological order, and for each the true click rate of every
+ * variant. All random numbers are drawn in advance, so that different learners meet one set of users.
  */
 export interface World {
   readonly name: string
   readonly days: number
-  /** Templates, one after another or mixed; each has all the variants. */
+  /** Number of templates, one after another or mixed. Each has all the variants. */
   readonly templates: number
   /** Ids of the variants in ascending order of their UTF-16 code units. */
   readonly arms: ReadonlyArray<string>
-  /** Components of the variants; none unless given. */
+  /** Components of the variants. Default: no components. */
   readonly composition?: Composition | undefined
   readonly decisions: number
-  /** Unix milliseconds, ascending. */
+  /** Times of the decisions, ascending. Unit: Unix milliseconds. */
   readonly at: Float64Array
   readonly requests: ReadonlyArray<SimulatedRequest>
-  /** Per decision the number of its request. */
+  /** For each decision, the index of its request. */
   readonly requestOf: Int32Array
   readonly eligible: ReadonlyArray<Eligible>
-  /** Per decision the number of its eligible set. */
+  /** For each decision, the index of its eligible set. */
   readonly eligibleOf: Int32Array
   /** Writes the click rate of every variant, eligible or not, for a decision. */
   readonly rates: (decision: number, out: Float64Array) => void
-  /** Per decision: uniform numbers for the choice and for the click, and the delay that a click would have, in hours. */
+  /**
+   * For each decision: uniform numbers for the choice and for the click, and the delay of a possible click in hours.
+   */
   readonly choiceChance: Float64Array
   readonly clickChance: Float64Array
   readonly delayHours: Float64Array
-  /** Factor of that delay by variant. Default: 1. */
+  /** Factor of the delay by variant. Default: 1. */
   readonly slower?: ReadonlyArray<number> | undefined
   /** Value of a click to the learners. */
   readonly worth: number
-  /** Value of the click on a variant for a decision, instead of `worth`. */
+  /** Value of the click on a variant for a decision. Default: `worth`. */
   readonly values?: ((decision: number, arm: number) => number) | undefined
-  /** Whether the event of a click at this time (Unix milliseconds) never reaches the learner. None is lost unless given. */
+  /**
+   * Whether the event of a click at this time (Unix milliseconds) never reaches the learner. Default: no event is lost.
+   */
   readonly isLost?: ((decision: number, clickedAt: number) => boolean) | undefined
   /**
-   * Whether a machine opens the message at once, whatever the variant. The learner takes this for the outcome; rewards count
-   * people alone. No message unless given.
+   * Whether a machine opens the message at once, with any variant. The learner treats this as the outcome. Rewards
+   * count only people. Default: no message.
    */
   readonly isMachine?: ((decision: number) => boolean) | undefined
-  /** Change of the log rate for a person who has had so many messages with the variant, and of the template. */
+  /**
+   * Change of the log rate for a person who has received `seen` messages with the variant, and `total` of the template.
+   */
   readonly tire?: ((seen: number, total: number) => number) | undefined
 }
 
-/** A value that means that the attribute is not in the request. */
+/** Value of an attribute that is not in the request. */
 export const absent = ""
 
-/** An attribute of the users: each value with its share (any positive numbers). */
+/** An attribute of the users: each value with its relative share (any positive number). */
 export interface AttributePlan {
   readonly name: string
   readonly values: ReadonlyArray<readonly [value: string, share: number]>
 }
 
-/** How to make a world. */
+/** Description of a world to create. */
 export interface WorldPlan {
   readonly name: string
   readonly seed: number
@@ -91,46 +97,51 @@ export interface WorldPlan {
   readonly arms: ReadonlyArray<string>
   readonly attributes: ReadonlyArray<AttributePlan>
   /**
-   * So many people are drawn, each with values of the attributes, and every decision is about one of them. Unless given, there is
-   * one person for each combination of values, which is too many for many attributes.
+   * Number of people, each with drawn values of the attributes. Every decision is about one of them. Default: one
+   * person for each combination of values, which is too many for many attributes.
    */
   readonly people?: number
   /**
-   * How often a decision is about this person, as a number drawn from `chance`, and the effect on the log rate, of all variants and
-   * of each. Default: 1, 0 and 0.
+   * Relative frequency of decisions about a person, as a number drawn from `chance`, and the effect on the log rate, of
+   * all variants and of each. Default: 1, 0 and 0.
    */
   readonly person?: (
     chance: Chance,
   ) => { readonly share: number; readonly log: number; readonly tastes?: ReadonlyArray<number> }
   /** See `World.tire`. */
   readonly tire?: (seen: number, total: number) => number
-  /** Components of the variants; none unless given. */
+  /** Components of the variants. Default: no components. */
   readonly composition?: Composition
-  /** Templates that follow each other in equal parts of the days; 1 unless given. */
+  /** Number of templates that follow each other in equal parts of the days. Default: 1. */
   readonly templates?: number
-  /** Days at which variants come and go, `[from, to)`; always there unless given. */
+  /** Days `[from, to)` of each variant. Default: all days. */
   readonly lifetimes?: (arm: number) => readonly [from: number, to: number]
-  /** Times of sending. Every batch takes `minutes` from 09:00 UTC on, equal numbers of days apart. Evenly spread unless given. */
+  /**
+   * Times of sending. Every batch lasts `minutes` from 09:00 UTC on, and batches are evenly spaced in days. Default:
+   * evenly spread.
+   */
   readonly batches?: { readonly count: number; readonly minutes: number }
-  /** Share of clicks whose event is lost, and the days `[from, to)` on which all are. None unless given. */
+  /**
+   * Share of clicks whose event is lost, and the days `[from, to)` on which all events are lost. Default: no losses.
+   */
   readonly losses?: { readonly share: number; readonly outage: readonly [from: number, to: number] }
   /** Share of messages that machines open, see `World.isMachine`. Default: 0. */
   readonly machines?: number
-  /** Log-normal delay of clicks; at once unless given. */
+  /** Log-normal delay of clicks. Default: no delay. */
   readonly delay?: { readonly medianHours: number; readonly sigma: number } | undefined
   /** Factor by which a variant's clicks are slower. Default: 1. */
   readonly slower?: (chance: Chance) => ReadonlyArray<number>
-  /** Value of a click to the learners; 1 unless given. The rewards of a run are clicks all the same. */
+  /** Value of a click to the learners. Default: 1. The rewards of a run are clicks with any value. */
   readonly worth?: number
   /**
    * The log click rate, as the sum of a part by variant and combination of attribute values and a part by variant and
-   * day. Both are called once for each, in ascending order, after which nothing is drawn from `chance` by them.
+   * day. Both are called once for each, in ascending order. Afterwards they draw nothing from `chance`.
    */
   readonly logRates: (chance: Chance) => {
-    /** `values`: number of the value of each attribute. */
+    /** `values`: index of the value of each attribute. */
     readonly byValues: (values: ReadonlyArray<number>, arm: number) => number
     readonly byDay: (day: number, arm: number) => number
-    /** A part by variant and hour of the day (UTC), called for each decision; it must not draw. None unless given. */
+    /** A part by variant and hour of the day (UTC), called for each decision. It must not draw. Default: 0. */
     readonly byHour?: (hour: number, arm: number) => number
   }
 }
@@ -139,7 +150,7 @@ export interface WorldPlan {
 export const armIds = (count: number): ReadonlyArray<string> =>
   Array.from({ length: count }, (_, i) => `v${String(i + 1).padStart(String(count).length, "0")}`)
 
-/** Place of the first of the ascending numbers above `value`. */
+/** Index of the first of the ascending numbers above `value`. */
 const firstAbove = (numbers: ReadonlyArray<number>, value: number): number => {
   let from = 0
   let to = numbers.length - 1
@@ -151,14 +162,16 @@ const firstAbove = (numbers: ReadonlyArray<number>, value: number): number => {
   return from
 }
 
-/** The age of the world, in days, at the time of a decision that is the share `u` in [0, 1) of all decisions ahead. */
+/** The age of the world, in days, at the time of the decision at the share `u` in [0, 1) of all decisions. */
 const ageAt = ({ batches, days }: WorldPlan, u: number): number => {
   if (batches === undefined) return u * days
   const batch = Math.floor(u * batches.count)
   return batch * days / batches.count + (9 * 60 + (u * batches.count - batch) * batches.minutes) / (24 * 60)
 }
 
-/** Losses and machines of a world, from streams of their own, so that worlds with and without them differ in nothing else. */
+/**
+ * Losses and machines of a world, from separate streams, so that worlds with and without them differ in nothing else.
+ */
 const troubles = ({ losses, machines, name, seed, sends }: WorldPlan): Pick<World, "isLost" | "isMachine"> => {
   const draws = (purpose: string) => {
     const { uniform } = chance(seedOf(seed, `${name} ${purpose}`))
@@ -175,7 +188,7 @@ const troubles = ({ losses, machines, name, seed, sends }: WorldPlan): Pick<Worl
   }
 }
 
-/** Makes a world; the same plan and seed make the same one. */
+/** Creates a world. Equal plans and seeds create equal worlds. */
 export const makeWorld = (plan: WorldPlan): World => {
   const { arms, attributes, days, delay, sends } = plan
   const templates = plan.templates ?? 1
@@ -242,7 +255,7 @@ export const makeWorld = (plan: WorldPlan): World => {
     }
     return known
   }
-  // Looked up once for each stretch between two changes.
+  // Computed once for each interval between two changes.
   const changes = [...new Set(arms.flatMap((_, arm) => plan.lifetimes?.(arm) ?? []))].sort((a, b) => a - b)
 
   const at = Float64Array.from({ length: sends }, () => worldStart + ageAt(plan, users.uniform()) * dayMillis).sort()
@@ -268,7 +281,7 @@ export const makeWorld = (plan: WorldPlan): World => {
     eligibleOf[i] = set
     choiceChance[i] = users.uniform()
     clickChance[i] = users.uniform()
-    // Drawn in any case, so that worlds with and without delays differ in nothing else.
+    // Always drawn, so that worlds with and without delays differ in nothing else.
     const z = users.normal()
     delayHours[i] = delay === undefined ? 0 : Math.min(longestDelay, delay.medianHours * Math.exp(delay.sigma * z))
   }

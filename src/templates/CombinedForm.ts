@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util"
 import type { VariableDraft, VariantForm } from "./VariantForm.ts"
 
-/** Two texts that began from one, combined. */
+/** The combination of two texts that were edited from one base. */
 export interface CombinedForm {
   readonly form: VariantForm
-  /** Names of the fields that both changed to different values. The own value counts. */
+  /** Names of the fields that both sides changed to different values. The author's own value is kept. */
   readonly both: ReadonlyArray<string>
 }
 
@@ -12,7 +12,9 @@ const byName = (variables: ReadonlyArray<VariableDraft>) =>
   new Map(variables.map((row) => [row.name.trim(), { ...row, name: row.name.trim() }]))
 
 /**
- * Combines an own text with the text of a colleague. Each field has the changed value, or the own one if both changed it. Variables are compared one by one. Whether the variant is active is theirs, as versions do not record it.
+ * Combines the author's text with the text of a colleague. Each field has the changed value, or the author's value if
+ * both changed it. Variables are compared one by one. Whether the variant is active comes from `other`, because
+ * versions do not record it.
  */
 export const combineForms = (base: VariantForm, own: VariantForm, other: VariantForm): CombinedForm => {
   const both: Array<string> = []

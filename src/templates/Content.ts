@@ -3,22 +3,22 @@ import { isDeepStrictEqual } from "node:util"
 import type { Template } from "../domain/Template.ts"
 import { storedContent, type TemplateContent, type VariantContent, variantContent } from "./ImportPlan.ts"
 
-// The content of a template as a value: what of it is served, and how two changes of it are combined.
+// The content of a template as a value: the part of it that is served, and the combination of two changes.
 
-/** A template with its variants, all defaults filled in, without times. */
+/** A template with its variants, with all defaults filled in, without times. */
 export interface WholeContent extends TemplateContent {
   readonly variants: ReadonlyArray<VariantContent>
 }
 
-/** The content of a stored template. */
+/** Returns the content of a stored template. */
 export const contentOf = (template: Template): WholeContent => ({
   ...storedContent(template),
   variants: template.variants.map(variantContent),
 })
 
 /**
- * The part of a template that decides what recipients get; undefined if the template is not served. Names, tags and the
- * owner are not part of it.
+ * Returns the part of a template that determines the messages of recipients, or undefined if the template is not
+ * served. Excludes names, tags and the owner.
  */
 const servedOf = (content: WholeContent | undefined) => {
   if (content === undefined || content.archived) return undefined
@@ -33,8 +33,8 @@ const servedOf = (content: WholeContent | undefined) => {
 }
 
 /**
- * Whether a change affects what recipients get. A template is served if it is not archived and has an active variant, so
- * drafts, inactive variants, names, tags and owners can change without effect.
+ * Whether a change affects the messages of recipients. A template is served if it is not archived and has an active
+ * variant. So drafts, inactive variants, names, tags and owners can change without effect.
  */
 export const changesServed = (before: WholeContent | undefined, after: WholeContent | undefined): boolean =>
   !isDeepStrictEqual(servedOf(before), servedOf(after))
@@ -53,7 +53,7 @@ interface Combined {
   readonly both: ReadonlyArray<string>
 }
 
-/** Applies the changes from `base` to `mine` on top of `theirs`. Where both sides changed a member, `mine` counts. */
+/** Applies the changes from `base` to `mine` on top of `theirs`. If both sides changed a member, `mine` wins. */
 const combine = (base: Values, mine: Values, theirs: Values, at: string): Combined => {
   const value: Record<string, unknown> = { ...theirs }
   const both: Array<string> = []
@@ -76,17 +76,17 @@ const combine = (base: Values, mine: Values, theirs: Values, at: string): Combin
 const byId = ({ variants }: WholeContent): ReadonlyMap<string, VariantContent> =>
   new Map(variants.map((variant) => [variant.id, variant]))
 
-/** Two changes of the same content, combined. */
+/** The combination of two changes of one content. */
 export interface CombinedContent {
-  /** Undefined: the template is deleted. */
+  /** Undefined if the template is deleted. */
   readonly content: WholeContent | undefined
-  /** JSON pointers of what both sides have changed, such as `/variants/warm/vars/subject`. */
+  /** JSON pointers of the members that both sides have changed, such as `/variants/warm/vars/subject`. */
   readonly both: ReadonlyArray<string>
 }
 
 /**
- * Applies a proposed change, from `base` to `mine`, to the live content `theirs`. Variables are combined one by one, other
- * members as a whole. Where both sides changed the same member, the proposal counts and the member is named in `both`.
+ * Applies a proposed change, from `base` to `mine`, to the live content `theirs`. Variables are combined one by one,
+ * other members as a whole. If both sides changed a member, the proposal wins and `both` names the member.
  */
 export const combineContent = (
   base: WholeContent | undefined,

@@ -17,18 +17,21 @@ import { closeProposal, insertProposal, type ProposalRow, readOpen, replaceConte
 import { fieldsOfTemplate } from "./TemplateFields.ts"
 import { pagesOf, readTemplates } from "./TemplateRows.ts"
 
-// The one place where content is written. With approval on, a change is tried in a savepoint first. If it would change what
-// is served, the savepoint is rolled back and the content it led to is stored as a proposal. No kind of change has to know
-// of approval, so that none can be forgotten.
+// The only place where content is written. With approval on, a change is first made in a savepoint. If it would change
+// what is served, the savepoint is rolled back and the resulting content is stored as a proposal. Changes contain no
+// approval logic, so no change can bypass approval.
 
-/** A change was tried; its savepoint is rolled back. */
+/** A change was tried, and its savepoint is rolled back. */
 class Tried extends Schema.TaggedError<Tried>()("Tried", {
   after: Schema.Unknown,
   /** The result of the change. */
   value: Schema.Unknown,
 }) {}
 
-/** One change of an organization's content: a transaction that raises its revision, then this node's views. */
+/**
+ * Makes one change of an organization's content: a transaction that raises its revision, then an update of this node's
+ * views.
+ */
 const liveWriter =
   (sql: SqlClient.SqlClient, changes: Changes["Service"]) =>
   <A, E>(org: OrgSlug, effect: Effect.Effect<A, E | SqlError>) =>
@@ -38,8 +41,8 @@ const liveWriter =
     ) as Effect.Effect<A, Exclude<E, SqlError>>
 
 /**
- * Whose changes wait for approval: undefined for the admin token, keys with the scope `templates:publish`, and the service
- * itself.
+ * Returns the author whose changes need approval. Undefined for the admin token, for keys with the scope
+ * `templates:publish`, and for the service itself.
  */
 const reviewedAuthor = (actor: Actor | undefined): Author | undefined => {
   if (actor === undefined || actor.kind === "token") return undefined
@@ -66,23 +69,23 @@ const readRevisions = (sql: SqlClient.SqlClient, org: OrgSlug) =>
     (rows) => new Map(rows.map(({ id, revision }) => [id, revision])),
   )
 
-/** The ids of templates that differ in revision, or are in one map only. */
+/** Returns the ids of templates that differ in revision, or are in only one of the maps. */
 const movedIds = (before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>): ReadonlyArray<string> =>
   [...new Set([...before.keys(), ...after.keys()])].filter((id) => before.get(id) !== after.get(id))
 
 const fieldsOf = (content: WholeContent | undefined) => content === undefined ? undefined : fieldsOfTemplate(content)
 
-/** Templates of one change up to which reviewers are told of each. */
+/** Maximum number of templates of one change with a notification for each. Above it, reviewers get one notification. */
 const mostToldApart = 5
 
-/** A proposal that a change was stored as. */
+/** A proposal in which a change was stored. */
 interface Stored {
   readonly id: number
   readonly templateId: string
   readonly isNew: boolean
 }
 
-/** Stores the tried content as proposals of the author. Templates whose content is as before need none. */
+/** Stores the tried content as proposals of the author. Templates with unchanged content need no proposal. */
 const storeProposals = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: OrgSlug,
@@ -121,7 +124,7 @@ const storeProposals = Effect.fnUntraced(function* (
   return stored
 })
 
-/** Tells reviewers that changes wait for them: of each, or with one notification of a change of many templates. */
+/** Notifies reviewers of waiting changes: of each change, or with one notification for a change of many templates. */
 const notifyReviewers = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: OrgSlug,
@@ -158,7 +161,10 @@ type Outcome<A> =
   | { readonly isLive: true; readonly value: A }
   | { readonly isLive: false; readonly value: unknown; readonly stored: ReadonlyArray<Stored> }
 
-/** Tries a change, and keeps it only if it does not affect what is served. Within a transaction that holds the content. */
+/**
+ * Tries a change, and keeps it only if it does not affect what is served. Requires a transaction that has locked the
+ * content.
+ */
 const attempt = Effect.fnUntraced(function* <A, E>(
   sql: SqlClient.SqlClient,
   org: OrgSlug,
@@ -173,9 +179,9 @@ const attempt = Effect.fnUntraced(function* <A, E>(
   const before = yield* readContents(sql, org, ids)
   const trail = emptyTrail(yield* currentAuthor)
   const tried = sql.withTransaction(Effect.gen(function* () {
-    // The author goes on from the own proposal, not from the live content.
+    // The author continues from the author's own proposal, not from the live content.
     for (const { proposed, templateId, updatedAt } of onLive ? [] : open) {
-      // With the time that the author has seen, by which a save over somebody else's is found.
+      // With the time that the author has seen, which detects a save over another person's change.
       yield* putContent(sql, org, templateId, before.get(templateId), proposed ?? undefined, updatedAt)
     }
     const value = yield* effect
@@ -205,7 +211,7 @@ const attempt = Effect.fnUntraced(function* <A, E>(
   )
 })
 
-/** Writes content that has been approved: as `contentWriter`, without asking for approval. */
+/** Writes content that has been approved: like `contentWriter`, but without approval. */
 export const approvedWriter = (sql: SqlClient.SqlClient, changes: Changes["Service"]) => {
   const write = liveWriter(sql, changes)
   return <A, E>(org: OrgSlug, effect: Effect.Effect<A, E | SqlError>) =>
@@ -213,10 +219,10 @@ export const approvedWriter = (sql: SqlClient.SqlClient, changes: Changes["Servi
 }
 
 /**
- * Changes an organization's content in one transaction. `ids` are the existing templates that `effect` may change. Where
- * approval is on, and the change affects what is served, it is stored as a proposal instead, and `ChangeProposed` is the
- * failure. An open proposal of the same author is gone on from: `effect` sees it as if it were live. With `onLive` it does
- * not, and its change is combined with the proposal. A broken store is a defect.
+ * Changes an organization's content in one transaction. `ids` are the existing templates that `effect` may change. If
+ * approval is on and the change affects what is served, it is stored as a proposal instead, and the effect fails with
+ * `ChangeProposed`. An open proposal of the author is continued: `effect` sees it as if it were live. With `onLive`,
+ * `effect` sees the live content, and its change is combined with the proposal. A broken store is a defect.
  */
 export const contentWriter = (sql: SqlClient.SqlClient, changes: Changes["Service"]) => {
   const live = liveWriter(sql, changes)
@@ -230,7 +236,7 @@ export const contentWriter = (sql: SqlClient.SqlClient, changes: Changes["Servic
     if (approval === "none") return yield* live(org, effect)
     const actor = yield* currentActor
     const author = reviewedAuthor(actor)
-    // Every change locks the organization first, so that changes wait for each other in one order.
+    // Every change locks the organization first, so that changes lock in one order.
     if (actor === undefined || author === undefined) {
       return yield* live(org, Effect.andThen(lockContent(sql, org), effect))
     }
@@ -251,7 +257,9 @@ export const contentWriter = (sql: SqlClient.SqlClient, changes: Changes["Servic
   })
 }
 
-/** The content that the author of the current request goes on from: the own open proposal, or else undefined. */
+/**
+ * Returns the content from which the author of the current request continues: the author's open proposal, or undefined.
+ */
 export const readOwnProposal = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, org: OrgSlug, template: string) {
   const author = reviewedAuthor(yield* currentActor)
   if (author === undefined) return undefined

@@ -21,7 +21,7 @@ import { Templates } from "./Templates.ts"
 import { ofVariant, placed, read, type VariantForm } from "./VariantForm.ts"
 import { fieldsOfVariant } from "./TemplateFields.ts"
 
-/** The place of a draft: a variant of a template, or undefined for a new one, and its author as in the audit log. */
+/** The place of a draft: its template, its variant (undefined for a new one), and its author as in the audit log. */
 export interface DraftPlace {
   readonly template: string
   readonly variant: string | undefined
@@ -32,21 +32,21 @@ export interface DraftPlace {
 export interface DraftHead {
   readonly variant: string | undefined
   readonly author: string
-  /** `updated_at` of the variant that the text began from; undefined for a new variant. */
+  /** `updated_at` of the variant from which the text was edited. Undefined for a new variant. */
   readonly base: string | undefined
   readonly savedAt: string
 }
 
-/** Text of the editor that is not saved yet. */
+/** Unsaved text of the editor. */
 export interface StoredDraft extends DraftHead {
   readonly form: VariantForm
 }
 
-/** Whether a text is a time as the service writes it, such as `updated_at` of a variant or the time of a draft. */
+/** Whether a text is a time in the format of the service, such as `updated_at` of a variant or the time of a draft. */
 export const isStoredTime = (text: string): boolean =>
   /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z$/.test(text) && !Number.isNaN(new Date(text).getTime())
 
-/** The fields of the editor's form in which a draft differs from the variant as it is now, or from an empty one. */
+/** Returns the differences between a draft and the present variant, or an empty variant. */
 export const draftChanges = (form: VariantForm, live: Variant | undefined): Difference => {
   const content = read({ ...form, name: form.name.trim() === "" ? "-" : form.name, base: "" })
   if (Result.isSuccess(content)) {
@@ -59,7 +59,7 @@ export const draftChanges = (form: VariantForm, live: Variant | undefined): Diff
   return difference(live === undefined ? undefined : fieldsOfForm(ofVariant(live)), fieldsOfForm(form))
 }
 
-/** The fields of a form as they are written, for one that cannot be read as a variant. */
+/** Returns the fields of a form as written, for a form that cannot be read as a variant. */
 const fieldsOfForm = (form: VariantForm): RecordFields => ({
   "/name": form.name,
   "/active": form.active,
@@ -122,7 +122,7 @@ const makeStore = (sql: SqlClient.SqlClient) => {
         FROM templates t WHERE t.org_slug = ${org} AND t.id = ${template}`
       if (known === undefined) return yield* new TemplateNotFound({ id: template })
       if (!known.variant) {
-        // A variant that waits for approval is known to the author of the proposal.
+        // A variant that is part of a proposal exists only for the proposal's author.
         const proposal = yield* readOwnProposal(sql, org, template)
         const isProposed = proposal?.proposed?.variants.some(({ id }) => id === variant) === true
         if (!isProposed) return yield* new VariantNotFound({ id: variant! })
@@ -160,13 +160,13 @@ const makeStore = (sql: SqlClient.SqlClient) => {
 /** The content of a draft. */
 export interface DraftText {
   readonly form: VariantForm
-  /** `updated_at` of the variant that the text began from. */
+  /** `updated_at` of the variant from which the text was edited. */
   readonly base: string | undefined
-  /** `savedAt` of the draft that this one may replace; null: there must be none; undefined: any. */
+  /** `savedAt` of the draft that this one may replace. Null: no draft may exist. Undefined: any draft is replaced. */
   readonly replaces?: string | null | undefined
 }
 
-/** The id of a new variant: as written, or made from the name; undefined where the service is to choose one. */
+/** Returns the id of a new variant: as written, or derived from the name. Undefined if the service must choose one. */
 export const newIdOf = ({ id, name }: Pick<VariantForm, "id" | "name">, { variants }: Template): string | undefined => {
   if (id !== "") return id
   const suggested = idOfName(name)
@@ -176,13 +176,13 @@ export const newIdOf = ({ id, name }: Pick<VariantForm, "id" | "name">, { varian
 }
 
 /**
- * Drafts: what people have written in the editor and not saved, beside the variant that is served. Each author has one of
- * their own for each variant, and one for a new variant of each template.
+ * Drafts: text in the editor that is not saved yet, in addition to the served variant. Each author has one draft for
+ * each variant, and one for a new variant of each template.
  */
 export class Drafts extends Context.Service<Drafts, {
-  /** The drafts of a template, the latest first. */
+  /** Returns the drafts of a template, latest first. */
   readonly list: (org: OrgSlug, template: string) => Effect.Effect<ReadonlyArray<DraftHead>>
-  /** A draft; undefined if there is none. */
+  /** Returns a draft, or undefined without one. */
   readonly find: (org: OrgSlug, place: DraftPlace) => Effect.Effect<StoredDraft | undefined>
   /**
    * Stores a draft in place of the author's last one. Fails with `TemplateNotFound` or `VariantNotFound`, and with
@@ -193,12 +193,12 @@ export class Drafts extends Context.Service<Drafts, {
     place: DraftPlace,
     draft: DraftText,
   ) => Effect.Effect<DraftHead, TemplateNotFound | VariantNotFound | DraftChanged>
-  /** Removes a draft if there is one; with `savedAt` only the draft of that time. */
+  /** Removes a draft if it exists. With `savedAt`, removes only the draft of that time. */
   readonly discard: (org: OrgSlug, place: DraftPlace, savedAt?: string) => Effect.Effect<void>
   /**
    * Saves a draft as the variant and removes the draft. Fails with `DraftNotFound` without a draft, `VariantChanged` if
-   * somebody has saved the variant since the draft was begun, `InvalidInput` with every fault of the text, and as
-   * `Templates` does.
+   * another person has saved the variant since the draft was begun, `InvalidInput` with every fault of the text, and
+   * with the errors of `Templates`.
    */
   readonly publish: (
     org: OrgSlug,
@@ -227,7 +227,7 @@ export class Drafts extends Context.Service<Drafts, {
         if (draft === undefined) return yield* new DraftNotFound()
         const form = { ...draft.form, base: draft.base ?? "" }
         const refused = (error: InvalidInput) => new InvalidInput({ faults: placed(form, error.faults) })
-        // A text that waits for approval is saved as well.
+        // A text that awaits approval counts as saved.
         const done = () => store.discard(org, place)
         const content = read(form)
         if (Result.isFailure(content)) return yield* new InvalidInput({ faults: content.failure })

@@ -12,7 +12,10 @@ interface SampleRow {
   readonly text: string
 }
 
-/** Deletes the sample people whose user, name, attributes or fields contain a name. There are 100 of an organization at most. */
+/**
+ * Deletes the sample people whose user, name, attributes or fields contain a name. An organization has at most 100
+ * sample people.
+ */
 export const eraseSamplePeople = Effect.fnUntraced(function* (work: Work): Effect.fn.Return<void, SqlError> {
   const { names, org, sql } = work
   const search = makeBodySearch(names)
@@ -32,8 +35,8 @@ export const eraseSamplePeople = Effect.fnUntraced(function* (work: Work): Effec
 })
 
 /**
- * Deletes the drafts of people who are no longer members, and their names from the versions of variants that they saved. The
- * texts of members stay, as their accounts stay.
+ * Deletes the drafts of people who are no longer members, and their names from the versions of variants that they
+ * saved. The texts of members stay, because their accounts stay.
  */
 export const eraseAuthors = Effect.fnUntraced(function* (work: Work): Effect.fn.Return<void, SqlError> {
   const { names, org, sql } = work

@@ -6,17 +6,17 @@ import type { CopyId, TemplateId } from "../domain/Ids.ts"
 import { Formats, TemplateInput, type VariantInput, Vars } from "../domain/Template.ts"
 import type { SourceFault } from "../domain/TextFaults.ts"
 
-/** Most templates, and most variants of all of them, in one import. */
+/** Maximum number of templates, and of their variants in total, in one import. */
 export const maxTemplates = 1_000
 export const maxVariants = 2_000
 
-/** Most faults reported of one import. */
+/** Maximum number of reported faults of one import. */
 const maxFaults = 1_000
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** The fault of an import with too many templates or variants. Checks lengths only. */
+/** Returns the fault of an import with too many templates or variants. Checks only lengths. */
 export const sizeFaults = (templates: ReadonlyArray<unknown>): ReadonlyArray<Fault> => {
   const variants = templates.reduce((sum: number, template) => {
     const list = isObject(template) ? template["variants"] : undefined
@@ -34,10 +34,10 @@ export const sizeFaults = (templates: ReadonlyArray<unknown>): ReadonlyArray<Fau
 
 const decodeTemplate = decoder(TemplateInput)
 
-/** Most faults of the form of an import: with more than that, nothing else is checked. */
+/** Maximum number of faults in the form of an import. Above it, nothing else is checked. */
 export const maxFormFaults = 100
 
-/** Decodes the templates of an import's JSON. Stops after the first template with which there are 100 faults or more. */
+/** Decodes the templates of an import's JSON. Stops after the template at which the number of faults reaches 100. */
 export const decodeImport = (json: unknown): CheckedImport<Fault> => {
   const list = isObject(json) ? json["templates"] : undefined
   if (!Array.isArray(list)) {
@@ -63,7 +63,7 @@ export const decodeImport = (json: unknown): CheckedImport<Fault> => {
   return { templates, faults: faults.slice(0, maxFormFaults) }
 }
 
-/** The ids and the Liquid of a template, all that is checked beside its form. */
+/** The ids and the Liquid of a template, which are checked in addition to its form. */
 export interface TemplateLiquid extends Pick<TemplateInput, "id"> {
   readonly variants?: ReadonlyArray<VariantLiquid>
 }
@@ -85,7 +85,7 @@ const variantLiquid = (value: unknown): VariantLiquid => {
 }
 
 /**
- * The ids and the Liquid in templates that were not decoded, as far as they can be read, so that an import with faults in
+ * Reads the ids and the Liquid in templates that were not decoded, as far as possible, so that an import with faults in
  * its form lists the faults of its Liquid as well. Empty if the list of templates is too large.
  */
 export const readLiquid = (json: unknown): ReadonlyArray<TemplateLiquid> => {
@@ -100,7 +100,7 @@ export const readLiquid = (json: unknown): ReadonlyArray<TemplateLiquid> => {
   })
 }
 
-/** Templates in which no fault was found; null in the place of the others. */
+/** Returns the templates without faults, with null in the place of the others. */
 export const withoutFaults = (
   templates: ReadonlyArray<TemplateInput | null>,
   faults: ReadonlyArray<Fault>,
@@ -109,7 +109,7 @@ export const withoutFaults = (
   return templates.map((template, index) => faulty.has(index) ? null : template)
 }
 
-/** Faults of a variant's Liquid and of formats without a variable, with pointers below `at`. */
+/** Returns the faults of a variant's Liquid and of formats without a variable, with pointers below `at`. */
 export const variantFaults = (
   variant: Pick<VariantInput, "formats"> & { readonly vars?: VariantInput["vars"] },
   liquid: ReadonlyArray<SourceFault>,
@@ -127,7 +127,7 @@ export const variantFaults = (
   })),
 ]
 
-/** Recognizes ids that occurred before. */
+/** Returns a function that recognizes repeated ids. */
 const repeats = () => {
   const seen = new Set<string>()
   return ({ id }: { readonly id?: string }): boolean => {
@@ -139,7 +139,7 @@ const repeats = () => {
 }
 
 /**
- * The faults of the variants of one template, with pointers below `at`. `liquid` returns the Liquid faults of a
+ * Returns the faults of the variants of one template, with pointers below `at`. `liquid` returns the Liquid faults of a
  * variant.
  */
 export const variantListFaults = (
@@ -159,7 +159,10 @@ export const variantListFaults = (
   })
 }
 
-/** The faults of templates beside their form: repeated ids, formats without a variable, and Liquid. Up to 1,000. */
+/**
+ * Returns up to 1,000 faults of templates in addition to the faults of their form: repeated ids, formats without a
+ * variable, and faults of Liquid.
+ */
 export const inputFaults = (
   inputs: ReadonlyArray<TemplateLiquid>,
   liquid: (variant: VariantLiquid, at: string) => ReadonlyArray<SourceFault>,

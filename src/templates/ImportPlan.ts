@@ -9,10 +9,10 @@ import { maxVariantsOfOne } from "./TemplateRows.ts"
 import { normalOwner, notMember } from "./Owners.ts"
 import { fieldsOfTemplate } from "./TemplateFields.ts"
 
-/** The content of a variant, all defaults filled in. */
+/** The content of a variant, with all defaults filled in. */
 export type VariantContent = Omit<Variant, "created_at" | "updated_at">
 
-/** The content of a template, all defaults filled in, without its variants. */
+/** The content of a template without its variants, with all defaults filled in. */
 export interface TemplateContent extends
   Pick<
     Template,
@@ -42,13 +42,13 @@ export type TemplatePlan =
     readonly template: TemplateContent
     /** Variants that are new or differ, in the order of the input. */
     readonly variants: ReadonlyArray<VariantContent>
-    /** Variants that the template has afterwards. */
+    /** Number of variants of the template after the import. */
     readonly variantCount: number
-    /** Whether an existing template learns from another outcome than before. */
+    /** Whether an existing template gets an objective with other outcomes, and so learns again. */
     readonly relearns: boolean
-    /** Why the template cannot have its holdout. */
+    /** The reason why the template cannot have its holdout. */
     readonly holdoutFault: string | undefined
-    /** The owner that the import sets, who must be a member; null if it sets none. */
+    /** The owner that the import sets, who must be a member. Null if it sets no owner. */
     readonly newOwner: string | null
     readonly difference: Difference
   }
@@ -61,13 +61,16 @@ export const TemplateChange = Schema.Struct({
 }).annotate({ identifier: "TemplateChange" })
 export type TemplateChange = typeof TemplateChange.Type
 
-/** The changes of plans. */
+/** Returns the changes of plans. */
 export const changesOf = (plans: ReadonlyArray<TemplatePlan>): ReadonlyArray<TemplateChange> =>
   plans.flatMap((plan) =>
     plan.outcome === "unchanged" ? [] : [{ template_id: plan.id, outcome: plan.outcome, ...plan.difference }]
   )
 
-/** Why plans cannot be carried out. `members` has the new owners that are members. `indexOf` is the index in the import of a plan. */
+/**
+ * Returns the reasons why plans cannot be carried out. `members` contains the new owners that are members. `indexOf`
+ * returns the index of a plan in the import.
+ */
 export const planFaults = (
   plans: ReadonlyArray<TemplatePlan>,
   members: ReadonlySet<string>,
@@ -88,14 +91,14 @@ export const planFaults = (
     ]
   })
 
-/** Most characters of JSON that the audit log keeps of the differences of one import. */
+/** Maximum size of the differences of one import in the audit log. Unit: characters of JSON. */
 const maxAudited = 500_000
 
-/** Shares the room that one import has in the audit log among its templates. */
+/** Shares the space of one import in the audit log among its templates. */
 export class AuditRoom {
   #left = maxAudited
 
-  /** The difference of one template; without its fields once the room is used up. */
+  /** Returns the difference of one template, without its fields once the space is used up. */
   of(...[before, after]: Parameters<typeof difference>): Difference {
     if (this.#left <= 0) return { fields: [], omitted: Object.keys(after ?? {}).length }
     const all = difference(before, after)
@@ -104,7 +107,7 @@ export class AuditRoom {
   }
 }
 
-/** The content of a variant as stored or as written; a new id where it has none. */
+/** Returns the content of a stored variant or of an input. A variant without an id gets a new one. */
 export const variantContent = (variant: Variant | VariantInput): VariantContent => {
   const id = variant.id ?? CopyId.make(randomId("v"))
   return {
@@ -120,8 +123,8 @@ export const variantContent = (variant: Variant | VariantInput): VariantContent 
 }
 
 /**
- * The content that an input describes: members that it lacks have their defaults. Tags and owner stay as they are, since
- * people set them in lists and not in files.
+ * Returns the content that an input describes. Missing members have their defaults. Missing tags and owner stay
+ * unchanged, because people set them in lists and not in files.
  */
 const inputContent = (
   input: TemplateInput,
@@ -144,7 +147,7 @@ const inputContent = (
   archived: input.archived ?? false,
 })
 
-/** The content of a stored template. */
+/** Returns the content of a stored template. */
 export const storedContent = (template: Template): TemplateContent => ({
   id: template.id,
   name: template.name,
@@ -165,7 +168,7 @@ export const storedContent = (template: Template): TemplateContent => ({
 const fields = (template: TemplateContent, variants: ReadonlyArray<VariantContent>) =>
   fieldsOfTemplate({ ...template, variants })
 
-/** Plans one template of an import. `before` is the stored template of that id, if there is one. */
+/** Plans one template of an import. `before` is the stored template of that id, if any. */
 export const planTemplate = (input: TemplateInput, before: Template | undefined, room: AuditRoom): TemplatePlan => {
   const given = (input.variants ?? []).map(variantContent)
   if (before === undefined) {

@@ -9,7 +9,7 @@ import { keepVersions } from "./VariantVersions.ts"
 
 // The statements of an import: a few for all templates, so that the transaction is short.
 
-/** Locks the templates of `ids` that exist; answers their revisions. */
+/** Locks the existing templates among `ids` and returns their revisions. */
 export const lockTemplates = (sql: SqlClient.SqlClient, org: OrgSlug, ids: ReadonlyArray<string>) =>
   sql<{ id: string; revision: number }>`
     SELECT t.id, t.revision::float8 AS revision FROM templates t
@@ -65,7 +65,7 @@ export const updateTemplates = (
     FROM ${recordset(templates, templateColumns)}
     WHERE t.org_slug = ${org} AND t.id = r.id`
 
-/** Adds variants in order, or replaces variants with the same id. */
+/** Adds variants in order, and replaces variants with existing ids. */
 export const putVariants = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: OrgSlug,
@@ -90,8 +90,9 @@ export const putVariants = Effect.fnUntraced(function* (
 })
 
 /**
- * Brings a template to a whole content: it is created, changed or deleted, and variants that the content lacks are
- * removed. `before` is its present content. Returns whether it was possible: an id may have been taken meanwhile.
+ * Brings a template to a whole content: creates, changes or deletes it, and removes variants that the content lacks.
+ * `before` is its present content. Returns whether this was possible, because an id may have been taken in the
+ * meantime.
  */
 export const putContent = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,

@@ -1,6 +1,6 @@
 import type { DayOfWeek } from "../domain/Season.ts"
 
-/** A moment on a zone's clocks and calendar (proleptic Gregorian). */
+/** A moment in local time (proleptic Gregorian calendar). */
 export interface Local {
   readonly year: number
   /** 1 to 12. */
@@ -16,16 +16,16 @@ export interface Local {
 
 /** The clocks of one IANA time zone. Instants are milliseconds since 1970-01-01T00:00Z. */
 export interface LocalTime {
-  /** The zone's name as the runtime spells it, `Europe/Berlin` for `europe/berlin`. */
+  /** The zone's name in the spelling of the runtime: `Europe/Berlin` for `europe/berlin`. */
   readonly zone: string
   /** Local time at an instant. */
   readonly at: (instantMs: number) => Local
   /** Offset from UTC at an instant. Unit: milliseconds, negative west of Greenwich. */
   readonly offsetAt: (instantMs: number) => number
   /**
-   * The instant at which the clocks show a local time, itself given as if it were UTC (`Date.UTC(2026, 2, 29, 2, 30)`
-   * is half past two on 29 March). A time that clocks skip is the first instant after the gap; of a time they show
-   * twice it is the first.
+   * Returns the instant of a local time, which is passed as if it were UTC (`Date.UTC(2026, 2, 29, 2, 30)` is half past
+   * two on 29 March). For a skipped local time, returns the first instant after the gap. For a repeated one, returns
+   * the first.
    */
   readonly instantOf: (localMs: number) => number
 }
@@ -33,12 +33,15 @@ export interface LocalTime {
 const slotMs = 15 * 60_000
 const dayMs = 24 * 60 * 60_000
 
-// A process asks about "now", so one or two slots are live; the bound is for backfills that walk through years.
+// A process needs "now", so one or two slots are in use. The limit is for backfills that go through years.
 const maxSlots = 1_024
 
 const weekdays: ReadonlyArray<DayOfWeek> = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
 
-/** The first millisecond in `(low, high]` whose offset differs from the offset at `low`, given exactly one change. */
+/**
+ * Returns the first millisecond in `(low, high]` whose offset differs from the offset at `low`, given exactly one
+ * change.
+ */
 const changeIn = (low: number, high: number, offset: (instantMs: number) => number): number => {
   const before = offset(low)
   while (high - low > 1) {
@@ -52,7 +55,10 @@ const changeIn = (low: number, high: number, offset: (instantMs: number) => numb
 const formatterOf = (zone: string) =>
   new Intl.DateTimeFormat("en-US", { timeZone: zone, timeZoneName: "longOffset", hour: "2-digit" })
 
-/** The offset by Intl, about 3 µs. `GMT` is zero; local mean times before the zones had seconds: `GMT-04:56:02`. */
+/**
+ * Returns the offset by Intl, in about 3 µs. `GMT` is zero. Local mean times before the introduction of zones have
+ * seconds: `GMT-04:56:02`.
+ */
 const offsetBy = (formatter: Intl.DateTimeFormat) => (instantMs: number): number => {
   const match = /GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/.exec(formatter.format(instantMs))!
   const seconds = Number(match[2] ?? 0) * 3600 + Number(match[3] ?? 0) * 60 + Number(match[4] ?? 0)
@@ -62,7 +68,9 @@ const offsetBy = (formatter: Intl.DateTimeFormat) => (instantMs: number): number
 const make = (formatter: Intl.DateTimeFormat): LocalTime => {
   const ask = offsetBy(formatter)
 
-  /** One slot of 15 minutes: the offset until `change`, and from it on. Most slots have no change: it is their end. */
+  /**
+   * One slot of 15 minutes: the offset until `change`, and from it on. In a slot without a change, `change` is its end.
+   */
   interface Slot {
     readonly until: number
     readonly change: number
@@ -79,7 +87,7 @@ const make = (formatter: Intl.DateTimeFormat): LocalTime => {
     const until = start + slotMs
     const before = ask(start)
     const after = ask(until - 1)
-    // Nearly all changes are at multiples of 15 minutes; a few are not (Newfoundland to 2011, Casey in 2020).
+    // Nearly all changes are at multiples of 15 minutes, with few exceptions (Newfoundland to 2011, Casey in 2020).
     const slot = { until, change: before === after ? until : changeIn(start, until - 1, ask), before, after }
     if (slots.size >= maxSlots) slots.clear()
     slots.set(start, slot)
@@ -104,7 +112,7 @@ const make = (formatter: Intl.DateTimeFormat): LocalTime => {
       return { ...dateOf(days), hour: Math.floor(minutes / 60), minute: minutes % 60 }
     },
     instantOf: (localMs) => {
-      // No two changes of a zone are within two days of each other, so these are the offsets on both sides.
+      // Two changes of a zone are never within two days of each other, so these are the offsets on both sides.
       const early = ask(localMs - dayMs)
       const late = ask(localMs + dayMs)
       const candidates = [localMs - early, localMs - late].filter((instantMs) => instantMs + ask(instantMs) === localMs)
@@ -116,7 +124,10 @@ const make = (formatter: Intl.DateTimeFormat): LocalTime => {
 let dateDays = Number.NaN
 let date: Omit<Local, "hour" | "minute"> = { year: 1970, month: 1, day: 1, weekday: "thu" }
 
-/** Days since 1970-01-01 as a date. Requests ask about today, in few zones, so the last answer is nearly always right. */
+/**
+ * Converts days since 1970-01-01 to a date. Requests are about today in few zones, so the cached last result is nearly
+ * always right.
+ */
 const dateOf = (days: number): Omit<Local, "hour" | "minute"> => {
   if (days !== dateDays) {
     const utc = new Date(days * dayMs)
@@ -134,8 +145,8 @@ const dateOf = (days: number): Omit<Local, "hour" | "minute"> => {
 const zones = new Map<string, LocalTime>()
 
 /**
- * Whether a text names an IANA time zone this runtime knows, links such as `Asia/Calcutta` included and upper or lower
- * case aside. Offsets such as `+02:00` are no zone: they know nothing of daylight saving time.
+ * Whether a text is the name of an IANA time zone that this runtime knows, in any case, including links such as
+ * `Asia/Calcutta`. Offsets such as `+02:00` are not zones, because they have no daylight saving time.
  */
 export const isTimeZone = (name: string): boolean => {
   if (!/^[A-Za-z][A-Za-z0-9_+/-]{0,63}$/.test(name)) return false
@@ -149,8 +160,9 @@ export const isTimeZone = (name: string): boolean => {
 }
 
 /**
- * The clocks of a zone, kept for the life of the process. `at` costs about 20 ns within one quarter of an hour, and two
- * calls of Intl (5 µs) for the first instant of each. Throws a `RangeError` for a name that `isTimeZone` refuses.
+ * Returns the clocks of a zone, cached for the life of the process. `at` costs about 20 ns within one quarter of an
+ * hour, and two calls of Intl (5 µs) for the first instant of each. Throws a `RangeError` for a name that `isTimeZone`
+ * refuses.
  */
 export const of = (zone: string): LocalTime => {
   const key = zone.toLowerCase()

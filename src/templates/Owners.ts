@@ -5,17 +5,17 @@ import { memberEmails } from "../accounts/MemberEmails.ts"
 import type { Fault } from "../domain/Errors.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 
-// The owner of a template is a member when it is set, and stays when the member leaves: lists then show that the owner has
-// left, and files that name the owner can still be imported.
+// The owner of a template must be a member when set, and stays after leaving the organization. Lists then show that the
+// owner has left, and files that name the owner can still be imported.
 
-/** An owner as it is stored. */
+/** Returns an owner in the stored form. */
 export const normalOwner = (owner: string | null): string | null => owner === null ? null : normalizeEmail(owner)
 
-/** The fault of an owner who is not a member. */
+/** Returns the fault of an owner who is not a member. */
 export const notMember = (owner: string): string =>
   `must be the e-mail address of a member. ${JSON.stringify(owner)} is not a member of this organization`
 
-/** The fault of a new owner who is not a member of the organization. `before` is the owner until now. */
+/** Returns the fault of a new owner who is not a member of the organization. `before` is the present owner. */
 export const ownerFaults = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: OrgSlug,

@@ -4,9 +4,9 @@ import type { Author } from "../accounts/Author.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { WholeContent } from "./Content.ts"
 
-// How proposed changes stand in their table.
+// The rows of proposed changes.
 
-/** `requested` waits for approval; the other states are final. */
+/** `requested` awaits approval. The other states are final. */
 export type ProposalState = "requested" | "approved" | "rejected" | "withdrawn"
 
 /** A proposed change without its content. */
@@ -45,7 +45,7 @@ export interface ProposalFilter {
   readonly author?: Author | undefined
 }
 
-/** Reads proposals of an organization without their content, newest first, those with an id below `cursor`. */
+/** Reads proposals of an organization without their content, newest first, with ids below `cursor`. */
 export const readHeads = (
   sql: SqlClient.SqlClient,
   org: string,
@@ -67,7 +67,7 @@ export const readHeads = (
   }
     ORDER BY p.id DESC LIMIT ${limit}`
 
-/** Reads one proposal. `lock` holds it until the transaction ends. */
+/** Reads one proposal. `lock` locks it until the transaction ends. */
 export const readProposal = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: string,
@@ -103,7 +103,7 @@ export interface NewProposal {
   readonly proposed: WholeContent | undefined
 }
 
-/** Adds a proposal; returns its id. */
+/** Adds a proposal and returns its id. */
 export const insertProposal = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: OrgSlug,
@@ -119,7 +119,7 @@ export const insertProposal = Effect.fnUntraced(function* (
   return row!.id
 })
 
-/** Replaces the content of an open proposal, so that reviewers have to look at it again. */
+/** Replaces the content of an open proposal, so that reviewers must review it again. */
 export const replaceContent = (
   sql: SqlClient.SqlClient,
   org: string,

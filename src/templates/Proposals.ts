@@ -29,7 +29,7 @@ import {
 import { fieldsOfTemplate } from "./TemplateFields.ts"
 import { readTemplates } from "./TemplateRows.ts"
 
-/** Why an actor may not approve or reject a proposal; undefined if it may. */
+/** Returns the reason why an actor may not approve or reject a proposal. Undefined if the actor may. */
 export const reviewRefusal = (actor: Actor, org: string, author: Author, approval: TemplateApproval) => {
   if (authorOf(actor) === author) return "You proposed this change. Somebody else has to approve it"
   if (actor.kind !== "session") return undefined
@@ -41,11 +41,14 @@ export const reviewRefusal = (actor: Actor, org: string, author: Author, approva
 
 /** A proposal with the live content of its template. */
 export interface ProposalView extends ProposalRow {
-  /** Null: the template does not exist. */
+  /** Null if the template does not exist. */
   readonly live: WholeContent | null
-  /** Whether the template changed since the proposal was made, so that it cannot be approved as it is. */
+  /** Whether the template changed since the proposal was made, so that the proposal must be updated before approval. */
   readonly isOutdated: boolean
-  /** JSON pointers of what both the proposal and the live template changed; empty if it is not outdated. */
+  /**
+   * JSON pointers of members that both the proposal and the live template changed. Empty if the proposal is not
+   * outdated.
+   */
   readonly both: ReadonlyArray<string>
 }
 
@@ -60,7 +63,10 @@ const viewOf = (row: ProposalRow, template: Template | undefined): ProposalView 
   }
 }
 
-/** A content as a template to show and to edit. Variants that the change touched have the time of the change. */
+/**
+ * Converts a content to a template for display and editing. Variants that the change touched have the time of the
+ * change.
+ */
 const asTemplate = ({ proposed, updatedAt }: ProposalRow, live: Template | undefined): Template | undefined => {
   if (proposed === null) return undefined
   const known = new Map(live?.variants.map((variant) => [variant.id, variant]))
@@ -94,26 +100,26 @@ const outdated = ({ id }: ProposalHead) =>
       "Its author can bring it up to date, after which it can be approved",
   })
 
-/** A template as its author works on it. */
+/** A template in the state on which its author works. */
 export interface Working {
   readonly template: Template
-  /** The open proposal that it is the content of; undefined for the live template. */
+  /** Id of the open proposal with this content. Undefined for the live template. */
   readonly proposal: number | undefined
 }
 
 /** An approved change. */
 export interface Approved {
   readonly proposal: ProposalRow
-  /** Whether the template learns from another outcome than before. */
+  /** Whether the template gets an objective with other outcomes, and so learns again. */
   readonly relearns: boolean
 }
 
-/** Reads rows that are decided on. */
+/** Reads the rows of decisions on proposals. */
 const makeRows = (sql: SqlClient.SqlClient) => {
   const found = (id: number, row: ProposalRow | undefined) =>
     row === undefined ? Effect.fail(new ProposalNotFound({ id: String(id) })) : Effect.succeed(row)
 
-  /** An open proposal that is about to change, held until the transaction ends. */
+  /** Reads an open proposal and locks it until the transaction ends. */
   const held = Effect.fnUntraced(function* (org: OrgSlug, id: number) {
     const row = yield* found(id, yield* readProposal(sql, org, id, true))
     yield* tellSubject(row.templateId)
@@ -172,7 +178,7 @@ const makeDecisions = (
   write: ReturnType<typeof approvedWriter>,
   { held, live, mayReview }: Rows,
 ) => {
-  /** Tells the author of a decision. Within its transaction. */
+  /** Notifies the author of a decision, within its transaction. */
   const notifyAuthor = Effect.fnUntraced(function* (
     org: OrgSlug,
     { author, id, templateId }: ProposalRow,
@@ -305,28 +311,29 @@ const makeDecisions = (
 }
 
 /**
- * Changes to live templates that wait for approval. They come about by any change of content, see `contentWriter`. A broken
+ * Changes to live templates that await approval. Any change of content can create one, see `contentWriter`. A broken
  * store is a defect.
  */
 export class Proposals extends Context.Service<Proposals, {
-  /** Newest first, those with an id below `cursor`, without content. */
+  /** Returns proposals without content, newest first, with ids below `cursor`. */
   readonly list: (
     org: OrgSlug,
     page: ProposalFilter & { readonly cursor?: number | undefined; readonly limit: number },
   ) => Effect.Effect<ReadonlyArray<ProposalHead>>
-  /** How many wait for approval. */
+  /** Returns the number of proposals that await approval. */
   readonly countOpen: (org: OrgSlug) => Effect.Effect<number>
-  /** Fails with `ProposalNotFound` for an unknown proposal, as all methods below do. */
+  /** Returns a proposal. Fails with `ProposalNotFound` for an unknown proposal, like all methods below. */
   readonly get: (org: OrgSlug, id: number) => Effect.Effect<ProposalView, ProposalNotFound>
   /**
-   * The template as the caller of this request works on it: the own open proposal with its id, or else the live template.
-   * Fails with `TemplateNotFound` if there is neither. A proposal to delete it shows the live template.
+   * Returns the template in the state on which the caller of this request works: the caller's open proposal with its
+   * id, otherwise the live template. Fails with `TemplateNotFound` if neither exists. For a proposal to delete the
+   * template, returns the live template.
    */
   readonly working: (org: OrgSlug, template: string) => Effect.Effect<Working, TemplateNotFound>
   /**
-   * Makes a proposal live in one transaction. Fails with `NotAllowed` for its author and for roles that do not approve,
-   * and with `ProposalConflict` if it is closed, if it has another `version` than the one that was looked at, or if the live
-   * template has changed meanwhile.
+   * Makes a proposal live in one transaction. Fails with `NotAllowed` for its author and for roles that do not approve.
+   * Fails with `ProposalConflict` if it is closed, if its `version` differs from the reviewed one, or if the live
+   * template has changed in the meantime.
    */
   readonly approve: (
     org: OrgSlug,
@@ -334,23 +341,29 @@ export class Proposals extends Context.Service<Proposals, {
     decision: { readonly version: number; readonly comment: string },
     by: Actor,
   ) => Effect.Effect<Approved, ProposalNotFound | ProposalConflict | NotAllowed>
-  /** Fails with `NotAllowed` for its author and for roles that do not approve, and with `ProposalConflict` if it is closed. */
+  /**
+   * Rejects a proposal. Fails with `NotAllowed` for its author and for roles that do not approve, and with
+   * `ProposalConflict` if it is closed.
+   */
   readonly reject: (
     org: OrgSlug,
     id: number,
     comment: string,
     by: Actor,
   ) => Effect.Effect<ProposalRow, ProposalNotFound | ProposalConflict | NotAllowed>
-  /** By its author or an admin. Fails with `NotAllowed` for others, and with `ProposalConflict` if it is closed. */
+  /**
+   * Withdraws a proposal. Requires its author or an admin. Fails with `NotAllowed` for other callers, and with
+   * `ProposalConflict` if it is closed.
+   */
   readonly withdraw: (
     org: OrgSlug,
     id: number,
     by: Actor,
   ) => Effect.Effect<ProposalRow, ProposalNotFound | ProposalConflict | NotAllowed>
   /**
-   * Sets the message to reviewers, and with `update` applies the proposed changes on top of the live template: where both
-   * changed the same, the proposal counts. By its author. Fails with `NotAllowed` for others, and with `ProposalConflict`
-   * if it is closed.
+   * Sets the message to reviewers. With `update`, applies the proposed changes on top of the live template: if both
+   * changed a member, the proposal wins. Requires its author. Fails with `NotAllowed` for other callers, and with
+   * `ProposalConflict` if it is closed.
    */
   readonly revise: (
     org: OrgSlug,

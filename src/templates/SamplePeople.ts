@@ -8,7 +8,7 @@ import { isPlainId } from "../domain/TestGroup.ts"
 import { lockContent } from "../organizations/OrganizationRows.ts"
 import { freeId, idOfName } from "./SuggestedId.ts"
 
-/** Saved people of an organization at most. */
+/** Maximum number of saved people of an organization. */
 export const maxSamplePeople = 100
 
 const decodePerson = decoder(SamplePersonInput)
@@ -17,16 +17,17 @@ const fault = (pointer: string, detail: string) => new InvalidInput({ faults: [{
 
 /** Sample people of organizations. A broken store is a defect. */
 export class SamplePeople extends Context.Service<SamplePeople, {
-  /** The names of all, sorted. */
+  /** Returns the ids and names of all, sorted by name. */
   readonly list: (org: OrgSlug) => Effect.Effect<ReadonlyArray<Pick<SamplePerson, "id" | "name">>>
-  /** Fails with `SamplePersonNotFound` for an unknown id. */
+  /** Returns a person. Fails with `SamplePersonNotFound` for an unknown id. */
   readonly get: (org: OrgSlug, id: string) => Effect.Effect<SamplePerson, SamplePersonNotFound>
   /**
-   * Saves a person under an id. Without an id, a person of the same name is replaced, or a new one has an id made from the name. Fails
-   * with `InvalidInput` and every fault: an id that cannot be in a path, a name that another person has, and past 100 people.
+   * Saves a person under an id. Without an id, replaces the person of that name, or creates a person with an id derived
+   * from the name. Fails with `InvalidInput` and every fault: an id that cannot be in a path, a name that another
+   * person has, and more than 100 people.
    */
   readonly save: (org: OrgSlug, person: SamplePersonInput, id?: string) => Effect.Effect<SamplePerson, InvalidInput>
-  /** Fails with `SamplePersonNotFound` for an unknown id. */
+  /** Removes a person. Fails with `SamplePersonNotFound` for an unknown id. */
   readonly remove: (org: OrgSlug, id: string) => Effect.Effect<void, SamplePersonNotFound>
 }>()("parlance/templates/SamplePeople") {
   static readonly layer = Layer.effect(
@@ -60,7 +61,7 @@ export class SamplePeople extends Context.Service<SamplePeople, {
           const { attrs = {}, fields = {}, name } = input.success
           const now = yield* DateTime.nowAsDate
           return yield* sql.withTransaction(Effect.gen(function* () {
-            // Two saves at once would choose the same id.
+            // Locked, because two concurrent saves would choose one id.
             yield* lockContent(sql, org)
             const all = yield* list(org)
             const same = all.find((one) => one.name === name)

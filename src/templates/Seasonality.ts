@@ -1,17 +1,17 @@
 import type { MonthDay, Season, SeasonInstant, Seasons } from "../domain/Season.ts"
 import * as LocalTime from "./LocalTime.ts"
 
-/** A variant's seasons, ready to be checked many times. Instants are milliseconds since 1970-01-01T00:00Z. */
+/** A variant's seasons, compiled for many checks. Instants are milliseconds since 1970-01-01T00:00Z. */
 export interface Calendar {
-  /** Whether any season holds at an instant. */
+  /** Whether any season contains an instant. */
   readonly holds: (nowMs: number) => boolean
   /**
-   * Why the variant is out of season, such as `season: not between 11-15 and 01-06`; `undefined` when it is in season.
-   * What fails within one season is joined by commas, seasons by semicolons. Of more than five seasons the first five
+   * Returns the reason why the variant is out of season, such as `season: not between 11-15 and 01-06`. `undefined` if
+   * it is in season. Unmet members of one season are joined by commas, seasons by semicolons. The first five seasons
    * are explained and the others counted.
    */
   readonly whyNot: (nowMs: number) => string | undefined
-  /** The work of asking, in steps of a budget. */
+  /** The work of a check, in steps of a budget. */
   readonly steps: number
 }
 
@@ -21,16 +21,22 @@ interface Window {
   readonly otherwise: string
 }
 
-/** The instant a season starts or ends; without an offset it is read on the zone's clocks, a date as its midnight. */
+/**
+ * Returns the instant at which a season starts or ends. Without an offset, it is local time in the zone, and a date is
+ * its midnight.
+ */
 export const instantOf = (value: SeasonInstant, zone: LocalTime.LocalTime): number =>
   /(?:Z|[+-]\d{2}:\d{2})$/.test(value)
     ? Date.parse(value)
     : zone.instantOf(Date.parse(value.includes("T") ? `${value}Z` : value))
 
-/** Days of the year in calendar order, not dense: 02-29 lies between 02-28 and 03-01 in every year. */
+/**
+ * Converts a day of the year to a number in calendar order, with gaps: 02-29 lies between 02-28 and 03-01 in every
+ * year.
+ */
 const ordinal = (value: MonthDay): number => Number(value.slice(0, 2)) * 100 + Number(value.slice(3))
 
-/** Whether `value` is in `[from, to)` of a cycle; a range that does not end after it starts runs over the turn. */
+/** Whether `value` is in `[from, to)` of a cycle. A range with `from` at or after `to` wraps around. */
 const within = (value: number, from: number, to: number): boolean =>
   from < to ? value >= from && value < to : value >= from || value < to
 

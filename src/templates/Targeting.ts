@@ -4,26 +4,29 @@ import { type Condition, type ConditionValue, decimalOf, type Operator, type Tar
 import type { Budget } from "../rendering/Budget.ts"
 
 /**
- * A variant's conditions, ready to be checked many times. Each check is charged to the budget of the request, where one
- * is given, and throws `LimitReached` past it.
+ * A variant's conditions, compiled for many checks. Each check is charged to the budget, if there is one, and throws
+ * `LimitReached` past it.
  */
 export interface Audience {
   readonly conditions: Targeting
   /** Whether every condition holds. */
   readonly holds: (attributes: Attributes, budget?: Budget) => boolean
-  /** The first condition, in the order written, that does not hold; `undefined` when all do. */
+  /** Returns the first condition, in the written order, that does not hold. `undefined` if all hold. */
   readonly failing: (attributes: Attributes, budget?: Budget) => Condition | undefined
-  /** Why a request is not eligible, such as `targeting: requires tier in "gold", "silver"`; `undefined` when it is. */
+  /**
+   * Returns the reason why a request is not eligible, such as `targeting: requires tier in "gold", "silver"`.
+   * `undefined` if it is eligible.
+   */
   readonly whyNot: (attributes: Attributes, budget?: Budget) => string | undefined
 }
 
-/** Checks one condition on an attribute's values; an absent attribute has no values. */
+/** Checks one condition on an attribute's values. An absent attribute has no values. */
 type Check = (values: ReadonlyArray<string>, budget: Budget | undefined) => boolean
 
 const absent: ReadonlyArray<string> = []
 
 const any = (holds: (value: string, budget: Budget | undefined) => boolean): Check => (values, budget) => {
-  // Nearly every attribute has one value; the loop and its closure call are for the rest.
+  // Nearly every attribute has one value. The loop with its closure call is slower.
   if (values.length === 1) return holds(values[0]!, budget)
   budget?.spend(values.length)
   return values.some((value) => holds(value, budget))
@@ -31,7 +34,7 @@ const any = (holds: (value: string, budget: Budget | undefined) => boolean): Che
 
 const not = (check: Check): Check => (values, budget) => !check(values, budget)
 
-/** The numbers of lists and long texts, by the values they are of: the conditions of all variants ask for the same ones. */
+/** The numbers of lists and long texts, by their values, because the conditions of all variants use them. */
 const numbers = new WeakMap<ReadonlyArray<string>, ReadonlyArray<number>>()
 
 const numbersOf = (values: ReadonlyArray<string>): ReadonlyArray<number> => {
@@ -42,12 +45,12 @@ const numbersOf = (values: ReadonlyArray<string>): ReadonlyArray<number> => {
   return parsed
 }
 
-/** Reading a text of this length takes less time than looking its number up. */
+/** Length up to which converting a text costs less than a look-up of its number. */
 const shortText = 16
 
 const number = (condition: Condition, holds: (value: number, bound: number) => boolean): Check => {
   const bound = decimalOf(textOf(condition.values[0]!))
-  // Text that is no decimal number is NaN, which no comparison holds for.
+  // Text that is not a decimal number is NaN, for which every comparison is false.
   return (values, budget) => {
     const [first] = values
     if (first === undefined) return false
@@ -57,7 +60,7 @@ const number = (condition: Condition, holds: (value: number, bound: number) => b
   }
 }
 
-/** Whether a value is one of the texts. Collisions matter in large sets only, and a `Set` keeps the hash of a text. */
+/** Whether a value is one of the texts. Collisions matter only in large sets, and a `Set` caches the hash of a text. */
 const isIn = (texts: ReadonlyArray<string>) => {
   if (texts.length <= 16) {
     const set = new Set(texts)
@@ -65,7 +68,7 @@ const isIn = (texts: ReadonlyArray<string>) => {
   }
   const set = new SeededSet(texts)
   return (value: string, budget: Budget | undefined) => {
-    // A `SeededSet` hashes all of a text, and takes much longer above 512 characters.
+    // A `SeededSet` hashes the whole text, and is much slower above 512 characters.
     budget?.spend(value.length > 512 ? 200 + Math.floor(value.length / 4) : 1 + Math.floor(value.length / 16))
     return set.has(value)
   }
@@ -74,7 +77,7 @@ const isIn = (texts: ReadonlyArray<string>) => {
 const checkOf = (condition: Condition): Check => {
   const texts = condition.values.map(textOf)
   const text = texts[0]!
-  // The end of a value is as good as the white space of an operand such as `"gold "`: both end a word.
+  // The end of a value matches the white space at the end of an operand such as `"gold "`: both end a word.
   const part = innerTextOf(String(condition.values[0] ?? ""))
   switch (condition.op) {
     case "is":
@@ -127,8 +130,8 @@ const words: { readonly [op in Operator]: string } = {
 const quoted = (value: ConditionValue): string => typeof value === "string" ? JSON.stringify(value) : String(value)
 
 /**
- * A condition as people read it: `tier in "gold", "silver"`, `age >= 18`, `email exists`. Of more than five values the
- * first five are named and the others counted.
+ * Describes a condition for people: `tier in "gold", "silver"`, `age >= 18`, `email exists`. The first five values are
+ * named and the others counted.
  */
 export const describe = ({ attribute, op, values }: Condition): string => {
   const named = values.slice(0, 5).map(quoted).join(", ")

@@ -14,7 +14,7 @@ import { readTemplates } from "./TemplateRows.ts"
 /** Changes to make to several templates. */
 export type BatchChange = Omit<TemplateBatchInput, "ids">
 
-/** The settings of a template that a batch changes. */
+/** The settings of a template that a batch can change. */
 type BatchSettings = Pick<Template, "archived_at" | "owner" | "tags">
 
 /** The tags of a template after a change. */
@@ -34,7 +34,7 @@ const alters = (template: Template, change: BatchChange): boolean =>
   altersSettings(template, change) ||
   (change.active !== undefined && template.variants.some(({ active }) => active !== change.active))
 
-/** Why the templates cannot have these tags. */
+/** Returns the reasons why the templates cannot have these tags. */
 const tagFaults = (templates: ReadonlyArray<Template>, change: BatchChange): ReadonlyArray<Fault> => {
   const full = templates.filter(({ tags }) => tagsAfter(tags, change).length > maxTags)
   return full.length === 0 ? [] : [{
@@ -45,7 +45,7 @@ const tagFaults = (templates: ReadonlyArray<Template>, change: BatchChange): Rea
   }]
 }
 
-/** Reports what differs between templates before and after, as changes of templates and of variants. */
+/** Reports the differences between templates before and after, as changes of templates and of variants. */
 const tellChanges = Effect.fnUntraced(function* (
   before: ReadonlyArray<Template>,
   after: ReadonlyArray<Template>,
@@ -56,7 +56,7 @@ const tellChanges = Effect.fnUntraced(function* (
     const now = known.get(old.id)
     if (now === undefined) continue
     if (altersSettings(old, change)) {
-      // Variants have entries of their own.
+      // Variants have their own entries.
       yield* tell(
         "template",
         old.id,
@@ -78,9 +78,9 @@ const columns = { id: "text", tags: "text[]" } as const
 /** Changes several templates in one transaction. A broken store is a defect. */
 export class TemplateBatch extends Context.Service<TemplateBatch, {
   /**
-   * Changes templates of an organization by their ids, and answers how many it changed. Leaves out unknown ids and
-   * templates that are so already. Fails with `InvalidInput` for an owner who is not a member, and for more tags than a
-   * template can have, and with `ChangeProposed` if the changes wait for approval.
+   * Changes templates of an organization by their ids, and returns the number of changed templates. Leaves out unknown
+   * ids and templates that already have the settings. Fails with `InvalidInput` for an owner who is not a member and
+   * for more tags than a template can have, and with `ChangeProposed` if the changes await approval.
    */
   readonly change: (
     org: OrgSlug,
@@ -125,7 +125,7 @@ export class TemplateBatch extends Context.Service<TemplateBatch, {
             org,
             ids,
             Effect.gen(function* () {
-              // In the order of their ids, so that two batches do not wait for each other.
+              // Locked in the order of their ids, so that two batches cannot deadlock.
               yield* sql`
                 SELECT 1 FROM templates t WHERE t.org_slug = ${org} AND t.id = ANY(${[...ids]}::text[])
                 ORDER BY t.id FOR UPDATE`

@@ -16,7 +16,7 @@ import * as Seasonality from "./Seasonality.ts"
 import * as Targeting from "./Targeting.ts"
 import { pagesOf, readTemplates } from "./TemplateRows.ts"
 
-/** A variant as decisions see it: its conditions compiled, its Liquid as written. */
+/** A variant prepared for decisions: its conditions compiled, its Liquid as written. */
 export interface VariantView {
   readonly id: CopyId
   readonly vars: Variant["vars"]
@@ -27,7 +27,7 @@ export interface VariantView {
   readonly calendar: Seasonality.Calendar
 }
 
-/** A template as decisions see it. A change of it or of its variants makes a new object. */
+/** A template prepared for decisions. A change of it or of its variants creates a new object. */
 export interface TemplateView {
   readonly org: OrganizationView
   readonly id: TemplateId
@@ -36,15 +36,15 @@ export interface TemplateView {
   readonly objective: Template["objective"]
   /** The template's own setting, or the organization's. */
   readonly holdout: TemplateHoldout
-  /** Events measured in its messages; null: as its organization. */
+  /** Events measured in its messages. Null: as in its organization. */
   readonly tracking: Template["tracking"]
   /** Whether its e-mails carry the header List-Unsubscribe. */
   readonly listUnsubscribe: boolean
-  /** Domains whose links carry the tracking id. */
+  /** Domains whose links get the tracking id. */
   readonly linkDomains: ReadonlyArray<string>
-  /** Its messages also go to people who have unsubscribed. */
+  /** Whether its messages also go to people who have unsubscribed. */
   readonly ignoresUnsubscribes: boolean
-  /** True: the template is not served, but late events are still learned from. */
+  /** Whether the template is archived: it is not served, but late events are still learned from. */
   readonly archived: boolean
   readonly revision: number
   /** All variants, sorted by id (UTF-16 code units). */
@@ -69,7 +69,10 @@ export const isEligible = (
   return variant.active && variant.audience.holds(attributes, budget) && variant.calendar.holds(nowMillis)
 }
 
-/** Why a variant may not be selected, such as `not active`; undefined when it may. Throws `LimitReached` past the budget. */
+/**
+ * Returns the reason why a variant may not be selected, such as `not active`. Undefined if it may. Throws
+ * `LimitReached` past the budget.
+ */
 export const whyNotEligible = (
   variant: VariantView,
   attributes: Attributes,
@@ -115,7 +118,7 @@ const viewOf = (org: OrganizationView, template: Template): TemplateView => {
 /** Views for sandboxes, one per view of an organization, because other caches use views as keys. */
 const sandboxed = new WeakMap<TemplateView, TemplateView>()
 
-/** A template as seen by decisions of a sandbox: the organization's template with the sandbox's slug. */
+/** Returns a template for decisions of a sandbox: the organization's template with the sandbox's slug. */
 const inSandbox = (live: TemplateView): TemplateView => {
   const known = sandboxed.get(live)
   if (known !== undefined) return known
@@ -124,23 +127,23 @@ const inSandbox = (live: TemplateView): TemplateView => {
   return view
 }
 
-/** Variants compiled before other work gets a turn. */
+/** Number of variants compiled before other fibers run. */
 const variantsPerTurn = 50
 
 /**
- * The templates of all organizations, in memory and prepared for decisions. Changes made on any node arrive within 5
- * seconds (see `Changes`); only changed templates are read.
+ * The templates of all organizations, in memory and prepared for decisions. Changes from any node arrive within 5
+ * seconds (see `Changes`). Only changed templates are read.
  */
 export class TemplateCache extends Context.Service<TemplateCache, {
   /**
-   * The cached template; undefined for an unknown id. A sandbox uses the templates of its organization with its own
-   * slug, so that decisions are stored under the sandbox.
+   * Returns the cached template, or undefined for an unknown id. A sandbox uses the templates of its organization with
+   * its own slug, so that decisions are stored under the sandbox.
    */
   readonly template: (org: string, id: string) => TemplateView | undefined
-  /** Looks up a template that `template` does not have: it may have been made on another node a moment ago. */
+  /** Reads a template that is not in the cache, because another node may have just created it. */
   readonly lookUp: (org: string, id: string) => Effect.Effect<void>
   /**
-   * All templates of an organization by id. Every change creates a new map. A sandbox has the templates of its
+   * Returns all templates of an organization by id. Every change creates a new map. A sandbox has the templates of its
    * organization.
    */
   readonly templates: (org: string) => ReadonlyMap<string, TemplateView>
@@ -154,7 +157,7 @@ export class TemplateCache extends Context.Service<TemplateCache, {
         string,
         {
           readonly org: OrganizationView
-          /** The organization's row as text, to notice a change by. */
+          /** The organization's row as text, to detect a change. */
           readonly settings: string
           readonly templates: ReadonlyMap<string, TemplateView>
         }
@@ -166,7 +169,8 @@ export class TemplateCache extends Context.Service<TemplateCache, {
         const before = organizations.get(slug)
         if (before?.settings === settings) return before
         const org: OrganizationView = { slug, ...row!, localTime: LocalTime.of(row!.timeZone) }
-        // Seasons are compiled for a time zone and templates point to their organization: all are read again.
+        // Seasons are compiled for a time zone and templates refer to their organization, so all templates are read
+        // again.
         return { org, settings, templates: new Map<string, TemplateView>() }
       })
 
@@ -182,7 +186,7 @@ export class TemplateCache extends Context.Service<TemplateCache, {
         for (const page of yield* pagesOf(sql, slug, changed)) {
           for (const template of yield* readTemplates(sql, slug, page)) {
             next.set(template.id, viewOf(org, template))
-            // Compiling a template with many variants takes milliseconds, during which nothing else is answered.
+            // Compiling a template with many variants takes milliseconds, during which the event loop is blocked.
             if (template.variants.length > variantsPerTurn) yield* letOthersRun
           }
         }

@@ -16,12 +16,12 @@ import { maxVariantsOfOne, readTemplates } from "./TemplateRows.ts"
 
 const jsonOrNull = (value: unknown): string | null => value == null ? null : JSON.stringify(value)
 
-/** A template without the texts of its variants, which are most of it. */
+/** A template without the texts of its variants, which are most of its size. */
 export interface TemplateOutline extends Omit<Template, "variants"> {
   readonly variants: ReadonlyArray<Omit<Variant, "vars" | "formats">>
 }
 
-/** Reads, checks and changes the rows of templates. Callers hold the transaction. */
+/** Reads, checks and changes the rows of templates. Callers provide the transaction. */
 export const templateContent = (sql: SqlClient.SqlClient, sources: SourceCheck["Service"]) => {
   const read = Effect.fnUntraced(function* (org: OrgSlug, id: string) {
     const [template] = yield* readTemplates(sql, org, [id])
@@ -36,7 +36,7 @@ export const templateContent = (sql: SqlClient.SqlClient, sources: SourceCheck["
     return template ?? (yield* new TemplateNotFound({ id }))
   })
 
-  /** A template that is about to change, held until the transaction ends. */
+  /** Reads a template and locks it until the transaction ends. */
   const held = Effect.fnUntraced(function* (org: OrgSlug, id: string) {
     yield* sql`SELECT 1 FROM templates t WHERE t.org_slug = ${org} AND t.id = ${id} FOR UPDATE`
     return yield* read(org, id)
@@ -63,7 +63,7 @@ export const templateContent = (sql: SqlClient.SqlClient, sources: SourceCheck["
     return variants.find((variant) => variant.id === id) ?? (yield* new VariantNotFound({ id }))
   })
 
-  /** Every fault of the variants of a new template, with pointers below `/variants`. */
+  /** Returns every fault of the variants of a new template, with pointers below `/variants`. */
   const faultsOf = Effect.fnUntraced(function* (org: OrgSlug, variants: ReadonlyArray<VariantInput>) {
     const liquid = yield* sources.checkAll(org, variants.map(({ formats = {}, vars }) => ({ formats, vars })))
     const found = new Map(variants.map((variant, index) => [variant, liquid[index]!]))
@@ -76,7 +76,7 @@ export const templateContent = (sql: SqlClient.SqlClient, sources: SourceCheck["
       ([liquid]) => variantFaults(variant, liquid!, ""),
     )
 
-  /** Refuses a template with more variants than one may have, the one just added included. */
+  /** Refuses a template with too many variants, including the one just added. */
   const roomFor = Effect.fnUntraced(function* (org: OrgSlug, template: string) {
     const [row] = yield* sql<{ variants: number }>`
       SELECT count(*)::int AS variants FROM variants v WHERE v.org_slug = ${org} AND v.template_id = ${template}`

@@ -2,7 +2,7 @@ import { JsonPointer } from "effect"
 import type { RecordFields } from "../domain/Difference.ts"
 import type { Template, Variant } from "../domain/Template.ts"
 
-// Templates and variants as the audit log compares them: by field, each variable one of its own.
+// Templates and variants as fields of the audit log. Each variable is a field of its own.
 
 const named = (at: string, values: Readonly<Record<string, unknown>>): RecordFields =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [`${at}/${JsonPointer.escapeToken(name)}`, value]))
@@ -25,7 +25,7 @@ type Settings = Pick<
   | "owner"
 >
 
-/** The fields of a variant, below `at`. */
+/** Returns the fields of a variant, below `at`. */
 export const fieldsOfVariant = (variant: VariantContent, at = ""): RecordFields => ({
   [`${at}/name`]: variant.name,
   [`${at}/active`]: variant.active,
@@ -36,7 +36,7 @@ export const fieldsOfVariant = (variant: VariantContent, at = ""): RecordFields 
   ...named(`${at}/components`, variant.components),
 })
 
-/** The fields of a template and its variants. */
+/** Returns the fields of a template and its variants. */
 export const fieldsOfTemplate = (
   template: Settings & { readonly archived: boolean; readonly variants: ReadonlyArray<VariantContent> },
 ): RecordFields => ({
@@ -59,6 +59,6 @@ export const fieldsOfTemplate = (
   ),
 })
 
-/** The fields of a stored template. */
+/** Returns the fields of a stored template. */
 export const fieldsOfStored = (template: Template): RecordFields =>
   fieldsOfTemplate({ ...template, archived: template.archived_at !== null })

@@ -15,19 +15,22 @@ export type { FileFault } from "../domain/TextFaults.ts"
 /** Content of a file: `templates`, each in the form of the management API. */
 export const File = Schema.Struct({ templates: Schema.Array(TemplateSchema) })
 
-/** Most faults reported of one file. */
+/** Maximum number of reported faults of one file. */
 export const maxFaults = 1_000
 
-/** The templates of a file, and where they stand in it. */
+/** The templates of a file, and their positions in it. */
 export interface ReadFile {
   readonly templates: ReadonlyArray<TemplateInput>
-  /** A fault of the templates, with a pointer such as `/templates/0/variants/1/vars/subject`, at its place in the file. */
+  /**
+   * Returns a fault of the templates, with a pointer such as `/templates/0/variants/1/vars/subject`, at its position in
+   * the file.
+   */
   readonly faultAt: (fault: Fault) => FileFault
 }
 
-/** A file as far as it can be read. */
+/** The readable parts of a file, with its faults. */
 export interface ExaminedFile extends CheckedImport<FileFault> {
-  /** All values of the file; undefined if the text is not YAML. */
+  /** All values of the file. Undefined if the text is not YAML. */
   readonly json: unknown
   readonly faultAt: ReadFile["faultAt"]
 }
@@ -43,7 +46,10 @@ const kinds: { readonly [word: string]: string } = {
   string: "text",
 }
 
-/** The schema's requirement in terms of the file: `must be "text" or "html"` for `Expected "text" | "html"`. */
+/**
+ * Converts the schema's requirement to the terms of the file: `must be "text" or "html"` for `Expected "text" |
+ * "html"`.
+ */
 const inWords = (message: string): string => {
   if (message === "Missing key") return "is missing"
   if (!message.startsWith("Expected ")) return message
@@ -51,7 +57,7 @@ const inWords = (message: string): string => {
   return `must be ${listed(expected, "or")}`
 }
 
-/** The beginning of the fault of an unknown member, which is placed at the name and not at the value. */
+/** The beginning of the fault of an unknown member. Its position is the name and not the value. */
 const unknown = "is unknown"
 
 const unknownMember = ({ ast }: SchemaIssue.UnexpectedKey): string => {
@@ -98,13 +104,13 @@ const schemaFaults = (root: Located, issue: SchemaIssue.Issue): ReadonlyArray<Pl
     const path = segments.map((segment) => typeof segment === "object" ? segment.key : segment)
     const found = path.reduce(member, root as Located | undefined)
     const offset = placeOf(root, path, message.startsWith(unknown))
-    // The schema of a list that must not be empty misses its first element.
+    // The schema of a list that must not be empty reports its first element as missing.
     return message === "is missing" && path.at(-1) === 0
       ? { offset, path: path.slice(0, -1), message: "must not be empty" }
       : { offset, path, message: advice(found, message) }
   })
 
-/** Ids that stand twice among `items`. */
+/** Returns the faults of ids that occur twice among `items`. */
 const repeated = (
   items: ReadonlyArray<Located>,
   path: ReadonlyArray<PropertyKey>,
@@ -121,7 +127,10 @@ const repeated = (
   })
 }
 
-/** Numbers that targeting would compare by another text than the one written: `01067` as `1067`, `1.50` as `1.5`. */
+/**
+ * Returns the faults of numbers that targeting would compare by a text other than the written one: `01067` as `1067`,
+ * `1.50` as `1.5`.
+ */
 const rewritten = (variant: Located, path: ReadonlyArray<PropertyKey>): ReadonlyArray<PlacedFault> =>
   elements(member(variant, "targeting")).flatMap((condition, index) =>
     elements(member(condition, "values")).flatMap(({ offset, source, value }, at) =>
@@ -133,7 +142,7 @@ const rewritten = (variant: Located, path: ReadonlyArray<PropertyKey>): Readonly
     )
   )
 
-/** Formats of variables that the variant does not have. */
+/** Returns the faults of formats without a variable. */
 const strayFormats = (variant: Located, path: ReadonlyArray<PropertyKey>): ReadonlyArray<PlacedFault> => {
   const vars = member(variant, "vars")?.members
   const formats = member(variant, "formats")?.members
@@ -145,7 +154,7 @@ const strayFormats = (variant: Located, path: ReadonlyArray<PropertyKey>): Reado
   }))
 }
 
-/** Faults that concern several values, which a schema cannot express. */
+/** Returns the faults that concern several values, which a schema cannot express. */
 const crossFaults = (root: Located): ReadonlyArray<PlacedFault> => {
   const templates = elements(member(root, "templates"))
   return [
@@ -173,7 +182,10 @@ const pathText = (path: ReadonlyArray<PropertyKey>): string =>
       : `[${JSON.stringify(String(segment))}]`
   ).join("").replace(/^\./, "")
 
-/** A path of texts, such as the parts of a JSON pointer, as `pathText` writes it: elements of lists by number. */
+/**
+ * Converts a path of texts, such as the parts of a JSON pointer, to the form of `pathText`, with elements of lists by
+ * number.
+ */
 const pathOf = (root: Located, path: ReadonlyArray<string>): string => {
   let located: Located | undefined = root
   return pathText(path.map((name) => {
@@ -186,7 +198,7 @@ const pathOf = (root: Located, path: ReadonlyArray<string>): string => {
 const decode = Schema.decodeUnknownResult(File)
 const decodeOne = Schema.decodeUnknownResult(TemplateSchema)
 
-/** Faults in the order of the file, up to 1,000. Those of the same place and text are listed once. */
+/** Returns up to 1,000 faults in the order of the file. Faults with equal position and text are listed once. */
 export const inOrder = (faults: ReadonlyArray<FileFault>): ReadonlyArray<FileFault> => {
   // The value of an anchor is decoded once for each of its aliases.
   const unique = new Map<string, FileFault>()
@@ -271,7 +283,7 @@ export const examine = (text: string, fileName: string): ExaminedFile => {
     return refuse([...faults, ...tooMany.map(({ detail }) => ({ offset, path: ["templates"], message: detail }))])
   }
   const decoded = decode(root.value, { errors: "all", onExcessProperty: "error" })
-  // A value that could not be read stands as null and has its fault already.
+  // A value that could not be read is null and already has its fault.
   const unread = new Set(faults.map(({ offset }) => offset))
   const all = [
     ...faults,
@@ -301,7 +313,7 @@ export const readFile = (
     : Result.succeed({ templates: templates.flatMap((one) => one ?? []), faultAt })
 }
 
-/** The templates of a file: see `readFile`. */
+/** Returns the templates of a file: see `readFile`. */
 export const parse = (
   text: string,
   fileName: string,
@@ -319,7 +331,7 @@ const variantInputOf = (variant: Template["variants"][number]): VariantInput => 
   ...(Object.keys(variant.components).length === 0 ? {} : { components: variant.components }),
 })
 
-/** A stored template as its author would write it: without defaults and without columns added by the store. */
+/** Converts a stored template to its author's form: without defaults and without columns added by the store. */
 export const inputOf = (template: Template): TemplateInput => ({
   id: template.id,
   name: template.name,

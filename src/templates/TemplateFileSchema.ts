@@ -6,8 +6,8 @@ type Node = Readonly<Record<string, unknown>>
 const isNode = (value: unknown): value is Node => value !== null && typeof value === "object" && !Array.isArray(value)
 
 /**
- * A copy without `allOf`, whose members move into the schema around it: editors show the description of the outermost schema
- * only. Where both limit a number, the inner limit is the narrower one.
+ * Returns a copy without `allOf`, whose members move into the surrounding schema, because editors show only the
+ * description of the outermost schema. If both limit a number, the inner limit is the narrower one.
  */
 const flat = (schema: unknown): unknown => {
   if (Array.isArray(schema)) return schema.map(flat)
@@ -19,8 +19,8 @@ const flat = (schema: unknown): unknown => {
 }
 
 /**
- * The JSON Schema (draft 2020-12) of template files, for editors and pipelines. It has the form of a file alone: Liquid,
- * dates and conditions among members are checked by an import.
+ * Returns the JSON Schema (draft 2020-12) of template files, for editors and pipelines. It describes only the form of a
+ * file. Liquid, dates and conditions among members are checked by an import.
  */
 export const templateFileSchema = (): Node => {
   const { definitions, schema } = Schema.toJsonSchemaDocument(File, {

@@ -3,16 +3,16 @@ import { Composer, type Document, isAlias, isMap, isScalar, isSeq, Lexer, LineCo
 import { Buffer } from "node:buffer"
 import type { Node, ParsedNode, YAMLMap, YAMLSeq } from "yaml"
 
-/** A value of the file and where it was written. */
+/** A value of the file and its position. */
 export interface Located {
   /** The plain value: `null`, boolean, number, string, array or object. */
   readonly value: unknown
   readonly offset: number
-  /** How a scalar was written, without its quotes. */
+  /** The written form of a scalar, without its quotes. */
   readonly source?: string
   /** The members of an object, or the elements of an array by their index. */
   readonly members?: ReadonlyMap<string, FileMember>
-  /** Most scalars, arrays and objects in all; values of an alias count each time. */
+  /** Number of scalars, arrays and objects in the value. Values of an alias count each time. */
   readonly size: number
 }
 
@@ -21,16 +21,16 @@ export interface FileMember {
   readonly at: Located
 }
 
-/** Largest file. Unit: bytes of UTF-8. */
+/** Maximum size of a file. Unit: bytes of UTF-8. */
 export const maxBytes = 8 * 1024 * 1024
 
-/** Deepest nesting; the format needs nine levels. Composing recurses, so the depth is checked before it. */
+/** Maximum nesting. The format needs nine levels. Composing is recursive, so the depth is checked before it. */
 const maxDepth = 50
 
-/** Most values that aliases may stand for in one file. */
+/** Maximum number of values that aliases may represent in one file. */
 const maxAliased = 100_000
 
-/** A fault by its place in the text. */
+/** A fault by its position in the text. */
 export interface PlacedFault {
   readonly offset: number
   readonly path: ReadonlyArray<PropertyKey>
@@ -39,7 +39,7 @@ export interface PlacedFault {
 
 /** The content of a text, with all YAML faults. */
 export interface FileSource {
-  /** Absent if the text is not YAML: faults of a guessed structure would be misleading. */
+  /** Absent if the text is not YAML, because faults of a guessed structure would be misleading. */
   readonly root: Located | undefined
   readonly faults: ReadonlyArray<PlacedFault>
   readonly positionOf: (offset: number) => { readonly line: number; readonly column: number }
@@ -54,8 +54,8 @@ const compose = (text: string, lines: LineCounter): Result.Result<ReadonlyArray<
     if (parser.stack.length > maxDepth) return Result.fail(parser.offset)
   }
   for (const token of parser.end()) tokens.push(token)
-  // Keys are compared below: the composer's own check takes quadratic time. `schema` outlives a `%YAML 1.1` line, which
-  // would make booleans of `no` and `on`.
+  // Keys are compared below, because the composer's own check needs quadratic time. `schema` overrides a `%YAML 1.1`
+  // line, which would make booleans of `no` and `on`.
   const composer = new Composer({ schema: "core", stringKeys: true, uniqueKeys: false, resolveKnownTags: false })
   return Result.succeed([...composer.compose(tokens, true, text.length)])
 }
@@ -106,13 +106,13 @@ class Reader {
     for (const pair of node.items) {
       const key = pair.key as ParsedNode
       const keyOffset = key.range[0]
-      // The composer has reported every other kind of key, so that this is not reached with one.
+      // The composer has reported every other kind of key, so this code is never reached with one.
       const name = isScalar(key) ? String(key.value) : ""
       const at = this.read(pair.value as Node | null, keyOffset, [...path, name])
       size += at.size
       const known = members.get(name)
       if (known !== undefined) this.#fault(keyOffset, [...path, name], "occurs twice")
-      // Assigning it would set the object's prototype.
+      // An assignment would set the object's prototype.
       else if (name === "__proto__") this.#fault(keyOffset, [...path, name], "is not a name that can be used")
       else {
         members.set(name, { keyOffset, at })
@@ -137,9 +137,9 @@ class Reader {
 }
 
 /**
- * Reads YAML 1.2 (core schema, so `no` and `on` are text and `11-15` is no date) or JSON, which is a part of it. One
- * document; at most 8 MiB, nested at most 50 deep; aliases may stand for 100,000 values in all; a key twice and the key
- * `__proto__` are faults, as are tags other than those of the core schema. A byte order mark at the start is passed over.
+ * Reads YAML 1.2 (core schema, so that `no` and `on` are text and `11-15` is not a date) or JSON, which is a part of
+ * YAML. Limits: one document, 8 MiB, 50 levels of nesting, and 100,000 values from aliases. A repeated key, the key
+ * `__proto__`, and tags outside the core schema are faults. Skips a byte order mark at the start.
  */
 export const read = (input: string): FileSource => {
   const text = input.startsWith("\ufeff") ? input.slice(1) : input

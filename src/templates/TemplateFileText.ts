@@ -3,7 +3,7 @@ import type { TemplateInput, VariantInput } from "../domain/Template.ts"
 
 type Plain = { readonly [name: string]: unknown }
 
-/** The present members of `value` in a given order. */
+/** Returns the present members of `value` in the order of `names`. */
 const ordered = <A extends object>(value: A, names: ReadonlyArray<keyof A & string>): Plain =>
   Object.fromEntries(names.filter((name) => value[name] !== undefined).map((name) => [name, value[name]]))
 
@@ -20,7 +20,10 @@ const seasonOf = (season: Season): Plain => ({
   ...(season.hours === undefined ? {} : { hours: ordered(season.hours, ["from", "to"]) }),
 })
 
-/** How a value is written that a person reads as one: a condition, a season, a weighted mix, a list of names. */
+/**
+ * Marks a value to be written on one line, because people read it as one: a condition, a season, a weighted mix, a list
+ * of names.
+ */
 type Inline = (value: Plain | ReadonlyArray<string>) => unknown
 
 const variantOf = (variant: VariantInput, inline: Inline): Plain => ({
@@ -53,13 +56,16 @@ const templateOf = (template: TemplateInput, inline: Inline): Plain => ({
 })
 
 /**
- * Whether text is written as a block. Blocks that are blank, or start or end with a line of blanks, are not read back as
- * they were written (`" \n"` loses its space), so these are quoted.
+ * Whether text is written as a block. A block that is blank, or starts or ends with a line of blanks, would not be read
+ * back unchanged (`" \n"` loses its space), so such text is quoted.
  */
 const isBlock = (text: string): boolean =>
   text.includes("\n") && /\S/.test(text) && !/^\n*[ \t]+\n|\n[ \t]+\n*$/.test(text)
 
-/** More values than these are written one a line: a flow mapping is always a single line. */
+/**
+ * Maximum number of values on one line. More values are written one per line, because a flow mapping is always a single
+ * line.
+ */
 const maxInline = 8
 
 const yaml = (templates: ReadonlyArray<TemplateInput>): string => {
@@ -82,9 +88,9 @@ const yaml = (templates: ReadonlyArray<TemplateInput>): string => {
 }
 
 /**
- * Writes templates in the form that `parse` reads: members in a fixed order, those that the input lacks left out, text
- * of several lines as block literals in YAML (quoted where YAML cannot carry it so: carriage returns, a first or last
- * line of blanks). Ends with a line break. `parse` gives back what was written, to the last character.
+ * Writes templates in the form that `parse` reads: members in a fixed order, missing members left out, text of several
+ * lines as block literals in YAML (quoted if YAML cannot represent it as a block: carriage returns, a first or last
+ * line of blanks). Ends with a line break. `parse` returns the input to the last character.
  */
 export const format = (templates: ReadonlyArray<TemplateInput>, as: "yaml" | "json"): string => {
   if (as === "yaml") return yaml(templates)
@@ -96,7 +102,7 @@ export const format = (templates: ReadonlyArray<TemplateInput>, as: "yaml" | "js
 const jsonHead = '{\n  "templates": [\n'
 const jsonTail = "\n  ]\n}\n"
 
-/** Joins files that `format` has written, none of them empty unless it is the only one, into one file. */
+/** Joins files written by `format` into one file. Only a single file may be empty. */
 export const joined = (parts: ReadonlyArray<string>, as: "yaml" | "json"): string => {
   const [first = "", ...others] = parts
   if (others.length === 0) return first

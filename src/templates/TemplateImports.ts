@@ -23,13 +23,13 @@ export interface Imported {
   readonly created: ReadonlyArray<string>
   readonly updated: ReadonlyArray<string>
   readonly unchanged: ReadonlyArray<string>
-  /** Updated templates that learn from another outcome than before. */
+  /** Updated templates with an objective of other outcomes, which learn again. */
   readonly relearned: ReadonlyArray<string>
   /** The fields of created and updated templates that the import changes. */
   readonly changes: ReadonlyArray<TemplateChange>
 }
 
-/** A template file was refused; lists every fault, up to 1,000. */
+/** A template file was refused. Lists every fault, up to 1,000. */
 export class FileRefused extends Schema.TaggedError<FileRefused>()("FileRefused", {
   faults: Schema.Array(Schema.Struct({
     file: Schema.String,
@@ -43,10 +43,10 @@ export class FileRefused extends Schema.TaggedError<FileRefused>()("FileRefused"
 /** A template was changed between reading and writing it. */
 class Moved extends Schema.TaggedError<Moved>()("Moved", {}) {}
 
-/** The failure of an import that waits for approval, with its result. */
+/** Adds its result to the failure of an import that awaits approval. */
 const waiting = (value: Imported) => ({ proposals }: ChangeProposed) => new ChangeProposed({ proposals, value })
 
-/** How often an import is planned again if its templates change concurrently. */
+/** Maximum number of times an import is planned again because its templates change concurrently. */
 const maxReplans = 5
 
 /** Options of an import. */
@@ -55,19 +55,19 @@ export interface ImportOptions {
   readonly dryRun?: boolean
 }
 
-/** The templates of an import without faults. */
+/** Returns the templates of an import without faults. */
 const whole = (templates: ReadonlyArray<TemplateInput | null>): ReadonlyArray<TemplateInput> =>
   templates.flatMap((template) => template ?? [])
 
-/** The stopped check of an import, at the place where it was stopped. */
+/** Returns the message of a check of an import that was stopped at its time limit. */
 const stopped = (detail: string) => `${detail}: import fewer templates at a time, or look for a variant that never ends`
 
 const fileStart = { file: "file", line: 1, column: 1 }
 
-/** A fault that has no place in the text of a file. */
+/** Returns a fault without a position in the text of a file. */
 const placed = ({ detail, pointer }: Fault): FileFault => ({ ...fileStart, path: pointer, message: detail })
 
-/** Plans every template. Reads the stored ones page by page, and keeps only their revisions. */
+/** Plans every template. Reads the stored templates page by page, and keeps only their revisions. */
 const planner = (sql: SqlClient.SqlClient) =>
   Effect.fnUntraced(function* (org: OrgSlug, inputs: ReadonlyArray<TemplateInput>) {
     const revisions = new Map<string, number>()
@@ -90,24 +90,23 @@ const planner = (sql: SqlClient.SqlClient) =>
     return { plans: inputs.map((input) => plans.get(input)!), revisions }
   })
 
-/** The new owners of plans that are members. */
+/** Returns the new owners of plans that are members. */
 const newMembers = (sql: SqlClient.SqlClient, org: OrgSlug, plans: ReadonlyArray<TemplatePlan>) => {
   const owners = plans.flatMap((one) => one.outcome === "unchanged" ? [] : one.newOwner ?? [])
   return owners.length === 0 ? Effect.succeed(new Set<string>()) : memberEmails(sql, org, [...new Set(owners)])
 }
 
 /**
- * Brings templates to the state that an import describes, all or none: missing ones are created, existing ones changed, and
- * variants that the import does not name stay as they are. One import takes at most 1,000 templates and 2,000 variants. It
- * is decoded and checked in the checking process, and written by a few statements in one transaction.
- *
- * Fails with every fault, up to 1,000, with `ChecksBusy`, and with `ChangeProposed` where approval is on and an import
- * affects what is served: each template that differs then waits as a proposal. A broken store is a defect.
+ * Brings templates to the state that an import describes, all or nothing: missing templates are created, existing ones
+ * changed, and variants that the import does not name stay unchanged. Limits: 1,000 templates and 2,000 variants. An
+ * import is decoded and checked in the checking process, and written by a few statements in one transaction.
+ * Fails with every fault, up to 1,000, with `ChecksBusy`, and with `ChangeProposed` if approval is on and the import
+ * affects what is served. In the last case, each template that differs becomes a proposal. A broken store is a defect.
  */
 export class TemplateImports extends Context.Service<TemplateImports, {
   /**
    * Imports a parsed JSON body, `{"templates": […]}`. Fails with `OrganizationNotFound` for an unknown organization,
-   * `InvalidInput`, listing every fault, for invalid content, and with `ChecksBusy` when too many checks are waiting.
+   * `InvalidInput` with every fault of invalid content, and `ChecksBusy` if too many checks are waiting.
    */
   readonly importJson: (
     org: OrgSlug,
@@ -116,8 +115,7 @@ export class TemplateImports extends Context.Service<TemplateImports, {
   ) => Effect.Effect<Imported, OrganizationNotFound | InvalidInput | ChecksBusy | ChangeProposed>
   /**
    * Imports a template file: see `TemplateFile.readFile`. Fails with `OrganizationNotFound` for an unknown
-   * organization, `FileRefused`, listing every fault, for an invalid file, and with `ChecksBusy` when too many checks
-   * are waiting.
+   * organization, `FileRefused` with every fault of an invalid file, and `ChecksBusy` if too many checks are waiting.
    */
   readonly importFile: (
     org: OrgSlug,
@@ -125,8 +123,8 @@ export class TemplateImports extends Context.Service<TemplateImports, {
     options?: ImportOptions,
   ) => Effect.Effect<Imported, OrganizationNotFound | FileRefused | ChecksBusy | ChangeProposed>
   /**
-   * Imports templates that are decoded already. Fails with `OrganizationNotFound` for an unknown organization,
-   * `InvalidInput`, listing every fault, for invalid content, and with `ChecksBusy` when too many checks are waiting.
+   * Imports decoded templates. Fails with `OrganizationNotFound` for an unknown organization, `InvalidInput` with every
+   * fault of invalid content, and `ChecksBusy` if too many checks are waiting.
    */
   readonly importAll: (
     org: OrgSlug,
@@ -210,7 +208,7 @@ export class TemplateImports extends Context.Service<TemplateImports, {
         Effect.catchTag("SqlError", Effect.die),
       )
 
-      /** The faults, against the stored templates, of the templates that have no fault of their own. */
+      /** Returns the faults, relative to the stored templates, of the templates without faults of their own. */
       const storedFaults = Effect.fnUntraced(
         function* (org: OrgSlug, templates: ReadonlyArray<TemplateInput | null>) {
           const sound = templates.flatMap((input, index) => input === null ? [] : [{ input, index }])

@@ -5,7 +5,7 @@ import type { Objective } from "../domain/Template.ts"
 import { recordset } from "../store/Recordset.ts"
 import { isOf, type Which } from "./TemplateRows.ts"
 
-/** A template as a list shows it, without its content. */
+/** A template in a list, without its content. */
 export interface IndexedTemplate {
   readonly id: TemplateId
   readonly name: string
@@ -15,7 +15,7 @@ export interface IndexedTemplate {
   readonly updatedAt: string
   readonly archivedAt: string | null
   readonly variants: number
-  /** Variants that are switched on, in season or not. */
+  /** Number of active variants, in season or not. */
   readonly active: number
 }
 
@@ -30,24 +30,27 @@ const fromRow = (row: Row): IndexedTemplate => ({
   archivedAt: row.archivedAt?.toISOString() ?? null,
 })
 
-/** The key of a variant among those of several templates. */
+/** Returns the key of a variant among the variants of several templates. */
 export const variantKey = (template: string, variant: string): string => JSON.stringify([template, variant])
 
 /** Finds templates without reading their content. */
 export class TemplateIndex extends Context.Service<TemplateIndex, {
-  /** Up to `limit` templates after the id `cursor`, sorted by id, whose name or id contains `search`, ignoring case. */
+  /**
+   * Returns up to `limit` templates after the id `cursor`, sorted by id, whose name or id contains `search`, ignoring
+   * case.
+   */
   readonly list: (
     org: OrgSlug,
     page: { readonly search: string; readonly cursor: string; readonly limit: number; readonly which: Which },
   ) => Effect.Effect<ReadonlyArray<IndexedTemplate>>
-  /** The names of these templates by id; of one that is not there, none. */
+  /** Returns the names of these templates by id. Unknown templates are left out. */
   readonly names: (org: OrgSlug, ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, string>>
-  /** The names of these variants by the ids of their templates and their own, as `variantKey` joins them. */
+  /** Returns the names of these variants by the ids of their templates and their own, joined by `variantKey`. */
   readonly variantNames: (
     org: OrgSlug,
     ids: ReadonlyArray<{ readonly template: string; readonly variant: string }>,
   ) => Effect.Effect<ReadonlyMap<string, string>>
-  /** All templates, archived ones too, in no order. */
+  /** Returns all templates, including archived ones, unordered. */
   readonly all: (org: OrgSlug) => Effect.Effect<ReadonlyArray<IndexedTemplate>>
 }>()("parlance/templates/TemplateIndex") {
   static readonly layer = Layer.effect(

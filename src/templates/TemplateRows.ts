@@ -3,7 +3,7 @@ import type { SqlClient } from "effect/sql"
 import { CopyId, type OrgSlug, randomId, type TemplateId } from "../domain/Ids.ts"
 import type { Objective, Template, Variant, VariantInput, VariantPatch } from "../domain/Template.ts"
 
-// How templates and variants stand in their tables. Written by `Templates` alone, read by it and by `TemplateCache`.
+// The rows of templates and variants. Only `Templates` writes them. `Templates` and `TemplateCache` read them.
 
 export interface TemplateRow {
   readonly id: TemplateId
@@ -76,19 +76,19 @@ const fromRows = (rows: ReadonlyArray<TemplateRow>, variants: ReadonlyArray<Vari
   }))
 }
 
-/** Which templates to list: those in use, archived ones, or both. */
+/** Selects the templates of a list: in use, archived, or both. */
 export type Which = "in-use" | "archived" | "all"
 
-/** The condition for a list of `templates t`. */
+/** Returns the condition for a list of `templates t`. */
 export const isOf = (sql: SqlClient.SqlClient, which: Which) =>
   which === "all" ? sql`true` : which === "archived" ? sql`t.archived_at IS NOT NULL` : sql`t.archived_at IS NULL`
 
-/** SQL for templates as a table `t` within a larger statement, with their settings that other folders read. */
+/** SQL for templates as a table `t` within a larger statement, with the settings that other folders read. */
 export const templateRows = "(SELECT x.org_slug, x.id, x.ignore_unsubscribes, x.conversion_events FROM templates x) t"
 
 /**
- * The templates of `ids` that exist, by id, each with its variants in the order they were added. Without `texts`, the variants have
- * no texts.
+ * Reads the existing templates among `ids`, by id, each with its variants in the order of their creation. Without
+ * `texts`, the variants have no texts.
  */
 export const readTemplates = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -112,17 +112,19 @@ export const readTemplates = Effect.fnUntraced(function* (
   return fromRows(rows, variants)
 })
 
-/** Most variants of one template. */
+/** Maximum number of variants of one template. */
 export const maxVariantsOfOne = 1_000
 
-/** Templates and variants read by one query, so that neither the store nor this process is held up by it. */
+/**
+ * Maximum number of templates and of variants read by one query, so that it delays neither the store nor this process.
+ */
 const maxPage = 200
 const maxPageVariants = 500
 
-/** Size of the variants read by one query, as they are stored. Unit: bytes. */
+/** Maximum stored size of the variants read by one query. Unit: bytes. */
 const maxPageBytes = 4_000_000
 
-/** Divides templates into pages that are each read by one query. Ids without a template may be among them. */
+/** Divides templates into pages, each read by one query. `ids` may include unknown templates. */
 export const pagesOf = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: OrgSlug,
@@ -153,7 +155,7 @@ export const pagesOf = Effect.fnUntraced(function* (
   return pages
 })
 
-/** Adds a variant; answers its id, or undefined where that is taken. */
+/** Adds a variant and returns its id. Returns undefined if the id is taken. */
 export const insertVariant = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: OrgSlug,

@@ -30,23 +30,22 @@ import { isOf, readTemplates, type Which } from "./TemplateRows.ts"
 import { variantWriter } from "./VariantWriter.ts"
 
 /**
- * Templates and their variants as their authors write them. A variant whose Liquid does not parse cannot be saved: that
- * is an `InvalidInput` with each fault at its place. Where approval is on, a change that affects what is served fails with
- * `ChangeProposed`: it waits as a proposal. A broken store is a defect everywhere here.
+ * Templates and their variants, as authors edit them. A variant whose Liquid does not parse cannot be saved: the save
+ * fails with `InvalidInput` and every fault with its position. If approval is on, a change that affects what is served
+ * fails with `ChangeProposed` and becomes a proposal. A broken store is a defect in all methods.
  */
 export class Templates extends Context.Service<Templates, {
   /**
-   * Creates a template. Fails with `OrganizationNotFound` for an unknown organization, `AlreadyExists` when the id is
-   * taken, `InvalidInput`, listing every fault, for invalid content, and with `ChecksBusy` when too many checks are
-   * waiting.
+   * Creates a template. Fails with `OrganizationNotFound` for an unknown organization, `AlreadyExists` if the id is
+   * taken, `InvalidInput` with every fault of invalid content, and `ChecksBusy` if too many checks are waiting.
    */
   readonly create: (
     org: OrgSlug,
     input: TemplateInput,
   ) => Effect.Effect<Template, OrganizationNotFound | AlreadyExists | InvalidInput | ChecksBusy | ChangeProposed>
   /**
-   * Up to `limit` templates by id, those after the id `cursor`; those in use unless said. Fails with
-   * `OrganizationNotFound` for an unknown organization.
+   * Returns up to `limit` templates after the id `cursor`, sorted by id. Default of `which`: templates in use. Fails
+   * with `OrganizationNotFound` for an unknown organization.
    */
   readonly list: (
     org: OrgSlug,
@@ -57,8 +56,8 @@ export class Templates extends Context.Service<Templates, {
   /** Reads a template without the texts of its variants. Fails with `TemplateNotFound` for an unknown template. */
   readonly outline: (org: OrgSlug, id: string) => Effect.Effect<TemplateOutline, TemplateNotFound>
   /**
-   * Fails with `TemplateNotFound` for an unknown template, and with `InvalidInput` for a holdout whose fixed variant the
-   * template does not have, and for a new owner who is not a member.
+   * Changes the settings of a template. Fails with `TemplateNotFound` for an unknown template, and with `InvalidInput`
+   * for a holdout whose fixed variant does not exist, and for a new owner who is not a member.
    */
   readonly update: (
     org: OrgSlug,
@@ -66,13 +65,13 @@ export class Templates extends Context.Service<Templates, {
     patch: TemplatePatch,
   ) => Effect.Effect<Template, TemplateNotFound | InvalidInput | ChangeProposed>
   /**
-   * Removes the template with its variants. Decisions already made of it stay. Fails with `TemplateNotFound` for an
-   * unknown template.
+   * Removes the template with its variants. Its past decisions stay. Fails with `TemplateNotFound` for an unknown
+   * template.
    */
   readonly remove: (org: OrgSlug, id: string) => Effect.Effect<void, TemplateNotFound | ChangeProposed>
   /**
-   * Adds a variant. Fails with `TemplateNotFound` for an unknown template, `AlreadyExists` when the id is taken,
-   * `InvalidInput`, listing every fault, for invalid content, and with `ChecksBusy` when too many checks are waiting.
+   * Adds a variant. Fails with `TemplateNotFound` for an unknown template, `AlreadyExists` if the id is taken,
+   * `InvalidInput` with every fault of invalid content, and `ChecksBusy` if too many checks are waiting.
    */
   readonly createVariant: (
     org: OrgSlug,
@@ -89,9 +88,10 @@ export class Templates extends Context.Service<Templates, {
     id: string,
   ) => Effect.Effect<Variant, TemplateNotFound | VariantNotFound>
   /**
-   * Updates a variant. With `base`, the `updated_at` of the version that the change was made from, fails with
-   * `VariantChanged` if somebody has saved the variant since. Fails with `TemplateNotFound` for an unknown template, `VariantNotFound` for an unknown variant,
-   * `InvalidInput`, listing every fault, for invalid content, and with `ChecksBusy` when too many checks are waiting.
+   * Updates a variant. `base` is the `updated_at` of the version that was edited: with it, fails with `VariantChanged`
+   * if another person has saved the variant since. Fails with `TemplateNotFound` for an unknown template,
+   * `VariantNotFound` for an unknown variant, `InvalidInput` with every fault of invalid content, and `ChecksBusy` if
+   * too many checks are waiting.
    */
   readonly updateVariant: (
     org: OrgSlug,
@@ -104,9 +104,9 @@ export class Templates extends Context.Service<Templates, {
     TemplateNotFound | VariantNotFound | VariantChanged | InvalidInput | ChecksBusy | ChangeProposed
   >
   /**
-   * Activates and deactivates variants at once; those that are not named stay as they are. Returns the template. Fails
-   * with `TemplateNotFound` for an unknown template, and with `InvalidInput`, listing every fault, for a variant that the
-   * template does not have or that is to be both.
+   * Activates and deactivates several variants. Other variants stay unchanged. Returns the template. Fails with
+   * `TemplateNotFound` for an unknown template, and with `InvalidInput` and every fault: a variant that the template
+   * does not have, or one in both lists.
    */
   readonly switchVariants: (
     org: OrgSlug,

@@ -7,19 +7,19 @@ import type { Season } from "../domain/Season.ts"
 import { decimalOf, operands, type Operator } from "../domain/Targeting.ts"
 import { type Components, type Formats, type Variant, VariantPatch, type Vars } from "../domain/Template.ts"
 
-// A variant as it stands in the editor's form, which may be wrong in every way, and back.
+// Converts a variant to the editor's form, and back. A form can be invalid in many ways.
 
 const storable = Schema.makeFilter<string>((value) =>
   isStorable(value) ? undefined : "must be well-formed Unicode without NUL"
 )
 
-/** A text as it is written, which is judged when the variant is saved. */
+/** A text as written. It is validated when the variant is saved. */
 const written = (most: number) => Schema.String.check(storable, Schema.isMaxLength(most))
 
 const VariableDraft = Schema.Struct({ name: written(1_000), format: written(100), source: written(200_000) })
 export type VariableDraft = typeof VariableDraft.Type
 
-/** `values`: one a line; a line that is JSON text in quotes stands for that text. */
+/** `values`: one value per line. A line that is a JSON string represents that string. */
 const ConditionDraft = Schema.Struct({ attribute: written(1_000), op: written(100), values: written(200_000) })
 export type ConditionDraft = typeof ConditionDraft.Type
 
@@ -36,7 +36,7 @@ const SeasonDraft = Schema.Struct({
 })
 export type SeasonDraft = typeof SeasonDraft.Type
 
-/** A variant as its author has typed it so far, in the rows of the editor's form. It may be wrong in every way. */
+/** A variant as typed so far, in the rows of the editor's form. It may be invalid. */
 export const VariantForm = Schema.Struct({
   id: written(1_000).annotate({ description: "Only for a new variant; empty: made from the name" }),
   name: written(1_000),
@@ -50,12 +50,15 @@ export const VariantForm = Schema.Struct({
 }).annotate({ identifier: "VariantForm" })
 export type VariantForm = typeof VariantForm.Type
 
-/** The form with `updated_at` of the variant when it was opened, to detect a concurrent save; empty for a new variant. */
+/**
+ * The form with `updated_at` of the variant when the form was opened, to detect a concurrent save. Empty for a new
+ * variant.
+ */
 export interface Draft extends VariantForm {
   readonly base: string
 }
 
-/** A value as a line of the form. */
+/** Returns a value as a line of the form. */
 export const line = (value: string | number | boolean): string => {
   const text = String(value)
   return text === "" || text.trim() !== text || /^"|[\r\n]/.test(text) ? JSON.stringify(text) : text
@@ -74,7 +77,7 @@ const seasonDraft = ({ annual, days, ends_at, hours, starts_at }: Season): Seaso
 export const emptySeason: SeasonDraft = seasonDraft({})
 export const emptyCondition: ConditionDraft = { attribute: "", op: "is", values: "" }
 
-/** The form of a stored variant. */
+/** Returns the form of a stored variant. */
 export const ofVariant = (variant: Variant): Draft => ({
   id: variant.id,
   name: variant.name,
@@ -94,13 +97,13 @@ export const ofVariant = (variant: Variant): Draft => ({
   base: variant.updated_at,
 })
 
-/** The values that an operator takes; undefined for text of a form that is no operator. */
+/** Returns the values that an operator accepts. Undefined for text that is not an operator. */
 const operandsOf = (op: string) => Object.hasOwn(operands, op) ? operands[op as Operator] : undefined
 
-/** Lines of values that are read: more of them, blank ones included, are refused as too many values. */
+/** Maximum number of lines of values, including blank ones. More are refused as too many values. */
 const maxLines = 2_000
 
-/** A text in JSON. Anything else in quotation marks is a value as it stands. */
+/** A JSON string. Any other text in quotation marks is a literal value. */
 // deno-lint-ignore no-control-regex
 const jsonText = /^"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4}))*"$/
 
@@ -131,7 +134,7 @@ const seasonOf = (season: SeasonDraft) => ({
     : { hours: { from: Number(season.hours_from || "0"), to: Number(season.hours_to || "24") } }),
 })
 
-/** The components that lines such as `subject: question` name, and what is wrong with lines that name none. */
+/** Reads components from lines such as `subject: question`, and returns the faults of the other lines. */
 const componentsOf = (text: string): { readonly components: Components; readonly faults: ReadonlyArray<Fault> } => {
   const components = new Map<string, string>()
   const faults: Array<Fault> = []
@@ -149,7 +152,7 @@ const componentsOf = (text: string): { readonly components: Components; readonly
 
 const decodePatch = decoder(VariantPatch)
 
-/** Where a fault of the variant is in the form, as a pointer to the control. */
+/** Returns the faults of a variant with pointers to the controls of the form. */
 export const placed = (draft: Draft, faults: ReadonlyArray<Fault>): ReadonlyArray<Fault> => {
   const conditions = draft.conditions.flatMap((row, index) => isBlankCondition(row) ? [] : [index])
   const seasons = draft.seasons.flatMap((row, index) => isBlankSeason(row) ? [] : [index])
@@ -181,7 +184,7 @@ export const placed = (draft: Draft, faults: ReadonlyArray<Fault>): ReadonlyArra
   })
 }
 
-/** The sources and formats of a draft, each variable once, whatever else is wrong with it. */
+/** Returns the sources and formats of a draft, each variable once, regardless of its other faults. */
 export const sourcesOf = (draft: Draft): { readonly vars: Vars; readonly formats: Formats } => {
   const rows = new Map<string, VariableDraft>()
   for (const row of draft.variables) {
@@ -194,7 +197,7 @@ export const sourcesOf = (draft: Draft): { readonly vars: Vars; readonly formats
   }
 }
 
-/** The variant a draft means, or every fault at its control. Liquid is not looked at. */
+/** Returns the variant of a draft, or every fault with a pointer to its control. Does not check Liquid. */
 export const read = (draft: Draft): Result.Result<Required<VariantPatch>, ReadonlyArray<Fault>> => {
   const vars: Record<string, string> = Object.create(null)
   const formats: Record<string, string> = Object.create(null)

@@ -6,12 +6,12 @@ import { Variant, type VariantPatch } from "../domain/Template.ts"
 import { currentAuthor } from "../store/ChangeTrail.ts"
 import { recordset } from "../store/Recordset.ts"
 
-/** Versions that are kept of a variant; older ones are removed. */
+/** Number of versions kept of a variant. Older ones are removed. */
 export const keptVersions = 200
 
 /**
- * Stores the content of variants as it stands now, unless it is their latest version. Call it within the transaction of a
- * change, before and after it: before, because a variant from before versions were kept has none.
+ * Stores the present content of variants, unless it equals their latest version. Call it within the transaction of a
+ * change, before and after the change: before, because variants from early releases have no version yet.
  */
 export const keepVersions = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -56,7 +56,7 @@ export const VariantVersionHead = Schema.Struct({
 }).annotate({ identifier: "VariantVersionHead" })
 export type VariantVersionHead = typeof VariantVersionHead.Type
 
-/** The content of a variant after a change of it. */
+/** The content of a variant after a change. */
 export const VariantVersion = Schema.Struct({
   ...VariantVersionHead.fields,
   vars,
@@ -67,7 +67,7 @@ export const VariantVersion = Schema.Struct({
 }).annotate({ identifier: "VariantVersion" })
 export type VariantVersion = typeof VariantVersion.Type
 
-/** The patch of a variant that restores a version. `active` stays as it is. */
+/** Returns the patch of a variant that restores a version. `active` does not change. */
 export const restoredBy = (version: VariantVersion): Required<Omit<VariantPatch, "active">> => ({
   name: version.name,
   vars: version.vars,
@@ -88,21 +88,21 @@ const toHead = ({ author, id, name, savedAt }: Row<VariantVersionHead>): Variant
 
 /** The versions of variants: their content after each change, the latest 200 of each. */
 export class VariantVersions extends Context.Service<VariantVersions, {
-  /** Newest first, older than the id `before`. Fails with `VariantNotFound` for an unknown variant. */
+  /** Returns versions older than the id `before`, newest first. Fails with `VariantNotFound` for an unknown variant. */
   readonly list: (
     org: OrgSlug,
     template: string,
     variant: string,
     page: { readonly before?: number | undefined; readonly limit: number },
   ) => Effect.Effect<ReadonlyArray<VariantVersionHead>, VariantNotFound>
-  /** Fails with `VersionNotFound` for an unknown version. */
+  /** Returns a version. Fails with `VersionNotFound` for an unknown version. */
   readonly get: (
     org: OrgSlug,
     template: string,
     variant: string,
     id: number,
   ) => Effect.Effect<VariantVersion, VersionNotFound>
-  /** The version that stood at a time (ISO 8601); undefined if it is not kept. */
+  /** Returns the version that was in use at a time (ISO 8601). Undefined if it is no longer stored. */
   readonly findAt: (
     org: OrgSlug,
     template: string,
@@ -135,7 +135,7 @@ export class VariantVersions extends Context.Service<VariantVersions, {
         Effect.catchTag("SqlError", Effect.die),
       )
 
-      /** The latest version that a condition holds for. */
+      /** Returns the latest version that satisfies a condition. */
       const latest = Effect.fnUntraced(
         function* (org: OrgSlug, template: string, variant: string, condition: Statement.Fragment) {
           const [row] = yield* sql<Row<VariantVersion>>`

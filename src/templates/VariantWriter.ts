@@ -8,7 +8,7 @@ import type { templateContent } from "./TemplateContent.ts"
 import { insertVariant, updateVariant } from "./TemplateRows.ts"
 import { keepVersions } from "./VariantVersions.ts"
 
-/** Ids that a switch of variants names although the template does not have them, or names twice. */
+/** Returns the faults of a switch of variants: ids that the template does not have, or that are named twice. */
 const switchFaults = (
   { activate = [], deactivate = [] }: VariantSwitch,
   variants: ReadonlyArray<Pick<Variant, "id">>,
@@ -62,7 +62,10 @@ export const variantWriter = (
     Effect.catchTag("SqlError", Effect.die),
   )
 
-  /** The variant that a change goes on from: that of the caller's open proposal, or else the live one. */
+  /**
+   * Returns the variant from which a change continues: the variant of the caller's open proposal, otherwise the live
+   * one.
+   */
   const ownVariant = Effect.fnUntraced(
     function* (org: OrgSlug, template: string, id: string) {
       const proposal = yield* readOwnProposal(sql, org, template)
@@ -75,7 +78,7 @@ export const variantWriter = (
   const patchVariant = Effect.fn("Templates.updateVariant")(
     function* (org: OrgSlug, template: string, id: string, patch: VariantPatch, base?: string) {
       const standing = yield* ownVariant(org, template, id)
-      // Sources and formats are judged as they will stand together.
+      // Sources and formats are checked in their combination after the change.
       yield* refuse(
         yield* liquidFaults(org, {
           vars: patch.vars ?? standing.vars,
