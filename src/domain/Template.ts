@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { isDeepStrictEqual } from "node:util"
 import { isStorable } from "./Attributes.ts"
 import { TemplateConversionEvents } from "./ConversionEvents.ts"
 import { described } from "./described.ts"
@@ -216,43 +217,133 @@ export const ListUnsubscribe = Schema.Boolean.annotate({
     "unsubscribe link of this service. False unless said",
 })
 
-const templateSettings = {
-  strict: Schema.optionalKey(
-    described(Schema.Boolean, "Whether a missing field is an error instead of an empty text. Default: false"),
-  ),
-  sticky_hours: Schema.optionalKey(
-    described(StickyHours, "Hours for which a user keeps the same variant. Default: 0, never"),
-  ),
-  objective: Schema.optionalKey(
-    described(
+/** A setting of templates: what the API, the database, template files, the audit log and the console know about it. */
+interface TemplateSetting {
+  /** The schema of the setting in requests and template files. A setting that is absent has its default. */
+  readonly schema: Schema.Top
+  /** The schema of the stored setting. */
+  readonly stored: Schema.Top
+  readonly default: unknown
+  /** The SQL type of its column of the table `templates`, which has the name of the setting. */
+  readonly column: "boolean" | "float8" | "jsonb" | "text" | "text[]"
+  /** Label in the console. */
+  readonly label: string
+}
+
+/**
+ * The settings of templates, in the order of the API reference. `CONTRIBUTING.md` lists the steps to add one.
+ */
+export const templateSettings = {
+  strict: {
+    schema: described(Schema.Boolean, "Whether a missing field is an error instead of an empty text. Default: false"),
+    stored: Schema.Boolean,
+    default: false,
+    column: "boolean",
+    label: "Missing fields",
+  },
+  sticky_hours: {
+    schema: described(StickyHours, "Hours for which a user keeps the same variant. Default: 0, never"),
+    stored: Schema.Finite,
+    default: 0,
+    column: "float8",
+    label: "Keep the same variant",
+  },
+  objective: {
+    schema: described(
       Objective,
       "The outcome to improve: `click`, `open`, `conversion`, or weights such as `{click: 1, conversion: 5}`. Default: `click`",
     ),
-  ),
-  holdout: Schema.optionalKey(
-    described(
+    stored: Objective,
+    default: "click",
+    column: "jsonb",
+    label: "Goal",
+  },
+  holdout: {
+    schema: described(
       Schema.NullOr(TemplateHoldout),
       "People held out of this template. Default: the holdout of the organization",
     ),
-  ),
-  tracking: Schema.optionalKey(
-    described(Schema.NullOr(TemplateTracking), "Opens and clicks measured by Deliver. Default: as the organization"),
-  ),
-  list_unsubscribe: Schema.optionalKey(ListUnsubscribe),
-  link_domains: Schema.optionalKey(
-    described(LinkDomains, "Domains whose links carry the tracking id, with their subdomains. Default: none"),
-  ),
-  ignore_unsubscribes: Schema.optionalKey(IgnoreUnsubscribes),
-  conversion_events: Schema.optionalKey(TemplateConversionEvents),
-  tags: Schema.optionalKey(
-    described(Tags, "Tags, by which lists are filtered: up to 20. Default: none; an import without them keeps them"),
-  ),
-  owner: Schema.optionalKey(
-    described(
+    stored: Schema.NullOr(TemplateHoldout),
+    default: null,
+    column: "jsonb",
+    label: "Holdout",
+  },
+  tracking: {
+    schema: described(
+      Schema.NullOr(TemplateTracking),
+      "Opens and clicks measured by Deliver. Default: as the organization",
+    ),
+    stored: Schema.NullOr(TemplateTracking),
+    default: null,
+    column: "jsonb",
+    label: "Tracking",
+  },
+  list_unsubscribe: {
+    schema: ListUnsubscribe,
+    stored: ListUnsubscribe,
+    default: false,
+    column: "boolean",
+    label: "Unsubscribe header",
+  },
+  link_domains: {
+    schema: described(
+      LinkDomains,
+      "Domains whose links carry the tracking id, with their subdomains. Default: none",
+    ),
+    stored: Schema.Array(Schema.String),
+    default: [],
+    column: "text[]",
+    label: "Links with tracking id",
+  },
+  ignore_unsubscribes: {
+    schema: IgnoreUnsubscribes,
+    stored: IgnoreUnsubscribes,
+    default: false,
+    column: "boolean",
+    label: "People who unsubscribed",
+  },
+  conversion_events: {
+    schema: TemplateConversionEvents,
+    stored: Schema.Array(Schema.String),
+    default: [],
+    column: "text[]",
+    label: "Conversion events",
+  },
+  tags: {
+    schema: described(
+      Tags,
+      "Tags, by which lists are filtered: up to 20. Default: none; an import without them keeps them",
+    ),
+    stored: Schema.Array(Schema.String),
+    default: [],
+    column: "text[]",
+    label: "Tags",
+  },
+  owner: {
+    schema: described(
       TemplateOwner,
       "E-mail address of the member who looks after the template. Default: no owner; an import without it keeps it",
     ),
-  ),
+    stored: Schema.NullOr(Schema.String).annotate({
+      description: "E-mail address of the owner, who may have left the organization since; null: no owner",
+    }),
+    default: null,
+    column: "text",
+    label: "Owner",
+  },
+} as const satisfies { readonly [name: string]: TemplateSetting }
+
+export type TemplateSettingName = keyof typeof templateSettings
+export const templateSettingNames = Object.keys(templateSettings) as ReadonlyArray<TemplateSettingName>
+
+/** Returns an object with a value for each setting. */
+const perSetting = <A>(valueOf: (name: TemplateSettingName) => A) =>
+  Object.fromEntries(templateSettingNames.map((name) => [name, valueOf(name)])) as Record<TemplateSettingName, A>
+
+const settingsInput = {
+  ...perSetting((name) => Schema.optionalKey<Schema.Top>(templateSettings[name].schema)) as {
+    readonly [name in TemplateSettingName]: Schema.optionalKey<typeof templateSettings[name]["schema"]>
+  },
   archived: Schema.optionalKey(Schema.Boolean).annotate({
     description: "true: the template is not served, but keeps its content and results. Default false",
   }),
@@ -264,7 +355,7 @@ export const TemplateInput = Schema.Struct({
     described(GivenTemplateId, "Id of the template in requests. Without it, every import creates a template"),
   ),
   name: described(DisplayName, "Display name"),
-  ...templateSettings,
+  ...settingsInput,
   variants: Schema.optionalKey(
     described(Schema.Array(VariantInput).check(Schema.isMaxLength(1000)), "Variants of the template, up to 1,000"),
   ),
@@ -272,7 +363,7 @@ export const TemplateInput = Schema.Struct({
 export type TemplateInput = typeof TemplateInput.Type
 
 /** A change of a template. Absent members stay unchanged. */
-export const TemplatePatch = Schema.Struct({ name: Schema.optionalKey(DisplayName), ...templateSettings }).annotate({
+export const TemplatePatch = Schema.Struct({ name: Schema.optionalKey(DisplayName), ...settingsInput }).annotate({
   identifier: "TemplatePatch",
 })
 export type TemplatePatch = typeof TemplatePatch.Type
@@ -325,19 +416,9 @@ export type Variant = typeof Variant.Type
 export const Template = Schema.Struct({
   id: TemplateId,
   name: Schema.String,
-  strict: Schema.Boolean,
-  sticky_hours: Schema.Finite,
-  objective: Objective,
-  holdout: Schema.NullOr(TemplateHoldout),
-  tracking: Schema.NullOr(TemplateTracking),
-  list_unsubscribe: ListUnsubscribe,
-  link_domains: Schema.Array(Schema.String),
-  ignore_unsubscribes: IgnoreUnsubscribes,
-  conversion_events: Schema.Array(Schema.String),
-  tags: Schema.Array(Schema.String),
-  owner: Schema.NullOr(Schema.String).annotate({
-    description: "E-mail address of the owner, who may have left the organization since; null: no owner",
-  }),
+  ...perSetting<Schema.Top>((name) => templateSettings[name].stored) as {
+    readonly [name in TemplateSettingName]: typeof templateSettings[name]["stored"]
+  },
   archived_at: Schema.NullOr(Schema.String).annotate({ description: "Since when it is archived; null: in use" }),
   revision: Schema.Int,
   created_at: Schema.String,
@@ -345,3 +426,21 @@ export const Template = Schema.Struct({
   variants: Schema.Array(Variant),
 }).annotate({ identifier: "Template" })
 export type Template = typeof Template.Type
+
+/** The settings of a template, all defaults filled in. */
+export type TemplateSettings = Pick<Template, TemplateSettingName>
+
+/** Returns the given settings. Absent settings get their defaults. */
+export const withDefaults = (given: Partial<TemplateSettings>): TemplateSettings =>
+  perSetting<unknown>((name) => given[name] ?? templateSettings[name].default) as TemplateSettings
+
+/** Returns the settings of a template without its other members. */
+export const settingsOf = (template: TemplateSettings): TemplateSettings =>
+  perSetting<unknown>((name) => template[name]) as TemplateSettings
+
+/** Returns the settings that differ from their defaults. */
+export const changedSettings = (template: TemplateSettings): Partial<TemplateSettings> =>
+  Object.fromEntries(
+    templateSettingNames.filter((name) => !isDeepStrictEqual(template[name], templateSettings[name].default))
+      .map((name) => [name, template[name]]),
+  )

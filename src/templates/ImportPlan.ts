@@ -3,7 +3,16 @@ import { isDeepStrictEqual } from "node:util"
 import { Difference, difference } from "../domain/Difference.ts"
 import type { Fault } from "../domain/Errors.ts"
 import { CopyId, randomId, TemplateId } from "../domain/Ids.ts"
-import type { Template, TemplateInput, Variant, VariantInput } from "../domain/Template.ts"
+import {
+  settingsOf,
+  type Template,
+  type TemplateInput,
+  type TemplatePatch,
+  type TemplateSettings,
+  type Variant,
+  type VariantInput,
+  withDefaults,
+} from "../domain/Template.ts"
 import { holdoutFault } from "../domain/Holdout.ts"
 import { maxVariantsOfOne } from "./TemplateRows.ts"
 import { normalOwner, notMember } from "./Owners.ts"
@@ -13,23 +22,7 @@ import { fieldsOfTemplate } from "./TemplateFields.ts"
 export type VariantContent = Omit<Variant, "created_at" | "updated_at">
 
 /** The content of a template without its variants, with all defaults filled in. */
-export interface TemplateContent extends
-  Pick<
-    Template,
-    | "id"
-    | "name"
-    | "strict"
-    | "sticky_hours"
-    | "objective"
-    | "holdout"
-    | "ignore_unsubscribes"
-    | "tracking"
-    | "list_unsubscribe"
-    | "tags"
-    | "owner"
-  > {
-  readonly link_domains: ReadonlyArray<string>
-  readonly conversion_events: ReadonlyArray<string>
+export interface TemplateContent extends Pick<Template, "id" | "name">, TemplateSettings {
   readonly archived: boolean
 }
 
@@ -126,22 +119,14 @@ export const variantContent = (variant: Variant | VariantInput): VariantContent 
  * Returns the content that an input describes. Missing members have their defaults. Missing tags and owner stay
  * unchanged, because people set them in lists and not in files.
  */
-const inputContent = (
+export const inputContent = (
   input: TemplateInput,
   id: TemplateId,
   before?: Pick<Template, "owner" | "tags">,
 ): TemplateContent => ({
   id,
   name: input.name,
-  strict: input.strict ?? false,
-  sticky_hours: input.sticky_hours ?? 0,
-  objective: input.objective ?? "click",
-  holdout: input.holdout ?? null,
-  tracking: input.tracking ?? null,
-  list_unsubscribe: input.list_unsubscribe ?? false,
-  link_domains: input.link_domains ?? [],
-  ignore_unsubscribes: input.ignore_unsubscribes ?? false,
-  conversion_events: input.conversion_events ?? [],
+  ...withDefaults(input),
   tags: input.tags ?? before?.tags ?? [],
   owner: input.owner === undefined ? before?.owner ?? null : normalOwner(input.owner),
   archived: input.archived ?? false,
@@ -151,18 +136,15 @@ const inputContent = (
 export const storedContent = (template: Template): TemplateContent => ({
   id: template.id,
   name: template.name,
-  strict: template.strict,
-  sticky_hours: template.sticky_hours,
-  objective: template.objective,
-  holdout: template.holdout,
-  tracking: template.tracking,
-  list_unsubscribe: template.list_unsubscribe,
-  link_domains: template.link_domains,
-  ignore_unsubscribes: template.ignore_unsubscribes,
-  conversion_events: template.conversion_events,
-  tags: template.tags,
-  owner: template.owner,
+  ...settingsOf(template),
   archived: template.archived_at !== null,
+})
+
+/** Returns the content of a stored template after a change. Absent members stay unchanged. */
+export const patchedContent = (template: Template, patch: TemplatePatch): TemplateContent => ({
+  ...storedContent(template),
+  ...patch,
+  ...(patch.owner === undefined ? {} : { owner: normalOwner(patch.owner) }),
 })
 
 const fields = (template: TemplateContent, variants: ReadonlyArray<VariantContent>) =>

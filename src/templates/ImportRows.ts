@@ -2,9 +2,11 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import { isDeepStrictEqual } from "node:util"
 import type { OrgSlug } from "../domain/Ids.ts"
+import { templateSettingNames } from "../domain/Template.ts"
 import type { WholeContent } from "./Content.ts"
 import type { TemplateContent, VariantContent } from "./ImportPlan.ts"
 import { recordset } from "../store/Recordset.ts"
+import { settingColumns, settingsOfTable } from "./TemplateRows.ts"
 import { keepVersions } from "./VariantVersions.ts"
 
 // The statements of an import: a few for all templates, so that the transaction is short.
@@ -18,17 +20,7 @@ export const lockTemplates = (sql: SqlClient.SqlClient, org: OrgSlug, ids: Reado
 const templateColumns = {
   id: "text",
   name: "text",
-  strict: "boolean",
-  sticky_hours: "float8",
-  objective: "jsonb",
-  holdout: "jsonb",
-  tracking: "jsonb",
-  list_unsubscribe: "boolean",
-  link_domains: "text[]",
-  ignore_unsubscribes: "boolean",
-  conversion_events: "text[]",
-  tags: "text[]",
-  owner: "text",
+  ...settingColumns,
   archived: "boolean",
 } as const
 
@@ -40,11 +32,10 @@ export const insertTemplates = (
   now: Date,
 ) =>
   sql<{ id: string }>`
-    INSERT INTO templates AS t
-      (org_slug, id, name, strict, sticky_hours, objective, holdout, tracking, list_unsubscribe,
-        link_domains, ignore_unsubscribes, conversion_events, tags, owner, archived_at, created_at, updated_at)
-    SELECT ${org}::text, r.id, r.name, r.strict, r.sticky_hours, r.objective, r.holdout, r.tracking, r.list_unsubscribe,
-      r.link_domains, r.ignore_unsubscribes, r.conversion_events, r.tags, r.owner,
+    INSERT INTO templates AS t (org_slug, id, name, ${
+    sql.literal(settingsOfTable(""))
+  }, archived_at, created_at, updated_at)
+    SELECT ${org}::text, r.id, r.name, ${sql.literal(settingsOfTable("r."))},
       CASE WHEN r.archived THEN ${now}::timestamptz END, ${now}::timestamptz, ${now}::timestamptz
     FROM ${recordset(templates, templateColumns)}
     ON CONFLICT DO NOTHING RETURNING t.id`
@@ -57,9 +48,9 @@ export const updateTemplates = (
   now: Date,
 ) =>
   sql`
-    UPDATE templates t SET name = r.name, strict = r.strict, sticky_hours = r.sticky_hours, objective = r.objective,
-      holdout = r.holdout, tracking = r.tracking, list_unsubscribe = r.list_unsubscribe, link_domains = r.link_domains,
-      ignore_unsubscribes = r.ignore_unsubscribes, conversion_events = r.conversion_events, tags = r.tags, owner = r.owner,
+    UPDATE templates t SET name = r.name, ${
+    sql.literal(templateSettingNames.map((name) => `${name} = r.${name}`).join(", "))
+  },
       archived_at = CASE WHEN r.archived THEN coalesce(t.archived_at, ${now}::timestamptz) END,
       revision = nextval('template_revisions'), updated_at = ${now}::timestamptz
     FROM ${recordset(templates, templateColumns)}

@@ -8,13 +8,10 @@ import type { Template, TemplateInput, TemplatePatch, Variant, VariantInput, Var
 import type { SourceCheck } from "../rendering/SourceCheck.ts"
 import { tell } from "../store/ChangeTrail.ts"
 import { variantFaults, variantListFaults } from "./ImportInput.ts"
-import { variantContent } from "./ImportPlan.ts"
-import { putVariants } from "./ImportRows.ts"
-import { normalOwner } from "./Owners.ts"
+import { inputContent, patchedContent, variantContent } from "./ImportPlan.ts"
+import { insertTemplates, putVariants, updateTemplates } from "./ImportRows.ts"
 import { fieldsOfStored, fieldsOfVariant } from "./TemplateFields.ts"
 import { maxVariantsOfOne, readTemplates } from "./TemplateRows.ts"
-
-const jsonOrNull = (value: unknown): string | null => value == null ? null : JSON.stringify(value)
 
 /** A template without the texts of its variants, which are most of its size. */
 export interface TemplateOutline extends Omit<Template, "variants"> {
@@ -98,50 +95,24 @@ export const templateContent = (sql: SqlClient.SqlClient, sources: SourceCheck["
 
   const insert = Effect.fnUntraced(function* (org: OrgSlug, input: TemplateInput, now: Date) {
     const id = input.id ?? TemplateId.make(randomId("t"))
-    const rows = yield* sql`
-      INSERT INTO templates AS t
-        (org_slug, id, name, strict, sticky_hours, objective, holdout, tracking, list_unsubscribe,
-          link_domains, ignore_unsubscribes, conversion_events, tags, owner, archived_at, created_at, updated_at)
-      VALUES (${org}, ${id}, ${input.name}, ${input.strict ?? false}, ${input.sticky_hours ?? 0},
-        ${JSON.stringify(input.objective ?? "click")}::text::jsonb,
-        ${jsonOrNull(input.holdout)}::text::jsonb, ${jsonOrNull(input.tracking)}::text::jsonb,
-        ${input.list_unsubscribe ?? false}, ${[...input.link_domains ?? []]}::text[],
-        ${input.ignore_unsubscribes ?? false}, ${[...input.conversion_events ?? []]}::text[],
-        ${[...input.tags ?? []]}::text[], ${normalOwner(input.owner ?? null)},
-        ${input.archived === true ? now : null}, ${now}, ${now})
-      ON CONFLICT DO NOTHING RETURNING t.id`
+    const rows = yield* insertTemplates(sql, org, [inputContent(input, id)], now)
     if (rows.length === 0) return yield* new AlreadyExists({ what: "template", id })
     const variants = (input.variants ?? []).map((variant) => ({ ...variantContent(variant), template_id: id }))
     if (variants.length > 0) yield* putVariants(sql, org, variants, now)
     return id
   })
 
-  const change = Effect.fnUntraced(function* (org: OrgSlug, id: string, patch: TemplatePatch, now: Date) {
+  const change = (org: OrgSlug, before: Template, patch: TemplatePatch, now: Date) =>
+    updateTemplates(sql, org, [patchedContent(before, patch)], now)
+
+  /** Raises the revision of a template whose variants change. */
+  const touch = Effect.fnUntraced(function* (org: OrgSlug, id: string, now: Date) {
     const rows = yield* sql`
-      UPDATE templates t SET
-        name = coalesce(${patch.name ?? null}::text, t.name),
-        strict = coalesce(${patch.strict ?? null}::boolean, t.strict),
-        sticky_hours = coalesce(${patch.sticky_hours ?? null}::float8, t.sticky_hours),
-        objective = coalesce(${
-      patch.objective === undefined ? null : JSON.stringify(patch.objective)
-    }::text::jsonb, t.objective),
-        holdout = ${patch.holdout === undefined ? sql`t.holdout` : sql`${jsonOrNull(patch.holdout)}::text::jsonb`},
-        tracking = ${patch.tracking === undefined ? sql`t.tracking` : sql`${jsonOrNull(patch.tracking)}::text::jsonb`},
-        list_unsubscribe = coalesce(${patch.list_unsubscribe ?? null}::boolean, t.list_unsubscribe),
-        link_domains = coalesce(${patch.link_domains ? [...patch.link_domains] : null}::text[], t.link_domains),
-        ignore_unsubscribes = coalesce(${patch.ignore_unsubscribes ?? null}::boolean, t.ignore_unsubscribes),
-        conversion_events = coalesce(${
-      patch.conversion_events ? [...patch.conversion_events] : null
-    }::text[], t.conversion_events),
-        tags = coalesce(${patch.tags ? [...patch.tags] : null}::text[], t.tags),
-        owner = ${patch.owner === undefined ? sql`t.owner` : sql`${normalOwner(patch.owner)}::text`},
-        archived_at = CASE ${patch.archived ?? null}::boolean
-          WHEN true THEN coalesce(t.archived_at, ${now}) WHEN false THEN NULL ELSE t.archived_at END,
-        revision = nextval('template_revisions'),
-        updated_at = ${now}
+      UPDATE templates t SET revision = nextval('template_revisions'), updated_at = ${now}
       WHERE t.org_slug = ${org} AND t.id = ${id} RETURNING t.id`
     if (rows.length === 0) return yield* new TemplateNotFound({ id })
   })
+
   return {
     read,
     readOutline,
@@ -156,5 +127,6 @@ export const templateContent = (sql: SqlClient.SqlClient, sources: SourceCheck["
     holdoutFaults,
     insert,
     change,
+    touch,
   }
 }

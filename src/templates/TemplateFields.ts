@@ -1,6 +1,13 @@
 import { JsonPointer } from "effect"
 import type { RecordFields } from "../domain/Difference.ts"
-import type { Template, Variant } from "../domain/Template.ts"
+import {
+  changedSettings,
+  type Template,
+  type TemplateSettingName,
+  templateSettingNames,
+  type TemplateSettings,
+  type Variant,
+} from "../domain/Template.ts"
 
 // Templates and variants as fields of the audit log. Each variable is a field of its own.
 
@@ -9,21 +16,19 @@ const named = (at: string, values: Readonly<Record<string, unknown>>): RecordFie
 
 type VariantContent = Omit<Variant, "created_at" | "updated_at">
 
-type Settings = Pick<
-  Template,
-  | "name"
-  | "objective"
-  | "sticky_hours"
-  | "strict"
-  | "link_domains"
-  | "conversion_events"
-  | "holdout"
-  | "ignore_unsubscribes"
-  | "tracking"
-  | "list_unsubscribe"
-  | "tags"
-  | "owner"
+/** Settings that the audit log records in any case. Others are recorded if they differ from their defaults. */
+const alwaysRecorded = ["objective", "sticky_hours", "strict", "link_domains"] as const satisfies ReadonlyArray<
+  TemplateSettingName
 >
+
+const fieldsOfSettings = (template: TemplateSettings): RecordFields => {
+  const changed = changedSettings(template)
+  const names = new Set<TemplateSettingName>([
+    ...alwaysRecorded,
+    ...templateSettingNames.filter((name) => name in changed),
+  ])
+  return Object.fromEntries([...names].map((name) => [`/${name}`, template[name]]))
+}
 
 /** Returns the fields of a variant, below `at`. */
 export const fieldsOfVariant = (variant: VariantContent, at = ""): RecordFields => ({
@@ -38,21 +43,15 @@ export const fieldsOfVariant = (variant: VariantContent, at = ""): RecordFields 
 
 /** Returns the fields of a template and its variants. */
 export const fieldsOfTemplate = (
-  template: Settings & { readonly archived: boolean; readonly variants: ReadonlyArray<VariantContent> },
+  template: TemplateSettings & {
+    readonly name: string
+    readonly archived: boolean
+    readonly variants: ReadonlyArray<VariantContent>
+  },
 ): RecordFields => ({
   "/name": template.name,
   "/archived": template.archived,
-  "/objective": template.objective,
-  "/sticky_hours": template.sticky_hours,
-  "/strict": template.strict,
-  "/link_domains": template.link_domains,
-  ...(template.conversion_events.length === 0 ? {} : { "/conversion_events": template.conversion_events }),
-  ...(template.holdout === null ? {} : { "/holdout": template.holdout }),
-  ...(template.ignore_unsubscribes ? { "/ignore_unsubscribes": true } : {}),
-  ...(template.tracking === null ? {} : { "/tracking": template.tracking }),
-  ...(template.list_unsubscribe ? { "/list_unsubscribe": true } : {}),
-  ...(template.tags.length === 0 ? {} : { "/tags": template.tags }),
-  ...(template.owner === null ? {} : { "/owner": template.owner }),
+  ...fieldsOfSettings(template),
   ...Object.assign(
     {},
     ...template.variants.map((variant) => fieldsOfVariant(variant, `/variants/${JsonPointer.escapeToken(variant.id)}`)),

@@ -4,7 +4,7 @@ import { pointerParts } from "../domain/Difference.ts"
 import type { Fault } from "../domain/Errors.ts"
 import { expectedType } from "../domain/FaultMessages.ts"
 import type { Template, TemplateInput, VariantInput } from "../domain/Template.ts"
-import { TemplateInput as TemplateSchema } from "../domain/Template.ts"
+import { changedSettings, TemplateInput as TemplateSchema } from "../domain/Template.ts"
 import { sizeFaults } from "./ImportInput.ts"
 import type { FileFault } from "../domain/TextFaults.ts"
 import { type FileMember, type Located, type PlacedFault, read } from "./TemplateFileSource.ts"
@@ -210,33 +210,8 @@ export const inOrder = (faults: ReadonlyArray<FileFault>): ReadonlyArray<FileFau
 }
 
 /**
- * Examines the form of a template file, YAML or JSON (which is a part of YAML):
- *
- * ```yaml
- * templates:
- *   - id: welcome            # without it every import makes a new template
- *     name: Welcome
- *     tags: [onboarding]     # tags and owner stay as they are when absent
- *     owner: ada@example.com # a member of the organization
- *     archived: false        # the default, as are the next three
- *     strict: false
- *     sticky_hours: 0
- *     objective: click       # click, open, conversion, or a mix such as {click: 1, conversion: 5, negative: -2}, or {revenue: 1, revenue_cap: 200}
- *     holdout: {share: 0.05, content: even}     # that of the organization when absent
- *     ignore_unsubscribes: false     # the default; true for transactional messages
- *     conversion_events: [trial_started]        # names of events that count as conversions, none when absent
- *     tracking: {opens: true, clicks: true}     # that of the organization when absent
- *     list_unsubscribe: false                   # the default
- *     variants:
- *       - id: welcome-warm
- *         name: Warm         # its id when absent
- *         active: true       # the default
- *         components: {subject: question, image: shoe}     # none when absent
- *         vars: {subject: "Welcome, {{ name }}", body: "<p>Hello</p>"}
- *         formats: {body: html}     # text when absent
- *         targeting: [{attribute: tier, op: in, values: [gold, silver]}]
- *         seasons: [{annual: {from: 11-15, to: 01-06}}]
- * ```
+ * Examines the form of a template file, YAML or JSON (which is a part of YAML). `docs/guide/templates.md` describes the
+ * members of a file.
  *
  * Lists all faults, up to 1,000, in the order of the file: those of the YAML syntax (alone, because what a broken
  * text contains is a guess), or else members that are unknown, missing or refused by `TemplateInput`, an id that is
@@ -335,17 +310,7 @@ const variantInputOf = (variant: Template["variants"][number]): VariantInput => 
 export const inputOf = (template: Template): TemplateInput => ({
   id: template.id,
   name: template.name,
-  ...(template.tags.length === 0 ? {} : { tags: template.tags }),
-  ...(template.owner === null ? {} : { owner: template.owner }),
+  ...changedSettings(template),
   ...(template.archived_at === null ? {} : { archived: true }),
-  ...(template.strict ? { strict: true } : {}),
-  ...(template.sticky_hours === 0 ? {} : { sticky_hours: template.sticky_hours }),
-  ...(template.objective === "click" ? {} : { objective: template.objective }),
-  ...(template.holdout === null ? {} : { holdout: template.holdout }),
-  ...(template.ignore_unsubscribes ? { ignore_unsubscribes: true } : {}),
-  ...(template.tracking === null ? {} : { tracking: template.tracking }),
-  ...(template.list_unsubscribe ? { list_unsubscribe: true } : {}),
-  ...(template.link_domains.length === 0 ? {} : { link_domains: template.link_domains }),
-  ...(template.conversion_events.length === 0 ? {} : { conversion_events: template.conversion_events }),
   ...(template.variants.length === 0 ? {} : { variants: template.variants.map(variantInputOf) }),
 })

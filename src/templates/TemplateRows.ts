@@ -1,29 +1,34 @@
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import { CopyId, type OrgSlug, randomId, type TemplateId } from "../domain/Ids.ts"
-import type { Objective, Template, Variant, VariantInput, VariantPatch } from "../domain/Template.ts"
+import {
+  type Template,
+  type TemplateSettingName,
+  templateSettingNames,
+  type TemplateSettings,
+  templateSettings,
+  type Variant,
+  type VariantInput,
+  type VariantPatch,
+} from "../domain/Template.ts"
 
 // The rows of templates and variants. Only `Templates` writes them. `Templates` and `TemplateCache` read them.
 
-export interface TemplateRow {
-  readonly id: TemplateId
-  readonly name: string
-  readonly strict: boolean
-  readonly stickyHours: number
-  readonly objective: Objective
-  readonly holdout: Template["holdout"]
-  readonly tracking: Template["tracking"]
-  readonly listUnsubscribe: boolean
-  readonly linkDomains: ReadonlyArray<string>
-  readonly ignoreUnsubscribes: boolean
-  readonly conversionEvents: ReadonlyArray<string>
-  readonly tags: ReadonlyArray<string>
-  readonly owner: string | null
-  readonly archivedAt: Date | null
-  readonly revision: number
-  readonly createdAt: Date
-  readonly updatedAt: Date
+/** A row of `templates`, by the names of its columns. */
+interface TemplateRow extends Pick<Template, "id" | "name" | "revision">, TemplateSettings {
+  readonly archived_at: Date | null
+  readonly created_at: Date
+  readonly updated_at: Date
 }
+
+/** SQL types of the columns of settings. */
+export const settingColumns = Object.fromEntries(
+  templateSettingNames.map((name) => [name, templateSettings[name].column]),
+) as { readonly [name in TemplateSettingName]: typeof templateSettings[name]["column"] }
+
+/** The columns of settings for SQL, such as `t.strict, t.objective` for the prefix `t.`. */
+export const settingsOfTable = (prefix: string): string =>
+  templateSettingNames.map((name) => `${prefix}${name}`).join(", ")
 
 export interface VariantRow {
   readonly templateId: TemplateId
@@ -54,24 +59,11 @@ const variantFromRow = (row: VariantRow): Variant => ({
 
 const fromRows = (rows: ReadonlyArray<TemplateRow>, variants: ReadonlyArray<VariantRow>): ReadonlyArray<Template> => {
   const byTemplate = Map.groupBy(variants, (variant) => variant.templateId)
-  return rows.map((row) => ({
-    id: row.id,
-    name: row.name,
-    strict: row.strict,
-    sticky_hours: row.stickyHours,
-    objective: row.objective,
-    holdout: row.holdout,
-    tracking: row.tracking,
-    list_unsubscribe: row.listUnsubscribe,
-    link_domains: row.linkDomains,
-    ignore_unsubscribes: row.ignoreUnsubscribes,
-    conversion_events: row.conversionEvents,
-    tags: row.tags,
-    owner: row.owner,
-    archived_at: row.archivedAt?.toISOString() ?? null,
-    revision: row.revision,
-    created_at: row.createdAt.toISOString(),
-    updated_at: row.updatedAt.toISOString(),
+  return rows.map(({ archived_at, created_at, updated_at, ...row }) => ({
+    ...row,
+    archived_at: archived_at?.toISOString() ?? null,
+    created_at: created_at.toISOString(),
+    updated_at: updated_at.toISOString(),
     variants: (byTemplate.get(row.id) ?? []).map(variantFromRow),
   }))
 }
@@ -97,11 +89,9 @@ export const readTemplates = Effect.fnUntraced(function* (
   { texts = true }: { readonly texts?: boolean } = {},
 ) {
   const rows = yield* sql<TemplateRow>`
-    SELECT t.id, t.name, t.strict, t.sticky_hours, t.objective, t.holdout, t.tracking, t.list_unsubscribe,
-      t.link_domains, t.ignore_unsubscribes,
-      t.conversion_events, t.tags, t.owner, t.archived_at,
-      t.revision::float8 AS revision, t.created_at, t.updated_at
-    FROM templates t WHERE t.org_slug = ${org} AND t.id = ANY(${[...ids]}::text[]) ORDER BY t.id`
+    SELECT t.id, t.name, ${sql.literal(settingsOfTable("t."))}, t.archived_at, t.revision::float8 AS revision,
+      t.created_at, t.updated_at
+    FROM templates t WHERE t.org_slug = ${org} AND t.id = ANY(${[...ids]}::text[]) ORDER BY t.id`.withoutTransform
   if (rows.length === 0) return []
   const variants = yield* sql<VariantRow>`
     SELECT v.template_id, v.id, v.name, ${

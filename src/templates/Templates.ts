@@ -191,7 +191,7 @@ export class Templates extends Context.Service<Templates, {
               ...holdoutFaults(patch.holdout, before.variants),
               ...yield* ownerFaults(sql, org, patch.owner, before.owner),
             ])
-            yield* change(org, id, patch, now)
+            yield* change(org, before, patch, now)
             const after = yield* read(org, id)
             yield* tellTemplate(before, after)
             return after

@@ -34,7 +34,7 @@ const switchFaults = (
 export const variantWriter = (
   sql: SqlClient.SqlClient,
   write: ReturnType<typeof contentWriter>,
-  { change, held, liquidFaults, read, readVariant, refuse, roomFor, tellVariant }: ReturnType<typeof templateContent>,
+  { held, liquidFaults, read, readVariant, refuse, roomFor, tellVariant, touch }: ReturnType<typeof templateContent>,
 ) => {
   const createVariant = Effect.fn("Templates.createVariant")(
     function* (org: OrgSlug, template: string, input: VariantInput) {
@@ -44,7 +44,7 @@ export const variantWriter = (
         org,
         [template],
         Effect.gen(function* () {
-          yield* change(org, template, {}, now)
+          yield* touch(org, template, now)
           const id = yield* insertVariant(sql, org, template, input, now)
           if (id === undefined) return yield* new AlreadyExists({ what: "variant", id: input.id ?? "" })
           yield* keepVersions(sql, org, [{ template_id: template, id }], "after")
@@ -90,7 +90,7 @@ export const variantWriter = (
         org,
         [template],
         Effect.gen(function* () {
-          yield* change(org, template, {}, now)
+          yield* touch(org, template, now)
           const before = yield* readVariant(org, template, id)
           if (base !== undefined && base !== before.updated_at) {
             return yield* new VariantChanged({ id, base, current: before })
@@ -114,7 +114,7 @@ export const variantWriter = (
         org,
         [template],
         Effect.gen(function* () {
-          yield* change(org, template, {}, now)
+          yield* touch(org, template, now)
           const before = yield* readVariant(org, template, id)
           yield* sql`
             DELETE FROM variant_drafts d
@@ -142,7 +142,7 @@ export const variantWriter = (
           ])
           const changed = before.variants.filter(({ active, id }) => (wanted.get(id) ?? active) !== active)
           if (changed.length === 0) return before
-          yield* change(org, template, {}, now)
+          yield* touch(org, template, now)
           yield* sql`
             UPDATE variants v SET active = NOT v.active, updated_at = ${now}
             WHERE v.org_slug = ${org} AND v.template_id = ${template}

@@ -4,7 +4,7 @@ import { TemplateHoldout } from "../../../domain/Holdout.ts"
 import { TemplateApproval } from "../../../domain/Organization.ts"
 import { Season } from "../../../domain/Season.ts"
 import { Condition } from "../../../domain/Targeting.ts"
-import { Objective } from "../../../domain/Template.ts"
+import { Objective, templateSettings } from "../../../domain/Template.ts"
 import { OrganizationTracking } from "../../../domain/Tracking.ts"
 import { counted, percent } from "../../Format.ts"
 import { conditionText } from "../templates/Draft.ts"
@@ -17,20 +17,10 @@ const labels: Readonly<Record<string, string>> = {
   name: "Name",
   active: "State",
   archived: "Archived",
-  objective: "Goal",
-  sticky_hours: "Keep the same variant",
-  holdout: "Holdout",
-  tracking: "Tracking",
-  list_unsubscribe: "Unsubscribe header",
+  ...Object.fromEntries(Object.entries(templateSettings).map(([name, { label }]) => [name, label])),
   unsubscribe_page: "Unsubscribe page",
-  strict: "Missing fields",
-  link_domains: "Links with tracking id",
-  ignore_unsubscribes: "People who unsubscribed",
   suppression: "Suppression list",
   soft_bounce_limit: "Soft bounces until suppressed",
-  conversion_events: "Conversion events",
-  tags: "Tags",
-  owner: "Owner",
   currency: "Currency of revenue",
   targeting: "Audience",
   seasons: "Schedule",

@@ -16,7 +16,7 @@ import { counted, percent } from "../../Format.ts"
 import { Console, type Visit } from "../../Routes.tsx"
 import { conditionText } from "./Draft.ts"
 import { templatePath, variantPath } from "./Paths.ts"
-import { holdoutWords, seasonText } from "./Words.ts"
+import { seasonText, settingFacts } from "./Words.ts"
 
 const shownConditions = 8
 
@@ -58,16 +58,12 @@ const show = Effect.fnUntraced(function* (services: Services, { can, org, params
         />
         <Card>
           <dl class="facts">
-            <dt>Holdout</dt>
-            <dd>{holdoutWords(template.holdout)}</dd>
-            <dt>Keep the same variant</dt>
-            <dd>
-              {template.sticky_hours === 0
-                ? "no, chosen for every message"
-                : `for ${counted(template.sticky_hours, "hour")}`}
-            </dd>
-            <dt>People who unsubscribed</dt>
-            <dd>{template.ignore_unsubscribes ? "get its messages (transactional)" : "get no message"}</dd>
+            {settingFacts(template, ["holdout", "sticky_hours", "ignore_unsubscribes"]).map(([label, value]) => (
+              <>
+                <dt>{label}</dt>
+                <dd>{value}</dd>
+              </>
+            ))}
           </dl>
         </Card>
         <Card kind="flush">

@@ -41,7 +41,7 @@ import { variantOf } from "./TemplateHistoryPages.tsx"
 import { cardSources, maxCardText, VariantCard } from "./VariantCard.tsx"
 import { counted } from "../../Format.ts"
 import { objectiveText } from "../../../results/ObjectiveText.ts"
-import { holdoutWords, trackingWords } from "./Words.ts"
+import { settingFacts } from "./Words.ts"
 
 /** Two rows of cards, so that the page is no longer than three screens. */
 const variantsPerPage = 6
@@ -198,27 +198,7 @@ const Facts = ({ days, org, template }: {
     <details class="more-facts">
       <summary>Sending and tracking</summary>
       <dl class="template-facts">
-        {([
-          [
-            "Keep the same variant",
-            template.sticky_hours === 0
-              ? "no, chosen for every message"
-              : `for ${counted(template.sticky_hours, "hour")}`,
-          ],
-          ["Holdout", holdoutWords(template.holdout)],
-          ["Tracking", trackingWords(template.tracking)],
-          ["Unsubscribe header", template.list_unsubscribe ? "yes" : "no"],
-          ["Missing fields", template.strict ? "fail (strict)" : "left blank"],
-          [
-            "People who unsubscribed",
-            template.ignore_unsubscribes ? "get its messages (transactional)" : "get no message",
-          ],
-          ["Links with tracking id", template.link_domains.length === 0 ? "none" : template.link_domains.join(", ")],
-          [
-            "Conversion events",
-            template.conversion_events.length === 0 ? "none" : template.conversion_events.join(", "),
-          ],
-        ] as const).map(([label, value]) => (
+        {settingFacts(template).map(([label, value]) => (
           <div key={label}>
             <dt>{label}</dt>
             <dd>{value}</dd>

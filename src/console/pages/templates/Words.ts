@@ -1,6 +1,8 @@
 import type { TemplateHoldout } from "../../../domain/Holdout.ts"
 import type { Season } from "../../../domain/Season.ts"
+import { type TemplateSettingName, type TemplateSettings, templateSettings } from "../../../domain/Template.ts"
 import type { TemplateTracking } from "../../../domain/Tracking.ts"
+import { counted } from "../../Format.ts"
 
 // Texts about templates and variants.
 
@@ -22,6 +24,27 @@ export const trackingWords = (tracking: TemplateTracking | null): string =>
   tracking === null
     ? "organization default"
     : [...(tracking.opens ? ["opens"] : []), ...(tracking.clicks ? ["clicks"] : [])].join(" and ") || "nothing"
+
+/** The settings of a template that concern its messages, in words. */
+export const settingWords = {
+  sticky_hours: ({ sticky_hours: hours }) =>
+    hours === 0 ? "no, chosen for every message" : `for ${counted(hours, "hour")}`,
+  holdout: ({ holdout }) => holdoutWords(holdout),
+  tracking: ({ tracking }) => trackingWords(tracking),
+  list_unsubscribe: ({ list_unsubscribe }) => list_unsubscribe ? "yes" : "no",
+  strict: ({ strict }) => strict ? "fail (strict)" : "left blank",
+  ignore_unsubscribes: ({ ignore_unsubscribes }) =>
+    ignore_unsubscribes ? "get its messages (transactional)" : "get no message",
+  link_domains: ({ link_domains }) => link_domains.length === 0 ? "none" : link_domains.join(", "),
+  conversion_events: ({ conversion_events }) => conversion_events.length === 0 ? "none" : conversion_events.join(", "),
+} as const satisfies { readonly [name in TemplateSettingName]?: (template: TemplateSettings) => string }
+
+/** Settings of a template, each with its label and its value in words. */
+export const settingFacts = (
+  template: TemplateSettings,
+  names = Object.keys(settingWords) as ReadonlyArray<keyof typeof settingWords>,
+): ReadonlyArray<readonly [label: string, text: string]> =>
+  names.map((name) => [templateSettings[name].label, settingWords[name](template)])
 
 export const dayNames = {
   mon: "Monday",
