@@ -204,6 +204,16 @@ export const problem = (status: number, title: string, detail: string): View => 
   ),
 })
 
+/** The page of a failure; undefined for a defect. */
+const failurePage = (error: unknown): View | undefined => {
+  if (error instanceof InvalidInput) {
+    return problem(400, "This cannot be done", error.faults.map(({ detail }) => detail).join("; "))
+  }
+  if (error instanceof ChecksBusy) return problem(503, "The service is busy", error.message)
+  const message = messageOf(error)
+  return message === undefined ? undefined : problem(404, "Not found or not possible", message)
+}
+
 /** The page of a change that waits for approval, whichever form it was made with. */
 const toProposals = (org: OrgSlug, { proposals }: ChangeProposed): Goto => ({
   to: `/console/o/${org}/reviews${proposals.length === 1 ? `/${proposals[0]!.id}` : ""}`,
@@ -266,13 +276,20 @@ export class Console extends Context.Service<Console, {
    * the proposed change is shown. With `resume`, a form that was sent after the session had ended is kept by the browser
    * until the same account has signed in again; `resume` then shows it, and nothing is changed.
    */
-  readonly action: <E, R>(
-    path: `/console${string}`,
-    endpoint: string,
-    run: (visit: Visit, fields: Fields) => Effect.Effect<View | Goto, E | InvalidInput | ChangeProposed, R>,
-    again?: (visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) => Effect.Effect<View, E, R>,
-    resume?: (visit: Visit, fields: Fields) => Effect.Effect<View, E, R>,
-  ) => HttpRouter.Route<never, R>
+  readonly action: {
+    <E, R>(
+      path: `/console${string}`,
+      endpoint: string,
+      run: (visit: Visit, fields: Fields) => Effect.Effect<View | Goto, E | InvalidInput | ChangeProposed, R>,
+    ): HttpRouter.Route<never, R>
+    <E, R, E2, R2>(
+      path: `/console${string}`,
+      endpoint: string,
+      run: (visit: Visit, fields: Fields) => Effect.Effect<View | Goto, E | InvalidInput | ChangeProposed, R>,
+      again?: (visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) => Effect.Effect<View, E2, R2>,
+      resume?: (visit: Visit, fields: Fields) => Effect.Effect<View, E2, R2>,
+    ): HttpRouter.Route<never, R | R2>
+  }
   /** The session of the request; undefined when signed out. */
   readonly signedIn: (request: Request) => Effect.Effect<SignedIn | undefined>
 }>()("parlance/console/Console") {
@@ -291,12 +308,12 @@ export class Console extends Context.Service<Console, {
         return token === undefined ? Effect.succeed(undefined) : sessions.resolve(token)
       }
 
-      const handle = <E, R>(
+      const handle = <E, R, E2 = never, R2 = never>(
         endpoint: string,
         isWrite: boolean,
         run: (visit: Visit, fields: Fields) => Effect.Effect<View | Goto, E, R>,
-        again?: (visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) => Effect.Effect<View, E, R>,
-        resume?: (visit: Visit, fields: Fields) => Effect.Effect<View, E, R>,
+        again?: (visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) => Effect.Effect<View, E2, R2>,
+        resume?: (visit: Visit, fields: Fields) => Effect.Effect<View, E2, R2>,
       ) =>
         Effect.gen(function* () {
           const request = yield* HttpServerRequest.HttpServerRequest
@@ -381,8 +398,9 @@ export class Console extends Context.Service<Console, {
           const trail = emptyTrail(nameOf(actor))
           const { _csrf: _, [accountField]: __, ...sent } = fields
           const asked: { body: unknown } = { body: sent }
-          return yield* (resumes ?? run)(visit, fields).pipe(
-            Effect.catch((error): Effect.Effect<View | Goto, E> =>
+          const outcome: Effect.Effect<View | Goto, E | E2, R | R2> = (resumes ?? run)(visit, fields)
+          return yield* outcome.pipe(
+            Effect.catch((error): Effect.Effect<View | Goto, E | E2> =>
               error instanceof ChangeProposed ? Effect.succeed(toProposals(visit.org.slug, error)) : Effect.fail(error)
             ),
             Effect.provideService(ChangeTrail, trail),
@@ -405,26 +423,23 @@ export class Console extends Context.Service<Console, {
             ),
             // Also when the form cannot be shown again, for example because its subject is gone.
             Effect.catch((error) => {
-              if (error instanceof InvalidInput) {
-                return show(
-                  org,
-                  problem(400, "This cannot be done", error.faults.map(({ detail }) => detail).join("; ")),
-                )
-              }
-              if (error instanceof ChecksBusy) return show(org, problem(503, "The service is busy", error.message))
-              const message = messageOf(error)
-              return message === undefined
-                ? Effect.die(error)
-                : show(org, problem(404, "Not found or not possible", message))
+              const failed = failurePage(error)
+              return failed === undefined ? Effect.die(error) : show(org, failed)
             }),
             Effect.provideService(CurrentActor, actor),
           )
         })
 
       return Console.of({
-        page: (path, endpoint, render) => HttpRouter.route("GET", path, handle(endpoint, false, render)),
-        action: (path, endpoint, run, again, resume) =>
-          HttpRouter.route("POST", path, handle(endpoint, true, run, again, resume)),
+        page: (path, endpoint, render) =>
+          HttpRouter.route("GET", path, handle(endpoint, false, (visit) => render(visit))),
+        action: <E, R, E2 = never, R2 = never>(
+          path: `/console${string}`,
+          endpoint: string,
+          run: (visit: Visit, fields: Fields) => Effect.Effect<View | Goto, E, R>,
+          again?: (visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) => Effect.Effect<View, E2, R2>,
+          resume?: (visit: Visit, fields: Fields) => Effect.Effect<View, E2, R2>,
+        ) => HttpRouter.route("POST", path, handle(endpoint, true, run, again, resume)),
         signedIn,
       })
     }),

@@ -54,7 +54,7 @@ const formsThatWrite = (): ReadonlyArray<string> => {
   )
   const found = globSync("**/*.tsx", { cwd: pages }).flatMap((file) => {
     const text = readFileSync(`${pages}/${file}`, "utf8")
-    return [...text.matchAll(/action\(\s*["`]([^"`]+)["`],\s*"(\w+)"/g)]
+    return [...text.matchAll(/(?:action|asks|form)\(\s*["`]([^"`]+)["`],\s*"(\w+)"/g)]
       .flatMap(([, path, endpoint]) => writing.has(endpoint!) ? [path!] : [])
   })
   // Both forms of the editor are made by one function.

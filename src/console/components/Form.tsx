@@ -1,18 +1,24 @@
 /** @jsxImportSource preact */
 import type { ComponentChildren } from "preact"
+import { useContext } from "preact/hooks"
+import { PlaceContext } from "./PagePlace.ts"
+
+/** The field with the token of the session. Absent on pages before sign-in. */
+export const CsrfField = () => {
+  const place = useContext(PlaceContext)
+  return place === undefined ? null : <input type="hidden" name="_csrf" value={place.csrf} />
+}
 
 /** A form that posts, with the token that shows it came from a page of ours. */
-export const Form = ({ action, children, csrf, inline = false, submit }: {
+export const Form = ({ action, children, inline = false, submit }: {
   readonly action: string
   /** The label of the button at the end of the form. Default: the children have the buttons. */
   readonly submit?: string
-  /** Absent on pages before sign-in. */
-  readonly csrf?: string
   readonly inline?: boolean
   readonly children: ComponentChildren
 }) => (
   <form method="post" action={action} class={inline ? "inline-form" : "fields"} noValidate={!inline}>
-    {csrf === undefined ? null : <input type="hidden" name="_csrf" value={csrf} />}
+    <CsrfField />
     {children}
     {submit === undefined ? null : (
       <div>
@@ -22,9 +28,12 @@ export const Form = ({ action, children, csrf, inline = false, submit }: {
   </form>
 )
 
+/** Looks of a button that sends a form. */
+export type SubmitKind = "primary" | "plain" | "danger" | "compact" | "compact danger"
+
 /** The button that sends a form. */
 export const Submit = ({ children, kind = "primary", label, wide = false }: {
-  readonly kind?: "primary" | "plain" | "danger" | "compact" | "compact danger"
+  readonly kind?: SubmitKind
   readonly wide?: boolean
   /** For screen readers, where several buttons read alike. */
   readonly label?: string
@@ -37,4 +46,19 @@ export const Submit = ({ children, kind = "primary", label, wide = false }: {
   >
     {children}
   </button>
+)
+
+/** A button that posts to `to` at once, with `fields` that nobody fills in. */
+export const PostButton = ({ children, fields = {}, kind = "plain", label, to }: {
+  readonly to: string
+  readonly fields?: Readonly<Record<string, string>>
+  readonly kind?: SubmitKind
+  /** For screen readers, where several buttons read alike. */
+  readonly label?: string
+  readonly children: ComponentChildren
+}) => (
+  <Form action={to} inline>
+    {Object.entries(fields).map(([name, value]) => <input key={name} type="hidden" name={name} value={value} />)}
+    <Submit kind={kind} {...(label === undefined ? {} : { label })}>{children}</Submit>
+  </Form>
 )

@@ -80,7 +80,7 @@ const withoutFlash = (path: string, query: URLSearchParams): string => {
 
 /** The page of a signed-in person: sidebar with organization and navigation, then the content. */
 export const Frame = (
-  { can, children, flash, org, organizations, path, query, role, session, theme, unread }: PagePlace & {
+  { can, children, flash, org, organizations, path, query, role, session, theme, unread }: Omit<PagePlace, "csrf"> & {
     readonly session: SignedIn
     readonly org: Organization | undefined
     readonly role: Role | undefined
@@ -193,7 +193,7 @@ export const Frame = (
                 </Note>
               )
               : null}
-            <PlaceContext.Provider value={{ path, can }}>{children}</PlaceContext.Provider>
+            <PlaceContext.Provider value={{ path, can, csrf: session.csrfToken }}>{children}</PlaceContext.Provider>
           </main>
         </div>
       </div>

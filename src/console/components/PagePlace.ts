@@ -1,9 +1,11 @@
 import { createContext } from "preact"
 
-/** Where a page stands, for parts of it that depend on its path. */
+/** Where a page stands, for parts of it that depend on its path or its session. */
 export interface PagePlace {
   /** The path of the page, without its query. */
   readonly path: string
+  /** The token that shows that a form came from a page of this session. */
+  readonly csrf: string
   /** Whether the visitor may use an endpoint here. */
   readonly can: (endpoint: string) => boolean
 }

@@ -1,7 +1,6 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
 import { Effect } from "effect"
-import { HttpRouter } from "effect/http"
 import { type Account, AccountInput } from "../../accounts/Account.ts"
 import { Accounts } from "../../accounts/Accounts.ts"
 import { linkPath, OneTimeLinks } from "../../accounts/OneTimeLinks.ts"
@@ -17,15 +16,17 @@ import { OwnAccountBody } from "../../api/accounts/AccountsApi.ts"
 import { counted } from "../Format.ts"
 import { Badge } from "../components/Badge.tsx"
 import { Card } from "../components/Card.tsx"
-import { Confirm } from "../components/Confirm.tsx"
+import { SecretOnce } from "../components/SecretOnce.tsx"
+import { askFirst } from "../components/AskFirst.tsx"
 import { Choices, Field } from "../components/Field.tsx"
-import { Form, Submit } from "../components/Form.tsx"
+import { Form, PostButton, Submit } from "../components/Form.tsx"
 import { ListForm, ListPages, sortHeading } from "../components/ListParts.tsx"
 import { ErrorSummary, Note } from "../components/Note.tsx"
 import { PageHead } from "../components/PageHead.tsx"
 import { Table } from "../components/Table.tsx"
 import { Time } from "../components/Time.tsx"
-import { Console, decoded, type Fields, type Visit } from "../Routes.tsx"
+import { pages } from "../Pages.ts"
+import { decoded, type Fields, type Visit } from "../Routes.tsx"
 
 const decodeOwn = decoder(OwnAccountBody)
 const decodeAccount = decoder(AccountInput)
@@ -46,16 +47,6 @@ const deviceOf = (userAgent: string): string => {
     : `${browser}${system === undefined ? "" : ` on ${system}`}`
 }
 
-/** Services of these pages. */
-interface Services {
-  readonly accounts: Accounts["Service"]
-  readonly cookie: SessionCookie["Service"]
-  readonly links: OneTimeLinks["Service"]
-  readonly mail: MailQueue["Service"]
-  readonly sessions: Sessions["Service"]
-  readonly signIn: SignIn["Service"]
-}
-
 const secondFactorText = ({ has_password, second_factor }: Account) =>
   second_factor
     ? "On. You enter a code from your authenticator app after your password."
@@ -64,9 +55,9 @@ const secondFactorText = ({ has_password, second_factor }: Account) =>
     : "Not needed. You sign in through the identity provider."
 
 const own = Effect.fnUntraced(
-  function* (services: Services, { session }: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
-    const all = yield* services.sessions.list(session.account.id, session.sessionId)
-    const account = yield* services.accounts.get(session.account.id)
+  function* ({ session }: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
+    const all = yield* (yield* Sessions).list(session.account.id, session.sessionId)
+    const account = yield* (yield* Accounts).get(session.account.id)
     return {
       title: "Your account",
       body: (
@@ -74,7 +65,7 @@ const own = Effect.fnUntraced(
           <PageHead title="Your account" lead={session.account.email} />
           <ErrorSummary faults={faults} labels={labels} />
           <Card title="Name">
-            <Form submit="Save name" action="/console/account" csrf={session.csrfToken}>
+            <Form submit="Save name" action="/console/account">
               <Field
                 name="name"
                 label={labels.name}
@@ -90,7 +81,7 @@ const own = Effect.fnUntraced(
               ? "Changing it ends all your other sessions."
               : "Your account has no password. You can choose one within 15 minutes of signing in through the identity provider."}
           >
-            <Form action="/console/account/password" csrf={session.csrfToken}>
+            <Form action="/console/account/password">
               <input type="hidden" name="username" autoComplete="username" value={session.account.email} />
               {account.has_password
                 ? (
@@ -137,15 +128,15 @@ const own = Effect.fnUntraced(
                 { kind: "nowrap", content: <Time at={one.last_seen_at} zone="UTC" /> },
                 {
                   kind: "actions",
-                  content: one.current
-                    ? null
-                    : (
-                      <Form action={`/console/account/sessions/${one.id}/end`} csrf={session.csrfToken} inline>
-                        <Submit kind="compact danger" label={`End the session of ${deviceOf(one.user_agent)}`}>
-                          End
-                        </Submit>
-                      </Form>
-                    ),
+                  content: one.current ? null : (
+                    <PostButton
+                      to={`/console/account/sessions/${one.id}/end`}
+                      kind="compact danger"
+                      label={`End the session of ${deviceOf(one.user_agent)}`}
+                    >
+                      End
+                    </PostButton>
+                  ),
                 },
               ])}
             />
@@ -176,8 +167,8 @@ const accountShape: ListShape<Account> = {
 }
 
 const list = Effect.fnUntraced(
-  function* (services: Services, visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
-    const all = yield* services.accounts.list
+  function* (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
+    const all = yield* (yield* Accounts).list
     const here = "/console/accounts"
     const asked = askedIn(accountShape, visit.query)
     const page = pageOf(accountShape, all, asked, pageSize)
@@ -220,11 +211,13 @@ const list = Effect.fnUntraced(
                   kind: "actions",
                   content: account.id === visit.session.account.id ? <span class="muted">you</span> : (
                     <>
-                      <Form action={`/console/accounts/${account.id}/reset`} csrf={visit.session.csrfToken} inline>
-                        <Submit kind="compact" label={`Password link for ${account.email}`}>
-                          Password link
-                        </Submit>
-                      </Form>{" "}
+                      <PostButton
+                        to={`/console/accounts/${account.id}/reset`}
+                        kind="compact"
+                        label={`Password link for ${account.email}`}
+                      >
+                        Password link
+                      </PostButton>{" "}
                       {account.second_factor
                         ? (
                           <>
@@ -255,11 +248,11 @@ const list = Effect.fnUntraced(
           </Card>
           <Card
             title="Create an account"
-            lead={services.mail.isOn
+            lead={(yield* MailQueue).isOn
               ? "The person gets a mail with a link, and then chooses a password."
               : "You get a link to send to the person, who then chooses a password."}
           >
-            <Form submit="Create account" action="/console/accounts" csrf={visit.session.csrfToken}>
+            <Form submit="Create account" action="/console/accounts">
               <Field name="email" label={labels.email} type="email" value={fields["email"] ?? ""} faults={faults} />
               <Field name="name" label="Name" value={fields["name"] ?? ""} faults={faults} />
               <Choices
@@ -281,163 +274,116 @@ const list = Effect.fnUntraced(
   },
 )
 
-const linkView = (services: Services, visit: Visit, email: string, token: string) => ({
-  title: "Link for a password",
-  body: (
-    <>
-      <PageHead title="Link to choose a password" back={{ href: "/console/accounts", label: "All accounts" }} />
-      {services.mail.isOn
-        ? (
-          <Note>
-            A mail with the link is on its way to {email}. The link is shown this once, in case the mail is lost.
-          </Note>
-        )
-        : <Note kind="warn">Copy it now and send it to {email}: it is shown this once.</Note>}
-      <Card>
-        <div class="field">
-          <label for="new-link">Link for {email}</label>
-          <div class="secret">
-            <input
-              type="text"
-              id="new-link"
-              readonly
-              value={`${services.cookie.originOf(visit.request)}${linkPath("password", token)}`}
-              spellcheck={false}
-              aria-describedby="new-link-hint"
-            />
-            <button type="button" class="button primary" data-copy="new-link" hidden>Copy</button>
-          </div>
-          <p class="hint" id="new-link-hint">
-            It works once, for one hour. <span role="status" id="new-link-status"></span>
-          </p>
-        </div>
-      </Card>
-    </>
-  ),
+/** A new link for a password, which only this page shows. */
+const linkView = Effect.fnUntraced(function* (visit: Visit, { email, id }: Account) {
+  const token = yield* (yield* OneTimeLinks).create("password", id)
+  return {
+    title: "Link for a password",
+    body: (
+      <>
+        <PageHead title="Link to choose a password" back={{ href: "/console/accounts", label: "All accounts" }} />
+        {(yield* MailQueue).isOn
+          ? (
+            <Note>
+              A mail with the link is on its way to {email}. The link is shown this once, in case the mail is lost.
+            </Note>
+          )
+          : <Note kind="warn">Copy it now and send it to {email}: it is shown this once.</Note>}
+        <SecretOnce
+          id="new-link"
+          label={`Link for ${email}`}
+          value={`${(yield* SessionCookie).originOf(visit.request)}${linkPath("password", token)}`}
+          hint="It works once, for one hour."
+        />
+      </>
+    ),
+  }
 })
 
-const accountAction = Effect.fnUntraced(function* (services: Services, { session }: Visit, fields: Fields) {
+const accountAction = Effect.fnUntraced(function* ({ session }: Visit, fields: Fields) {
   const { name } = yield* decoded(decodeOwn({ name: fields["name"] ?? "" }))
-  yield* services.accounts.rename(session.account.id, name ?? "")
+  yield* (yield* Accounts).rename(session.account.id, name ?? "")
   return { to: "/console/account", done: "account-saved" }
 })
 
-const passwordAction = Effect.fnUntraced(function* (services: Services, { request, session }: Visit, fields: Fields) {
+const passwordAction = Effect.fnUntraced(function* ({ request, session }: Visit, fields: Fields) {
+  const cookie = yield* SessionCookie
   const wrong = (detail: string) => new InvalidInput({ faults: [{ pointer: "/current_password", detail }] })
-  const entered = yield* services.signIn.changePassword(
+  const entered = yield* (yield* SignIn).changePassword(
     session,
     fields["current_password"] ?? "",
     fields["password"] ?? "",
-    services.cookie.clientOf(request),
+    cookie.clientOf(request),
   ).pipe(Effect.catchTags({
     WrongPassword: () => wrong("is not the password of this account"),
     TooManyAttempts: ({ message }) => wrong(`was wrong too often. ${message}`),
     HashingOverloaded: ({ message }) => wrong(`could not be checked. ${message}`),
     SignInTooOld: ({ message }) => new InvalidInput({ faults: [{ pointer: "", detail: message }] }),
   }))
-  return { to: "/console/account", done: "password-changed", cookies: services.cookie.of(entered) }
+  return { to: "/console/account", done: "password-changed", cookies: cookie.of(entered) }
 })
 
-const accountsAction = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
+const accountsAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const { email, name } = fields
   const input = yield* decoded(decodeAccount({ email, name, administrator: fields["administrator"] === "on" }))
-  const account = yield* services.accounts.create(input).pipe(
+  const account = yield* (yield* Accounts).create(input).pipe(
     Effect.catchTag(
       "EmailTaken",
       () => new InvalidInput({ faults: [{ pointer: "/email", detail: "is already used by another account" }] }),
     ),
   )
-  return linkView(services, visit, account.email, yield* services.links.create("password", account.id))
+  return yield* linkView(visit, account)
 })
 
-const removePage = (services: Services, visit: Visit) =>
-  Effect.map(services.accounts.get(visit.params["account"] ?? ""), ({ email, id, name }) => ({
-    title: "Remove an account",
-    body: (
-      <>
-        <PageHead title={`Remove ${name}?`} back={{ href: "/console/accounts", label: "All accounts" }} />
-        <Confirm
-          action={`/console/accounts/${id}/remove`}
-          csrf={visit.session.csrfToken}
-          back="/console/accounts"
-          button="Remove the account"
-        >
+const removePage = (visit: Visit) =>
+  Effect.map(
+    Accounts.use((accounts) => accounts.get(visit.params["account"] ?? "")),
+    ({ email, name }) =>
+      askFirst({
+        title: "Remove an account",
+        question: `Remove ${name}?`,
+        back: { href: "/console/accounts", label: "All accounts" },
+        button: "Remove the account",
+        text: (
           <p>
             {email} is signed out at once and loses every membership. Its actions stay in the audit log.
           </p>
-        </Confirm>
-      </>
-    ),
-  }))
+        ),
+      }),
+  )
 
-const removeAction = Effect.fnUntraced(function* (services: Services, { params, session }: Visit) {
+const removeAction = Effect.fnUntraced(function* ({ params, session }: Visit) {
   if (params["account"] === session.account.id) {
     return yield* new InvalidInput({
       faults: [{ pointer: "", detail: "You cannot remove your own account; another administrator can." }],
     })
   }
-  yield* services.accounts.remove(params["account"] ?? "")
+  yield* (yield* Accounts).remove(params["account"] ?? "")
   return { to: "/console/accounts", done: "account-removed" }
 })
 
 /** One's own account, and for administrators all accounts of the installation. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const services: Services = {
-    accounts: yield* Accounts,
-    cookie: yield* SessionCookie,
-    links: yield* OneTimeLinks,
-    mail: yield* MailQueue,
-    sessions: yield* Sessions,
-    signIn: yield* SignIn,
-  }
-
-  yield* router.addAll([
-    page("/console/account", "getSession", (visit) => own(services, visit)),
-    action(
-      "/console/account",
-      "updateOwnAccount",
-      (visit, fields) => accountAction(services, visit, fields),
-      (visit, fields, faults) => own(services, visit, fields, faults),
-    ),
-    action(
-      "/console/account/password",
-      "updateOwnAccount",
-      (visit, fields) => passwordAction(services, visit, fields),
-      (visit, _, faults) => own(services, visit, {}, faults),
-    ),
-    action(
-      "/console/account/sessions/:session/end",
-      "revokeSession",
-      Effect.fnUntraced(function* ({ params, session }) {
-        yield* services.sessions.revoke(session.account.id, params["session"] ?? "")
-        return { to: "/console/account", done: "session-ended" }
-      }),
-    ),
-    page("/console/accounts", "listAccounts", (visit) => list(services, visit)),
-    action(
-      "/console/accounts",
-      "createAccount",
-      (visit, fields) => accountsAction(services, visit, fields),
-      (visit, fields, faults) => list(services, visit, fields, faults),
-    ),
-    action(
-      "/console/accounts/:account/reset",
-      "resetAccount",
-      Effect.fnUntraced(function* (visit) {
-        const account = yield* services.accounts.get(visit.params["account"] ?? "")
-        return linkView(services, visit, account.email, yield* services.links.create("password", account.id))
-      }),
-    ),
-    page(
-      "/console/accounts/:account/remove",
-      "removeAccount",
-      (visit) => removePage(services, visit),
-    ),
-    action(
-      "/console/accounts/:account/remove",
-      "removeAccount",
-      (visit) => removeAction(services, visit),
-    ),
-  ])
-}))
+export const layer = pages(({ action, asks, page }) => [
+  page("/console/account", "getSession", own),
+  action("/console/account", "updateOwnAccount", accountAction, own),
+  action("/console/account/password", "updateOwnAccount", passwordAction, (visit, _, faults) => own(visit, {}, faults)),
+  action(
+    "/console/account/sessions/:session/end",
+    "revokeSession",
+    Effect.fnUntraced(function* ({ params, session }) {
+      yield* (yield* Sessions).revoke(session.account.id, params["session"] ?? "")
+      return { to: "/console/account", done: "session-ended" }
+    }),
+  ),
+  page("/console/accounts", "listAccounts", list),
+  action("/console/accounts", "createAccount", accountsAction, list),
+  action(
+    "/console/accounts/:account/reset",
+    "resetAccount",
+    Effect.fnUntraced(function* (visit) {
+      const account = yield* (yield* Accounts).get(visit.params["account"] ?? "")
+      return yield* linkView(visit, account)
+    }),
+  ),
+  ...asks("/console/accounts/:account/remove", "removeAccount", removePage, removeAction),
+])

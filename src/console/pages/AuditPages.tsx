@@ -1,7 +1,6 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
 import { Effect } from "effect"
-import { HttpRouter } from "effect/http"
 import { Accounts } from "../../accounts/Accounts.ts"
 import {
   Audit,
@@ -19,7 +18,8 @@ import { Empty } from "../components/Empty.tsx"
 import { recordedActions } from "../../api/AccessTable.ts"
 import { PageHead } from "../components/PageHead.tsx"
 import { Pagination } from "../components/Pagination.tsx"
-import { Console, type Visit } from "../Routes.tsx"
+import { pages } from "../Pages.ts"
+import type { Visit } from "../Routes.tsx"
 import { ChangeList } from "./history/ChangeList.tsx"
 import { entryId, entryView } from "./history/EntryView.tsx"
 
@@ -42,21 +42,14 @@ interface Log {
   readonly subjectOf: (entry: AuditEntry) => string
 }
 
-/** Services of these pages. */
-interface Services {
-  readonly accounts: Accounts["Service"]
-  readonly audit: Audit["Service"]
-}
-
 /** Accounts are named by their ids in some paths; people know them by their addresses. */
-const addressed = (services: Services) =>
-  Effect.map(services.accounts.list, (all) => {
-    const emails = new Map(all.map(({ email, id }) => [id, email]))
-    return ({ subject }: AuditEntry): string => emails.get(subject) ?? subject
-  })
+const addressed = Effect.map(Accounts.use((accounts) => accounts.list), (all) => {
+  const emails = new Map(all.map(({ email, id }) => [id, email]))
+  return ({ subject }: AuditEntry): string => emails.get(subject) ?? subject
+})
 
-const ofOrganization = (services: Services, { org }: Visit) =>
-  Effect.map(addressed(services), (subjectOf): Log => ({
+const ofOrganization = ({ org }: Visit) =>
+  Effect.map(addressed, (subjectOf): Log => ({
     scope: org.slug,
     path: `/console/o/${org.slug}/settings/audit`,
     title: "Audit log",
@@ -66,18 +59,17 @@ const ofOrganization = (services: Services, { org }: Visit) =>
     subjectOf,
   }))
 
-const ofInstallation = (services: Services) =>
-  Effect.map(addressed(services), (subjectOf): Log => ({
-    scope: installation,
-    path: "/console/accounts/audit",
-    title: "Audit log of the installation",
-    lead:
-      "Actions outside organizations: sign-ins, refused requests, accounts, password links, ended sessions, and created " +
-      "organizations. Times are UTC.",
-    back: { href: "/console/accounts", label: "All accounts" },
-    zone: "UTC",
-    subjectOf,
-  }))
+const ofInstallation = Effect.map(addressed, (subjectOf): Log => ({
+  scope: installation,
+  path: "/console/accounts/audit",
+  title: "Audit log of the installation",
+  lead:
+    "Actions outside organizations: sign-ins, refused requests, accounts, password links, ended sessions, and created " +
+    "organizations. Times are UTC.",
+  back: { href: "/console/accounts", label: "All accounts" },
+  zone: "UTC",
+  subjectOf,
+}))
 
 const maxText = 400
 
@@ -148,13 +140,14 @@ const Filter = ({ actors, at, filter, zone }: {
 )
 
 const list = Effect.fnUntraced(
-  function* (services: Services, { query }: Visit, { back, lead, path, scope, subjectOf, title, zone }: Log) {
+  function* ({ query }: Visit, { back, lead, path, scope, subjectOf, title, zone }: Log) {
+    const audit = yield* Audit
     const cursor = entryId(query.get("cursor"))
     const filter = filterIn(query, zone)
-    const found = yield* services.audit.list(scope, { ...filter, cursor, limit: pageSize + 1 })
-    const total = yield* services.audit.count(scope, filter)
+    const found = yield* audit.list(scope, { ...filter, cursor, limit: pageSize + 1 })
+    const total = yield* audit.count(scope, filter)
     const entries = found.slice(0, pageSize)
-    const accounts = yield* services.accounts.list
+    const accounts = yield* (yield* Accounts).list
     const asked = Object.entries(filter).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, value instanceof Date ? value.toISOString() : value]]
     )
@@ -215,9 +208,9 @@ const list = Effect.fnUntraced(
 )
 
 const one = Effect.fnUntraced(
-  function* (services: Services, { params }: Visit, { path, scope, subjectOf, title, zone }: Log) {
+  function* ({ params }: Visit, { path, scope, subjectOf, title, zone }: Log) {
     const id = entryId(params["entry"])
-    const [entry] = id === undefined ? [] : yield* services.audit.list(scope, { cursor: id + 1, limit: 1 })
+    const [entry] = id === undefined ? [] : yield* (yield* Audit).list(scope, { cursor: id + 1, limit: 1 })
     const found = entry?.id === id ? entry : undefined
     return entryView(found, {
       back: { href: path, label: title },
@@ -228,33 +221,25 @@ const one = Effect.fnUntraced(
 )
 
 /** Settings, Audit log; and for administrators that of the installation. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { page } = yield* Console
-  const services: Services = {
-    accounts: yield* Accounts,
-    audit: yield* Audit,
-  }
-
-  yield* router.addAll([
-    page(
-      "/console/o/:org/settings/audit",
-      "listAudit",
-      (visit) => Effect.flatMap(ofOrganization(services, visit), (log) => list(services, visit, log)),
-    ),
-    page(
-      "/console/o/:org/settings/audit/:entry",
-      "listAudit",
-      (visit) => Effect.flatMap(ofOrganization(services, visit), (log) => one(services, visit, log)),
-    ),
-    page(
-      "/console/accounts/audit",
-      "listInstallationAudit",
-      (visit) => Effect.flatMap(ofInstallation(services), (log) => list(services, visit, log)),
-    ),
-    page(
-      "/console/accounts/audit/:entry",
-      "listInstallationAudit",
-      (visit) => Effect.flatMap(ofInstallation(services), (log) => one(services, visit, log)),
-    ),
-  ])
-}))
+export const layer = pages(({ page }) => [
+  page(
+    "/console/o/:org/settings/audit",
+    "listAudit",
+    (visit) => Effect.flatMap(ofOrganization(visit), (log) => list(visit, log)),
+  ),
+  page(
+    "/console/o/:org/settings/audit/:entry",
+    "listAudit",
+    (visit) => Effect.flatMap(ofOrganization(visit), (log) => one(visit, log)),
+  ),
+  page(
+    "/console/accounts/audit",
+    "listInstallationAudit",
+    (visit) => Effect.flatMap(ofInstallation, (log) => list(visit, log)),
+  ),
+  page(
+    "/console/accounts/audit/:entry",
+    "listInstallationAudit",
+    (visit) => Effect.flatMap(ofInstallation, (log) => one(visit, log)),
+  ),
+])

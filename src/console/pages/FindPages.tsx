@@ -1,6 +1,5 @@
 /** @jsxImportSource preact */
 import { Effect } from "effect"
-import { HttpRouter } from "effect/http"
 import { isStorable } from "../../domain/Attributes.ts"
 import { isEmpty, Timelines } from "../../people/Timelines.ts"
 import { TemplateIndex } from "../../templates/TemplateIndex.ts"
@@ -9,17 +8,12 @@ import { findPath } from "../components/CommandBar.tsx"
 import { Card } from "../components/Card.tsx"
 import { Empty } from "../components/Empty.tsx"
 import { PageHead } from "../components/PageHead.tsx"
-import { Console, type Visit } from "../Routes.tsx"
+import { pages } from "../Pages.ts"
+import type { Visit } from "../Routes.tsx"
 import { templatePath } from "./templates/Paths.ts"
 
 const shownTemplates = 20
 const maxText = 400
-
-/** Services of these pages. */
-interface Services {
-  readonly index: TemplateIndex["Service"]
-  readonly timelines: Timelines["Service"]
-}
 
 const Links = ({ links, title }: {
   readonly title: string
@@ -38,17 +32,17 @@ const Links = ({ links, title }: {
     </Card>
   )
 
-const show = Effect.fnUntraced(function* (services: Services, { can, org, query, role }: Visit) {
+const show = Effect.fnUntraced(function* ({ can, org, query, role }: Visit) {
   const base = `/console/o/${org.slug}`
   const asked = (query.get("q") ?? "").trim().slice(0, maxText)
   const text = isStorable(asked) ? asked : ""
   const commands = findCommands(commandsFor(base, role, can), text)
   const templates = text === ""
     ? []
-    : yield* services.index.list(org.slug, { search: text, cursor: "", limit: shownTemplates, which: "all" })
+    : yield* (yield* TemplateIndex).list(org.slug, { search: text, cursor: "", limit: shownTemplates, which: "all" })
   const story = text === "" || !can("findStory")
     ? undefined
-    : yield* services.timelines.search(org.slug, text, { cursor: undefined, limit: 1 })
+    : yield* (yield* Timelines).search(org.slug, text, { cursor: undefined, limit: 1 })
   const person = story === undefined || isEmpty(story.timeline) ? [] : [{
     href: `${base}/people?${new URLSearchParams({ q: text })}`,
     label: `${story.as === "person" ? "Person" : "Message"} ${text}`,
@@ -95,8 +89,6 @@ const show = Effect.fnUntraced(function* (services: Services, { can, org, query,
 })
 
 /** The search over an organization. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { page } = yield* Console
-  const services: Services = { index: yield* TemplateIndex, timelines: yield* Timelines }
-  yield* router.addAll([page("/console/o/:org/find", "getOrganization", (visit) => show(services, visit))])
-}))
+export const layer = pages(({ page }) => [
+  page("/console/o/:org/find", "getOrganization", show),
+])

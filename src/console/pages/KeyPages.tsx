@@ -1,7 +1,6 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
 import { Clock, DateTime, Effect, Result } from "effect"
-import { HttpRouter } from "effect/http"
 import { Keys } from "../../auth/Keys.ts"
 import { prefixOf } from "../../auth/KeyText.ts"
 import { type ApiKey, formatRateLimit, managementScopes, parseRateLimit, scopeNames } from "../../domain/ApiKey.ts"
@@ -10,7 +9,8 @@ import { decoder } from "../../domain/Faults.ts"
 import { KeyBody } from "../../api/organizations/OrganizationsApi.ts"
 import { Badge } from "../components/Badge.tsx"
 import { Card } from "../components/Card.tsx"
-import { Confirm } from "../components/Confirm.tsx"
+import { SecretOnce } from "../components/SecretOnce.tsx"
+import { askFirst } from "../components/AskFirst.tsx"
 import { Empty } from "../components/Empty.tsx"
 import { Choices, Field, SelectField } from "../components/Field.tsx"
 import { Form } from "../components/Form.tsx"
@@ -21,7 +21,8 @@ import { Table } from "../components/Table.tsx"
 import { Time } from "../components/Time.tsx"
 import { count, counted } from "../Format.ts"
 import { askedIn, isNarrowed, type ListShape, pageOf } from "../../domain/List.ts"
-import { Console, decoded, type Fields, type Visit } from "../Routes.tsx"
+import { pages } from "../Pages.ts"
+import { decoded, type Fields, type Visit } from "../Routes.tsx"
 
 const decodeKey = decoder(KeyBody)
 
@@ -79,17 +80,12 @@ const shapeAt = (now: number): ListShape<ApiKey> => ({
   sort: "created",
 })
 
-/** Services of these pages. */
-interface Services {
-  readonly keys: Keys["Service"]
-}
-
 const at = ({ org }: Visit) => `/console/o/${org.slug}/settings/keys`
 
-const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+const list = Effect.fnUntraced(function* (visit: Visit) {
   const { can, org } = visit
   const now = yield* Clock.currentTimeMillis
-  const all = yield* services.keys.list(org.slug)
+  const all = yield* (yield* Keys).list(org.slug)
   const shape = shapeAt(now)
   const asked = askedIn(shape, visit.query)
   const shown = pageOf(shape, all, asked, pageSize)
@@ -194,7 +190,7 @@ const create = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> 
         <PageHead title="Create New API Key" back={{ href: at(visit), label: "API Keys" }} />
         <ErrorSummary faults={faults} labels={labels} />
         <Card>
-          <Form submit="Create key" action={`${at(visit)}/new`} csrf={visit.session.csrfToken}>
+          <Form submit="Create key" action={`${at(visit)}/new`}>
             <Field
               name="name"
               label={labels.name}
@@ -258,40 +254,23 @@ const shown = (visit: Visit, key: ApiKey & { readonly key: string }) => ({
     <>
       <PageHead title="Your new API key" back={{ href: at(visit), label: "API Keys" }} />
       <Note kind="warn">Copy it now: it is shown only once. Parlance stores only a hash of it.</Note>
-      <Card>
-        <div class="stack">
-          <div class="field">
-            <label for="new-key">{key.name}</label>
-            <div class="secret">
-              <input
-                type="text"
-                id="new-key"
-                readonly
-                value={key.key}
-                spellcheck={false}
-                aria-describedby="new-key-hint"
-              />
-              <button type="button" class="button primary" data-copy="new-key" hidden>Copy</button>
-            </div>
-            <p class="hint" id="new-key-hint">
-              Scopes: {key.scopes.join(", ")}. <span role="status" id="new-key-status"></span>
-            </p>
-          </div>
-          <div>
-            <a class="button" href={at(visit)}>I have copied it</a>
-          </div>
-        </div>
-      </Card>
+      <SecretOnce
+        id="new-key"
+        label={key.name}
+        value={key.key}
+        hint={`Scopes: ${key.scopes.join(", ")}.`}
+        done={at(visit)}
+      />
     </>
   ),
 })
 
-const existing = Effect.fnUntraced(function* (services: Services, { org, params }: Visit) {
-  const key = (yield* services.keys.list(org.slug)).find(({ id }) => id === params["key"])
+const existing = Effect.fnUntraced(function* ({ org, params }: Visit) {
+  const key = (yield* (yield* Keys).list(org.slug)).find(({ id }) => id === params["key"])
   return key ?? (yield* new KeyNotFound({ id: (params["key"] ?? "").slice(0, 100) }))
 })
 
-const newAction = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
+const newAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const now = yield* DateTime.now
   const days = Number(fields["lifetime"] ?? "")
   const text = (fields["rate_limit"] ?? "").trim()
@@ -312,7 +291,7 @@ const newAction = Effect.fnUntraced(function* (services: Services, visit: Visit,
       },
     ]),
   )
-  const key = yield* services.keys.create(visit.org.slug, {
+  const key = yield* (yield* Keys).create(visit.org.slug, {
     name: input.name,
     kind: input.kind,
     scopes: input.scopes,
@@ -322,18 +301,15 @@ const newAction = Effect.fnUntraced(function* (services: Services, visit: Visit,
   return shown(visit, key)
 })
 
-const revokePage = (services: Services, visit: Visit) =>
-  Effect.map(existing(services, visit), (key) => ({
-    title: "Revoke a key",
-    body: (
-      <>
-        <PageHead title={`Revoke ${key.name}?`} back={{ href: at(visit), label: "API Keys" }} />
-        <Confirm
-          action={`${at(visit)}/${key.id}/revoke`}
-          csrf={visit.session.csrfToken}
-          back={at(visit)}
-          button="Revoke the key"
-        >
+const revokePage = (visit: Visit) =>
+  Effect.map(existing(visit), (key) =>
+    askFirst({
+      title: "Revoke a key",
+      question: `Revoke ${key.name}?`,
+      back: { href: at(visit), label: "API Keys" },
+      button: "Revoke the key",
+      text: (
+        <>
           <p>
             Requests with <code>{prefixOf[key.kind]}{key.id}_…</code>{" "}
             will be refused everywhere within 5 seconds. This cannot be undone: systems that use the key need a new one.
@@ -341,35 +317,21 @@ const revokePage = (services: Services, visit: Visit) =>
           <p class="muted">
             Last used: <Time at={key.last_used_at} zone={visit.org.time_zone} none="never" />
           </p>
-        </Confirm>
-      </>
-    ),
-  }))
+        </>
+      ),
+    }))
 
 /** Settings, API Keys. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const services: Services = {
-    keys: yield* Keys,
-  }
-
-  yield* router.addAll([
-    page("/console/o/:org/settings/keys", "listKeys", (visit) => list(services, visit)),
-    page("/console/o/:org/settings/keys/new", "createKey", (visit) => create(visit)),
-    action(
-      "/console/o/:org/settings/keys/new",
-      "createKey",
-      (visit, fields) => newAction(services, visit, fields),
-      create,
-    ),
-    page("/console/o/:org/settings/keys/:key/revoke", "revokeKey", (visit) => revokePage(services, visit)),
-    action(
-      "/console/o/:org/settings/keys/:key/revoke",
-      "revokeKey",
-      Effect.fnUntraced(function* (visit) {
-        yield* services.keys.revoke(visit.org.slug, (yield* existing(services, visit)).id)
-        return { to: at(visit), done: "key-revoked" }
-      }),
-    ),
-  ])
-}))
+export const layer = pages(({ asks, form, page }) => [
+  page("/console/o/:org/settings/keys", "listKeys", list),
+  ...form("/console/o/:org/settings/keys/new", "createKey", create, newAction),
+  ...asks(
+    "/console/o/:org/settings/keys/:key/revoke",
+    "revokeKey",
+    revokePage,
+    Effect.fnUntraced(function* (visit) {
+      yield* (yield* Keys).revoke(visit.org.slug, (yield* existing(visit)).id)
+      return { to: at(visit), done: "key-revoked" }
+    }),
+  ),
+])

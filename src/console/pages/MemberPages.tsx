@@ -1,7 +1,6 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
 import { Effect } from "effect"
-import { HttpRouter } from "effect/http"
 import type { Invitation, Member } from "../../accounts/Account.ts"
 import { nameOf } from "../../accounts/Actor.ts"
 import { AccountNotFound } from "../../accounts/AccountErrors.ts"
@@ -15,10 +14,11 @@ import { MailQueue } from "../../mail/MailQueue.ts"
 import { InvitationBody, MemberBody } from "../../api/accounts/AccountsApi.ts"
 import { Badge } from "../components/Badge.tsx"
 import { Card } from "../components/Card.tsx"
-import { Confirm } from "../components/Confirm.tsx"
+import { SecretOnce } from "../components/SecretOnce.tsx"
+import { askFirst } from "../components/AskFirst.tsx"
 import { Empty } from "../components/Empty.tsx"
 import { Choices, Field } from "../components/Field.tsx"
-import { Form, Submit } from "../components/Form.tsx"
+import { Form, PostButton } from "../components/Form.tsx"
 import { ErrorSummary, Note } from "../components/Note.tsx"
 import { PageHead } from "../components/PageHead.tsx"
 import { ListForm, ListPages, sortHeading } from "../components/ListParts.tsx"
@@ -26,7 +26,8 @@ import { type SortHeading, Table } from "../components/Table.tsx"
 import { Time } from "../components/Time.tsx"
 import { count, counted } from "../Format.ts"
 import { askedIn, isNarrowed, type ListShape, pageOf } from "../../domain/List.ts"
-import { Console, decoded, type Fields, type Visit } from "../Routes.tsx"
+import { pages } from "../Pages.ts"
+import { decoded, type Fields, type Visit } from "../Routes.tsx"
 
 const decodeInvitation = decoder(InvitationBody)
 const decodeMember = decoder(MemberBody)
@@ -46,19 +47,10 @@ const roles: ReadonlyArray<readonly [string, string, string]> = [
   ["admin", "Admin", "Editor who also manages keys, members, sources, connections, settings and erasure."],
 ]
 
-/** Services of these pages. */
-interface Services {
-  readonly cookie: SessionCookie["Service"]
-  readonly invitations: Invitations["Service"]
-  readonly mail: MailQueue["Service"]
-  readonly memberships: Memberships["Service"]
-  readonly requirements: OrganizationChanges["Service"]
-}
-
 const at = ({ org }: Visit) => `/console/o/${org.slug}/settings/members`
 
 /** Whether members need a second factor, and for admins the form to change that. */
-const requirement = ({ can, org, session }: Visit, faults: ReadonlyArray<Fault>) => (
+const requirement = ({ can, org }: Visit, faults: ReadonlyArray<Fault>) => (
   <>
     <ErrorSummary faults={faults} labels={labels} />
     <Card
@@ -68,12 +60,12 @@ const requirement = ({ can, org, session }: Visit, faults: ReadonlyArray<Fault>)
         : "Optional. Members can sign in with a password alone."}
       actions={can("updateOrganization")
         ? (
-          <Form action={`/console/o/${org.slug}/settings/members/second-factor`} csrf={session.csrfToken} inline>
-            <input type="hidden" name="require" value={org.require_second_factor ? "no" : "yes"} />
-            <Submit kind="plain">
-              {org.require_second_factor ? "Make it optional" : "Require a second factor"}
-            </Submit>
-          </Form>
+          <PostButton
+            to={`/console/o/${org.slug}/settings/members/second-factor`}
+            fields={{ require: org.require_second_factor ? "no" : "yes" }}
+          >
+            {org.require_second_factor ? "Make it optional" : "Require a second factor"}
+          </PostButton>
         )
         : undefined}
     />
@@ -147,11 +139,13 @@ const InvitationTable = (
         kind: "actions",
         content: visit.can("revokeInvitation")
           ? (
-            <Form action={`${at(visit)}/invitations/${one.id}/withdraw`} csrf={visit.session.csrfToken} inline>
-              <Submit kind="compact danger" label={`Withdraw the invitation of ${one.email}`}>
-                Withdraw
-              </Submit>
-            </Form>
+            <PostButton
+              to={`${at(visit)}/invitations/${one.id}/withdraw`}
+              kind="compact danger"
+              label={`Withdraw the invitation of ${one.email}`}
+            >
+              Withdraw
+            </PostButton>
           )
           : null,
       },
@@ -160,8 +154,8 @@ const InvitationTable = (
 )
 
 /** All open invitations. */
-const invitations = Effect.fnUntraced(function* (services: Services, visit: Visit) {
-  const open = yield* services.invitations.list(visit.org.slug)
+const invitations = Effect.fnUntraced(function* (visit: Visit) {
+  const open = yield* (yield* Invitations).list(visit.org.slug)
   const here = `${at(visit)}/invitations`
   const asked = askedIn(invitationShape, visit.query)
   const page = pageOf(invitationShape, open, asked, pageSize)
@@ -197,10 +191,10 @@ const invitations = Effect.fnUntraced(function* (services: Services, visit: Visi
 })
 
 const list = Effect.fnUntraced(
-  function* (services: Services, visit: Visit, _: Fields = {}, faults: ReadonlyArray<Fault> = []) {
+  function* (visit: Visit, _: Fields = {}, faults: ReadonlyArray<Fault> = []) {
     const { can, org, session } = visit
-    const members = yield* services.memberships.list(org.slug)
-    const open = yield* services.invitations.list(org.slug)
+    const members = yield* (yield* Memberships).list(org.slug)
+    const open = yield* (yield* Invitations).list(org.slug)
     const asked = askedIn(shape, visit.query)
     const shown = pageOf(shape, members, asked, pageSize)
     const sorted = (name: string) => sortHeading(shape, asked, { all: members.length, at: at(visit), name })
@@ -230,7 +224,7 @@ const list = Effect.fnUntraced(
               ? (
                 <Empty title="No members yet" action={invite}>
                   Invite people to this organization. Each person gets{" "}
-                  {services.mail.isOn ? "a mail with a link" : "a link"}.
+                  {(yield* MailQueue).isOn ? "a mail with a link" : "a link"}.
                 </Empty>
               )
               : shown.found === 0
@@ -303,7 +297,7 @@ const invite = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> 
         <PageHead title="Invite a person" back={{ href: at(visit), label: "Members" }} />
         <ErrorSummary faults={faults} labels={labels} />
         <Card>
-          <Form submit="Create invitation" action={`${at(visit)}/invite`} csrf={visit.session.csrfToken}>
+          <Form submit="Create invitation" action={`${at(visit)}/invite`}>
             <Field name="email" label={labels.email} type="email" value={fields["email"] ?? ""} faults={faults} />
             <Choices
               name="role"
@@ -319,14 +313,14 @@ const invite = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> 
     ),
   })
 
-const member = Effect.fnUntraced(function* (services: Services, { org, params }: Visit) {
-  const found = (yield* services.memberships.list(org.slug)).find(({ account_id }) => account_id === params["account"])
+const member = Effect.fnUntraced(function* ({ org, params }: Visit) {
+  const found = (yield* (yield* Memberships).list(org.slug)).find(({ account_id }) => account_id === params["account"])
   return found ?? (yield* new AccountNotFound({ id: (params["account"] ?? "").slice(0, 100) }))
 })
 
 const change = Effect.fnUntraced(
-  function* (services: Services, visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
-    const { account_id, email, name, role } = yield* member(services, visit)
+  function* (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
+    const { account_id, email, name, role } = yield* member(visit)
     return {
       title: "Change a role",
       body: (
@@ -334,7 +328,7 @@ const change = Effect.fnUntraced(
           <PageHead title={`The role of ${name}`} lead={email} back={{ href: at(visit), label: "Members" }} />
           <ErrorSummary faults={faults} labels={labels} />
           <Card>
-            <Form submit="Save the role" action={`${at(visit)}/${account_id}`} csrf={visit.session.csrfToken}>
+            <Form submit="Save the role" action={`${at(visit)}/${account_id}`}>
               <Choices
                 name="role"
                 label={labels.role}
@@ -351,138 +345,82 @@ const change = Effect.fnUntraced(
   },
 )
 
-const secondFactorAction = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
+const secondFactorAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const isRequired = fields["require"] === "yes"
-  yield* services.requirements.change(visit.org.slug, { require_second_factor: isRequired }, visit.actor).pipe(
+  yield* (yield* OrganizationChanges).change(visit.org.slug, { require_second_factor: isRequired }, visit.actor).pipe(
     Effect.catchTags({ NoSecretKey: asFault, SecretFileFaulty: asFault }),
   )
   return { to: at(visit), done: isRequired ? "second-factor-required" : "second-factor-optional" }
 })
 
-const inviteAction = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
+const inviteAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const input = yield* decoded(decodeInvitation(fields))
-  const made = yield* services.invitations.create(visit.org.slug, { ...input, invitedBy: nameOf(visit.actor) })
+  const made = yield* (yield* Invitations).create(visit.org.slug, { ...input, invitedBy: nameOf(visit.actor) })
   return {
     title: "The invitation",
     body: (
       <>
         <PageHead title="The invitation is ready" back={{ href: at(visit), label: "Members" }} />
-        {services.mail.isOn
+        {(yield* MailQueue).isOn
           ? (
             <Note>
               A mail with the link is on its way to {made.email}. The link is shown this once, in case the mail is lost.
             </Note>
           )
           : <Note kind="warn">Copy the link now and send it to {made.email}: it is shown this once.</Note>}
-        <Card>
-          <div class="field">
-            <label for="new-link">Link for {made.email}</label>
-            <div class="secret">
-              <input
-                type="text"
-                id="new-link"
-                readonly
-                value={`${services.cookie.originOf(visit.request)}${invitationPath(made.token)}`}
-                spellcheck={false}
-                aria-describedby="new-link-hint"
-              />
-              <button type="button" class="button primary" data-copy="new-link" hidden>Copy</button>
-            </div>
-            <p class="hint" id="new-link-hint">
-              It works once, within {validDays} days, and gives the person the role {made.role}.{" "}
-              <span role="status" id="new-link-status"></span>
-            </p>
-          </div>
-        </Card>
+        <SecretOnce
+          id="new-link"
+          label={`Link for ${made.email}`}
+          value={`${(yield* SessionCookie).originOf(visit.request)}${invitationPath(made.token)}`}
+          hint={`It works once, within ${validDays} days, and gives the person the role ${made.role}.`}
+        />
       </>
     ),
   }
 })
 
-const memberAction = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
+const memberAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const { role } = yield* decoded(decodeMember(fields))
-  yield* services.memberships.put(visit.org.slug, (yield* member(services, visit)).account_id, role, visit.actor)
+  yield* (yield* Memberships).put(visit.org.slug, (yield* member(visit)).account_id, role, visit.actor)
   return { to: at(visit), done: "member-changed" }
 })
 
-const removePage = (services: Services, visit: Visit) =>
-  Effect.map(member(services, visit), ({ account_id, email, name }) => ({
-    title: "Remove a member",
-    body: (
-      <>
-        <PageHead title={`Remove ${name}?`} back={{ href: at(visit), label: "Members" }} />
-        <Confirm
-          action={`${at(visit)}/${account_id}/remove`}
-          csrf={visit.session.csrfToken}
-          back={at(visit)}
-          button="Remove the member"
-        >
-          <p>
-            {email} loses access to {visit.org.name} at once. To come back, the person needs a new invitation.
-          </p>
-        </Confirm>
-      </>
-    ),
-  }))
+const removePage = (visit: Visit) =>
+  Effect.map(member(visit), ({ email, name }) =>
+    askFirst({
+      title: "Remove a member",
+      question: `Remove ${name}?`,
+      back: { href: at(visit), label: "Members" },
+      button: "Remove the member",
+      text: (
+        <p>
+          {email} loses access to {visit.org.name} at once. To come back, the person needs a new invitation.
+        </p>
+      ),
+    }))
 
 /** Settings, Members: who works here and as what, and who has been invited. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const services: Services = {
-    cookie: yield* SessionCookie,
-    invitations: yield* Invitations,
-    mail: yield* MailQueue,
-    memberships: yield* Memberships,
-    requirements: yield* OrganizationChanges,
-  }
-
-  yield* router.addAll([
-    page("/console/o/:org/settings/members", "listMembers", (visit) => list(services, visit)),
-    action(
-      "/console/o/:org/settings/members/second-factor",
-      "updateOrganization",
-      (visit, fields) => secondFactorAction(services, visit, fields),
-      (visit, _, faults) => list(services, visit, _, faults),
-    ),
-    page(
-      "/console/o/:org/settings/members/invitations",
-      "listInvitations",
-      (visit) => invitations(services, visit),
-    ),
-    page("/console/o/:org/settings/members/invite", "createInvitation", (visit) => invite(visit)),
-    action(
-      "/console/o/:org/settings/members/invite",
-      "createInvitation",
-      (visit, fields) => inviteAction(services, visit, fields),
-      invite,
-    ),
-    action(
-      "/console/o/:org/settings/members/invitations/:invitation/withdraw",
-      "revokeInvitation",
-      Effect.fnUntraced(function* (visit) {
-        yield* services.invitations.revoke(visit.org.slug, visit.params["invitation"] ?? "")
-        return { to: at(visit), done: "invitation-withdrawn" }
-      }),
-    ),
-    page("/console/o/:org/settings/members/:account", "putMember", (visit) => change(services, visit)),
-    action(
-      "/console/o/:org/settings/members/:account",
-      "putMember",
-      (visit, fields) => memberAction(services, visit, fields),
-      (visit, fields, faults) => change(services, visit, fields, faults),
-    ),
-    page(
-      "/console/o/:org/settings/members/:account/remove",
-      "removeMember",
-      (visit) => removePage(services, visit),
-    ),
-    action(
-      "/console/o/:org/settings/members/:account/remove",
-      "removeMember",
-      Effect.fnUntraced(function* (visit) {
-        yield* services.memberships.remove(visit.org.slug, (yield* member(services, visit)).account_id, visit.actor)
-        return { to: at(visit), done: "member-removed" }
-      }),
-    ),
-  ])
-}))
+export const layer = pages(({ action, asks, form, page }) => [
+  page("/console/o/:org/settings/members", "listMembers", list),
+  action("/console/o/:org/settings/members/second-factor", "updateOrganization", secondFactorAction, list),
+  page("/console/o/:org/settings/members/invitations", "listInvitations", invitations),
+  ...form("/console/o/:org/settings/members/invite", "createInvitation", invite, inviteAction),
+  action(
+    "/console/o/:org/settings/members/invitations/:invitation/withdraw",
+    "revokeInvitation",
+    Effect.fnUntraced(function* (visit) {
+      yield* (yield* Invitations).revoke(visit.org.slug, visit.params["invitation"] ?? "")
+      return { to: at(visit), done: "invitation-withdrawn" }
+    }),
+  ),
+  ...form("/console/o/:org/settings/members/:account", "putMember", change, memberAction),
+  ...asks(
+    "/console/o/:org/settings/members/:account/remove",
+    "removeMember",
+    removePage,
+    Effect.fnUntraced(function* (visit) {
+      yield* (yield* Memberships).remove(visit.org.slug, (yield* member(visit)).account_id, visit.actor)
+      return { to: at(visit), done: "member-removed" }
+    }),
+  ),
+])

@@ -1,6 +1,6 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
 import { askedIn, type AskedList, isNarrowed, type ListPage, type ListShape } from "../../domain/List.ts"
 import { MailQueue } from "../../mail/MailQueue.ts"
@@ -18,24 +18,18 @@ import { Badge } from "../components/Badge.tsx"
 import { Card } from "../components/Card.tsx"
 import { Empty } from "../components/Empty.tsx"
 import { SelectField } from "../components/Field.tsx"
-import { Form, Submit } from "../components/Form.tsx"
+import { Form, PostButton, Submit } from "../components/Form.tsx"
 import { ListForm, ListPages } from "../components/ListParts.tsx"
 import { Note } from "../components/Note.tsx"
 import { PageHead } from "../components/PageHead.tsx"
 import { Table } from "../components/Table.tsx"
 import { Time } from "../components/Time.tsx"
 import { counted } from "../Format.ts"
-import { alone, Console, type Fields, problem, type Visit } from "../Routes.tsx"
+import { pages } from "../Pages.ts"
+import { alone, type Fields, problem, type Visit } from "../Routes.tsx"
 import { queryOf, signedOutPages, Title } from "./SignedOut.tsx"
 
 const pageSize = 25
-
-/** Services of these pages. */
-interface Services {
-  readonly mail: MailQueue["Service"]
-  readonly notifications: Notifications["Service"]
-  readonly texts: NotificationTexts["Service"]
-}
 
 const at = ({ org }: Visit) => `/console/o/${org.slug}/notifications`
 
@@ -65,7 +59,9 @@ const cursorOf = ({ cursor }: AskedList): number | undefined =>
 
 /** The page of the list that is asked for. */
 const pageOf = Effect.fnUntraced(
-  function* ({ notifications, texts }: Services, { org, session: { account } }: Visit, asked: AskedList) {
+  function* ({ org, session: { account } }: Visit, asked: AskedList) {
+    const notifications = yield* Notifications
+    const texts = yield* NotificationTexts
     const filter = filterOf(asked)
     const cursor = cursorOf(asked)
     const found = yield* notifications.list(org.slug, account.id, { ...filter, cursor, limit: pageSize + 1 })
@@ -81,12 +77,12 @@ const pageOf = Effect.fnUntraced(
   },
 )
 
-const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
-  const { org, query, session: { account, csrfToken } } = visit
+const list = Effect.fnUntraced(function* (visit: Visit) {
+  const { org, query, session: { account } } = visit
   const path = at(visit)
   const asked = askedIn(shape, query)
-  const page = yield* pageOf(services, visit, asked)
-  const unread = yield* services.notifications.unread(org.slug, account.id)
+  const page = yield* pageOf(visit, asked)
+  const unread = yield* (yield* Notifications).unread(org.slug, account.id)
   return {
     title: "Notifications",
     body: (
@@ -96,11 +92,8 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
           lead={`Winners, failures, reviews and comments that concern you. Kept for ${keptDays} days.`}
           actions={
             <>
-              {unread === 0 ? null : (
-                <Form action={`${path}/read`} csrf={csrfToken} inline>
-                  <Submit kind="plain">Mark all as read</Submit>
-                </Form>
-              )} <a class="button" href={`${path}/preferences`}>Mail preferences</a>
+              {unread === 0 ? null : <PostButton to={`${path}/read`}>Mark all as read</PostButton>}{" "}
+              <a class="button" href={`${path}/preferences`}>Mail preferences</a>
             </>
           }
         />
@@ -131,10 +124,14 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
                     kind: "actions",
                     content: readAt === null
                       ? (
-                        <Form action={`${path}/read`} csrf={csrfToken} inline>
-                          <input type="hidden" name="id" value={String(id)} />
-                          <Submit kind="compact" label={`Mark as read: ${title}`}>Mark as read</Submit>
-                        </Form>
+                        <PostButton
+                          to={`${path}/read`}
+                          fields={{ id: String(id) }}
+                          kind="compact"
+                          label={`Mark as read: ${title}`}
+                        >
+                          Mark as read
+                        </PostButton>
                       )
                       : null,
                   },
@@ -149,20 +146,21 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
 })
 
 /** Marks a notification as read and leads to the page about it. */
-const open = Effect.fnUntraced(function* (services: Services, { org, params, session: { account } }: Visit) {
+const open = Effect.fnUntraced(function* ({ org, params, session: { account } }: Visit) {
+  const notifications = yield* Notifications
   const id = Number(/^\d{1,15}$/.exec(params["notification"] ?? "")?.[0] ?? 0)
-  const [found] = yield* services.notifications.list(org.slug, account.id, { cursor: id + 1, limit: 1 })
+  const [found] = yield* notifications.list(org.slug, account.id, { cursor: id + 1, limit: 1 })
   if (found?.id !== id) {
     return problem(404, "Notification not found", "It is older than 90 days, or belongs to another person.")
   }
-  yield* services.notifications.read(org.slug, account.id, [id])
-  const [worded] = yield* services.texts.of(org.slug, [found])
+  yield* notifications.read(org.slug, account.id, [id])
+  const [worded] = yield* (yield* NotificationTexts).of(org.slug, [found])
   return { to: worded!.path }
 })
 
-const readAction = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
+const readAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const id = /^\d{1,15}$/.exec(fields["id"] ?? "")?.[0]
-  yield* services.notifications.read(
+  yield* (yield* Notifications).read(
     visit.org.slug,
     visit.session.account.id,
     id === undefined ? undefined : [Number(id)],
@@ -179,9 +177,9 @@ const modeWords: { readonly [mode in MailMode]: string } = {
 /** The names of fields may not have a dot: they are ids of elements too. */
 const fieldOf = (kind: NotificationKind) => kind.replace(".", "-")
 
-const preferences = Effect.fnUntraced(function* (services: Services, visit: Visit) {
-  const { org, session: { account, csrfToken } } = visit
-  const chosen = yield* services.notifications.preferences(org.slug, account.id)
+const preferences = Effect.fnUntraced(function* (visit: Visit) {
+  const { org, session: { account } } = visit
+  const chosen = yield* (yield* Notifications).preferences(org.slug, account.id)
   return {
     title: "Mail preferences",
     body: (
@@ -191,13 +189,13 @@ const preferences = Effect.fnUntraced(function* (services: Services, visit: Visi
           lead={`The notifications of ${org.name} that are sent to ${account.email}.`}
           back={{ href: at(visit), label: "Notifications" }}
         />
-        {services.mail.isOn ? null : (
+        {(yield* MailQueue).isOn ? null : (
           <Note kind="warn">
             No mail is sent: this installation has no mail server. Notifications are listed in the console.
           </Note>
         )}
         <Card>
-          <Form submit="Save preferences" action={`${at(visit)}/preferences`} csrf={csrfToken}>
+          <Form submit="Save preferences" action={`${at(visit)}/preferences`}>
             <p class="hint">
               The digest is sent at{" "}
               {String(digestHour).padStart(2, "0")}:00 ({org.time_zone}), with what you have not read.
@@ -218,13 +216,13 @@ const preferences = Effect.fnUntraced(function* (services: Services, visit: Visi
   }
 })
 
-const preferencesAction = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
+const preferencesAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const chosen: { -readonly [kind in NotificationKind]?: MailMode } = {}
   for (const kind of notificationKinds) {
     const mode = MailMode.literals.find((one) => one === fields[fieldOf(kind)])
     if (mode !== undefined) chosen[kind] = mode
   }
-  yield* services.notifications.prefer(visit.org.slug, visit.session.account.id, chosen as Partial<MailPreferences>)
+  yield* (yield* Notifications).prefer(visit.org.slug, visit.session.account.id, chosen as Partial<MailPreferences>)
   return { to: `${at(visit)}/preferences`, done: "preferences-saved" }
 })
 
@@ -279,31 +277,13 @@ const mailRoutes = Effect.fnUntraced(function* (router: HttpRouter.HttpRouter) {
 })
 
 /** Notifications of the person who is signed in, and their preferences. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const services: Services = {
-    mail: yield* MailQueue,
-    notifications: yield* Notifications,
-    texts: yield* NotificationTexts,
-  }
-  yield* mailRoutes(router)
-  yield* router.addAll([
-    page("/console/o/:org/notifications", "listNotifications", (visit) => list(services, visit)),
-    action(
-      "/console/o/:org/notifications/read",
-      "readNotifications",
-      (visit, fields) => readAction(services, visit, fields),
-    ),
-    page(
-      "/console/o/:org/notifications/preferences",
-      "getNotificationPreferences",
-      (visit) => preferences(services, visit),
-    ),
-    action(
-      "/console/o/:org/notifications/preferences",
-      "updateNotificationPreferences",
-      (visit, fields) => preferencesAction(services, visit, fields),
-    ),
-    page("/console/o/:org/notifications/:notification", "listNotifications", (visit) => open(services, visit)),
-  ])
-}))
+export const layer = Layer.merge(
+  HttpRouter.use(mailRoutes),
+  pages(({ action, page }) => [
+    page("/console/o/:org/notifications", "listNotifications", list),
+    action("/console/o/:org/notifications/read", "readNotifications", readAction),
+    page("/console/o/:org/notifications/preferences", "getNotificationPreferences", preferences),
+    action("/console/o/:org/notifications/preferences", "updateNotificationPreferences", preferencesAction),
+    page("/console/o/:org/notifications/:notification", "listNotifications", open),
+  ]),
+)

@@ -17,20 +17,16 @@ import { PageHead } from "../components/PageHead.tsx"
 import { Table } from "../components/Table.tsx"
 import { flashes } from "../Flash.ts"
 import { zoneHint, zones } from "./SettingsCards.tsx"
-import { Console, decoded, type Fields, redirect, type Visit } from "../Routes.tsx"
+import { pages } from "../Pages.ts"
+import { decoded, type Fields, redirect, type Visit } from "../Routes.tsx"
 
 const decodeInput = decoder(OrganizationInput)
 
 const labels = { slug: "Id", name: "Name", time_zone: "Time zone" }
 
-/** Services of these pages. */
-interface Services {
-  readonly organizations: Organizations["Service"]
-}
-
 const list = Effect.fnUntraced(
-  function* (services: Services, visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
-    const mine = (yield* services.organizations.list).filter(({ slug }) => may(visit.actor, slug, "viewer"))
+  function* (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
+    const mine = (yield* (yield* Organizations).list).filter(({ slug }) => may(visit.actor, slug, "viewer"))
     const mayCreate = visit.can("createOrganization")
     return {
       title: "Organizations",
@@ -62,7 +58,7 @@ const list = Effect.fnUntraced(
           {mayCreate
             ? (
               <Card title="Create an organization">
-                <Form submit="Create organization" action="/console/organizations" csrf={visit.session.csrfToken}>
+                <Form submit="Create organization" action="/console/organizations">
                   <Field name="name" label={labels.name} value={fields["name"] ?? ""} faults={faults} />
                   <Field
                     name="slug"
@@ -89,9 +85,9 @@ const list = Effect.fnUntraced(
   },
 )
 
-const organizationsAction = Effect.fnUntraced(function* (services: Services, _: Visit, fields: Fields) {
+const organizationsAction = Effect.fnUntraced(function* (_: Visit, fields: Fields) {
   const input = yield* decoded(decodeInput(fields))
-  const made = yield* services.organizations.create(input).pipe(
+  const made = yield* (yield* Organizations).create(input).pipe(
     Effect.catchTag(
       "AlreadyExists",
       () => new InvalidInput({ faults: [{ pointer: "/slug", detail: "is taken: choose another" }] }),
@@ -101,21 +97,16 @@ const organizationsAction = Effect.fnUntraced(function* (services: Services, _: 
 })
 
 /** Choosing and creating organizations. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page, signedIn } = yield* Console
-  const services: Services = {
-    organizations: yield* Organizations,
-  }
-
-  /** One's only organization, or the list of them. */
-  yield* router.add(
+export const layer = pages(({ action, page, signedIn }) => [
+  // One's only organization, or the list of them.
+  HttpRouter.route(
     "GET",
     "/console",
     Effect.gen(function* () {
       const request = yield* HttpServerRequest.HttpServerRequest
       const session = yield* signedIn(request)
       if (session === undefined) return redirect({ to: "/console/sign-in" })
-      const mine = (yield* services.organizations.list).filter(({ slug }) =>
+      const mine = (yield* (yield* Organizations).list).filter(({ slug }) =>
         may({ kind: "session", session }, slug, "viewer")
       )
       const done = new URLSearchParams(request.url.split("?")[1] ?? "").get("done") ?? ""
@@ -124,15 +115,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
         ...(Object.hasOwn(flashes, done) ? { done } : {}),
       })
     }),
-  )
-
-  yield* router.addAll([
-    page("/console/organizations", "listOrganizations", (visit) => list(services, visit)),
-    action(
-      "/console/organizations",
-      "createOrganization",
-      (visit, fields) => organizationsAction(services, visit, fields),
-      (visit, fields, faults) => list(services, visit, fields, faults),
-    ),
-  ])
-}))
+  ),
+  page("/console/organizations", "listOrganizations", list),
+  action("/console/organizations", "createOrganization", organizationsAction, list),
+])

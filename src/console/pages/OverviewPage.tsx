@@ -1,6 +1,5 @@
 /** @jsxImportSource preact */
 import { Clock, Effect, Layer } from "effect"
-import { HttpRouter } from "effect/http"
 import { Alerts } from "../../alerts/Alerts.ts"
 import { Keys } from "../../auth/Keys.ts"
 import { Connections } from "../../delivery/Connections.ts"
@@ -19,7 +18,8 @@ import { TemplateCache } from "../../templates/TemplateCache.ts"
 import { Live, LiveScript } from "../components/Live.tsx"
 import { PageHead } from "../components/PageHead.tsx"
 import { duration } from "../Format.ts"
-import { Console, type View, type Visit } from "../Routes.tsx"
+import { pages } from "../Pages.ts"
+import type { View, Visit } from "../Routes.tsx"
 import { actionPath } from "./delivery/BulkPages.tsx"
 import {
   conditionTroubles,
@@ -44,53 +44,36 @@ const shownTemplates = 8
 const recentSends = (models: Models["Service"], org: string, template: string): number =>
   models.latest(org, template)?.model.traffic.reduce((sum, { sends }) => sum + sends, 0) ?? 0
 
-/** Services of these pages. */
-interface Services {
-  readonly alerts: Alerts["Service"]
-  readonly arrivals: Arrivals["Service"]
-  readonly connections: Connections["Service"]
-  readonly bulk: BulkActions["Service"]
-  readonly deliveries: Deliveries["Service"]
-  readonly index: TemplateIndex["Service"]
-  readonly keys: Keys["Service"]
-  readonly kept: KeptResults["Service"]
-  readonly learning: Learning["Service"]
-  readonly models: Models["Service"]
-  readonly sources: WebhookSources["Service"]
-  readonly traffic: Traffic["Service"]
-  readonly templateCache: TemplateCache["Service"]
-  readonly proposals: Proposals["Service"]
-  readonly quota: WebhookQuota["Service"]
-}
-
-const show = Effect.fnUntraced(function* (services: Services, { can, org }: Visit) {
+const show = Effect.fnUntraced(function* ({ can, org }: Visit) {
+  const deliveries = yield* Deliveries
+  const models = yield* Models
   const base = `/console/o/${org.slug}`
   const now = yield* Clock.currentTimeMillis
-  yield* services.kept.prepare(org.slug)
-  const templates = [...services.templateCache.templates(org.slug).values()].filter(({ archived }) => !archived)
-  const live = (yield* services.keys.list(org.slug)).filter(({ expires_at, revoked_at }) =>
+  yield* (yield* KeptResults).prepare(org.slug)
+  const templates = [...(yield* TemplateCache).templates(org.slug).values()].filter(({ archived }) => !archived)
+  const live = (yield* (yield* Keys).list(org.slug)).filter(({ expires_at, revoked_at }) =>
     revoked_at === null && (expires_at === null || Date.parse(expires_at) > now)
   )
-  const arriving = yield* services.arrivals.recent(org.slug)
-  const ways = yield* services.connections.list(org.slug)
-  const setups = yield* services.sources.list(org.slug)
-  const queue = yield* services.deliveries.summary(org.slug)
-  const ends = yield* services.deliveries.recentEnds(org.slug)
-  const actions = yield* services.bulk.list(org.slug, 20)
-  const stopped = yield* services.learning.stopped(org.slug)
-  const conditions = yield* Effect.orDie(services.alerts.current(org.slug))
-  const usage = yield* services.quota.usage(org.slug)
+  const arriving = yield* (yield* Arrivals).recent(org.slug)
+  const ways = yield* (yield* Connections).list(org.slug)
+  const setups = yield* (yield* WebhookSources).list(org.slug)
+  const queue = yield* deliveries.summary(org.slug)
+  const ends = yield* deliveries.recentEnds(org.slug)
+  const actions = yield* (yield* BulkActions).list(org.slug, 20)
+  const stopped = yield* (yield* Learning).stopped(org.slug)
+  const conditions = yield* Effect.orDie((yield* Alerts).current(org.slug))
+  const usage = yield* (yield* WebhookQuota).usage(org.slug)
 
   const busiest = templates.map((template) => ({
     template,
-    sends: recentSends(services.models, org.slug, template.id),
+    sends: recentSends(models, org.slug, template.id),
   }))
     .sort((a, b) => b.sends - a.sends || (a.template.id < b.template.id ? -1 : 1))
     .slice(0, shownTemplates)
     .map(({ template }) => template)
-  const daily = yield* services.traffic.daily(org.slug, busiest.map(({ id }) => id))
-  const unserved = unservedTemplates(services.models, org.slug, templates, now)
-  const names = yield* services.index.names(org.slug, [
+  const daily = yield* (yield* Traffic).daily(org.slug, busiest.map(({ id }) => id))
+  const unserved = unservedTemplates(models, org.slug, templates, now)
+  const names = yield* (yield* TemplateIndex).names(org.slug, [
     ...new Set([
       ...busiest.map(({ id }) => id as string),
       ...unserved.inactive.slice(0, shownAlone),
@@ -118,7 +101,7 @@ const show = Effect.fnUntraced(function* (services: Services, { can, org }: Visi
       }]
       : []),
     ...failureTroubles(ends, `${base}/deliveries`, org.delivery_failure_threshold),
-    ...reviewTroubles(base, yield* services.proposals.countOpen(org.slug)),
+    ...reviewTroubles(base, yield* (yield* Proposals).countOpen(org.slug)),
     ...stoppedTroubles(actions, now, (id) => actionPath(org.slug, id)),
     ...stopped.map(({ reason, templateId }): Trouble => ({
       kind: "bad",
@@ -165,25 +148,6 @@ const show = Effect.fnUntraced(function* (services: Services, { can, org }: Visi
 })
 
 /** The overview page of an organization: its setup, its activity, and everything that needs attention. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { page } = yield* Console
-  const services: Services = {
-    alerts: yield* Alerts,
-    kept: yield* KeptResults,
-    arrivals: yield* Arrivals,
-    connections: yield* Connections,
-    bulk: yield* BulkActions,
-    deliveries: yield* Deliveries,
-    index: yield* TemplateIndex,
-    keys: yield* Keys,
-    learning: yield* Learning,
-    models: yield* Models,
-    sources: yield* WebhookSources,
-    traffic: yield* Traffic,
-    templateCache: yield* TemplateCache,
-    proposals: yield* Proposals,
-    quota: yield* WebhookQuota,
-  }
-
-  yield* router.addAll([page("/console/o/:org", "getOrganization", (visit) => show(services, visit))])
-})).pipe(Layer.provide(Layer.mergeAll(Arrivals.layer, TemplateIndex.layer, Traffic.layer)))
+export const layer = pages(({ page }) => [
+  page("/console/o/:org", "getOrganization", show),
+]).pipe(Layer.provide(Layer.mergeAll(Arrivals.layer, TemplateIndex.layer, Traffic.layer)))

@@ -1,6 +1,5 @@
 /** @jsxImportSource preact */
 import { Effect } from "effect"
-import { HttpRouter } from "effect/http"
 import { Accounts } from "../../accounts/Accounts.ts"
 import { OwnSecondFactor } from "../../accounts/OwnSecondFactor.ts"
 import { SecondFactors } from "../../accounts/SecondFactors.ts"
@@ -8,14 +7,15 @@ import { SessionCookie } from "../../accounts/SessionCookie.ts"
 import * as Totp from "../../accounts/Totp.ts"
 import { type Fault, InvalidInput } from "../../domain/Errors.ts"
 import { Card } from "../components/Card.tsx"
-import { Confirm } from "../components/Confirm.tsx"
+import { askFirst } from "../components/AskFirst.tsx"
 import { Field } from "../components/Field.tsx"
 import { Form, Submit } from "../components/Form.tsx"
 import { ErrorSummary, Note } from "../components/Note.tsx"
 import { PageHead } from "../components/PageHead.tsx"
 import { QrCode } from "../components/QrCode.tsx"
 import { Time } from "../components/Time.tsx"
-import { Console, type Fields, ownPath, problem, type View, type Visit } from "../Routes.tsx"
+import { pages } from "../Pages.ts"
+import { type Fields, ownPath, problem, type View, type Visit } from "../Routes.tsx"
 
 const path = "/console/account/second-factor"
 const title = "Second factor"
@@ -53,7 +53,7 @@ const Next = ({ next }: { readonly next: string | undefined }) =>
   next === undefined ? null : <input type="hidden" name="next" value={next} />
 
 /** The form that takes password and code, for changes to a second factor that is on. */
-const bothForm = (visit: Visit, faults: ReadonlyArray<Fault>, form: {
+const bothForm = (faults: ReadonlyArray<Fault>, form: {
   readonly title: string
   readonly lead: string
   readonly action: string
@@ -66,7 +66,7 @@ const bothForm = (visit: Visit, faults: ReadonlyArray<Fault>, form: {
       <PageHead title={form.title} lead={form.lead} back={{ href: path, label: title }} />
       <ErrorSummary faults={faults} labels={labels} />
       <Card>
-        <Form action={form.action} csrf={visit.session.csrfToken}>
+        <Form action={form.action}>
           <PasswordField faults={faults} />
           <CodeField faults={faults} hint="Six digits of your authenticator app, or a recovery code." />
           <div>
@@ -103,19 +103,11 @@ const recoveryCodesView = (codes: ReadonlyArray<string>, next: string | undefine
   ),
 })
 
-/** Services of these pages. */
-interface Services {
-  readonly accounts: Accounts["Service"]
-  readonly factors: SecondFactors["Service"]
-  readonly own: OwnSecondFactor["Service"]
-  readonly clientOf: SessionCookie["Service"]["clientOf"]
-}
-
 const nextOf = ({ query }: Visit, fields: Fields) => ownPath(fields["next"] ?? query.get("next"))
 
 const offView = Effect.fnUntraced(
-  function* (services: Services, visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) {
-    const account = yield* services.accounts.get(visit.session.account.id)
+  function* (visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) {
+    const account = yield* (yield* Accounts).get(visit.session.account.id)
     const required = visit.query.get("required")
     return (
       <>
@@ -132,7 +124,7 @@ const offView = Effect.fnUntraced(
               title="Set up an authenticator app"
               lead="You need an app on your phone or computer that shows one-time codes, such as 1Password, Google Authenticator or Microsoft Authenticator."
             >
-              <Form submit="Continue" action={path} csrf={visit.session.csrfToken}>
+              <Form submit="Continue" action={path}>
                 <Next next={nextOf(visit, fields)} />
                 <PasswordField faults={faults} />
               </Form>
@@ -152,8 +144,10 @@ const offView = Effect.fnUntraced(
 )
 
 const overview = Effect.fnUntraced(
-  function* (services: Services, visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
-    const { enabled, enabled_at, recovery_codes_left: left } = yield* services.factors.state(visit.session.account.id)
+  function* (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
+    const { enabled, enabled_at, recovery_codes_left: left } = yield* (yield* SecondFactors).state(
+      visit.session.account.id,
+    )
     return {
       title,
       body: (
@@ -182,7 +176,7 @@ const overview = Effect.fnUntraced(
                 </div>
               </Card>
             )
-            : yield* offView(services, visit, fields, faults)}
+            : yield* offView(visit, fields, faults)}
         </>
       ),
     }
@@ -223,7 +217,7 @@ const setUp = (
         </div>
       </Card>
       <Card title="2. Enter the code">
-        <Form submit="Turn on" action={`${path}/confirm`} csrf={visit.session.csrfToken}>
+        <Form submit="Turn on" action={`${path}/confirm`}>
           <Next next={nextOf(visit, fields)} />
           <CodeField faults={faults} hint="The six digits that the app shows for Parlance." />
         </Form>
@@ -232,8 +226,8 @@ const setUp = (
   ),
 })
 
-const disable = (visit: Visit, _: Fields = {}, faults: ReadonlyArray<Fault> = []) =>
-  Effect.succeed(bothForm(visit, faults, {
+const disable = (_: Visit, __: Fields = {}, faults: ReadonlyArray<Fault> = []) =>
+  Effect.succeed(bothForm(faults, {
     title: "Turn off the second factor",
     lead: "Your password alone will sign you in.",
     action: `${path}/disable`,
@@ -241,8 +235,8 @@ const disable = (visit: Visit, _: Fields = {}, faults: ReadonlyArray<Fault> = []
     kind: "danger",
   }))
 
-const renew = (visit: Visit, _: Fields = {}, faults: ReadonlyArray<Fault> = []) =>
-  Effect.succeed(bothForm(visit, faults, {
+const renew = (_: Visit, __: Fields = {}, faults: ReadonlyArray<Fault> = []) =>
+  Effect.succeed(bothForm(faults, {
     title: "New recovery codes",
     lead: "You get ten new codes. The old ones stop working.",
     action: `${path}/recovery-codes`,
@@ -250,121 +244,81 @@ const renew = (visit: Visit, _: Fields = {}, faults: ReadonlyArray<Fault> = []) 
     kind: "primary",
   }))
 
-const resetPath = (id: string) => `/console/accounts/${id}/reset-second-factor`
-
-const beginAction = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
-  const client = services.clientOf(visit.request)
+const beginAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
+  const client = (yield* SessionCookie).clientOf(visit.request)
   const begun = yield* Effect.mapError(
-    services.own.begin(visit.session, fields["current_password"] ?? "", client),
+    (yield* OwnSecondFactor).begin(visit.session, fields["current_password"] ?? "", client),
     asFault,
   )
   return setUp(visit, begun, fields)
 })
 
-const disableAction = Effect.fnUntraced(function* (services: Services, { request, session }: Visit, fields: Fields) {
+const disableAction = Effect.fnUntraced(function* ({ request, session }: Visit, fields: Fields) {
   const { code = "", current_password: password = "" } = fields
-  yield* Effect.mapError(services.own.disable(session, password, code, services.clientOf(request)), asFault)
+  yield* Effect.mapError(
+    (yield* OwnSecondFactor).disable(session, password, code, (yield* SessionCookie).clientOf(request)),
+    asFault,
+  )
   return { to: "/console/account", done: "second-factor-off" }
 })
 
-const renewAction = Effect.fnUntraced(function* (services: Services, { request, session }: Visit, fields: Fields) {
+const renewAction = Effect.fnUntraced(function* ({ request, session }: Visit, fields: Fields) {
   const { code = "", current_password: password = "" } = fields
   const codes = yield* Effect.mapError(
-    services.own.renewRecoveryCodes(session, password, code, services.clientOf(request)),
+    (yield* OwnSecondFactor).renewRecoveryCodes(session, password, code, (yield* SessionCookie).clientOf(request)),
     asFault,
   )
   return recoveryCodesView(codes, undefined, "These replace your old recovery codes.")
 })
 
-const resetSecondFactorPage = (services: Services, visit: Visit) =>
+const resetSecondFactorPage = (visit: Visit) =>
   Effect.map(
-    services.accounts.get(visit.params["account"] ?? ""),
-    ({ email, id, name, second_factor }) =>
+    Accounts.use((accounts) => accounts.get(visit.params["account"] ?? "")),
+    ({ email, name, second_factor }) =>
       second_factor
-        ? {
+        ? askFirst({
           title: "Reset a second factor",
-          body: (
-            <>
-              <PageHead
-                title={`Reset the second factor of ${name}?`}
-                back={{ href: "/console/accounts", label: "All accounts" }}
-              />
-              <Confirm
-                action={resetPath(id)}
-                csrf={visit.session.csrfToken}
-                back="/console/accounts"
-                button="Reset the second factor"
-              >
-                <p>
-                  {email} is signed out at once and then signs in with the password alone. Make sure that it is really
-                  {" "}
-                  {name} who asks for this.
-                </p>
-              </Confirm>
-            </>
+          question: `Reset the second factor of ${name}?`,
+          back: { href: "/console/accounts", label: "All accounts" },
+          button: "Reset the second factor",
+          text: (
+            <p>
+              {email} is signed out at once and then signs in with the password alone. Make sure that it is really{" "}
+              {name} who asks for this.
+            </p>
           ),
-        }
+        })
         : problem(404, "There is nothing to reset", `${email} has no second factor.`),
   )
 
 /** Your account, Second factor; and for administrators the reset of another account's second factor. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const services: Services = {
-    accounts: yield* Accounts,
-    factors: yield* SecondFactors,
-    own: yield* OwnSecondFactor,
-    clientOf: (yield* SessionCookie).clientOf,
-  }
-
-  yield* router.addAll([
-    page(path, "getSecondFactor", (visit) => overview(services, visit)),
-    action(
-      path,
-      "beginSecondFactor",
-      (visit, fields) => beginAction(services, visit, fields),
-      (visit, fields, faults) => overview(services, visit, fields, faults),
-    ),
-    action(
-      `${path}/confirm`,
-      "confirmSecondFactor",
-      Effect.fnUntraced(function* (visit, fields) {
-        const codes = yield* Effect.mapError(services.own.confirm(visit.session, fields["code"] ?? ""), asFault)
-        return recoveryCodesView(codes, nextOf(visit, fields), "Your second factor is on.")
-      }),
-      Effect.fnUntraced(function* (visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) {
-        const pending = yield* services.factors.pending(visit.session.account)
-        return pending === undefined
-          ? yield* overview(services, visit, fields, faults)
-          : setUp(visit, pending, fields, faults)
-      }),
-    ),
-    page(`${path}/disable`, "disableSecondFactor", (visit) => disable(visit)),
-    action(
-      `${path}/disable`,
-      "disableSecondFactor",
-      (visit, fields) => disableAction(services, visit, fields),
-      disable,
-    ),
-    page(`${path}/recovery-codes`, "renewRecoveryCodes", (visit) => renew(visit)),
-    action(
-      `${path}/recovery-codes`,
-      "renewRecoveryCodes",
-      (visit, fields) => renewAction(services, visit, fields),
-      renew,
-    ),
-    page(
-      "/console/accounts/:account/reset-second-factor",
-      "resetSecondFactor",
-      (visit) => resetSecondFactorPage(services, visit),
-    ),
-    action(
-      "/console/accounts/:account/reset-second-factor",
-      "resetSecondFactor",
-      Effect.fnUntraced(function* ({ params }) {
-        yield* services.own.reset(params["account"] ?? "")
-        return { to: "/console/accounts", done: "second-factor-reset" }
-      }),
-    ),
-  ])
-}))
+export const layer = pages(({ action, asks, form, page }) => [
+  page(path, "getSecondFactor", overview),
+  action(path, "beginSecondFactor", beginAction, overview),
+  action(
+    `${path}/confirm`,
+    "confirmSecondFactor",
+    Effect.fnUntraced(function* (visit, fields) {
+      const codes = yield* Effect.mapError(
+        (yield* OwnSecondFactor).confirm(visit.session, fields["code"] ?? ""),
+        asFault,
+      )
+      return recoveryCodesView(codes, nextOf(visit, fields), "Your second factor is on.")
+    }),
+    Effect.fnUntraced(function* (visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) {
+      const pending = yield* (yield* SecondFactors).pending(visit.session.account)
+      return pending === undefined ? yield* overview(visit, fields, faults) : setUp(visit, pending, fields, faults)
+    }),
+  ),
+  ...form(`${path}/disable`, "disableSecondFactor", disable, disableAction),
+  ...form(`${path}/recovery-codes`, "renewRecoveryCodes", renew, renewAction),
+  ...asks(
+    "/console/accounts/:account/reset-second-factor",
+    "resetSecondFactor",
+    resetSecondFactorPage,
+    Effect.fnUntraced(function* ({ params }) {
+      yield* (yield* OwnSecondFactor).reset(params["account"] ?? "")
+      return { to: "/console/accounts", done: "second-factor-reset" }
+    }),
+  ),
+])

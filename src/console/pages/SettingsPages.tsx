@@ -1,6 +1,5 @@
 /** @jsxImportSource preact */
 import { Effect, Result } from "effect"
-import { HttpRouter } from "effect/http"
 import type { Fault } from "../../domain/Errors.ts"
 import { decoder } from "../../domain/Faults.ts"
 import { type Organization, OrganizationPatch } from "../../domain/Organization.ts"
@@ -10,7 +9,8 @@ import { Form } from "../components/Form.tsx"
 import { ErrorSummary, Note } from "../components/Note.tsx"
 import { PageHead } from "../components/PageHead.tsx"
 import { percentText, shareOf } from "../FieldShare.ts"
-import { Console, decoded, type Fields, type Visit } from "../Routes.tsx"
+import { pages } from "../Pages.ts"
+import { decoded, type Fields, type Visit } from "../Routes.tsx"
 import {
   About,
   ApprovalFields,
@@ -134,13 +134,8 @@ export const patchOf = (fields: Fields): Result.Result<OrganizationPatch, Readon
   )
 }
 
-/** Services of these pages. */
-interface Services {
-  readonly organizations: Organizations["Service"]
-}
-
 const settings = (visit: Visit, typed: Fields | undefined, faults: ReadonlyArray<Fault>) => {
-  const { org, session } = visit
+  const { org } = visit
   const mayChange = visit.can("updateOrganization")
   const fields = typed ?? fieldsOf(org)
   const field = (name: keyof typeof labels) => ({ name, label: labels[name], value: fields[name] ?? "", faults })
@@ -152,7 +147,7 @@ const settings = (visit: Visit, typed: Fields | undefined, faults: ReadonlyArray
         <ErrorSummary faults={faults} labels={labels} />
         {mayChange
           ? (
-            <Form submit="Save settings" action={`/console/o/${org.slug}/settings`} csrf={session.csrfToken}>
+            <Form submit="Save settings" action={`/console/o/${org.slug}/settings`}>
               <div class="card-columns">
                 <OrganizationFields field={field} />
                 <ApprovalFields field={field} />
@@ -175,22 +170,15 @@ const settings = (visit: Visit, typed: Fields | undefined, faults: ReadonlyArray
 }
 
 /** Settings of an organization. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const services: Services = {
-    organizations: yield* Organizations,
-  }
-
-  yield* router.addAll([
-    page("/console/o/:org/settings", "getOrganization", (visit) => settings(visit, undefined, [])),
-    action(
-      "/console/o/:org/settings",
-      "updateOrganization",
-      Effect.fnUntraced(function* ({ org }, fields) {
-        yield* services.organizations.update(org.slug, yield* decoded(patchOf(fields)))
-        return { to: `/console/o/${org.slug}/settings`, done: "settings-saved" }
-      }),
-      settings,
-    ),
-  ])
-}))
+export const layer = pages(({ action, page }) => [
+  page("/console/o/:org/settings", "getOrganization", (visit) => settings(visit, undefined, [])),
+  action(
+    "/console/o/:org/settings",
+    "updateOrganization",
+    Effect.fnUntraced(function* ({ org }, fields) {
+      yield* (yield* Organizations).update(org.slug, yield* decoded(patchOf(fields)))
+      return { to: `/console/o/${org.slug}/settings`, done: "settings-saved" }
+    }),
+    settings,
+  ),
+])

@@ -202,7 +202,7 @@ const invitationView = Effect.fnUntraced(
           <div class="stack">
             {session?.account.id === account.id
               ? (
-                <Form action="/console/invitation" csrf={session.csrfToken}>
+                <Form action="/console/invitation">
                   <input type="hidden" name="token" value={token} />
                   <Submit wide>Join as {account.email}</Submit>
                 </Form>

@@ -1,7 +1,6 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
 import { Effect } from "effect"
-import { HttpRouter } from "effect/http"
 import { maxTestGroups, TestGroups } from "../../delivery/receivers/TestGroups.ts"
 import { type Fault, InvalidInput } from "../../domain/Errors.ts"
 import { decoder } from "../../domain/Faults.ts"
@@ -9,7 +8,7 @@ import { mostGroupAddresses, type TestGroup, TestGroupInput } from "../../domain
 import { tellSubject } from "../../store/ChangeTrail.ts"
 import { counted } from "../Format.ts"
 import { Card } from "../components/Card.tsx"
-import { Confirm } from "../components/Confirm.tsx"
+import { askFirst } from "../components/AskFirst.tsx"
 import { Empty } from "../components/Empty.tsx"
 import { Field } from "../components/Field.tsx"
 import { Form, Submit } from "../components/Form.tsx"
@@ -17,16 +16,12 @@ import { ErrorSummary } from "../components/Note.tsx"
 import { PageHead } from "../components/PageHead.tsx"
 import { Table } from "../components/Table.tsx"
 import { TextAreaField } from "../components/TextAreaField.tsx"
-import { Console, decoded, type Fields, type Visit } from "../Routes.tsx"
+import { pages } from "../Pages.ts"
+import { decoded, type Fields, type Visit } from "../Routes.tsx"
 
 const decodeGroup = decoder(TestGroupInput)
 
 const labels = { name: "Name", emails: "Addresses" }
-
-/** Services of these pages. */
-interface Services {
-  readonly groups: TestGroups["Service"]
-}
 
 const at = ({ org }: Visit) => `/console/o/${org.slug}/settings/test-groups`
 
@@ -39,8 +34,8 @@ export const addressesIn = (text: string): ReadonlyArray<string> => {
   return [...seen.values()]
 }
 
-const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
-  const all = yield* services.groups.list(visit.org.slug)
+const list = Effect.fnUntraced(function* (visit: Visit) {
+  const all = yield* (yield* TestGroups).list(visit.org.slug)
   const mayChange = visit.can("putTestGroup")
   const create = mayChange ? <a class="button primary" href={`${at(visit)}/-/new`}>Create test group</a> : null
   return {
@@ -107,7 +102,7 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
 })
 
 /** The form of a group. `group`: the one to change; undefined for a new one. */
-const form = (
+const formOf = (
   visit: Visit,
   group: TestGroup | undefined,
   fields: Fields | undefined,
@@ -122,7 +117,7 @@ const form = (
         <PageHead title={title} back={{ href: at(visit), label: "Test groups" }} />
         <ErrorSummary faults={shown} labels={labels} />
         <Card>
-          <Form action={`${at(visit)}/${group?.id ?? "-/new"}`} csrf={visit.session.csrfToken}>
+          <Form action={`${at(visit)}/${group?.id ?? "-/new"}`}>
             <Field
               name="name"
               label={labels.name}
@@ -148,14 +143,14 @@ const form = (
   }
 }
 
-const existing = (services: Services, { org, params }: Visit) =>
-  params["group"] === undefined ? Effect.succeed(undefined) : services.groups.get(org.slug, params["group"])
+const existing = ({ org, params: { group } }: Visit) =>
+  group === undefined ? Effect.succeed(undefined) : TestGroups.use((groups) => groups.get(org.slug, group))
 
-const edit = (services: Services) => (visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []) =>
-  Effect.map(existing(services, visit), (group) => form(visit, group, fields, faults))
+const edit = (visit: Visit, fields?: Fields, faults: ReadonlyArray<Fault> = []) =>
+  Effect.map(existing(visit), (group) => formOf(visit, group, fields, faults))
 
-const save = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
-  const group = yield* existing(services, visit)
+const save = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
+  const group = yield* existing(visit)
   const emails = addressesIn(fields["emails"] ?? "")
   const input = yield* decoded(decodeGroup({ name: (fields["name"] ?? "").trim(), emails })).pipe(
     Effect.mapError(({ faults }) =>
@@ -168,55 +163,38 @@ const save = Effect.fnUntraced(function* (services: Services, visit: Visit, fiel
       })
     ),
   )
-  const { id } = yield* services.groups.put(visit.org.slug, group?.id, input)
+  const { id } = yield* (yield* TestGroups).put(visit.org.slug, group?.id, input)
   yield* tellSubject(id)
   return { to: at(visit), done: "test-group-saved" }
 })
 
-const removePage = Effect.fnUntraced(function* (services: Services, visit: Visit) {
-  const { emails, id, name } = yield* services.groups.get(visit.org.slug, visit.params["group"] ?? "")
-  return {
+const removePage = Effect.fnUntraced(function* (visit: Visit) {
+  const { emails, name } = yield* (yield* TestGroups).get(visit.org.slug, visit.params["group"] ?? "")
+  return askFirst({
     title: `Delete ${name}`,
-    body: (
-      <>
-        <PageHead title={`Delete ${name}?`} back={{ href: at(visit), label: "Test groups" }} />
-        <Confirm
-          action={`${at(visit)}/${id}/delete`}
-          csrf={visit.session.csrfToken}
-          back={at(visit)}
-          button="Delete the test group"
-        >
-          <p>
-            {counted(emails.length, "address", "addresses")} can no longer be chosen together. No messages are affected.
-          </p>
-        </Confirm>
-      </>
+    question: `Delete ${name}?`,
+    back: { href: at(visit), label: "Test groups" },
+    button: "Delete the test group",
+    text: (
+      <p>
+        {counted(emails.length, "address", "addresses")} can no longer be chosen together. No messages are affected.
+      </p>
     ),
-  }
+  })
+})
+
+const remove = Effect.fnUntraced(function* (visit: Visit) {
+  yield* (yield* TestGroups).remove(visit.org.slug, visit.params["group"] ?? "")
+  return { to: at(visit), done: "test-group-deleted" }
 })
 
 /** Settings, Test groups. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const services: Services = { groups: yield* TestGroups }
+export const layer = pages(({ asks, form, page }) => {
   const path = "/console/o/:org/settings/test-groups" as const
-  const forms = (path: `/console${string}`) => [
-    page(path, "putTestGroup", (visit) => edit(services)(visit)),
-    action(path, "putTestGroup", (visit, fields) => save(services, visit, fields), edit(services)),
+  return [
+    page(path, "listTestGroups", list),
+    ...form(`${path}/-/new`, "putTestGroup", edit, save),
+    ...form(`${path}/:group`, "putTestGroup", edit, save),
+    ...asks(`${path}/:group/delete`, "deleteTestGroup", removePage, remove),
   ]
-
-  yield* router.addAll([
-    page(path, "listTestGroups", (visit) => list(services, visit)),
-    ...forms(`${path}/-/new`),
-    ...forms(`${path}/:group`),
-    page(`${path}/:group/delete`, "deleteTestGroup", (visit) => removePage(services, visit)),
-    action(
-      `${path}/:group/delete`,
-      "deleteTestGroup",
-      Effect.fnUntraced(function* (visit) {
-        yield* services.groups.remove(visit.org.slug, visit.params["group"] ?? "")
-        return { to: at(visit), done: "test-group-deleted" }
-      }),
-    ),
-  ])
-}))
+})

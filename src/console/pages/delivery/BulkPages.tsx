@@ -2,7 +2,6 @@
 /** @jsxImportSource preact */
 import { Effect } from "effect"
 import { SecureRandom } from "effect/crypto"
-import { HttpRouter } from "effect/http"
 import type { ComponentChildren } from "preact"
 import { nameOf } from "../../../accounts/Actor.ts"
 import { note, noteNothing } from "../../../accounts/Audit.ts"
@@ -19,7 +18,8 @@ import { Note } from "../../components/Note.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
-import { Console, decoded, type Fields, type Visit } from "../../Routes.tsx"
+import { pages } from "../../Pages.ts"
+import { decoded, type Fields, type Visit } from "../../Routes.tsx"
 import { FilterFacts, filterIn, messagesOf, verbs } from "./DeliveryFilters.tsx"
 import { deliveriesPath } from "./DeliveryViews.tsx"
 
@@ -64,7 +64,7 @@ const Shares = ({ caption, heading, hrefOf, shares }: {
   )
 
 /** `asked` is the filter without the time bound of the preview, for links to other lists and previews. */
-const previewView = ({ org, session }: Visit, asked: FilterMembers, preview: BulkPreview, key: string) => {
+const previewView = ({ org }: Visit, asked: FilterMembers, preview: BulkPreview, key: string) => {
   const { composition, erased, expired, filter, kind, matched } = preview
   const { connections, reasons, sampled, suppressed, templates } = composition
   const members = membersOf(filter)
@@ -100,7 +100,7 @@ const previewView = ({ org, session }: Visit, asked: FilterMembers, preview: Bul
                 {erased === 0 ? null : <p>{messagesOf(erased)} to erased people are left unchanged.</p>}
                 {expired === 0 ? null : <p>{messagesOf(expired)} that expired are left unchanged.</p>}
                 <FilterFacts members={members} state={stateOf[kind]} zone={org.time_zone} />
-                <Form action={bulkPath(org.slug, kind)} csrf={session.csrfToken}>
+                <Form action={bulkPath(org.slug, kind)}>
                   {Object.entries(members).map(([name, value]) => <input type="hidden" name={name} value={value} />)}
                   <input type="hidden" name="key" value={key} />
                   <div class="buttons">
@@ -163,23 +163,18 @@ export const Progress = ({ action }: { readonly action: BulkAction }) => {
   )
 }
 
-/** Services of these pages. */
-interface Services {
-  readonly bulk: BulkActions["Service"]
-}
-
-const preview = (services: Services, kind: BulkKind) =>
+const preview = (kind: BulkKind) =>
   Effect.fnUntraced(function* (visit: Visit) {
     const { faults, filter, members } = filterIn(visit.query, visit.org.time_zone)
     if (faults.length > 0) return yield* new InvalidInput({ faults })
-    const found = yield* services.bulk.preview(visit.org.slug, kind, filter)
+    const found = yield* (yield* BulkActions).preview(visit.org.slug, kind, filter)
     return previewView(visit, members, found, SecureRandom.uuidV7Unsafe())
   })
 
-const start = (services: Services, kind: BulkKind) =>
+const start = (kind: BulkKind) =>
   Effect.fnUntraced(function* (visit: Visit, { _csrf, key = "", ...sent }: Fields) {
     const filter = filterOf(yield* decoded(decodeMembers(sent)))
-    const started = yield* services.bulk.start(visit.org.slug, {
+    const started = yield* (yield* BulkActions).start(visit.org.slug, {
       kind,
       filter,
       requestedBy: nameOf(visit.actor),
@@ -189,8 +184,8 @@ const start = (services: Services, kind: BulkKind) =>
     return { to: actionPath(visit.org.slug, started.id) }
   })
 
-const show = Effect.fnUntraced(function* (services: Services, { org, params }: Visit) {
-  const found = yield* services.bulk.get(org.slug, params["action"] ?? "")
+const show = Effect.fnUntraced(function* ({ org, params }: Visit) {
+  const found = yield* (yield* BulkActions).get(org.slug, params["action"] ?? "")
   const { filter, finishedAt, id: _, kind, matched, requestedAt, requestedBy, state } = found
   const title = `${verbs[kind]} ${messagesOf(matched)}`
   return {
@@ -236,17 +231,10 @@ const show = Effect.fnUntraced(function* (services: Services, { org, params }: V
 })
 
 /** Retrying and cancelling many messages: the preview, the action, and how far it has come. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const services: Services = {
-    bulk: yield* BulkActions,
-  }
-
-  yield* router.addAll([
-    ...(["retry", "cancel"] as const).flatMap((kind) => [
-      page(`/console/o/:org/deliveries/-/${kind}`, endpoints[kind], preview(services, kind)),
-      action(`/console/o/:org/deliveries/-/${kind}`, endpoints[kind], start(services, kind)),
-    ]),
-    page("/console/o/:org/deliveries/-/actions/:action", "getBulkAction", (visit) => show(services, visit)),
-  ])
-}))
+export const layer = pages(({ action, page }) => [
+  ...(["retry", "cancel"] as const).flatMap((kind) => [
+    page(`/console/o/:org/deliveries/-/${kind}`, endpoints[kind], preview(kind)),
+    action(`/console/o/:org/deliveries/-/${kind}`, endpoints[kind], start(kind)),
+  ]),
+  page("/console/o/:org/deliveries/-/actions/:action", "getBulkAction", show),
+])

@@ -4,7 +4,7 @@ import { type ConnectionSetup } from "../../../delivery/Connections.ts"
 import type { PlatformName } from "../../../delivery/connections/Platforms.ts"
 import { Card } from "../../components/Card.tsx"
 import { Choices, Field } from "../../components/Field.tsx"
-import { Form, Submit } from "../../components/Form.tsx"
+import { Form, PostButton } from "../../components/Form.tsx"
 import { FurtherFields, type SchemaField, SchemaFields } from "../../components/SchemaFields.tsx"
 import { type Fields, type Visit } from "../../Routes.tsx"
 import { platformForms } from "./ConnectionForms.ts"
@@ -53,24 +53,19 @@ export const SecretFields = ({ faults, platform, set }: {
 )
 
 /** A button that switches the connection at the path `at` to a state. */
-export const Switch = ({ at, children, csrf, kind = "plain", to }: {
+export const Switch = ({ at, children, kind = "plain", to }: {
   readonly at: string
-  readonly csrf: string
   readonly to: string
   readonly children: string
   readonly kind?: "plain" | "primary"
 }) => (
-  <Form action={`${at}/switch`} csrf={csrf} inline>
-    <input type="hidden" name="to" value={to} />
-    <Submit kind={kind}>{children}</Submit>
-  </Form>
+  <PostButton to={`${at}/switch`} fields={{ to }} kind={kind}>{children}</PostButton>
 )
 
 /** Whether the connection sends, and the buttons that change that. */
-export const StateCard = ({ at, complaints, csrf, inUse, mayChange, org, setup }: {
+export const StateCard = ({ at, complaints, inUse, mayChange, org, setup }: {
   readonly at: string
   readonly complaints: string | null
-  readonly csrf: string
   readonly inUse: boolean
   readonly mayChange: boolean
   readonly org: Visit["org"]
@@ -100,17 +95,15 @@ export const StateCard = ({ at, complaints, csrf, inUse, mayChange, org, setup }
       {mayChange
         ? (
           <div class="buttons">
-            {setup.enabled && !setup.isDefault
-              ? <Switch at={at} csrf={csrf} to="default">Use for deliveries</Switch>
-              : null}
+            {setup.enabled && !setup.isDefault ? <Switch at={at} to="default">Use for deliveries</Switch> : null}
             {setup.enabled
               ? setup.paused || isRefusing(setup)
-                ? <Switch at={at} csrf={csrf} to="resumed" kind="primary">Resume</Switch>
-                : <Switch at={at} csrf={csrf} to="paused">Pause</Switch>
+                ? <Switch at={at} to="resumed" kind="primary">Resume</Switch>
+                : <Switch at={at} to="paused">Pause</Switch>
               : null}
             {setup.enabled
-              ? <Switch at={at} csrf={csrf} to="disabled">Disable</Switch>
-              : <Switch at={at} csrf={csrf} to="enabled" kind="primary">Enable</Switch>}
+              ? <Switch at={at} to="disabled">Disable</Switch>
+              : <Switch at={at} to="enabled" kind="primary">Enable</Switch>}
           </div>
         )
         : null}
@@ -118,16 +111,15 @@ export const StateCard = ({ at, complaints, csrf, inUse, mayChange, org, setup }
   </Card>
 )
 
-export const ChangeForm = ({ at, csrf, faults, settings, setup, values }: {
+export const ChangeForm = ({ at, faults, settings, setup, values }: {
   readonly at: string
-  readonly csrf: string
   readonly faults: ReadonlyArray<Fault>
   readonly settings: ReadonlyArray<SchemaField>
   readonly setup: ConnectionSetup
   readonly values: Fields
 }) => (
   <Card title="Change">
-    <Form submit="Save" action={at} csrf={csrf}>
+    <Form submit="Save" action={at}>
       <SchemaFields fields={settings} values={values} faults={faults} />
       <SecretFields platform={setup.platform} set={setup.secrets} faults={faults} />
       <FurtherFields fields={settings} values={values} faults={faults} />

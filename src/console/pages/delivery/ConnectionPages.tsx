@@ -1,21 +1,19 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
 import { Effect } from "effect"
-import { HttpRouter } from "effect/http"
 import { complaintAddressOf } from "../../../tracking/BounceAddress.ts"
 import { ConnectionNotFound, type Fault, InvalidInput } from "../../../domain/Errors.ts"
-import { type ConnectionChange, Connections, type ConnectionSetup } from "../../../delivery/Connections.ts"
+import { type ConnectionChange, Connections } from "../../../delivery/Connections.ts"
 import type { PlatformName } from "../../../delivery/connections/Platforms.ts"
 import { type ConnectionTest, testConnection } from "../../../delivery/testConnection.ts"
-import type { OrgSlug } from "../../../domain/Ids.ts"
 import { isStorable } from "../../../domain/Attributes.ts"
 import { TemplateCache } from "../../../templates/TemplateCache.ts"
 import { Tracking } from "../../../tracking/Tracking.ts"
 import { Card } from "../../components/Card.tsx"
-import { Confirm } from "../../components/Confirm.tsx"
+import { askFirst } from "../../components/AskFirst.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { Field } from "../../components/Field.tsx"
-import { Form, Submit } from "../../components/Form.tsx"
+import { Form, PostButton } from "../../components/Form.tsx"
 import { ErrorSummary, Note } from "../../components/Note.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import {
@@ -28,7 +26,8 @@ import {
 } from "../../components/SchemaFields.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
-import { Console, type Fields, type Visit } from "../../Routes.tsx"
+import { pages } from "../../Pages.ts"
+import type { Fields, Visit } from "../../Routes.tsx"
 import { platformForms } from "./ConnectionForms.ts"
 import { Badges, Trouble } from "./ConnectionState.tsx"
 import { ChangeForm, ReceiversCard, SecretFields, SettingsCard, StateCard } from "./ConnectionCards.tsx"
@@ -43,22 +42,16 @@ const nameIn = ({ params }: Visit) => {
   return isStorable(name) ? name : ""
 }
 
-/** Services of these pages. */
-interface Services {
-  readonly connections: Connections["Service"]
-  readonly templateCache: TemplateCache["Service"]
-  readonly tracking: Tracking["Service"]
-}
+/** The name of the connection that sends deliveries; undefined if none can. */
+const nameInUse = ({ org }: Visit) => Connections.useSync((connections) => connections.active(org.slug)?.name)
 
-const isInUse = (services: Services, visit: Visit, { name }: ConnectionSetup) =>
-  services.connections.active(visit.org.slug)?.name === name
+const existing = (visit: Visit) => Connections.use((connections) => connections.get(visit.org.slug, nameIn(visit)))
 
-const existing = (services: Services, visit: Visit) => services.connections.get(visit.org.slug, nameIn(visit))
-
-const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+const list = Effect.fnUntraced(function* (visit: Visit) {
   const { can, org } = visit
   const at = pathOf(visit)
-  const all = yield* services.connections.list(org.slug)
+  const all = yield* (yield* Connections).list(org.slug)
+  const used = yield* nameInUse(visit)
   const add = can("putConnection") ? <a class="button primary" href={`${at}/-/new`}>Add a connection</a> : null
   return {
     title: "Connections",
@@ -87,15 +80,15 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
                 rows={all.map((setup) => [
                   <a href={`${at}/${setup.name}`}>{setup.name}</a>,
                   platformForms[setup.platform].title,
-                  <Badges setup={setup} inUse={isInUse(services, visit, setup)} />,
+                  <Badges setup={setup} inUse={setup.name === used} />,
                   { kind: "nowrap", content: <Time at={setup.updatedAt.toISOString()} zone={org.time_zone} /> },
                   {
                     kind: "actions",
                     content: can("testConnection")
                       ? (
-                        <Form action={`${at}/${setup.name}/test`} csrf={visit.session.csrfToken} inline>
-                          <Submit kind="compact" label={`Test ${setup.name}`}>Test</Submit>
-                        </Form>
+                        <PostButton to={`${at}/${setup.name}/test`} kind="compact" label={`Test ${setup.name}`}>
+                          Test
+                        </PostButton>
                       )
                       : null,
                   },
@@ -162,11 +155,11 @@ const platformIn = ({ params }: Visit): Effect.Effect<PlatformName, ConnectionNo
 }
 
 const create = Effect.fnUntraced(
-  function* (services: Services, visit: Visit, sent: Fields = {}, found: ReadonlyArray<Fault> = []) {
+  function* (visit: Visit, sent: Fields = {}, found: ReadonlyArray<Fault> = []) {
     const platform = yield* platformIn(visit)
     const { about, settings, title } = platformForms[platform]
     const faults = placed(platform, found)
-    const all = yield* services.connections.list(visit.org.slug)
+    const all = yield* (yield* Connections).list(visit.org.slug)
     const free = all.some(({ name }) => name === platform) ? "" : platform
     return {
       title: `Set up ${title}`,
@@ -179,7 +172,7 @@ const create = Effect.fnUntraced(
           />
           <ErrorSummary faults={faults} labels={labels(platform)} />
           <Card>
-            <Form submit="Set up" action={`${pathOf(visit)}/-/new/${platform}`} csrf={visit.session.csrfToken}>
+            <Form submit="Set up" action={`${pathOf(visit)}/-/new/${platform}`}>
               <Field
                 name="name"
                 label="Name"
@@ -200,22 +193,21 @@ const create = Effect.fnUntraced(
 
 const show = Effect.fnUntraced(
   function* (
-    services: Services,
     visit: Visit,
     sent?: Fields,
     found: ReadonlyArray<Fault> = [],
     tested?: ConnectionTest,
   ) {
-    const { can, org, session: { csrfToken: csrf } } = visit
-    const setup = yield* existing(services, visit)
+    const { can, org } = visit
+    const setup = yield* existing(visit)
     const at = `${pathOf(visit)}/${setup.name}`
     const { settings, title } = platformForms[setup.platform]
     const faults = placed(setup.platform, found)
     const values = sent ?? Object.fromEntries(settings.map((field) => [field.name, textIn(field, setup.settings)]))
-    const inUse = isInUse(services, visit, setup)
+    const inUse = setup.name === (yield* nameInUse(visit))
     const mayChange = can("putConnection")
     const complaints = complaintAddressOf(
-      yield* Effect.orDie(services.tracking.complaintMailbox(org.slug)),
+      yield* Effect.orDie((yield* Tracking).complaintMailbox(org.slug)),
       setup.settings,
     )
     return {
@@ -227,11 +219,7 @@ const show = Effect.fnUntraced(
             back={{ href: pathOf(visit), label: "Connections" }}
             lead={title}
             actions={can("testConnection")
-              ? (
-                <Form action={`${at}/test`} csrf={csrf} inline>
-                  <Submit>Test the connection</Submit>
-                </Form>
-              )
+              ? <PostButton to={`${at}/test`} kind="primary">Test the connection</PostButton>
               : undefined}
           />
           {tested === undefined ? null : (
@@ -244,14 +232,13 @@ const show = Effect.fnUntraced(
           <StateCard
             at={at}
             complaints={complaints}
-            csrf={csrf}
             inUse={inUse}
             mayChange={mayChange}
             org={org}
             setup={setup}
           />
           {mayChange
-            ? <ChangeForm at={at} csrf={csrf} faults={faults} settings={settings} setup={setup} values={values} />
+            ? <ChangeForm at={at} faults={faults} settings={settings} setup={setup} values={values} />
             : <SettingsCard settings={settings} setup={setup} values={values} />}
           {setup.platform === "smtp" ? <ReceiversCard at={at} /> : null}
           {can("deleteConnection")
@@ -269,27 +256,26 @@ const show = Effect.fnUntraced(
   },
 )
 
-const put = (services: Services, change: ConnectionChange) => (org: OrgSlug, name: string) =>
-  services.connections.put(org, name, change)
+/** The changes behind the buttons of a connection. `resumed` also ends an automatic pause. */
+const switches: Readonly<Record<string, ConnectionChange | "resume">> = {
+  default: { default: true },
+  paused: { paused: true },
+  resumed: "resume",
+  enabled: { enabled: true },
+  disabled: { enabled: false },
+}
 
-const switches = (services: Services) => ({
-  default: put(services, { default: true }),
-  paused: put(services, { paused: true }),
-  resumed: services.connections.resume,
-  enabled: put(services, { enabled: true }),
-  disabled: put(services, { enabled: false }),
-} as const)
-
-const newAction = Effect.fnUntraced(function* (services: Services, visit: Visit, sent: Fields) {
+const newAction = Effect.fnUntraced(function* (visit: Visit, sent: Fields) {
+  const connections = yield* Connections
   const platform = yield* platformIn(visit)
   const name = (sent["name"] ?? "").trim()
-  const taken = (yield* services.connections.list(visit.org.slug)).some((one) => one.name === name)
+  const taken = (yield* connections.list(visit.org.slug)).some((one) => one.name === name)
   if (taken) {
     return yield* new InvalidInput({
       faults: [{ pointer: "/name", detail: "is used by another connection: choose a different name" }],
     })
   }
-  yield* services.connections.put(visit.org.slug, name, {
+  yield* connections.put(visit.org.slug, name, {
     platform,
     settings: settingsFrom(platformForms[platform].settings, sent),
     secrets: secretsFrom(platform, sent),
@@ -297,104 +283,71 @@ const newAction = Effect.fnUntraced(function* (services: Services, visit: Visit,
   return { to: `${pathOf(visit)}/${name}`, done: "connection-added" }
 })
 
-const connectionAction = Effect.fnUntraced(function* (services: Services, visit: Visit, sent: Fields) {
-  const { name, platform } = yield* existing(services, visit)
-  yield* services.connections.put(visit.org.slug, name, {
+const connectionAction = Effect.fnUntraced(function* (visit: Visit, sent: Fields) {
+  const { name, platform } = yield* existing(visit)
+  yield* (yield* Connections).put(visit.org.slug, name, {
     settings: settingsFrom(platformForms[platform].settings, sent),
     secrets: secretsFrom(platform, sent),
   })
   return { to: `${pathOf(visit)}/${name}`, done: "connection-saved" }
 })
 
-const switchAction = Effect.fnUntraced(function* (services: Services, visit: Visit, sent: Fields) {
-  const { name } = yield* existing(services, visit)
+const switchAction = Effect.fnUntraced(function* (visit: Visit, sent: Fields) {
+  const connections = yield* Connections
+  const { name } = yield* existing(visit)
   const to = sent["to"] ?? ""
-  if (!Object.hasOwn(switches(services), to)) {
+  const change = Object.hasOwn(switches, to) ? switches[to] : undefined
+  if (change === undefined) {
     return yield* new InvalidInput({ faults: [{ pointer: "/to", detail: "There is no such switch" }] })
   }
-  yield* switches(services)[to as keyof ReturnType<typeof switches>](visit.org.slug, name)
+  yield* change === "resume" ? connections.resume(visit.org.slug, name) : connections.put(visit.org.slug, name, change)
   return { to: `${pathOf(visit)}/${name}`, done: `connection-${to}` }
 })
 
-const removePage = Effect.fnUntraced(function* (services: Services, visit: Visit) {
-  const setup = yield* existing(services, visit)
+const removePage = Effect.fnUntraced(function* (visit: Visit) {
+  const setup = yield* existing(visit)
+  const used = yield* nameInUse(visit)
   const at = `${pathOf(visit)}/${setup.name}`
-  return {
+  return askFirst({
     title: `Remove ${setup.name}`,
-    body: (
-      <>
-        <PageHead title={`Remove ${setup.name}?`} back={{ href: at, label: setup.name }} />
-        <Confirm action={`${at}/remove`} csrf={visit.session.csrfToken} back={at} button="Remove the connection">
-          <p>
-            Its settings and secrets are deleted. Queued messages wait for another connection
-            {isInUse(services, visit, setup) ? ". This connection is in use now" : ""}.
-          </p>
-        </Confirm>
-      </>
+    question: `Remove ${setup.name}?`,
+    back: { href: at, label: setup.name },
+    button: "Remove the connection",
+    text: (
+      <p>
+        Its settings and secrets are deleted. Queued messages wait for another connection
+        {setup.name === used ? ". This connection is in use now" : ""}.
+      </p>
     ),
-  }
+  })
 })
 
-const removeAction = Effect.fnUntraced(function* (services: Services, visit: Visit) {
-  const { name } = yield* existing(services, visit)
-  yield* services.connections.remove(visit.org.slug, name)
+const removeAction = Effect.fnUntraced(function* (visit: Visit) {
+  const { name } = yield* existing(visit)
+  yield* (yield* Connections).remove(visit.org.slug, name)
   return { to: pathOf(visit), done: "connection-removed" }
 })
 
 /** Connections: the ways out, of which one carries what is delivered. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const services: Services = {
-    connections: yield* Connections,
-    templateCache: yield* TemplateCache,
-    tracking: yield* Tracking,
-  }
-
-  yield* router.addAll([
-    page("/console/o/:org/connections", "listConnections", (visit) => list(services, visit)),
-    page("/console/o/:org/connections/-/new", "putConnection", choose),
-    page("/console/o/:org/connections/-/new/:platform", "putConnection", (visit) => create(services, visit)),
-    action(
-      "/console/o/:org/connections/-/new/:platform",
-      "putConnection",
-      (visit, fields) => newAction(services, visit, fields),
-      (visit, sent, found) => create(services, visit, sent, found),
-    ),
-    page("/console/o/:org/connections/:connection", "listConnections", (visit) => show(services, visit)),
-    action(
-      "/console/o/:org/connections/:connection",
-      "putConnection",
-      (visit, fields) => connectionAction(services, visit, fields),
-      (visit, sent, found) => show(services, visit, sent, found),
-    ),
-    action(
-      "/console/o/:org/connections/:connection/switch",
-      "putConnection",
-      (visit, fields) => switchAction(services, visit, fields),
-    ),
-    action(
-      "/console/o/:org/connections/:connection/test",
-      "testConnection",
-      Effect.fnUntraced(function* (visit) {
-        const { name } = yield* existing(services, visit)
-        return yield* show(
-          services,
-          visit,
-          undefined,
-          [],
-          yield* testConnection(services.connections, services.templateCache, visit.org.slug, name),
-        )
-      }),
-    ),
-    page(
-      "/console/o/:org/connections/:connection/remove",
-      "deleteConnection",
-      (visit) => removePage(services, visit),
-    ),
-    action(
-      "/console/o/:org/connections/:connection/remove",
-      "deleteConnection",
-      (visit) => removeAction(services, visit),
-    ),
-  ])
-}))
+export const layer = pages(({ action, asks, form, page }) => [
+  page("/console/o/:org/connections", "listConnections", list),
+  page("/console/o/:org/connections/-/new", "putConnection", choose),
+  ...form("/console/o/:org/connections/-/new/:platform", "putConnection", create, newAction),
+  page("/console/o/:org/connections/:connection", "listConnections", show),
+  action("/console/o/:org/connections/:connection", "putConnection", connectionAction, show),
+  action("/console/o/:org/connections/:connection/switch", "putConnection", switchAction),
+  action(
+    "/console/o/:org/connections/:connection/test",
+    "testConnection",
+    Effect.fnUntraced(function* (visit) {
+      const { name } = yield* existing(visit)
+      return yield* show(
+        visit,
+        undefined,
+        [],
+        yield* testConnection(yield* Connections, yield* TemplateCache, visit.org.slug, name),
+      )
+    }),
+  ),
+  ...asks("/console/o/:org/connections/:connection/remove", "deleteConnection", removePage, removeAction),
+])

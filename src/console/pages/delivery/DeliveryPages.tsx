@@ -1,6 +1,5 @@
 /** @jsxImportSource preact */
 import { Clock, Effect, Layer } from "effect"
-import { HttpRouter } from "effect/http"
 import { BulkActions, isStopped } from "../../../delivery/BulkActions.ts"
 import type { BulkKind } from "../../../delivery/BulkPreview.ts"
 import { Connections } from "../../../delivery/Connections.ts"
@@ -12,7 +11,7 @@ import { TemplateIndex } from "../../../templates/TemplateIndex.ts"
 import { TemplateCache } from "../../../templates/TemplateCache.ts"
 import { count, counted } from "../../Format.ts"
 import { Card } from "../../components/Card.tsx"
-import { Confirm } from "../../components/Confirm.tsx"
+import { askFirst } from "../../components/AskFirst.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { Live, LiveScript } from "../../components/Live.tsx"
 import { Note } from "../../components/Note.tsx"
@@ -20,7 +19,8 @@ import { PageHead } from "../../components/PageHead.tsx"
 import { Pagination } from "../../components/Pagination.tsx"
 import type { SortHeading } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
-import { Console, type Visit } from "../../Routes.tsx"
+import { pages } from "../../Pages.ts"
+import type { Visit } from "../../Routes.tsx"
 import { templatePath } from "../templates/Paths.ts"
 import { actionPath, bulkPath } from "./BulkPages.tsx"
 import * as BulkPages from "./BulkPages.tsx"
@@ -41,22 +41,12 @@ const bulkOf: { readonly [state in DeliveryState]?: BulkKind } = { failed: "retr
 /** Templates that the field of the filter offers. */
 const offeredTemplates = 200
 
-/** Services of these pages. */
-interface Services {
-  readonly connections: Connections["Service"]
-  readonly deliveries: Deliveries["Service"]
-  readonly rates: DeliveryRates["Service"]
-  readonly bulk: BulkActions["Service"]
-  readonly index: TemplateIndex["Service"]
-  readonly templateCache: TemplateCache["Service"]
-}
-
 /** The number of deliveries that the filter's bulk action would change, if there is one that the visitor may use. */
-const bulkFor = Effect.fnUntraced(function* (services: Services, { can, org }: Visit, { faults, filter }: AskedFilter) {
+const bulkFor = Effect.fnUntraced(function* ({ can, org }: Visit, { faults, filter }: AskedFilter) {
   const kind = filter.state === undefined ? undefined : bulkOf[filter.state]
   if (kind === undefined || faults.length > 0) return undefined
   if (!can(kind === "retry" ? "retryDeliveries" : "cancelDeliveries")) return undefined
-  const found = yield* services.bulk.count(org.slug, kind, filter)
+  const found = yield* (yield* BulkActions).count(org.slug, kind, filter)
   return found === 0 ? undefined : { kind, count: found }
 })
 
@@ -98,14 +88,16 @@ const hoursOf = (query: URLSearchParams): number => {
   return /^\d{1,4}$/.test(text) && hours >= 1 && hours <= keptHours ? hours : 1
 }
 
-const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+const list = Effect.fnUntraced(function* (visit: Visit) {
+  const deliveries = yield* Deliveries
+  const connections = yield* Connections
   const { org, query } = visit
   const at = deliveriesPath(org.slug)
   const filtered = filterIn(query, org.time_zone)
   const askedCursor = query.get("cursor") ?? ""
   const cursor = askedCursor !== "" && isStorable(askedCursor) ? askedCursor : undefined
   const order = query.get("order") === "oldest" ? "oldest" as const : "latest" as const
-  const summary = yield* services.deliveries.summary(org.slug)
+  const summary = yield* deliveries.summary(org.slug)
   const isFaulty = filtered.faults.length > 0
   const { cancelled, failed, queued, scheduled, sending, sent } = summary
   // A filtered page shows only the list; how the queue does is seen on the first page of all.
@@ -115,16 +107,16 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   const pageSize = isPictured ? pageSizes.belowCharts : pageSizes.alone
   const found = isFaulty
     ? []
-    : yield* services.deliveries.list(org.slug, { ...filtered.filter, cursor, limit: pageSize + 1, order })
-  const forAll = yield* bulkFor(services, visit, filtered)
+    : yield* deliveries.list(org.slug, { ...filtered.filter, cursor, limit: pageSize + 1, order })
+  const forAll = yield* bulkFor(visit, filtered)
   const now = yield* Clock.currentTimeMillis
-  const unfinished = (yield* services.bulk.list(org.slug, 5)).filter((one) =>
+  const unfinished = (yield* (yield* BulkActions).list(org.slug, 5)).filter((one) =>
     one.state === "running" || isStopped(one, now)
   )
   // Each look for a text in reasons may read all deliveries of a state.
   const isLive = filtered.filter.reason === undefined
   const shown = found.slice(0, pageSize)
-  const names = yield* namesFor(services.index, org, shown)
+  const names = yield* namesFor(yield* TemplateIndex, org, shown)
   const total = knownCount(filtered, summary)
   const sortQuery = new URLSearchParams(filtered.query)
   if (order === "latest") sortQuery.set("order", "oldest")
@@ -134,11 +126,11 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
     order: order === "latest" ? "descending" : "ascending",
   }
   const hours = hoursOf(query)
-  const series = isPictured ? yield* services.rates.series(org.slug, hours) : undefined
+  const series = isPictured ? yield* (yield* DeliveryRates).series(org.slug, hours) : undefined
   const filter = filtered.query
   const paged = new URLSearchParams(filter)
   if (order === "oldest") paged.set("order", order)
-  const active = services.connections.active(org.slug)
+  const active = connections.active(org.slug)
   return {
     title: "Deliveries",
     live: isLive,
@@ -178,8 +170,8 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
           <FilterForm
             asked={filtered}
             at={at}
-            connections={(yield* services.connections.list(org.slug)).map(({ name }) => name)}
-            templates={[...services.templateCache.templates(org.slug).keys()].slice(0, offeredTemplates)}
+            connections={(yield* connections.list(org.slug)).map(({ name }) => name)}
+            templates={[...(yield* TemplateCache).templates(org.slug).keys()].slice(0, offeredTemplates)}
             query={query}
             zone={org.time_zone}
           />
@@ -223,9 +215,9 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   }
 })
 
-const existing = (services: Services, { org, params }: Visit) => {
+const existing = ({ org, params }: Visit) => {
   const id = params["delivery"] ?? ""
-  return services.deliveries.get(org.slug, isStorable(id) ? id : "")
+  return Deliveries.use((deliveries) => deliveries.get(org.slug, isStorable(id) ? id : ""))
 }
 
 const Facts = ({ delivery, names, org, zone }: {
@@ -301,9 +293,9 @@ const Facts = ({ delivery, names, org, zone }: {
   </dl>
 )
 
-const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+const show = Effect.fnUntraced(function* (visit: Visit) {
   const { can, org } = visit
-  const delivery = yield* existing(services, visit)
+  const delivery = yield* existing(visit)
   const now = yield* Clock.currentTimeMillis
   const at = `${deliveriesPath(org.slug)}/${delivery.id}`
   const story = `/console/o/${org.slug}/people?q=${encodeURIComponent(delivery.id)}`
@@ -330,7 +322,7 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
         <Card>
           <Facts
             delivery={delivery}
-            names={yield* namesFor(services.index, org, [delivery])}
+            names={yield* namesFor(yield* TemplateIndex, org, [delivery])}
             org={org}
             zone={zone}
           />
@@ -346,102 +338,83 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
 })
 
 const confirm = (
-  services: Services,
   what: "cancel" | "retry",
-  words: { readonly title: string; readonly button: string; readonly text: string },
+  { button, text, title }: { readonly title: string; readonly button: string; readonly text: string },
 ) =>
   Effect.fnUntraced(function* (visit: Visit) {
-    const delivery = yield* existing(services, visit)
+    const delivery = yield* existing(visit)
     const now = yield* Clock.currentTimeMillis
     const at = `${deliveriesPath(visit.org.slug)}/${delivery.id}`
     const possible = what === "cancel" ? isCancellable(delivery) : isRetriable(delivery, now)
+    const back = { href: at, label: "Delivery" }
+    if (possible) {
+      return askFirst({
+        question: title,
+        back,
+        button,
+        text: (
+          <p>
+            {text} It goes to <b>{delivery.email}</b>, from the template <b>{delivery.templateId}</b>.
+          </p>
+        ),
+      })
+    }
     return {
-      title: words.title,
+      title,
       body: (
         <>
-          <PageHead title={words.title} back={{ href: at, label: "Delivery" }} />
-          {possible
-            ? (
-              <Confirm action={`${at}/${what}`} csrf={visit.session.csrfToken} back={at} button={words.button}>
-                <p>
-                  {words.text} It goes to <b>{delivery.email}</b>, from the template <b>{delivery.templateId}</b>.
-                </p>
-              </Confirm>
-            )
-            : (
-              <Note kind="warn">
-                {delivery.state === "failed" && hasExpired(delivery, now)
-                  ? "The message has expired."
-                  : `The message is ${delivery.state}, so you cannot ${what} it.`}{" "}
-                <a href={at}>Back to the delivery</a>.
-              </Note>
-            )}
+          <PageHead title={title} back={back} />
+          <Note kind="warn">
+            {delivery.state === "failed" && hasExpired(delivery, now)
+              ? "The message has expired."
+              : `The message is ${delivery.state}, so you cannot ${what} it.`} <a href={at}>Back to the delivery</a>.
+          </Note>
         </>
       ),
     }
   })
 
-const cancelAction = Effect.fnUntraced(function* (services: Services, visit: Visit) {
-  const { id } = yield* existing(services, visit)
-  yield* services.deliveries.cancel(visit.org.slug, id)
+const cancelAction = Effect.fnUntraced(function* (visit: Visit) {
+  const { id } = yield* existing(visit)
+  yield* (yield* Deliveries).cancel(visit.org.slug, id)
   return { to: `${deliveriesPath(visit.org.slug)}/${id}`, done: "delivery-cancelled" }
 })
 
-const retryAction = Effect.fnUntraced(function* (services: Services, visit: Visit) {
-  const { id } = yield* existing(services, visit)
-  yield* services.deliveries.retry(visit.org.slug, id)
+const retryAction = Effect.fnUntraced(function* (visit: Visit) {
+  const { id } = yield* existing(visit)
+  yield* (yield* Deliveries).retry(visit.org.slug, id)
   return { to: `${deliveriesPath(visit.org.slug)}/${id}`, done: "delivery-retried" }
 })
 
 /** Deliveries: what is queued, on its way and gone. */
-const pages = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const services: Services = {
-    connections: yield* Connections,
-    deliveries: yield* Deliveries,
-    rates: yield* DeliveryRates,
-    bulk: yield* BulkActions,
-    index: yield* TemplateIndex,
-    templateCache: yield* TemplateCache,
-  }
-
-  yield* router.addAll([
-    page("/console/o/:org/deliveries", "listDeliveries", (visit) => list(services, visit)),
-    page("/console/o/:org/deliveries/:delivery", "getDelivery", (visit) => show(services, visit)),
-    page(
-      "/console/o/:org/deliveries/:delivery/cancel",
-      "cancelDelivery",
-      confirm(services, "cancel", {
-        title: "Cancel this message?",
-        button: "Cancel the message",
-        text: "It will not be sent and cannot be queued again. Request a new message instead.",
-      }),
-    ),
-    action(
-      "/console/o/:org/deliveries/:delivery/cancel",
-      "cancelDelivery",
-      (visit) => cancelAction(services, visit),
-    ),
-    page(
-      "/console/o/:org/deliveries/:delivery/retry",
-      "retryDelivery",
-      confirm(services, "retry", {
-        title: "Send this message again?",
-        button: "Queue it again",
-        text:
-          "It is queued again with a new set of attempts. It may arrive twice if the platform accepted an earlier attempt but its response was lost.",
-      }),
-    ),
-    action(
-      "/console/o/:org/deliveries/:delivery/retry",
-      "retryDelivery",
-      (visit) => retryAction(services, visit),
-    ),
-  ])
-}))
+const own = pages(({ asks, page }) => [
+  page("/console/o/:org/deliveries", "listDeliveries", list),
+  page("/console/o/:org/deliveries/:delivery", "getDelivery", show),
+  ...asks(
+    "/console/o/:org/deliveries/:delivery/cancel",
+    "cancelDelivery",
+    confirm("cancel", {
+      title: "Cancel this message?",
+      button: "Cancel the message",
+      text: "It will not be sent and cannot be queued again. Request a new message instead.",
+    }),
+    cancelAction,
+  ),
+  ...asks(
+    "/console/o/:org/deliveries/:delivery/retry",
+    "retryDelivery",
+    confirm("retry", {
+      title: "Send this message again?",
+      button: "Queue it again",
+      text:
+        "It is queued again with a new set of attempts. It may arrive twice if the platform accepted an earlier attempt but its response was lost.",
+    }),
+    retryAction,
+  ),
+])
 
 export const layer = Layer.mergeAll(
-  pages,
+  own,
   BulkPages.layer,
   ConnectionPages.layer,
   ReceiverPages.layer,

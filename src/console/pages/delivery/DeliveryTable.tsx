@@ -46,7 +46,7 @@ export const templateName = ({ templates }: DeliveryNames, { templateId }: Pick<
 export const variantName = ({ variants }: DeliveryNames, { copyId, templateId }: Sent): string =>
   variants.get(variantKey(templateId, copyId)) ?? copyId
 
-const Menu = ({ at, delivery, now, visit: { can, org, session } }: {
+const Menu = ({ at, delivery, now, visit: { can, org } }: {
   readonly at: string
   readonly delivery: Delivery
   readonly now: number
@@ -59,7 +59,7 @@ const Menu = ({ at, delivery, now, visit: { can, org, session } }: {
     {isRetriable(delivery, now) && can("retryDelivery")
       ? (
         <li>
-          <Form action={`${at}/${delivery.id}/retry`} csrf={session.csrfToken} inline>
+          <Form action={`${at}/${delivery.id}/retry`} inline>
             <button type="submit">Retry</button>
           </Form>
         </li>

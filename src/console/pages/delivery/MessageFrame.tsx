@@ -1,11 +1,11 @@
 /** @jsxImportSource preact */
 import { Effect } from "effect"
-import { HttpRouter } from "effect/http"
 import { Deliveries } from "../../../delivery/Deliveries.ts"
 import type { DeliveryDetail } from "../../../delivery/Delivery.ts"
 import type { OrgSlug } from "../../../domain/Ids.ts"
 import { lookedUp } from "../../../api/server/Requests.ts"
-import { message, RawRoutes, refused } from "../../RawRoutes.tsx"
+import { pages } from "../../Pages.ts"
+import { message, refused } from "../../RawRoutes.tsx"
 import { deliveriesPath } from "./DeliveryViews.tsx"
 
 /** The words of a message: html in frames, text as it is. */
@@ -31,22 +31,20 @@ export const Message = ({ delivery, org }: { readonly delivery: DeliveryDetail; 
 )
 
 /** One html part of a delivered message, as a document of its own. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { route } = yield* RawRoutes
-  const deliveries = yield* Deliveries
-
-  yield* router.addAll([
-    route(
-      "GET",
-      "/console/o/:org/deliveries/:delivery/message",
-      "getDelivery",
-      ({ org, params, query, request }) =>
-        Effect.map(deliveries.get(org.slug, lookedUp(params["delivery"] ?? "")), ({ formats, vars }) => {
+export const layer = pages(({ route }) => [
+  route(
+    "GET",
+    "/console/o/:org/deliveries/:delivery/message",
+    "getDelivery",
+    ({ org, params, query, request }) =>
+      Effect.map(
+        Deliveries.use((deliveries) => deliveries.get(org.slug, lookedUp(params["delivery"] ?? ""))),
+        ({ formats, vars }) => {
           const part = query.get("part") ?? ""
           return vars !== null && Object.hasOwn(vars, part) && formats[part] === "html"
             ? message(vars[part]!)
             : refused(request, 404, "The message has no such part.")
-        }),
-    ),
-  ])
-}))
+        },
+      ),
+  ),
+])

@@ -1,7 +1,6 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
 import { Effect } from "effect"
-import { HttpRouter } from "effect/http"
 import { DkimKeys, type DkimKeyView } from "../../../delivery/dkim/DkimKeys.ts"
 import type { DnsRecord } from "../../../delivery/dkim/DkimKey.ts"
 import { Connections } from "../../../delivery/Connections.ts"
@@ -12,13 +11,14 @@ import { isStorable } from "../../../domain/Attributes.ts"
 import { TemplateCache } from "../../../templates/TemplateCache.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
-import { Confirm } from "../../components/Confirm.tsx"
+import { askFirst } from "../../components/AskFirst.tsx"
 import { Field, SelectField } from "../../components/Field.tsx"
-import { Form, Submit } from "../../components/Form.tsx"
+import { Form, PostButton } from "../../components/Form.tsx"
 import { ErrorSummary, Note } from "../../components/Note.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { Table } from "../../components/Table.tsx"
-import { Console, type Fields, type Visit } from "../../Routes.tsx"
+import { pages } from "../../Pages.ts"
+import type { Fields, Visit } from "../../Routes.tsx"
 
 const checkNames: { readonly [check in DeliverabilityCheck]: string } = {
   spf: "SPF",
@@ -89,10 +89,9 @@ const KeyState = ({ signing }: { readonly signing: boolean }) =>
   signing ? <Badge kind="good">signing</Badge> : <Badge>not signing</Badge>
 
 /** A key with its record and, for those who may change it, its buttons. */
-const KeyCard = ({ at, csrf, dkimKey, mayChange }: {
+const KeyCard = ({ at, dkimKey, mayChange }: {
   readonly dkimKey: DkimKeyView
   readonly at: string
-  readonly csrf: string
   readonly mayChange: boolean
 }) => {
   const { bits, domain, isSigning, record, selector } = dkimKey
@@ -106,23 +105,22 @@ const KeyCard = ({ at, csrf, dkimKey, mayChange }: {
         {mayChange
           ? (
             <div class="buttons">
-              <Form action={`${at}/dkim/${selector}`} csrf={csrf} inline>
-                <input type="hidden" name="signing" value={isSigning ? "no" : "yes"} />
-                <Submit
-                  kind={isSigning ? "plain" : "primary"}
-                  label={`${isSigning ? "Stop signing" : "Sign with this key"}: ${selector}`}
-                >
-                  {isSigning ? "Stop signing" : "Sign with this key"}
-                </Submit>
-              </Form>
+              <PostButton
+                to={`${at}/dkim/${selector}`}
+                fields={{ signing: isSigning ? "no" : "yes" }}
+                kind={isSigning ? "plain" : "primary"}
+                label={`${isSigning ? "Stop signing" : "Sign with this key"}: ${selector}`}
+              >
+                {isSigning ? "Stop signing" : "Sign with this key"}
+              </PostButton>
               {isSigning ? null : (
-                <Form action={`${at}/dkim/${selector}`} csrf={csrf} inline>
-                  <input type="hidden" name="signing" value="yes" />
-                  <input type="hidden" name="unchecked" value="yes" />
-                  <Submit kind="plain" label={`Sign without checking DNS: ${selector}`}>
-                    Sign without checking DNS
-                  </Submit>
-                </Form>
+                <PostButton
+                  to={`${at}/dkim/${selector}`}
+                  fields={{ signing: "yes", unchecked: "yes" }}
+                  label={`Sign without checking DNS: ${selector}`}
+                >
+                  Sign without checking DNS
+                </PostButton>
               )}
               <a class="button danger" href={`${at}/dkim/${selector}/remove`}>Remove</a>
             </div>
@@ -140,28 +138,20 @@ const named = ({ params }: Visit, name: "connection" | "selector") => {
   return isStorable(text) ? text : ""
 }
 
-/** Services of these pages. */
-interface Services {
-  readonly connections: Connections["Service"]
-  readonly keys: DkimKeys["Service"]
-  readonly tests: TestMessages["Service"]
-  readonly templateCache: TemplateCache["Service"]
-}
-
-const TestForm = ({ at, faults, sent, services, visit }: {
-  readonly services: Services
+const TestForm = ({ at, faults, sent, templates, visit }: {
+  /** Ids of templates that the message can show. */
+  readonly templates: ReadonlyArray<string>
   readonly visit: Visit
   readonly at: string
   readonly sent: Fields
   readonly faults: ReadonlyArray<Fault>
 }) => {
-  const templates = [...services.templateCache.templates(visit.org.slug).values()].filter(({ archived }) => !archived)
   return (
     <Card
       title="Test message"
       lead="Sends a real message and runs the checks that receivers make. It does not count in results."
     >
-      <Form submit="Send test message" action={`${at}/test-message`} csrf={visit.session.csrfToken}>
+      <Form submit="Send test message" action={`${at}/test-message`}>
         <Field
           name="to"
           label={labels.to}
@@ -178,7 +168,7 @@ const TestForm = ({ at, faults, sent, services, visit }: {
           hint="The first active variant of a template, with empty placeholders."
           options={[
             ["", "A short text about the test"],
-            ...templates.slice(0, maxTemplates).map(({ id }) => [id, id] as const),
+            ...templates.map((id) => [id, id] as const),
           ]}
         />
       </Form>
@@ -186,8 +176,7 @@ const TestForm = ({ at, faults, sent, services, visit }: {
   )
 }
 
-const NewKey = ({ at, faults, sent, visit }: {
-  readonly visit: Visit
+const NewKey = ({ at, faults, sent }: {
   readonly at: string
   readonly sent: Fields
   readonly faults: ReadonlyArray<Fault>
@@ -196,7 +185,7 @@ const NewKey = ({ at, faults, sent, visit }: {
     title="New DKIM key"
     lead="A signature proves to receivers that a message is yours. Publish the DNS record of the key before you sign with it."
   >
-    <Form submit="Create key" action={`${at}/dkim`} csrf={visit.session.csrfToken}>
+    <Form submit="Create key" action={`${at}/dkim`}>
       <Field
         name="domain"
         label={`${labels.domain} (optional)`}
@@ -228,16 +217,17 @@ const NewKey = ({ at, faults, sent, visit }: {
 
 const show = Effect.fnUntraced(
   function* (
-    services: Services,
     visit: Visit,
     sent: Fields = {},
     faults: ReadonlyArray<Fault> = [],
     result?: TestMessageResult,
   ) {
-    const { can, org, session } = visit
-    const { name, platform } = yield* services.connections.get(org.slug, named(visit, "connection"))
+    const { can, org } = visit
+    const { name, platform } = yield* (yield* Connections).get(org.slug, named(visit, "connection"))
     const at = pathOf(visit, name)
-    const all = yield* services.keys.list(org.slug, name)
+    const all = yield* (yield* DkimKeys).list(org.slug, name)
+    const templates = [...(yield* TemplateCache).templates(org.slug).values()].filter(({ archived }) => !archived)
+      .slice(0, maxTemplates).map(({ id }) => id)
     const head = (
       <PageHead
         title="Receivers"
@@ -266,18 +256,17 @@ const show = Effect.fnUntraced(
           <ErrorSummary faults={faults} labels={labels} />
           {result === undefined ? null : <TestResult result={result} />}
           {can("sendTestMessage")
-            ? <TestForm services={services} visit={visit} at={at} sent={sent} faults={faults} />
+            ? <TestForm templates={templates} visit={visit} at={at} sent={sent} faults={faults} />
             : null}
           {all.map((one) => (
             <KeyCard
               dkimKey={one}
               at={at}
-              csrf={session.csrfToken}
               mayChange={can("updateDkimKey")}
             />
           ))}
           {all.length === 0 ? <Note>This connection has no DKIM key: it does not sign messages.</Note> : null}
-          {can("createDkimKey") ? <NewKey visit={visit} at={at} sent={sent} faults={faults} /> : null}
+          {can("createDkimKey") ? <NewKey at={at} sent={sent} faults={faults} /> : null}
         </>
       ),
     }
@@ -289,8 +278,8 @@ const given = (sent: Fields, name: string) => {
   return text === "" ? {} : { [name]: text }
 }
 
-const testMessageAction = Effect.fnUntraced(function* (services: Services, visit: Visit, sent: Fields) {
-  const result = yield* services.tests.send(visit.org.slug, named(visit, "connection"), {
+const testMessageAction = Effect.fnUntraced(function* (visit: Visit, sent: Fields) {
+  const result = yield* (yield* TestMessages).send(visit.org.slug, named(visit, "connection"), {
     to: (sent["to"] ?? "").trim(),
     ...given(sent, "template_id"),
   }).pipe(
@@ -306,20 +295,20 @@ const testMessageAction = Effect.fnUntraced(function* (services: Services, visit
         }),
     }),
   )
-  return yield* show(services, visit, sent, [], result)
+  return yield* show(visit, sent, [], result)
 })
 
-const dkimAction = Effect.fnUntraced(function* (services: Services, visit: Visit, sent: Fields) {
+const dkimAction = Effect.fnUntraced(function* (visit: Visit, sent: Fields) {
   const name = named(visit, "connection")
   const input = { ...given(sent, "domain"), ...given(sent, "selector"), ...given(sent, "private_key") }
-  yield* services.keys.add(visit.org.slug, name, input)
+  yield* (yield* DkimKeys).add(visit.org.slug, name, input)
   return { to: pathOf(visit, name), done: "dkim-key-added" }
 })
 
-const receiversDkimAction = Effect.fnUntraced(function* (services: Services, visit: Visit, sent: Fields) {
+const receiversDkimAction = Effect.fnUntraced(function* (visit: Visit, sent: Fields) {
   const name = named(visit, "connection")
   const signing = sent["signing"] === "yes"
-  yield* services.keys.change(visit.org.slug, name, named(visit, "selector"), {
+  yield* (yield* DkimKeys).change(visit.org.slug, name, named(visit, "selector"), {
     signing,
     unchecked: sent["unchecked"] === "yes",
   }).pipe(
@@ -334,76 +323,45 @@ const receiversDkimAction = Effect.fnUntraced(function* (services: Services, vis
   return { to: pathOf(visit, name), done: signing ? "dkim-key-signing" : "dkim-key-stopped" }
 })
 
-const removePage = Effect.fnUntraced(function* (services: Services, visit: Visit) {
-  const { name } = yield* services.connections.get(visit.org.slug, named(visit, "connection"))
+const removePage = Effect.fnUntraced(function* (visit: Visit) {
+  const { name } = yield* (yield* Connections).get(visit.org.slug, named(visit, "connection"))
   const selector = named(visit, "selector")
   const at = pathOf(visit, name)
-  return {
+  return askFirst({
     title: `Remove ${selector}`,
-    body: (
-      <>
-        <PageHead title={`Remove the DKIM key ${selector}?`} back={{ href: at, label: "Receivers" }} />
-        <Confirm
-          action={`${at}/dkim/${encodeURIComponent(selector)}/remove`}
-          csrf={visit.session.csrfToken}
-          back={at}
-          button="Remove the key"
-        >
-          <p>
-            The private key is deleted. A connection that signs with it then sends unsigned messages. Leave the record
-            in DNS for some days, so that receivers can verify messages in transit.
-          </p>
-        </Confirm>
-      </>
+    question: `Remove the DKIM key ${selector}?`,
+    back: { href: at, label: "Receivers" },
+    button: "Remove the key",
+    text: (
+      <p>
+        The private key is deleted. A connection that signs with it then sends unsigned messages. Leave the record in
+        DNS for some days, so that receivers can verify messages in transit.
+      </p>
     ),
-  }
+  })
 })
 
-const removeAction = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+const removeAction = Effect.fnUntraced(function* (visit: Visit) {
   const name = named(visit, "connection")
-  yield* services.keys.remove(visit.org.slug, name, named(visit, "selector"))
+  yield* (yield* DkimKeys).remove(visit.org.slug, name, named(visit, "selector"))
   return { to: pathOf(visit, name), done: "dkim-key-removed" }
 })
 
 /** The page of a connection with its signatures, and with a test message and its findings. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const services: Services = {
-    connections: yield* Connections,
-    keys: yield* DkimKeys,
-    tests: yield* TestMessages,
-    templateCache: yield* TemplateCache,
-  }
-
-  yield* router.addAll([
-    page("/console/o/:org/connections/:connection/receivers", "listDkimKeys", (visit) => show(services, visit)),
-    action(
-      "/console/o/:org/connections/:connection/receivers/test-message",
-      "sendTestMessage",
-      (visit, fields) => testMessageAction(services, visit, fields),
-      (visit, sent, faults) => show(services, visit, sent, faults),
-    ),
-    action(
-      "/console/o/:org/connections/:connection/receivers/dkim",
-      "createDkimKey",
-      (visit, fields) => dkimAction(services, visit, fields),
-      (visit, sent, faults) => show(services, visit, sent, faults),
-    ),
-    action(
-      "/console/o/:org/connections/:connection/receivers/dkim/:selector",
-      "updateDkimKey",
-      (visit, fields) => receiversDkimAction(services, visit, fields),
-      (visit, sent, faults) => show(services, visit, sent, faults),
-    ),
-    page(
-      "/console/o/:org/connections/:connection/receivers/dkim/:selector/remove",
-      "deleteDkimKey",
-      (visit) => removePage(services, visit),
-    ),
-    action(
-      "/console/o/:org/connections/:connection/receivers/dkim/:selector/remove",
-      "deleteDkimKey",
-      (visit) => removeAction(services, visit),
-    ),
-  ])
-}))
+export const layer = pages(({ action, asks, page }) => [
+  page("/console/o/:org/connections/:connection/receivers", "listDkimKeys", show),
+  action("/console/o/:org/connections/:connection/receivers/test-message", "sendTestMessage", testMessageAction, show),
+  action("/console/o/:org/connections/:connection/receivers/dkim", "createDkimKey", dkimAction, show),
+  action(
+    "/console/o/:org/connections/:connection/receivers/dkim/:selector",
+    "updateDkimKey",
+    receiversDkimAction,
+    show,
+  ),
+  ...asks(
+    "/console/o/:org/connections/:connection/receivers/dkim/:selector/remove",
+    "deleteDkimKey",
+    removePage,
+    removeAction,
+  ),
+])

@@ -1,7 +1,6 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
 import { Effect, Result } from "effect"
-import { HttpRouter } from "effect/http"
 import { ErasureNotFound, type Fault } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
 import { type Erasure, Erasures } from "../../../people/Erasures.ts"
@@ -12,7 +11,8 @@ import { Field } from "../../components/Field.tsx"
 import { Form, Submit } from "../../components/Form.tsx"
 import { ErrorSummary, Note } from "../../components/Note.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
-import { Console, decoded, type Fields, type Visit } from "../../Routes.tsx"
+import { pages } from "../../Pages.ts"
+import { decoded, type Fields, type Visit } from "../../Routes.tsx"
 
 const decodePerson = decoder(ErasureBody)
 
@@ -22,11 +22,6 @@ const personIn = (sent: Fields) => {
   const user = (sent["user_id"] ?? "").trim()
   const email = (sent["email"] ?? "").trim()
   return { ...(user === "" ? {} : { user_id: user }), ...(email === "" ? {} : { email }) }
-}
-
-/** Services of these pages. */
-interface Services {
-  readonly erasures: Erasures["Service"]
 }
 
 const pathOf = ({ org }: Visit) => `/console/o/${org.slug}/people`
@@ -112,7 +107,7 @@ const confirm = (visit: Visit, person: { readonly user_id?: string; readonly ema
           <p>
             <b>This cannot be undone.</b>
           </p>
-          <Form action={`${pathOf(visit)}/erase`} csrf={visit.session.csrfToken}>
+          <Form action={`${pathOf(visit)}/erase`}>
             {Object.entries(person).map(([name, value]) => <input type="hidden" name={name} value={value} />)}
             <div class="buttons">
               <Submit kind="danger">Erase the person</Submit>
@@ -196,34 +191,23 @@ const erasePage = (visit: Visit) => {
     : Effect.map(ask(visit, asked, person.failure), (view) => ({ ...view, status: 400 }))
 }
 
-const peopleErasePage = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+const peopleErasePage = Effect.fnUntraced(function* (visit: Visit) {
   const id = visit.params["id"] ?? ""
-  const found = /^\d{1,15}$/.test(id) ? yield* services.erasures.find(visit.org.slug, Number(id)) : undefined
+  const found = /^\d{1,15}$/.test(id) ? yield* (yield* Erasures).find(visit.org.slug, Number(id)) : undefined
   return found === undefined ? yield* new ErasureNotFound({ id: id.slice(0, 100) }) : done(visit, found)
 })
 
 /** Forgetting a person: who, are you sure, and what was erased. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const services: Services = {
-    erasures: yield* Erasures,
-  }
-
-  yield* router.addAll([
-    page("/console/o/:org/people/erase", "erasePerson", erasePage),
-    page(
-      "/console/o/:org/people/erase/:id",
-      "getErasure",
-      (visit) => peopleErasePage(services, visit),
-    ),
-    action(
-      "/console/o/:org/people/erase",
-      "erasePerson",
-      Effect.fnUntraced(function* (visit, sent) {
-        const { email, user_id } = yield* decoded(decodePerson(personIn(sent)))
-        return done(visit, yield* services.erasures.eraseNow({ org: visit.org.slug, user: user_id, email }))
-      }),
-      ask,
-    ),
-  ])
-}))
+export const layer = pages(({ action, page }) => [
+  page("/console/o/:org/people/erase", "erasePerson", erasePage),
+  page("/console/o/:org/people/erase/:id", "getErasure", peopleErasePage),
+  action(
+    "/console/o/:org/people/erase",
+    "erasePerson",
+    Effect.fnUntraced(function* (visit, sent) {
+      const { email, user_id } = yield* decoded(decodePerson(personIn(sent)))
+      return done(visit, yield* (yield* Erasures).eraseNow({ org: visit.org.slug, user: user_id, email }))
+    }),
+    ask,
+  ),
+])

@@ -1,14 +1,14 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
 import { Effect, Layer } from "effect"
-import { HttpRouter } from "effect/http"
 import { isStorable } from "../../../domain/Attributes.ts"
 import { isEmpty, parseTimelineCursor, type Timeline, Timelines } from "../../../people/Timelines.ts"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { Pagination } from "../../components/Pagination.tsx"
-import { Console, type Visit } from "../../Routes.tsx"
+import { pages } from "../../Pages.ts"
+import type { Visit } from "../../Routes.tsx"
 import * as ErasePages from "./ErasePages.tsx"
 import { DecisionCard, OtherCards, ProfileCard } from "./TimelineViews.tsx"
 
@@ -17,29 +17,24 @@ const pageSize = 10
 /** Search criteria by query parameter; `q` says nothing about what it is. */
 const asks = ["q", "tracking_id", "user_id", "email"] as const
 
-/** Services of these pages. */
-interface Services {
-  readonly timelines: Timelines["Service"]
-}
-
 const found = Effect.fnUntraced(
   function* (
-    services: Services,
     { org }: Visit,
     name: (typeof asks)[number],
     text: string,
     cursor: string | undefined,
   ) {
+    const timelines = yield* Timelines
     const asked = { cursor, limit: pageSize }
-    if (name === "q") return yield* services.timelines.search(org.slug, text, asked)
+    if (name === "q") return yield* timelines.search(org.slug, text, asked)
     if (name === "tracking_id") {
       return {
         as: "tracking_id" as const,
-        timeline: yield* services.timelines.find(org.slug, { trackingId: text }, asked),
+        timeline: yield* timelines.find(org.slug, { trackingId: text }, asked),
       }
     }
     const ask = name === "user_id" ? { userId: text } : { email: text }
-    return { as: "person" as const, timeline: yield* services.timelines.find(org.slug, ask, asked) }
+    return { as: "person" as const, timeline: yield* timelines.find(org.slug, ask, asked) }
   },
 )
 
@@ -103,13 +98,13 @@ const Found = ({ as, at, name, timeline, text, visit, cursor }: {
   )
 }
 
-const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+const show = Effect.fnUntraced(function* (visit: Visit) {
   const at = `/console/o/${visit.org.slug}/people`
   const name = asks.find((one) => (visit.query.get(one) ?? "").trim() !== "") ?? "q"
   const text = (visit.query.get(name) ?? "").trim().slice(0, 400)
   const given = visit.query.get("cursor") ?? undefined
   const cursor = given === undefined || parseTimelineCursor(given) === undefined ? undefined : given
-  const result = text === "" || !isStorable(text) ? undefined : yield* found(services, visit, name, text, cursor)
+  const result = text === "" || !isStorable(text) ? undefined : yield* found(visit, name, text, cursor)
   return {
     title: "People and messages",
     body: (
@@ -155,13 +150,8 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
 })
 
 /** People and messages: the whole story of a user or a tracking id. */
-const pages = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { page } = yield* Console
-  const services: Services = {
-    timelines: yield* Timelines,
-  }
+const own = pages(({ page }) => [
+  page("/console/o/:org/people", "findStory", show),
+])
 
-  yield* router.addAll([page("/console/o/:org/people", "findStory", (visit) => show(services, visit))])
-}))
-
-export const layer = Layer.mergeAll(pages, ErasePages.layer)
+export const layer = Layer.mergeAll(own, ErasePages.layer)

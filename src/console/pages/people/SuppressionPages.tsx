@@ -1,7 +1,7 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
 import { Clock, Effect } from "effect"
-import { HttpRouter, HttpServerResponse } from "effect/http"
+import { HttpServerResponse } from "effect/http"
 import { isStorable } from "../../../domain/Attributes.ts"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
@@ -22,8 +22,8 @@ import { PageHead } from "../../components/PageHead.tsx"
 import { Pagination } from "../../components/Pagination.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
-import { RawRoutes } from "../../RawRoutes.tsx"
-import { Console, decoded, type Fields, type Visit } from "../../Routes.tsx"
+import { pages } from "../../Pages.ts"
+import { decoded, type Fields, type Visit } from "../../Routes.tsx"
 
 const pageSize = 30
 
@@ -53,7 +53,7 @@ const Entries = ({ entries, visit }: {
         content: address === null || !visit.can("removeSuppression")
           ? null
           : (
-            <Form action={`${pathOf(visit)}/remove`} csrf={visit.session.csrfToken} inline>
+            <Form action={`${pathOf(visit)}/remove`} inline>
               <input type="hidden" name="email" value={address} />
               <input type="hidden" name="reason" value={reason} />
               <button type="submit" class="button compact danger" aria-label={`Remove ${address}`}>Remove</button>
@@ -70,7 +70,7 @@ const AddCard = ({ faults, fields, visit }: {
   readonly faults: ReadonlyArray<Fault>
 }) => (
   <Card title="Add an address" lead="Queued messages to the address are cancelled.">
-    <Form submit="Add address" action={pathOf(visit)} csrf={visit.session.csrfToken}>
+    <Form submit="Add address" action={pathOf(visit)}>
       <Field name="email" label={labels.email} type="email" value={fields["email"] ?? ""} faults={faults} />
       <SelectField
         name="reason"
@@ -83,29 +83,24 @@ const AddCard = ({ faults, fields, visit }: {
   </Card>
 )
 
-/** Services of these pages. */
-interface Services {
-  readonly list: Suppressions["Service"]
-  readonly imports: SuppressionImports["Service"]
-}
-
-const found = Effect.fnUntraced(function* (services: Services, { org, query }: Visit) {
+const found = Effect.fnUntraced(function* ({ org, query }: Visit) {
+  const list = yield* Suppressions
   const address = (query.get("address") ?? "").trim()
   const reason = SuppressionReason.literals.find((one) => one === query.get("reason"))
   const asked = query.get("cursor") ?? ""
   const cursor = /^\d{1,15}$/.test(asked) ? Number(asked) : undefined
   if (address !== "") {
-    const entries = isStorable(address) ? yield* services.list.find(org.slug, address) : []
+    const entries = isStorable(address) ? yield* list.find(org.slug, address) : []
     return { address, reason: undefined, cursor: undefined, entries, next: undefined }
   }
-  const entries = yield* services.list.list(org.slug, { reason, cursor, limit: pageSize + 1 })
+  const entries = yield* list.list(org.slug, { reason, cursor, limit: pageSize + 1 })
   const shown = entries.slice(0, pageSize)
   return { address, reason, cursor, entries: shown, next: entries.length > pageSize ? shown.at(-1)!.id : undefined }
 })
 
 const show = Effect.fnUntraced(
-  function* (services: Services, visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
-    const { address, cursor, entries, next, reason } = yield* found(services, visit)
+  function* (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
+    const { address, cursor, entries, next, reason } = yield* found(visit)
     const here = `${pathOf(visit)}?${new URLSearchParams(reason === undefined ? {} : { reason })}`
     return {
       title: "Suppressions",
@@ -197,7 +192,7 @@ const importForm = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fau
           </Card>
         )}
         <Card>
-          <Form submit="Import" action={`${pathOf(visit)}/import`} csrf={visit.session.csrfToken}>
+          <Form submit="Import" action={`${pathOf(visit)}/import`}>
             <div class="field" data-upload hidden>
               <label for="file">A file from this computer</label>
               <input type="file" id="file" accept=".csv,.txt" data-into="text" />
@@ -227,69 +222,56 @@ const importForm = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fau
     ),
   })
 
-const suppressionsAction = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
+const suppressionsAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const { email, reason = "manual" } = yield* decoded(decodeInput({
     email: fields["email"] ?? "",
     ...(fields["reason"] === undefined ? {} : { reason: fields["reason"] }),
   }))
   const at = yield* Clock.currentTimeMillis
-  yield* Effect.orDie(services.list.add([{ org: visit.org.slug, address: email, reason, source: "console", at }]))
+  yield* Effect.orDie(
+    (yield* Suppressions).add([{ org: visit.org.slug, address: email, reason, source: "console", at }]),
+  )
   return { to: pathOf(visit), done: "suppression-added" }
 })
 
-const removeAction = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
+const removeAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const reason = SuppressionReason.literals.find((one) => one === fields["reason"])
   const address = fields["email"] ?? ""
   if (reason === undefined || !isStorable(address)) {
     return yield* new InvalidInput({ faults: [{ pointer: "/reason", detail: "is not one of the reasons" }] })
   }
-  yield* services.list.remove(visit.org.slug, address, reason)
+  yield* (yield* Suppressions).remove(visit.org.slug, address, reason)
   return { to: pathOf(visit), done: "suppression-removed" }
 })
 
 /** The addresses that nothing is sent to. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const services: Services = {
-    list: yield* Suppressions,
-    imports: yield* SuppressionImports,
-  }
-
-  const { route } = yield* RawRoutes
-
-  yield* router.addAll([
-    page("/console/o/:org/suppressions", "listSuppressions", (visit) => show(services, visit)),
-    action(
-      "/console/o/:org/suppressions",
-      "addSuppression",
-      (visit, fields) => suppressionsAction(services, visit, fields),
-      (visit, fields, faults) => show(services, visit, fields, faults),
-    ),
-    action(
-      "/console/o/:org/suppressions/remove",
-      "removeSuppression",
-      (visit, fields) => removeAction(services, visit, fields),
-    ),
-    page("/console/o/:org/suppressions/import", "importSuppressions", (visit) => importForm(visit)),
-    action(
-      "/console/o/:org/suppressions/import",
-      "importSuppressions",
-      Effect.fnUntraced(function* (visit, fields) {
-        yield* services.imports.importCsv(visit.org.slug, fields["text"] ?? "")
-        return { to: pathOf(visit), done: "suppressions-imported" }
-      }),
-      importForm,
-    ),
-    route("GET", "/console/o/:org/suppressions/export", "exportSuppressions", ({ org }) =>
-      Effect.succeed(
-        HttpServerResponse.stream(exported(services.list, org.slug, spreadsheetLine), {
+export const layer = pages(({ action, form, page, route }) => [
+  page("/console/o/:org/suppressions", "listSuppressions", show),
+  action("/console/o/:org/suppressions", "addSuppression", suppressionsAction, show),
+  action("/console/o/:org/suppressions/remove", "removeSuppression", removeAction),
+  ...form(
+    "/console/o/:org/suppressions/import",
+    "importSuppressions",
+    importForm,
+    Effect.fnUntraced(function* (visit, fields) {
+      yield* (yield* SuppressionImports).importCsv(visit.org.slug, fields["text"] ?? "")
+      return { to: pathOf(visit), done: "suppressions-imported" }
+    }),
+  ),
+  route(
+    "GET",
+    "/console/o/:org/suppressions/export",
+    "exportSuppressions",
+    ({ org }) =>
+      Suppressions.useSync((list) =>
+        HttpServerResponse.stream(exported(list, org.slug, spreadsheetLine), {
           contentType: "text/csv; charset=utf-8",
           headers: {
             "cache-control": "no-store",
             "x-content-type-options": "nosniff",
             "content-disposition": `attachment; filename="${org.slug}-suppressions.csv"`,
           },
-        }),
-      )),
-  ])
-}))
+        })
+      ),
+  ),
+])

@@ -1,7 +1,6 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
 import { Effect } from "effect"
-import { HttpRouter } from "effect/http"
 import { lookedUp } from "../../../api/server/Requests.ts"
 import { KeptResults } from "../../../results/KeptResults.ts"
 import { rateName } from "../../../results/ObjectiveText.ts"
@@ -17,16 +16,11 @@ import { SelectField } from "../../components/Field.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
-import { Console, type View, type Visit } from "../../Routes.tsx"
+import { pages } from "../../Pages.ts"
+import type { View, Visit } from "../../Routes.tsx"
 import { segmentText } from "./Words.ts"
 
 // One variant against another in the segments of two attributes.
-
-interface Services {
-  readonly explorer: SegmentExplorer["Service"]
-  readonly kept: KeptResults["Service"]
-  readonly templates: Templates["Service"]
-}
 
 /** The value of a parameter if it is one of those that can be chosen. */
 const chosenOf = (query: URLSearchParams, name: string, allowed: ReadonlyArray<string>): string | undefined =>
@@ -74,12 +68,13 @@ const Notes = ({ comparisons, explored, outcome, zone }: {
   </div>
 )
 
-const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+const show = Effect.fnUntraced(function* (visit: Visit) {
+  const explorer = yield* SegmentExplorer
   const { org, query } = visit
-  const template = yield* services.templates.get(org.slug, lookedUp(visit.params["template"] ?? ""))
+  const template = yield* (yield* Templates).get(org.slug, lookedUp(visit.params["template"] ?? ""))
   const base = `/console/o/${org.slug}/templates/${encodeURIComponent(template.id)}`
-  const attributes = yield* services.explorer.attributes(org.slug, template.id)
-  const { found: { winner } } = yield* services.kept.of(org.slug, template, {})
+  const attributes = yield* explorer.attributes(org.slug, template.id)
+  const { found: { winner } } = yield* (yield* KeptResults).of(org.slug, template, {})
   const ids = template.variants.map(({ id }) => id as string)
   const variant = chosenOf(query, "variant", ids) ?? winner.leader ?? ids[0]
   const against = chosenOf(query, "against", ids) ??
@@ -92,9 +87,7 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   const question: SegmentQuestion | undefined = canCompare
     ? { attributes: second === undefined || second === first ? [first] : [first, second], variant, against }
     : undefined
-  const explored = question === undefined
-    ? undefined
-    : yield* services.explorer.explore(org.slug, template.id, question)
+  const explored = question === undefined ? undefined : yield* explorer.explore(org.slug, template.id, question)
   const nameOf = (id: string | undefined) => template.variants.find((one) => one.id === id)?.name ?? ""
   const outcome = rateName(comparedOutcome(template.objective))
   const capitalized = outcome[0]!.toUpperCase() + outcome.slice(1)
@@ -179,14 +172,6 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
 })
 
 /** The segment explorer. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { page } = yield* Console
-  const services: Services = {
-    explorer: yield* SegmentExplorer,
-    kept: yield* KeptResults,
-    templates: yield* Templates,
-  }
-  yield* router.addAll([
-    page("/console/o/:org/templates/:template/results/explore", "templateResults", (visit) => show(services, visit)),
-  ])
-}))
+export const layer = pages(({ page }) => [
+  page("/console/o/:org/templates/:template/results/explore", "templateResults", show),
+])

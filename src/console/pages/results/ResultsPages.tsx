@@ -1,6 +1,5 @@
 /** @jsxImportSource preact */
 import { Clock, Effect, Result } from "effect"
-import { HttpRouter } from "effect/http"
 import type { Fault } from "../../../domain/Errors.ts"
 import { lookedUp } from "../../../api/server/Requests.ts"
 import { resultsQuery } from "../../../api/results/ResultsQuery.ts"
@@ -20,8 +19,9 @@ import { Form, Submit } from "../../components/Form.tsx"
 import { ErrorSummary, Note } from "../../components/Note.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { Time } from "../../components/Time.tsx"
-import { download, type PageRequest, RawRoutes, refused } from "../../RawRoutes.tsx"
-import { Console, type Fields, ownPath, type View, type Visit } from "../../Routes.tsx"
+import { download, type PageRequest, refused } from "../../RawRoutes.tsx"
+import { pages } from "../../Pages.ts"
+import { type Fields, ownPath, type View, type Visit } from "../../Routes.tsx"
 import { Choosing, pointed } from "./Choosing.tsx"
 import { MoreOverTime, OverTime, shownOf } from "./OverTime.tsx"
 import { Hours, Segments, type ShownResults } from "./Pictures.tsx"
@@ -54,13 +54,6 @@ const windowIn = (asked: URLSearchParams): string => {
   return some.length === 0 ? "" : `?${new URLSearchParams(some)}`
 }
 
-/** Services of these pages. */
-interface Services {
-  readonly learning: Learning["Service"]
-  readonly kept: KeptResults["Service"]
-  readonly templates: Templates["Service"]
-}
-
 /** Says that learning has stopped and why. */
 const StoppedNote = ({ org, path, stop, visit }: {
   readonly org: Visit["org"]
@@ -77,7 +70,7 @@ const StoppedNote = ({ org, path, stop, visit }: {
     </p>
     {visit.can("resumeLearning")
       ? (
-        <Form action={`${path}/resume-learning`} csrf={visit.session.csrfToken}>
+        <Form action={`${path}/resume-learning`}>
           <Submit>Resume learning</Submit>
         </Form>
       )
@@ -168,20 +161,20 @@ const LeadActions = ({ losers, path, results, visit }: {
   )
 }
 
-const columnsAction = Effect.fnUntraced(function* (cookie: SessionCookie["Service"], visit: Visit, fields: Fields) {
+const columnsAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const { org, params } = visit
   const path = `/console/o/${org.slug}/templates/${encodeURIComponent(lookedUp(params["template"] ?? ""))}/results`
   const choice = fields["reset"] === "true" ? undefined : choiceOf(fields["columns"])
   const kept = choice === undefined ? "Max-Age=0" : "Max-Age=31536000"
   return yield* Effect.succeed({
     to: ownPath(fields["back"]) ?? path,
-    cookies: [`${columnsCookie}=${choice ?? ""}; ${cookie.attributes}; ${kept}`],
+    cookies: [`${columnsCookie}=${choice ?? ""}; ${(yield* SessionCookie).attributes}; ${kept}`],
   })
 })
 
-const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+const show = Effect.fnUntraced(function* (visit: Visit) {
   const { org, params, query } = visit
-  const template = yield* services.templates.outline(org.slug, lookedUp(params["template"] ?? ""))
+  const template = yield* (yield* Templates).outline(org.slug, lookedUp(params["template"] ?? ""))
   const base = `/console/o/${org.slug}/templates/${encodeURIComponent(template.id)}`
   const path = `${base}/results`
   // An empty field of the form asks for nothing.
@@ -191,12 +184,12 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   const chosen = Result.isSuccess(options)
     ? options.success
     : { lookbackDays: undefined, offsetDays: undefined, segment: new Map<string, string>() }
-  const { found, madeAt, over } = yield* services.kept.of(org.slug, template, chosen)
+  const { found, madeAt, over } = yield* (yield* KeptResults).of(org.slug, template, chosen)
   const isWhole = found.window.mode === "adaptive" && Object.keys(found.segment).length === 0
   const now = yield* Clock.currentTimeMillis
   const outlook = isWhole ? outlookOf({ ...found, points: over.points, now }) : undefined
   const columns = chosenColumns(visit.request.cookies[columnsCookie])
-  const stop = (yield* services.learning.stopped(org.slug)).find(({ templateId }) => templateId === template.id)
+  const stop = (yield* (yield* Learning).stopped(org.slug)).find(({ templateId }) => templateId === template.id)
   const shown = shownOf({ found, over }, org.time_zone)
   const segment = Object.keys(found.segment).length > 0 ? segmentText(found.segment) : undefined
   const anything = found.decisions > 0
@@ -273,7 +266,6 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
                 action={`${path}/columns`}
                 back={visit.request.url}
                 columns={columns}
-                csrf={visit.session.csrfToken}
               />
             </div>
           )}
@@ -305,9 +297,9 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   return view
 })
 
-const resumeLearningAction = Effect.fnUntraced(function* (services: Services, { org, params }: Visit) {
-  const template = yield* services.templates.get(org.slug, lookedUp(params["template"] ?? ""))
-  yield* services.learning.resume(org.slug, template.id)
+const resumeLearningAction = Effect.fnUntraced(function* ({ org, params }: Visit) {
+  const template = yield* (yield* Templates).get(org.slug, lookedUp(params["template"] ?? ""))
+  yield* (yield* Learning).resume(org.slug, template.id)
   return {
     to: `/console/o/${org.slug}/templates/${encodeURIComponent(template.id)}/results`,
     done: "learning-resumed",
@@ -316,45 +308,23 @@ const resumeLearningAction = Effect.fnUntraced(function* (services: Services, { 
 
 /** The table of variants as a file, of the window and segment that the page shows. */
 const exported = Effect.fnUntraced(
-  function* (results: Results["Service"], { org, params, query, request }: PageRequest) {
+  function* ({ org, params, query, request }: PageRequest) {
     const options = resultsQuery(new URLSearchParams([...query].filter(([, value]) => value !== "")))
     if (Result.isFailure(options)) {
       return refused(request, 400, options.failure.map(({ detail, pointer }) => `${pointer} ${detail}.`).join(" "))
     }
-    const found = yield* results.results(org.slug, lookedUp(params["template"] ?? ""), options.success)
+    const found = yield* (yield* Results).results(org.slug, lookedUp(params["template"] ?? ""), options.success)
     return download(resultsCsv(found), csvName(found), "text/csv; charset=utf-8")
   },
 )
 
 /** How the variants of a template do. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const { route } = yield* RawRoutes
-  const cookie = yield* SessionCookie
-  const results = yield* Results
-  const services: Services = {
-    learning: yield* Learning,
-    kept: yield* KeptResults,
-    templates: yield* Templates,
-  }
-
-  yield* router.addAll([
-    route(
-      "GET",
-      "/console/o/:org/templates/:template/results/export",
-      "exportResults",
-      (ask) => exported(results, ask),
-    ),
-    page("/console/o/:org/templates/:template/results", "templateResults", (visit) => show(services, visit)),
-    action(
-      "/console/o/:org/templates/:template/results/resume-learning",
-      "resumeLearning",
-      (visit) => resumeLearningAction(services, visit),
-    ),
-    action(
-      "/console/o/:org/templates/:template/results/columns",
-      "templateResults",
-      (visit, fields) => columnsAction(cookie, visit, fields),
-    ),
-  ])
-}))
+export const layer = pages(({ action, page, route }) => {
+  const base = "/console/o/:org/templates/:template/results" as const
+  return [
+    route("GET", `${base}/export`, "exportResults", exported),
+    page(base, "templateResults", show),
+    action(`${base}/resume-learning`, "resumeLearning", resumeLearningAction),
+    action(`${base}/columns`, "templateResults", columnsAction),
+  ]
+})

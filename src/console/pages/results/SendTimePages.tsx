@@ -1,6 +1,5 @@
 /** @jsxImportSource preact */
 import { Effect } from "effect"
-import { HttpRouter } from "effect/http"
 import { explorationShare } from "../../../sendtime/Choice.ts"
 import { DayOfWeek } from "../../../domain/Season.ts"
 import { lookedUp } from "../../../api/server/Requests.ts"
@@ -17,7 +16,8 @@ import { Live, LiveScript } from "../../components/Live.tsx"
 import { PhoneFold } from "../../components/PhoneFold.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { Table } from "../../components/Table.tsx"
-import { Console, type Visit } from "../../Routes.tsx"
+import { pages } from "../../Pages.ts"
+import type { Visit } from "../../Routes.tsx"
 import { Timing } from "./Timing.tsx"
 import { list } from "./Words.ts"
 
@@ -198,16 +198,10 @@ const Learned = ({ basis, levels, tau_hours: tau, variants }: TemplateSendTimes)
   )
 }
 
-/** Services of these pages. */
-interface Services {
-  readonly sendTimes: SendTimes["Service"]
-  readonly templates: Templates["Service"]
-}
-
-const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+const show = Effect.fnUntraced(function* (visit: Visit) {
   const { org, params } = visit
-  const template = yield* services.templates.get(org.slug, lookedUp(params["template"] ?? ""))
-  const found = yield* services.sendTimes.of(org.slug, template.id, patience)
+  const template = yield* (yield* Templates).get(org.slug, lookedUp(params["template"] ?? ""))
+  const found = yield* (yield* SendTimes).of(org.slug, template.id, patience)
   const base = `/console/o/${org.slug}/templates/${encodeURIComponent(template.id)}`
   const title = `${template.name} · Send times`
   return {
@@ -260,14 +254,6 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
 })
 
 /** When the people who get a template look at it. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { page } = yield* Console
-  const services: Services = {
-    sendTimes: yield* SendTimes,
-    templates: yield* Templates,
-  }
-
-  yield* router.addAll([
-    page("/console/o/:org/templates/:template/send-times", "templateSendTimes", (visit) => show(services, visit)),
-  ])
-}))
+export const layer = pages(({ page }) => [
+  page("/console/o/:org/templates/:template/send-times", "templateSendTimes", show),
+])

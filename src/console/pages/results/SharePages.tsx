@@ -1,6 +1,5 @@
 /** @jsxImportSource preact */
 import { Effect } from "effect"
-import { HttpRouter } from "effect/http"
 import { SessionCookie } from "../../../accounts/SessionCookie.ts"
 import { lookedUp } from "../../../api/server/Requests.ts"
 import type { Fault } from "../../../domain/Errors.ts"
@@ -9,22 +8,18 @@ import { defaultShareDays, ResultShareInput, shareDays } from "../../../domain/R
 import { ResultShares, sharePath } from "../../../results/ResultShares.ts"
 import { Templates } from "../../../templates/Templates.ts"
 import { counted } from "../../Format.ts"
+import { CopyField } from "../../components/SecretOnce.tsx"
 import { Card } from "../../components/Card.tsx"
 import { SelectField } from "../../components/Field.tsx"
-import { Form, Submit } from "../../components/Form.tsx"
+import { Form, PostButton } from "../../components/Form.tsx"
 import { ErrorSummary, Note } from "../../components/Note.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
-import { Console, decoded, type Fields, type View, type Visit } from "../../Routes.tsx"
+import { pages } from "../../Pages.ts"
+import { decoded, type Fields, type View, type Visit } from "../../Routes.tsx"
 
 // Read-only links to the results of a template: made, listed and revoked here. SharedPages.tsx has the page that they open.
-
-interface Services {
-  readonly cookie: SessionCookie["Service"]
-  readonly shares: ResultShares["Service"]
-  readonly templates: Templates["Service"]
-}
 
 const decodeInput = decoder(ResultShareInput)
 
@@ -42,32 +37,23 @@ const NewLink = ({ expiresAt, link, zone }: {
   <Card title="Your link">
     <div class="stack">
       <Note kind="warn">Copy the link now: it is shown this once.</Note>
-      <div class="field">
-        <label for="new-link">Link to the results</label>
-        <div class="secret">
-          <input
-            type="text"
-            id="new-link"
-            readonly
-            value={link}
-            spellcheck={false}
-            aria-describedby="new-link-hint"
-            data-select
-          />
-          <button type="button" class="button primary" data-copy="new-link" hidden>Copy</button>
-        </div>
-        <p class="hint" id="new-link-hint">
-          It works without signing in until <Time at={expiresAt} zone={zone} />, and shows the results as they are then.
-          {" "}
-          <span role="status" id="new-link-status"></span>
-        </p>
-      </div>
+      <CopyField
+        id="new-link"
+        label="Link to the results"
+        value={link}
+        hint={
+          <>
+            It works without signing in until{" "}
+            <Time at={expiresAt} zone={zone} />, and shows the results as they are then.
+          </>
+        }
+        selected
+      />
     </div>
   </Card>
 )
 
 const show = Effect.fnUntraced(function* (
-  services: Services,
   visit: Visit,
   { fields, faults = [], made }: {
     readonly fields?: Fields
@@ -75,9 +61,9 @@ const show = Effect.fnUntraced(function* (
     readonly made?: { readonly link: string; readonly expiresAt: string }
   } = {},
 ) {
-  const { org, session } = visit
-  const template = yield* services.templates.get(org.slug, lookedUp(visit.params["template"] ?? ""))
-  const shares = yield* services.shares.list(org.slug, template.id)
+  const { org } = visit
+  const template = yield* (yield* Templates).get(org.slug, lookedUp(visit.params["template"] ?? ""))
+  const shares = yield* (yield* ResultShares).list(org.slug, template.id)
   const path = pathOf(org.slug, template.id)
   const mayRevoke = visit.can("revokeResultShare")
   const title = `${template.name} · Share results`
@@ -95,7 +81,7 @@ const show = Effect.fnUntraced(function* (
         {visit.can("createResultShare")
           ? (
             <Card title={made === undefined ? "New link" : "Another link"}>
-              <Form submit="Create link" action={path} csrf={session.csrfToken}>
+              <Form submit="Create link" action={path}>
                 <SelectField
                   name="expires_in_days"
                   label={labels.expires_in_days}
@@ -121,9 +107,13 @@ const show = Effect.fnUntraced(function* (
                   ? [{
                     kind: "actions" as const,
                     content: (
-                      <Form action={`${path}/${share.id}/revoke`} csrf={session.csrfToken} inline>
-                        <Submit kind="compact danger" label={`Revoke the link of ${share.created_at}`}>Revoke</Submit>
-                      </Form>
+                      <PostButton
+                        to={`${path}/${share.id}/revoke`}
+                        kind="compact danger"
+                        label={`Revoke the link of ${share.created_at}`}
+                      >
+                        Revoke
+                      </PostButton>
                     ),
                   }]
                   : []),
@@ -137,44 +127,36 @@ const show = Effect.fnUntraced(function* (
   return view
 })
 
-const createAction = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
+const createAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const days = fields["expires_in_days"]
   const input = yield* decoded(decodeInput(days === undefined ? {} : { expires_in_days: Number(days) }))
-  const { token, expires_at: expiresAt } = yield* services.shares.create(
+  const { token, expires_at: expiresAt } = yield* (yield* ResultShares).create(
     visit.org.slug,
     visit.params["template"] ?? "",
     input,
     visit.actor,
   )
-  const link = `${services.cookie.originOf(visit.request)}${sharePath(token)}`
-  return yield* show(services, visit, { made: { link, expiresAt } })
+  const link = `${(yield* SessionCookie).originOf(visit.request)}${sharePath(token)}`
+  return yield* show(visit, { made: { link, expiresAt } })
 })
 
 /** The pages of the links to the results of a template. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const services: Services = {
-    cookie: yield* SessionCookie,
-    shares: yield* ResultShares,
-    templates: yield* Templates,
-  }
+export const layer = pages(({ action, page }) => {
   const path = "/console/o/:org/templates/:template/results/share" as const
-  yield* router.addAll([
-    page(path, "listResultShares", (visit) => show(services, visit)),
-    action(
-      path,
-      "createResultShare",
-      (visit, fields) => createAction(services, visit, fields),
-      (visit, fields, faults) => show(services, visit, { fields, faults }),
-    ),
+  return [
+    page(path, "listResultShares", show),
+    action(path, "createResultShare", createAction, (visit, fields, faults) => show(visit, { fields, faults })),
     action(
       `${path}/:share/revoke`,
       "revokeResultShare",
       ({ org, params }) =>
-        Effect.as(services.shares.revoke(org.slug, params["template"] ?? "", params["share"] ?? ""), {
-          to: pathOf(org.slug, params["template"] ?? ""),
-          done: "share-revoked",
-        }),
+        Effect.as(
+          ResultShares.use((shares) => shares.revoke(org.slug, params["template"] ?? "", params["share"] ?? "")),
+          {
+            to: pathOf(org.slug, params["template"] ?? ""),
+            done: "share-revoked",
+          },
+        ),
     ),
-  ])
-}))
+  ]
+})

@@ -1,7 +1,6 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
 import { Effect } from "effect"
-import { HttpRouter } from "effect/http"
 import { lookedUp } from "../../../api/server/Requests.ts"
 import { decoder } from "../../../domain/Faults.ts"
 import type { OrgSlug } from "../../../domain/Ids.ts"
@@ -20,16 +19,12 @@ import { Note } from "../../components/Note.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
-import { Console, decoded, type Fields, type Goto, type View, type Visit } from "../../Routes.tsx"
+import { pages } from "../../Pages.ts"
+import { decoded, type Fields, type Goto, type View, type Visit } from "../../Routes.tsx"
 import { sortedVariants } from "./Variants.tsx"
 import { list, shipLabel } from "./Words.ts"
 
 // Giving all traffic to one variant and stopping losers: each asks once, says what will happen, and can be undone on the results page.
-
-interface Services {
-  readonly kept: KeptResults["Service"]
-  readonly templates: Templates["Service"]
-}
 
 /** Most characters of the ids that the link back to the results carries, so that the change can be undone there. */
 const mostUndone = 1_500
@@ -39,8 +34,8 @@ const pathsOf = (org: string, template: string) => {
   return { base, results: `${base}/results` }
 }
 
-const read = (services: Services, { org, params }: Visit) =>
-  services.templates.get(org.slug, lookedUp(params["template"] ?? ""))
+const read = ({ org, params }: Visit) =>
+  Templates.use((templates) => templates.get(org.slug, lookedUp(params["template"] ?? "")))
 
 /** The results page with what was changed, so that it can be undone. */
 const backTo = (
@@ -61,7 +56,7 @@ export const UndoNote = ({ path, template, visit }: {
   readonly template: { readonly variants: ReadonlyArray<Pick<Variant, "active" | "id" | "name">> }
   readonly visit: Visit
 }) => {
-  const { can, query, session } = visit
+  const { can, query } = visit
   const known = new Map(template.variants.map((variant) => [variant.id as string, variant]))
   // Variants that somebody has switched since are not named.
   const activate = query.getAll("activate").filter((id) => known.get(id)?.active === false)
@@ -76,7 +71,7 @@ export const UndoNote = ({ path, template, visit }: {
         {deactivate.length === 0 ? "" : `Now active: ${names(deactivate)}. `}
         The history of the template has this change.
       </p>
-      <Form action={`${path}/undo`} csrf={session.csrfToken} inline>
+      <Form action={`${path}/undo`} inline>
         {activate.map((id) => <input type="hidden" name="activate" value={id} />)}
         {deactivate.map((id) => <input type="hidden" name="deactivate" value={id} />)}
         <Submit kind="plain">Undo</Submit>
@@ -92,12 +87,11 @@ const idsOf = (text: string | undefined): ReadonlyArray<string> => (text ?? "").
 
 /** Switches variants by ids as a form sends them. Fails with `InvalidInput` for ids that no variant can have. */
 const switchTo = Effect.fnUntraced(function* (
-  services: Services,
   org: OrgSlug,
   template: string,
   ids: { readonly activate?: ReadonlyArray<string>; readonly deactivate?: ReadonlyArray<string> },
 ) {
-  return yield* services.templates.switchVariants(org, template, yield* decoded(decodeSwitch(ids)))
+  return yield* (yield* Templates).switchVariants(org, template, yield* decoded(decodeSwitch(ids)))
 })
 
 /** How sure it is that a variant is the best. */
@@ -153,10 +147,10 @@ const Lead = ({ children, madeAt, visit }: {
   </>
 )
 
-const shipView = Effect.fnUntraced(function* (services: Services, visit: Visit) {
-  const template = yield* read(services, visit)
+const shipView = Effect.fnUntraced(function* (visit: Visit) {
+  const template = yield* read(visit)
   const { base, results: path } = pathsOf(visit.org.slug, template.id)
-  const { found: results, madeAt } = yield* services.kept.of(visit.org.slug, template, {})
+  const { found: results, madeAt } = yield* (yield* KeptResults).of(visit.org.slug, template, {})
   const candidates = sortedVariants(results.variants).filter(({ status }) => status !== "removed")
   const asked = visit.query.get("variant") ?? results.winner.copy_id ?? results.winner.leader ?? ""
   const chosen = candidates.find(({ copy_id }) => copy_id === asked) ?? candidates[0]
@@ -198,7 +192,7 @@ const shipView = Effect.fnUntraced(function* (services: Services, visit: Visit) 
                     <bdi>{chosen.name}</bdi> will get all traffic
                   </h2>
                   <Consequences id={chosen.copy_id} results={results} template={template} />
-                  <Form action={`${path}/ship`} csrf={visit.session.csrfToken}>
+                  <Form action={`${path}/ship`}>
                     <input type="hidden" name="variant" value={chosen.copy_id} />
                     <div class="buttons">
                       <Submit>Ship {chosen.name}</Submit>
@@ -215,22 +209,26 @@ const shipView = Effect.fnUntraced(function* (services: Services, visit: Visit) 
   return view
 })
 
-const shipAction = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
-  const template = yield* read(services, visit)
+const shipAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
+  const template = yield* read(visit)
   const [id] = idsOf(fields["variant"])
   const activated = template.variants.filter((one) => one.id === id && !one.active).map((one) => one.id)
   const deactivated = template.variants.filter((one) => one.active && one.id !== id).map((one) => one.id)
-  yield* switchTo(services, visit.org.slug, template.id, {
+  yield* switchTo(visit.org.slug, template.id, {
     activate: id === undefined ? [] : [id],
     deactivate: id === undefined ? [] : deactivated,
   })
   return backTo(pathsOf(visit.org.slug, template.id).results, "winner-shipped", { activated, deactivated })
 })
 
-const stopView = Effect.fnUntraced(function* (services: Services, visit: Visit) {
-  const template = yield* read(services, visit)
+const stopView = Effect.fnUntraced(function* (visit: Visit) {
+  const template = yield* read(visit)
   const { base, results: path } = pathsOf(visit.org.slug, template.id)
-  const { found: { objective, variants, winner }, madeAt } = yield* services.kept.of(visit.org.slug, template, {})
+  const { found: { objective, variants, winner }, madeAt } = yield* (yield* KeptResults).of(
+    visit.org.slug,
+    template,
+    {},
+  )
   const rate = rateFormat(typeof objective === "string", Math.max(0, ...variants.map((one) => one.rate ?? 0)))
   const first = variants.find(({ copy_id }) => copy_id === winner.leader)
   const losers = winner.losers.flatMap((id) => variants.filter(({ copy_id }) => copy_id === id))
@@ -256,7 +254,7 @@ const stopView = Effect.fnUntraced(function* (services: Services, visit: Visit) 
             </Card>
           )
           : (
-            <Form action={`${path}/stop`} csrf={visit.session.csrfToken}>
+            <Form action={`${path}/stop`}>
               <Card kind="flush">
                 <Table
                   cards="tiles"
@@ -304,17 +302,17 @@ const stopView = Effect.fnUntraced(function* (services: Services, visit: Visit) 
   return view
 })
 
-const stopAction = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
-  const template = yield* read(services, visit)
+const stopAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
+  const template = yield* read(visit)
   const wanted = idsOf(fields["variant"])
   const deactivated = template.variants.filter(({ active, id }) => active && wanted.includes(id)).map(({ id }) => id)
-  yield* switchTo(services, visit.org.slug, template.id, { deactivate: wanted })
+  yield* switchTo(visit.org.slug, template.id, { deactivate: wanted })
   return backTo(pathsOf(visit.org.slug, template.id).results, "losers-stopped", { activated: [], deactivated })
 })
 
-const undoAction = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
-  const template = yield* read(services, visit)
-  yield* switchTo(services, visit.org.slug, template.id, {
+const undoAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
+  const template = yield* read(visit)
+  yield* switchTo(visit.org.slug, template.id, {
     activate: idsOf(fields["activate"]),
     deactivate: idsOf(fields["deactivate"]),
   })
@@ -322,15 +320,11 @@ const undoAction = Effect.fnUntraced(function* (services: Services, visit: Visit
 })
 
 /** Pages that give all traffic to one variant, and that stop variants that are surely worse. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const services: Services = { kept: yield* KeptResults, templates: yield* Templates }
+export const layer = pages(({ action, asks }) => {
   const path = "/console/o/:org/templates/:template/results" as const
-  yield* router.addAll([
-    page(`${path}/ship`, "switchVariants", (visit) => shipView(services, visit)),
-    action(`${path}/ship`, "switchVariants", (visit, fields) => shipAction(services, visit, fields)),
-    page(`${path}/stop`, "switchVariants", (visit) => stopView(services, visit)),
-    action(`${path}/stop`, "switchVariants", (visit, fields) => stopAction(services, visit, fields)),
-    action(`${path}/undo`, "switchVariants", (visit, fields) => undoAction(services, visit, fields)),
-  ])
-}))
+  return [
+    ...asks(`${path}/ship`, "switchVariants", shipView, shipAction),
+    ...asks(`${path}/stop`, "switchVariants", stopView, stopAction),
+    action(`${path}/undo`, "switchVariants", undoAction),
+  ]
+})

@@ -235,16 +235,15 @@ export const Variants = ({ columns, place, results, series }: {
 }
 
 /** The form that chooses the columns of the table; kept for a year. */
-export const ColumnChoice = ({ action, back, columns, csrf }: {
+export const ColumnChoice = ({ action, back, columns }: {
   readonly action: string
   /** Where to go after that. */
   readonly back: string
   readonly columns: ReadonlyArray<Column>
-  readonly csrf: string
 }) => (
   <details class="columns">
     <summary>Columns</summary>
-    <Form action={action} csrf={csrf}>
+    <Form action={action}>
       <input type="hidden" name="back" value={back} />
       <fieldset>
         <legend class="visually-hidden">Columns of the table</legend>

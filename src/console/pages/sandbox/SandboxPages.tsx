@@ -1,7 +1,6 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
 import { Effect } from "effect"
-import { HttpRouter } from "effect/http"
 import { DeliveryNotFound } from "../../../domain/Errors.ts"
 import { eventKinds } from "../../../domain/EventKinds.ts"
 import { askedIn, isNarrowed, type ListShape, pageOf } from "../../../domain/List.ts"
@@ -13,14 +12,15 @@ import { keptDays, keptMessages, SinkMessages, type SinkSummary } from "../../..
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
-import { Form, Submit } from "../../components/Form.tsx"
+import { PostButton } from "../../components/Form.tsx"
 import { ListForm, ListPages, sortHeading } from "../../components/ListParts.tsx"
 import { Note } from "../../components/Note.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { type SortHeading, Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
-import { isolatedMessage, RawRoutes, refused } from "../../RawRoutes.tsx"
-import { Console, type Visit } from "../../Routes.tsx"
+import { isolatedMessage, refused } from "../../RawRoutes.tsx"
+import { pages } from "../../Pages.ts"
+import type { Visit } from "../../Routes.tsx"
 import { TemplateIndex } from "../../../templates/TemplateIndex.ts"
 import { type DeliveryNames, namesFor, templateName, variantName } from "../delivery/DeliveryTable.tsx"
 import { templatePath } from "../templates/Paths.ts"
@@ -94,24 +94,17 @@ const Messages = ({ headingOf, messages, names, visit: { org } }: {
   />
 )
 
-/** Services of these pages. */
-interface Services {
-  readonly index: TemplateIndex["Service"]
-  readonly organizations: Organizations["Service"]
-  readonly sink: SinkMessages["Service"]
-}
-
-const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
-  const { can, org, session } = visit
-  const messages = yield* services.sink.list(org.slug)
-  const hasSandbox = yield* services.organizations.get(sandboxOf(org.slug)).pipe(
+const list = Effect.fnUntraced(function* (visit: Visit) {
+  const { can, org } = visit
+  const messages = yield* (yield* SinkMessages).list(org.slug)
+  const hasSandbox = yield* (yield* Organizations).get(sandboxOf(org.slug)).pipe(
     Effect.as(true),
     Effect.catchTag("OrganizationNotFound", () => Effect.succeed(false)),
   )
   const here = pathOf(org.slug)
   const asked = askedIn(shape, visit.query)
   const page = pageOf(shape, messages, asked, pageSize)
-  const names = yield* namesFor(services.index, org, page.rows)
+  const names = yield* namesFor(yield* TemplateIndex, org, page.rows)
   const inSandbox = `/console/o/${sandboxOf(org.slug)}`
   return {
     title: "Sandbox",
@@ -121,11 +114,7 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
           title="Sandbox"
           lead={`Messages that were not sent: from test keys, and through a sink connection. The latest ${keptMessages} of each are kept for ${keptDays} days.`}
           actions={messages.length > 0 && can("clearSinkMessages")
-            ? (
-              <Form action={`${pathOf(org.slug)}/clear`} csrf={session.csrfToken} inline>
-                <Submit kind="danger">Remove all messages</Submit>
-              </Form>
-            )
+            ? <PostButton to={`${pathOf(org.slug)}/clear`} kind="danger">Remove all messages</PostButton>
             : undefined}
         />
         {isSandbox(org.slug) || !hasSandbox ? null : (
@@ -169,14 +158,14 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   }
 })
 
-const existing = Effect.fnUntraced(function* (services: Services, org: OrgSlug, id: string) {
-  return (yield* services.sink.get(org, id)) ?? (yield* new DeliveryNotFound({ id: id.slice(0, 100) }))
+const existing = Effect.fnUntraced(function* (org: OrgSlug, id: string) {
+  return (yield* (yield* SinkMessages).get(org, id)) ?? (yield* new DeliveryNotFound({ id: id.slice(0, 100) }))
 })
 
-const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+const show = Effect.fnUntraced(function* (visit: Visit) {
   const { org, params } = visit
-  const message = yield* existing(services, org.slug, params["message"] ?? "")
-  const names = yield* namesFor(services.index, org, [message])
+  const message = yield* existing(org.slug, params["message"] ?? "")
+  const names = yield* namesFor(yield* TemplateIndex, org, [message])
   const of = message.isTest ? sandboxOf(org.slug) : liveOf(org.slug)
   const title = message.subject ?? "A message that cannot become an e-mail"
   return {
@@ -275,29 +264,21 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
 })
 
 /** Sandbox: messages that were taken and not sent. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const services: Services = {
-    organizations: yield* Organizations,
-    index: yield* TemplateIndex,
-    sink: yield* SinkMessages,
-  }
-
-  const { route } = yield* RawRoutes
-
-  yield* router.addAll([
-    page("/console/o/:org/sandbox", "listSinkMessages", (visit) => list(services, visit)),
-    page("/console/o/:org/sandbox/:message", "getSinkMessage", (visit) => show(services, visit)),
-    route("GET", "/console/o/:org/sandbox/:message/html", "getSinkMessage", ({ org, params, request }) =>
-      Effect.map(
-        existing(services, org.slug, params["message"] ?? ""),
-        ({ html }) => html === null ? refused(request, 404, "The message has no HTML.") : isolatedMessage(html),
-      )),
-    action(
-      "/console/o/:org/sandbox/clear",
-      "clearSinkMessages",
-      (visit) =>
-        Effect.as(services.sink.clear(visit.org.slug), { to: pathOf(visit.org.slug), done: "sandbox-cleared" }),
-    ),
-  ])
-}))
+export const layer = pages(({ action, page, route }) => [
+  page("/console/o/:org/sandbox", "listSinkMessages", list),
+  page("/console/o/:org/sandbox/:message", "getSinkMessage", show),
+  route("GET", "/console/o/:org/sandbox/:message/html", "getSinkMessage", ({ org, params, request }) =>
+    Effect.map(
+      existing(org.slug, params["message"] ?? ""),
+      ({ html }) => html === null ? refused(request, 404, "The message has no HTML.") : isolatedMessage(html),
+    )),
+  action(
+    "/console/o/:org/sandbox/clear",
+    "clearSinkMessages",
+    (visit) =>
+      Effect.as(SinkMessages.use((sink) => sink.clear(visit.org.slug)), {
+        to: pathOf(visit.org.slug),
+        done: "sandbox-cleared",
+      }),
+  ),
+])

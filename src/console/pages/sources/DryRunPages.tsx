@@ -1,7 +1,6 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
 import { Effect } from "effect"
-import { HttpRouter } from "effect/http"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import { eventKinds } from "../../../domain/EventKinds.ts"
 import type { DryRun } from "../../../domain/DryRun.ts"
@@ -10,13 +9,14 @@ import { MappingTrials } from "../../../intake/mapping/MappingTrials.ts"
 import { WebhookSources } from "../../../intake/WebhookSources.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
-import { Submit } from "../../components/Form.tsx"
+import { CsrfField, Submit } from "../../components/Form.tsx"
 import { ErrorSummary, Note } from "../../components/Note.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { Table } from "../../components/Table.tsx"
 import { TextAreaField } from "../../components/TextAreaField.tsx"
 import { Time } from "../../components/Time.tsx"
-import { Console, type Fields, type Visit } from "../../Routes.tsx"
+import { pages } from "../../Pages.ts"
+import type { Fields, Visit } from "../../Routes.tsx"
 
 const labels = { mapping: "Mapping", body: "Sample body" }
 
@@ -93,17 +93,11 @@ const Explained = ({ run, zone }: { readonly run: DryRun; readonly zone: string 
     </Card>
   )
 
-/** Services of these pages. */
-interface Services {
-  readonly mappings: MappingTrials["Service"]
-  readonly sources: WebhookSources["Service"]
-}
-
 const show = Effect.fnUntraced(
-  function* (services: Services, visit: Visit, sent?: Fields, faults: ReadonlyArray<Fault> = [], run?: DryRun) {
-    const { org, session } = visit
+  function* (visit: Visit, sent?: Fields, faults: ReadonlyArray<Fault> = [], run?: DryRun) {
+    const { org } = visit
     const at = `/console/o/${org.slug}/sources/events`
-    const setup = (yield* services.sources.list(org.slug)).find(({ sourceId }) => sourceId === "events")
+    const setup = (yield* (yield* WebhookSources).list(org.slug)).find(({ sourceId }) => sourceId === "events")
     const values = sent ?? {
       mapping: jsonOf(setup?.settings["mapping"] ?? exampleMapping),
       body: setup?.settings["mapping"] === undefined ? jsonOf(exampleBody) : "",
@@ -121,7 +115,7 @@ const show = Effect.fnUntraced(
           {run === undefined ? null : <Explained run={run} zone={org.time_zone} />}
           <Card>
             <form class="dry-run" method="post" action={`${at}/dry-run`} noValidate>
-              <input type="hidden" name="_csrf" value={session.csrfToken} />
+              <CsrfField />
               <TextAreaField
                 name="mapping"
                 label={labels.mapping}
@@ -151,8 +145,8 @@ const show = Effect.fnUntraced(
   },
 )
 
-const dryRunAction = Effect.fnUntraced(function* (services: Services, visit: Visit, sent: Fields) {
-  const tried = yield* services.mappings.run(visit.org.slug, sent["mapping"] ?? "", sent["body"] ?? "")
+const dryRunAction = Effect.fnUntraced(function* (visit: Visit, sent: Fields) {
+  const tried = yield* (yield* MappingTrials).run(visit.org.slug, sent["mapping"] ?? "", sent["body"] ?? "")
   if ("faults" in tried) {
     return yield* new InvalidInput({
       faults: tried.faults.map(({ detail, pointer }) => ({
@@ -161,24 +155,10 @@ const dryRunAction = Effect.fnUntraced(function* (services: Services, visit: Vis
       })),
     })
   }
-  return yield* show(services, visit, sent, [], tried.run)
+  return yield* show(visit, sent, [], tried.run)
 })
 
 /** Tries a mapping of custom events on a sample. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const services: Services = {
-    mappings: yield* MappingTrials,
-    sources: yield* WebhookSources,
-  }
-
-  yield* router.addAll([
-    page("/console/o/:org/sources/events/dry-run", "dryRun", (visit) => show(services, visit)),
-    action(
-      "/console/o/:org/sources/events/dry-run",
-      "dryRun",
-      (visit, fields) => dryRunAction(services, visit, fields),
-      (visit, sent, faults) => show(services, visit, sent, faults),
-    ),
-  ])
-}))
+export const layer = pages(({ form }) => [
+  ...form("/console/o/:org/sources/events/dry-run", "dryRun", show, dryRunAction),
+])

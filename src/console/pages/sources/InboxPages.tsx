@@ -1,7 +1,6 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
 import { Effect } from "effect"
-import { HttpRouter } from "effect/http"
 import { note, noteNothing } from "../../../accounts/Audit.ts"
 import * as Json from "../../../domain/Json.ts"
 import { isSandbox } from "../../../domain/Sandbox.ts"
@@ -12,12 +11,13 @@ import { count } from "../../Format.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
-import { Form, Submit } from "../../components/Form.tsx"
+import { PostButton } from "../../components/Form.tsx"
 import { MoreRows } from "../../components/MoreRows.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { Pagination } from "../../components/Pagination.tsx"
 import { Time } from "../../components/Time.tsx"
-import { Console, type Fields, type Visit } from "../../Routes.tsx"
+import { pages } from "../../Pages.ts"
+import type { Fields, Visit } from "../../Routes.tsx"
 import { sourceForms } from "./SourceForms.ts"
 import { inboxOf, sourcesPath } from "./SourcePath.ts"
 
@@ -127,9 +127,9 @@ const Entry = ({ at, entry, visit }: { readonly at: string; readonly entry: Inbo
           )}
           {visit.can("replayInbox") && entry.status !== "pending" && entry.bytes > 0
             ? (
-              <Form action={`${at}/${entry.id}/replay`} csrf={visit.session.csrfToken} inline>
-                <Submit kind="compact" label={`Replay payload ${entry.id}`}>Replay</Submit>
-              </Form>
+              <PostButton to={`${at}/${entry.id}/replay`} kind="compact" label={`Replay payload ${entry.id}`}>
+                Replay
+              </PostButton>
             )
             : null}
         </div>
@@ -138,22 +138,18 @@ const Entry = ({ at, entry, visit }: { readonly at: string; readonly entry: Inbo
   )
 }
 
-/** Services of these pages. */
-interface Services {
-  readonly inbox: Inbox["Service"]
-}
-
-const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+const list = Effect.fnUntraced(function* (visit: Visit) {
+  const inbox = yield* Inbox
   const { org, query } = visit
   const sourceId = yield* inboxOf(visit)
   const at = `${sourcesPath(visit)}/${sourceId}/inbox`
   const all = query.get("all") === "true"
   const given = Number(query.get("cursor") ?? "")
   const cursor = Number.isSafeInteger(given) && given > 0 ? given : undefined
-  const found = yield* services.inbox.list(org.slug, sourceId, { cursor, limit: pageSize + 1, all })
+  const found = yield* inbox.list(org.slug, sourceId, { cursor, limit: pageSize + 1, all })
   const replayable = all || cursor !== undefined || !visit.can("replayInbox")
     ? 0
-    : yield* services.inbox.countNotUnderstood(org.slug, sourceId)
+    : yield* inbox.countNotUnderstood(org.slug, sourceId)
   const entries = found.slice(0, pageSize)
   const here = `${at}?all=${all}`
   const { title } = sourceId === mailSource ? { title: mailTitle } : sourceForms[sourceId]
@@ -185,12 +181,9 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
                 payloads were not or only partly understood. Fix the source first: a replay reads them again with the
                 settings of now.
               </p>
-              <Form action={`${at}/replay`} csrf={visit.session.csrfToken} inline>
-                <input type="hidden" name="until" value={entries[0]!.id} />
-                <Submit>
-                  Replay {replayable < replayedAtMost ? `all ${count(replayable)}` : `the latest ${count(replayable)}`}
-                </Submit>
-              </Form>
+              <PostButton to={`${at}/replay`} fields={{ until: String(entries[0]!.id) }} kind="primary">
+                Replay {replayable < replayedAtMost ? `all ${count(replayable)}` : `the latest ${count(replayable)}`}
+              </PostButton>
             </div>
           </Card>
         )}
@@ -220,39 +213,24 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   }
 })
 
-const replayAction = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+const replayAction = Effect.fnUntraced(function* (visit: Visit) {
   const sourceId = yield* inboxOf(visit)
   const id = visit.params["id"] ?? ""
-  yield* services.inbox.replay(visit.org.slug, sourceId, /^\d{1,15}$/.test(id) ? Number(id) : 0)
+  yield* (yield* Inbox).replay(visit.org.slug, sourceId, /^\d{1,15}$/.test(id) ? Number(id) : 0)
   return { to: `${sourcesPath(visit)}/${sourceId}/inbox?all=true`, done: "body-replayed" }
 })
 
-const replayAllAction = Effect.fnUntraced(function* (services: Services, visit: Visit, { until = "" }: Fields) {
+const replayAllAction = Effect.fnUntraced(function* (visit: Visit, { until = "" }: Fields) {
   const sourceId = yield* inboxOf(visit)
   const last = /^\d{1,15}$/.test(until) ? Number(until) : 0
-  const replayed = yield* services.inbox.replayNotUnderstood(visit.org.slug, sourceId, last)
+  const replayed = yield* (yield* Inbox).replayNotUnderstood(visit.org.slug, sourceId, last)
   yield* replayed === 0 ? noteNothing : note({ replayed, until: last })
   return { to: `${sourcesPath(visit)}/${sourceId}/inbox`, done: "bodies-replayed" }
 })
 
 /** Payloads that could not be read, with the reason; each body can be looked at again. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const services: Services = {
-    inbox: yield* Inbox,
-  }
-
-  yield* router.addAll([
-    action(
-      "/console/o/:org/sources/:segment/inbox/replay",
-      "replayInbox",
-      (visit, fields) => replayAllAction(services, visit, fields),
-    ),
-    page("/console/o/:org/sources/:segment/inbox", "listInbox", (visit) => list(services, visit)),
-    action(
-      "/console/o/:org/sources/:segment/inbox/:id/replay",
-      "replayInbox",
-      (visit) => replayAction(services, visit),
-    ),
-  ])
-}))
+export const layer = pages(({ action, page }) => [
+  action("/console/o/:org/sources/:segment/inbox/replay", "replayInbox", replayAllAction),
+  page("/console/o/:org/sources/:segment/inbox", "listInbox", list),
+  action("/console/o/:org/sources/:segment/inbox/:id/replay", "replayInbox", replayAction),
+])

@@ -1,6 +1,5 @@
 /** @jsxImportSource preact */
 import { Effect, Layer } from "effect"
-import { HttpRouter } from "effect/http"
 import { SessionCookie } from "../../../accounts/SessionCookie.ts"
 import { type Fault, InvalidInput, SourceNotFound } from "../../../domain/Errors.ts"
 import * as Json from "../../../domain/Json.ts"
@@ -11,15 +10,16 @@ import { Timelines } from "../../../people/Timelines.ts"
 import { type SourceInput, WebhookSources } from "../../../intake/WebhookSources.ts"
 import { TemplateIndex } from "../../../templates/TemplateIndex.ts"
 import { Card } from "../../components/Card.tsx"
-import { Confirm } from "../../components/Confirm.tsx"
+import { askFirst } from "../../components/AskFirst.tsx"
 import { Field } from "../../components/Field.tsx"
-import { Form, Submit } from "../../components/Form.tsx"
+import { Form, PostButton, Submit } from "../../components/Form.tsx"
 import { ErrorSummary, Note } from "../../components/Note.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { faultsIn, labelsOf, SchemaFields, settingsFrom, textIn } from "../../components/SchemaFields.tsx"
 import { TextAreaField } from "../../components/TextAreaField.tsx"
 import { Time } from "../../components/Time.tsx"
-import { Console, type Fields, type Visit } from "../../Routes.tsx"
+import { pages } from "../../Pages.ts"
+import type { Fields, Visit } from "../../Routes.tsx"
 import { namesFor } from "../delivery/DeliveryTable.tsx"
 import * as DryRunPages from "./DryRunPages.tsx"
 import * as InboxPages from "./InboxPages.tsx"
@@ -74,21 +74,15 @@ const placed = (sourceId: SourceId, faults: ReadonlyArray<Fault>): ReadonlyArray
       : { pointer: `/${own}`, detail: `${inside.join("") === "" ? "" : `at ${inside.join("")} `}${fault.detail}` }
   })
 
-/** Services of these pages. */
-interface Services {
-  readonly cookie: SessionCookie["Service"]
-  readonly sources: WebhookSources["Service"]
-  readonly history: EventHistory["Service"]
-  readonly index: TemplateIndex["Service"]
-  readonly timelines: Timelines["Service"]
-}
+/** The address of a source, by its id. */
+const addresses = ({ org, request }: Visit) =>
+  SessionCookie.useSync((cookie) => (sourceId: SourceId) =>
+    `${cookie.originOf(request)}/api/webhook/${sourceId}/${org.slug}`
+  )
 
-const urlOf = (services: Services, { org, request }: Visit, sourceId: SourceId) =>
-  `${services.cookie.originOf(request)}/api/webhook/${sourceId}/${org.slug}`
-
-const states = Effect.fnUntraced(function* (services: Services, { org }: Visit) {
-  const setups = yield* services.sources.list(org.slug)
-  const activities = yield* services.history.activity(org.slug)
+const states = Effect.fnUntraced(function* ({ org }: Visit) {
+  const setups = yield* (yield* WebhookSources).list(org.slug)
+  const activities = yield* (yield* EventHistory).activity(org.slug)
   return sourceIds.map((sourceId): SourceState => ({
     sourceId,
     setup: setups.find((one) => one.sourceId === sourceId),
@@ -96,12 +90,13 @@ const states = Effect.fnUntraced(function* (services: Services, { org }: Visit) 
   }))
 })
 
-const stateOf = (services: Services, visit: Visit, sourceId: SourceId) =>
-  Effect.map(states(services, visit), (all) => all.find((one) => one.sourceId === sourceId)!)
+const stateOf = (visit: Visit, sourceId: SourceId) =>
+  Effect.map(states(visit), (all) => all.find((one) => one.sourceId === sourceId)!)
 
-const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+const list = Effect.fnUntraced(function* (visit: Visit) {
   const at = sourcesPath(visit)
-  const all = yield* states(services, visit)
+  const all = yield* states(visit)
+  const urlOf = yield* addresses(visit)
   return {
     title: "Webhook sources",
     body: (
@@ -139,7 +134,7 @@ const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
                   <div class="source-body">
                     <SourceUrl
                       sourceId={sourceId}
-                      url={urlOf(services, visit, sourceId)}
+                      url={urlOf(sourceId)}
                       label={`Address for ${title}`}
                     />
                     {state.setup === undefined && state.activity === undefined
@@ -226,18 +221,17 @@ const CommandLineSetup = ({ at, org }: {
   </Card>
 )
 
-const SetupForm = ({ at, faults, form, hasSecret, sourceId, session, setup, values }: {
+const SetupForm = ({ at, faults, form, hasSecret, sourceId, setup, values }: {
   readonly at: string
   readonly faults: ReadonlyArray<Fault>
   readonly form: (typeof sourceForms)[SourceId]
   readonly hasSecret: boolean
   readonly sourceId: SourceId
-  readonly session: Visit["session"]
   readonly setup: SourceState["setup"]
   readonly values: Fields
 }) => (
   <Card title={setup === undefined ? "Set up" : "Change"}>
-    <Form action={at} csrf={session.csrfToken}>
+    <Form action={at}>
       <Field
         name="secret"
         type="password"
@@ -287,25 +281,16 @@ const SetupForm = ({ at, faults, form, hasSecret, sourceId, session, setup, valu
   </Card>
 )
 
-const StopCard = ({ at, session, setup }: {
+const StopCard = ({ at, setup }: {
   readonly at: string
-  readonly session: Visit["session"]
   readonly setup: NonNullable<SourceState["setup"]>
 }) => (
   <Card title="Stop">
     <div class="stack">
       <div class="buttons">
         {setup.enabled
-          ? (
-            <Form action={`${at}/disable`} csrf={session.csrfToken} inline>
-              <Submit kind="plain">Disable</Submit>
-            </Form>
-          )
-          : (
-            <Form action={`${at}/enable`} csrf={session.csrfToken} inline>
-              <Submit kind="plain">Enable</Submit>
-            </Form>
-          )}
+          ? <PostButton to={`${at}/disable`}>Disable</PostButton>
+          : <PostButton to={`${at}/enable`}>Enable</PostButton>}
         <a class="button danger" href={`${at}/remove`}>Remove</a>
       </div>
       <p class="muted small">
@@ -316,18 +301,18 @@ const StopCard = ({ at, session, setup }: {
 )
 
 const show = Effect.fnUntraced(
-  function* (services: Services, visit: Visit, sent?: Fields, found: ReadonlyArray<Fault> = []) {
-    const { can, org, session } = visit
+  function* (visit: Visit, sent?: Fields, found: ReadonlyArray<Fault> = []) {
+    const { can, org } = visit
     const sourceId = yield* sourceOf(visit)
     const at = `${sourcesPath(visit)}/${sourceId}`
     const form = sourceForms[sourceId]
-    const state = yield* stateOf(services, visit, sourceId)
+    const state = yield* stateOf(visit, sourceId)
     const { activity, setup } = state
-    const events = yield* services.timelines.recent(org.slug, sourceId, shownEvents)
+    const events = yield* (yield* Timelines).recent(org.slug, sourceId, shownEvents)
     const served = events.flatMap(({ copyId, templateId }) =>
       templateId === null || copyId === null ? [] : [{ templateId, copyId }]
     )
-    const names = yield* namesFor(services.index, org, served)
+    const names = yield* namesFor(yield* TemplateIndex, org, served)
     const faults = placed(sourceId, found)
     const values = sent ?? valuesOf(state)
     const old = setup?.secrets.find(({ acceptedUntil }) => acceptedUntil !== null)
@@ -358,7 +343,7 @@ const show = Effect.fnUntraced(
               </div>
               <SourceUrl
                 sourceId={sourceId}
-                url={urlOf(services, visit, sourceId)}
+                url={(yield* addresses(visit))(sourceId)}
                 label={`Address for ${form.title}`}
               />
               <SourceStats activity={activity} zone={org.time_zone} />
@@ -378,7 +363,6 @@ const show = Effect.fnUntraced(
                 form={form}
                 hasSecret={hasSecret}
                 sourceId={sourceId}
-                session={session}
                 setup={setup}
                 values={values}
               />
@@ -390,7 +374,7 @@ const show = Effect.fnUntraced(
             <RecentEvents events={events} names={names} org={org} />
           </Card>
           {setup !== undefined && sourceId !== "provider_e" && (can("putSource") || can("deleteSource"))
-            ? <StopCard at={at} session={session} setup={setup} />
+            ? <StopCard at={at} setup={setup} />
             : null}
         </>
       ),
@@ -398,82 +382,60 @@ const show = Effect.fnUntraced(
   },
 )
 
-const switched = (services: Services, enabled: boolean) =>
+const switched = (enabled: boolean) =>
   Effect.fnUntraced(function* (visit: Visit) {
     const sourceId = yield* sourceOf(visit)
     // Only what is set up can be switched; putting would set up what is not.
-    if ((yield* stateOf(services, visit, sourceId)).setup === undefined) {
+    if ((yield* stateOf(visit, sourceId)).setup === undefined) {
       return yield* new SourceNotFound({ id: sourceId })
     }
-    yield* services.sources.put(visit.org.slug, sourceId, { enabled })
+    yield* (yield* WebhookSources).put(visit.org.slug, sourceId, { enabled })
     return { to: `${sourcesPath(visit)}/${sourceId}`, done: enabled ? "source-enabled" : "source-disabled" }
   })
 
-const sourceAction = Effect.fnUntraced(function* (services: Services, visit: Visit, sent: Fields) {
+const sourceAction = Effect.fnUntraced(function* (visit: Visit, sent: Fields) {
   const sourceId = yield* sourceOf(visit)
-  yield* services.sources.put(visit.org.slug, sourceId, yield* inputOf(sourceId, sent))
+  yield* (yield* WebhookSources).put(visit.org.slug, sourceId, yield* inputOf(sourceId, sent))
   return { to: `${sourcesPath(visit)}/${sourceId}`, done: "source-saved" }
 })
 
-const removePage = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+const removePage = Effect.fnUntraced(function* (visit: Visit) {
   const sourceId = yield* sourceOf(visit)
-  if ((yield* stateOf(services, visit, sourceId)).setup === undefined) {
+  if ((yield* stateOf(visit, sourceId)).setup === undefined) {
     return yield* new SourceNotFound({ id: sourceId })
   }
   const at = `${sourcesPath(visit)}/${sourceId}`
   const { title } = sourceForms[sourceId]
-  return {
+  return askFirst({
     title: `Remove ${title}`,
-    body: (
-      <>
-        <PageHead title={`Remove ${title}?`} back={{ href: at, label: title }} />
-        <Confirm action={`${at}/remove`} csrf={visit.session.csrfToken} back={at} button="Remove the source">
-          <p>
-            Its secrets and settings are deleted, and its webhooks are refused from now on. Received events are kept and
-            stay in results.
-          </p>
-        </Confirm>
-      </>
+    question: `Remove ${title}?`,
+    back: { href: at, label: title },
+    button: "Remove the source",
+    text: (
+      <p>
+        Its secrets and settings are deleted, and its webhooks are refused from now on. Received events are kept and
+        stay in results.
+      </p>
     ),
-  }
+  })
 })
 
 /** Webhook sources: where events come from. */
-const pages = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const services: Services = {
-    cookie: yield* SessionCookie,
-    sources: yield* WebhookSources,
-    history: yield* EventHistory,
-    index: yield* TemplateIndex,
-    timelines: yield* Timelines,
-  }
+const own = pages(({ action, asks, page }) => [
+  page("/console/o/:org/sources", "listSources", list),
+  page("/console/o/:org/sources/:segment", "listSources", show),
+  action("/console/o/:org/sources/:segment", "putSource", sourceAction, show),
+  action("/console/o/:org/sources/:segment/disable", "putSource", switched(false)),
+  action("/console/o/:org/sources/:segment/enable", "putSource", switched(true)),
+  ...asks(
+    "/console/o/:org/sources/:segment/remove",
+    "deleteSource",
+    removePage,
+    Effect.fnUntraced(function* (visit) {
+      yield* (yield* WebhookSources).remove(visit.org.slug, yield* sourceOf(visit))
+      return { to: sourcesPath(visit), done: "source-removed" }
+    }),
+  ),
+])
 
-  yield* router.addAll([
-    page("/console/o/:org/sources", "listSources", (visit) => list(services, visit)),
-    page("/console/o/:org/sources/:segment", "listSources", (visit) => show(services, visit)),
-    action(
-      "/console/o/:org/sources/:segment",
-      "putSource",
-      (visit, fields) => sourceAction(services, visit, fields),
-      (visit, sent, found) => show(services, visit, sent, found),
-    ),
-    action("/console/o/:org/sources/:segment/disable", "putSource", switched(services, false)),
-    action("/console/o/:org/sources/:segment/enable", "putSource", switched(services, true)),
-    page(
-      "/console/o/:org/sources/:segment/remove",
-      "deleteSource",
-      (visit) => removePage(services, visit),
-    ),
-    action(
-      "/console/o/:org/sources/:segment/remove",
-      "deleteSource",
-      Effect.fnUntraced(function* (visit) {
-        yield* services.sources.remove(visit.org.slug, yield* sourceOf(visit))
-        return { to: sourcesPath(visit), done: "source-removed" }
-      }),
-    ),
-  ])
-}))
-
-export const layer = Layer.mergeAll(pages, InboxPages.layer, DryRunPages.layer)
+export const layer = Layer.mergeAll(own, InboxPages.layer, DryRunPages.layer)

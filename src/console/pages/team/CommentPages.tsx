@@ -1,7 +1,6 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
 import { Effect } from "effect"
-import { HttpRouter } from "effect/http"
 import { MemberNames, type NamedMember } from "../../../accounts/MemberNames.ts"
 import { idIn } from "../../../api/reviews/ReviewsRoutes.ts"
 import { lookedUp } from "../../../api/server/Requests.ts"
@@ -16,16 +15,17 @@ import { assets } from "../../Assets.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { MoreRows } from "../../components/MoreRows.tsx"
-import { Confirm } from "../../components/Confirm.tsx"
+import { askFirst } from "../../components/AskFirst.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { SelectField } from "../../components/Field.tsx"
-import { Form, Submit } from "../../components/Form.tsx"
+import { Form, PostButton, Submit } from "../../components/Form.tsx"
 import { ErrorSummary } from "../../components/Note.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { Pagination } from "../../components/Pagination.tsx"
 import { TextAreaField } from "../../components/TextAreaField.tsx"
 import { Time } from "../../components/Time.tsx"
-import { Console, decoded, type Fields, type View, type Visit } from "../../Routes.tsx"
+import { pages } from "../../Pages.ts"
+import { decoded, type Fields, type View, type Visit } from "../../Routes.tsx"
 import { templatePath, variantPath } from "../templates/Paths.ts"
 
 const decodeInput = decoder(CommentInput)
@@ -35,15 +35,8 @@ const pageSize = 14
 
 const labels = { text: "Comment", variant_id: "About" }
 
-/** Services of these pages. */
-interface Services {
-  readonly comments: Comments["Service"]
-  readonly names: MemberNames["Service"]
-  readonly templates: Templates["Service"]
-}
-
-const template = (services: Services, { org, params }: Visit) =>
-  services.templates.get(org.slug, lookedUp(params["template"] ?? ""))
+const template = ({ org, params }: Visit) =>
+  Templates.use((templates) => templates.get(org.slug, lookedUp(params["template"] ?? "")))
 
 const here = (visit: Visit) => `${templatePath(visit.org.slug, lookedUp(visit.params["template"] ?? ""))}/comments`
 
@@ -162,11 +155,13 @@ const CommentItem = ({ comment, of, visit }: {
       <div class="buttons">
         {can("updateComment")
           ? (
-            <Form action={`${one}/${isOpen ? "resolve" : "reopen"}`} csrf={session.csrfToken} inline>
-              <Submit kind="compact" label={`${isOpen ? "Resolve" : "Reopen"} the ${about}`}>
-                {isOpen ? "Resolve" : "Reopen"}
-              </Submit>
-            </Form>
+            <PostButton
+              to={`${one}/${isOpen ? "resolve" : "reopen"}`}
+              kind="compact"
+              label={`${isOpen ? "Resolve" : "Reopen"} the ${about}`}
+            >
+              {isOpen ? "Resolve" : "Reopen"}
+            </PostButton>
           )
           : null}
         {isOwn ? <a class="button compact" href={one} aria-label={`Edit the ${about}`}>Edit</a> : null}
@@ -182,16 +177,16 @@ const mentionable = (members: ReadonlyMap<string, NamedMember>, visit: Visit) =>
   [...members.values()].filter(({ id, isMember }) => isMember && id !== visit.session.account.id).slice(0, 500)
 
 const list = Effect.fnUntraced(
-  function* (services: Services, visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
+  function* (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
     const { can, org, query } = visit
-    const of = yield* template(services, visit)
+    const of = yield* template(visit)
     const shownAt = idIn(query.get("at") ?? "")
     const asked = query.get("state")
     const which = isFilter(asked) ? asked : shownAt === undefined ? "open" : "all"
     const cursor = shownAt === undefined ? idIn(query.get("cursor") ?? "") : shownAt + 1
-    const found = yield* services.comments.list(org.slug, of.id, { which, cursor, limit: pageSize + 1 })
+    const found = yield* (yield* Comments).list(org.slug, of.id, { which, cursor, limit: pageSize + 1 })
     const shown = found.slice(0, pageSize)
-    const members = mentionable(yield* services.names.of(org.slug), visit)
+    const members = mentionable(yield* (yield* MemberNames).of(org.slug), visit)
     const of_ = (state: CommentFilter) => state === "open" ? here(visit) : `${here(visit)}?state=${state}`
     const view: View = {
       title: `${of.name} · Comments`,
@@ -206,7 +201,7 @@ const list = Effect.fnUntraced(
           {can("createComment")
             ? (
               <Card title="New comment">
-                <Form submit="Add comment" action={here(visit)} csrf={visit.session.csrfToken}>
+                <Form submit="Add comment" action={here(visit)}>
                   <CommentFields
                     faults={faults}
                     members={members}
@@ -254,18 +249,18 @@ const list = Effect.fnUntraced(
   },
 )
 
-const comment = Effect.fnUntraced(function* (services: Services, { org, params }: Visit) {
+const comment = Effect.fnUntraced(function* ({ org, params }: Visit) {
   const id = idIn(params["comment"] ?? "")
   return id === undefined
     ? yield* new CommentNotFound({ id: (params["comment"] ?? "").slice(0, 100) })
-    : yield* services.comments.get(org.slug, lookedUp(params["template"] ?? ""), id)
+    : yield* (yield* Comments).get(org.slug, lookedUp(params["template"] ?? ""), id)
 })
 
 const edit = Effect.fnUntraced(
-  function* (services: Services, visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
-    const of = yield* template(services, visit)
-    const { id, text } = yield* comment(services, visit)
-    const members = mentionable(yield* services.names.of(visit.org.slug), visit)
+  function* (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
+    const of = yield* template(visit)
+    const { id, text } = yield* comment(visit)
+    const members = mentionable(yield* (yield* MemberNames).of(visit.org.slug), visit)
     const view: View = {
       title: "Edit a comment",
       body: (
@@ -273,7 +268,7 @@ const edit = Effect.fnUntraced(
           <PageHead title="Edit a comment" back={{ href: here(visit), label: `${of.name} · Comments` }} />
           <ErrorSummary faults={faults} labels={labels} />
           <Card>
-            <Form action={`${here(visit)}/${id}`} csrf={visit.session.csrfToken}>
+            <Form action={`${here(visit)}/${id}`}>
               <CommentFields faults={faults} members={members} text={fields["text"] ?? text} variant="" />
               <div class="buttons">
                 <Submit>Save comment</Submit>
@@ -289,88 +284,62 @@ const edit = Effect.fnUntraced(
   },
 )
 
-const confirmDelete = Effect.fnUntraced(function* (services: Services, visit: Visit) {
-  const of = yield* template(services, visit)
-  const { author, id, parts } = yield* comment(services, visit)
-  const view: View = {
+const confirmDelete = Effect.fnUntraced(function* (visit: Visit) {
+  const of = yield* template(visit)
+  const { author, parts } = yield* comment(visit)
+  const view: View = askFirst({
     title: "Delete a comment",
-    body: (
+    question: `Delete the comment of ${author}?`,
+    back: { href: here(visit), label: `${of.name} · Comments` },
+    button: "Delete the comment",
+    text: (
       <>
-        <PageHead
-          title={`Delete the comment of ${author}?`}
-          back={{ href: here(visit), label: `${of.name} · Comments` }}
-        />
-        <Confirm
-          action={`${here(visit)}/${id}/delete`}
-          csrf={visit.session.csrfToken}
-          back={here(visit)}
-          button="Delete the comment"
-        >
-          <Text parts={parts} />
-          <p class="muted">It cannot be restored. To put it aside, resolve it instead.</p>
-        </Confirm>
+        <Text parts={parts} />
+        <p class="muted">It cannot be restored. To put it aside, resolve it instead.</p>
       </>
     ),
-  }
+  })
   return view
 })
 
-const add = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
+const add = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const variant = fields["variant_id"] ?? ""
   const input = yield* decoded(decodeInput({
     text: textIn(fields),
     ...(variant === "" ? {} : { variant_id: variant }),
   }))
-  yield* services.comments.add(visit.org.slug, lookedUp(visit.params["template"] ?? ""), input, visit.actor)
+  yield* (yield* Comments).add(visit.org.slug, lookedUp(visit.params["template"] ?? ""), input, visit.actor)
   return { to: here(visit), done: "comment-added" }
 })
 
-const change = (services: Services, done: string, patchOf: (fields: Fields) => object) =>
+const change = (done: string, patchOf: (fields: Fields) => object) =>
   Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
-    yield* template(services, visit)
-    const { id, template_id } = yield* comment(services, visit)
+    yield* template(visit)
+    const { id, template_id } = yield* comment(visit)
     const patch = yield* decoded(decodePatch(patchOf(fields)))
-    yield* services.comments.change(visit.org.slug, template_id, id, patch, visit.actor)
+    yield* (yield* Comments).change(visit.org.slug, template_id, id, patch, visit.actor)
     return { to: here(visit), done }
   })
 
 /** Comments on a template. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const services: Services = {
-    comments: yield* Comments,
-    names: yield* MemberNames,
-    templates: yield* Templates,
-  }
+export const layer = pages(({ action, asks, form, page }) => {
   const all = "/console/o/:org/templates/:template/comments" as const
   const one = `${all}/:comment` as const
-
-  yield* router.addAll([
-    page(all, "listComments", (visit) => list(services, visit)),
-    action(
-      all,
-      "createComment",
-      (visit, fields) => add(services, visit, fields),
-      (visit, fields, faults) => list(services, visit, fields, faults),
-    ),
-    page(one, "updateComment", (visit) => edit(services, visit)),
-    action(
-      one,
-      "updateComment",
-      change(services, "comment-changed", (fields) => ({ text: textIn(fields) })),
-      (visit, fields, faults) => edit(services, visit, fields, faults),
-    ),
-    action(`${one}/resolve`, "updateComment", change(services, "comment-resolved", () => ({ resolved: true }))),
-    action(`${one}/reopen`, "updateComment", change(services, "comment-opened", () => ({ resolved: false }))),
-    page(`${one}/delete`, "deleteComment", (visit) => confirmDelete(services, visit)),
-    action(
+  return [
+    page(all, "listComments", list),
+    action(all, "createComment", add, list),
+    ...form(one, "updateComment", edit, change("comment-changed", (fields) => ({ text: textIn(fields) }))),
+    action(`${one}/resolve`, "updateComment", change("comment-resolved", () => ({ resolved: true }))),
+    action(`${one}/reopen`, "updateComment", change("comment-opened", () => ({ resolved: false }))),
+    ...asks(
       `${one}/delete`,
       "deleteComment",
+      confirmDelete,
       Effect.fnUntraced(function* (visit) {
-        const { id, template_id } = yield* comment(services, visit)
-        yield* services.comments.remove(visit.org.slug, template_id, id, visit.actor)
+        const { id, template_id } = yield* comment(visit)
+        yield* (yield* Comments).remove(visit.org.slug, template_id, id, visit.actor)
         return { to: here(visit), done: "comment-deleted" }
       }),
     ),
-  ])
-}))
+  ]
+})

@@ -1,7 +1,7 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
 import { Effect } from "effect"
-import { HttpRouter } from "effect/http"
+import { Learning } from "../../../learning/Learning.ts"
 import { MemberNames } from "../../../accounts/MemberNames.ts"
 import { idIn, proposalDetailOf, proposalOf } from "../../../api/reviews/ReviewsRoutes.ts"
 import { ReviewNote } from "../../../domain/Comment.ts"
@@ -9,21 +9,21 @@ import { pointerParts } from "../../../domain/Difference.ts"
 import { type Fault, InvalidInput, type ProposalConflict, ProposalNotFound } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
 import type { Proposal, ProposalDetail } from "../../../domain/Proposal.ts"
-import { Learning } from "../../../learning/Learning.ts"
 import { Proposals, reviewRefusal } from "../../../templates/Proposals.ts"
 import type { ProposalState } from "../../../templates/ProposalRows.ts"
 import { count } from "../../Format.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
-import { Form, Submit } from "../../components/Form.tsx"
+import { Form, PostButton, Submit } from "../../components/Form.tsx"
 import { ErrorSummary, Note } from "../../components/Note.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { Pagination } from "../../components/Pagination.tsx"
 import { Table } from "../../components/Table.tsx"
 import { TextAreaField } from "../../components/TextAreaField.tsx"
 import { Time } from "../../components/Time.tsx"
-import { Console, decoded, type Fields, type Goto, type View, type Visit } from "../../Routes.tsx"
+import { pages } from "../../Pages.ts"
+import { decoded, type Fields, type Goto, type View, type Visit } from "../../Routes.tsx"
 import { DifferenceView } from "../history/ChangeList.tsx"
 import { labelOf } from "../history/FieldWords.ts"
 import { templatePath, variantPath } from "../templates/Paths.ts"
@@ -31,13 +31,6 @@ import { templatePath, variantPath } from "../templates/Paths.ts"
 const decodeNote = decoder(ReviewNote)
 
 const pageSize = 25
-
-/** Services of these pages. */
-interface Services {
-  readonly learning: Learning["Service"]
-  readonly names: MemberNames["Service"]
-  readonly proposals: Proposals["Service"]
-}
 
 const at = ({ org }: Visit) => `/console/o/${org.slug}/reviews`
 
@@ -64,14 +57,15 @@ const Row = ({ proposal, visit }: { readonly proposal: Proposal; readonly visit:
   </span>
 )
 
-const list = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+const list = Effect.fnUntraced(function* (visit: Visit) {
+  const proposals = yield* Proposals
   const { org, query } = visit
   const asked = query.get("state")
   const state = isState(asked) ? asked : "requested"
   const cursor = idIn(query.get("cursor") ?? "")
-  const rows = yield* services.proposals.list(org.slug, { state, cursor, limit: pageSize + 1 })
-  const members = yield* services.names.of(org.slug)
-  const waiting = yield* services.proposals.countOpen(org.slug)
+  const rows = yield* proposals.list(org.slug, { state, cursor, limit: pageSize + 1 })
+  const members = yield* (yield* MemberNames).of(org.slug)
+  const waiting = yield* proposals.countOpen(org.slug)
   const shown = rows.slice(0, pageSize).map((row) => proposalOf(row, members))
   const here = (state: ProposalState) => state === "requested" ? at(visit) : `${at(visit)}?state=${state}`
   const last = shown.at(-1)
@@ -150,11 +144,10 @@ const idOf = ({ params }: Visit) =>
   })
 
 /** The author's text, which the author can change in a form. */
-const Message = ({ here, isOwn, proposal, visit }: {
+const Message = ({ here, isOwn, proposal }: {
   readonly here: string
   readonly isOwn: boolean
   readonly proposal: ProposalDetail
-  readonly visit: Visit
 }) => {
   if (!isOwn || proposal.state !== "requested") {
     return proposal.note === "" ? null : (
@@ -165,7 +158,7 @@ const Message = ({ here, isOwn, proposal, visit }: {
   }
   return (
     <Card title="Message to reviewers">
-      <Form action={`${here}/note`} csrf={visit.session.csrfToken}>
+      <Form action={`${here}/note`}>
         <TextAreaField
           name="note"
           label="Message"
@@ -205,11 +198,10 @@ const EditLinks = ({ proposal, visit }: { readonly proposal: ProposalDetail; rea
 }
 
 /** Says that the live template has changed, and shows how. */
-const Conflict = ({ here, isOwn, proposal, visit }: {
+const Conflict = ({ here, isOwn, proposal }: {
   readonly here: string
   readonly isOwn: boolean
   readonly proposal: ProposalDetail
-  readonly visit: Visit
 }) =>
   proposal.live_changes === null ? null : (
     <>
@@ -225,13 +217,7 @@ const Conflict = ({ here, isOwn, proposal, visit }: {
               ? "Bring your change up to date: your fields are kept, all others are those of the live template."
               : "Its author has to bring it up to date before it can be approved."}
           </p>
-          {isOwn
-            ? (
-              <Form action={`${here}/update`} csrf={visit.session.csrfToken} inline>
-                <Submit kind="plain">Bring up to date</Submit>
-              </Form>
-            )
-            : null}
+          {isOwn ? <PostButton to={`${here}/update`}>Bring up to date</PostButton> : null}
         </div>
       </Note>
       <Card title="Changed in the live template">
@@ -268,7 +254,7 @@ const Decision = ({ comment, here, proposal, refused, visit }: {
   }
   return (
     <Card title="Decision">
-      <Form action={`${here}/approve`} csrf={visit.session.csrfToken}>
+      <Form action={`${here}/approve`}>
         <input type="hidden" name="version" value={String(proposal.version)} />
         <TextAreaField
           name="comment"
@@ -288,10 +274,10 @@ const Decision = ({ comment, here, proposal, refused, visit }: {
 }
 
 const show = Effect.fnUntraced(
-  function* (services: Services, visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
+  function* (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) {
     const { actor, org } = visit
-    const found = yield* services.proposals.get(org.slug, yield* idOf(visit))
-    const proposal = proposalDetailOf(found, yield* services.names.of(org.slug))
+    const found = yield* (yield* Proposals).get(org.slug, yield* idOf(visit))
+    const proposal = proposalDetailOf(found, yield* (yield* MemberNames).of(org.slug))
     const here = `${at(visit)}/${proposal.id}`
     const isOwn = proposal.author_id === actor.session.account.id
     const refused = visit.can("approveProposal")
@@ -320,18 +306,14 @@ const show = Effect.fnUntraced(
                   </>
                 )}
                 {open && visit.can("withdrawProposal") && (isOwn || visit.role === "admin")
-                  ? (
-                    <Form action={`${here}/withdraw`} csrf={visit.session.csrfToken} inline>
-                      <Submit kind="plain">Withdraw</Submit>
-                    </Form>
-                  )
+                  ? <PostButton to={`${here}/withdraw`}>Withdraw</PostButton>
                   : null}
               </>
             }
           />
           <ErrorSummary faults={faults} />
-          <Message here={here} isOwn={isOwn} proposal={proposal} visit={visit} />
-          <Conflict here={here} isOwn={isOwn} proposal={proposal} visit={visit} />
+          <Message here={here} isOwn={isOwn} proposal={proposal} />
+          <Conflict here={here} isOwn={isOwn} proposal={proposal} />
           <Card title="Proposed change">
             {proposal.proposed === null ? <p>The template is deleted with its variants.</p> : null}
             <DifferenceView changes={proposal.changes} />
@@ -362,13 +344,12 @@ const noteOf = (fields: Fields, name: string) =>
     ),
   )
 
-/** Runs an action on the proposal of the path, and shows the page again. */
+/** Runs an action on the proposal of the path, which leads back to its page. */
 const acting = <E, R>(
-  services: Services,
   done: string,
   run: (visit: Visit, id: number, fields: Fields) => Effect.Effect<unknown, E | ProposalConflict, R>,
-) => ({
-  run: Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
+) =>
+  Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
     const id = yield* idOf(visit)
     yield* Effect.catchIf(
       run(visit, id, fields),
@@ -378,64 +359,52 @@ const acting = <E, R>(
     )
     const to: Goto = { to: `${at(visit)}/${id}`, done }
     return to
-  }),
-  again: (visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) => show(services, visit, fields, faults),
-})
+  })
 
-const actionsOf = (services: Services) => {
-  const { learning, proposals } = services
-  return {
-    approve: acting(
-      services,
-      "change-approved",
-      Effect.fnUntraced(function* ({ actor, org }, id, fields) {
-        const comment = yield* noteOf(fields, "comment")
-        const version = Number(fields["version"] ?? "")
-        const { proposal, relearns } = yield* proposals.approve(org.slug, id, { version, comment }, actor)
-        if (relearns) yield* learning.relearn(org.slug, proposal.templateId)
-      }),
-    ),
-    reject: acting(
-      services,
-      "change-rejected",
-      Effect.fnUntraced(function* ({ actor, org }, id, fields) {
-        yield* proposals.reject(org.slug, id, yield* noteOf(fields, "comment"), actor)
-      }),
-    ),
-    withdraw: acting(services, "change-withdrawn", ({ actor, org }, id) => proposals.withdraw(org.slug, id, actor)),
-    update: acting(
-      services,
-      "change-updated",
-      ({ actor, org }, id) => proposals.revise(org.slug, id, { update: true }, actor),
-    ),
-    note: acting(
-      services,
-      "note-saved",
-      Effect.fnUntraced(function* ({ actor, org }, id, fields) {
-        yield* proposals.revise(org.slug, id, { note: yield* noteOf(fields, "note") }, actor)
-      }),
-    ),
-  }
-}
+const approve = acting(
+  "change-approved",
+  Effect.fnUntraced(function* ({ actor, org }, id, fields) {
+    const comment = yield* noteOf(fields, "comment")
+    const version = Number(fields["version"] ?? "")
+    const { proposal, relearns } = yield* (yield* Proposals).approve(org.slug, id, { version, comment }, actor)
+    if (relearns) yield* (yield* Learning).relearn(org.slug, proposal.templateId)
+  }),
+)
+
+const reject = acting(
+  "change-rejected",
+  Effect.fnUntraced(function* ({ actor, org }, id, fields) {
+    yield* (yield* Proposals).reject(org.slug, id, yield* noteOf(fields, "comment"), actor)
+  }),
+)
+
+const withdraw = acting(
+  "change-withdrawn",
+  ({ actor, org }, id) => Proposals.use((proposals) => proposals.withdraw(org.slug, id, actor)),
+)
+
+const update = acting(
+  "change-updated",
+  ({ actor, org }, id) => Proposals.use((proposals) => proposals.revise(org.slug, id, { update: true }, actor)),
+)
+
+const note = acting(
+  "note-saved",
+  Effect.fnUntraced(function* ({ actor, org }, id, fields) {
+    yield* (yield* Proposals).revise(org.slug, id, { note: yield* noteOf(fields, "note") }, actor)
+  }),
+)
 
 /** Changes that wait for approval: who proposed what, and the decision on each. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const services: Services = {
-    learning: yield* Learning,
-    names: yield* MemberNames,
-    proposals: yield* Proposals,
-  }
-  const { approve, note, reject, update, withdraw } = actionsOf(services)
+export const layer = pages(({ action, page }) => {
   const one = "/console/o/:org/reviews/:proposal" as const
-
-  yield* router.addAll([
-    page("/console/o/:org/reviews", "listProposals", (visit) => list(services, visit)),
-    page(one, "getProposal", (visit) => show(services, visit)),
-    action(`${one}/approve`, "approveProposal", approve.run, approve.again),
-    action(`${one}/reject`, "rejectProposal", reject.run, reject.again),
-    action(`${one}/withdraw`, "withdrawProposal", withdraw.run, withdraw.again),
-    action(`${one}/update`, "reviseProposal", update.run, update.again),
-    action(`${one}/note`, "reviseProposal", note.run, note.again),
-  ])
-}))
+  return [
+    page("/console/o/:org/reviews", "listProposals", list),
+    page(one, "getProposal", show),
+    action(`${one}/approve`, "approveProposal", approve, show),
+    action(`${one}/reject`, "rejectProposal", reject, show),
+    action(`${one}/withdraw`, "withdrawProposal", withdraw, show),
+    action(`${one}/update`, "reviseProposal", update, show),
+    action(`${one}/note`, "reviseProposal", note, show),
+  ]
+})

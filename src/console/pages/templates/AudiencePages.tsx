@@ -1,7 +1,6 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
 import { Clock, Effect } from "effect"
-import { HttpRouter } from "effect/http"
 import type { Variant } from "../../../domain/Template.ts"
 import { lookedUp } from "../../../api/server/Requests.ts"
 import { Traffic, trafficDays } from "../../../results/Traffic.ts"
@@ -13,18 +12,13 @@ import { Empty } from "../../components/Empty.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { Table } from "../../components/Table.tsx"
 import { counted, percent } from "../../Format.ts"
-import { Console, type Visit } from "../../Routes.tsx"
+import { pages } from "../../Pages.ts"
+import type { Visit } from "../../Routes.tsx"
 import { conditionText } from "./Draft.ts"
 import { templatePath, variantPath } from "./Paths.ts"
 import { seasonText, settingFacts } from "./Words.ts"
 
 const shownConditions = 8
-
-/** Services of these pages. */
-interface Services {
-  readonly templates: Templates["Service"]
-  readonly traffic: Traffic["Service"]
-}
 
 const Texts = ({ none, texts }: { readonly none: string; readonly texts: ReadonlyArray<string> }) =>
   texts.length === 0 ? <span class="muted">{none}</span> : (
@@ -41,10 +35,10 @@ const State = ({ inSeason, variant }: { readonly variant: Variant; readonly inSe
     ? <Badge kind="good">active</Badge>
     : <Badge kind="warn">out of season</Badge>
 
-const show = Effect.fnUntraced(function* (services: Services, { can, org, params }: Visit) {
-  const template = yield* services.templates.get(org.slug, lookedUp(params["template"] ?? ""))
+const show = Effect.fnUntraced(function* ({ can, org, params }: Visit) {
+  const template = yield* (yield* Templates).get(org.slug, lookedUp(params["template"] ?? ""))
   const now = yield* Clock.currentTimeMillis
-  const decisions = yield* services.traffic.byVariant(org.slug, template.id)
+  const decisions = yield* (yield* Traffic).byVariant(org.slug, template.id)
   const all = [...decisions.values()].reduce((sum, count) => sum + count, 0)
   const title = `${template.name} · Audience`
   return {
@@ -98,10 +92,6 @@ const show = Effect.fnUntraced(function* (services: Services, { can, org, params
 })
 
 /** Who gets which variant of a template, and when. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { page } = yield* Console
-  const services: Services = { templates: yield* Templates, traffic: yield* Traffic }
-  yield* router.addAll([
-    page("/console/o/:org/templates/:template/audience", "getTemplate", (visit) => show(services, visit)),
-  ])
-}))
+export const layer = pages(({ page }) => [
+  page("/console/o/:org/templates/:template/audience", "getTemplate", show),
+])

@@ -2,7 +2,7 @@
 import { nameOf } from "../../../accounts/Actor.ts"
 import type { Template } from "../../../domain/Template.ts"
 import type { DraftHead } from "../../../templates/Drafts.ts"
-import { Form, Submit } from "../../components/Form.tsx"
+import { PostButton } from "../../components/Form.tsx"
 import { Note } from "../../components/Note.tsx"
 import { Time } from "../../components/Time.tsx"
 import { counted } from "../../Format.ts"
@@ -20,16 +20,12 @@ const editorPath = ({ org }: Visit, template: string, variant: string | undefine
 export const draftPath = (path: string, author: string): string => `${path}/draft?${new URLSearchParams({ author })}`
 
 /** The button that removes the visitor's draft. */
-export const DiscardDraft = ({ path, savedAt, visit }: {
+export const DiscardDraft = ({ path, savedAt }: {
   readonly path: string
   /** The draft that the visitor has seen; a newer one stays. */
   readonly savedAt: string
-  readonly visit: Visit
 }) => (
-  <Form action={`${path}/discard-draft`} csrf={visit.session.csrfToken} inline>
-    <input type="hidden" name="draft" value={savedAt} />
-    <Submit kind="compact danger">Discard draft</Submit>
-  </Form>
+  <PostButton to={`${path}/discard-draft`} fields={{ draft: savedAt }} kind="compact danger">Discard draft</PostButton>
 )
 
 /** Says that the editor shows a draft and not what is live. */
@@ -50,7 +46,7 @@ export const OwnDraftNote = ({ draft, isNew, path, visit }: {
       </p>
       <div class="buttons">
         <a class="button compact" href={draftPath(path, draft.author)}>Show changes</a>
-        <DiscardDraft path={path} savedAt={draft.savedAt} visit={visit} />
+        <DiscardDraft path={path} savedAt={draft.savedAt} />
       </div>
     </div>
   </Note>

@@ -1,30 +1,29 @@
 /** @jsxImportSource preact */
 import { Effect, Result } from "effect"
-import { HttpRouter, HttpServerResponse } from "effect/http"
+import { HttpServerResponse } from "effect/http"
 import { isDeepStrictEqual } from "node:util"
 import { DraftNotFound, type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import type { Template, Variant } from "../../../domain/Template.ts"
 import { lookedUp } from "../../../api/server/Requests.ts"
 import { combineForms } from "../../../templates/CombinedForm.ts"
-import { draftChanges } from "../../../templates/Drafts.ts"
+import { draftChanges, Drafts } from "../../../templates/Drafts.ts"
 import { type Draft, ofVariant, read } from "../../../templates/VariantForm.ts"
-import { restoredBy } from "../../../templates/VariantVersions.ts"
+import { restoredBy, VariantVersions } from "../../../templates/VariantVersions.ts"
 import { Card } from "../../components/Card.tsx"
-import { Form, Submit } from "../../components/Form.tsx"
+import { PostButton } from "../../components/Form.tsx"
 import { ErrorSummary, Note } from "../../components/Note.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { Time } from "../../components/Time.tsx"
 import { dateTime } from "../../Format.ts"
-import { type PageRequest, RawRoutes } from "../../RawRoutes.tsx"
-import { Console, type Fields, type Visit } from "../../Routes.tsx"
+import type { PageRequest } from "../../RawRoutes.tsx"
+import { pages } from "../../Pages.ts"
+import type { Fields, Visit } from "../../Routes.tsx"
 import { DifferenceView } from "../history/ChangeList.tsx"
 import { ofFields } from "./Draft.ts"
 import { DiscardDraft, OtherDraftsNote, OwnDraftNote } from "./DraftNotes.tsx"
 import {
   editor,
   editorPaths,
-  type EditorServices,
-  editorServices,
   faulty,
   here,
   home,
@@ -43,16 +42,17 @@ import { blankOf } from "./NewDraft.ts"
 const begunWith = ({ of, stored }: OpenedVariant): Draft => stored === undefined ? blankOf(of) : ofVariant(stored)
 
 /** The editor with the draft that the query names, or else with that of the visitor, or else with what is stored. */
-export const withDrafts = Effect.fnUntraced(function* (services: EditorServices, visit: Visit, at: OpenedVariant) {
+export const withDrafts = Effect.fnUntraced(function* (visit: Visit, at: OpenedVariant) {
+  const drafts = yield* Drafts
   const { org: { slug }, query } = visit
   const [path, place] = [here(visit), placeOf(visit)]
-  const all = (yield* services.drafts.list(slug, place.template)).filter(({ variant }) => variant === place.variant)
+  const all = (yield* drafts.list(slug, place.template)).filter(({ variant }) => variant === place.variant)
   const own = all.find(({ author }) => author === place.author)
   const author = lookedUp(query.get("draft") ?? place.author)
-  const shown = yield* services.drafts.find(slug, { ...place, author })
+  const shown = yield* drafts.find(slug, { ...place, author })
   const begun = begunWith(at)
   const isOther = shown !== undefined && author !== place.author
-  return yield* editor(services, visit, at, {
+  return yield* editor(visit, at, {
     draft: shown === undefined ? begun : { ...shown.form, base: shown.base ?? begun.base },
     known: own?.savedAt ?? "",
     notes: (
@@ -79,16 +79,16 @@ export const withDrafts = Effect.fnUntraced(function* (services: EditorServices,
 })
 
 /** The editor with the visitor's text and that which somebody else has saved meanwhile in one. */
-export const combined = Effect.fnUntraced(function* (services: EditorServices, visit: Visit, fields: Fields) {
-  const at = yield* opened(services, visit)
+export const combined = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
+  const at = yield* opened(visit)
   const own = ofFields(fields)
   const [{ stored }, base] = [at, timeOf(own.base)]
   const version = stored === undefined || base === undefined
     ? undefined
-    : yield* services.versions.findAt(visit.org.slug, at.of.id, stored.id, base)
-  if (stored === undefined || version === undefined) return yield* resent(services, visit, fields)
+    : yield* (yield* VariantVersions).findAt(visit.org.slug, at.of.id, stored.id, base)
+  if (stored === undefined || version === undefined) return yield* resent(visit, fields)
   const { both, form } = combineForms(ofVariant({ ...stored, ...restoredBy(version) }), own, ofVariant(stored))
-  return yield* resent(services, visit, fields, {
+  return yield* resent(visit, fields, {
     draft: { ...form, base: stored.updated_at },
     notes: (
       <Note kind={both.length === 0 ? "good" : "warn"}>
@@ -111,15 +111,15 @@ const isUnchanged = (draft: Draft, of: Template, stored: Variant | undefined): b
 }
 
 /** Stores the text of the form while somebody types. Text as it is stored needs no draft. */
-const autosave = Effect.fnUntraced(function* (services: EditorServices, ask: PageRequest) {
+const autosave = Effect.fnUntraced(function* (ask: PageRequest) {
   const { fields, org } = ask
-  const { of, stored } = yield* opened(services, ask)
+  const { of, stored } = yield* opened(ask)
   const draft = ofFields(fields)
   if (isUnchanged(draft, of, stored)) {
-    yield* services.drafts.discard(org.slug, placeOf(ask), timeOf(fields["draft"]))
+    yield* (yield* Drafts).discard(org.slug, placeOf(ask), timeOf(fields["draft"]))
     return json({ saved_at: "", text: "No changes" })
   }
-  return yield* keepDraft(services, ask, fields).pipe(
+  return yield* keepDraft(ask, fields).pipe(
     Effect.map(({ savedAt }) =>
       json({
         saved_at: savedAt,
@@ -135,16 +135,16 @@ const autosave = Effect.fnUntraced(function* (services: EditorServices, ask: Pag
 })
 
 /** The draft that a page of it is about, named by its author. */
-const found = Effect.fnUntraced(function* (services: EditorServices, visit: Visit, author: string) {
-  const at = yield* opened(services, visit)
-  const draft = yield* services.drafts.find(visit.org.slug, { ...placeOf(visit), author: lookedUp(author) })
+const found = Effect.fnUntraced(function* (visit: Visit, author: string) {
+  const at = yield* opened(visit)
+  const draft = yield* (yield* Drafts).find(visit.org.slug, { ...placeOf(visit), author: lookedUp(author) })
   return { at, draft: draft ?? (yield* new DraftNotFound()) }
 })
 
 /** A draft and what it changes. */
 const draftPage = Effect.fnUntraced(
-  function* (services: EditorServices, visit: Visit, author: string, faults: ReadonlyArray<Fault> = []) {
-    const { at: { of, stored }, draft } = yield* found(services, visit, author)
+  function* (visit: Visit, author: string, faults: ReadonlyArray<Fault> = []) {
+    const { at: { of, stored }, draft } = yield* found(visit, author)
     const path = here(visit)
     const isOwn = draft.author === placeOf(visit).author
     const title = `${isOwn ? "Your draft" : `Draft by ${draft.author}`}: ${stored?.name ?? "new variant"}`
@@ -164,17 +164,16 @@ const draftPage = Effect.fnUntraced(
             actions={canEdit
               ? (
                 <>
-                  <Form action={`${path}/publish-draft`} csrf={visit.session.csrfToken} inline>
-                    <input type="hidden" name="author" value={draft.author} />
-                    <Submit>Publish draft</Submit>
-                  </Form>
+                  <PostButton to={`${path}/publish-draft`} fields={{ author: draft.author }} kind="primary">
+                    Publish draft
+                  </PostButton>
                   <a
                     class="button"
                     href={isOwn ? path : `${path}?${new URLSearchParams({ draft: draft.author })}`}
                   >
                     Edit
                   </a>
-                  {isOwn ? <DiscardDraft path={path} savedAt={draft.savedAt} visit={visit} /> : null}
+                  {isOwn ? <DiscardDraft path={path} savedAt={draft.savedAt} /> : null}
                 </>
               )
               : null}
@@ -197,9 +196,9 @@ const draftPage = Effect.fnUntraced(
   },
 )
 
-const publish = Effect.fnUntraced(function* (services: EditorServices, visit: Visit, fields: Fields) {
-  const { draft } = yield* found(services, visit, fields["author"] ?? "")
-  const { id } = yield* services.drafts.publish(visit.org.slug, { ...placeOf(visit), author: draft.author }).pipe(
+const publish = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
+  const { draft } = yield* found(visit, fields["author"] ?? "")
+  const { id } = yield* (yield* Drafts).publish(visit.org.slug, { ...placeOf(visit), author: draft.author }).pipe(
     Effect.catchTags({
       AlreadyExists: ({ message }) => new InvalidInput({ faults: [{ pointer: "", detail: message }] }),
       VariantChanged: () =>
@@ -216,43 +215,32 @@ const publish = Effect.fnUntraced(function* (services: EditorServices, visit: Vi
   return { to: `${home(visit)}?at=${encodeURIComponent(id)}`, done: "variant-saved" }
 })
 
-const discard = Effect.fnUntraced(function* (services: EditorServices, visit: Visit, fields: Fields) {
-  yield* services.drafts.discard(visit.org.slug, placeOf(visit), timeOf(fields["draft"]))
+const discard = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
+  yield* (yield* Drafts).discard(visit.org.slug, placeOf(visit), timeOf(fields["draft"]))
   return { to: here(visit), done: "draft-discarded" }
 })
 
-/** Drafts of the editor: stored while somebody types, shown, published and discarded. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const { route } = yield* RawRoutes
-  const services = yield* editorServices
+const saveDraft = (visit: Visit, fields: Fields) =>
+  Effect.as(keepDraft(visit, fields), { to: here(visit), done: "draft-saved" }).pipe(
+    Effect.catchTag("DraftChanged", ({ message }) => new InvalidInput({ faults: [{ pointer: "", detail: message }] })),
+  )
 
-  yield* router.addAll(editorPaths.flatMap((path) => [
+/** Drafts of the editor: stored while somebody types, shown, published and discarded. */
+export const layer = pages(({ action, page, route }) =>
+  editorPaths.flatMap((path) => [
     page(
       `${path}/draft`,
       "getDraft",
-      (visit) => draftPage(services, visit, visit.query.get("author") ?? placeOf(visit).author),
+      (visit) => draftPage(visit, visit.query.get("author") ?? placeOf(visit).author),
     ),
-    route("POST", `${path}/autosave`, "putDraft", (ask) => autosave(services, ask)),
-    action(
-      `${path}/save-draft`,
-      "putDraft",
-      (visit, fields) =>
-        Effect.as(keepDraft(services, visit, fields), { to: here(visit), done: "draft-saved" }).pipe(
-          Effect.catchTag(
-            "DraftChanged",
-            ({ message }) => new InvalidInput({ faults: [{ pointer: "", detail: message }] }),
-          ),
-        ),
-      faulty(services),
-      resumed(services),
-    ),
-    action(`${path}/discard-draft`, "discardDraft", (visit, fields) => discard(services, visit, fields)),
+    route("POST", `${path}/autosave`, "putDraft", autosave),
+    action(`${path}/save-draft`, "putDraft", saveDraft, faulty, resumed),
+    action(`${path}/discard-draft`, "discardDraft", discard),
     action(
       `${path}/publish-draft`,
       "publishDraft",
-      (visit, fields) => publish(services, visit, fields),
-      (visit, fields, faults) => draftPage(services, visit, fields["author"] ?? "", faults),
+      publish,
+      (visit, fields, faults) => draftPage(visit, fields["author"] ?? "", faults),
     ),
-  ]))
-}))
+  ])
+)

@@ -3,23 +3,16 @@ import { Effect, Result } from "effect"
 import { SecureRandom } from "effect/crypto"
 import type { ComponentChildren } from "preact"
 import { type Actor, nameOf } from "../../../accounts/Actor.ts"
-import { Memberships } from "../../../accounts/Memberships.ts"
 import { Connections } from "../../../delivery/Connections.ts"
 import type { TestSent } from "../../../delivery/receivers/GroupTest.ts"
 import { TestGroups } from "../../../delivery/receivers/TestGroups.ts"
-import { TestMessages } from "../../../delivery/receivers/TestMessages.ts"
 import { AttributeStatistics } from "../../../learning/AttributeStatistics.ts"
 import { type Fault, InvalidInput, VariantNotFound } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
 import type { Template, Variant } from "../../../domain/Template.ts"
 import { lookedUp } from "../../../api/server/Requests.ts"
-import { SourceCheck } from "../../../rendering/SourceCheck.ts"
 import { type DraftPlace, Drafts, isStoredTime } from "../../../templates/Drafts.ts"
-import { RecentRecipients } from "../../../journal/decisions/RecentRecipients.ts"
-import { Profiles } from "../../../profiles/Profiles.ts"
-import { SamplePeople } from "../../../templates/SamplePeople.ts"
 import { Proposals } from "../../../templates/Proposals.ts"
-import { Templates } from "../../../templates/Templates.ts"
 import { type Draft, VariantForm } from "../../../templates/VariantForm.ts"
 import { VariantVersions } from "../../../templates/VariantVersions.ts"
 import { assets } from "../../Assets.ts"
@@ -30,47 +23,19 @@ import { ConflictCard } from "./ConflictCard.tsx"
 import { lookOf, ofFields, type PreviewLook, type Sample, sampleOf } from "./Draft.ts"
 import { samplesOf } from "./NewDraft.ts"
 import { templatePath, variantPath } from "./Paths.ts"
-import { type OfferedPeople, offeredPeople, type PersonServices } from "./PersonPicker.tsx"
+import { type OfferedPeople, offeredPeople } from "./PersonPicker.tsx"
 import { sampleFields } from "./SampleFields.ts"
 import { DraftNote, draftWarning } from "./SendNote.tsx"
 import { VariantEditor } from "./VariantEditor.tsx"
-import { recipientsIn, TestNote, type TestRecipients, type TestServices } from "./VariantTest.tsx"
+import { recipientsIn, TestNote, type TestRecipients } from "./VariantTest.tsx"
 
 // The page of the editor, for a variant and for a new one.
-
-/** Services of the editor's pages. */
-export interface EditorServices extends TestServices, PersonServices {
-  readonly attributes: AttributeStatistics["Service"]
-  readonly drafts: Drafts["Service"]
-  readonly proposals: Proposals["Service"]
-  readonly sources: SourceCheck["Service"]
-  readonly templates: Templates["Service"]
-  readonly versions: VariantVersions["Service"]
-}
 
 /** The paths of the editor. */
 export const editorPaths = [
   "/console/o/:org/templates/:template/new-variant",
   "/console/o/:org/templates/:template/variants/:variant",
 ] as const
-
-export const editorServices = Effect.gen(function* () {
-  return {
-    attributes: yield* AttributeStatistics,
-    connections: yield* Connections,
-    drafts: yield* Drafts,
-    groups: yield* TestGroups,
-    memberships: yield* Memberships,
-    people: yield* SamplePeople,
-    profiles: yield* Profiles,
-    recipients: yield* RecentRecipients,
-    proposals: yield* Proposals,
-    sources: yield* SourceCheck,
-    templates: yield* Templates,
-    tests: yield* TestMessages,
-    versions: yield* VariantVersions,
-  } satisfies EditorServices
-})
 
 /** The parts of a request that name a variant and its draft. */
 export type VariantRequest = Pick<Visit, "org" | "params"> & { readonly actor: Actor }
@@ -98,8 +63,8 @@ export interface OpenedVariant {
 }
 
 /** Reads the template and variant of a path. Fails with `TemplateNotFound` or `VariantNotFound`. */
-export const opened = Effect.fnUntraced(function* (services: Pick<EditorServices, "proposals">, visit: VariantRequest) {
-  const { proposal, template: of } = yield* services.proposals.working(visit.org.slug, idOf(visit, "template"))
+export const opened = Effect.fnUntraced(function* (visit: VariantRequest) {
+  const { proposal, template: of } = yield* (yield* Proposals).working(visit.org.slug, idOf(visit, "template"))
   if (visit.params["variant"] === undefined) return { of, stored: undefined, proposal } satisfies OpenedVariant
   const id = idOf(visit, "variant")
   const stored = of.variants.find((one) => one.id === id) ?? (yield* new VariantNotFound({ id }))
@@ -120,11 +85,11 @@ export const timeOf = (text: string | undefined): string | undefined =>
 const decodeForm = decoder(VariantForm)
 
 /** Stores the text of a form as the visitor's draft. Fails with `InvalidInput` for texts that are too long. */
-export const keepDraft = Effect.fnUntraced(function* (services: EditorServices, visit: VariantRequest, fields: Fields) {
+export const keepDraft = Effect.fnUntraced(function* (visit: VariantRequest, fields: Fields) {
   const { base, ...written } = ofFields(fields)
   const form = decodeForm(written)
   if (Result.isFailure(form)) return yield* new InvalidInput({ faults: form.failure })
-  return yield* services.drafts.put(visit.org.slug, placeOf(visit), {
+  return yield* (yield* Drafts).put(visit.org.slug, placeOf(visit), {
     form: form.success,
     base: timeOf(base),
     replaces: timeOf(fields["draft"]) ?? null,
@@ -132,8 +97,8 @@ export const keepDraft = Effect.fnUntraced(function* (services: EditorServices, 
 })
 
 /** Names that the editor suggests. */
-const hintsOf = Effect.fnUntraced(function* (services: EditorServices, visit: Visit, of: Template) {
-  const days = yield* Effect.orDie(services.attributes.read(visit.org.slug, of.id))
+const hintsOf = Effect.fnUntraced(function* (visit: Visit, of: Template) {
+  const days = yield* Effect.orDie((yield* AttributeStatistics).read(visit.org.slug, of.id))
   const attributes = new Set([
     ...days.flatMap(({ keys }) => keys.map(([name]) => name)),
     ...of.variants.flatMap(({ targeting }) => targeting.map(({ attribute }) => attribute)),
@@ -166,12 +131,13 @@ export const isOvertaken = (draft: Draft, stored: Variant | undefined): stored i
 
 /** Both texts where somebody has saved the variant since the text of the form was begun. */
 const conflictOf = Effect.fnUntraced(
-  function* (services: EditorServices, visit: Visit, draft: Draft, stored: Variant | undefined) {
+  function* (visit: Visit, draft: Draft, stored: Variant | undefined) {
+    const versions = yield* VariantVersions
     if (!isOvertaken(draft, stored)) return null
     const version = (at: string | undefined) =>
       at === undefined
         ? Effect.succeed(undefined)
-        : services.versions.findAt(visit.org.slug, idOf(visit, "template"), stored.id, at)
+        : versions.findAt(visit.org.slug, idOf(visit, "template"), stored.id, at)
     const saved = yield* version(stored.updated_at)
     return (
       <ConflictCard
@@ -205,13 +171,12 @@ export interface EditorState {
 
 /** The page of the editor. */
 export const editor = Effect.fnUntraced(function* (
-  services: EditorServices,
   visit: Visit,
   { of, proposal, stored }: OpenedVariant,
   { draft, faults = [], known = "", look = lookOf(() => undefined), notes, people, sample, test, unsaved = false }:
     EditorState,
 ) {
-  const hints = yield* hintsOf(services, visit, of)
+  const hints = yield* hintsOf(visit, of)
   const used = sample ?? samplesOf(of)
   const path = here(visit)
   const title = stored === undefined ? "New variant" : stored.name
@@ -239,20 +204,19 @@ export const editor = Effect.fnUntraced(function* (
         <ApprovalNote proposal={proposal} visit={visit} />
         {notes}
         {test === undefined ? null : <TestNote sent={test.sent} />}
-        {yield* conflictOf(services, visit, draft, stored)}
-        <DraftNote warning={draftWarning(services.connections, visit.org.slug, draft)} />
+        {yield* conflictOf(visit, draft, stored)}
+        <DraftNote warning={draftWarning(yield* Connections, visit.org.slug, draft)} />
         <VariantEditor
           account={visit.session.account.email}
           canKeep={visit.can("putDraft")}
           canSavePeople={visit.can("saveSamplePerson")}
-          people={people ?? (yield* offeredPeople(services, visit, of.id, undefined))}
+          people={people ?? (yield* offeredPeople(visit, of.id, undefined))}
           draft={draft}
           faults={faults}
           known={known}
           sample={used}
           look={look}
           hints={hints}
-          csrf={visit.session.csrfToken}
           isNew={stored === undefined}
           isUnsaved={unsaved}
           over={stored?.updated_at ?? ""}
@@ -264,7 +228,7 @@ export const editor = Effect.fnUntraced(function* (
             ? {
               to: test?.to ?? visit.session.account.email,
               groups: test?.groups ?? [],
-              offered: yield* services.groups.list(visit.org.slug),
+              offered: yield* (yield* TestGroups).list(visit.org.slug),
               create: visit.can("putTestGroup") ? `/console/o/${visit.org.slug}/settings/test-groups/-/new` : undefined,
             }
             : undefined}
@@ -281,11 +245,11 @@ export const editor = Effect.fnUntraced(function* (
 
 /** The editor with the fields that a form of it sent. */
 export const resent = Effect.fnUntraced(
-  function* (services: EditorServices, visit: Visit, fields: Fields, more: Partial<EditorState> = {}) {
-    const at = yield* opened(services, visit)
+  function* (visit: Visit, fields: Fields, more: Partial<EditorState> = {}) {
+    const at = yield* opened(visit)
     const recipients = recipientsIn(fields)
-    return yield* editor(services, visit, at, {
-      people: yield* offeredPeople(services, visit, at.of.id, fields),
+    return yield* editor(visit, at, {
+      people: yield* offeredPeople(visit, at.of.id, fields),
       draft: ofFields(fields),
       known: fields["draft"] ?? "",
       look: lookOf((name) => fields[name]),
@@ -298,11 +262,10 @@ export const resent = Effect.fnUntraced(
 )
 
 /** The editor with what is wrong with the fields that were sent. */
-export const faulty = (services: EditorServices) => (visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) =>
-  resent(services, visit, fields, { faults })
+export const faulty = (visit: Visit, fields: Fields, faults: ReadonlyArray<Fault>) => resent(visit, fields, { faults })
 
 /** The editor with the text of somebody whose session had ended. */
-export const resumed = (services: EditorServices) => (visit: Visit, fields: Fields) =>
-  resent(services, visit, fields, {
+export const resumed = (visit: Visit, fields: Fields) =>
+  resent(visit, fields, {
     notes: <Note kind="good">You are signed in again, and your text is here. Look at it, then save it.</Note>,
   })

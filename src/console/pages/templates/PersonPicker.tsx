@@ -1,9 +1,9 @@
 /** @jsxImportSource preact */
 import { Effect } from "effect"
-import type { RecentRecipient, RecentRecipients } from "../../../journal/decisions/RecentRecipients.ts"
-import type { Profiles } from "../../../profiles/Profiles.ts"
+import { type RecentRecipient, RecentRecipients } from "../../../journal/decisions/RecentRecipients.ts"
+import { Profiles } from "../../../profiles/Profiles.ts"
 import type { SamplePerson } from "../../../domain/SamplePerson.ts"
-import type { SamplePeople } from "../../../templates/SamplePeople.ts"
+import { SamplePeople } from "../../../templates/SamplePeople.ts"
 import type { Template } from "../../../domain/Template.ts"
 import type { Fault } from "../../../domain/Errors.ts"
 import { dateTime } from "../../Format.ts"
@@ -12,13 +12,6 @@ import type { Sample } from "./Draft.ts"
 import { Labelled, tied } from "./EditorParts.tsx"
 
 // The person that the editor previews as, and sends tests as: a saved one, a recent recipient, or JSON.
-
-/** Services that know people. */
-export interface PersonServices {
-  readonly people: SamplePeople["Service"]
-  readonly profiles: Profiles["Service"]
-  readonly recipients: RecentRecipients["Service"]
-}
 
 /** The people that the editor offers. */
 export interface OfferedPeople {
@@ -31,11 +24,11 @@ export interface OfferedPeople {
 
 /** The people to offer. `fields` are those of the form; undefined when the page is opened. */
 export const offeredPeople = Effect.fnUntraced(
-  function* (services: PersonServices, { org }: Visit, template: string, fields: Fields | undefined) {
+  function* ({ org }: Visit, template: string, fields: Fields | undefined) {
     const asksRecent = fields?.["do"] === "recent-people" || fields?.["people"] === "recent"
     return {
-      saved: yield* services.people.list(org.slug),
-      recent: asksRecent ? yield* services.recipients.list(org.slug, template) : undefined,
+      saved: yield* (yield* SamplePeople).list(org.slug),
+      recent: asksRecent ? yield* (yield* RecentRecipients).list(org.slug, template) : undefined,
       chosen: fields?.["person"] ?? "",
     } satisfies OfferedPeople
   },
@@ -45,19 +38,19 @@ const jsonText = (value: unknown) => JSON.stringify(value, null, 2)
 
 /** The sample of the chosen person; the one of the form where nobody is chosen, or who was is gone. */
 export const sampleOfPerson = Effect.fnUntraced(
-  function* (services: PersonServices, { org }: Visit, template: Template, chosen: string, sample: Sample) {
+  function* ({ org }: Visit, template: Template, chosen: string, sample: Sample) {
     const [, kind, id = ""] = /^(saved|recent):(.*)$/s.exec(chosen) ?? []
     if (kind === "saved") {
-      return yield* services.people.get(org.slug, id).pipe(
+      return yield* (yield* SamplePeople).get(org.slug, id).pipe(
         Effect.map(({ attrs, fields }): Sample => ({ ...sample, attrs: jsonText(attrs), fields: jsonText(fields) })),
         Effect.catchTag("SamplePersonNotFound", () => Effect.succeed(sample)),
       )
     }
     if (kind !== "recent") return sample
-    const recent = (yield* services.recipients.list(org.slug, template.id)).find(({ user }) => user === id)
+    const recent = (yield* (yield* RecentRecipients).list(org.slug, template.id)).find(({ user }) => user === id)
     if (recent === undefined) return sample
     const own = new Map([...recent.attrs].map(([name, value]) => [name, [value]] as const))
-    const attrs = yield* services.profiles.attributes(org.slug, id, own) ?? Effect.succeed(own)
+    const attrs = yield* (yield* Profiles).attributes(org.slug, id, own) ?? Effect.succeed(own)
     return {
       ...sample,
       attrs: jsonText(

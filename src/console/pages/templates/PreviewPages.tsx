@@ -1,6 +1,5 @@
 /** @jsxImportSource preact */
 import { Clock, Effect, Result } from "effect"
-import { HttpRouter } from "effect/http"
 import { type Preview, type PreviewRequest, Previews } from "../../../decide/Previews.ts"
 import type { Attributes } from "../../../domain/Attributes.ts"
 import { Connections } from "../../../delivery/Connections.ts"
@@ -14,13 +13,13 @@ import { lookedUp } from "../../../api/server/Requests.ts"
 import * as LocalTime from "../../../templates/LocalTime.ts"
 import * as Seasonality from "../../../templates/Seasonality.ts"
 import * as Targeting from "../../../templates/Targeting.ts"
-import { Proposals } from "../../../templates/Proposals.ts"
 import { Templates } from "../../../templates/Templates.ts"
 import { TemplateCache } from "../../../templates/TemplateCache.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { type Draft, ofVariant, placed, read, sourcesOf } from "../../../templates/VariantForm.ts"
 import { conditionText, lookOf, ofFields, type PreviewLook, readSample, type Sample, sampleOf } from "./Draft.ts"
-import { framed, message, type PageRequest, RawRoutes } from "../../RawRoutes.tsx"
+import { pages } from "../../Pages.ts"
+import { framed, message, type PageRequest } from "../../RawRoutes.tsx"
 import { opened } from "./EditorPage.tsx"
 import { MailCard, NoMailNote, VariableTexts } from "./PreviewMail.tsx"
 import { inTime, inWords, NotPreviewed, NotPreviewedNote, PagePatience } from "./PreviewInTime.tsx"
@@ -89,29 +88,19 @@ const Audience = ({ attrs, now, org, variant }: {
 /** A JSON text for the sample where nothing was given. */
 export const noSample: Sample = { fields: "{}", attrs: "{}", at: "" }
 
-/** Services of these pages. */
-interface Services {
-  readonly connections: Connections["Service"]
-  readonly mails: MailPreviews["Service"]
-  readonly previews: Previews["Service"]
-  readonly proposals: Proposals["Service"]
-  readonly templates: Templates["Service"]
-  readonly templateCache: TemplateCache["Service"]
-}
-
 /** The rendered variables, and faults of the others at their controls. */
 const rendered = Effect.fnUntraced(
   function* (
-    services: Services,
     org: Organization,
     template: string,
     draft: Draft,
     sample: { readonly fields: Readonly<Record<string, unknown>>; readonly attrs: Attributes },
   ) {
+    const previews = yield* Previews
     const { formats, vars } = sourcesOf(draft)
     const show = (ask: PreviewRequest) =>
       Effect.map(
-        services.previews.preview(org.slug, template, ask),
+        previews.preview(org.slug, template, ask),
         (preview): { readonly preview: Preview | undefined; readonly faults: ReadonlyArray<Fault> } => ({
           preview,
           faults: [],
@@ -151,46 +140,49 @@ const notRendered = (reason: string): string =>
 const sampleUnsubscribeUrl = "https://example.com/unsubscribe"
 
 /** The e-mail made of the variables, or the reason why it cannot be shown. */
-const mailOf = (services: Services, org: Organization, template: string, content: Pick<Message, "formats" | "vars">) =>
-  Effect.flatMap(PagePatience, (patience) =>
-    services.mails.preview(org.slug, template, content).pipe(
-      Effect.timeoutOrElse({
-        duration: patience,
-        orElse: () =>
-          Effect.succeed({ reason: `The message was not composed within ${inWords(patience)}. Preview it again.` }),
-      }),
-    ))
+const mailOf = (org: Organization, template: string, content: Pick<Message, "formats" | "vars">) =>
+  Effect.flatMap(
+    PagePatience,
+    (patience) =>
+      MailPreviews.use((mails) => mails.preview(org.slug, template, content)).pipe(
+        Effect.timeoutOrElse({
+          duration: patience,
+          orElse: () =>
+            Effect.succeed({ reason: `The message was not composed within ${inWords(patience)}. Preview it again.` }),
+        }),
+      ),
+  )
 
 const preview = Effect.fnUntraced(
   function* (
-    services: Services,
     { org, request }: Pick<PageRequest, "org" | "request">,
     template: string,
     draft: Draft,
     sample: Sample,
     look: PreviewLook,
   ) {
+    const connections = yield* Connections
     const given = readSample(sample)
     const { attrs, at, fields } = Result.isSuccess(given)
       ? given.success
       : { attrs: new Map<string, ReadonlyArray<string>>(), at: undefined, fields: {} }
-    const shown = yield* inTime(rendered(services, org, template, draft, {
+    const shown = yield* inTime(rendered(org, template, draft, {
       fields: { unsubscribe_url: sampleUnsubscribeUrl, ...fields },
       attrs,
     }))
     const isMissing = shown instanceof NotPreviewed
     const { faults, vars } = isMissing ? { faults: [], vars: {} } : shown
     const { formats } = sourcesOf(draft)
-    const mail = isMissing ? undefined : yield* mailOf(services, org, template, { vars, formats })
+    const mail = isMissing ? undefined : yield* mailOf(org, template, { vars, formats })
     // The name does not change the preview.
     const variant = read({ ...draft, name: "preview" })
     const shaped = Result.isFailure(variant) ? variant.failure : []
     const all = [...(Result.isFailure(given) ? given.failure : []), ...faults, ...shaped]
     const clock = yield* Clock.currentTimeMillis
     const now = at === undefined ? clock : Seasonality.instantOf(at, LocalTime.of(org.time_zone))
-    const view = services.templateCache.template(org.slug, template)
-    const subject = isMissing ? undefined : services.connections.active(org.slug)?.variables?.subject ?? "subject"
-    const matches = view === undefined ? [] : yield* matchesOf(services.previews, view, subject, { attrs, fields, now })
+    const view = (yield* TemplateCache).template(org.slug, template)
+    const subject = isMissing ? undefined : connections.active(org.slug)?.variables?.subject ?? "subject"
+    const matches = view === undefined ? [] : yield* matchesOf(yield* Previews, view, subject, { attrs, fields, now })
     const labels: Readonly<Record<string, string>> = {
       ...labelsOf(draft),
       fields: "Sample fields",
@@ -198,7 +190,7 @@ const preview = Effect.fnUntraced(
       at: "Sample time",
     }
     return (
-      <main class="preview" data-warning={draftWarning(services.connections, org.slug, draft)}>
+      <main class="preview" data-warning={draftWarning(connections, org.slug, draft)}>
         <h1 class="visually-hidden">Preview</h1>
         {all.length === 0 ? null : (
           <div class="note bad">
@@ -232,8 +224,8 @@ const preview = Effect.fnUntraced(
 )
 
 const stored = Effect.fnUntraced(
-  function* (services: Services, org: Organization, params: Readonly<Record<string, string | undefined>>) {
-    return yield* services.templates.getVariant(
+  function* (org: Organization, params: Readonly<Record<string, string | undefined>>) {
+    return yield* (yield* Templates).getVariant(
       org.slug,
       lookedUp(params["template"] ?? ""),
       lookedUp(params["variant"] ?? ""),
@@ -241,79 +233,66 @@ const stored = Effect.fnUntraced(
   },
 )
 
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { route } = yield* RawRoutes
-  const services: Services = {
-    connections: yield* Connections,
-    mails: yield* MailPreviews,
-    previews: yield* Previews,
-    proposals: yield* Proposals,
-    templates: yield* Templates,
-    templateCache: yield* TemplateCache,
-  }
-
-  yield* router.addAll([
-    route(
-      "GET",
-      "/console/o/:org/templates/:template/variants/:variant/preview",
-      "preview",
-      (ask) =>
-        Effect.gen(function* () {
-          const { params, query, request } = ask
-          const { stored: shown } = yield* opened(services, ask)
-          if (shown === undefined) return yield* new VariantNotFound({ id: "" })
-          const draft = ofVariant(shown)
-          const sample = sampleOf((name) => query.get(name), noSample)
-          return framed(
-            request,
-            "Preview",
-            yield* preview(
-              services,
-              ask,
-              lookedUp(params["template"] ?? ""),
-              draft,
-              sample,
-              lookOf((name) => query.get(name)),
-            ),
-          )
-        }),
-    ),
-    route("POST", "/console/o/:org/templates/:template/preview", "preview", (ask) =>
+export const layer = pages(({ route }) => [
+  route(
+    "GET",
+    "/console/o/:org/templates/:template/variants/:variant/preview",
+    "preview",
+    (ask) =>
       Effect.gen(function* () {
-        const { fields, params, request } = ask
-        const sample = sampleOf((name) => fields[name], noSample)
-        const look = lookOf((name) => fields[name])
-        const body = yield* preview(services, ask, lookedUp(params["template"] ?? ""), ofFields(fields), sample, look)
-        return framed(request, "Preview", body)
-      })),
-    // One html variable of a stored variant, as a recipient sees it.
-    route(
-      "GET",
-      "/console/o/:org/templates/:template/variants/:variant/message",
-      "preview",
-      (ask) =>
-        Effect.gen(function* () {
-          const { org, params, query } = ask
-          const { formats, id, vars } = yield* stored(services, org, params)
-          const name = query.get("name") ?? ""
-          if (!Object.hasOwn(vars, name) || formats[name] !== "html") return yield* new VariantNotFound({ id })
-          const rendered = yield* inTime(
-            services.previews.render(org.slug, [{ vars: { [name]: vars[name]! }, formats }], {
-              fields: JSON.stringify(objectOf(query.get("fields"))),
-              strict: services.templateCache.template(org.slug, lookedUp(params["template"] ?? ""))?.strict ?? false,
-              timeZone: org.time_zone,
-            }),
-          )
-          if (rendered instanceof NotPreviewed) {
-            return message(
-              `${notRendered(rendered.reason)}<p style="font:14px sans-serif"><a href="">Try again</a></p>`,
-            )
-          }
-          const [shown] = rendered
+        const { params, query, request } = ask
+        const { stored: shown } = yield* opened(ask)
+        if (shown === undefined) return yield* new VariantNotFound({ id: "" })
+        const draft = ofVariant(shown)
+        const sample = sampleOf((name) => query.get(name), noSample)
+        return framed(
+          request,
+          "Preview",
+          yield* preview(
+            ask,
+            lookedUp(params["template"] ?? ""),
+            draft,
+            sample,
+            lookOf((name) => query.get(name)),
+          ),
+        )
+      }),
+  ),
+  route("POST", "/console/o/:org/templates/:template/preview", "preview", (ask) =>
+    Effect.gen(function* () {
+      const { fields, params, request } = ask
+      const sample = sampleOf((name) => fields[name], noSample)
+      const look = lookOf((name) => fields[name])
+      const body = yield* preview(ask, lookedUp(params["template"] ?? ""), ofFields(fields), sample, look)
+      return framed(request, "Preview", body)
+    })),
+  // One html variable of a stored variant, as a recipient sees it.
+  route(
+    "GET",
+    "/console/o/:org/templates/:template/variants/:variant/message",
+    "preview",
+    (ask) =>
+      Effect.gen(function* () {
+        const { org, params, query } = ask
+        const { formats, id, vars } = yield* stored(org, params)
+        const name = query.get("name") ?? ""
+        if (!Object.hasOwn(vars, name) || formats[name] !== "html") return yield* new VariantNotFound({ id })
+        const rendered = yield* inTime(
+          (yield* Previews).render(org.slug, [{ vars: { [name]: vars[name]! }, formats }], {
+            fields: JSON.stringify(objectOf(query.get("fields"))),
+            strict: (yield* TemplateCache).template(org.slug, lookedUp(params["template"] ?? ""))?.strict ?? false,
+            timeZone: org.time_zone,
+          }),
+        )
+        if (rendered instanceof NotPreviewed) {
           return message(
-            "vars" in shown! ? shown.vars[name]! : notRendered(shown!.faults.map(({ message }) => message).join("; ")),
+            `${notRendered(rendered.reason)}<p style="font:14px sans-serif"><a href="">Try again</a></p>`,
           )
-        }),
-    ),
-  ])
-}))
+        }
+        const [shown] = rendered
+        return message(
+          "vars" in shown! ? shown.vars[name]! : notRendered(shown!.faults.map(({ message }) => message).join("; ")),
+        )
+      }),
+  ),
+])

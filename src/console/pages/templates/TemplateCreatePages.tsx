@@ -1,6 +1,5 @@
 /** @jsxImportSource preact */
 import { Effect } from "effect"
-import { HttpRouter } from "effect/http"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
 import { TemplateInput } from "../../../domain/Template.ts"
@@ -12,18 +11,13 @@ import { Field } from "../../components/Field.tsx"
 import { Form } from "../../components/Form.tsx"
 import { ErrorSummary } from "../../components/Note.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
-import { Console, decoded, type Fields, type Visit } from "../../Routes.tsx"
+import { pages } from "../../Pages.ts"
+import { decoded, type Fields, type Visit } from "../../Routes.tsx"
 import { createPath, listPath, templatePath } from "./Paths.ts"
 import { SettingsFields, settingsInput, settingsLabels, settingsPointers } from "./SettingsFields.tsx"
 import { freeId, idOfName } from "../../../templates/SuggestedId.ts"
 
 const decodeInput = decoder(TemplateInput)
-
-/** Services of these pages. */
-interface Services {
-  readonly templates: Templates["Service"]
-  readonly templateCache: TemplateCache["Service"]
-}
 
 const create = (visit: Visit, fields: Fields = { objective: "click" }, faults: ReadonlyArray<Fault> = []) =>
   Effect.succeed({
@@ -37,7 +31,7 @@ const create = (visit: Visit, fields: Fields = { objective: "click" }, faults: R
         />
         <ErrorSummary faults={faults} labels={{ ...settingsLabels, id: "Id" }} />
         <Card>
-          <Form submit="Create template" action={createPath(visit.org.slug)} csrf={visit.session.csrfToken}>
+          <Form submit="Create template" action={createPath(visit.org.slug)}>
             <SettingsFields fields={fields} faults={faults} isFolded>
               <Field
                 name="id"
@@ -56,19 +50,19 @@ const create = (visit: Visit, fields: Fields = { objective: "click" }, faults: R
   })
 
 /** The id that was written, or one made from the name that no template has. */
-const idOf = (services: Services, org: string, fields: Fields): string => {
+const idOf = Effect.fnUntraced(function* (org: string, fields: Fields) {
+  const templates = yield* TemplateCache
   const written = (fields["id"] ?? "").trim()
   return written !== ""
     ? written
-    : freeId(idOfName(fields["name"] ?? "") || "template", (id) =>
-      services.templateCache.template(org, id) !== undefined)
-}
+    : freeId(idOfName(fields["name"] ?? "") || "template", (id) => templates.template(org, id) !== undefined)
+})
 
-const newAction = Effect.fnUntraced(function* (services: Services, { org }: Visit, fields: Fields) {
-  const input = yield* decoded(decodeInput({ id: idOf(services, org.slug, fields), ...settingsInput(fields) })).pipe(
+const newAction = Effect.fnUntraced(function* ({ org }: Visit, fields: Fields) {
+  const input = yield* decoded(decodeInput({ id: yield* idOf(org.slug, fields), ...settingsInput(fields) })).pipe(
     Effect.mapError(({ faults }) => new InvalidInput({ faults: settingsPointers(faults) })),
   )
-  const made = yield* services.templates.create(org.slug, input).pipe(
+  const made = yield* (yield* Templates).create(org.slug, input).pipe(
     Effect.catchTag(
       "AlreadyExists",
       () => new InvalidInput({ faults: [{ pointer: "/id", detail: "is taken: choose another" }] }),
@@ -78,17 +72,6 @@ const newAction = Effect.fnUntraced(function* (services: Services, { org }: Visi
 })
 
 /** Creating a template. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const services: Services = { templates: yield* Templates, templateCache: yield* TemplateCache }
-
-  yield* router.addAll([
-    page("/console/o/:org/templates/-/new", "createTemplate", (visit) => create(visit)),
-    action(
-      "/console/o/:org/templates/-/new",
-      "createTemplate",
-      (visit, fields) => newAction(services, visit, fields),
-      create,
-    ),
-  ])
-}))
+export const layer = pages(({ form }) => [
+  ...form("/console/o/:org/templates/-/new", "createTemplate", create, newAction),
+])

@@ -1,7 +1,6 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
 import { Effect, Schema } from "effect"
-import { HttpRouter } from "effect/http"
 import { noteNothing } from "../../../accounts/Audit.ts"
 import { Checking } from "../../../checking/Checking.ts"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
@@ -18,10 +17,11 @@ import { Form, Submit } from "../../components/Form.tsx"
 import { Note } from "../../components/Note.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { Table } from "../../components/Table.tsx"
-import { Console, type Fields, type Visit } from "../../Routes.tsx"
+import type { Fields, Visit } from "../../Routes.tsx"
 import { DifferenceView } from "../history/ChangeList.tsx"
 import { importPath, listPath, templatePath } from "./Paths.ts"
-import { download, RawRoutes } from "../../RawRoutes.tsx"
+import { pages } from "../../Pages.ts"
+import { download } from "../../RawRoutes.tsx"
 import { counted } from "../../Format.ts"
 
 // Templates as files: in by a text area, out as a download.
@@ -70,15 +70,7 @@ const example = `templates:
           body: <p>Hello</p>
         formats: {body: html}`
 
-/** Services of these pages. */
-interface Services {
-  readonly learning: Learning["Service"]
-  readonly checking: Checking["Service"]
-  readonly imports: TemplateImports["Service"]
-  readonly templates: Templates["Service"]
-}
-
-const form = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) => {
+const importForm = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = []) => {
   const text = (fields["text"] ?? "").replaceAll("\r\n", "\n")
   const lines = text.split("\n")
   return Effect.succeed({
@@ -113,7 +105,7 @@ const form = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = 
           </Card>
         )}
         <Card>
-          <Form action={importPath(visit.org.slug)} csrf={visit.session.csrfToken}>
+          <Form action={importPath(visit.org.slug)}>
             <div class="field" data-upload hidden>
               <label for="file">A file from this computer</label>
               <input type="file" id="file" accept=".yaml,.yml,.json" data-into="text" />
@@ -153,7 +145,7 @@ const form = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault> = 
 const shownTemplates = 50
 
 /** The changes that an import would make, with the file to import. */
-const previewOf = ({ org, session }: Visit, text: string, { changes, unchanged }: Imported) => ({
+const previewOf = ({ org }: Visit, text: string, { changes, unchanged }: Imported) => ({
   title: "Changes of the file",
   body: (
     <>
@@ -173,7 +165,7 @@ const previewOf = ({ org, session }: Visit, text: string, { changes, unchanged }
         ? null
         : <Note>{counted(changes.length - shownTemplates, "more template")} will be created or changed.</Note>}
       <Card>
-        <Form action={importPath(org.slug)} csrf={session.csrfToken}>
+        <Form action={importPath(org.slug)}>
           <input type="hidden" name="text" value={text} />
           <div class="buttons">
             {changes.length === 0 ? null : <Submit>Import</Submit>}
@@ -185,12 +177,12 @@ const previewOf = ({ org, session }: Visit, text: string, { changes, unchanged }
   ),
 })
 
-const take = Effect.fnUntraced(function* (services: Services, visit: Visit, fields: Fields) {
+const take = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const { org } = visit
   const text = (fields["text"] ?? "").replaceAll("\r\n", "\n")
-  if (fields["edit"] !== undefined) return yield* Effect.andThen(noteNothing, form(visit, fields))
+  if (fields["edit"] !== undefined) return yield* Effect.andThen(noteNothing, importForm(visit, fields))
   const isPreview = fields["preview"] !== undefined
-  const done = yield* services.imports.importFile(org.slug, text, { dryRun: isPreview }).pipe(
+  const done = yield* (yield* TemplateImports).importFile(org.slug, text, { dryRun: isPreview }).pipe(
     Effect.catchTag("FileRefused", ({ faults }) =>
       new InvalidInput({
         faults: faults.map(({ column, line, message, path }) => ({
@@ -201,7 +193,7 @@ const take = Effect.fnUntraced(function* (services: Services, visit: Visit, fiel
   )
   if (isPreview) return yield* Effect.as(noteNothing, previewOf(visit, text, done))
   const isEmpty = done.created.length + done.updated.length + done.unchanged.length === 0
-  for (const id of done.relearned) yield* services.learning.wake(org.slug, id, true)
+  for (const id of done.relearned) yield* (yield* Learning).wake(org.slug, id, true)
   const part = (title: string, ids: ReadonlyArray<string>) =>
     ids.length === 0 ? null : (
       <Card title={`${title}: ${ids.length}`}>
@@ -230,57 +222,39 @@ const take = Effect.fnUntraced(function* (services: Services, visit: Visit, fiel
 
 /** Templates as a file. Written in the checking process, in parts of at most 1,000 variants. */
 const file = Effect.fnUntraced(
-  function* (services: Services, org: OrgSlug, all: ReadonlyArray<Template>, format: string | null, name: string) {
+  function* (org: OrgSlug, all: ReadonlyArray<Template>, format: string | null, name: string) {
+    const checking = yield* Checking
     const as = format === "json" ? "json" : "yaml"
     const write = (part: ReadonlyArray<Template>) =>
-      services.checking.run(org, "format", { templates: part.map(TemplateFile.inputOf), as })
+      checking.run(org, "format", { templates: part.map(TemplateFile.inputOf), as })
     const text = TemplateFile.joined(yield* Effect.forEach(partsOf(all), write), as)
     return download(text, `${name}.${as}`, as === "json" ? "application/json" : "application/yaml; charset=utf-8")
   },
   Effect.catchTag("WorkFailed", () => new ExportTooLarge()),
 )
 
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const services: Services = {
-    learning: yield* Learning,
-    checking: yield* Checking,
-    imports: yield* TemplateImports,
-    templates: yield* Templates,
-  }
-
-  const { route } = yield* RawRoutes
-
-  yield* router.addAll([
-    page("/console/o/:org/templates/-/import", "importTemplates", (visit) => form(visit)),
-    action(
-      "/console/o/:org/templates/-/import",
-      "importTemplates",
-      (visit, fields) => take(services, visit, fields),
-      form,
-    ),
-    route("GET", "/console/o/:org/templates/-/export", "listTemplates", ({ org, query }) =>
-      Effect.gen(function* () {
-        const all: Array<Template> = []
-        let cursor: string | undefined
-        while (true) {
-          const page = yield* services.templates.list(org.slug, { cursor, limit: batch, which: "all" })
-          all.push(...page)
-          cursor = page.at(-1)?.id
-          if (page.length < batch) break
-        }
-        return yield* file(services, org.slug, all, query.get("format"), `${org.slug}-templates`)
-      })),
-    route(
-      "GET",
-      "/console/o/:org/templates/:template/export",
-      "getTemplate",
-      ({ org, params, query }) =>
-        Effect.flatMap(
-          services.templates.get(org.slug, lookedUp(params["template"] ?? "")),
-          (template) =>
-            file(services, org.slug, [template], query.get("format"), template.id.replaceAll(/[^A-Za-z0-9._-]/g, "_")),
-        ),
-    ),
-  ])
-}))
+export const layer = pages(({ form, route }) => [
+  ...form("/console/o/:org/templates/-/import", "importTemplates", importForm, take),
+  route("GET", "/console/o/:org/templates/-/export", "listTemplates", ({ org, query }) =>
+    Effect.gen(function* () {
+      const all: Array<Template> = []
+      let cursor: string | undefined
+      while (true) {
+        const page = yield* (yield* Templates).list(org.slug, { cursor, limit: batch, which: "all" })
+        all.push(...page)
+        cursor = page.at(-1)?.id
+        if (page.length < batch) break
+      }
+      return yield* file(org.slug, all, query.get("format"), `${org.slug}-templates`)
+    })),
+  route(
+    "GET",
+    "/console/o/:org/templates/:template/export",
+    "getTemplate",
+    ({ org, params, query }) =>
+      Effect.flatMap(
+        Templates.use((templates) => templates.get(org.slug, lookedUp(params["template"] ?? ""))),
+        (template) => file(org.slug, [template], query.get("format"), template.id.replaceAll(/[^A-Za-z0-9._-]/g, "_")),
+      ),
+  ),
+])

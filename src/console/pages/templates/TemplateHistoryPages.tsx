@@ -1,6 +1,5 @@
 /** @jsxImportSource preact */
 import { Effect } from "effect"
-import { HttpRouter } from "effect/http"
 import type { AuditEntry } from "../../../accounts/Audit.ts"
 import { ChangeHistory } from "../../../accounts/ChangeHistory.ts"
 import type { Template } from "../../../domain/Template.ts"
@@ -10,7 +9,8 @@ import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { Pagination } from "../../components/Pagination.tsx"
-import { Console, type Visit } from "../../Routes.tsx"
+import { pages } from "../../Pages.ts"
+import type { Visit } from "../../Routes.tsx"
 import { ChangeList } from "../history/ChangeList.tsx"
 import { entryId, entryView } from "../history/EntryView.tsx"
 import { templatePath } from "./Paths.ts"
@@ -26,21 +26,15 @@ export const variantOf = (template: Template) => {
   }
 }
 
-/** Services of these pages. */
-interface Services {
-  readonly history: ChangeHistory["Service"]
-  readonly templates: Templates["Service"]
-}
+const get = ({ org, params }: Visit) =>
+  Templates.use((templates) => templates.get(org.slug, lookedUp(params["template"] ?? "")))
 
-const get = (services: Services, { org, params }: Visit) =>
-  services.templates.get(org.slug, lookedUp(params["template"] ?? ""))
-
-const changes = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+const changes = Effect.fnUntraced(function* (visit: Visit) {
   const { org, query } = visit
-  const template = yield* get(services, visit)
+  const template = yield* get(visit)
   const here = templatePath(org.slug, template.id)
   const cursor = entryId(query.get("cursor"))
-  const entries = yield* services.history.ofTemplate(org.slug, template.id, { cursor, limit: changesPerPage + 1 })
+  const entries = yield* (yield* ChangeHistory).ofTemplate(org.slug, template.id, { cursor, limit: changesPerPage + 1 })
   const shown = entries.slice(0, changesPerPage)
   return {
     title: `${template.name} · Changes`,
@@ -74,13 +68,13 @@ const changes = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   }
 })
 
-const one = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+const one = Effect.fnUntraced(function* (visit: Visit) {
   const { org, params } = visit
-  const template = yield* get(services, visit)
+  const template = yield* get(visit)
   const id = entryId(params["entry"])
   const [entry] = id === undefined
     ? []
-    : yield* services.history.ofTemplate(org.slug, template.id, { cursor: id + 1, limit: 1 })
+    : yield* (yield* ChangeHistory).ofTemplate(org.slug, template.id, { cursor: id + 1, limit: 1 })
   const found = entry?.id === id ? entry : undefined
   return entryView(found, {
     back: { href: `${templatePath(org.slug, template.id)}/history`, label: `${template.name} · Changes` },
@@ -90,15 +84,7 @@ const one = Effect.fnUntraced(function* (services: Services, visit: Visit) {
 })
 
 /** Changes of a template by field, with author and time. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { page } = yield* Console
-  const services: Services = {
-    history: yield* ChangeHistory,
-    templates: yield* Templates,
-  }
-
-  yield* router.addAll([
-    page("/console/o/:org/templates/:template/history", "templateHistory", (visit) => changes(services, visit)),
-    page("/console/o/:org/templates/:template/history/:entry", "templateHistory", (visit) => one(services, visit)),
-  ])
-}))
+export const layer = pages(({ page }) => [
+  page("/console/o/:org/templates/:template/history", "templateHistory", changes),
+  page("/console/o/:org/templates/:template/history/:entry", "templateHistory", one),
+])

@@ -1,6 +1,5 @@
 /** @jsxImportSource preact */
 import { Effect, Layer } from "effect"
-import { HttpRouter } from "effect/http"
 import { noteNothing } from "../../../accounts/Audit.ts"
 import { Memberships } from "../../../accounts/Memberships.ts"
 import { TemplateListing, type TemplatesPage } from "../../../api/templates/TemplateListing.ts"
@@ -16,19 +15,12 @@ import { ListForm, ListPages } from "../../components/ListParts.tsx"
 import { ErrorSummary } from "../../components/Note.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { count, counted } from "../../Format.ts"
-import { Console, decoded, type Fields, ownPath, type Visit } from "../../Routes.tsx"
+import { pages } from "../../Pages.ts"
+import { decoded, type Fields, ownPath, type Visit } from "../../Routes.tsx"
 import { createPath, exportPath, importPath, listPath } from "./Paths.ts"
 import { BatchBar, type BatchName, Nothing, Pills, shownAt, TemplateTable } from "./TemplateListParts.tsx"
 
 const pageSize = 20
-
-/** Services of these pages. */
-interface Services {
-  readonly batch: TemplateBatch["Service"]
-  readonly listing: TemplateListing["Service"]
-  readonly members: Memberships["Service"]
-  readonly kept: KeptResults["Service"]
-}
 
 const captionOf = ({ all, asked, found }: TemplatesPage, kind: string): string =>
   !isNarrowed(asked)
@@ -36,11 +28,11 @@ const captionOf = ({ all, asked, found }: TemplatesPage, kind: string): string =
     : `${counted(found, kind)}${asked.search === "" ? ` of ${count(all)}` : ` with “${asked.search}”`}`
 
 const list = Effect.fnUntraced(
-  function* (services: Services, visit: Visit, _: Fields = {}, faults: ReadonlyArray<Fault> = []) {
+  function* (visit: Visit, _: Fields = {}, faults: ReadonlyArray<Fault> = []) {
     const { can, org, query } = visit
-    yield* services.kept.prepare(org.slug)
+    yield* (yield* KeptResults).prepare(org.slug)
     const which = query.get("archived") === "true" ? "archived" as const : "in-use" as const
-    const page = yield* services.listing.page(org.slug, which, pageSize, (shape) => askedIn(shape, query))
+    const page = yield* (yield* TemplateListing).page(org.slug, which, pageSize, (shape) => askedIn(shape, query))
     const { all, archived, asked, inUse, shape } = page
     const here = listPath(org.slug)
     const start = which === "archived" ? `${here}?archived=true` : here
@@ -96,7 +88,7 @@ const list = Effect.fnUntraced(
                 <>
                   <BatchBar
                     back={back}
-                    members={yield* services.members.list(org.slug)}
+                    members={yield* (yield* Memberships).list(org.slug)}
                     page={page}
                     visit={visit}
                     which={which}
@@ -137,7 +129,7 @@ const batches: {
   owner: { done: "templates-owned", change: ({ owner = "" }) => ({ owner: owner === "" ? null : owner }) },
 }
 
-const batchAction = (services: Services, what: BatchName) =>
+const batchAction = (what: BatchName) =>
   Effect.fnUntraced(function* ({ org }: Visit, fields: Fields) {
     const ids = (fields["id"] ?? "").split("\n").filter((one) => one !== "" && isStorable(one)).slice(0, maxBatch)
     if (ids.length === 0) {
@@ -149,7 +141,7 @@ const batchAction = (services: Services, what: BatchName) =>
         new InvalidInput({ faults: faults.map(({ detail }) => ({ pointer: "", detail: `The tag ${detail}` })) })
       ),
     )
-    const changed = yield* services.batch.change(org.slug, some, wanted)
+    const changed = yield* (yield* TemplateBatch).change(org.slug, some, wanted)
     const back = ownPath(fields["back"])
     const to = back !== undefined && back.startsWith(listPath(org.slug)) ? back : listPath(org.slug)
     if (changed > 0) return { to, done }
@@ -158,24 +150,14 @@ const batchAction = (services: Services, what: BatchName) =>
   })
 
 /** The list of templates. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const services: Services = {
-    batch: yield* TemplateBatch,
-    listing: yield* TemplateListing,
-    members: yield* Memberships,
-    kept: yield* KeptResults,
-  }
-
-  yield* router.addAll([
-    page("/console/o/:org/templates", "findTemplates", (visit) => list(services, visit)),
-    ...(Object.keys(batches) as ReadonlyArray<BatchName>).map((what) =>
-      action(
-        `/console/o/:org/templates/-/${what}`,
-        "changeTemplates",
-        batchAction(services, what),
-        (visit, fields, faults) => list(services, visit, fields, faults),
-      )
-    ),
-  ])
-})).pipe(Layer.provide([TemplateBatch.layer, TemplateListing.layer]))
+export const layer = pages(({ action, page }) => [
+  page("/console/o/:org/templates", "findTemplates", list),
+  ...(Object.keys(batches) as ReadonlyArray<BatchName>).map((what) =>
+    action(
+      `/console/o/:org/templates/-/${what}`,
+      "changeTemplates",
+      batchAction(what),
+      list,
+    )
+  ),
+]).pipe(Layer.provide([TemplateBatch.layer, TemplateListing.layer]))

@@ -9,7 +9,7 @@ import { queryOf } from "../../../domain/List.ts"
 import { objectiveText } from "../../../results/ObjectiveText.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Empty } from "../../components/Empty.tsx"
-import { Form } from "../../components/Form.tsx"
+import { CsrfField, Form } from "../../components/Form.tsx"
 import { sortHeading } from "../../components/ListParts.tsx"
 import { RowMenu } from "../../components/RowMenu.tsx"
 import { Table } from "../../components/Table.tsx"
@@ -99,7 +99,7 @@ const Tags = ({ at, tags }: { readonly at: string; readonly tags: ReadonlyArray<
     </span>
   )
 
-const Menu = ({ back, template, visit: { can, org, session } }: {
+const Menu = ({ back, template, visit: { can, org } }: {
   readonly back: string
   readonly template: ListedTemplate
   readonly visit: Visit
@@ -108,7 +108,7 @@ const Menu = ({ back, template, visit: { can, org, session } }: {
   const here = templatePath(org.slug, id)
   const change = (what: BatchName, label: string) => (
     <li>
-      <Form action={batchPath(org.slug, what)} csrf={session.csrfToken} inline>
+      <Form action={batchPath(org.slug, what)} inline>
         <input type="hidden" name="id" value={id} />
         <input type="hidden" name="back" value={back} />
         <button type="submit">{label}</button>
@@ -172,7 +172,7 @@ const TagsAndOwner = ({ members, org, tags }: {
   </details>
 )
 
-export const BatchBar = ({ back, members, page, visit: { can, org, session }, which }: {
+export const BatchBar = ({ back, members, page, visit: { can, org }, which }: {
   /** Where the list goes on after a change. */
   readonly back: string
   readonly members: ReadonlyArray<Member>
@@ -184,7 +184,7 @@ export const BatchBar = ({ back, members, page, visit: { can, org, session }, wh
     ? null
     : (
       <form method="post" action={batchPath(org.slug, "archive")} id={batchForm} class="bulk-actions">
-        <input type="hidden" name="_csrf" value={session.csrfToken} />
+        <CsrfField />
         <input type="hidden" name="back" value={back} />
         <label class="small" data-choose-all={batchForm} hidden>
           <input type="checkbox" class="row-check" />All on this page

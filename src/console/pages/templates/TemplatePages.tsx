@@ -1,7 +1,6 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
 import { Clock, Effect } from "effect"
-import { HttpRouter } from "effect/http"
 import type { AuditEntry } from "../../../accounts/Audit.ts"
 import { authorOf } from "../../../accounts/Author.ts"
 import { ChangeHistory } from "../../../accounts/ChangeHistory.ts"
@@ -22,12 +21,13 @@ import { KeptResults } from "../../../results/KeptResults.ts"
 import { Templates } from "../../../templates/Templates.ts"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
-import { Form, Submit } from "../../components/Form.tsx"
+import { PostButton } from "../../components/Form.tsx"
 import { Note } from "../../components/Note.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
-import { Console, type Visit } from "../../Routes.tsx"
+import { pages } from "../../Pages.ts"
+import type { Visit } from "../../Routes.tsx"
 import { deedOf, namesOf } from "../history/Shown.ts"
 import { TemplateDraftsNote } from "./DraftNotes.tsx"
 import { listPath, templatePath, variantPath } from "./Paths.ts"
@@ -88,28 +88,14 @@ const given = (
   }
 }
 
-/** Services of these pages. */
-interface Services {
-  readonly connections: Connections["Service"]
-  readonly drafts: Drafts["Service"]
-  readonly history: ChangeHistory["Service"]
-  readonly names: MemberNames["Service"]
-  readonly kept: KeptResults["Service"]
-  readonly previews: Previews["Service"]
-  readonly proposals: Proposals["Service"]
-  readonly requestNotices: RequestNotices["Service"]
-  readonly templates: Templates["Service"]
-  readonly traffic: Traffic["Service"]
-}
-
 const idOf = ({ params }: Visit) => lookedUp(params["template"] ?? "")
 
-const get = (services: Services, visit: Visit) => services.templates.get(visit.org.slug, idOf(visit))
+const get = (visit: Visit) => Templates.use((templates) => templates.get(visit.org.slug, idOf(visit)))
 
 const actions = (visit: Visit, template: Template, at: number) => {
   const variant = template.variants[at]!
   const base = variantPath(visit.org.slug, template.id, variant.id)
-  const { can, session: { csrfToken } } = visit
+  const { can } = visit
   const { active, name } = variant
   return (
     <div class="buttons">
@@ -118,20 +104,18 @@ const actions = (visit: Visit, template: Template, at: number) => {
       </a>
       {can("updateVariant")
         ? (
-          <Form action={`${base}/state`} csrf={csrfToken} inline>
-            <input type="hidden" name="active" value={active ? "false" : "true"} />
-            <Submit kind="compact" label={`${active ? "Deactivate" : "Activate"} ${name}`}>
-              {active ? "Deactivate" : "Activate"}
-            </Submit>
-          </Form>
+          <PostButton
+            to={`${base}/state`}
+            fields={{ active: active ? "false" : "true" }}
+            kind="compact"
+            label={`${active ? "Deactivate" : "Activate"} ${name}`}
+          >
+            {active ? "Deactivate" : "Activate"}
+          </PostButton>
         )
         : null}
       {can("createVariant")
-        ? (
-          <Form action={`${base}/duplicate`} csrf={csrfToken} inline>
-            <Submit kind="compact" label={`Duplicate ${name}`}>Duplicate</Submit>
-          </Form>
-        )
+        ? <PostButton to={`${base}/duplicate`} kind="compact" label={`Duplicate ${name}`}>Duplicate</PostButton>
         : null}
       {can("deleteVariant")
         ? <a class="button compact danger" href={`${base}/delete`} aria-label={`Delete ${name}`}>Delete</a>
@@ -143,14 +127,13 @@ const actions = (visit: Visit, template: Template, at: number) => {
 /** The texts of each card, rendered together, or why they could not be. */
 const textsOf = Effect.fnUntraced(
   function* (
-    services: Services,
     org: Organization,
     template: Template,
     variants: ReadonlyArray<Variant>,
     fields: string,
   ) {
     const sources = variants.map(cardSources)
-    const rendered = yield* inTime(services.previews.render(org.slug, sources.flat(), {
+    const rendered = yield* inTime((yield* Previews).render(org.slug, sources.flat(), {
       fields,
       strict: template.strict,
       timeZone: org.time_zone,
@@ -245,12 +228,11 @@ const SampleForm = ({ asked, fieldsText, here, isFaulty }: {
 )
 
 /** Says that the template is archived, with a button that restores it. */
-const ArchivedNote = ({ can, here, org, template, visit }: {
+const ArchivedNote = ({ can, here, org, template }: {
   readonly can: (endpoint: string) => boolean
   readonly here: string
   readonly org: Organization
   readonly template: Template
-  readonly visit: Visit
 }) => (
   <Note kind="warn">
     <div class="note-row">
@@ -261,10 +243,9 @@ const ArchivedNote = ({ can, here, org, template, visit }: {
       </p>
       {can("updateTemplate")
         ? (
-          <Form action={`${here}/restore`} csrf={visit.session.csrfToken} inline>
-            <input type="hidden" name="archived" value="false" />
-            <Submit kind="compact">Restore the template</Submit>
-          </Form>
+          <PostButton to={`${here}/restore`} fields={{ archived: "false" }} kind="compact">
+            Restore the template
+          </PostButton>
         )
         : null}
     </div>
@@ -332,15 +313,16 @@ const RecentChanges = ({ entries, here, org, template }: {
   </Card>
 )
 
-const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
+const show = Effect.fnUntraced(function* (visit: Visit) {
+  const traffic = yield* Traffic
   const { can, org, query } = visit
-  const template = yield* get(services, visit)
-  yield* services.kept.prepare(org.slug)
+  const template = yield* get(visit)
+  yield* (yield* KeptResults).prepare(org.slug)
   const here = templatePath(org.slug, template.id)
   const now = yield* Clock.currentTimeMillis
-  const entries = yield* services.history.ofTemplate(org.slug, template.id, { limit: changesShown + 1 })
-  const shares = yield* services.traffic.byVariant(org.slug, template.id)
-  const days = (yield* services.traffic.daily(org.slug, [template.id])).get(template.id) ?? []
+  const entries = yield* (yield* ChangeHistory).ofTemplate(org.slug, template.id, { limit: changesShown + 1 })
+  const shares = yield* traffic.byVariant(org.slug, template.id)
+  const days = (yield* traffic.daily(org.slug, [template.id])).get(template.id) ?? []
   const all = [...shares.values()].reduce((sum, count) => sum + count, 0)
 
   const asked = query.get("fields")
@@ -355,19 +337,19 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
   const number = Number.isInteger(wanted) && wanted >= 1 && wanted <= pages ? wanted : 1
   const first = (number - 1) * variantsPerPage
   const shown = template.variants.slice(first, first + variantsPerPage)
-  const rendered = yield* textsOf(services, org, template, shown, JSON.stringify(fields))
+  const rendered = yield* textsOf(org, template, shown, JSON.stringify(fields))
   const link = (page: number) =>
     `${here}?${new URLSearchParams({
       ...(fromQuery === undefined ? {} : { fields: fromQuery.text }),
       page: `${page}`,
     })}`
 
-  const waiting = yield* services.proposals.list(org.slug, { template: template.id, state: "requested", limit: 5 })
-  const members = waiting.length === 0 ? new Map<string, NamedMember>() : yield* services.names.of(org.slug)
-  const noticed = (yield* Effect.orDie(services.requestNotices.recent(org.slug))).filter(({ templateId }) =>
+  const waiting = yield* (yield* Proposals).list(org.slug, { template: template.id, state: "requested", limit: 5 })
+  const members = waiting.length === 0 ? new Map<string, NamedMember>() : yield* (yield* MemberNames).of(org.slug)
+  const noticed = (yield* Effect.orDie((yield* RequestNotices).recent(org.slug))).filter(({ templateId }) =>
     templateId === template.id
   )
-  const warning = templateWarning(services.connections, org.slug, template)
+  const warning = templateWarning(yield* Connections, org.slug, template)
   const create = can("createVariant") ? <a class="button primary" href={`${here}/new-variant`}>New variant</a> : null
   return {
     title: template.name,
@@ -388,14 +370,12 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
             </>
           }
         />
-        {template.archived_at === null
-          ? null
-          : <ArchivedNote can={can} here={here} org={org} template={template} visit={visit} />}
+        {template.archived_at === null ? null : <ArchivedNote can={can} here={here} org={org} template={template} />}
         {warning === "" ? null : <Note kind="warn">{warning}</Note>}
         <RequestNotes notices={noticed} />
         <WaitingNote members={members} visit={visit} waiting={waiting} />
         <TemplateDraftsNote
-          drafts={can("getDraft") ? yield* services.drafts.list(org.slug, template.id) : []}
+          drafts={can("getDraft") ? yield* (yield* Drafts).list(org.slug, template.id) : []}
           template={template}
           visit={visit}
         />
@@ -448,20 +428,6 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
 })
 
 /** One template: its variants side by side, and what was changed of it of late. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { page } = yield* Console
-  const services: Services = {
-    connections: yield* Connections,
-    drafts: yield* Drafts,
-    history: yield* ChangeHistory,
-    names: yield* MemberNames,
-    kept: yield* KeptResults,
-    previews: yield* Previews,
-    proposals: yield* Proposals,
-    requestNotices: yield* RequestNotices,
-    templates: yield* Templates,
-    traffic: yield* Traffic,
-  }
-
-  yield* router.addAll([page("/console/o/:org/templates/:template", "getTemplate", (visit) => show(services, visit))])
-}))
+export const layer = pages(({ page }) => [
+  page("/console/o/:org/templates/:template", "getTemplate", show),
+])

@@ -3,7 +3,7 @@ import type { VNode } from "preact"
 import type { Fault } from "../../../domain/Errors.ts"
 import { Card } from "../../components/Card.tsx"
 import { Field } from "../../components/Field.tsx"
-import { Submit } from "../../components/Form.tsx"
+import { CsrfField, Submit } from "../../components/Form.tsx"
 import { accountField } from "../../components/KeptForm.tsx"
 import { ErrorSummary } from "../../components/Note.tsx"
 import type { Draft } from "../../../templates/VariantForm.ts"
@@ -59,7 +59,6 @@ export interface EditorProps {
   readonly sample: Sample
   readonly look: PreviewLook
   readonly hints: Hints
-  readonly csrf: string
   readonly isNew: boolean
   /** Whether the form has text that is stored nowhere. */
   readonly isUnsaved: boolean
@@ -302,7 +301,7 @@ const SaveBar = ({ back, canKeep, faults, isNew, save, test }: EditorProps) => (
 
 /** The editor of a variant: content, audience, schedule and a preview. */
 export const VariantEditor = (props: EditorProps) => {
-  const { again, csrf, draft, faults, hints, isNew, look, preview, save, stored, timeZone } = props
+  const { again, draft, faults, hints, isNew, look, preview, save, stored, timeZone } = props
   const button = (value: string, at: string, word: string, label: string, kind: string) => (
     <button
       type="submit"
@@ -330,7 +329,7 @@ export const VariantEditor = (props: EditorProps) => {
         {...(props.canKeep ? { "data-autosave": `${save}/autosave` } : {})}
         {...(props.isUnsaved ? { "data-unsaved": "" } : {})}
       >
-        <input type="hidden" name="_csrf" value={csrf} />
+        <CsrfField />
         <input type="hidden" name={accountField} value={props.account} />
         <input type="hidden" name="base" value={draft.base} />
         <input type="hidden" name="over" value={props.over} />

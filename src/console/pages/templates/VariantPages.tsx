@@ -1,24 +1,24 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
 import { Effect, Result } from "effect"
-import { HttpRouter } from "effect/http"
 import { isDeepStrictEqual } from "node:util"
+import { Templates } from "../../../templates/Templates.ts"
+import { SourceCheck } from "../../../rendering/SourceCheck.ts"
 import { type Fault, InvalidInput, VariantNotFound } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
 import { type Template, type Variant, VariantInput } from "../../../domain/Template.ts"
-import { newIdOf } from "../../../templates/Drafts.ts"
+import { Drafts, newIdOf } from "../../../templates/Drafts.ts"
 import { type Draft, ofVariant, placed, read, sourcesOf } from "../../../templates/VariantForm.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Card } from "../../components/Card.tsx"
-import { Confirm } from "../../components/Confirm.tsx"
+import { askFirst } from "../../components/AskFirst.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
-import { Console, type Fields, type Goto, type View, type Visit } from "../../Routes.tsx"
+import { pages } from "../../Pages.ts"
+import type { Fields, Goto, View, Visit } from "../../Routes.tsx"
 import { changed, conditionText, ofFields, sampleOf } from "./Draft.ts"
 import { combined, withDrafts } from "./DraftPages.tsx"
 import {
   editorPaths,
-  type EditorServices,
-  editorServices,
   faulty,
   here,
   home,
@@ -39,8 +39,8 @@ import { seasonText } from "./Words.ts"
 const decodeInput = decoder(VariantInput)
 
 /** The variant of a path. Fails with `VariantNotFound`. */
-const storedOf = Effect.fnUntraced(function* (services: EditorServices, visit: Visit) {
-  return (yield* opened(services, visit)).stored ?? (yield* new VariantNotFound({ id: idOf(visit, "variant") }))
+const storedOf = Effect.fnUntraced(function* (visit: Visit) {
+  return (yield* opened(visit)).stored ?? (yield* new VariantNotFound({ id: idOf(visit, "variant") }))
 })
 
 /** The variant as it is, for those who may not change it. */
@@ -92,9 +92,9 @@ const shown = (visit: Visit, of: Template, stored: Variant) => ({
 
 /** Faults of the form's shape with those of its Liquid, so that all are seen at once. */
 const allFaults = Effect.fnUntraced(
-  function* (services: EditorServices, org: string, draft: Draft, faults: ReadonlyArray<Fault>) {
+  function* (org: string, draft: Draft, faults: ReadonlyArray<Fault>) {
     const { formats, vars } = sourcesOf(draft)
-    const liquid = yield* services.sources.check(org, { vars, formats }).pipe(
+    const liquid = yield* (yield* SourceCheck).check(org, { vars, formats }).pipe(
       Effect.as([]),
       Effect.catchTag(
         "LiquidFaults",
@@ -110,58 +110,60 @@ const allFaults = Effect.fnUntraced(
 )
 
 /** The draft to create: with an id made from its name where none is written, and active if the button says so. */
-const toCreate = Effect.fnUntraced(function* (services: EditorServices, visit: Visit, fields: Fields) {
+const toCreate = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const draft = ofFields(fields)
   const active = draft.active || fields["do"] === "activate"
-  return { ...draft, active, id: newIdOf(draft, (yield* opened(services, visit)).of) ?? "" }
+  return { ...draft, active, id: newIdOf(draft, (yield* opened(visit)).of) ?? "" }
 })
 
 /** Removes the draft that a saved form was stored as. */
-const dropDraft = (services: EditorServices, visit: Visit, fields: Fields) => {
+const dropDraft = (visit: Visit, fields: Fields) => {
   const known = timeOf(fields["draft"])
-  return known === undefined ? Effect.void : services.drafts.discard(visit.org.slug, placeOf(visit), known)
+  return known === undefined
+    ? Effect.void
+    : Drafts.use((drafts) => drafts.discard(visit.org.slug, placeOf(visit), known))
 }
 
-const add = Effect.fnUntraced(function* (services: EditorServices, visit: Visit, fields: Fields) {
-  const draft = yield* toCreate(services, visit, fields)
+const add = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
+  const draft = yield* toCreate(visit, fields)
   const shaped = read(draft)
   const input = Result.flatMap(
     shaped,
     (patch) => decodeInput({ ...patch, ...(draft.id === "" ? {} : { id: draft.id }) }),
   )
-  if (Result.isFailure(input)) return yield* yield* allFaults(services, visit.org.slug, draft, input.failure)
-  const made = yield* services.templates.createVariant(visit.org.slug, idOf(visit, "template"), input.success).pipe(
+  if (Result.isFailure(input)) return yield* yield* allFaults(visit.org.slug, draft, input.failure)
+  const made = yield* (yield* Templates).createVariant(visit.org.slug, idOf(visit, "template"), input.success).pipe(
     Effect.catchTags({
       AlreadyExists: () => new InvalidInput({ faults: [{ pointer: "/id", detail: "is taken: choose another" }] }),
       InvalidInput: ({ faults }) => new InvalidInput({ faults: placed(draft, faults) }),
     }),
     // A change that waits for approval is stored as well.
-    Effect.tapErrorTag("ChangeProposed", () => dropDraft(services, visit, fields)),
+    Effect.tapErrorTag("ChangeProposed", () => dropDraft(visit, fields)),
   )
-  yield* dropDraft(services, visit, fields)
+  yield* dropDraft(visit, fields)
   return { to: `${home(visit)}?at=${encodeURIComponent(made.id)}`, done: "variant-created" }
 })
 
 /** The editor with both texts. The own one is stored as a draft, so that it stays if the page is left. */
-const overtaken = Effect.fnUntraced(function* (services: EditorServices, visit: Visit, fields: Fields) {
+const overtaken = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const kept = visit.can("putDraft")
-    ? yield* keepDraft(services, visit, fields).pipe(
+    ? yield* keepDraft(visit, fields).pipe(
       Effect.catchTags({
         DraftChanged: () => Effect.succeed(undefined),
         InvalidInput: () => Effect.succeed(undefined),
       }),
     )
     : undefined
-  const view = yield* resent(services, visit, fields, kept === undefined ? {} : { known: kept.savedAt, unsaved: false })
+  const view = yield* resent(visit, fields, kept === undefined ? {} : { known: kept.savedAt, unsaved: false })
   return { ...view, status: 409 }
 })
 
-const save = Effect.fnUntraced(function* (services: EditorServices, visit: Visit, fields: Fields) {
+const save = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const draft = ofFields(fields)
   const patch = read(draft)
-  if (Result.isFailure(patch)) return yield* yield* allFaults(services, visit.org.slug, draft, patch.failure)
+  if (Result.isFailure(patch)) return yield* yield* allFaults(visit.org.slug, draft, patch.failure)
   const done: Goto = { to: here(visit), done: "variant-saved" }
-  return yield* services.templates.updateVariant(
+  return yield* (yield* Templates).updateVariant(
     visit.org.slug,
     idOf(visit, "template"),
     idOf(visit, "variant"),
@@ -169,62 +171,57 @@ const save = Effect.fnUntraced(function* (services: EditorServices, visit: Visit
     // The version that the page showed, so that one saved since then is not overwritten unseen.
     fields["over"] ?? draft.base,
   ).pipe(
-    Effect.tapErrorTag("ChangeProposed", () => dropDraft(services, visit, fields)),
-    Effect.andThen(dropDraft(services, visit, fields)),
+    Effect.tapErrorTag("ChangeProposed", () => dropDraft(visit, fields)),
+    Effect.andThen(dropDraft(visit, fields)),
     Effect.as<View | Goto>(done),
     Effect.catchTags({
       InvalidInput: ({ faults }) => new InvalidInput({ faults: placed(draft, faults) }),
-      VariantChanged: () => overtaken(services, visit, fields),
+      VariantChanged: () => overtaken(visit, fields),
     }),
   )
 })
 
-const change = Effect.fnUntraced(function* (services: EditorServices, visit: Visit) {
-  const at = yield* opened(services, visit)
+const change = Effect.fnUntraced(function* (visit: Visit) {
+  const at = yield* opened(visit)
   if (at.stored !== undefined && !visit.can("updateVariant")) return shown(visit, at.of, at.stored)
-  return yield* withDrafts(services, visit, at)
+  return yield* withDrafts(visit, at)
 })
 
 /** Shows the form again: with a row more or less, with both texts combined, or with the sample of a person. */
-const rowAction = Effect.fnUntraced(function* (services: EditorServices, visit: Visit, fields: Fields) {
+const rowAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const button = fields["do"] ?? ""
-  if (button === "combine") return yield* combined(services, visit, fields)
-  if (/person|people/.test(button)) return yield* personAction(services, visit, fields)
-  return yield* resent(services, visit, fields, { draft: changed(ofFields(fields), button) })
+  if (button === "combine") return yield* combined(visit, fields)
+  if (/person|people/.test(button)) return yield* personAction(visit, fields)
+  return yield* resent(visit, fields, { draft: changed(ofFields(fields), button) })
 })
 
 /** Sends the text of the form as a test, and shows the form again as it is. */
-const testAction = Effect.fnUntraced(function* (services: EditorServices, visit: Visit, fields: Fields) {
-  const { of, stored } = yield* opened(services, visit)
+const testAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
+  const { of, stored } = yield* opened(visit)
   const draft = ofFields(fields)
   const sample = sampleOf((name) => fields[name], samplesOf(of))
   const to = recipientsIn(fields) ?? { to: "", groups: [] }
-  const sent = yield* sendTest(services, visit, of.id, { ...draft, id: stored?.id ?? "" }, sample, to)
-  return yield* resent(services, visit, fields, {
+  const sent = yield* sendTest(visit, of.id, { ...draft, id: stored?.id ?? "" }, sample, to)
+  return yield* resent(visit, fields, {
     test: { ...to, sent },
     unsaved: stored === undefined || !isDeepStrictEqual({ ...ofVariant(stored), id: "" }, { ...draft, id: "" }),
   })
 })
 
-const stateAction = Effect.fnUntraced(function* (services: EditorServices, visit: Visit, fields: Fields) {
+const stateAction = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
   const active = fields["active"] === "true"
-  const { id } = yield* services.templates.updateVariant(
+  const { id } = yield* (yield* Templates).updateVariant(
     visit.org.slug,
     idOf(visit, "template"),
     idOf(visit, "variant"),
-    {
-      active,
-    },
+    { active },
   )
-  return {
-    to: `${home(visit)}?at=${encodeURIComponent(id)}`,
-    done: active ? "variant-on" : "variant-off",
-  }
+  return { to: `${home(visit)}?at=${encodeURIComponent(id)}`, done: active ? "variant-on" : "variant-off" }
 })
 
-const duplicateAction = Effect.fnUntraced(function* (services: EditorServices, visit: Visit) {
-  const { components, formats, name, seasons, targeting, vars } = yield* storedOf(services, visit)
-  const made = yield* services.templates.createVariant(visit.org.slug, idOf(visit, "template"), {
+const duplicateAction = Effect.fnUntraced(function* (visit: Visit) {
+  const { components, formats, name, seasons, targeting, vars } = yield* storedOf(visit)
+  const made = yield* (yield* Templates).createVariant(visit.org.slug, idOf(visit, "template"), {
     name: `Copy of ${name}`.slice(0, 200),
     vars,
     formats,
@@ -236,78 +233,51 @@ const duplicateAction = Effect.fnUntraced(function* (services: EditorServices, v
   return { to: variantPath(visit.org.slug, idOf(visit, "template"), made.id), done: "variant-duplicated" }
 })
 
-const deletePage = Effect.fnUntraced(function* (services: EditorServices, visit: Visit) {
-  const { of } = yield* opened(services, visit)
-  const { active, name } = yield* storedOf(services, visit)
-  return {
+const deletePage = Effect.fnUntraced(function* (visit: Visit) {
+  const { of } = yield* opened(visit)
+  const { active, name } = yield* storedOf(visit)
+  return askFirst({
     title: "Delete a variant",
-    body: (
+    question: `Delete ${name}?`,
+    back: { href: home(visit), label: of.name },
+    button: "Delete the variant",
+    text: (
       <>
-        <PageHead title={`Delete ${name}?`} back={{ href: home(visit), label: of.name }} />
-        <Confirm
-          action={`${here(visit)}/delete`}
-          csrf={visit.session.csrfToken}
-          back={home(visit)}
-          button="Delete the variant"
-        >
-          <p>
-            Its content cannot be restored. Past decisions and its results are kept.{" "}
-            {active ? " It is active: its audience will get the other variants." : ""}
-          </p>
-          <p class="muted">To keep it for later, deactivate it instead.</p>
-        </Confirm>
+        <p>
+          Its content cannot be restored. Past decisions and its results are kept.{" "}
+          {active ? " It is active: its audience will get the other variants." : ""}
+        </p>
+        <p class="muted">To keep it for later, deactivate it instead.</p>
       </>
     ),
-  }
+  })
+})
+
+const remove = Effect.fnUntraced(function* (visit: Visit) {
+  yield* (yield* Templates).removeVariant(visit.org.slug, idOf(visit, "template"), idOf(visit, "variant"))
+  return { to: home(visit), done: "variant-deleted" }
 })
 
 /** Writing, copying, switching and removing variants. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const services = yield* editorServices
-  const again = faulty(services)
-  const resume = resumed(services)
-  const editorRoutes = (path: typeof editorPaths[number], write: "createVariant" | "updateVariant") => [
-    page(path, write === "createVariant" ? write : "getVariant", (visit) => change(services, visit)),
-    action(
-      path,
-      write,
-      (visit, fields) => write === "createVariant" ? add(services, visit, fields) : save(services, visit, fields),
-      again,
-      resume,
-    ),
+export const layer = pages(({ action, asks, page }) => {
+  const editorRoutes = (
+    path: typeof editorPaths[number],
+    read: "createVariant" | "getVariant",
+    write: "createVariant" | "updateVariant",
+  ) => [
+    page(path, read, change),
+    action(path, write, write === "createVariant" ? add : save, faulty, resumed),
     // Shows the form again and changes nothing, hence the rule of the preview.
-    action(`${path}/draft`, "preview", (visit, fields) => rowAction(services, visit, fields), undefined, resume),
-    action(`${path}/save-person`, "saveSamplePerson", savePersonAction(services), again, resume),
-    action(`${path}/delete-person`, "deleteSamplePerson", deletePersonAction(services), again, resume),
-    action(`${path}/test`, "sendVariantTest", (visit, fields) => testAction(services, visit, fields), again, resume),
+    action(`${path}/draft`, "preview", rowAction, undefined, resumed),
+    action(`${path}/save-person`, "saveSamplePerson", savePersonAction, faulty, resumed),
+    action(`${path}/delete-person`, "deleteSamplePerson", deletePersonAction, faulty, resumed),
+    action(`${path}/test`, "sendVariantTest", testAction, faulty, resumed),
   ]
-
-  yield* router.addAll([
-    ...editorRoutes(editorPaths[0], "createVariant"),
-    ...editorRoutes(editorPaths[1], "updateVariant"),
-    action(
-      "/console/o/:org/templates/:template/variants/:variant/state",
-      "updateVariant",
-      (visit, fields) => stateAction(services, visit, fields),
-    ),
-    action(
-      "/console/o/:org/templates/:template/variants/:variant/duplicate",
-      "createVariant",
-      (visit) => duplicateAction(services, visit),
-    ),
-    page(
-      "/console/o/:org/templates/:template/variants/:variant/delete",
-      "deleteVariant",
-      (visit) => deletePage(services, visit),
-    ),
-    action(
-      "/console/o/:org/templates/:template/variants/:variant/delete",
-      "deleteVariant",
-      Effect.fnUntraced(function* (visit) {
-        yield* services.templates.removeVariant(visit.org.slug, idOf(visit, "template"), idOf(visit, "variant"))
-        return { to: home(visit), done: "variant-deleted" }
-      }),
-    ),
-  ])
-}))
+  return [
+    ...editorRoutes(editorPaths[0], "createVariant", "createVariant"),
+    ...editorRoutes(editorPaths[1], "getVariant", "updateVariant"),
+    action("/console/o/:org/templates/:template/variants/:variant/state", "updateVariant", stateAction),
+    action("/console/o/:org/templates/:template/variants/:variant/duplicate", "createVariant", duplicateAction),
+    ...asks("/console/o/:org/templates/:template/variants/:variant/delete", "deleteVariant", deletePage, remove),
+  ]
+})

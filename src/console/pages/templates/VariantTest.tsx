@@ -1,11 +1,11 @@
 /** @jsxImportSource preact */
 import { Effect, Result } from "effect"
 import { note } from "../../../accounts/Audit.ts"
-import type { Memberships } from "../../../accounts/Memberships.ts"
-import type { Connections } from "../../../delivery/Connections.ts"
-import type { TestMessages } from "../../../delivery/receivers/TestMessages.ts"
+import { Memberships } from "../../../accounts/Memberships.ts"
+import { Connections } from "../../../delivery/Connections.ts"
+import { TestMessages } from "../../../delivery/receivers/TestMessages.ts"
 import { sendToEach, type TestSent } from "../../../delivery/receivers/GroupTest.ts"
-import type { TestGroups } from "../../../delivery/receivers/TestGroups.ts"
+import { TestGroups } from "../../../delivery/receivers/TestGroups.ts"
 import { type Fault, InvalidInput } from "../../../domain/Errors.ts"
 import { validateAddress } from "../../../domain/Email.ts"
 import type { TestGroup } from "../../../domain/TestGroup.ts"
@@ -17,14 +17,6 @@ import { readSample, type Sample } from "./Draft.ts"
 import { Labelled, tied } from "./EditorParts.tsx"
 
 // A test message of the text in the editor, saved or not.
-
-/** Services that send it. */
-export interface TestServices {
-  readonly connections: Connections["Service"]
-  readonly groups: TestGroups["Service"]
-  readonly memberships: Memberships["Service"]
-  readonly tests: TestMessages["Service"]
-}
 
 /** Most addresses that are typed for one test. */
 const maxRecipients = 5
@@ -74,7 +66,6 @@ const allOf = (typed: ReadonlyArray<string>, groups: ReadonlyArray<TestGroup>): 
 
 /** Sends the draft to each recipient. Fails with `InvalidInput` when nothing can be sent to anybody. */
 export const sendTest = Effect.fnUntraced(function* (
-  services: TestServices,
   visit: Visit,
   template: string,
   draft: Draft,
@@ -82,14 +73,14 @@ export const sendTest = Effect.fnUntraced(function* (
   to: TestRecipients,
 ) {
   const typed = recipientsOf(to.to)
-  const groups = (yield* services.groups.list(visit.org.slug)).filter(({ id }) => to.groups.includes(id))
+  const groups = (yield* (yield* TestGroups).list(visit.org.slug)).filter(({ id }) => to.groups.includes(id))
   const recipients = allOf(typed, groups)
   // The sample fields may be about a person.
   yield* note({ to: recipients, ...(groups.length === 0 ? {} : { groups: groups.map(({ id }) => id) }) })
   const members = visit.can("sendTestMessage") ? undefined : new Set(
-    (yield* services.memberships.list(visit.org.slug)).map(({ email }) => email.toLowerCase()),
+    (yield* (yield* Memberships).list(visit.org.slug)).map(({ email }) => email.toLowerCase()),
   )
-  const active = services.connections.active(visit.org.slug)
+  const active = (yield* Connections).active(visit.org.slug)
   const given = readSample(sample)
   const faults: ReadonlyArray<Fault> = [
     ...(recipients.length === 0
@@ -106,7 +97,7 @@ export const sendTest = Effect.fnUntraced(function* (
   const failed = (detail: string) =>
     Effect.succeed(recipients.map((to): TestSent => ({ to, ok: false, detail, messageId: null })))
   // What is wrong with the text is wrong for all recipients.
-  return yield* sendToEach(services.tests, visit.org.slug, active.name, recipients, ask, sourcesOf(draft)).pipe(
+  return yield* sendToEach(yield* TestMessages, visit.org.slug, active.name, recipients, ask, sourcesOf(draft)).pipe(
     Effect.catchTags({
       InvalidInput: ({ faults }) =>
         failed(

@@ -1,38 +1,42 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
 import { Effect } from "effect"
-import { HttpRouter } from "effect/http"
+import { Templates } from "../../../templates/Templates.ts"
 import { difference } from "../../../domain/Difference.ts"
 import { type Fault, InvalidInput, VariantNotFound, VersionNotFound } from "../../../domain/Errors.ts"
 import { fieldsOfVariant } from "../../../templates/TemplateFields.ts"
-import { keptVersions, restoredBy } from "../../../templates/VariantVersions.ts"
+import { keptVersions, restoredBy, VariantVersions } from "../../../templates/VariantVersions.ts"
 import { Card } from "../../components/Card.tsx"
 import { Empty } from "../../components/Empty.tsx"
-import { Form, Submit } from "../../components/Form.tsx"
+import { PostButton } from "../../components/Form.tsx"
 import { ErrorSummary } from "../../components/Note.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { Pagination } from "../../components/Pagination.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
 import { counted, dateTime } from "../../Format.ts"
-import { Console, type Fields, type Visit } from "../../Routes.tsx"
+import { pages } from "../../Pages.ts"
+import type { Fields, Visit } from "../../Routes.tsx"
 import { DifferenceView } from "../history/ChangeList.tsx"
 import { entryId } from "../history/EntryView.tsx"
-import { type EditorServices, editorServices, here, idOf, opened, timeOf } from "./EditorPage.tsx"
+import { here, idOf, opened, timeOf } from "./EditorPage.tsx"
 
 const versionsPerPage = 30
 
 /** The template and variant of a path. Fails with `VariantNotFound`. */
-const openedVariant = Effect.fnUntraced(function* (services: EditorServices, visit: Visit) {
-  const { of, stored } = yield* opened(services, visit)
+const openedVariant = Effect.fnUntraced(function* (visit: Visit) {
+  const { of, stored } = yield* opened(visit)
   return { of, stored: stored ?? (yield* new VariantNotFound({ id: idOf(visit, "variant") })) }
 })
 
-const listPage = Effect.fnUntraced(function* (services: EditorServices, visit: Visit) {
-  const { of, stored } = yield* openedVariant(services, visit)
+const listPage = Effect.fnUntraced(function* (visit: Visit) {
+  const { of, stored } = yield* openedVariant(visit)
   const path = here(visit)
   const before = entryId(visit.query.get("cursor"))
-  const found = yield* services.versions.list(visit.org.slug, of.id, stored.id, { before, limit: versionsPerPage + 1 })
+  const found = yield* (yield* VariantVersions).list(visit.org.slug, of.id, stored.id, {
+    before,
+    limit: versionsPerPage + 1,
+  })
     // A variant that waits for approval has no versions yet.
     .pipe(Effect.catchTag("VariantNotFound", () => Effect.succeed([])))
   const shown = found.slice(0, versionsPerPage)
@@ -75,18 +79,18 @@ const listPage = Effect.fnUntraced(function* (services: EditorServices, visit: V
 })
 
 /** The version of a path. Fails with `VariantNotFound` or `VersionNotFound`. */
-const openedVersion = Effect.fnUntraced(function* (services: EditorServices, visit: Visit) {
-  const { of, stored } = yield* openedVariant(services, visit)
+const openedVersion = Effect.fnUntraced(function* (visit: Visit) {
+  const { of, stored } = yield* openedVariant(visit)
   const text = visit.params["version"] ?? ""
   const version = /^\d{1,15}$/.test(text)
-    ? yield* services.versions.get(visit.org.slug, of.id, stored.id, Number(text))
+    ? yield* (yield* VariantVersions).get(visit.org.slug, of.id, stored.id, Number(text))
     : yield* new VersionNotFound({ id: text.slice(0, 100) })
   return { of, stored, version }
 })
 
 const versionPage = Effect.fnUntraced(
-  function* (services: EditorServices, visit: Visit, faults: ReadonlyArray<Fault> = []) {
-    const { stored, version } = yield* openedVersion(services, visit)
+  function* (visit: Visit, faults: ReadonlyArray<Fault> = []) {
+    const { stored, version } = yield* openedVersion(visit)
     const path = here(visit)
     const changes = difference(
       fieldsOfVariant(stored),
@@ -113,14 +117,15 @@ const versionPage = Effect.fnUntraced(
             <div class="stack">
               {isSame ? null : <DifferenceView changes={changes} />}
               <div class="buttons">
-                {isSame || !visit.can("restoreVersion")
-                  ? null
-                  : (
-                    <Form action={`${path}/versions/${version.id}/restore`} csrf={visit.session.csrfToken} inline>
-                      <input type="hidden" name="over" value={stored.updated_at} />
-                      <Submit>Restore this version</Submit>
-                    </Form>
-                  )}
+                {isSame || !visit.can("restoreVersion") ? null : (
+                  <PostButton
+                    to={`${path}/versions/${version.id}/restore`}
+                    fields={{ over: stored.updated_at }}
+                    kind="primary"
+                  >
+                    Restore this version
+                  </PostButton>
+                )}
                 <a class="button" href={path}>{visit.can("updateVariant") ? "Edit the variant" : "Open the variant"}</a>
               </div>
             </div>
@@ -131,9 +136,9 @@ const versionPage = Effect.fnUntraced(
   },
 )
 
-const restore = Effect.fnUntraced(function* (services: EditorServices, visit: Visit, fields: Fields) {
-  const { of, stored, version } = yield* openedVersion(services, visit)
-  yield* services.templates.updateVariant(
+const restore = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
+  const { of, stored, version } = yield* openedVersion(visit)
+  yield* (yield* Templates).updateVariant(
     visit.org.slug,
     of.id,
     stored.id,
@@ -150,18 +155,11 @@ const restore = Effect.fnUntraced(function* (services: EditorServices, visit: Vi
 })
 
 /** Versions of a variant: a list, each compared to the variant as it is, and restored. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const services = yield* editorServices
-  const base = "/console/o/:org/templates/:template/variants/:variant/versions"
-  yield* router.addAll([
-    page(base, "listVersions", (visit) => listPage(services, visit)),
-    page(`${base}/:version`, "getVersion", (visit) => versionPage(services, visit)),
-    action(
-      `${base}/:version/restore`,
-      "restoreVersion",
-      (visit, fields) => restore(services, visit, fields),
-      (visit, _, faults) => versionPage(services, visit, faults),
-    ),
-  ])
-}))
+export const layer = pages(({ action, page }) => {
+  const base = "/console/o/:org/templates/:template/variants/:variant/versions" as const
+  return [
+    page(base, "listVersions", listPage),
+    page(`${base}/:version`, "getVersion", versionPage),
+    action(`${base}/:version/restore`, "restoreVersion", restore, (visit, _, faults) => versionPage(visit, faults)),
+  ]
+})

@@ -1,21 +1,23 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
 import { Effect } from "effect"
-import { HttpRouter } from "effect/http"
+import type { OrgSlug } from "../../../domain/Ids.ts"
 import { EndpointInput } from "../../../api/endpoints/EndpointsApi.ts"
 import type { Fault } from "../../../domain/Errors.ts"
 import { decoder } from "../../../domain/Faults.ts"
 import { type Endpoint, Endpoints, maxEndpoints, rotationHours } from "../../../webhooks/Endpoints.ts"
 import { chosenTypes, eventSummaries } from "../../../webhooks/EventTypes.ts"
 import { Card } from "../../components/Card.tsx"
-import { Confirm } from "../../components/Confirm.tsx"
+import { askFirst } from "../../components/AskFirst.tsx"
+import { SecretOnce } from "../../components/SecretOnce.tsx"
 import { Empty } from "../../components/Empty.tsx"
 import { Choices, Field } from "../../components/Field.tsx"
-import { Form, Submit } from "../../components/Form.tsx"
+import { Form, PostButton, Submit } from "../../components/Form.tsx"
 import { ErrorSummary, Note } from "../../components/Note.tsx"
 import { PageHead } from "../../components/PageHead.tsx"
 import { Table } from "../../components/Table.tsx"
-import { Console, decoded, type Fields, type View, type Visit } from "../../Routes.tsx"
+import { pages } from "../../Pages.ts"
+import { decoded, type Fields, type View, type Visit } from "../../Routes.tsx"
 import { EndpointBadge, SentEvents } from "./EndpointViews.tsx"
 
 // Servers that receive the events of an organization.
@@ -27,19 +29,18 @@ const labels = { url: "URL", description: "Description", events: "Events" }
 /** Events of a page. */
 const shownEvents = 20
 
-/** Services of these pages. */
-interface Services {
-  readonly endpoints: Endpoints["Service"]
-}
-
 const listPath = ({ org }: Visit) => `/console/o/${org.slug}/webhook-endpoints`
 const pathOf = (visit: Visit, { id }: Pick<Endpoint, "id">) => `${listPath(visit)}/${encodeURIComponent(id)}`
 
 const nameOf = ({ description, url }: Endpoint) => description === "" ? url : description
 
-const existing = ({ endpoints }: Services, { org, params }: Visit) => endpoints.get(org.slug, params["endpoint"] ?? "")
+const backTo = (visit: Visit, endpoint: Endpoint) => ({ href: pathOf(visit, endpoint), label: nameOf(endpoint) })
 
-const list = Effect.fnUntraced(function* ({ endpoints }: Services, visit: Visit) {
+const existing = ({ org, params }: Visit) =>
+  Endpoints.use((endpoints) => endpoints.get(org.slug, params["endpoint"] ?? ""))
+
+const list = Effect.fnUntraced(function* (visit: Visit) {
+  const endpoints = yield* Endpoints
   const all = yield* endpoints.list(visit.org.slug)
   const create = visit.can("createWebhookEndpoint") && all.length < maxEndpoints
     ? <a class="button primary" href={`${listPath(visit)}/-/new`}>Add an endpoint</a>
@@ -95,39 +96,26 @@ const list = Effect.fnUntraced(function* ({ endpoints }: Services, visit: Visit)
   }
 })
 
-/** A button that sends a form without fields. */
-const Action = ({ children, csrf, kind = "plain", to }: {
-  readonly to: string
-  readonly csrf: string
-  readonly kind?: "primary" | "plain"
-  readonly children: string
-}) => (
-  <Form inline action={to} csrf={csrf}>
-    <Submit kind={kind}>{children}</Submit>
-  </Form>
-)
-
 const actionsOf = (visit: Visit, endpoint: Endpoint) => {
   const at = pathOf(visit, endpoint)
-  const csrf = visit.session.csrfToken
   if (!visit.can("updateWebhookEndpoint")) return undefined
   return (
     <>
-      {endpoint.enabled ? <Action to={`${at}/ping`} csrf={csrf} kind="primary">Send a test event</Action> : null}
+      {endpoint.enabled ? <PostButton to={`${at}/ping`} kind="primary">Send a test event</PostButton> : null}
       <a class="button" href={`${at}/edit`}>Edit</a>
       {endpoint.enabled
-        ? <Action to={`${at}/disable`} csrf={csrf}>Disable</Action>
-        : <Action to={`${at}/enable`} csrf={csrf} kind="primary">Enable</Action>}
+        ? <PostButton to={`${at}/disable`}>Disable</PostButton>
+        : <PostButton to={`${at}/enable`} kind="primary">Enable</PostButton>}
       <a class="button" href={`${at}/rotate`}>Replace secret</a>
       <a class="button danger" href={`${at}/remove`}>Remove</a>
     </>
   )
 }
 
-const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
-  const endpoint = yield* existing(services, visit)
+const show = Effect.fnUntraced(function* (visit: Visit) {
+  const endpoint = yield* existing(visit)
   const before = visit.query.get("before") ?? undefined
-  const found = yield* services.endpoints.messages(visit.org.slug, endpoint.id, { before, limit: shownEvents + 1 })
+  const found = yield* (yield* Endpoints).messages(visit.org.slug, endpoint.id, { before, limit: shownEvents + 1 })
   const shown = found.slice(0, shownEvents)
   const at = pathOf(visit, endpoint)
   return {
@@ -159,9 +147,7 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
           <SentEvents
             events={shown}
             zone={visit.org.time_zone}
-            replay={visit.can("replayWebhookEvents")
-              ? { action: `${at}/replay`, csrf: visit.session.csrfToken }
-              : undefined}
+            replay={visit.can("replayWebhookEvents") ? `${at}/replay` : undefined}
           />
           {found.length > shown.length
             ? (
@@ -177,17 +163,16 @@ const show = Effect.fnUntraced(function* (services: Services, visit: Visit) {
 })
 
 /** The form of a new or a stored endpoint. */
-const EndpointForm = ({ action, button, csrf, faults, values }: {
+const EndpointForm = ({ action, button, faults, values }: {
   readonly action: string
   readonly button: string
-  readonly csrf: string
   readonly faults: ReadonlyArray<Fault>
   readonly values: Fields
 }) => (
   <>
     <ErrorSummary faults={faults} labels={labels} />
     <Card>
-      <Form action={action} csrf={csrf}>
+      <Form action={action}>
         <Field
           name="url"
           label={labels.url}
@@ -236,7 +221,6 @@ const newPage = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault>
         <EndpointForm
           action={`${listPath(visit)}/-/new`}
           button="Add endpoint"
-          csrf={visit.session.csrfToken}
           faults={faults}
           values={fields}
         />
@@ -245,12 +229,11 @@ const newPage = (visit: Visit, fields: Fields = {}, faults: ReadonlyArray<Fault>
   })
 
 const editPage = Effect.fnUntraced(function* (
-  services: Services,
   visit: Visit,
   fields?: Fields,
   faults: ReadonlyArray<Fault> = [],
 ) {
-  const endpoint = yield* existing(services, visit)
+  const endpoint = yield* existing(visit)
   const { description, events, url } = endpoint
   return {
     title: `Edit ${nameOf(endpoint)}`,
@@ -258,12 +241,11 @@ const editPage = Effect.fnUntraced(function* (
       <>
         <PageHead
           title={`Edit ${nameOf(endpoint)}`}
-          back={{ href: pathOf(visit, endpoint), label: nameOf(endpoint) }}
+          back={backTo(visit, endpoint)}
         />
         <EndpointForm
           action={`${pathOf(visit, endpoint)}/edit`}
           button="Save"
-          csrf={visit.session.csrfToken}
           faults={faults}
           values={fields ?? { url, description, events: events.join("\n") }}
         />
@@ -277,160 +259,109 @@ const secretView = (visit: Visit, endpoint: Endpoint, secret: string): View => (
   title: "Signing secret",
   body: (
     <>
-      <PageHead title="Signing secret" back={{ href: pathOf(visit, endpoint), label: nameOf(endpoint) }} />
+      <PageHead title="Signing secret" back={backTo(visit, endpoint)} />
       <Note kind="warn">Copy it now: it is shown only once.</Note>
-      <Card>
-        <div class="stack">
-          <div class="field">
-            <label for="new-secret">Secret of {nameOf(endpoint)}</label>
-            <div class="secret">
-              <input
-                type="text"
-                id="new-secret"
-                readonly
-                value={secret}
-                spellcheck={false}
-                aria-describedby="new-secret-hint"
-              />
-              <button type="button" class="button primary" data-copy="new-secret" hidden>Copy</button>
-            </div>
-            <p class="hint" id="new-secret-hint">
-              Your server checks the signature of each event with it. <span role="status" id="new-secret-status"></span>
-            </p>
-          </div>
-          <div>
-            <a class="button" href={pathOf(visit, endpoint)}>I have copied it</a>
-          </div>
-        </div>
-      </Card>
+      <SecretOnce
+        id="new-secret"
+        label={`Secret of ${nameOf(endpoint)}`}
+        value={secret}
+        hint="Your server checks the signature of each event with it."
+        done={pathOf(visit, endpoint)}
+      />
     </>
   ),
 })
 
-/** A page that asks before a change. */
-const confirmation = (
-  services: Services,
-  visit: Visit,
-  words: {
-    readonly path: string
-    readonly title: (name: string) => string
-    readonly button: string
-    readonly text: string
-  },
-) =>
-  Effect.map(existing(services, visit), (endpoint): View => {
-    const at = pathOf(visit, endpoint)
-    const title = words.title(nameOf(endpoint))
-    return {
-      title,
-      body: (
-        <>
-          <PageHead title={title} back={{ href: at, label: nameOf(endpoint) }} />
-          <Confirm action={`${at}/${words.path}`} csrf={visit.session.csrfToken} back={at} button={words.button}>
-            <p>{words.text}</p>
-          </Confirm>
-        </>
+const askRemove = (visit: Visit) =>
+  Effect.map(existing(visit), (endpoint) =>
+    askFirst({
+      question: `Remove ${nameOf(endpoint)}?`,
+      back: backTo(visit, endpoint),
+      button: "Remove the endpoint",
+      text: <p>Events are no longer sent there, and those of the last 30 days are deleted. This cannot be undone.</p>,
+    }))
+
+const askRotate = (visit: Visit) =>
+  Effect.map(existing(visit), (endpoint) =>
+    askFirst({
+      question: `Replace the secret of ${nameOf(endpoint)}?`,
+      back: backTo(visit, endpoint),
+      button: "Replace the secret",
+      text: (
+        <p>
+          For {rotationHours}{" "}
+          hours, events are signed by the new secret and by the present one. Give your server the new one within that
+          time.
+        </p>
       ),
-    }
+    }))
+
+/** An action on an endpoint that leads back to its page. `run` returns the message that is shown there. */
+const acting = (
+  run: (endpoints: Endpoints["Service"], org: OrgSlug, id: string, fields: Fields) => Effect.Effect<string, unknown>,
+) =>
+  Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
+    const endpoint = yield* existing(visit)
+    return { to: pathOf(visit, endpoint), done: yield* run(yield* Endpoints, visit.org.slug, endpoint.id, fields) }
   })
 
-const removing = {
-  path: "remove",
-  title: (name: string) => `Remove ${name}?`,
-  button: "Remove the endpoint",
-  text: "Events are no longer sent there, and those of the last 30 days are deleted. This cannot be undone.",
-}
+const enable = acting((endpoints, org, id) =>
+  Effect.as(endpoints.update(org, id, { enabled: true }), "endpoint-enabled")
+)
 
-const rotating = {
-  path: "rotate",
-  title: (name: string) => `Replace the secret of ${name}?`,
-  button: "Replace the secret",
-  text:
-    `For ${rotationHours} hours, events are signed by the new secret and by the present one. Give your server the new one ` +
-    "within that time.",
-}
+const disable = acting((endpoints, org, id) =>
+  Effect.as(endpoints.update(org, id, { enabled: false }), "endpoint-disabled")
+)
 
-/** Actions on an endpoint that lead back to its page. */
-const makeActions = ({ endpoints }: Services) => {
-  const on = (run: (visit: Visit, endpoint: Endpoint, fields: Fields) => Effect.Effect<string, unknown>) =>
-    Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
-      const endpoint = yield* existing({ endpoints }, visit)
-      return { to: pathOf(visit, endpoint), done: yield* run(visit, endpoint, fields) }
-    })
-  return {
-    ping: on(({ org }, { id }) => Effect.as(endpoints.ping(org.slug, id), "endpoint-tested")),
-    enable: on(({ org }, { id }) => Effect.as(endpoints.update(org.slug, id, { enabled: true }), "endpoint-enabled")),
-    disable: on(({ org }, { id }) =>
-      Effect.as(endpoints.update(org.slug, id, { enabled: false }), "endpoint-disabled")
-    ),
-    replay: on(({ org }, { id }, fields) =>
-      Effect.map(
-        endpoints.replay(org.slug, id, { message: fields["event_id"] ?? "" }),
-        (replayed) => replayed > 0 ? "event-replayed" : "event-not-replayed",
-      )
-    ),
-  }
-}
+const ping = acting((endpoints, org, id) => Effect.as(endpoints.ping(org, id), "endpoint-tested"))
+
+const replay = acting((endpoints, org, id, fields) =>
+  Effect.map(
+    endpoints.replay(org, id, { message: fields["event_id"] ?? "" }),
+    (replayed) => replayed > 0 ? "event-replayed" : "event-not-replayed",
+  )
+)
+
+const create = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
+  const input = yield* inputOf(fields)
+  const { endpoint, secret } = yield* (yield* Endpoints).create(visit.org.slug, {
+    description: "",
+    events: [],
+    ...input,
+    enabled: true,
+  })
+  return secretView(visit, endpoint, secret)
+})
+
+const save = Effect.fnUntraced(function* (visit: Visit, fields: Fields) {
+  const endpoint = yield* existing(visit)
+  yield* (yield* Endpoints).update(visit.org.slug, endpoint.id, yield* inputOf(fields))
+  return { to: pathOf(visit, endpoint), done: "endpoint-saved" }
+})
+
+const rotate = Effect.fnUntraced(function* (visit: Visit) {
+  const endpoint = yield* existing(visit)
+  return secretView(visit, endpoint, yield* (yield* Endpoints).rotate(visit.org.slug, endpoint.id))
+})
+
+const remove = Effect.fnUntraced(function* (visit: Visit) {
+  yield* (yield* Endpoints).remove(visit.org.slug, (yield* existing(visit)).id)
+  return { to: listPath(visit), done: "endpoint-removed" }
+})
 
 /** Webhook endpoints: list, form, events with their attempts. */
-export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
-  const { action, page } = yield* Console
-  const services: Services = { endpoints: yield* Endpoints }
-  const { endpoints } = services
-  const { disable, enable, ping, replay } = makeActions(services)
+export const layer = pages(({ action, asks, form, page }) => {
   const base = "/console/o/:org/webhook-endpoints"
-
-  yield* router.addAll([
-    page(base, "listWebhookEndpoints", (visit) => list(services, visit)),
-    page(`${base}/-/new`, "createWebhookEndpoint", (visit) => newPage(visit)),
-    action(
-      `${base}/-/new`,
-      "createWebhookEndpoint",
-      Effect.fnUntraced(function* (visit, fields) {
-        const input = yield* inputOf(fields)
-        const { endpoint, secret } = yield* endpoints.create(visit.org.slug, {
-          description: "",
-          events: [],
-          ...input,
-          enabled: true,
-        })
-        return secretView(visit, endpoint, secret)
-      }),
-      newPage,
-    ),
-    page(`${base}/:endpoint`, "getWebhookEndpoint", (visit) => show(services, visit)),
-    page(`${base}/:endpoint/edit`, "updateWebhookEndpoint", (visit) => editPage(services, visit)),
-    action(
-      `${base}/:endpoint/edit`,
-      "updateWebhookEndpoint",
-      Effect.fnUntraced(function* (visit, fields) {
-        const endpoint = yield* existing(services, visit)
-        yield* endpoints.update(visit.org.slug, endpoint.id, yield* inputOf(fields))
-        return { to: pathOf(visit, endpoint), done: "endpoint-saved" }
-      }),
-      (visit, fields, faults) => editPage(services, visit, fields, faults),
-    ),
+  return [
+    page(base, "listWebhookEndpoints", list),
+    ...form(`${base}/-/new`, "createWebhookEndpoint", newPage, create),
+    page(`${base}/:endpoint`, "getWebhookEndpoint", show),
+    ...form(`${base}/:endpoint/edit`, "updateWebhookEndpoint", editPage, save),
     action(`${base}/:endpoint/enable`, "updateWebhookEndpoint", enable),
     action(`${base}/:endpoint/disable`, "updateWebhookEndpoint", disable),
     action(`${base}/:endpoint/ping`, "pingWebhookEndpoint", ping),
     action(`${base}/:endpoint/replay`, "replayWebhookEvents", replay),
-    page(`${base}/:endpoint/rotate`, "rotateWebhookSecret", (visit) => confirmation(services, visit, rotating)),
-    action(
-      `${base}/:endpoint/rotate`,
-      "rotateWebhookSecret",
-      Effect.fnUntraced(function* (visit) {
-        const endpoint = yield* existing(services, visit)
-        return secretView(visit, endpoint, yield* endpoints.rotate(visit.org.slug, endpoint.id))
-      }),
-    ),
-    page(`${base}/:endpoint/remove`, "deleteWebhookEndpoint", (visit) => confirmation(services, visit, removing)),
-    action(
-      `${base}/:endpoint/remove`,
-      "deleteWebhookEndpoint",
-      Effect.fnUntraced(function* (visit) {
-        yield* endpoints.remove(visit.org.slug, (yield* existing(services, visit)).id)
-        return { to: listPath(visit), done: "endpoint-removed" }
-      }),
-    ),
-  ])
-}))
+    ...asks(`${base}/:endpoint/rotate`, "rotateWebhookSecret", askRotate, rotate),
+    ...asks(`${base}/:endpoint/remove`, "deleteWebhookEndpoint", askRemove, remove),
+  ]
+})

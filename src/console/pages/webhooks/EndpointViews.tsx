@@ -1,9 +1,9 @@
 // deno-lint-ignore-file jsx-key -- rendered once, on the server
 /** @jsxImportSource preact */
+import { PostButton } from "../../components/Form.tsx"
 import type { Endpoint, OutgoingWebhook } from "../../../webhooks/Endpoints.ts"
 import { Badge } from "../../components/Badge.tsx"
 import { Empty } from "../../components/Empty.tsx"
-import { Form, Submit } from "../../components/Form.tsx"
 import { Table } from "../../components/Table.tsx"
 import { Time } from "../../components/Time.tsx"
 import * as Json from "../../../domain/Json.ts"
@@ -52,7 +52,7 @@ const Attempts = ({ log, zone }: { readonly log: OutgoingWebhook["log"]; readonl
 export const SentEvents = ({ events, replay, zone }: {
   readonly events: ReadonlyArray<OutgoingWebhook>
   readonly zone: string
-  readonly replay: { readonly action: string; readonly csrf: string } | undefined
+  readonly replay: string | undefined
 }) =>
   events.length === 0
     ? <Empty title="No events yet">Events appear here when they are sent. Send a test event to try the endpoint.</Empty>
@@ -102,10 +102,9 @@ export const SentEvents = ({ events, replay, zone }: {
             content: replay === undefined || state === "pending"
               ? null
               : (
-                <Form inline action={replay.action} csrf={replay.csrf}>
-                  <input type="hidden" name="event_id" value={id} />
-                  <Submit kind="compact" label={`Replay ${id}`}>Replay</Submit>
-                </Form>
+                <PostButton to={replay} fields={{ event_id: id }} kind="compact" label={`Replay ${id}`}>
+                  Replay
+                </PostButton>
               ),
           },
         ])}
