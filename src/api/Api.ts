@@ -38,6 +38,7 @@ import { ReviewsGroup } from "./reviews/ReviewsApi.ts"
 import { archivedQuery, TemplateIndexGroup } from "./templates/TemplateIndexApi.ts"
 import { VariantsGroup } from "./templates/VariantsApi.ts"
 import { TrackingGroup } from "./tracking/TrackingApi.ts"
+import * as Parameters from "./server/Parameters.ts"
 import { WebhooksManagementGroup } from "./webhooks/WebhooksApi.ts"
 import { listOfSources } from "../domain/Source.ts"
 import { version } from "../domain/Version.ts"
@@ -267,8 +268,8 @@ class TemplatesGroup extends managementGroup(
   HttpApiEndpoint.get("listTemplates", "/organizations/:org/templates", {
     params: path,
     query: {
-      after: Schema.optionalKey(Schema.String).annotate({ description: "Cursor: `next` of the previous page" }),
-      limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 1,000, default 100" }),
+      after: Parameters.described("Cursor: `next` of the previous page", Parameters.cursor("must be a template's id")),
+      limit: Parameters.limit(1_000, 100),
       archived: archivedQuery,
     },
     success: Schema.Struct({ templates: Schema.Array(Template), next: Schema.NullOr(Schema.String) }),
@@ -280,10 +281,11 @@ class TemplatesGroup extends managementGroup(
   HttpApiEndpoint.post("importTemplates", "/organizations/:org/templates/import", {
     params: path,
     query: {
-      dry_run: Schema.optionalKey(described(
-        Schema.Literals(["true", "false"]),
+      dry_run: Parameters.described(
         "`true`: checks the import and returns its `changes`, without making them",
-      )),
+        Parameters.flag,
+        Schema.Literals(["true", "false"]),
+      ),
     },
     payload: ImportBody,
     success: [ImportAnswer, waiting(ProposedImport)],

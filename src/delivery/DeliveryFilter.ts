@@ -72,7 +72,9 @@ export type BulkFilter = Omit<DeliveryFilter, "state">
 const dateOf = (text: string | undefined) => text === undefined ? undefined : new Date(text)
 
 /** The filter for its members on the wire. */
-export const filterOf = ({ connection, email, reason, since, template_id, until }: FilterMembers): BulkFilter => ({
+export const filterOf = ({ connection, email, reason, since, template_id, until }: {
+  readonly [name in keyof FilterMembers]?: FilterMembers[name] | undefined
+}): BulkFilter => ({
   email,
   templateId: template_id,
   connection,

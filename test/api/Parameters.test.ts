@@ -3,11 +3,11 @@ import { Result } from "effect"
 import * as Parameters from "../../src/api/server/Parameters.ts"
 import * as Warnings from "../../src/api/server/Warnings.ts"
 
-const isRefused = (read: Parameters.Parameter<unknown>, text: string) => Result.isFailure(read(text))
+const isRefused = (read: Parameters.ReadParameter<unknown>, text: string) => Result.isFailure(read(text))
 
 describe("Parameters of a query", () => {
   it("have their defaults, and refuse values out of range", () => {
-    const limit = Parameters.limit(100, 20)
+    const limit = Parameters.limit(100, 20).read
     assert.deepStrictEqual([limit(undefined), limit("1"), limit("100")], [20, 1, 100].map(Result.succeed))
     for (const text of ["0", "101", "1.5", "", " ", "x", "-1"]) assert.isTrue(isRefused(limit, text), text)
     assert.deepStrictEqual(Parameters.archived(undefined), Result.succeed("in-use"))

@@ -6,6 +6,7 @@ import { DisplayName } from "../../domain/Ids.ts"
 import { reads, writes } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
+import * as Parameters from "../server/Parameters.ts"
 
 // The part of the management API for console accounts, sessions and the audit log.
 
@@ -51,23 +52,26 @@ export const SessionState = Schema.Struct({
   csrf_token: Schema.NullOr(Schema.String).annotate({ description: "For X-CSRF-Token" }),
 }).annotate({ identifier: "SessionState" })
 
-const auditQuery = {
-  actor: Schema.optionalKey(Schema.String).annotate({
-    description:
-      "Only entries of this actor, as `actor` of an entry has it: an e-mail address, `Admin token`, or an API key",
-  }),
-  action: Schema.optionalKey(Schema.String).annotate({
-    description: "Only entries of this action, such as `variant changed`",
-  }),
-  subject: Schema.optionalKey(Schema.String).annotate({
-    description: "Only entries about this id. Of a template: also those about its variants",
-  }),
-  since: Schema.optionalKey(Schema.String).annotate({
-    description: "Only entries of this time or later: a day (UTC) or an ISO 8601 time with an offset",
-  }),
-  until: Schema.optionalKey(Schema.String).annotate({ description: "Only entries before this time, in the same form" }),
-  before: Schema.optionalKey(Schema.String).annotate({ description: "Cursor: `next` of the previous page" }),
-  limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 200, default 50" }),
+export const auditQuery = {
+  actor: Parameters.described(
+    "Only entries of this actor, as `actor` of an entry has it: an e-mail address, `Admin token`, or an API key",
+    Parameters.text("must be an actor of an entry"),
+  ),
+  action: Parameters.described(
+    "Only entries of this action, such as `variant changed`",
+    Parameters.text("must be an action"),
+  ),
+  subject: Parameters.described(
+    "Only entries about this id. Of a template: also those about its variants",
+    Parameters.text("must be an id"),
+  ),
+  since: Parameters.described(
+    "Only entries of this time or later: a day (UTC) or an ISO 8601 time with an offset",
+    Parameters.time,
+  ),
+  until: Parameters.described("Only entries before this time, in the same form", Parameters.time),
+  before: Parameters.pageCursor,
+  limit: Parameters.limit(200, 50),
 }
 const AuditPage = Schema.Struct({ entries: Schema.Array(AddressedEntry), next: Schema.NullOr(Schema.Int) })
 

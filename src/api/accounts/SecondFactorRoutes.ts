@@ -1,68 +1,34 @@
 import { Effect } from "effect"
-import type { HttpServerRequest } from "effect/http"
-import { HttpApiBuilder } from "effect/http-api"
-import { CurrentActor } from "../../accounts/Actor.ts"
 import { OwnSecondFactor } from "../../accounts/OwnSecondFactor.ts"
 import { SecondFactors } from "../../accounts/SecondFactors.ts"
 import { SessionCookie } from "../../accounts/SessionCookie.ts"
-import type { SignedIn } from "../../accounts/Sessions.ts"
-import { decoder } from "../../domain/Faults.ts"
-import { accountProblems, ownSession } from "./AccountProblems.ts"
-import { ServedApi } from "../Api.ts"
-import { body, lookedUp } from "../server/Requests.ts"
-import { BeginBody, BothBody, CodeBody } from "./SecondFactorApi.ts"
+import { managed } from "../server/Managed.ts"
+import { ownSession } from "./ownSession.ts"
 
-const beginBody = decoder(BeginBody)
-const codeBody = decoder(CodeBody)
-const bothBody = decoder(BothBody)
-
-const session = Effect.flatMap(CurrentActor, ownSession)
-
-export const layer = HttpApiBuilder.group(
-  ServedApi,
+export const layer = managed(
   "secondFactor",
-  Effect.fnUntraced(function* (handlers) {
+  Effect.gen(function* () {
     const own = yield* OwnSecondFactor
     const factors = yield* SecondFactors
     const { clientOf } = yield* SessionCookie
 
-    const withBoth = <A, E>(
-      request: HttpServerRequest.HttpServerRequest,
-      use: (password: string, code: string, session: SignedIn) => Effect.Effect<A, E>,
-    ) =>
-      Effect.gen(function* () {
-        const { code, current_password } = yield* body(request, bothBody)
-        return yield* use(current_password, code, yield* session)
-      }).pipe(accountProblems(request))
-
-    return handlers
-      .handle("getSecondFactor", () => Effect.flatMap(session, ({ account }) => factors.state(account.id)))
-      .handleRaw("beginSecondFactor", ({ request }) =>
-        Effect.gen(function* () {
-          const { current_password } = yield* body(request, beginBody)
-          return yield* own.begin(yield* session, current_password, clientOf(request))
-        }).pipe(accountProblems(request)))
-      .handleRaw("confirmSecondFactor", ({ request }) =>
-        Effect.gen(function* () {
-          const { code } = yield* body(request, codeBody)
-          return { recovery_codes: yield* own.confirm(yield* session, code) }
-        }).pipe(accountProblems(request)))
-      .handleRaw(
-        "disableSecondFactor",
-        ({ request }) =>
-          withBoth(request, (password, code, session) => own.disable(session, password, code, clientOf(request))),
-      )
-      .handleRaw(
-        "renewRecoveryCodes",
-        ({ request }) =>
-          withBoth(
-            request,
-            (password, code, session) =>
-              Effect.map(own.renewRecoveryCodes(session, password, code, clientOf(request)), (recovery_codes) => ({
-                recovery_codes,
-              })),
-          ),
-      )
-      .handle("resetSecondFactor", ({ params }) => own.reset(lookedUp(params.account)).pipe(accountProblems()))
+    return {
+      getSecondFactor: ({ actor }) => Effect.flatMap(ownSession(actor), ({ account }) => factors.state(account.id)),
+      beginSecondFactor: ({ actor, body, request }) =>
+        Effect.flatMap(ownSession(actor), (session) => own.begin(session, body.current_password, clientOf(request))),
+      confirmSecondFactor: Effect.fnUntraced(function* ({ actor, body }) {
+        return { recovery_codes: yield* own.confirm(yield* ownSession(actor), body.code) }
+      }),
+      disableSecondFactor: ({ actor, body, request }) =>
+        Effect.flatMap(
+          ownSession(actor),
+          (session) => own.disable(session, body.current_password, body.code, clientOf(request)),
+        ),
+      renewRecoveryCodes: Effect.fnUntraced(function* ({ actor, body: { code, current_password }, request }) {
+        const session = yield* ownSession(actor)
+        return { recovery_codes: yield* own.renewRecoveryCodes(session, current_password, code, clientOf(request)) }
+      }),
+      resetSecondFactor: ({ params }) => own.reset(params.account),
+    }
   }),
 )

@@ -4,6 +4,7 @@ import { Comment, CommentInput, CommentPatch } from "../../domain/Comment.ts"
 import { reads, writes } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
+import * as Parameters from "../server/Parameters.ts"
 
 const params = { org: Schema.String, template: Schema.String }
 const at = "/organizations/:org/templates/:template/comments" as const
@@ -21,10 +22,13 @@ export class CommentsGroup extends managementGroup(
   HttpApiEndpoint.get("listComments", at, {
     params,
     query: {
-      state: Schema.optionalKey(Schema.String).annotate({ description: "`open`, `resolved` or `all` (default)" }),
-      variant: Schema.optionalKey(Schema.String).annotate({ description: "Only comments on this variant" }),
-      before: Schema.optionalKey(Schema.String).annotate({ description: "Cursor: `next` of the previous page" }),
-      limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 200, default 50" }),
+      state: Parameters.described(
+        "`open`, `resolved` or `all` (default)",
+        Parameters.oneOf(["open", "resolved", "all"]),
+      ),
+      variant: Parameters.described("Only comments on this variant", Parameters.text("must be the id of a variant")),
+      before: Parameters.pageCursor,
+      limit: Parameters.limit(200, 50),
     },
     success: Schema.Struct({ comments: Schema.Array(Comment), next: Schema.NullOr(Schema.Int) }),
     error: [Problems.InvalidRequest, ...notFound],

@@ -4,6 +4,7 @@ import { filterMembers } from "../../delivery/DeliveryFilter.ts"
 import { reads, writes } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
+import * as Parameters from "../server/Parameters.ts"
 
 // The part of the management API that retries or cancels many deliveries at once.
 
@@ -129,7 +130,7 @@ export class BulkActionsGroup extends managementGroup(
   ),
   HttpApiEndpoint.get("listBulkActions", "/organizations/:org/bulk-actions", {
     params: path,
-    query: { limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 500, default 50" }) },
+    query: { limit: Parameters.limit(500, 50) },
     success: Schema.Struct({ actions: Schema.Array(BulkActionResource) }),
     error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
   }).annotate(OpenApi.Summary, "The bulk retries and cancellations").annotate(

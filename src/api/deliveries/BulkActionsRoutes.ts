@@ -1,19 +1,16 @@
 import { Effect, Result } from "effect"
 import type { HttpServerRequest } from "effect/http"
-import { HttpApiBuilder } from "effect/http-api"
-import { CurrentActor, nameOf } from "../../accounts/Actor.ts"
+import { type Actor, nameOf } from "../../accounts/Actor.ts"
 import { note, noteNothing } from "../../accounts/Audit.ts"
 import { type BulkAction, BulkActions, bulkDetails } from "../../delivery/BulkActions.ts"
 import type { BulkKind, BulkPreview } from "../../delivery/BulkPreview.ts"
 import { filterOf, membersOf, strictDecoder } from "../../delivery/DeliveryFilter.ts"
-import type { Fault } from "../../domain/Errors.ts"
+import type { Fault, OrganizationNotFound } from "../../domain/Errors.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
-import { Organizations } from "../../organizations/Organizations.ts"
-import { ServedApi } from "../Api.ts"
-import { type BulkActionResource, BulkCancelBody, type BulkResult, BulkRetryBody } from "./BulkActionsApi.ts"
+import { managed } from "../server/Managed.ts"
+import { body, invalid, query } from "../server/Requests.ts"
+import { BulkCancelBody, BulkRetryBody } from "./BulkActionsApi.ts"
 import { isIdempotencyKey, keyFault } from "./IdempotencyKey.ts"
-import * as Parameters from "../server/Parameters.ts"
-import { body, existing, invalid, lookedUp, query, toProblems } from "../server/Requests.ts"
 
 type Body = typeof BulkRetryBody.Type | typeof BulkCancelBody.Type
 
@@ -21,27 +18,15 @@ const decoders: {
   readonly [kind in BulkKind]: (input: unknown) => Result.Result<Body, ReadonlyArray<Fault>>
 } = { retry: strictDecoder(BulkRetryBody), cancel: strictDecoder(BulkCancelBody) }
 
-/** An action as the API shows it. */
-export const bulkActionToWire = (action: BulkAction): BulkActionResource => ({
-  id: action.id,
-  kind: action.kind,
-  filter: membersOf(action.filter),
-  state: action.state,
-  matched: action.matched,
-  changed: action.changed,
-  requested_by: action.requestedBy,
-  requested_at: action.requestedAt.toISOString(),
-  finished_at: action.finishedAt?.toISOString() ?? null,
-  reason: action.reason,
-})
-
-const previewToWire = ({ composition, erased, expired, filter, matched }: BulkPreview): BulkResult => ({
+const preview = ({ composition, erased, expired, filter: { until }, matched }: BulkPreview) => ({
   matched,
   changed: 0,
-  until: filter.until.toISOString(),
+  until,
   preview: { erased, expired, ...composition },
   action: null,
 })
+
+const shown = (action: BulkAction) => ({ ...action, filter: membersOf(action.filter) })
 
 /**
  * Answers a request for a bulk action, or for its preview, and notes an action for the audit log. `started` is the action
@@ -68,48 +53,41 @@ export const answerBulk = Effect.fnUntraced(function* (
   const filter = filterOf(members)
   if (dry_run) {
     yield* noteNothing
-    return { answer: previewToWire(yield* bulk.preview(org, kind, filter)), started: undefined }
+    return { answer: preview(yield* bulk.preview(org, kind, filter)), started: undefined }
   }
   const action = yield* bulk.start(org, { kind, filter, requestedBy, idempotencyKey: key })
   yield* action.isRepetition ? noteNothing : note(bulkDetails(action))
-  const wire = bulkActionToWire(action)
-  const { changed, filter: { until }, matched } = wire
+  const { changed, filter: { until }, matched } = action
   return {
-    answer: { matched, changed, until: until!, preview: null, action: wire } satisfies BulkResult,
+    answer: { matched, changed, until: until!, preview: null, action: shown(action) },
     started: action.isRepetition ? undefined : action,
   }
 })
 
-export const layer = HttpApiBuilder.group(
-  ServedApi,
+export const layer = managed(
   "bulkActions",
-  Effect.fnUntraced(function* (handlers) {
+  Effect.gen(function* () {
     const bulk = yield* BulkActions
-    const organizations = yield* Organizations
 
-    const answer = (
-      kind: BulkKind,
-      params: { readonly org: string },
-      request: HttpServerRequest.HttpServerRequest,
-    ) =>
-      Effect.gen(function* () {
-        const org = yield* existing(organizations, params)
-        return (yield* answerBulk(bulk, org, kind, nameOf(yield* CurrentActor), request)).answer
-      }).pipe(toProblems)
+    const start = (kind: BulkKind) =>
+      Effect.fnUntraced(function* ({ actor, org, request }: {
+        readonly actor: Actor
+        readonly org: Effect.Effect<OrgSlug, OrganizationNotFound>
+        readonly request: HttpServerRequest.HttpServerRequest
+      }) {
+        return (yield* answerBulk(bulk, yield* org, kind, nameOf(actor), request)).answer
+      })
 
-    return handlers
-      .handleRaw("retryDeliveries", ({ params, request }) => answer("retry", params, request))
-      .handleRaw("cancelDeliveries", ({ params, request }) => answer("cancel", params, request))
-      .handleRaw("listBulkActions", ({ params, request }) =>
-        Effect.gen(function* () {
-          const { limit } = yield* Parameters.parameters(request, { limit: Parameters.limit(500, 50) })
-          const org = yield* existing(organizations, params)
-          return { actions: (yield* bulk.list(org, limit)).map(bulkActionToWire) }
-        }).pipe(toProblems))
-      .handle("getBulkAction", ({ params }) =>
-        Effect.gen(function* () {
-          const org = yield* existing(organizations, params)
-          return bulkActionToWire(yield* bulk.get(org, lookedUp(params.action)))
-        }).pipe(toProblems))
+    return {
+      retryDeliveries: { inSteps: start("retry") },
+      cancelDeliveries: { inSteps: start("cancel") },
+      listBulkActions: {
+        inSteps: Effect.fnUntraced(function* ({ org, query }) {
+          const { limit } = yield* query
+          return { actions: (yield* bulk.list(yield* org, limit)).map(shown) }
+        }),
+      },
+      getBulkAction: ({ org, params }) => Effect.map(bulk.get(org, params.action), shown),
+    }
   }),
 )

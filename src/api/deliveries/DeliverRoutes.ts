@@ -27,7 +27,8 @@ import {
   type UnsupportedMediaType,
   type VariantNotFound,
 } from "../Problems.ts"
-import { invalid, toProblem } from "../server/Requests.ts"
+import { toProblem } from "../server/DomainProblems.ts"
+import { invalid } from "../server/Requests.ts"
 import * as Warnings from "../server/Warnings.ts"
 import { isIdempotencyKey, keyFault } from "./IdempotencyKey.ts"
 

@@ -5,10 +5,19 @@ import { KeyAuth } from "../../auth/KeyAuth.ts"
 import { BulkActions, bulkDetails } from "../../delivery/BulkActions.ts"
 import { Deliveries } from "../../delivery/Deliveries.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
+import { BulkResult } from "./BulkActionsApi.ts"
 import { answerBulk } from "./BulkActionsRoutes.ts"
-import { deliveryToWire, detailToWire, listDeliveries } from "./DeliveryRoutes.ts"
+import { listQuery } from "./DeliveryApi.ts"
+import { DeliveryDetail, DeliveryResource } from "./DeliveryResource.ts"
+import { listDeliveries } from "./DeliveryRoutes.ts"
 import { authorize } from "../admission/KeyRequired.ts"
-import { lookedUp, toProblems } from "../server/Requests.ts"
+import { problemOf } from "../server/DomainProblems.ts"
+import { lookedUp, readQuery } from "../server/Requests.ts"
+import { wireForm } from "../server/WireForm.ts"
+
+const deliveryToWire = wireForm(DeliveryResource)
+const bulkToWire = wireForm(BulkResult)
+const detailToWire = wireForm(DeliveryDetail)
 
 const options = { headers: { "cache-control": "no-store" } }
 
@@ -32,14 +41,19 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
       const request = yield* HttpServerRequest.HttpServerRequest
       const { delivery = "", org = "" } = yield* HttpRouter.params
       const grant = yield* authorize(keys, request, org, "deliver")
-      const found = yield* run(grant.dataOrg, lookedUp(delivery), request, grant.keyId).pipe(toProblems)
+      const found = yield* run(grant.dataOrg, lookedUp(delivery), request, grant.keyId).pipe(
+        Effect.mapError((error) => problemOf(error, request)),
+      )
       return HttpServerResponse.jsonUnsafe(found, options)
     })
 
   yield* router.add(
     "GET",
     "/api/deliveries/:org",
-    answer((org, _, request) => listDeliveries(deliveries, org, request)),
+    answer(Effect.fnUntraced(function* (org, _, request) {
+      const page = yield* listDeliveries(deliveries, org, yield* readQuery(request, listQuery))
+      return { ...page, deliveries: page.deliveries.map(deliveryToWire) }
+    })),
   )
   yield* router.add(
     "GET",
@@ -61,7 +75,7 @@ export const layer = HttpRouter.use(Effect.fnUntraced(function* (router) {
             ? Effect.void
             : audit.recordOfKey(keyId, "deliveries cancelled", org, bulkDetails(started))
         ),
-        Effect.map(({ answer }) => answer),
+        Effect.map(({ answer }) => bulkToWire(answer)),
       )
     ),
   )

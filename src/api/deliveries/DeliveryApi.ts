@@ -1,12 +1,15 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { ConnectionChange } from "../../delivery/Connections.ts"
-import { filterDescriptions } from "../../delivery/DeliveryFilter.ts"
+import { DeliveryState } from "../../delivery/Delivery.ts"
+import { filterDescriptions, filterMembers } from "../../delivery/DeliveryFilter.ts"
+import { keptHours } from "../../delivery/DeliveryRates.ts"
 import { reads, writes } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import { BulkCancelBody, bulkHeaders, BulkResult } from "./BulkActionsApi.ts"
 import { DeliveryDetail, DeliveryResource } from "./DeliveryResource.ts"
 import * as Problems from "../Problems.ts"
+import * as Parameters from "../server/Parameters.ts"
 import { withKey } from "../server/Security.ts"
 
 // The part of the management API for managed delivery: connections and deliveries.
@@ -85,20 +88,19 @@ export const DeliverySeriesResource = Schema.Struct({
 }).annotate({ identifier: "DeliverySeries" })
 export type DeliverySeriesResource = typeof DeliverySeriesResource.Type
 
-/** A string here, because the handler decodes the query and lists every fault. */
 const inQuery = (name: keyof typeof filterDescriptions) =>
-  Schema.optionalKey(Schema.String).annotate({ description: filterDescriptions[name] })
+  Parameters.described(filterDescriptions[name], Parameters.valid(filterMembers[name]))
 
-const listQuery = {
-  state: Schema.optionalKey(Schema.String).annotate({ description: "Only deliveries in this state" }),
+export const listQuery = {
+  state: Parameters.described("Only deliveries in this state", Parameters.oneOf(DeliveryState.literals)),
   since: inQuery("since"),
   until: inQuery("until"),
   reason: inQuery("reason"),
   template_id: inQuery("template_id"),
   connection: inQuery("connection"),
-  email: Schema.optionalKey(Schema.String).annotate({ description: "Only to this address" }),
-  cursor: Schema.optionalKey(Schema.String).annotate({ description: "Cursor: `next` of the previous page" }),
-  limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 500, default 50" }),
+  email: Parameters.described("Only to this address", Parameters.ofAddress(Parameters.text("must be an address"))),
+  cursor: Parameters.described("Cursor: `next` of the previous page", Parameters.cursor()),
+  limit: Parameters.limit(500, 50),
 }
 
 const keyPath = { delivery: Schema.String, ...path }
@@ -229,9 +231,10 @@ export class DeliveryGroup extends managementGroup(
   HttpApiEndpoint.get("deliverySeries", "/organizations/:org/delivery-series", {
     params: path,
     query: {
-      hours: Schema.optionalKey(Schema.String).annotate({
-        description: "Number of hours up to now, a whole number from 1 to 840, default 1",
-      }),
+      hours: Parameters.described(
+        "Number of hours up to now, a whole number from 1 to 840, default 1",
+        Parameters.whole(1, keptHours, 1, " of hours"),
+      ),
     },
     success: DeliverySeriesResource,
     error: [Problems.InvalidRequest, Problems.OrganizationNotFound],

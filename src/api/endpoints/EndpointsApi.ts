@@ -6,6 +6,7 @@ import { chosenTypes } from "../../webhooks/EventTypes.ts"
 import { reads, writes } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
+import * as Parameters from "../server/Parameters.ts"
 
 // The part of the management API for webhook endpoints.
 
@@ -144,8 +145,8 @@ export class EndpointsGroup extends managementGroup(
   HttpApiEndpoint.get("listWebhookEvents", "/organizations/:org/webhook-endpoints/:endpoint/events", {
     params: endpointPath,
     query: {
-      before: Schema.optionalKey(Schema.String).annotate({ description: "Cursor: `next` of the previous page" }),
-      limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 100, default 25" }),
+      before: Parameters.described("Cursor: `next` of the previous page", Parameters.cursor()),
+      limit: Parameters.limit(100, 25),
     },
     success: Schema.Struct({ events: Schema.Array(SentEvent), next: Schema.NullOr(Schema.String) }),
     error: [Problems.InvalidRequest, ...notFound],

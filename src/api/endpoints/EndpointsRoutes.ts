@@ -1,40 +1,14 @@
 import { Effect } from "effect"
-import { HttpApiBuilder } from "effect/http-api"
-import { decoder } from "../../domain/Faults.ts"
-import { Organizations } from "../../organizations/Organizations.ts"
-import { type Endpoint, Endpoints, type OutgoingWebhook } from "../../webhooks/Endpoints.ts"
-import { ServedApi } from "../Api.ts"
+import { Endpoints, type OutgoingWebhook } from "../../webhooks/Endpoints.ts"
 import type { InvalidRequest } from "../Problems.ts"
-import * as Parameters from "../server/Parameters.ts"
-import { body, existing, invalid, lookedUp, toProblems } from "../server/Requests.ts"
-import { EndpointInput, EndpointPatch, ReplayInput, type SentEvent, type WebhookEndpoint } from "./EndpointsApi.ts"
+import { managed } from "../server/Managed.ts"
+import { invalid, lookedUp } from "../server/Requests.ts"
+import type { ReplayInput } from "./EndpointsApi.ts"
 
-const decodeInput = decoder(EndpointInput)
-const decodePatch = decoder(EndpointPatch)
-const decodeReplay = decoder(ReplayInput)
-
-/** An endpoint as the API shows it. */
-export const endpointToWire = (endpoint: Endpoint): WebhookEndpoint => ({
-  id: endpoint.id,
-  url: endpoint.url,
-  description: endpoint.description,
-  events: endpoint.events,
-  enabled: endpoint.enabled,
-  disabled_reason: endpoint.disabledReason,
-  failing_since: endpoint.failingSince?.toISOString() ?? null,
-  created_at: endpoint.createdAt.toISOString(),
-  updated_at: endpoint.updatedAt.toISOString(),
-})
-
-const eventToWire = ({ body, createdAt, dueAt, finishedAt, id, log, state, type }: OutgoingWebhook): SentEvent => ({
-  id,
-  type,
-  state,
-  created_at: createdAt.toISOString(),
-  next_attempt_at: state === "pending" ? dueAt.toISOString() : null,
-  finished_at: finishedAt?.toISOString() ?? null,
-  body,
-  attempts: log,
+const sentEvent = (event: OutgoingWebhook) => ({
+  ...event,
+  nextAttemptAt: event.state === "pending" ? event.dueAt : null,
+  attempts: event.log,
 })
 
 /** The events that a replay is about; a fault if it names none, or both. */
@@ -51,73 +25,36 @@ const chosen = (
     : Effect.succeed({ since: at })
 }
 
-export const layer = HttpApiBuilder.group(
-  ServedApi,
+export const layer = managed(
   "endpoints",
-  Effect.fnUntraced(function* (handlers) {
-    const organizations = yield* Organizations
+  Effect.gen(function* () {
     const endpoints = yield* Endpoints
-
-    return handlers
-      .handle("listWebhookEndpoints", ({ params }) =>
-        Effect.gen(function* () {
-          const org = yield* existing(organizations, params)
-          return { endpoints: (yield* endpoints.list(org)).map(endpointToWire) }
-        }).pipe(toProblems))
-      .handleRaw("createWebhookEndpoint", ({ params, request }) =>
-        Effect.gen(function* () {
-          const input = yield* body(request, decodeInput)
-          const org = yield* existing(organizations, params)
-          const { endpoint, secret } = yield* endpoints.create(org, {
-            description: "",
-            events: [],
-            enabled: true,
-            ...input,
-          })
-          return { ...endpointToWire(endpoint), secret }
-        }).pipe(toProblems))
-      .handle("getWebhookEndpoint", ({ params }) =>
-        Effect.gen(function* () {
-          const org = yield* existing(organizations, params)
-          return endpointToWire(yield* endpoints.get(org, lookedUp(params.endpoint)))
-        }).pipe(toProblems))
-      .handleRaw("updateWebhookEndpoint", ({ params, request }) =>
-        Effect.gen(function* () {
-          const change = yield* body(request, decodePatch)
-          const org = yield* existing(organizations, params)
-          return endpointToWire(yield* endpoints.update(org, lookedUp(params.endpoint), change))
-        }).pipe(toProblems))
-      .handle("deleteWebhookEndpoint", ({ params }) =>
-        Effect.gen(function* () {
-          const org = yield* existing(organizations, params)
-          yield* endpoints.remove(org, lookedUp(params.endpoint))
-        }).pipe(toProblems))
-      .handle("rotateWebhookSecret", ({ params }) =>
-        Effect.gen(function* () {
-          const org = yield* existing(organizations, params)
-          return { secret: yield* endpoints.rotate(org, lookedUp(params.endpoint)) }
-        }).pipe(toProblems))
-      .handle("pingWebhookEndpoint", ({ params }) =>
-        Effect.gen(function* () {
-          const org = yield* existing(organizations, params)
-          return { event_id: yield* endpoints.ping(org, lookedUp(params.endpoint)) }
-        }).pipe(toProblems))
-      .handleRaw("listWebhookEvents", ({ params, request }) =>
-        Effect.gen(function* () {
-          const org = yield* existing(organizations, params)
-          const { before, limit } = yield* Parameters.parameters(request, {
-            before: Parameters.cursor(),
-            limit: Parameters.limit(100, 25),
-          })
-          const found = yield* endpoints.messages(org, lookedUp(params.endpoint), { before, limit: limit + 1 })
-          const page = found.slice(0, limit)
-          return { events: page.map(eventToWire), next: found.length > page.length ? page.at(-1)!.id : null }
-        }).pipe(toProblems))
-      .handleRaw("replayWebhookEvents", ({ params, request }) =>
-        Effect.gen(function* () {
-          const which = yield* Effect.flatMap(body(request, decodeReplay), chosen)
-          const org = yield* existing(organizations, params)
-          return { replayed: yield* endpoints.replay(org, lookedUp(params.endpoint), which) }
-        }).pipe(toProblems))
+    return {
+      listWebhookEndpoints: ({ org }) => Effect.map(endpoints.list(org), (all) => ({ endpoints: all })),
+      createWebhookEndpoint: Effect.fnUntraced(function* ({ body, org }) {
+        const input = { description: "", events: [], enabled: true, ...body }
+        const { endpoint, secret } = yield* endpoints.create(org, input)
+        return { ...endpoint, secret }
+      }),
+      getWebhookEndpoint: ({ org, params }) => endpoints.get(org, params.endpoint),
+      updateWebhookEndpoint: ({ body, org, params }) => endpoints.update(org, params.endpoint, body),
+      deleteWebhookEndpoint: ({ org, params }) => endpoints.remove(org, params.endpoint),
+      rotateWebhookSecret: ({ org, params }) =>
+        Effect.map(endpoints.rotate(org, params.endpoint), (secret) => ({ secret })),
+      pingWebhookEndpoint: ({ org, params }) =>
+        Effect.map(endpoints.ping(org, params.endpoint), (id) => ({ event_id: id })),
+      listWebhookEvents: Effect.fnUntraced(function* ({ org, params, query: { before, limit } }) {
+        const found = yield* endpoints.messages(org, params.endpoint, { before, limit: limit + 1 })
+        const page = found.slice(0, limit)
+        return { events: page.map(sentEvent), next: found.length > page.length ? page.at(-1)!.id : null }
+      }),
+      replayWebhookEvents: {
+        inSteps: Effect.fnUntraced(function* ({ body, org, params }) {
+          const which = yield* chosen(yield* body)
+          return { replayed: yield* endpoints.replay(yield* org, params.endpoint, which) }
+        }),
+      },
+    }
   }),
+  "after the body",
 )

@@ -1,25 +1,35 @@
-import { Schema } from "effect"
+import { Result, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiSchema, OpenApi } from "effect/http-api"
+import { decode, type Stream } from "../../exports/Cursor.ts"
 import { reads } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
+import * as Parameters from "../server/Parameters.ts"
 
 // Exports for data warehouses.
 
 const params = { org: Schema.String }
 
-const query = {
-  after: Schema.optionalKey(Schema.String).annotate({
-    description: "Cursor: the header `Parlance-Cursor` of the previous page, from the last 30 days",
-  }),
-  since: Schema.optionalKey(Schema.String).annotate({
-    description: "Without `after`: begin here, an ISO 8601 time. Default: all rows that are kept",
-  }),
-  limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 5,000, default 1,000" }),
-  format: Schema.optionalKey(Schema.String).annotate({
-    description: "`ndjson`, a JSON object in each line, or `csv` with a header. Default `ndjson`",
-  }),
-}
+const queryOf = (stream: Stream) => ({
+  after: Parameters.described(
+    "Cursor: the header `Parlance-Cursor` of the previous page, from the last 30 days",
+    (text): Result.Result<ReturnType<typeof decode>, string> => {
+      const cursor = text === undefined ? undefined : decode(text, stream)
+      return text === undefined || cursor !== undefined
+        ? Result.succeed(cursor)
+        : Result.fail(`must be the Parlance-Cursor of a page of ${stream}`)
+    },
+  ),
+  since: Parameters.described(
+    "Without `after`: begin here, an ISO 8601 time. Default: all rows that are kept",
+    Parameters.time,
+  ),
+  limit: Parameters.limit(5_000, 1_000),
+  format: Parameters.described(
+    "`ndjson`, a JSON object in each line, or `csv` with a header. Default `ndjson`",
+    Parameters.oneOf(["ndjson", "csv"]),
+  ),
+})
 
 const Ndjson = Schema.String.pipe(HttpApiSchema.asText({ contentType: "application/x-ndjson" }))
 
@@ -40,7 +50,7 @@ export class ExportsGroup extends managementGroup(
   },
   HttpApiEndpoint.get("exportDecisions", "/organizations/:org/exports/decisions", {
     params,
-    query,
+    query: queryOf("decisions"),
     success: Ndjson,
     error,
   }).annotate(OpenApi.Summary, "Decisions as NDJSON or CSV, for a warehouse").annotate(
@@ -50,7 +60,7 @@ export class ExportsGroup extends managementGroup(
   ),
   HttpApiEndpoint.get("exportEvents", "/organizations/:org/exports/events", {
     params,
-    query,
+    query: queryOf("events"),
     success: Ndjson,
     error,
   }).annotate(OpenApi.Summary, "Events as NDJSON or CSV, for a warehouse").annotate(
@@ -60,7 +70,7 @@ export class ExportsGroup extends managementGroup(
   ),
   HttpApiEndpoint.get("exportDeliveries", "/organizations/:org/exports/deliveries", {
     params,
-    query,
+    query: queryOf("deliveries"),
     success: Ndjson,
     error,
   }).annotate(OpenApi.Summary, "Deliveries as NDJSON or CSV, for a warehouse").annotate(

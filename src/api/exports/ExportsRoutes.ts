@@ -1,32 +1,18 @@
-import { Clock, Effect, Result, Stream } from "effect"
-import { HttpServerRequest, HttpServerResponse } from "effect/http"
-import { HttpApiBuilder } from "effect/http-api"
+import { Clock, Effect, Stream } from "effect"
+import { HttpServerResponse } from "effect/http"
 import { dayMillis } from "../../bandit/Window.ts"
-import type { OrganizationNotFound } from "../../domain/Errors.ts"
-import { decode, encode, type Stream as StreamName } from "../../exports/Cursor.ts"
+import type { OrgSlug } from "../../domain/Ids.ts"
+import { type Cursor, encode, type Stream as StreamName } from "../../exports/Cursor.ts"
 import { csvHeader, csvRow, ndjsonRow } from "../../exports/ExportText.ts"
 import { columnsOf, type ExportedRow, Exports } from "../../exports/Exports.ts"
 import { Organizations } from "../../organizations/Organizations.ts"
 import { letOthersRun } from "../../runtime/letOthersRun.ts"
-import { ServedApi } from "../Api.ts"
 import type { InvalidRequest } from "../Problems.ts"
-import * as Parameters from "../server/Parameters.ts"
-import { invalid, slugOf, toProblems } from "../server/Requests.ts"
+import { managed } from "../server/Managed.ts"
+import { invalid } from "../server/Requests.ts"
 
 /** Rows that are written at once. Other requests get a turn after them. */
 const rowsAtOnce = 500
-
-const parametersOf = (stream: StreamName) => ({
-  after: ((text) => {
-    const cursor = text === undefined ? undefined : decode(text, stream)
-    return text === undefined || cursor !== undefined
-      ? Result.succeed(cursor)
-      : Result.fail(`must be the Parlance-Cursor of a page of ${stream}`)
-  }) satisfies Parameters.Parameter<ReturnType<typeof decode>>,
-  since: Parameters.time,
-  limit: Parameters.limit(5_000, 1_000),
-  format: Parameters.oneOf(["ndjson", "csv"]),
-})
 
 /** Rows as text, in parts. */
 const written = (
@@ -50,21 +36,26 @@ const written = (
 
 const contentTypes = { ndjson: "application/x-ndjson", csv: "text/csv; charset=utf-8" } as const
 
-export const layer = HttpApiBuilder.group(
-  ServedApi,
+interface Asked {
+  readonly after: Cursor | undefined
+  readonly since: Date | undefined
+  readonly limit: number
+  readonly format: "ndjson" | "csv" | undefined
+}
+
+export const layer = managed(
   "exports",
-  Effect.fnUntraced(function* (handlers) {
+  Effect.gen(function* () {
     const organizations = yield* Organizations
     const exports = yield* Exports
 
-    const answer = (
-      stream: StreamName,
-      params: { readonly org: string },
-      request: HttpServerRequest.HttpServerRequest,
-    ): Effect.Effect<HttpServerResponse.HttpServerResponse, InvalidRequest | OrganizationNotFound> =>
-      Effect.gen(function* () {
-        const { created_at, retention_days, slug } = yield* organizations.get(slugOf(params))
-        const asked = yield* Parameters.parameters(request, parametersOf(stream))
+    const answer = (stream: StreamName) =>
+      Effect.fnUntraced(function* ({ query, slug }: {
+        readonly slug: OrgSlug
+        readonly query: Effect.Effect<Asked, InvalidRequest>
+      }) {
+        const { created_at, retention_days } = yield* organizations.get(slug)
+        const asked = yield* query
         const format = asked.format ?? "ndjson"
         const now = yield* Clock.currentTimeMillis
         // Clocks of nodes differ, and events are kept a little longer than decisions.
@@ -86,9 +77,10 @@ export const layer = HttpApiBuilder.group(
         })
       })
 
-    return handlers
-      .handleRaw("exportDecisions", ({ params, request }) => toProblems(answer("decisions", params, request)))
-      .handleRaw("exportEvents", ({ params, request }) => toProblems(answer("events", params, request)))
-      .handleRaw("exportDeliveries", ({ params, request }) => toProblems(answer("deliveries", params, request)))
+    return {
+      exportDecisions: { inSteps: answer("decisions") },
+      exportEvents: { inSteps: answer("events") },
+      exportDeliveries: { inSteps: answer("deliveries") },
+    }
   }),
 )

@@ -4,6 +4,7 @@ import { DecisionMode, FailedRenderings } from "../timelines/FailedRendering.ts"
 import { reads, writes } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
+import * as Parameters from "../server/Parameters.ts"
 
 // The part of the management API for the inbox, decisions and learned counts.
 
@@ -108,13 +109,12 @@ export class LearningGroup extends managementGroup(
   HttpApiEndpoint.get("listInbox", "/organizations/:org/webhooks/:segment/inbox", {
     params: inboxPath,
     query: {
-      before: Schema.optionalKey(Schema.String).annotate({
-        description: "Cursor: `next` of the previous page, the id of a body",
-      }),
-      limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 100, default 20" }),
-      all: Schema.optionalKey(Schema.String).annotate({
-        description: "`true`: includes bodies that were read without faults",
-      }),
+      before: Parameters.described(
+        "Cursor: `next` of the previous page, the id of a body",
+        Parameters.numericCursor("must be the id of a body", 1),
+      ),
+      limit: Parameters.limit(100, 20),
+      all: Parameters.described("`true`: includes bodies that were read without faults", Parameters.flag),
     },
     success: Schema.Struct({ inbox: Schema.Array(InboxBody), next: Schema.NullOr(Schema.Int) }),
     error: [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.SourceNotFound],
@@ -134,10 +134,11 @@ export class LearningGroup extends managementGroup(
   HttpApiEndpoint.get("listDecisions", "/organizations/:org/templates/:template/decisions", {
     params: templatePath,
     query: {
-      after: Schema.optionalKey(Schema.String).annotate({
-        description: "Cursor: `next` of the previous page, a tracking id",
-      }),
-      limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 5,000, default 1,000" }),
+      after: Parameters.described(
+        "Cursor: `next` of the previous page, a tracking id",
+        Parameters.cursor("must be a tracking id"),
+      ),
+      limit: Parameters.limit(5_000, 1_000),
     },
     success: Schema.Struct({ decisions: Schema.Array(LoggedDecision), next: Schema.NullOr(Schema.String) }),
     error: [Problems.InvalidRequest, Problems.OrganizationNotFound, Problems.TemplateNotFound],

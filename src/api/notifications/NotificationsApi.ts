@@ -1,19 +1,22 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, OpenApi } from "effect/http-api"
 import { MailMode, NotificationKind, notificationKinds } from "../../notifications/Kinds.ts"
+import { described } from "../../domain/described.ts"
 import { reads, writes } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
+import * as Parameters from "../server/Parameters.ts"
 
 // The part of the management API for notifications of members.
 
 const path = { org: Schema.String }
 
-const Member = Schema.optionalKey(
-  Schema.String.annotate({
-    description:
-      "E-mail address or account id of the member. Required with the admin token or an API key; a session is about its own account",
-  }),
+const ofMemberText =
+  "E-mail address or account id of the member. Required with the admin token or an API key; a session is about its own account"
+const Member = Schema.optionalKey(described(Schema.String, ofMemberText))
+const memberQuery = Parameters.described(
+  ofMemberText,
+  Parameters.text("must be an e-mail address or the id of an account"),
 )
 
 /** A notification as people read it. */
@@ -69,11 +72,11 @@ export class NotificationsGroup extends managementGroup(
   HttpApiEndpoint.get("listNotifications", "/organizations/:org/notifications", {
     params: path,
     query: {
-      member: Member,
-      kind: Schema.optionalKey(Schema.String).annotate({ description: `One of ${notificationKinds.join(", ")}` }),
-      unread: Schema.optionalKey(Schema.String).annotate({ description: "true: unread ones only" }),
-      before: Schema.optionalKey(Schema.String).annotate({ description: "Cursor: `next` of the previous page" }),
-      limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 200, default 50" }),
+      member: memberQuery,
+      kind: Parameters.described(`One of ${notificationKinds.join(", ")}`, Parameters.oneOf(notificationKinds)),
+      unread: Parameters.described("true: unread ones only", Parameters.flag),
+      before: Parameters.pageCursor,
+      limit: Parameters.limit(200, 50),
     },
     success: Schema.Struct({
       notifications: Schema.Array(NotificationResource),
@@ -96,7 +99,7 @@ export class NotificationsGroup extends managementGroup(
   }).annotate(OpenApi.Summary, "Marks notifications as read"),
   HttpApiEndpoint.get("getNotificationPreferences", "/organizations/:org/notification-preferences", {
     params: path,
-    query: { member: Member },
+    query: { member: memberQuery },
     success: Preferences,
     error: ofMember,
   }).annotate(OpenApi.Summary, "The notifications that a member gets by mail"),

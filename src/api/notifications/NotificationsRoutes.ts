@@ -1,51 +1,25 @@
 import { Effect } from "effect"
-import { HttpApiBuilder } from "effect/http-api"
 import { AccountNotFound } from "../../accounts/AccountErrors.ts"
 import { Accounts } from "../../accounts/Accounts.ts"
-import { CurrentActor } from "../../accounts/Actor.ts"
+import type { Actor } from "../../accounts/Actor.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
-import { decoder } from "../../domain/Faults.ts"
 import { MailQueue } from "../../mail/MailQueue.ts"
-import { NotificationTexts, type WordedNotification } from "../../mailing/NotificationTexts.ts"
-import { notificationKinds } from "../../notifications/Kinds.ts"
+import { NotificationTexts } from "../../mailing/NotificationTexts.ts"
 import { Notifications } from "../../notifications/Notifications.ts"
-import { Organizations } from "../../organizations/Organizations.ts"
-import { accountProblems } from "../accounts/AccountProblems.ts"
-import { ServedApi } from "../Api.ts"
 import * as Problems from "../Problems.ts"
-import * as Parameters from "../server/Parameters.ts"
-import { body, existing, invalid, lookedUp, toProblems } from "../server/Requests.ts"
-import { PreferencesBody, ReadBody } from "./NotificationsApi.ts"
+import { managed } from "../server/Managed.ts"
+import { invalid, lookedUp } from "../server/Requests.ts"
 
-const readBody = decoder(ReadBody)
-const preferencesBody = decoder(PreferencesBody)
-
-const member = Parameters.text("must be an e-mail address or the id of an account")
-
-const resourceOf = ({ createdAt, data, id, kind, path, readAt, text, title }: WordedNotification) => ({
-  id,
-  kind,
-  title,
-  text,
-  path,
-  data: { ...data },
-  created_at: createdAt.toISOString(),
-  read_at: readAt?.toISOString() ?? null,
-})
-
-export const layer = HttpApiBuilder.group(
-  ServedApi,
+export const layer = managed(
   "notifications",
-  Effect.fnUntraced(function* (handlers) {
+  Effect.gen(function* () {
     const accounts = yield* Accounts
     const mail = yield* MailQueue
     const notifications = yield* Notifications
-    const organizations = yield* Organizations
     const texts = yield* NotificationTexts
 
     /** The account that a request is about: the caller's own, or for callers without an account the one they name. */
-    const accountOf = Effect.fnUntraced(function* (org: OrgSlug, name: string | undefined) {
-      const actor = yield* CurrentActor
+    const accountOf = Effect.fnUntraced(function* (org: OrgSlug, actor: Actor, name: string | undefined) {
       if (actor.kind === "session") {
         const { email, id } = actor.session.account
         if (name === undefined || name === id || name.trim().toLowerCase() === email) return id
@@ -67,49 +41,32 @@ export const layer = HttpApiBuilder.group(
         (chosen) => ({ mail: { ...chosen }, mail_server: mail.isOn }),
       )
 
-    return handlers
-      .handleRaw("listNotifications", ({ params, request }) =>
-        Effect.gen(function* () {
-          const org = yield* existing(organizations, params)
-          const { before: cursor, kind, limit, member: named, unread } = yield* Parameters.parameters(request, {
-            limit: Parameters.limit(200, 50),
-            before: Parameters.numericCursor(),
-            kind: Parameters.oneOf(notificationKinds),
-            unread: Parameters.flag,
-            member,
-          })
-          const account = yield* accountOf(org, named)
-          const found = yield* notifications.list(org, account, { kind, unread, cursor, limit: limit + 1 })
-          const page = found.slice(0, limit)
-          return {
-            notifications: (yield* texts.of(org, page)).map(resourceOf),
-            unread: yield* notifications.unread(org, account),
-            next: found.length > limit ? page.at(-1)!.id : null,
-          }
-        }).pipe(accountProblems(), toProblems))
-      .handleRaw("readNotifications", ({ params, request }) =>
-        Effect.gen(function* () {
-          const org = yield* existing(organizations, params)
-          const input = yield* body(request, readBody)
-          const account = yield* accountOf(org, input.member)
-          return {
-            read: yield* notifications.read(org, account, input.ids),
-            unread: yield* notifications.unread(org, account),
-          }
-        }).pipe(accountProblems(), toProblems))
-      .handleRaw("getNotificationPreferences", ({ params, request }) =>
-        Effect.gen(function* () {
-          const org = yield* existing(organizations, params)
-          const { member: named } = yield* Parameters.parameters(request, { member })
-          return yield* preferencesOf(org, yield* accountOf(org, named))
-        }).pipe(accountProblems(), toProblems))
-      .handleRaw("updateNotificationPreferences", ({ params, request }) =>
-        Effect.gen(function* () {
-          const org = yield* existing(organizations, params)
-          const input = yield* body(request, preferencesBody)
-          const account = yield* accountOf(org, input.member)
-          yield* notifications.prefer(org, account, input.mail)
-          return yield* preferencesOf(org, account)
-        }).pipe(accountProblems(), toProblems))
+    return {
+      listNotifications: Effect.fnUntraced(function* ({ actor, org, query }) {
+        const { before: cursor, kind, limit, member, unread } = query
+        const account = yield* accountOf(org, actor, member)
+        const found = yield* notifications.list(org, account, { kind, unread, cursor, limit: limit + 1 })
+        const page = found.slice(0, limit)
+        return {
+          notifications: yield* texts.of(org, page),
+          unread: yield* notifications.unread(org, account),
+          next: found.length > limit ? page.at(-1)!.id : null,
+        }
+      }),
+      readNotifications: Effect.fnUntraced(function* ({ actor, body, org }) {
+        const account = yield* accountOf(org, actor, body.member)
+        return {
+          read: yield* notifications.read(org, account, body.ids),
+          unread: yield* notifications.unread(org, account),
+        }
+      }),
+      getNotificationPreferences: ({ actor, org, query }) =>
+        Effect.flatMap(accountOf(org, actor, query.member), (account) => preferencesOf(org, account)),
+      updateNotificationPreferences: Effect.fnUntraced(function* ({ actor, body, org }) {
+        const account = yield* accountOf(org, actor, body.member)
+        yield* notifications.prefer(org, account, body.mail)
+        return yield* preferencesOf(org, account)
+      }),
+    }
   }),
 )

@@ -8,6 +8,7 @@ import { TemplateSeries } from "../../results/TemplateSeries.ts"
 import { reads, writes } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
+import * as Parameters from "../server/Parameters.ts"
 
 /** Which decisions an answer is about. */
 const windowQuery = {
@@ -23,6 +24,9 @@ const windowQuery = {
       "joined by `&` (encoded as a parameter's value: `segment=plan%3Dpro%26daypart%3Dmorning`) or repeated",
   }),
 }
+
+const variantId = Parameters.text("must be the id of a variant")
+const attributeName = Parameters.text("must be the name of an attribute")
 
 const templateParams = { org: Schema.String, template: Schema.String }
 const sharesPath = "/organizations/:org/templates/:template/result-shares" as const
@@ -83,16 +87,13 @@ export class ResultsGroup extends managementGroup(
   HttpApiEndpoint.get("compareSegments", "/organizations/:org/templates/:template/segment-comparison", {
     params: templateParams,
     query: {
-      variant: Schema.optionalKey(Schema.String).annotate({ description: "Id of a variant. Default: the leader" }),
-      against: Schema.optionalKey(Schema.String).annotate({
-        description: "Id of the variant to compare it with. Default: the runner-up",
-      }),
-      attribute: Schema.optionalKey(Schema.String).annotate({
-        description: "An attribute that the template learns from. Default: the first two",
-      }),
-      second_attribute: Schema.optionalKey(Schema.String).annotate({
-        description: "Another one, for segments of both",
-      }),
+      variant: Parameters.described("Id of a variant. Default: the leader", variantId),
+      against: Parameters.described("Id of the variant to compare it with. Default: the runner-up", variantId),
+      attribute: Parameters.described(
+        "An attribute that the template learns from. Default: the first two",
+        attributeName,
+      ),
+      second_attribute: Parameters.described("Another one, for segments of both", attributeName),
     },
     success: SegmentComparisonAnswer,
     error: [

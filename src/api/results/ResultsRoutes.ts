@@ -1,11 +1,7 @@
 import { Effect, Result } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
-import { HttpApiBuilder } from "effect/http-api"
-import { CurrentActor } from "../../accounts/Actor.ts"
 import { type Fault, type TemplateNotFound, VariantNotFound } from "../../domain/Errors.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
-import { ResultShareInput } from "../../domain/ResultShare.ts"
-import { decoder } from "../../domain/Faults.ts"
 import { Organizations } from "../../organizations/Organizations.ts"
 import { Results } from "../../results/Results.ts"
 import type { ResultsOptions } from "../../results/ResultsOptions.ts"
@@ -16,12 +12,9 @@ import { SegmentExplorer } from "../../results/SegmentExplorer.ts"
 import { SendTimes } from "../../results/SendTimes.ts"
 import { Series } from "../../results/Series.ts"
 import { Templates } from "../../templates/Templates.ts"
-import { ServedApi } from "../Api.ts"
-import * as Parameters from "../server/Parameters.ts"
-import { body, existing, invalid, lookedUp, query, slugOf, toProblems } from "../server/Requests.ts"
+import { managed } from "../server/Managed.ts"
+import { invalid, query } from "../server/Requests.ts"
 import { resultsQuery } from "./ResultsQuery.ts"
-
-const shareBody = decoder(ResultShareInput)
 
 /** Faults of the attributes of a comparison. */
 const attributesFaults = (
@@ -38,7 +31,6 @@ const attributesFaults = (
 /** Services that compare variants. */
 interface Comparing {
   readonly explorer: SegmentExplorer["Service"]
-  readonly organizations: Organizations["Service"]
   readonly results: Results["Service"]
   readonly templates: Templates["Service"]
 }
@@ -55,22 +47,22 @@ const pairOf = Effect.fnUntraced(function* (
   return { variant: given.variant ?? leader ?? undefined, against: given.against ?? lift?.baseline }
 })
 
+interface SegmentQuestion {
+  readonly variant: string | undefined
+  readonly against: string | undefined
+  readonly attribute: string | undefined
+  readonly second_attribute: string | undefined
+}
+
 /** Compares two variants in segments. Fails with `InvalidRequest` and every fault of the query. */
-const compareSegments = Effect.fnUntraced(function* (services: Comparing, { params, request }: {
-  readonly params: { readonly org: string; readonly template: string }
-  readonly request: HttpServerRequest.HttpServerRequest
-}) {
-  const { explorer, organizations, templates } = services
-  const id = Parameters.text("must be the id of a variant")
-  const name = Parameters.text("must be the name of an attribute")
-  const asked = yield* Parameters.parameters(request, {
-    variant: id,
-    against: id,
-    attribute: name,
-    second_attribute: name,
-  })
-  const org = yield* existing(organizations, params)
-  const template = yield* templates.get(org, lookedUp(params.template))
+const compareSegments = Effect.fnUntraced(function* (
+  services: Comparing,
+  org: OrgSlug,
+  templateId: string,
+  asked: SegmentQuestion,
+) {
+  const { explorer, templates } = services
+  const template = yield* templates.get(org, templateId)
   const learned = yield* explorer.attributes(org, template.id)
   const { attribute, second_attribute: second } = asked
   const { against, variant } = yield* pairOf(services, org, template.id, asked)
@@ -87,10 +79,9 @@ const compareSegments = Effect.fnUntraced(function* (services: Comparing, { para
   return segmentAnswer(template, question, learned, yield* explorer.explore(org, template.id, question))
 })
 
-export const layer = HttpApiBuilder.group(
-  ServedApi,
+export const layer = managed(
   "results",
-  Effect.fnUntraced(function* (handlers) {
+  Effect.gen(function* () {
     const results = yield* Results
     const series = yield* Series
     const sendTimes = yield* SendTimes
@@ -99,67 +90,56 @@ export const layer = HttpApiBuilder.group(
     const shares = yield* ResultShares
     const explorer = yield* SegmentExplorer
 
-    const found = <A>(
-      params: { readonly org: string; readonly template: string },
-      ask: (org: OrgSlug, template: string) => Effect.Effect<A, TemplateNotFound>,
-    ) => {
-      const org = slugOf(params)
-      return ask(org, lookedUp(params.template)).pipe(
-        // The organization is looked up only if the template does not exist, to name the missing one.
-        Effect.catchTag("TemplateNotFound", (error) => Effect.andThen(organizations.get(org), Effect.fail(error))),
-      )
-    }
+    const found = <A>(org: OrgSlug, answer: Effect.Effect<A, TemplateNotFound>) =>
+      // The organization is looked up only if the template does not exist, to name the missing one.
+      Effect.catchTag(answer, "TemplateNotFound", (error) => Effect.andThen(organizations.get(org), Effect.fail(error)))
 
     /** Decodes the query and looks up the template. Fails with `InvalidRequest` for a faulty query. */
     const of = <A>(
       ask: (org: OrgSlug, template: string, options: ResultsOptions) => Effect.Effect<A, TemplateNotFound>,
     ) =>
-    ({ params, request }: {
-      readonly params: { readonly org: string; readonly template: string }
-      readonly request: HttpServerRequest.HttpServerRequest
-    }) =>
-      Effect.gen(function* () {
+      Effect.fnUntraced(function* ({ params, request, slug }: {
+        readonly params: { readonly template: string }
+        readonly request: HttpServerRequest.HttpServerRequest
+        readonly slug: OrgSlug
+      }) {
         const options = resultsQuery(query(request))
         if (Result.isFailure(options)) return yield* invalid(options.failure)
-        return yield* found(params, (org, template) => ask(org, template, options.success))
-      }).pipe(toProblems)
+        return yield* found(slug, ask(slug, params.template, options.success))
+      })
 
-    return handlers
-      .handleRaw("templateResults", of(results.results))
-      .handleRaw(
-        "exportResults",
-        (call) =>
+    return {
+      templateResults: { inSteps: of(results.results) },
+      exportResults: {
+        inSteps: (call) =>
           Effect.map(of(results.results)(call), (found) =>
             HttpServerResponse.text(resultsCsv(found), {
               contentType: "text/csv; charset=utf-8",
               headers: { "content-disposition": `attachment; filename="${csvName(found)}"` },
             })),
-      )
-      .handleRaw("templateSeries", of(series.series))
-      .handle(
-        "templateSendTimes",
-        ({ params }) => toProblems(found(params, (org, template) => sendTimes.of(org, template))),
-      )
-      .handleRaw(
-        "compareSegments",
-        (call) => toProblems(compareSegments({ explorer, organizations, results, templates }, call)),
-      )
-      .handle(
-        "listResultShares",
-        ({ params }) => found(params, shares.list).pipe(Effect.map((all) => ({ shares: all })), toProblems),
-      )
-      .handleRaw("createResultShare", ({ params, request }) =>
-        Effect.gen(function* () {
-          const org = yield* existing(organizations, params)
-          yield* templates.get(org, lookedUp(params.template))
-          const input = yield* body(request, shareBody)
-          const { token, ...share } = yield* shares.create(org, lookedUp(params.template), input, yield* CurrentActor)
+      },
+      templateSeries: { inSteps: of(series.series) },
+      templateSendTimes: ({ org, params }) => found(org, sendTimes.of(org, params.template)),
+      compareSegments: {
+        inSteps: Effect.fnUntraced(function* ({ org, params, query }) {
+          const asked = yield* query
+          return yield* compareSegments({ explorer, results, templates }, yield* org, params.template, asked)
+        }),
+      },
+      listResultShares: ({ org, params }) =>
+        Effect.map(found(org, shares.list(org, params.template)), (all) => ({ shares: all })),
+      createResultShare: {
+        inSteps: Effect.fnUntraced(function* ({ actor, body, org: organization, params }) {
+          const org = yield* organization
+          yield* templates.get(org, params.template)
+          const { token, ...share } = yield* shares.create(org, params.template, yield* body, actor)
           return { ...share, path: sharePath(token) }
-        }).pipe(toProblems))
-      .handle("revokeResultShare", ({ params }) =>
-        Effect.gen(function* () {
-          const org = yield* existing(organizations, params)
-          yield* shares.revoke(org, lookedUp(params.template), lookedUp(params.share))
-        }).pipe(toProblems))
+        }),
+      },
+      revokeResultShare: {
+        inSteps: ({ org, params }) => Effect.flatMap(org, (slug) => shares.revoke(slug, params.template, params.share)),
+      },
+    }
   }),
+  "by the services",
 )

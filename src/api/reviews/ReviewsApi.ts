@@ -4,6 +4,7 @@ import { ApprovalInput, Proposal, ProposalDetail, ProposalPatch, RejectionInput 
 import { reads, writes } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
+import * as Parameters from "../server/Parameters.ts"
 
 const params = { org: Schema.String, proposal: Schema.String }
 const at = "/organizations/:org/proposals/:proposal" as const
@@ -22,12 +23,13 @@ export class ReviewsGroup extends managementGroup(
   HttpApiEndpoint.get("listProposals", "/organizations/:org/proposals", {
     params: { org: Schema.String },
     query: {
-      state: Schema.optionalKey(Schema.String).annotate({
-        description: "`requested` (default), `approved`, `rejected`, `withdrawn` or `all`",
-      }),
-      template: Schema.optionalKey(Schema.String).annotate({ description: "Only changes of this template" }),
-      before: Schema.optionalKey(Schema.String).annotate({ description: "Cursor: `next` of the previous page" }),
-      limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 200, default 50" }),
+      state: Parameters.described(
+        "`requested` (default), `approved`, `rejected`, `withdrawn` or `all`",
+        Parameters.oneOf(["requested", "approved", "rejected", "withdrawn", "all"]),
+      ),
+      template: Parameters.described("Only changes of this template", Parameters.text("must be the id of a template")),
+      before: Parameters.pageCursor,
+      limit: Parameters.limit(200, 50),
     },
     success: Schema.Struct({ proposals: Schema.Array(Proposal), next: Schema.NullOr(Schema.Int) }),
     error: [Problems.InvalidRequest, Problems.OrganizationNotFound],

@@ -1,63 +1,27 @@
 import { Effect } from "effect"
-import { HttpApiBuilder } from "effect/http-api"
+import { type SinkMessage, SinkMessages, type SinkSummary } from "../../delivery/sandbox/SinkMessages.ts"
 import { DeliveryNotFound } from "../../domain/Errors.ts"
-import { Organizations } from "../../organizations/Organizations.ts"
-import {
-  type SinkMessage as Message,
-  SinkMessages,
-  type SinkSummary as Summary,
-} from "../../delivery/sandbox/SinkMessages.ts"
-import { ServedApi } from "../Api.ts"
-import { existing, lookedUp, toProblems } from "../server/Requests.ts"
-import type { SinkMessageResource, SinkSummaryResource } from "./SandboxApi.ts"
+import { managed } from "../server/Managed.ts"
 
-const summaryToWire = (
-  { copyId, email, fault, id, isTest, receivedAt, sender, subject, templateId }: Summary,
-): SinkSummaryResource => ({
-  id,
-  test: isTest,
-  template_id: templateId,
-  copy_id: copyId,
-  email,
-  from: sender,
-  subject,
-  fault,
-  received_at: receivedAt.toISOString(),
-})
+const summary = ({ isTest, sender, ...message }: SinkSummary) => ({ ...message, test: isTest, from: sender })
 
-const messageToWire = (message: Message): SinkMessageResource => ({
-  ...summaryToWire(message),
-  html: message.html,
-  text: message.plain,
-  headers: message.headers,
-  links: message.links,
-  vars: message.vars,
-})
+const whole = ({ plain, ...message }: SinkMessage) => ({ ...message, ...summary(message), text: plain })
 
-export const layer = HttpApiBuilder.group(
-  ServedApi,
+export const layer = managed(
   "sandbox",
-  Effect.fnUntraced(function* (handlers) {
-    const organizations = yield* Organizations
+  Effect.gen(function* () {
     const messages = yield* SinkMessages
-    return handlers
-      .handle("listSinkMessages", ({ params }) =>
-        existing(organizations, params).pipe(
-          Effect.flatMap(messages.list),
-          Effect.map((all) => ({ messages: all.map(summaryToWire) })),
-          toProblems,
-        ))
-      .handle("getSinkMessage", ({ params }) =>
-        Effect.gen(function* () {
-          const org = yield* existing(organizations, params)
-          const message = yield* messages.get(org, lookedUp(params.message))
-          return messageToWire(message ?? (yield* new DeliveryNotFound({ id: params.message.slice(0, 100) })))
-        }).pipe(toProblems))
-      .handle("clearSinkMessages", ({ params }) =>
-        existing(organizations, params).pipe(
-          Effect.flatMap(messages.clear),
-          Effect.map((removed) => ({ removed })),
-          toProblems,
-        ))
+    return {
+      listSinkMessages: ({ org }) => Effect.map(messages.list(org), (all) => ({ messages: all.map(summary) })),
+      getSinkMessage: ({ org, params }) =>
+        Effect.flatMap(
+          messages.get(org, params.message),
+          (found) =>
+            found === undefined
+              ? new DeliveryNotFound({ id: params.message.slice(0, 100) })
+              : Effect.succeed(whole(found)),
+        ),
+      clearSinkMessages: ({ org }) => Effect.map(messages.clear(org), (removed) => ({ removed })),
+    }
   }),
 )

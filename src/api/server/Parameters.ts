@@ -1,33 +1,51 @@
-import { Effect, Result } from "effect"
-import type { HttpServerRequest } from "effect/http"
+import { Result, Schema } from "effect"
 import { isStorable } from "../../domain/Attributes.ts"
-import type { Fault } from "../../domain/Errors.ts"
+import { decoder } from "../../domain/Faults.ts"
 import type { Which } from "../../templates/TemplateRows.ts"
-import type { InvalidRequest } from "../Problems.ts"
-import { invalid, query } from "./Requests.ts"
-import { plusFault, separatorFaults } from "./QueryFaults.ts"
-import { ofParameters, warn } from "./Warnings.ts"
+import { plusFault } from "./QueryFaults.ts"
 
 /** Reads one parameter of a query, undefined if absent. Fails with the requirement that the parameter violates. */
-export type Parameter<A> = (text: string | undefined) => Result.Result<A, string>
+export type ReadParameter<A> = (text: string | undefined) => Result.Result<A, string>
 
-/** The values of parameters. */
-export type ValuesOf<P> = { readonly [name in keyof P]: P[name] extends Parameter<infer A> ? A : never }
+/** A parameter of a query: its entry in the OpenAPI document, and its reader. */
+export type Parameter<A, S extends Schema.Top = Schema.optionalKey<Schema.String>> = S & {
+  readonly read: ReadParameter<A>
+}
+
+/** The values of the parameters of an endpoint. */
+export type ValuesOf<P> = {
+  readonly [name in keyof P]: P[name] extends { readonly read: ReadParameter<infer A> } ? A : never
+}
+
+/** A parameter with its description. `schema` says which texts `HttpApiEndpoint` lets through to the reader. */
+export const described = <A, S extends Schema.Top = Schema.String>(
+  description: string,
+  read: ReadParameter<A>,
+  schema?: S,
+): Parameter<A, Schema.optionalKey<S>> =>
+  Object.assign(Schema.optionalKey(schema ?? Schema.String).annotate({ description }), { read }) as never
+
+/** A parameter that a request must have. */
+export const required = <A>(description: string, read: ReadParameter<A>): Parameter<A, Schema.String> =>
+  Object.assign(Schema.String.annotate({ description }), { read })
 
 /** A whole number from `least` to `most`; `otherwise` when it is not given. */
-export const whole = (least: number, most: number, otherwise: number, unit = ""): Parameter<number> => (text) => {
+export const whole = (least: number, most: number, otherwise: number, unit = ""): ReadParameter<number> => (text) => {
   const number = text === undefined ? otherwise : Number(text)
   return text?.trim() !== "" && Number.isInteger(number) && number >= least && number <= most
     ? Result.succeed(number)
     : Result.fail(`must be a whole number${unit} from ${least} to ${most}`)
 }
 
-/** The rows of a page: 1 to `most`; `otherwise` when it is not given. */
-export const limit = (most: number, otherwise: number): Parameter<number> => whole(1, most, otherwise)
+const grouped = (number: number): string => number.toLocaleString("en-US")
+
+/** The rows of a page: 1 to `most`; `otherwise` when it is not given. `unit` names the rows in the description. */
+export const limit = (most: number, otherwise: number, unit = ""): Parameter<number> =>
+  described(`${unit}1 to ${grouped(most)}, default ${grouped(otherwise)}`, whole(1, most, otherwise))
 
 /** The cursor of a list by number: the id that the previous page ended with, `least` or more. */
 export const numericCursor =
-  (detail = "must be the `next` of a page", least = 0): Parameter<number | undefined> => (text) =>
+  (detail = "must be the `next` of a page", least = 0): ReadParameter<number | undefined> => (text) =>
     text === undefined || (/^\d{1,15}$/.test(text) && Number(text) >= least)
       ? Result.succeed(text === undefined ? undefined : Number(text))
       : Result.fail(detail)
@@ -36,11 +54,11 @@ export const numericCursor =
 export const text = (
   detail: string,
   isValid: (text: string) => boolean = () => true,
-): Parameter<string | undefined> =>
+): ReadParameter<string | undefined> =>
 (given) => given === undefined || (isStorable(given) && isValid(given)) ? Result.succeed(given) : Result.fail(detail)
 
 /** A parameter that is an e-mail address. A space in it is a `+` that the caller has not escaped. */
-export const ofAddress = <A>(parameter: Parameter<A>): Parameter<A> => (given) => {
+export const ofAddress = <A>(parameter: ReadParameter<A>): ReadParameter<A> => (given) => {
   const fault = given === undefined ? undefined : plusFault(given)
   return fault === undefined ? parameter(given) : Result.fail(fault)
 }
@@ -49,11 +67,11 @@ export const ofAddress = <A>(parameter: Parameter<A>): Parameter<A> => (given) =
 export const cursor = (
   detail = "must be the `next` of a page",
   isValid?: (text: string) => boolean,
-): Parameter<string | undefined> => text(detail, isValid)
+): ReadParameter<string | undefined> => text(detail, isValid)
 
 /** One of some words. */
 export const oneOf =
-  <const Word extends string>(words: ReadonlyArray<Word>): Parameter<Word | undefined> => (given) => {
+  <const Word extends string>(words: ReadonlyArray<Word>): ReadParameter<Word | undefined> => (given) => {
     const word = words.find((one) => one === given)
     return given === undefined || word !== undefined
       ? Result.succeed(word)
@@ -61,13 +79,13 @@ export const oneOf =
   }
 
 /** `true` or `false`; false when it is not given. */
-export const flag: Parameter<boolean> = (given) =>
+export const flag: ReadParameter<boolean> = (given) =>
   given === undefined || given === "true" || given === "false"
     ? Result.succeed(given === "true")
     : Result.fail("must be true or false")
 
 /** A day, which begins at 00:00 UTC, or a time with an offset. */
-export const time: Parameter<Date | undefined> = (given) => {
+export const time: ReadParameter<Date | undefined> = (given) => {
   if (given === undefined) return Result.succeed(undefined)
   const isComplete = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2}))?$/.test(given)
   const at = new Date(isComplete ? given : NaN)
@@ -77,7 +95,7 @@ export const time: Parameter<Date | undefined> = (given) => {
 }
 
 /** Which templates a list has: `false` those in use, `true` the archived ones, `all` both. Default `false`. */
-export const archived: Parameter<Which> = (given) => {
+export const archived: ReadParameter<Which> = (given) => {
   switch (given) {
     case undefined:
     case "false":
@@ -91,25 +109,16 @@ export const archived: Parameter<Which> = (given) => {
   }
 }
 
-/**
- * Reads the parameters of a query. Fails with `InvalidRequest` and every fault, `others` included. Warns of parameters without
- * effect.
- */
-export const parameters = <P extends { readonly [name: string]: Parameter<unknown> }>(
-  request: HttpServerRequest.HttpServerRequest,
-  wanted: P,
-  others: ReadonlyArray<Fault> = [],
-): Effect.Effect<ValuesOf<P>, InvalidRequest> => {
-  const asked = query(request)
-  const faults: Array<Fault> = []
-  const values: Record<string, unknown> = {}
-  for (const [name, read] of Object.entries(wanted)) {
-    const value = read(asked.get(name) ?? undefined)
-    if (Result.isFailure(value)) faults.push({ pointer: name, detail: value.failure })
-    else values[name] = value.success
+/** The cursor of a list by number, with its usual description. */
+export const pageCursor = described("Cursor: `next` of the previous page", numericCursor())
+
+/** A text that `schema` accepts. */
+export const valid = (schema: Schema.ConstraintDecoder<unknown>): ReadParameter<string | undefined> => {
+  const decode = decoder(schema)
+  return (given) => {
+    const decoded = given === undefined ? undefined : decode(given)
+    return decoded !== undefined && Result.isFailure(decoded)
+      ? Result.fail(decoded.failure[0]!.detail)
+      : Result.succeed(given)
   }
-  faults.push(...others, ...separatorFaults(asked))
-  return faults.length > 0
-    ? Effect.fail(invalid(faults))
-    : Effect.as(warn(request, ofParameters(asked, (name) => Object.hasOwn(wanted, name))), values as ValuesOf<P>)
 }

@@ -1,20 +1,18 @@
 import { Effect, Result } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { note } from "../../accounts/Audit.ts"
-import { NoSecretKey, SecretFileFaulty } from "../../auth/SecretBox.ts"
-import { NotRendered } from "../../decide/Answer.ts"
 import { isStorable } from "../../domain/Attributes.ts"
 import * as Errors from "../../domain/Errors.ts"
 import { type Decode, hasMoreValuesThan } from "../../domain/Faults.ts"
-import type { OrgSlug } from "../../domain/Ids.ts"
 import { type SourceId, sourceIdOf } from "../../domain/Source.ts"
 import type { mailSource } from "../../domain/Source.ts"
 import { inboxSourceOf } from "../../intake/Sources.ts"
-import type { Organizations } from "../../organizations/Organizations.ts"
 import * as Body from "./Body.ts"
 import * as Problems from "../Problems.ts"
 import type { Decoded } from "./PublicCall.ts"
-import { ofMembers, warn } from "./Warnings.ts"
+import type { ReadParameter, ValuesOf } from "./Parameters.ts"
+import { separatorFaults } from "./QueryFaults.ts"
+import { ofMembers, ofParameters, warn } from "./Warnings.ts"
 
 /** A 400 with every fault. */
 export const invalid = (faults: ReadonlyArray<Errors.Fault>): Problems.InvalidRequest =>
@@ -33,16 +31,6 @@ export const invalid = (faults: ReadonlyArray<Errors.Fault>): Problems.InvalidRe
  */
 export const lookedUp = (text: string): string =>
   isStorable(text) ? text : text.toWellFormed().replaceAll("\0", "\ufffd")
-
-/** The organization a management path names. A path that is no slug names none: it is looked up and not found. */
-export const slugOf = (params: { readonly org: string }): OrgSlug => lookedUp(params.org) as OrgSlug
-
-/** The organization a management path names, which must exist. */
-export const existing = (
-  organizations: Organizations["Service"],
-  params: { readonly org: string },
-): Effect.Effect<OrgSlug, Errors.OrganizationNotFound> =>
-  Effect.map(organizations.get(slugOf(params)), ({ slug }) => slug)
 
 /** The source a management path names, by its neutral name or the platform's. */
 export const sourceOf = (name: string): Effect.Effect<SourceId, Errors.SourceNotFound> => {
@@ -100,90 +88,27 @@ export const body = <A>(
       : Effect.as(Effect.andThen(note(raw.json), warn(request, warnings)), asked.success)
   })
 
-/** A 422 that names the variable at fault, or the targeting. */
-export const notRendered = ({ copyId, faults, templateId }: NotRendered): Problems.Unprocessable => {
-  const template = `the template ${JSON.stringify(templateId)}`
-  if (copyId === null) {
-    return new Problems.Unprocessable({
-      detail: `The targeting of ${template} cannot be checked with these attrs: ${
-        faults.map(({ detail }) => detail).join("; ")
-      }`,
-      errors: faults.map(({ detail }) => ({ pointer: "/attrs", detail })),
-    })
-  }
-  return new Problems.Unprocessable({
-    detail: `The variant ${JSON.stringify(copyId)} of ${template} cannot be rendered with these fields: ${
-      faults.map(({ detail, variable }) => `${variable}: ${detail}`).join("; ")
-    }`,
-    errors: faults.map(({ detail, variable }) => ({ pointer: `/copy/vars/${variable}`, detail })),
-  })
-}
-
 /** The parameters of a URL's query. */
 export const query = (request: { readonly url: string }): URLSearchParams => {
   const at = request.url.indexOf("?")
   return new URLSearchParams(at === -1 ? "" : request.url.slice(at + 1))
 }
 
-/** The problems of domain errors that need no more than their messages. */
-const problems = [
-  [Errors.OrganizationNotFound, Problems.OrganizationNotFound],
-  [Errors.KeyNotFound, Problems.KeyNotFound],
-  [Errors.TemplateNotFound, Problems.TemplateNotFound],
-  [Errors.TemplateArchived, Problems.TemplateArchived],
-  [Errors.VariantNotFound, Problems.VariantNotFound],
-  [Errors.DraftChanged, Problems.VersionConflict],
-  [Errors.DraftNotFound, Problems.DraftNotFound],
-  [Errors.VersionNotFound, Problems.VersionNotFound],
-  [Errors.SamplePersonNotFound, Problems.SamplePersonNotFound],
-  [Errors.TestGroupNotFound, Problems.TestGroupNotFound],
-  [Errors.InboxEntryNotFound, Problems.InboxEntryNotFound],
-  [Errors.ErasureNotFound, Problems.ErasureNotFound],
-  [Errors.SourceNotFound, Problems.SourceNotFound],
-  [Errors.ConnectionNotFound, Problems.ConnectionNotFound],
-  [Errors.EndpointNotFound, Problems.EndpointNotFound],
-  [Errors.DkimKeyNotFound, Problems.DkimKeyNotFound],
-  [Errors.DeliveryNotFound, Problems.DeliveryNotFound],
-  [Errors.DeliveryFixed, Problems.DeliveryFixed],
-  [Errors.BulkActionNotFound, Problems.BulkActionNotFound],
-  [Errors.BulkKeyReused, Problems.IdempotencyKeyReused],
-  [NoSecretKey, Problems.Unprocessable],
-  [SecretFileFaulty, Problems.Unprocessable],
-  [Errors.AlreadyExists, Problems.Conflict],
-  [Errors.ChecksBusy, Problems.Unavailable],
-  [Errors.ProposalNotFound, Problems.ProposalNotFound],
-  [Errors.ProposalConflict, Problems.ProposalConflict],
-  [Errors.CommentNotFound, Problems.CommentNotFound],
-  [Errors.ShareNotFound, Problems.ShareNotFound],
-  [Errors.NotAllowed, Problems.Forbidden],
-] as const
-
-type Pair = typeof problems[number]
-
-type PairOf<E, P extends Pair = Pair> = P extends unknown ? E extends InstanceType<P[0]> ? P : never : never
-
-/** The problem for a domain error; other errors are returned unchanged. */
-type ProblemOf<E> = E extends InstanceType<Pair[0]> ? InstanceType<PairOf<E>[1]>
-  : E extends Errors.VariantChanged ? Problems.VersionConflict
-  : E extends Errors.InvalidInput ? Problems.InvalidRequest
-  : E extends NotRendered ? Problems.Unprocessable
-  : E
-
-const problemOf = (error: unknown): unknown => {
-  if (error instanceof Errors.VariantChanged) {
-    return new Problems.VersionConflict({ detail: error.message, current: error.current })
+/** Reads the parameters of a query. Fails with every fault. Warns of parameters without effect. */
+export const readQuery = <P extends { readonly [name: string]: { readonly read: ReadParameter<unknown> } }>(
+  request: HttpServerRequest.HttpServerRequest,
+  parameters: P,
+): Effect.Effect<ValuesOf<P>, Problems.InvalidRequest> => {
+  const asked = query(request)
+  const faults: Array<Errors.Fault> = []
+  const values: Record<string, unknown> = {}
+  for (const [name, { read }] of Object.entries(parameters)) {
+    const value = read(asked.get(name) ?? undefined)
+    if (Result.isFailure(value)) faults.push({ pointer: name, detail: value.failure })
+    else values[name] = value.success
   }
-  if (error instanceof Errors.InvalidInput) return invalid(error.faults)
-  if (error instanceof NotRendered) return notRendered(error)
-  for (const [Domain, Problem] of problems) {
-    if (error instanceof Domain) return new Problem({ detail: error.message })
-  }
-  return error
+  faults.push(...separatorFaults(asked))
+  return faults.length > 0
+    ? Effect.fail(invalid(faults))
+    : Effect.as(warn(request, ofParameters(asked, (name) => Object.hasOwn(parameters, name))), values as ValuesOf<P>)
 }
-
-/** The problem of a domain's error. */
-export const toProblem = <E>(error: E): ProblemOf<E> => problemOf(error) as ProblemOf<E>
-
-/** Turns the domain's errors into problems, the only errors with a status. */
-export const toProblems = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, ProblemOf<E>, R> =>
-  Effect.mapError(effect, toProblem)

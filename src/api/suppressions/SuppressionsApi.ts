@@ -1,11 +1,14 @@
-import { Schema } from "effect"
+import { Result, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiSchema, OpenApi } from "effect/http-api"
 import { readAddress } from "../../domain/AddressText.ts"
+import { isStorable } from "../../domain/Attributes.ts"
 import { validateAddress } from "../../domain/Email.ts"
 import { SuppressionReason } from "../../domain/SuppressionReason.ts"
+import { addressKey } from "../../suppressions/AddressKey.ts"
 import { reads, writes } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
+import * as Parameters from "../server/Parameters.ts"
 
 // The part of the management API for the suppression list.
 
@@ -14,10 +17,18 @@ const addressPath = {
   ...path,
   address: Schema.String.annotate({ description: "In upper or lower case, percent-encoded" }),
 }
-const emailQuery = Schema.String.annotate({
-  description: "In upper or lower case. A `+` in it is written `%2B`, as in any query",
-})
-const reasonQuery = Schema.optionalKey(Schema.String).annotate({ description: "Only for this reason. Default all" })
+const emailQuery = Parameters.required(
+  "In upper or lower case. A `+` in it is written `%2B`, as in any query",
+  Parameters.ofAddress((text): Result.Result<string, string> =>
+    text === undefined
+      ? Result.fail("is required")
+      : isStorable(text) && addressKey(text) !== undefined
+      ? Result.succeed(text)
+      : Result.fail("must be an address with one @, such as ada@example.com")
+  ),
+)
+const reason = Parameters.oneOf(SuppressionReason.literals)
+const reasonQuery = Parameters.described("Only for this reason. Default all", reason)
 
 /** One reason why nothing is sent to an address. */
 export const SuppressionResource = Schema.Struct({
@@ -61,11 +72,9 @@ export class SuppressionsGroup extends managementGroup(
   HttpApiEndpoint.get("listSuppressions", "/organizations/:org/suppressions", {
     params: path,
     query: {
-      reason: Schema.optionalKey(Schema.String).annotate({
-        description: `Only these: ${SuppressionReason.literals.join(", ")}`,
-      }),
-      cursor: Schema.optionalKey(Schema.String).annotate({ description: "Cursor: `next` of the previous page" }),
-      limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 1,000, default 100" }),
+      reason: Parameters.described(`Only these: ${SuppressionReason.literals.join(", ")}`, reason),
+      cursor: Parameters.pageCursor,
+      limit: Parameters.limit(1_000, 100),
     },
     success: Schema.Struct({ suppressions: Schema.Array(SuppressionResource), next: Schema.NullOr(Schema.String) }),
     error: [Problems.InvalidRequest, Problems.OrganizationNotFound],

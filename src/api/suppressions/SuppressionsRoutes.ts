@@ -1,24 +1,19 @@
-import { Clock, Effect, Option, Result, Stream } from "effect"
+import { Clock, Effect, Option, Stream } from "effect"
 import { HttpServerResponse } from "effect/http"
-import { HttpApiBuilder } from "effect/http-api"
 import { note } from "../../accounts/Audit.ts"
-import { isStorable } from "../../domain/Attributes.ts"
 import { decoder } from "../../domain/Faults.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
-import { Organizations } from "../../organizations/Organizations.ts"
-import { addressKey } from "../../suppressions/AddressKey.ts"
+import type { SuppressionReason } from "../../domain/SuppressionReason.ts"
 import type { SuppressionEntry } from "../../suppressions/Suppression.ts"
-import { SuppressionReason } from "../../domain/SuppressionReason.ts"
 import { csvHeader, csvLine } from "../../suppressions/SuppressionCsv.ts"
 import { SuppressionImports } from "../../suppressions/SuppressionImports.ts"
 import { Suppressions } from "../../suppressions/Suppressions.ts"
-import { ServedApi } from "../Api.ts"
 import { isObject } from "../generate/GenerateWire.ts"
 import * as Body from "../server/Body.ts"
 import { SuppressionNotFound } from "../Problems.ts"
-import * as Parameters from "../server/Parameters.ts"
-import { body, existing, lookedUp, toProblems } from "../server/Requests.ts"
-import { SuppressionInput, type SuppressionResource } from "./SuppressionsApi.ts"
+import { managed } from "../server/Managed.ts"
+import { body } from "../server/Requests.ts"
+import { SuppressionInput } from "./SuppressionsApi.ts"
 
 const decodeEmail = decoder(SuppressionInput)
 
@@ -39,27 +34,8 @@ const utf8 = new TextDecoder()
 /** Entries that are read at once while all are exported. */
 const exportedAtOnce = 1_000
 
-/** An entry as the API shows it. */
-export const suppressionToWire = (
-  { address, id, reason, source, suppressedAt }: SuppressionEntry,
-): SuppressionResource => ({
-  id,
-  email: address,
-  address,
-  reason,
-  source,
-  suppressed_at: suppressedAt.toISOString(),
-})
-
-const reason = Parameters.oneOf(SuppressionReason.literals)
-
-const email = Parameters.ofAddress((text): Result.Result<string, string> =>
-  text === undefined
-    ? Result.fail("is required")
-    : isStorable(text) && addressKey(text) !== undefined
-    ? Result.succeed(text)
-    : Result.fail("must be an address with one @, such as ada@example.com")
-)
+/** An entry with the address under both of its names. */
+export const withBothNames = (entry: SuppressionEntry) => ({ ...entry, email: entry.address })
 
 /** The list as CSV, read in pages. `line` writes an entry: as it is for other programs, which must not miss an address. */
 export const exported = (
@@ -77,18 +53,16 @@ export const exported = (
       }),
   )
 
-export const layer = HttpApiBuilder.group(
-  ServedApi,
+export const layer = managed(
   "suppressions",
-  Effect.fnUntraced(function* (handlers) {
-    const organizations = yield* Organizations
+  Effect.gen(function* () {
     const list = yield* Suppressions
     const imports = yield* SuppressionImports
 
     const find = (org: OrgSlug, address: string) =>
       Effect.map(list.find(org, address), (found) => ({
         suppressed: found.length > 0,
-        suppressions: found.map(suppressionToWire),
+        suppressions: found.map(withBothNames),
       }))
 
     const remove = Effect.fnUntraced(function* (org: OrgSlug, address: string, reason: SuppressionReason | undefined) {
@@ -101,72 +75,47 @@ export const layer = HttpApiBuilder.group(
       })
     })
 
-    return handlers
-      .handleRaw("listSuppressions", ({ params, request }) =>
-        Effect.gen(function* () {
-          const org = yield* existing(organizations, params)
-          const asked = yield* Parameters.parameters(request, {
-            limit: Parameters.limit(1000, 100),
-            reason,
-            cursor: Parameters.numericCursor(),
-          })
-          const found = yield* list.list(org, { reason: asked.reason, cursor: asked.cursor, limit: asked.limit + 1 })
-          const page = found.slice(0, asked.limit)
-          return {
-            suppressions: page.map(suppressionToWire),
-            next: found.length > page.length ? String(page.at(-1)!.id) : null,
-          }
-        }).pipe(toProblems))
-      .handleRaw("findSuppression", ({ params, request }) =>
-        Effect.gen(function* () {
-          const org = yield* existing(organizations, params)
-          return yield* find(org, (yield* Parameters.parameters(request, { email })).email)
-        }).pipe(toProblems))
-      .handle(
-        "findSuppressionByPath",
-        ({ params }) =>
-          Effect.flatMap(existing(organizations, params), (org) => find(org, lookedUp(params.address))).pipe(
-            toProblems,
-          ),
-      )
-      .handleRaw("addSuppression", ({ params, request }) =>
-        Effect.gen(function* () {
-          const org = yield* existing(organizations, params)
+    return {
+      listSuppressions: Effect.fnUntraced(function* ({ org, query: { cursor, limit, reason } }) {
+        const found = yield* list.list(org, { reason, cursor, limit: limit + 1 })
+        const page = found.slice(0, limit)
+        return {
+          suppressions: page.map(withBothNames),
+          next: found.length > page.length ? String(page.at(-1)!.id) : null,
+        }
+      }),
+      findSuppression: ({ org, query }) => find(org, query.email),
+      findSuppressionByPath: ({ org, params }) => find(org, params.address),
+      addSuppression: {
+        inSteps: Effect.fnUntraced(function* ({ org: organization, request }) {
+          const org = yield* organization
           const { email, reason = "manual" } = yield* body(request, decodeInput)
           const at = yield* Clock.currentTimeMillis
           yield* Effect.orDie(list.add([{ org, address: email, reason, source: "api", at }]))
-          return { suppressions: (yield* list.find(org, email)).map(suppressionToWire) }
-        }).pipe(toProblems))
-      .handleRaw("removeSuppression", ({ params, request }) =>
-        Effect.gen(function* () {
-          const org = yield* existing(organizations, params)
-          const asked = yield* Parameters.parameters(request, { email, reason })
-          yield* note({ email: asked.email, ...(asked.reason === undefined ? {} : { reason: asked.reason }) })
-          yield* remove(org, asked.email, asked.reason)
-        }).pipe(toProblems))
-      .handleRaw("removeSuppressionByPath", ({ params, request }) =>
-        Effect.gen(function* () {
-          const org = yield* existing(organizations, params)
-          const asked = yield* Parameters.parameters(request, { reason })
-          yield* note(asked.reason === undefined ? {} : { reason: asked.reason })
-          yield* remove(org, lookedUp(params.address), asked.reason)
-        }).pipe(toProblems))
-      .handleRaw("importSuppressions", ({ params, request }) =>
-        Effect.gen(function* () {
-          const org = yield* existing(organizations, params)
-          const bytes = yield* Body.raw(request, Body.maxBodyBytes)
-          const done = yield* imports.importCsv(org, utf8.decode(bytes))
+          return { suppressions: (yield* list.find(org, email)).map(withBothNames) }
+        }),
+      },
+      removeSuppression: Effect.fnUntraced(function* ({ org, query: { email, reason } }) {
+        yield* note({ email, ...(reason === undefined ? {} : { reason }) })
+        yield* remove(org, email, reason)
+      }),
+      removeSuppressionByPath: Effect.fnUntraced(function* ({ org, params, query: { reason } }) {
+        yield* note(reason === undefined ? {} : { reason })
+        yield* remove(org, params.address, reason)
+      }),
+      importSuppressions: {
+        inSteps: Effect.fnUntraced(function* ({ org, request }) {
+          const slug = yield* org
+          const done = yield* imports.importCsv(slug, utf8.decode(yield* Body.raw(request, Body.maxBodyBytes)))
           yield* note(done)
           return done
-        }).pipe(toProblems))
-      .handleRaw(
-        "exportSuppressions",
-        ({ params }) =>
-          Effect.map(existing(organizations, params), (org) =>
-            HttpServerResponse.stream(exported(list, org), {
-              contentType: "text/csv; charset=utf-8",
-              headers: { "content-disposition": `attachment; filename="${org}-suppressions.csv"` },
-            })).pipe(toProblems),
-      )
+        }),
+      },
+      exportSuppressions: ({ org }) =>
+        Effect.succeed(HttpServerResponse.stream(exported(list, org), {
+          contentType: "text/csv; charset=utf-8",
+          headers: { "content-disposition": `attachment; filename="${org}-suppressions.csv"` },
+        })),
+    }
   }),
 )

@@ -1,10 +1,8 @@
 import { Effect, Result } from "effect"
 import type { HttpServerRequest } from "effect/http"
-import { HttpApiBuilder } from "effect/http-api"
-import { CurrentActor, nameOf } from "../../accounts/Actor.ts"
+import { type Actor, nameOf } from "../../accounts/Actor.ts"
 import { difference } from "../../domain/Difference.ts"
 import { DraftNotFound, InvalidInput, VersionNotFound } from "../../domain/Errors.ts"
-import { decoder } from "../../domain/Faults.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
 import type { Variant } from "../../domain/Template.ts"
 import { draftChanges, type DraftHead, Drafts, isStoredTime } from "../../templates/Drafts.ts"
@@ -12,13 +10,9 @@ import { fieldsOfVariant } from "../../templates/TemplateFields.ts"
 import { Templates } from "../../templates/Templates.ts"
 import { ofVariant, read } from "../../templates/VariantForm.ts"
 import { restoredBy, VariantVersions } from "../../templates/VariantVersions.ts"
-import { ServedApi } from "../Api.ts"
 import { asIs, orProposed } from "../reviews/Proposed.ts"
-import * as Parameters from "../server/Parameters.ts"
-import { body, lookedUp, slugOf, toProblems } from "../server/Requests.ts"
-import { DraftBody } from "./DraftsApi.ts"
-
-const decodeBody = decoder(DraftBody)
+import { managed } from "../server/Managed.ts"
+import type { DraftBody } from "./DraftsApi.ts"
 
 type Request = HttpServerRequest.HttpServerRequest
 
@@ -65,19 +59,16 @@ const formOf = (given: DraftBody, live: Variant | undefined) => {
   return Effect.succeed(written)
 }
 
-const draftParameters = (request: Request) =>
-  Parameters.parameters(request, {
-    variant: Parameters.text("must be the id of a variant"),
-    author: Parameters.text("must be an author of a draft"),
-  })
+/** The place of a draft that a request names. Default: the caller's own. */
+const placeOf = (
+  { template }: { readonly template: string },
+  { author, variant }: { readonly author?: string | undefined; readonly variant: string | undefined },
+  actor: Actor,
+) => ({ template, variant, author: author ?? nameOf(actor) })
 
-const variantParameter = (request: Request) =>
-  Parameters.parameters(request, { variant: Parameters.text("must be the id of a variant") })
-
-export const layer = HttpApiBuilder.group(
-  ServedApi,
+export const layer = managed(
   "drafts",
-  Effect.fnUntraced(function* (handlers) {
+  Effect.gen(function* () {
     const drafts = yield* Drafts
     const templates = yield* Templates
     const versions = yield* VariantVersions
@@ -87,99 +78,64 @@ export const layer = HttpApiBuilder.group(
         ? Effect.as(templates.get(org, template), undefined)
         : templates.getVariant(org, template, variant)
 
-    /** The place of a draft that a request names. */
-    const placeOf = Effect.fnUntraced(function* (template: string, request: Request) {
-      const { author, variant } = yield* draftParameters(request)
-      return { template: lookedUp(template), variant, author: author ?? nameOf(yield* CurrentActor) }
-    })
-
-    const ownPlace = Effect.fnUntraced(function* (template: string, request: Request) {
-      const { variant } = yield* variantParameter(request)
-      return { template: lookedUp(template), variant, author: nameOf(yield* CurrentActor) }
-    })
-
     const versionOf = (org: OrgSlug, template: string, variant: string, version: string) =>
       /^\d{1,15}$/.test(version)
         ? versions.get(org, template, variant, Number(version))
         : new VersionNotFound({ id: version.slice(0, 100) })
 
-    return handlers
-      .handle("listDrafts", ({ params }) =>
-        Effect.gen(function* () {
-          const { id } = yield* templates.get(slugOf(params), lookedUp(params.template))
-          return { drafts: (yield* drafts.list(slugOf(params), id)).map(wireOf) }
-        }).pipe(toProblems))
-      .handleRaw("getDraft", ({ params, request }) =>
-        Effect.gen(function* () {
-          const org = slugOf(params)
-          const place = yield* placeOf(params.template, request)
-          const live = yield* liveOf(org, place.template, place.variant)
-          const draft = yield* drafts.find(org, place)
-          if (draft === undefined) return yield* new DraftNotFound()
-          const content = read({ ...draft.form, base: "" })
-          return {
-            ...wireOf(draft),
-            form: draft.form,
-            changes: draftChanges(draft.form, live),
-            faults: Result.isFailure(content) ? content.failure : [],
-            conflict: live !== undefined && live.updated_at !== draft.base,
-          }
-        }).pipe(toProblems))
-      .handleRaw("putDraft", ({ params, request }) =>
-        Effect.gen(function* () {
-          const org = slugOf(params)
-          const place = yield* ownPlace(params.template, request)
-          const live = yield* liveOf(org, place.template, place.variant)
-          const given = yield* body(request, decodeBody)
+    return {
+      listDrafts: Effect.fnUntraced(function* ({ org, params }) {
+        const { id } = yield* templates.get(org, params.template)
+        return { drafts: (yield* drafts.list(org, id)).map(wireOf) }
+      }),
+      getDraft: Effect.fnUntraced(function* ({ actor, org, params, query }) {
+        const place = placeOf(params, query, actor)
+        const live = yield* liveOf(org, place.template, place.variant)
+        const draft = yield* drafts.find(org, place)
+        if (draft === undefined) return yield* new DraftNotFound()
+        const content = read({ ...draft.form, base: "" })
+        return {
+          ...wireOf(draft),
+          form: draft.form,
+          changes: draftChanges(draft.form, live),
+          faults: Result.isFailure(content) ? content.failure : [],
+          conflict: live !== undefined && live.updated_at !== draft.base,
+        }
+      }),
+      putDraft: {
+        inSteps: Effect.fnUntraced(function* ({ actor, body, params, query, slug }) {
+          const place = placeOf(params, yield* query, actor)
+          const live = yield* liveOf(slug, place.template, place.variant)
+          const given = yield* body
           const form = yield* formOf(given, live)
           const base = live === undefined ? undefined : given.base ?? live.updated_at
-          return wireOf(yield* drafts.put(org, place, { form, base, replaces: given.replaces }))
-        }).pipe(toProblems))
-      .handleRaw("discardDraft", ({ params, request }) =>
+          return wireOf(yield* drafts.put(slug, place, { form, base, replaces: given.replaces }))
+        }),
+      },
+      discardDraft: Effect.fnUntraced(function* ({ actor, org, params, query }) {
+        yield* templates.get(org, params.template)
+        yield* drafts.discard(org, placeOf(params, query, actor))
+      }),
+      publishDraft: ({ actor, org, params, query }) =>
+        drafts.publish(org, placeOf(params, query, actor)).pipe(orProposed(asIs)),
+      listVersions: Effect.fnUntraced(function* ({ org, params, query: { before, limit } }) {
+        const { id } = yield* templates.getVariant(org, params.template, params.variant)
+        const found = yield* versions.list(org, params.template, id, { before, limit })
+        return { versions: found, next: found.length < limit ? null : found.at(-1)!.id }
+      }),
+      getVersion: Effect.fnUntraced(function* ({ org, params }) {
+        const live = yield* templates.getVariant(org, params.template, params.variant)
+        const version = yield* versionOf(org, params.template, live.id, params.version)
+        const after = { ...live, ...restoredBy(version) }
+        return { ...version, changes: difference(fieldsOfVariant(live), fieldsOfVariant(after)) }
+      }),
+      restoreVersion: ({ org, params: { template, variant, version }, request }) =>
         Effect.gen(function* () {
-          const place = yield* ownPlace(params.template, request)
-          yield* templates.get(slugOf(params), place.template)
-          yield* drafts.discard(slugOf(params), place)
-        }).pipe(toProblems))
-      .handleRaw(
-        "publishDraft",
-        ({ params, request }) =>
-          Effect.flatMap(placeOf(params.template, request), (place) => drafts.publish(slugOf(params), place)).pipe(
-            orProposed(asIs),
-            toProblems,
-          ),
-      )
-      .handleRaw("listVersions", ({ params, request }) =>
-        Effect.gen(function* () {
-          const { before, limit } = yield* Parameters.parameters(request, {
-            limit: Parameters.limit(200, 50),
-            before: Parameters.numericCursor(),
-          })
-          const org = slugOf(params)
-          const { id } = yield* templates.getVariant(org, lookedUp(params.template), lookedUp(params.variant))
-          const found = yield* versions.list(org, lookedUp(params.template), id, { before, limit })
-          return { versions: found, next: found.length < limit ? null : found.at(-1)!.id }
-        }).pipe(toProblems))
-      .handle("getVersion", ({ params }) =>
-        Effect.gen(function* () {
-          const org = slugOf(params)
-          const live = yield* templates.getVariant(org, lookedUp(params.template), lookedUp(params.variant))
-          const version = yield* versionOf(org, lookedUp(params.template), live.id, params.version)
-          const after = { ...live, ...restoredBy(version) }
-          return { ...version, changes: difference(fieldsOfVariant(live), fieldsOfVariant(after)) }
-        }).pipe(toProblems))
-      .handleRaw("restoreVersion", ({ params, request }) =>
-        Effect.gen(function* () {
-          const org = slugOf(params)
-          const live = yield* templates.getVariant(org, lookedUp(params.template), lookedUp(params.variant))
-          const version = yield* versionOf(org, lookedUp(params.template), live.id, params.version)
-          return yield* templates.updateVariant(
-            org,
-            lookedUp(params.template),
-            live.id,
-            restoredBy(version),
-            baseOf(request),
-          )
-        }).pipe(orProposed(asIs), toProblems))
+          const live = yield* templates.getVariant(org, template, variant)
+          const restored = restoredBy(yield* versionOf(org, template, live.id, version))
+          return yield* templates.updateVariant(org, template, live.id, restored, baseOf(request))
+        }).pipe(orProposed(asIs)),
+    }
   }),
+  "by the services",
 )

@@ -9,6 +9,7 @@ import { ProposedVariant } from "../../domain/Proposal.ts"
 import { reads, writes } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
+import * as Parameters from "../server/Parameters.ts"
 import { waiting } from "../reviews/Proposed.ts"
 
 // The part of the management API about texts that are not served: drafts and earlier versions of variants.
@@ -26,14 +27,18 @@ export const ifMatch = {
 }
 
 const ofVariant = {
-  variant: Schema.optionalKey(Schema.String).annotate({ description: "Id of the variant. Absent: a new variant" }),
+  variant: Parameters.described(
+    "Id of the variant. Absent: a new variant",
+    Parameters.text("must be the id of a variant"),
+  ),
 }
 
 const ofAuthor = {
   ...ofVariant,
-  author: Schema.optionalKey(Schema.String).annotate({
-    description: "The author, as drafts name them. Default: the caller",
-  }),
+  author: Parameters.described(
+    "The author, as drafts name them. Default: the caller",
+    Parameters.text("must be an author of a draft"),
+  ),
 }
 
 const draftHead = {
@@ -156,8 +161,8 @@ export class DraftsGroup extends managementGroup(
   HttpApiEndpoint.get("listVersions", "/organizations/:org/templates/:template/variants/:variant/versions", {
     params: variantPath,
     query: {
-      before: Schema.optionalKey(Schema.String).annotate({ description: "Cursor: `next` of the previous page" }),
-      limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 200, default 50" }),
+      before: Parameters.pageCursor,
+      limit: Parameters.limit(200, 50),
     },
     success: Schema.Struct({ versions: Schema.Array(VariantVersionHead), next: Schema.NullOr(Schema.Int) }),
     error: [Problems.InvalidRequest, Problems.TemplateNotFound, Problems.VariantNotFound],

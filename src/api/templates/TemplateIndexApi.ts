@@ -1,12 +1,15 @@
-import { Schema } from "effect"
+import { Result, Schema } from "effect"
+import { Buffer } from "node:buffer"
 import { HttpApiEndpoint, OpenApi } from "effect/http-api"
 import { AuditEntry } from "../../accounts/Audit.ts"
 import { Objective } from "../../domain/Template.ts"
 import { described } from "../../domain/described.ts"
+import * as Json from "../../domain/Json.ts"
 import { reads } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
-import { templateStates } from "./TemplateListShape.ts"
+import * as Parameters from "../server/Parameters.ts"
+import { problemKinds, templateStates } from "./TemplateListShape.ts"
 
 /** A template without its content. */
 export const FoundTemplate = Schema.Struct({
@@ -53,11 +56,33 @@ export const FoundTemplate = Schema.Struct({
 export type FoundTemplate = typeof FoundTemplate.Type
 
 /** Which templates a list has. */
-export const archivedQuery = Schema.optionalKey(Schema.String).annotate({
-  description: "`false` (default): templates in use; `true`: archived templates; `all`: both",
-})
+export const archivedQuery = Parameters.described(
+  "`false` (default): templates in use; `true`: archived templates; `all`: both",
+  Parameters.archived,
+)
 
-const limit = Schema.optionalKey(Schema.String).annotate({ description: "1 to 200, default 50" })
+const limit = Parameters.limit(200, 50)
+
+const short = Parameters.text(
+  "must be up to 200 characters of well-formed Unicode without NUL",
+  ({ length }) => length <= 200,
+)
+
+/** The cursor of a page: its last row, with its value in the sort. */
+const cursor: Parameters.ReadParameter<{ readonly id: string; readonly after: string | null } | undefined> = (
+  given,
+) => {
+  if (given === undefined) return Result.succeed(undefined)
+  try {
+    const [id, after] = Json.parse(Buffer.from(given, "base64url").toString()) as ReadonlyArray<unknown>
+    if (typeof id === "string" && (after === null || typeof after === "string")) return Result.succeed({ id, after })
+  } catch {
+    // Refused below.
+  }
+  return Result.fail("must be the `next` of a page")
+}
+
+const sorts = ["id", "name", "state", "decisions", "goal", "winner", "failing", "tag", "owner", "changed"] as const
 
 export class TemplateIndexGroup extends managementGroup(
   "templateIndex",
@@ -69,33 +94,40 @@ export class TemplateIndexGroup extends managementGroup(
   HttpApiEndpoint.get("findTemplates", "/organizations/:org/template-index", {
     params: { org: Schema.String },
     query: {
-      search: Schema.optionalKey(Schema.String).annotate({
-        description: "Only templates whose name, id or a tag contains this text, ignoring case; up to 200 characters",
-      }),
-      after: Schema.optionalKey(Schema.String).annotate({ description: "Cursor: `next` of the previous page" }),
+      search: Parameters.described(
+        "Only templates whose name, id or a tag contains this text, ignoring case; up to 200 characters",
+        short,
+      ),
+      after: Parameters.described("Cursor: `next` of the previous page", cursor),
       limit,
       archived: archivedQuery,
-      state: described(Schema.optionalKey(Schema.String), `Only of this state: ${templateStates.join(", ")}`),
-      goal: described(Schema.optionalKey(Schema.String), "Only with this goal: click, open, conversion or mix"),
-      tag: described(Schema.optionalKey(Schema.String), "Only with this tag"),
-      owner: described(
-        Schema.optionalKey(Schema.String),
-        "Only of this owner, by e-mail address. `none`: without an owner; `left`: of owners who are no longer members",
+      state: Parameters.described(`Only of this state: ${templateStates.join(", ")}`, Parameters.oneOf(templateStates)),
+      goal: Parameters.described(
+        "Only with this goal: click, open, conversion or mix",
+        Parameters.oneOf(["click", "open", "conversion", "mix"]),
       ),
-      winner: described(Schema.optionalKey(Schema.String), "`found`: only with a winner; `none`: only without"),
-      failing: described(
-        Schema.optionalKey(Schema.String),
+      tag: Parameters.described("Only with this tag", short),
+      owner: Parameters.described(
+        "Only of this owner, by e-mail address. `none`: without an owner; `left`: of owners who are no longer members",
+        short,
+      ),
+      winner: Parameters.described(
+        "`found`: only with a winner; `none`: only without",
+        Parameters.oneOf(["found", "none"]),
+      ),
+      failing: Parameters.described(
         "`variants`: only with variants that cannot be rendered; `deliveries`: only with deliveries that failed in the " +
           "last 24 hours; `tracking-ids`: only with tracking ids that were repeated for another person in that time; " +
           "`placeholders`: only with requests in that time that had placeholders which nobody filled in",
+        Parameters.oneOf(problemKinds),
       ),
-      sort: described(
-        Schema.optionalKey(Schema.String),
+      sort: Parameters.described(
         "id (default), name, state, decisions, goal, winner, failing, tag, owner or changed",
+        Parameters.oneOf(sorts),
       ),
-      order: described(
-        Schema.optionalKey(Schema.String),
+      order: Parameters.described(
         "asc or desc. Default: largest first by decisions and failing, latest first by winner and changed, else asc",
+        Parameters.oneOf(["asc", "desc"]),
       ),
     },
     success: Schema.Struct({ templates: Schema.Array(FoundTemplate), next: Schema.NullOr(Schema.String) }),
@@ -107,7 +139,7 @@ export class TemplateIndexGroup extends managementGroup(
   HttpApiEndpoint.get("templateHistory", "/organizations/:org/templates/:template/history", {
     params: { org: Schema.String, template: Schema.String },
     query: {
-      before: Schema.optionalKey(Schema.String).annotate({ description: "Cursor: `next` of the previous page" }),
+      before: Parameters.pageCursor,
       limit,
     },
     success: Schema.Struct({ changes: Schema.Array(AuditEntry), next: Schema.NullOr(Schema.Int) }),

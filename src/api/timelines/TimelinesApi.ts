@@ -1,10 +1,12 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, OpenApi } from "effect/http-api"
 import { EventName } from "../../domain/EventKinds.ts"
+import { parseTimelineCursor } from "../../people/Timelines.ts"
 import { reads } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import { DeliveryResource } from "../deliveries/DeliveryResource.ts"
 import * as Problems from "../Problems.ts"
+import * as Parameters from "../server/Parameters.ts"
 import { SuppressionResource } from "../suppressions/SuppressionsApi.ts"
 import { described } from "../../domain/described.ts"
 import { DecisionMode, FailedRenderings } from "./FailedRendering.ts"
@@ -110,6 +112,9 @@ export const RecentEvent = Schema.Struct({
   status: Schema.Literals(["attributed", "ignored", "waiting", "unmatched", "person"]),
 }).annotate({ identifier: "RecentEvent" })
 
+/** A search term: 1 to 400 characters. */
+const name = Parameters.text("must be 1 to 400 characters", ({ length }) => length > 0 && length <= 400)
+
 export class TimelinesGroup extends managementGroup(
   "stories",
   "The messages and events of one person",
@@ -120,14 +125,15 @@ export class TimelinesGroup extends managementGroup(
   HttpApiEndpoint.get("findStory", "/organizations/:org/stories", {
     params: path,
     query: {
-      tracking_id: Schema.optionalKey(described(Schema.String, "Tracking id of one message")),
-      user_id: Schema.optionalKey(described(Schema.String, "Your id of a person")),
-      email: Schema.optionalKey(described(Schema.String, "E-mail address of a person")),
-      q: Schema.optionalKey(
-        described(Schema.String, "A tracking id, user id or e-mail address; the service detects the kind"),
+      tracking_id: Parameters.described("Tracking id of one message", name),
+      user_id: Parameters.described("Your id of a person", name),
+      email: Parameters.described("E-mail address of a person", Parameters.ofAddress(name)),
+      q: Parameters.described("A tracking id, user id or e-mail address; the service detects the kind", name),
+      after: Parameters.described(
+        "Cursor: `next` of the previous page",
+        Parameters.cursor(undefined, (text) => parseTimelineCursor(text) !== undefined),
       ),
-      after: Schema.optionalKey(described(Schema.String, "Cursor: `next` of the previous page")),
-      limit: Schema.optionalKey(described(Schema.String, "Decisions, 1 to 100, default 20")),
+      limit: Parameters.limit(100, 20, "Decisions, "),
     },
     success: TimelineResource,
     error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
@@ -138,7 +144,7 @@ export class TimelinesGroup extends managementGroup(
   ),
   HttpApiEndpoint.get("recentEvents", "/organizations/:org/webhooks/:segment/events", {
     params: { ...path, segment: Schema.String },
-    query: { limit: Schema.optionalKey(described(Schema.String, "1 to 200, default 50")) },
+    query: { limit: Parameters.limit(200, 50) },
     success: Schema.Struct({ events: Schema.Array(RecentEvent) }),
     error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
   }).annotate(OpenApi.Summary, "The latest events of a source").annotate(

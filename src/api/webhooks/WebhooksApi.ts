@@ -3,10 +3,13 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiSchema, OpenApi } from "effect/http-api"
 import { EventCategory, EventName } from "../../domain/EventKinds.ts"
 import { GivenUserId } from "../../domain/Ids.ts"
+import { isStorable } from "../../domain/Attributes.ts"
+import { parseCursor } from "../../journal/events/EventHistory.ts"
 import { SourceInput } from "../../intake/WebhookSources.ts"
 import { reads, writes } from "../../accounts/Access.ts"
 import { managementGroup } from "../admission/ManagementGroup.ts"
 import * as Problems from "../Problems.ts"
+import * as Parameters from "../server/Parameters.ts"
 
 // The part of the management API for webhook sources, events and erasures.
 
@@ -199,12 +202,13 @@ export class WebhooksManagementGroup extends managementGroup(
   HttpApiEndpoint.get("listEvents", "/organizations/:org/events", {
     params: path,
     query: {
-      after: Schema.optionalKey(Schema.String).annotate({ description: "Cursor: `next` of the previous page" }),
-      limit: Schema.optionalKey(Schema.String).annotate({ description: "1 to 1,000, default 100" }),
-      tracking_id: Schema.optionalKey(Schema.String).annotate({ description: "Only events of this decision" }),
-      latest: Schema.optionalKey(Schema.String).annotate({
-        description: "`true`: the last events instead of the first, in the same order",
-      }),
+      after: Parameters.described(
+        "Cursor: `next` of the previous page",
+        Parameters.cursor(undefined, (text) => parseCursor(text)?.every(isStorable) === true),
+      ),
+      limit: Parameters.limit(1_000, 100),
+      tracking_id: Parameters.described("Only events of this decision", Parameters.text("must be a tracking id")),
+      latest: Parameters.described("`true`: the last events instead of the first, in the same order", Parameters.flag),
     },
     success: Schema.Struct({ events: Schema.Array(ListedEvent), next: Schema.NullOr(Schema.String) }),
     error: [Problems.InvalidRequest, Problems.OrganizationNotFound],
