@@ -108,6 +108,18 @@ export const foreignTables = (files: ReadonlyArray<SourceFile>, { owners }: Owne
   )
 }
 
+const declaredServices =
+  /^(?:export )?(?:class|const) (\w+)\s+(?:extends|=) (?:Context|HttpApiMiddleware)\.(?:Service|Reference)\b/gm
+
+/** Services whose key is not `parlance/`, the folder of their file below `src/`, and their name. */
+export const serviceKeyFaults = (files: ReadonlyArray<SourceFile>): ReadonlyArray<string> =>
+  files.flatMap(({ path, text }) =>
+    [...text.matchAll(declaredServices)].flatMap(([, name]) => {
+      const key = `"${["parlance", ...path.split("/").slice(1, -1), name].join("/")}"`
+      return text.includes(key) ? [] : [`${path}: the key of the service ${name} must be ${key}.`]
+    })
+  )
+
 const exportedTypes = /^export (?:declare )?(?:abstract )?(?:interface|type|class) ([A-Za-z0-9_]+)/gm
 
 /**

@@ -1,5 +1,5 @@
 // Fails when folders of `src/` import each other or files outside of `src/`, when SQL names a table that another
-// folder owns, or when two files export types of one name: `deno task check`.
+// folder owns, when two files export types of one name, or when the key of a service names another folder: `deno task check`.
 import { readdirSync, readFileSync } from "node:fs"
 import process from "node:process"
 import {
@@ -9,6 +9,7 @@ import {
   outsideImports,
   type Ownership,
   ownershipFaults,
+  serviceKeyFaults,
   sharedTypeNames,
 } from "./Structure.ts"
 
@@ -23,6 +24,7 @@ const faults = [
   ...ownershipFaults(readFileSync("schema/snapshot.sql", "utf8"), ownership),
   ...foreignTables(files, ownership),
   ...sharedTypeNames(files),
+  ...serviceKeyFaults(files),
 ]
 for (const fault of faults) console.error(fault)
 console.log(`Structure of ${files.length} files: ${faults.length} faults`)

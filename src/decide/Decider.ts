@@ -41,7 +41,7 @@ export class Decider extends Context.Service<Decider, {
     org: string,
     request: BatchRequest,
   ) => Effect.Effect<BatchAnswers, BufferFull>
-}>()("parlance/decisions/Decider") {
+}>()("parlance/decide/Decider") {
   static readonly layer = Layer.effect(
     Decider,
     Effect.gen(function* () {

@@ -37,7 +37,7 @@ export class ExposureCounts extends Context.Service<ExposureCounts, {
    * second.
    */
   readonly of: (org: string, user: string, template: string) => Effect.Effect<EarlierDecisions | undefined>
-}>()("parlance/decisions/ExposureCounts") {
+}>()("parlance/decide/ExposureCounts") {
   static readonly layer = Layer.effect(
     ExposureCounts,
     Effect.gen(function* () {

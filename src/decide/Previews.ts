@@ -70,7 +70,7 @@ export class Previews extends Context.Service<Previews, {
     variants: ReadonlyArray<Sources>,
     options: SampleOptions,
   ) => Effect.Effect<ReadonlyArray<Rendered>, ChecksBusy>
-}>()("parlance/decisions/Previews") {
+}>()("parlance/decide/Previews") {
   static readonly layer = Layer.effect(
     Previews,
     Effect.gen(function* () {

@@ -103,7 +103,7 @@ export class StickyChoices extends Context.Service<StickyChoices, {
   readonly committed: (claim: StickyClaim, standing: StickyChoice) => Effect.Effect<void>
   /** Stores one alias. Fails with `SqlError` if the database does not respond. */
   readonly alias: (alias: TrackingAlias) => Effect.Effect<void, SqlError>
-}>()("parlance/decisions/StickyChoices") {
+}>()("parlance/decide/StickyChoices") {
   static readonly layer = Layer.effect(
     StickyChoices,
     Effect.gen(function* () {

@@ -16,7 +16,7 @@ export interface BodyReaderOptions {
 }
 
 /** How bodies are read, for tests that want a process of their own. */
-export const ReaderOptions = Context.Reference<BodyReaderOptions>("parlance/events/ReaderOptions", {
+export const ReaderOptions = Context.Reference<BodyReaderOptions>("parlance/intake/ReaderOptions", {
   defaultValue: () => ({}),
 })
 
@@ -53,7 +53,7 @@ export class BodyReader extends Context.Service<BodyReader, {
     bodies: ReadonlyArray<Readable>,
     sliceWeight: number,
   ) => Effect.Effect<Slice, WorkFailed>
-}>()("parlance/events/BodyReader") {
+}>()("parlance/intake/BodyReader") {
   static readonly layer = Layer.effect(
     BodyReader,
     Effect.gen(function* () {

@@ -227,7 +227,7 @@ export class Intake extends Context.Service<Intake, {
   readonly takeNew: (entries: ReadonlyArray<ArrivedBody>) => Effect.Effect<boolean, SqlError | WorkFailed>
   /** Processes the inbox until interrupted. */
   readonly run: Effect.Effect<never>
-}>()("parlance/events/Intake") {
+}>()("parlance/intake/Intake") {
   static readonly layer = Layer.effect(
     Intake,
     Effect.gen(function* () {

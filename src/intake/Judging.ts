@@ -59,7 +59,7 @@ export class Judging extends Context.Service<Judging, {
     body: Uint8Array,
     headers: Readonly<Record<string, string>>,
   ) => Effect.Effect<Judged, JudgingBusy>
-}>()("parlance/events/Judging") {
+}>()("parlance/intake/Judging") {
   static readonly layer = Layer.effect(
     Judging,
     Effect.gen(function* () {

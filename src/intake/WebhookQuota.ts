@@ -61,7 +61,7 @@ export class WebhookQuota extends Context.Service<WebhookQuota, {
    * `OrganizationNotFound` for an unknown organization.
    */
   readonly setQuota: (org: OrgSlug, bytes: number | null) => Effect.Effect<Usage, OrganizationNotFound>
-}>()("parlance/events/WebhookQuota") {
+}>()("parlance/intake/WebhookQuota") {
   static readonly layer = Layer.effect(
     WebhookQuota,
     Effect.gen(function* () {

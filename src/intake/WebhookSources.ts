@@ -185,7 +185,7 @@ export class WebhookSources extends Context.Service<WebhookSources, {
   readonly isDisabled: (org: string, sourceId: SourceId) => boolean
   /** How bodies of a source are read for an organization, or its sandbox; undefined for the default. */
   readonly reading: (org: string, sourceId: SourceId) => KeyedReading | undefined
-}>()("parlance/events/WebhookSources") {
+}>()("parlance/intake/WebhookSources") {
   static readonly layer = Layer.effect(
     WebhookSources,
     Effect.gen(function* () {

@@ -14,7 +14,7 @@ export class Inflow extends Context.Service<Inflow, {
    * `WorkFailed` when a body cannot be read.
    */
   readonly drain: Effect.Effect<void, SqlError | WorkFailed>
-}>()("parlance/learning/Inflow") {
+}>()("parlance/journal/Inflow") {
   static readonly layer = Layer.sync(Inflow, () => {
     const drains: Array<Effect.Effect<void, SqlError | WorkFailed>> = []
     return Inflow.of({

@@ -189,7 +189,7 @@ export class Erasures extends Context.Service<Erasures, {
   readonly find: (org: string, id: number) => Effect.Effect<Erasure | undefined>
   /** Carries out pending erasures. Fails with `SqlError` when the database does not respond. */
   readonly drain: Effect.Effect<void, SqlError>
-}>()("parlance/events/Erasures") {
+}>()("parlance/people/Erasures") {
   static readonly layer = Layer.effect(
     Erasures,
     Effect.gen(function* () {

@@ -182,7 +182,7 @@ export class Rebuild extends Context.Service<Rebuild, {
     org: OrgSlug,
     options: { readonly template?: string | undefined; readonly check: boolean },
   ) => Effect.Effect<Rebuilt>
-}>()("parlance/events/Rebuild") {
+}>()("parlance/projections/Rebuild") {
   static readonly layer = Layer.effect(
     Rebuild,
     Effect.gen(function* () {

@@ -39,7 +39,7 @@ export class AdviceLog extends Context.Service<AdviceLog, {
   readonly record: (advice: Given) => void
   /** Number of recommendations that are not stored yet. */
   readonly pending: () => number
-}>()("parlance/delay/AdviceLog") {
+}>()("parlance/sendtime/AdviceLog") {
   static readonly layer = Layer.effect(
     AdviceLog,
     Effect.gen(function* () {

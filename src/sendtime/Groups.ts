@@ -277,7 +277,7 @@ export class Groups extends Context.Service<Groups, {
   readonly of: (org: string, zone: string) => Effect.Effect<OrganizationTiming | undefined>
   /** Learns the timing of an organization now. Fails with `SqlError` if the database does not respond. */
   readonly refresh: (org: string, zone: string) => Effect.Effect<OrganizationTiming, SqlError>
-}>()("parlance/delay/Groups") {
+}>()("parlance/sendtime/Groups") {
   static readonly layer = Layer.effect(
     Groups,
     Effect.gen(function* () {

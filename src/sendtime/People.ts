@@ -45,7 +45,7 @@ export class People extends Context.Service<People, {
   readonly peek: (asked: AskedPerson) => PersonHistory | undefined
   /** Drops the cached data of these identifiers. Other nodes drop it within a minute. */
   readonly forget: (org: string, names: Iterable<string>) => void
-}>()("parlance/delay/People") {
+}>()("parlance/sendtime/People") {
   static readonly layer = Layer.effect(
     People,
     Effect.gen(function* () {

@@ -124,7 +124,7 @@ export class SendTime extends Context.Service<SendTime, {
   readonly advise: (ask: SendTimeRequest) => Effect.Effect<Advice, VariantNotFound>
   /** Name of the response member that holds the result. */
   readonly serviceWords: string
-}>()("parlance/delay/SendTime") {
+}>()("parlance/sendtime/SendTime") {
   static readonly layer = Layer.effect(
     SendTime,
     Effect.gen(function* () {

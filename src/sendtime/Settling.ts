@@ -138,7 +138,7 @@ export class Settling extends Context.Service<Settling, {
    * respond.
    */
   readonly run: Effect.Effect<number, SqlError>
-}>()("parlance/delay/Settling") {
+}>()("parlance/sendtime/Settling") {
   static readonly layer = Layer.effect(
     Settling,
     Effect.gen(function* () {

@@ -5,6 +5,7 @@ import {
   foreignTables,
   outsideImports,
   ownershipFaults,
+  serviceKeyFaults,
   sharedTypeNames,
 } from "../../scripts/Structure.ts"
 
@@ -71,6 +72,21 @@ describe("The check of the structure", () => {
     ])
     assert.deepStrictEqual(faults.map((fault) => fault.split(".ts.")[0]), [
       "The type name Line is exported by src/a/One.ts and src/b/Two",
+    ])
+  })
+
+  it("finds keys of services that name another folder or service", () => {
+    const faults = serviceKeyFaults([
+      file(
+        "src/journal/events/Inbox.ts",
+        'export class Inbox extends Context.Service<Inbox, {}>()("parlance/events/Inbox") {}',
+      ),
+      file("src/Settings.ts", 'export class Settings extends Context.Service<Settings, {}>()("parlance/Settings") {}'),
+      file("src/auth/Limits.ts", 'export const Limits = Context.Reference<Rates>("parlance/auth/Limit", {})'),
+    ])
+    assert.deepStrictEqual(faults, [
+      'src/journal/events/Inbox.ts: the key of the service Inbox must be "parlance/journal/events/Inbox".',
+      'src/auth/Limits.ts: the key of the service Limits must be "parlance/auth/Limits".',
     ])
   })
 })

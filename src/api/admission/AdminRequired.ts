@@ -36,7 +36,7 @@ const rejections = new WeakMap<object, Rejection>()
  * that change data. Changes are recorded in the audit log.
  */
 export class AdminRequired extends HttpApiMiddleware.Service<AdminRequired, { provides: CurrentActor }>()(
-  "parlance/http/AdminRequired",
+  "parlance/api/admission/AdminRequired",
   {
     // `Unavailable` is not declared here: every endpoint can fail with it during overload or while the database is
     // unreachable.

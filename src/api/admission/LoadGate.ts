@@ -136,7 +136,7 @@ export class LoadGate extends Context.Service<LoadGate, {
   readonly gate: Gate
   /** Updates the metrics of the gate. */
   readonly report: Effect.Effect<void>
-}>()("parlance/http/LoadGate") {
+}>()("parlance/api/admission/LoadGate") {
   static readonly layer = Layer.effect(
     LoadGate,
     Effect.gen(function* () {

@@ -18,7 +18,7 @@ export class Refusals extends Context.Service<Refusals, {
   readonly addressOf: (request: HttpServerRequest.HttpServerRequest) => string | undefined
   /** The network under which the guesses of a request's client are limited. */
   readonly networkOf: (request: HttpServerRequest.HttpServerRequest) => string
-}>()("parlance/http/Refusals") {
+}>()("parlance/api/admission/Refusals") {
   static readonly layer = Layer.effect(
     Refusals,
     Effect.gen(function* () {

@@ -6,7 +6,7 @@ import { LoadGate } from "../admission/LoadGate.ts"
 export class Drain extends Context.Service<Drain, {
   readonly hasBegun: () => boolean
   readonly begin: () => void
-}>()("parlance/http/Drain") {
+}>()("parlance/api/server/Drain") {
   static readonly layer = Layer.sync(Drain, () => {
     let begun = false
     return Drain.of({ hasBegun: () => begun, begin: () => void (begun = true) })

@@ -138,7 +138,7 @@ export class PublicCalls extends Context.Service<PublicCalls, {
   ) => ReturnType<typeof addToRouter<E>>
   /** Responds to a request, or leaves it to the router with undefined. */
   readonly respond: (arrival: RequestArrival) => Promise<Response> | undefined
-}>()("parlance/http/PublicCalls") {
+}>()("parlance/api/server/PublicCalls") {
   static readonly layer = Layer.effect(
     PublicCalls,
     Effect.gen(function* () {

@@ -60,4 +60,5 @@ export class RequestArrival {
 }
 
 /** The arrival of the request that a fiber answers. */
-export class CurrentArrival extends Context.Service<CurrentArrival, RequestArrival>()("parlance/http/CurrentArrival") {}
+export class CurrentArrival
+  extends Context.Service<CurrentArrival, RequestArrival>()("parlance/api/server/CurrentArrival") {}

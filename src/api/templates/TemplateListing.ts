@@ -38,7 +38,7 @@ export class TemplateListing extends Context.Service<TemplateListing, {
     size: number,
     ask: (shape: ListShape<ListedTemplate>) => AskedList,
   ) => Effect.Effect<TemplatesPage, OrganizationNotFound>
-}>()("parlance/api/TemplateListing") {
+}>()("parlance/api/templates/TemplateListing") {
   static readonly layer = Layer.effect(
     TemplateListing,
     Effect.gen(function* () {

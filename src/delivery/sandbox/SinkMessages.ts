@@ -65,7 +65,7 @@ export class SinkMessages extends Context.Service<SinkMessages, {
   readonly get: (org: OrgSlug, id: string) => Effect.Effect<SinkMessage | undefined>
   /** Removes all messages of an organization and of its sandbox; answers how many there were. */
   readonly clear: (org: OrgSlug) => Effect.Effect<number>
-}>()("parlance/sandbox/SinkMessages") {
+}>()("parlance/delivery/sandbox/SinkMessages") {
   static readonly layer = Layer.effect(
     SinkMessages,
     Effect.gen(function* () {

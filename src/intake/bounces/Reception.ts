@@ -32,7 +32,7 @@ export interface ListenerLimits {
 }
 
 /** The limits in use, which tests change. */
-export const Limits = Context.Reference<ListenerLimits>("parlance/bounces/Limits", {
+export const Limits = Context.Reference<ListenerLimits>("parlance/intake/bounces/Limits", {
   defaultValue: () => ({
     connections: 100,
     connectionsOfAddress: 25,

@@ -16,7 +16,7 @@ export class MappingTrials extends Context.Service<MappingTrials, {
     body: string,
     headers?: Readonly<Record<string, string>>,
   ) => Effect.Effect<Checks["mapping"]["answer"], ChecksBusy>
-}>()("parlance/events/MappingTrials") {
+}>()("parlance/intake/mapping/MappingTrials") {
   static readonly layer = Layer.effect(
     MappingTrials,
     Effect.gen(function* () {

@@ -338,7 +338,7 @@ export class DecisionLog extends Context.Service<DecisionLog, {
    * more of them meanwhile.
    */
   readonly state: () => { readonly pending: number; readonly down: boolean; readonly hasRoom: boolean }
-}>()("parlance/decisions/DecisionLog") {
+}>()("parlance/journal/decisions/DecisionLog") {
   static readonly layer = Layer.effect(
     DecisionLog,
     Effect.gen(function* () {

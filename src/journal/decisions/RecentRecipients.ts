@@ -57,7 +57,7 @@ const latestOf = (rows: ReadonlyArray<Row>): ReadonlyArray<Row> => {
 export class RecentRecipients extends Context.Service<RecentRecipients, {
   /** Latest first. Searches up to 30 days, fewer where decisions are so many that it would take long. */
   readonly list: (org: string, template: string) => Effect.Effect<ReadonlyArray<RecentRecipient>>
-}>()("parlance/journal/RecentRecipients") {
+}>()("parlance/journal/decisions/RecentRecipients") {
   static readonly layer = Layer.effect(
     RecentRecipients,
     Effect.gen(function* () {

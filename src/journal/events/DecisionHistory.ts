@@ -34,7 +34,7 @@ export class DecisionHistory extends Context.Service<DecisionHistory, {
     template: string,
     options: { readonly cursor: string | undefined; readonly limit: number },
   ) => Effect.Effect<ReadonlyArray<PastDecision>>
-}>()("parlance/events/DecisionHistory") {
+}>()("parlance/journal/events/DecisionHistory") {
   static readonly layer = Layer.effect(
     DecisionHistory,
     Effect.gen(function* () {

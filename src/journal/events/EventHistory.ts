@@ -57,7 +57,7 @@ export class EventHistory extends Context.Service<EventHistory, {
     },
   ) => Effect.Effect<ReadonlyArray<PastEvent>>
   readonly activity: (org: OrgSlug) => Effect.Effect<ReadonlyArray<SourceActivity>>
-}>()("parlance/events/EventHistory") {
+}>()("parlance/journal/events/EventHistory") {
   static readonly layer = Layer.effect(
     EventHistory,
     Effect.gen(function* () {

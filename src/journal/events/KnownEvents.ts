@@ -102,7 +102,7 @@ export class KnownEvents extends Context.Service<KnownEvents, {
     events: ReadonlyArray<EventRef>,
     options: { readonly enter: boolean },
   ) => Effect.Effect<EarlierEvents, GroupCommit.BufferFull>
-}>()("parlance/events/KnownEvents") {
+}>()("parlance/journal/events/KnownEvents") {
   static readonly layer = Layer.effect(
     KnownEvents,
     Effect.gen(function* () {

@@ -37,7 +37,7 @@ export class UntimelyEvents extends Context.Service<UntimelyEvents, {
    * respond: the intake compares the times of all events.
    */
   readonly find: (claims: ReadonlyArray<TimedClaim>) => Effect.Effect<Pick<SeededMap<string, string>, "get">>
-}>()("parlance/journal/UntimelyEvents") {
+}>()("parlance/journal/events/UntimelyEvents") {
   static readonly layer = Layer.effect(
     UntimelyEvents,
     Effect.gen(function* () {

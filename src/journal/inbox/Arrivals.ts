@@ -33,7 +33,7 @@ export interface Arrival {
 export class Arrivals extends Context.Service<Arrivals, {
   /** The sources that anything ever came from, the latest first. */
   readonly recent: (org: OrgSlug) => Effect.Effect<ReadonlyArray<Arrival>>
-}>()("parlance/events/Arrivals") {
+}>()("parlance/journal/inbox/Arrivals") {
   static readonly layer = Layer.effect(
     Arrivals,
     Effect.gen(function* () {

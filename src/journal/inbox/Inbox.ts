@@ -111,7 +111,7 @@ export class Inbox extends Context.Service<Inbox, {
    * `until`. Answers their number. Bodies that were erased have no content and are left out.
    */
   readonly replayNotUnderstood: (org: OrgSlug, source: string, until: number) => Effect.Effect<number>
-}>()("parlance/events/Inbox") {
+}>()("parlance/journal/inbox/Inbox") {
   static readonly layer = Layer.effect(
     Inbox,
     Effect.gen(function* () {

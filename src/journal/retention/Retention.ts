@@ -174,7 +174,7 @@ export class Retention extends Context.Service<Retention, {
    * database does not respond.
    */
   readonly runIfDue: Effect.Effect<void, SqlError>
-}>()("parlance/retention/Retention") {
+}>()("parlance/journal/retention/Retention") {
   static readonly layer = Layer.effect(
     Retention,
     Effect.gen(function* () {

@@ -7,7 +7,7 @@ import { Note } from "../../components/Note.tsx"
 // preview that is not made in time is replaced by a note.
 
 /** Longest wait of a page for a preview. Tests of processes that hang lower it. */
-export const PagePatience = Context.Reference<Duration.Duration>("parlance/console/PagePatience", {
+export const PagePatience = Context.Reference<Duration.Duration>("parlance/console/pages/templates/PagePatience", {
   defaultValue: () => Duration.seconds(5),
 })
 
