@@ -21,19 +21,22 @@ const resolve = (from: string, relative: string): string => new URL(relative, `f
 const importsOf = (path: string, text: string): ReadonlyArray<string> =>
   [...text.matchAll(importing)].map((found) => resolve(path, (found[1] ?? found[2] ?? found[3])!))
 
-/** An import of another folder. */
+/** An import of another folder, or of another file. `from` and `to` are folders or paths of files. */
 export interface Crossing {
   readonly from: string
   readonly to: string
   readonly file: string
 }
 
-/** The imports in `src/` that lead from one folder into another. */
-export const crossingsOf = (files: ReadonlyArray<SourceFile>): ReadonlyArray<Crossing> =>
+/** The imports in `src/` that lead from one folder into another, or from one file to another if `placeOf` returns the path. */
+export const crossingsOf = (
+  files: ReadonlyArray<SourceFile>,
+  placeOf: (path: string) => string = folderOf,
+): ReadonlyArray<Crossing> =>
   files.flatMap(({ path, text }) =>
     importsOf(path, text).flatMap((target) => {
       if (!target.startsWith("src/")) return []
-      const [from, to] = [folderOf(path), folderOf(target)]
+      const [from, to] = [placeOf(path), placeOf(target)]
       return from === to ? [] : [{ from, to, file: path }]
     })
   )
@@ -49,7 +52,10 @@ export const outsideImports = (files: ReadonlyArray<SourceFile>): ReadonlyArray<
     ) => `${path} imports ${target}, which is not part of the product. Move what it needs to src/.`)
   )
 
-/** A shortest cycle of imports between folders through each folder that is on one, such as `a → b → a`. */
+/**
+ * A shortest cycle of imports through each folder or file that is on a cycle, such as `a → b → a`. A cycle of folders names the files
+ * that import.
+ */
 export const cyclesOf = (crossings: ReadonlyArray<Crossing>): ReadonlyArray<string> => {
   const targets = new Map<string, Map<string, string>>()
   for (const { file, from, to } of crossings) {
@@ -63,7 +69,8 @@ export const cyclesOf = (crossings: ReadonlyArray<Crossing>): ReadonlyArray<stri
     if (path === undefined) continue
     const key = [...new Set(path)].sort().join()
     const files = path.slice(1).map((to, i) => targets.get(path[i]!)!.get(to)!)
-    if (!found.has(key)) found.set(key, `${path.join(" → ")} (${files.join(", ")})`)
+    const importers = files.every((file, i) => file === path[i]) ? "" : ` (${files.join(", ")})`
+    if (!found.has(key)) found.set(key, path.join(" → ") + importers)
   }
   return [...found.values()]
 }

@@ -1,4 +1,4 @@
-// Fails when folders of `src/` import each other or files outside of `src/`, when SQL names a table that another
+// Fails when folders or files of `src/` import each other or files outside of `src/`, when SQL names a table that another
 // folder owns, when two files export types of one name, or when the key of a service names another folder: `deno task check`.
 import { readdirSync, readFileSync } from "node:fs"
 import process from "node:process"
@@ -20,6 +20,7 @@ const ownership: Ownership = JSON.parse(readFileSync("schema/owners.json", "utf8
 
 const faults = [
   ...cyclesOf(crossingsOf(files)).map((cycle) => `Folders import each other: ${cycle}`),
+  ...cyclesOf(crossingsOf(files, (path) => path)).map((cycle) => `Files import each other: ${cycle}`),
   ...outsideImports(files),
   ...ownershipFaults(readFileSync("schema/snapshot.sql", "utf8"), ownership),
   ...foreignTables(files, ownership),

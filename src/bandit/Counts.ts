@@ -1,5 +1,4 @@
 import type { ContextKey } from "./Contexts.ts"
-import type { VariantRepeats } from "./Repeats.ts"
 import { bucketAt, isExpired } from "./Window.ts"
 
 /**
@@ -71,6 +70,15 @@ const sumOf = (units: ReadonlyArray<number>, amounts: (k: number) => number): nu
 }
 
 const byCodeUnits = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0
+
+/** Repeats of a variant's decisions in one bucket, by index of the valuation. */
+export interface VariantRepeats {
+  readonly variant: string
+  /** Start of the bucket. Unit: Unix milliseconds. */
+  readonly start: number
+  readonly again: ReadonlyArray<number>
+  readonly seen: ReadonlyArray<number>
+}
 
 /**
  * The counts of one template in memory: sends and outcomes by variant, context and bucket. Outcomes are stored as

@@ -6,9 +6,14 @@ import type { Counts } from "./Counts.ts"
 import type { Fatigue } from "./Fatigue.ts"
 import type { EarlierDelays } from "./FasterReactions.ts"
 import type { DelayCurve } from "./Maturity.ts"
-import { logBaseRate, type ModelSnapshot, startingTaus, type VariantPosterior } from "./Model.ts"
+import {
+  logBaseRate,
+  type ModelSnapshot,
+  type OrganizationPriors,
+  startingTaus,
+  type VariantPosterior,
+} from "./Model.ts"
 import { type Observations, observe, rowsOf } from "./Observations.ts"
-import type { OrganizationPriors } from "./Priors.ts"
 import { type PairEvidence, pairEvidence } from "./PairEvidence.ts"
 import { eta, fitVariant, workspace } from "./VariantFit.ts"
 

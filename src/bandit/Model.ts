@@ -2,7 +2,6 @@ import { Schema } from "effect"
 import { type Context, type Contexts, contextsOf } from "./Contexts.ts"
 import { packedIndex } from "./Cholesky.ts"
 import { ComponentEffects, type Foretold, interceptVariance } from "./Components.ts"
-import type { OrganizationPriors } from "./Priors.ts"
 import { VerdictState } from "./VerdictState.ts"
 
 const Numbers = Schema.Array(Schema.Finite)
@@ -121,6 +120,18 @@ export const startingTau = (attributes: number): number => 0.2 / Math.sqrt(attri
 
 /** Starting standard deviation of the effects of a pair. Larger, because a pair is used only with evidence for it. */
 const startingPairTau = 0.2
+
+/** The priors of a template. */
+export interface OrganizationPriors {
+  /** Sum of the squares of the variants' intercepts over the organization's other templates. */
+  readonly squares: number
+  /** Number of these intercepts that the data determine. */
+  readonly determined: number
+  /** Log of the base rate, in outcomes per send. */
+  readonly a0: number
+  /** Standard deviation of the variants' intercepts. */
+  readonly tau0: number
+}
 
 /** Starting standard deviations by attribute, then by pair. */
 export const startingTaus = ({ attributes, names }: Contexts): ReadonlyArray<number> =>

@@ -1,5 +1,5 @@
 import { foretellings, interceptVariance } from "./Components.ts"
-import type { ModelSnapshot } from "./Model.ts"
+import type { ModelSnapshot, OrganizationPriors } from "./Model.ts"
 
 /** Minimum number of clicks of a template that contributes to the priors of its organization. */
 const smallestClicks = 30
@@ -12,18 +12,6 @@ export interface PriorContribution {
   readonly determined: number
   /** Log of its base rate, in outcomes per send, so that objectives in different units can share it. */
   readonly a0: number
-}
-
-/** The priors of a template. */
-export interface OrganizationPriors {
-  /** Sum of the squares of the variants' intercepts over the organization's other templates. */
-  readonly squares: number
-  /** Number of these intercepts that the data determine. */
-  readonly determined: number
-  /** Log of the base rate, in outcomes per send. */
-  readonly a0: number
-  /** Standard deviation of the variants' intercepts. */
-  readonly tau0: number
 }
 
 /** The priors of an organization without data: base rate 0.03, standard deviation 0.2. */

@@ -64,15 +64,6 @@ export const repeatChanges = (
   return changes
 }
 
-/** Repeats of a variant's decisions in one bucket, by index of the valuation. */
-export interface VariantRepeats {
-  readonly variant: string
-  /** Start of the bucket. Unit: Unix milliseconds. */
-  readonly start: number
-  readonly again: ReadonlyArray<number>
-  readonly seen: ReadonlyArray<number>
-}
-
 /** Weight of the average excess of all variants for a variant with few outcomes. Unit: outcomes. */
 const borrowed = 5
 

@@ -1,7 +1,7 @@
 import { Duration } from "effect"
 import type { TemplateId } from "../domain/Ids.ts"
 import type { Message, SendResult } from "./Connection.ts"
-import type { Claimed, Settled } from "./Outbox.ts"
+import type { Claimed, ExpiredMessage, Settled } from "./Outbox.ts"
 
 /** The longest pause between two attempts, before jitter. Unit: milliseconds. */
 const longestRetryMillis = 3_600_000
@@ -38,15 +38,6 @@ export const untried = (message: Pick<Message, "id" | "templateId">, connection:
   delayMillis: 0,
   burned: false,
 })
-
-/** A message that has expired before it could be sent. */
-export interface ExpiredMessage {
-  readonly expiresAt: Date
-  /** Failed attempts. */
-  readonly attempts: number
-  /** Why the last attempt failed; null before the first. */
-  readonly reason: string | null
-}
 
 /** The reason of a message that expired, such as "Expired at 2026-05-04T09:30:00.000Z after 3 attempts: 451 …". */
 export const expiredText = ({ attempts, expiresAt, reason }: ExpiredMessage): string =>

@@ -3,7 +3,8 @@ import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 import type { OrgSlug, TemplateId } from "../domain/Ids.ts"
 import { recordset } from "../store/Recordset.ts"
-import { type ExpiredMessage, expiredText, storable } from "./AttemptOutcome.ts"
+import { expiredText, storable } from "./AttemptOutcome.ts"
+import type { ExpiredMessage } from "./Outbox.ts"
 import { countEnded, report } from "./EndReports.ts"
 
 /** Messages that one transaction ends at most. */

@@ -18,7 +18,6 @@ import { readSuppression, type SuppressionRow, suppressionsOf } from "../suppres
 import { TraceShare } from "../telemetry/Tracing.ts"
 import { TemplateCache } from "../templates/TemplateCache.ts"
 import { Tracking } from "../tracking/Tracking.ts"
-import type { ExpiredMessage } from "./AttemptOutcome.ts"
 import type { BrakeState } from "./Brake.ts"
 import type { Message, PlatformMessage } from "./Connection.ts"
 import type { ClaimChoice, Waiting } from "./DomainSessions.ts"
@@ -56,6 +55,15 @@ export interface Claimed extends Message, Waiting {
   readonly expiry?: Expiry
   /** The trace of the request that asked for it; absent where nothing is traced. */
   readonly traceparent?: string | null
+}
+
+/** A message that has expired before it could be sent. */
+export interface ExpiredMessage {
+  readonly expiresAt: Date
+  /** Failed attempts. */
+  readonly attempts: number
+  /** Why the last attempt failed; null before the first. */
+  readonly reason: string | null
 }
 
 /** The expiry of a claimed message, with the reason that it will get. */

@@ -3,7 +3,8 @@ import { LruMap } from "../domain/LruMap.ts"
 import { SeededMap } from "../domain/SeededMap.ts"
 import { sourceIdOf } from "../domain/Source.ts"
 import { isKept } from "../journal/events/Claim.ts"
-import { type Normalize, type NormalizeMail, normalizer, ownNormalize, type Reading } from "./Sources.ts"
+import type { Normalize, NormalizeMail } from "./Normalize.ts"
+import { normalizer, ownNormalize, type Reading } from "./Sources.ts"
 
 // The reading process's handling of received bodies, and its messages to and from the service. No I/O.
 

@@ -6,7 +6,7 @@ import { collect, faulty, itemsOf } from "./Items.ts"
 import { keyOf, nameOf, textOf } from "../domain/EventKeys.ts"
 import { isItem, type Item, objectOf, parseJson } from "./Reading.ts"
 import type { NotUnderstood } from "../domain/DryRun.ts"
-import type { Normalize } from "./Sources.ts"
+import type { Normalize } from "./Normalize.ts"
 
 /** An organization's settings for CloudEvents. */
 export interface CloudEventsSettings {

@@ -1,26 +1,15 @@
-import type { NotUnderstood } from "../domain/DryRun.ts"
-import type { Normalized } from "../domain/Event.ts"
 import { deliverSource, mailSource, simulatedHeaders, type SourceId, sourceIdOf } from "../domain/Source.ts"
 import * as CloudEvents from "./CloudEvents.ts"
 import * as CustomEvents from "./CustomEvents.ts"
 import { normalizeMail } from "./mail/MailReports.ts"
 import { compile, type Mapping } from "./mapping/Mapping.ts"
+import type { Normalize, NormalizeMail } from "./Normalize.ts"
 import * as Braze from "./platforms/Braze.ts"
 import * as CustomerIo from "./platforms/CustomerIo.ts"
 import * as Iterable from "./platforms/Iterable.ts"
 import * as SegmentPlatform from "./platforms/Segment.ts"
 import * as Sfmc from "./platforms/Sfmc.ts"
 import { parseJson } from "./Reading.ts"
-
-/** Brings a stored body to the normal form. Pure, and never throws. */
-export type Normalize = (
-  body: Uint8Array,
-  headers: Readonly<Record<string, string>>,
-  receivedAt: number,
-) => Normalized | NotUnderstood
-
-/** Brings a stored mail to the normal form. Never fails. */
-export type NormalizeMail = (...body: Parameters<Normalize>) => Promise<ReturnType<Normalize>>
 
 /** An organization's settings for reading its events. */
 export interface Reading {

@@ -4,7 +4,7 @@ import type { NormalizedEvent } from "../domain/Event.ts"
 import { isSuppressing } from "../domain/EventKinds.ts"
 import { SeededMap, SeededSet } from "../domain/SeededMap.ts"
 import type { NotUnderstood } from "../domain/DryRun.ts"
-import type { Normalize } from "./Sources.ts"
+import type { Normalize } from "./Normalize.ts"
 
 // Verdicts on the items of a body, for the answer to its sender. Pure.
 

@@ -1,26 +1,10 @@
 import { date, dateToString, timeZone } from "./Dates.ts"
+import type { FilterEntry } from "./FilterEntry.ts"
 import { listFilters } from "./ListFilters.ts"
 import { numberFilters } from "./NumberFilters.ts"
 import type { Run } from "./Run.ts"
 import { textFilters } from "./TextFilters.ts"
 import { Emptiness, empty, integer, isTrue, json, number, plain } from "./Values.ts"
-
-/**
- * A filter. It accepts values of any type and throws only `LimitReached`. It reports unusable values with
- * `Run.complain`, and returns its input or an empty value.
- */
-export interface FilterEntry {
-  /** Minimum number of arguments. */
-  readonly needs: number
-  /** Whether the input and the arguments may be `RichText`. Default: false, so that they are plain. */
-  readonly rich?: boolean
-  readonly apply: (
-    input: unknown,
-    args: ReadonlyArray<unknown>,
-    run: Run,
-    named: ReadonlyMap<string, unknown>,
-  ) => unknown
-}
 
 /** Makes a filter of numbers. Other values count as 0. */
 const onNumbers = (needs: number, make: (input: number, arg: number, run: Run) => unknown): FilterEntry => ({

@@ -1,5 +1,5 @@
 import { SeededMap } from "../domain/SeededMap.ts"
-import type { FilterEntry } from "./Filters.ts"
+import type { FilterEntry } from "./FilterEntry.ts"
 import type { Run } from "./Run.ts"
 import { elements, equals, isNothing, isTrue, list, member, number, order, text } from "./Values.ts"
 

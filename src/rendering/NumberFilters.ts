@@ -1,4 +1,4 @@
-import type { FilterEntry } from "./Filters.ts"
+import type { FilterEntry } from "./FilterEntry.ts"
 import type { Run } from "./Run.ts"
 import { isNothing, number, text } from "./Values.ts"
 

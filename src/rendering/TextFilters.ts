@@ -1,7 +1,7 @@
 import { Context, filters as liquid } from "liquidjs"
 import { createHash } from "node:crypto"
 import { escape, unescape } from "./Escaping.ts"
-import type { FilterEntry } from "./Filters.ts"
+import type { FilterEntry } from "./FilterEntry.ts"
 import type { Run } from "./Run.ts"
 import { elements, flat, integer, isNothing, isRecord, list, Markup, text } from "./Values.ts"
 

@@ -9,7 +9,7 @@ import * as Iterable from "../../src/intake/platforms/Iterable.ts"
 import * as Segment from "../../src/intake/platforms/Segment.ts"
 import * as Sfmc from "../../src/intake/platforms/Sfmc.ts"
 import * as CustomEvents from "../../src/intake/CustomEvents.ts"
-import type { Normalize } from "../../src/intake/Sources.ts"
+import type { Normalize } from "../../src/intake/Normalize.ts"
 import { type SignatureSettings, verify } from "../../src/intake/signatures/Verify.ts"
 import { reportedEvents, sampleBodies, signedHeaders } from "../../src/cli/PlatformSamples.ts"
 

@@ -6,7 +6,8 @@ import { normalize as customerIo } from "../../src/intake/platforms/CustomerIo.t
 import { normalize as iterable } from "../../src/intake/platforms/Iterable.ts"
 import { normalize as segment } from "../../src/intake/platforms/Segment.ts"
 import { normalize as sfmc } from "../../src/intake/platforms/Sfmc.ts"
-import { defaultReading, type Normalize } from "../../src/intake/Sources.ts"
+import type { Normalize } from "../../src/intake/Normalize.ts"
+import { defaultReading } from "../../src/intake/Sources.ts"
 
 const read = (normalize: Normalize, body: unknown) => {
   const result = normalize(new TextEncoder().encode(JSON.stringify(body)), {}, 1_800_000_000_000)

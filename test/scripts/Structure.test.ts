@@ -26,6 +26,15 @@ describe("The check of the structure", () => {
     assert.deepStrictEqual(cyclesOf(crossingsOf(files.filter(({ path }) => !path.startsWith("src/c")))), [])
   })
 
+  it("finds cycles of imports between files of one folder", () => {
+    const files = [
+      file("src/a/One.ts", 'import type { Two } from "./Two.ts"\n'),
+      file("src/a/Two.ts", 'import { one } from "./One.ts"\n'),
+      file("src/a/Three.ts", 'import { one } from "./One.ts"\n'),
+    ]
+    assert.deepStrictEqual(cyclesOf(crossingsOf(files, (path) => path)), ["src/a/One.ts → src/a/Two.ts → src/a/One.ts"])
+  })
+
   it("finds imports of files outside of src, except package.json", () => {
     const faults = outsideImports([
       file("src/a/One.ts", 'import { two } from "./Two.ts"\nimport { three } from "../b/Three.ts"\n'),

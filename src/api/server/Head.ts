@@ -5,17 +5,6 @@ import type { RequestArrival } from "./RequestArrival.ts"
 /** Longest headers of a request, with their names. Unit: bytes. */
 const maxHeaderBytes = 16 * 1024
 
-/** Request headers by lowercase name. */
-export type RequestHeaders = Readonly<Record<string, string>>
-
-/** The headers of a request. The values of a header that stands several times are joined. */
-export const headersOf = (headers: Headers): RequestHeaders => {
-  const all: Record<string, string> = Object.create(null)
-  // Faster than a loop over its entries.
-  headers.forEach((value, name) => all[name] = value)
-  return all
-}
-
 const invalid = (detail: string) => new InvalidRequest({ detail, errors: [{ pointer: "", detail }] })
 
 /** Characters that end the host of an address, so that the rest would be taken for the path. */

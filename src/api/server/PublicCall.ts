@@ -9,7 +9,7 @@ import { charge } from "../admission/RateLimits.ts"
 import type { Refusals } from "../admission/Refusals.ts"
 import type { InvalidRequest, PayloadTooLarge, Unauthorized, Unavailable, UnsupportedMediaType } from "../Problems.ts"
 import * as Body from "./Body.ts"
-import type { RequestHeaders } from "./Head.ts"
+import type { RequestHeaders } from "./RequestArrival.ts"
 import { warn } from "./Warnings.ts"
 
 /** The parts of a request that a call reads. */

@@ -2,8 +2,18 @@ import { Context } from "effect"
 import { randomUUID } from "node:crypto"
 import { performance } from "node:perf_hooks"
 import { kindOf, type RequestKind } from "../admission/LoadGate.ts"
-import { headersOf, type RequestHeaders } from "./Head.ts"
 import { withPlainPath } from "./PathText.ts"
+
+/** Request headers by lowercase name. */
+export type RequestHeaders = Readonly<Record<string, string>>
+
+/** The headers of a request. The values of a header that stands several times are joined. */
+export const headersOf = (headers: Headers): RequestHeaders => {
+  const all: Record<string, string> = Object.create(null)
+  // Faster than a loop over its entries.
+  headers.forEach((value, name) => all[name] = value)
+  return all
+}
 
 /** The request id: the caller's `X-Request-Id` if that is 1 to 128 printable ASCII characters, otherwise a new UUID. */
 const requestIdOf = (given: string | undefined): string =>

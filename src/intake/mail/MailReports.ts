@@ -4,7 +4,7 @@ import type { EventName } from "../../domain/EventKinds.ts"
 import type { Skipped } from "../../domain/DryRun.ts"
 import { ignored } from "../Items.ts"
 import type { NotUnderstood } from "../../domain/DryRun.ts"
-import type { NormalizeMail } from "../Sources.ts"
+import type { NormalizeMail } from "../Normalize.ts"
 import { type BounceEvent, bounceEventOf, bounceEvents } from "./BounceKind.ts"
 import { type MailHeaders, readMail, type ReceivedMail } from "./ReceivedMail.ts"
 

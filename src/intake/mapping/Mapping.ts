@@ -22,7 +22,7 @@ import { readCurrency } from "../Currency.ts"
 import { faultsIn } from "../Given.ts"
 import { isItem, known, lastSegment, linkOf, noise, parameterOf, parseJson } from "../Reading.ts"
 import { readTruth } from "../Truth.ts"
-import type { Normalize } from "../Sources.ts"
+import type { Normalize } from "../Normalize.ts"
 import type { DryRun, Explained, Found, NotUnderstood } from "../../domain/DryRun.ts"
 import { unknownNameReason } from "../UnknownName.ts"
 

@@ -19,7 +19,7 @@ import {
   parseJson,
 } from "../Reading.ts"
 import { channelOf, isEmailChannel, mayBeEmail, optIn, optInNames } from "../../domain/Recipient.ts"
-import type { Normalize } from "../Sources.ts"
+import type { Normalize } from "../Normalize.ts"
 
 /** An organization's settings for Braze. */
 export interface BrazeSettings {

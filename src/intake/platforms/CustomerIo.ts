@@ -7,7 +7,7 @@ import { addressFault } from "../PersonMembers.ts"
 import { flagIn } from "../Truth.ts"
 import { emailOf, find, isItem, type Item, linkOf, memberOf, objectOf, trackingIdOf } from "../Reading.ts"
 import { channelOf, optIn, optInNames } from "../../domain/Recipient.ts"
-import type { Normalize } from "../Sources.ts"
+import type { Normalize } from "../Normalize.ts"
 import * as Klaviyo from "./Klaviyo.ts"
 
 const metrics: ReadonlyMap<string, EventName> = new Map<string, EventName>([

@@ -8,7 +8,7 @@ import { addressFault } from "../PersonMembers.ts"
 import { flagIn } from "../Truth.ts"
 import { carriedIds, emailOf, find, isBlank, isItem, type Item, linkOf, objectOf, parseJson } from "../Reading.ts"
 import { channelOf, optIn } from "../../domain/Recipient.ts"
-import type { Normalize } from "../Sources.ts"
+import type { Normalize } from "../Normalize.ts"
 
 type Meaning = EventName | "ignored"
 

@@ -9,7 +9,7 @@ import { emailOf, find, isItem, type Item, linkOf, memberOf, trackingIdOf } from
 import { channelOf, optIn } from "../../domain/Recipient.ts"
 import { addressFault, zoneIn } from "../PersonMembers.ts"
 import { flagIn } from "../Truth.ts"
-import type { Normalize } from "../Sources.ts"
+import type { Normalize } from "../Normalize.ts"
 
 /** An organization's settings for Segment. */
 export interface SegmentSettings {

@@ -7,7 +7,7 @@ import { emailOf, find, isItem, type Item, linkOf, memberOf, trackingIdOf } from
 import { bounceOf } from "../mail/BounceKind.ts"
 import { addressFault } from "../PersonMembers.ts"
 import { channelOf } from "../../domain/Recipient.ts"
-import type { Normalize } from "../Sources.ts"
+import type { Normalize } from "../Normalize.ts"
 
 const types: ReadonlyMap<string, EventName> = new Map<string, EventName>([
   ["transactionalsendevents.emailsent", "sent"],

@@ -11,7 +11,7 @@ import * as CustomerIoEvents from "../../../src/intake/platforms/CustomerIo.ts"
 import * as IterableEvents from "../../../src/intake/platforms/Iterable.ts"
 import * as SfmcEvents from "../../../src/intake/platforms/Sfmc.ts"
 import * as StandardWebhooks from "../../../src/intake/signatures/StandardWebhooks.ts"
-import type { Normalize } from "../../../src/intake/Sources.ts"
+import type { Normalize } from "../../../src/intake/Normalize.ts"
 import {
   brazeKey,
   customerIoKey,

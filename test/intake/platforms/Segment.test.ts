@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import type { Normalized, NormalizedEvent, ProfileUpdate } from "../../../src/domain/Event.ts"
 import { make, normalize } from "../../../src/intake/platforms/Segment.ts"
-import type { Normalize } from "../../../src/intake/Sources.ts"
+import type { Normalize } from "../../../src/intake/Normalize.ts"
 import { assertAccounted, jsonOf } from "./hostile.ts"
 import { withAddress } from "./addresses.ts"
 
