@@ -215,7 +215,7 @@ const layerSendTimes = Layer.mergeAll(SendTime.layer, Settling.layer).pipe(
   Layer.provideMerge(Layer.mergeAll(Groups.layer, AdviceLog.layer)),
 )
 
-/** Everything but HTTP, over a migrated store. */
+/** All services except HTTP. Requires a migrated store. */
 const servicesOver = (layerActors: LayerActors) =>
   Layer.mergeAll(
     TestGroups.layer,

@@ -12,7 +12,10 @@ import { TemplateImports } from "./templates/TemplateImports.ts"
 const sample = new URL("../examples/demo.yaml", import.meta.url)
 const demo = Schema.decodeSync(OrgSlug)("demo")
 
-/** On a store without organizations: makes `demo` with a sample template and a key. Answers the key, or undefined. */
+/**
+ * Creates the organization `demo` with a sample template and a key in a store without organizations. Returns the key.
+ * Undefined if there are organizations.
+ */
 const makeDemo = Effect.gen(function* () {
   const organizations = yield* Organizations
   if ((yield* organizations.list).length > 0) return undefined
@@ -21,7 +24,7 @@ const makeDemo = Effect.gen(function* () {
     TemplateFile.parse(readFileSync(sample, "utf8"), "examples/demo.yaml"),
     (faults) => new Error(JSON.stringify(faults)),
   )
-  // On a busy machine the process that checks Liquid may still be starting.
+  // On a busy machine, the process that checks Liquid may still be starting.
   yield* (yield* TemplateImports).importAll(demo, inputs).pipe(
     Effect.retry({ while: (error) => error instanceof ChecksBusy, times: 5, schedule: Schedule.spaced("1 second") }),
   )
@@ -32,15 +35,15 @@ const makeDemo = Effect.gen(function* () {
   Effect.orDie,
 )
 
-/** A link to create the first administrator, while no account exists. */
+/** Returns a link to create the first administrator. Undefined if an account exists. */
 const firstLink = Effect.fnUntraced(function* (url: string) {
   if ((yield* (yield* Accounts).list).length > 0) return undefined
   return `${url}/console/first-run?token=${yield* (yield* OneTimeLinks).create("first_run")}`
 })
 
 /**
- * Text for the terminal at the start on a local database: after the first start an example request, and the sign-up
- * link while no account exists. Undefined if there is no text.
+ * Returns the text for the terminal at the start on a local database: after the first start an example request, and the
+ * sign-up link while no account exists. Undefined without such a text.
  */
 export const greeting = Effect.fnUntraced(function* (url: string) {
   const key = yield* makeDemo

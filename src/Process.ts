@@ -3,7 +3,9 @@ import * as NodeRuntime from "@effect/platform-node-shared/NodeRuntime"
 import { Cause, type Effect, Exit } from "effect"
 import process from "node:process"
 
-/** Runs a program as this process, which has reported its failures by itself. Ctrl-C and SIGTERM end it as intended. */
+/**
+ * Runs a program as this process. The program must report its failures itself. Ctrl-C and SIGTERM end it as intended.
+ */
 export const runAsProcess = <A, E>(program: Effect.Effect<A, E>): void =>
   NodeRuntime.runMain(program, {
     disableErrorReporting: true,

@@ -9,7 +9,10 @@ import { Settings } from "./Settings.ts"
 import * as LocalAddress from "./store/LocalAddress.ts"
 import { Store } from "./store/Store.ts"
 
-/** Says where the service answers, and on an empty embedded store of this machine makes the demo and tells how to call it. */
+/**
+ * Logs the address of the service. On an empty embedded store of this machine, also creates the demo and prints an
+ * example call.
+ */
 const announce = Effect.gen(function* () {
   const server = yield* HttpServer.HttpServer
   const settings = yield* Settings
@@ -32,7 +35,7 @@ const announce = Effect.gen(function* () {
     yield* LocalAddress.announce(settings.dataDir, isEverywhere ? `http://127.0.0.1:${port}` : localUrl)
   }
   if (store.kind === "embedded" && isLoopback(settings.host)) {
-    // The service goes on without it: it answers already.
+    // The service continues without the greeting, because it already serves requests.
     const greeting = yield* FirstRun.greeting(url).pipe(
       Effect.catchCause((cause) =>
         Cause.hasInterruptsOnly(cause) ? Effect.failCause(cause) : Effect.as(
@@ -41,12 +44,12 @@ const announce = Effect.gen(function* () {
         )
       ),
     )
-    // Without a terminal, standard output has lines of the log alone.
+    // Without a terminal, standard output contains only lines of the log.
     if (greeting !== undefined) yield* process.stdout.isTTY ? Console.log(greeting) : Console.error(greeting)
   }
 })
 
-/** The whole service, serving until its scope closes. */
+/** The whole service. Serves until its scope closes. */
 export const layer = Layer.effectDiscard(announce).pipe(
   Layer.provideMerge(Drain.layerDelay),
   Layer.provideMerge(Server.serve(layerRoutes)),

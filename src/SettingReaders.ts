@@ -4,7 +4,7 @@ import { type AddressRange, addressRangeOf } from "./domain/Addresses.ts"
 import { parseRateLimit, type RateLimit } from "./domain/ApiKey.ts"
 import { parseBytes } from "./domain/Bytes.ts"
 
-// Readers of single settings: each takes the name of an environment variable, and checks its text.
+// Readers of single settings. Each reads the environment variable of the given name and checks its text.
 
 /** A whole number of at least `minimum`. */
 export const atLeast = (minimum: number, name: string) =>
@@ -13,7 +13,7 @@ export const atLeast = (minimum: number, name: string) =>
     name,
   )
 
-/** A length of time, as `Duration` reads it. */
+/** A duration in the format of `Duration`. */
 export const duration = (name: string) =>
   Config.schema(
     Schema.String.check(
@@ -30,14 +30,16 @@ const isLength = (text: string): boolean =>
     (length) => Duration.isFinite(length) && Duration.toMillis(length) >= 0,
   )
 
-/** A secret, kept from logs. Compose files and unit files pass unset values as an empty text, which counts as unset. */
+/**
+ * A secret, kept out of logs. Compose files and unit files pass unset values as an empty text, which counts as unset.
+ */
 export const secret = (name: string) =>
   Config.map(Config.option(Config.Redacted(name)), Option.filter((value) => Redacted.value(value) !== ""))
 
-/** Switches a limit off. */
+/** The value that switches a limit off. */
 const none = "none"
 
-/** A rate limit; empty means `otherwise`, and `none` that there is no limit. */
+/** A rate limit. An empty text means `otherwise`, and `none` means no limit. */
 export const limit = (name: string, otherwise: RateLimit) =>
   Config.schema(
     Schema.String.check(
@@ -53,7 +55,7 @@ export const limit = (name: string, otherwise: RateLimit) =>
     Config.map((text) => text.trim() === "" ? Option.some(otherwise) : Option.fromUndefinedOr(parseRateLimit(text))),
   )
 
-/** A number of bytes; empty means `otherwise`, and `none` that there is no limit. */
+/** A number of bytes. An empty text means `otherwise`, and `none` means no limit. */
 export const bytes = (name: string, otherwise: string) =>
   Config.schema(
     Schema.String.check(
@@ -71,7 +73,7 @@ export const bytes = (name: string, otherwise: string) =>
 
 const entriesOf = (text: string) => text.split(",").map((entry) => entry.trim()).filter((entry) => entry !== "")
 
-/** The texts of address ranges, each checked. */
+/** Address ranges as texts, each checked. */
 export const rangeTexts = (name: string): Config.Config<ReadonlyArray<string>> =>
   Config.schema(
     Schema.String.check(
@@ -88,11 +90,11 @@ export const rangeTexts = (name: string): Config.Config<ReadonlyArray<string>> =
     name,
   ).pipe(Config.withDefault(""), Config.map(entriesOf))
 
-/** Address ranges, read. */
+/** Address ranges, parsed. */
 export const ranges = (name: string): Config.Config<ReadonlyArray<AddressRange>> =>
   Config.map(rangeTexts(name), (entries) => entries.map((entry) => addressRangeOf(entry)!))
 
-/** Whether a text is an address, or one with a port, such as `10.0.0.2`, `10.0.0.2:5353` or `[fd00::2]:5353`. */
+/** Whether a text is an address, optionally with a port, such as `10.0.0.2`, `10.0.0.2:5353` or `[fd00::2]:5353`. */
 const isNameServer = (text: string): boolean => {
   const [, inner, plain, port] = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text) ?? []
   if (port === undefined) return isIP(text) !== 0
@@ -120,14 +122,14 @@ export interface HostAndPort {
   readonly port: number
 }
 
-/** A `host:port`; undefined for anything else. */
+/** Parses a `host:port`. Undefined for any other text. */
 export const parseAddress = (text: string): HostAndPort | undefined => {
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:/@[\]]+)):(\d{1,5})$/.exec(text)
   const port = Number(match?.[3])
   return match === null || port < 1 || port > 65_535 ? undefined : { host: (match[1] ?? match[2])!, port }
 }
 
-/** Pairs such as `name=value,other=value`, percent-encoded; undefined for anything else. */
+/** Parses pairs such as `name=value,other=value`, percent-encoded. Undefined for any other text. */
 export const pairsOf = (text: string): Readonly<Record<string, string>> | undefined => {
   const pairs = text.split(",").map((pair) => pair.trim()).filter((pair) => pair !== "")
   try {
@@ -145,7 +147,7 @@ export const pairsOf = (text: string): Readonly<Record<string, string>> | undefi
 export const isHttpUrl = (text: string): boolean =>
   URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && new URL(text).search === ""
 
-/** A text that may be empty, which is the same as unset, or has to be `as` it says. */
+/** A text that satisfies `isOne`. An empty text counts as unset. `as` is the message for any other text. */
 export const checked = (name: string, isOne: (text: string) => boolean, as: string) =>
   Config.schema(
     Schema.String.check(Schema.makeFilter((text: string) => text === "" || isOne(text) || as)),

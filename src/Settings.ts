@@ -38,18 +38,20 @@ export const defaultKeyLimit: RateLimit = { requests: 5000, per: "second" }
 
 /** Every setting of the process, read once from the environment while layers are built. */
 const config = {
-  /** `PORT`: TCP port of the HTTP server. Default 8080; 0 lets the system choose. */
+  /** `PORT`: TCP port of the HTTP server. Default 8080. 0 lets the system choose. */
   port: Config.schema(
     Schema.NumberFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: 65_535 })),
     "PORT",
   ).pipe(Config.withDefault(8080)),
-  /** `HOST`: address the HTTP server binds to. Default 127.0.0.1; the container image sets 0.0.0.0. */
+  /** `HOST`: address that the HTTP server binds to. Default 127.0.0.1. The container image sets 0.0.0.0. */
   host: Config.NonEmptyString("HOST").pipe(Config.withDefault("127.0.0.1")),
-  /** `PUBLIC_URL`: address under which callers reach the service, for printed and linked URLs. Default: host and port. */
+  /**
+   * `PUBLIC_URL`: address under which callers reach the service, for printed and linked URLs. Default: host and port.
+   */
   publicUrl: Config.option(Config.URL("PUBLIC_URL")),
   /**
-   * `TRACKING_URL`: where tracked links, pixels and unsubscribe links in e-mails begin, such as `https://links.example.com`.
-   * Default `PUBLIC_URL`.
+   * `TRACKING_URL`: beginning of tracked links, pixels and unsubscribe links in e-mails, such as
+   * `https://links.example.com`. Default `PUBLIC_URL`.
    */
   trackingUrl: checked(
     "TRACKING_URL",
@@ -58,8 +60,8 @@ const config = {
   )
     .pipe(Config.map((text) => text === "" ? Option.none() : Option.some(new URL(text)))),
   /**
-   * `BOUNCE_LISTEN`: `host:port` where this node receives bounces and complaints by SMTP, such as `0.0.0.0:2525`. Unset: it
-   * receives none.
+   * `BOUNCE_LISTEN`: `host:port` where this node receives bounces and complaints by SMTP, such as `0.0.0.0:2525`.
+   * Default: this node receives no bounces.
    */
   bounceListen: checked(
     "BOUNCE_LISTEN",
@@ -67,44 +69,55 @@ const config = {
     "must be an address and a port between 1 and 65535, such as 0.0.0.0:2525 or [::]:2525",
   ).pipe(Config.map((text) => Option.fromUndefinedOr(parseAddress(text)))),
   /**
-   * `STORE`: `external` for the PostgreSQL server of `DATABASE_URL`, `embedded` for one of the service's own in `DATA_DIR`.
-   * Default: `external` if `DATABASE_URL` is set; the container image sets `external`.
+   * `STORE`: `external` for the PostgreSQL server of `DATABASE_URL`, `embedded` for the service's own server in
+   * `DATA_DIR`. Default: `external` if `DATABASE_URL` is set. The container image sets `external`.
    */
   store: checked("STORE", (text) => text === "embedded" || text === "external", "must be embedded or external"),
-  /** `DATABASE_URL`: `postgres://` URL, see DatabaseUrl.ts for its parameters. Unset: see `STORE`. Empty: an error. */
+  /**
+   * `DATABASE_URL`: `postgres://` URL, see DatabaseUrl.ts for its parameters. Default: see `STORE`. An empty text is an
+   * error.
+   */
   databaseUrl: Config.option(Config.Redacted("DATABASE_URL")),
   /**
-   * `DATABASE_CA`: certificate of the authority that signs the certificate of the server of `DATABASE_URL`, as PEM or as the
-   * path of a file. Set without `sslmode`, it makes that `verify-full`. Default none.
+   * `DATABASE_CA`: certificate of the authority that signs the certificate of the server of `DATABASE_URL`, as PEM or
+   * as the path of a file. Without `sslmode`, it sets `sslmode` to `verify-full`. Default: no certificate.
    */
   databaseCa: Config.String("DATABASE_CA").pipe(Config.withDefault("")),
   /** `PARLANCE_DEMO`: `1` accepts the default password of the compose file, which is public. Default: refused. */
   isDemo: checked("PARLANCE_DEMO", (text) => text === "0" || text === "1", "must be 1, or 0 which is the same as unset")
     .pipe(Config.map((text) => text === "1")),
-  /** `DATABASE_POOL_SIZE`: connections to Postgres at most, 2 or more. Default 10. */
+  /** `DATABASE_POOL_SIZE`: maximum number of connections to PostgreSQL, 2 or more. Default 10. */
   databasePoolSize: atLeast(2, "DATABASE_POOL_SIZE").pipe(Config.withDefault(10)),
   /** `DATA_DIR`: folder of the embedded store. Default `.parlance`. */
   dataDir: Config.NonEmptyString("DATA_DIR").pipe(Config.withDefault(".parlance")),
-  /** `ADMIN_TOKEN`: bearer token of the management API, 32 characters or more. Unset: no token is accepted. */
+  /** `ADMIN_TOKEN`: bearer token of the management API, 32 characters or more. Default: no token is accepted. */
   adminToken: secret("ADMIN_TOKEN"),
-  /** `SECRET_KEY`: key under which secrets of platforms are stored, 64 hexadecimal digits, or several separated by commas. */
+  /**
+   * `SECRET_KEY`: key under which secrets of platforms are stored, 64 hexadecimal digits, or several separated by
+   * commas.
+   */
   secretKey: secret("SECRET_KEY"),
   /**
-   * `MAIL_URL`: SMTP server for mail of the service itself: `smtps://user:password@host:465`, encrypted from the start, or
-   * `smtp://user:password@host:587` with STARTTLS. Unset: no mail is sent, and people pass links on.
+   * `MAIL_URL`: SMTP server for mail of the service itself: `smtps://user:password@host:465` with TLS from the start,
+   * or `smtp://user:password@host:587` with STARTTLS. Default: no mail is sent, and people pass links on themselves.
    */
   mailUrl: secret("MAIL_URL"),
   /** `MAIL_FROM`: sender of that mail, such as `Parlance <parlance@example.com>`. */
   mailFrom: Config.String("MAIL_FROM").pipe(Config.withDefault("")),
-  /** `MAIL_CA`: certificate of the authority that signs the certificate of the server of `MAIL_URL`, as PEM or path of a file. */
+  /**
+   * `MAIL_CA`: certificate of the authority that signs the certificate of the server of `MAIL_URL`, as PEM or path of a
+   * file.
+   */
   mailCa: Config.String("MAIL_CA").pipe(Config.withDefault("")),
-  /** `OIDC_ISSUER`: URL of an OpenID Connect provider to sign in to the console with. Unset: passwords alone. */
+  /**
+   * `OIDC_ISSUER`: URL of an OpenID Connect provider for sign-in to the console. Default: sign-in only with passwords.
+   */
   oidcIssuer: Config.option(Config.URL("OIDC_ISSUER")),
   /** `OIDC_CLIENT_ID`: id of this installation at the provider. */
   oidcClientId: Config.option(Config.NonEmptyString("OIDC_CLIENT_ID")),
-  /** `OIDC_CLIENT_SECRET`: its secret there. */
+  /** `OIDC_CLIENT_SECRET`: secret of this installation at the provider. */
   oidcClientSecret: secret("OIDC_CLIENT_SECRET"),
-  /** `SERVICE_WORDS`: name of the member of the Delay answer. Default `service_words`. */
+  /** `SERVICE_WORDS`: name of the member that contains the result in the response of Delay. Default `service_words`. */
   serviceWords: Config.NonEmptyString("SERVICE_WORDS").pipe(Config.withDefault("service_words")),
   /** `LOG_LEVEL`: `Trace`, `Debug`, `Info`, `Warn`, `Error`, `Fatal` or `None`. Default `Info`. */
   logLevel: Config.LogLevel("LOG_LEVEL").pipe(Config.withDefault("Info" as const)),
@@ -116,15 +129,18 @@ const config = {
   )
     .pipe(Config.map((text) => text === "1")),
   /**
-   * `OTEL_EXPORTER_OTLP_ENDPOINT`: URL of an OpenTelemetry collector, such as `http://127.0.0.1:4318`; traces, metrics and logs
-   * go to `/v1/traces`, `/v1/metrics` and `/v1/logs` below it. Unset: nothing is exported.
+   * `OTEL_EXPORTER_OTLP_ENDPOINT`: URL of an OpenTelemetry collector, such as `http://127.0.0.1:4318`. Traces, metrics
+   * and logs go to `/v1/traces`, `/v1/metrics` and `/v1/logs` below it. Default: nothing is exported.
    */
   otlpEndpoint: checked(
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     isHttpUrl,
     "must be an http or https URL without a query, such as http://127.0.0.1:4318",
   ).pipe(Config.map((text) => text === "" ? Option.none() : Option.some(new URL(text)))),
-  /** `OTEL_EXPORTER_OTLP_HEADERS`: headers sent to it, such as `api-key=secret,tenant=one`. Default none. */
+  /**
+   * `OTEL_EXPORTER_OTLP_HEADERS`: headers sent to the collector, such as `api-key=secret,tenant=one`. Default: no
+   * headers.
+   */
   otlpHeaders: pairs("OTEL_EXPORTER_OTLP_HEADERS").pipe(Config.map((text) => Redacted.make(pairsOf(text)!))),
   /** `OTEL_EXPORTER_OTLP_PROTOCOL`: `http/protobuf` or `http/json`. Default `http/protobuf`. */
   otlpProtocol: Config.schema(Schema.Literals(["http/protobuf", "http/json"]), "OTEL_EXPORTER_OTLP_PROTOCOL").pipe(
@@ -132,47 +148,67 @@ const config = {
   ),
   /** `OTEL_SERVICE_NAME`: `service.name` of exported data. Default `parlance`. */
   serviceName: Config.NonEmptyString("OTEL_SERVICE_NAME").pipe(Config.withDefault("parlance")),
-  /** `OTEL_RESOURCE_ATTRIBUTES`: more that all of it is marked with, such as `deployment.environment.name=staging`. */
+  /**
+   * `OTEL_RESOURCE_ATTRIBUTES`: additional attributes of all exported data, such as
+   * `deployment.environment.name=staging`.
+   */
   resourceAttributes: pairs("OTEL_RESOURCE_ATTRIBUTES").pipe(Config.map((text) => pairsOf(text)!)),
   /**
-   * `OTEL_TRACES_SAMPLER_ARG`: share of requests that are traced, 0 to 1; a caller's `traceparent` decides for itself. Default
-   * 0.05.
+   * `OTEL_TRACES_SAMPLER_ARG`: share of requests that are traced, 0 to 1. The `traceparent` of a request takes
+   * precedence. Default 0.05.
    */
   traceShare: Config.schema(
     Schema.NumberFromString.check(Schema.isBetween({ minimum: 0, maximum: 1 })),
     "OTEL_TRACES_SAMPLER_ARG",
   ).pipe(Config.withDefault(0.05)),
-  /** `DECISION_BUFFER_SIZE`: decisions kept in memory while the store is down. Default 10,000. */
+  /** `DECISION_BUFFER_SIZE`: maximum number of decisions kept in memory while the store is down. Default 10,000. */
   decisionBufferSize: atLeast(0, "DECISION_BUFFER_SIZE").pipe(Config.withDefault(10_000)),
-  /** `DECISION_BUFFER_AGE`: how long the oldest of them may wait before Generate answers 503. Default 60 seconds. */
+  /**
+   * `DECISION_BUFFER_AGE`: maximum age of the oldest decision in memory. Above it, Generate responds with 503. Default
+   * 60 seconds.
+   */
   decisionBufferAge: duration("DECISION_BUFFER_AGE").pipe(Config.withDefault(Duration.seconds(60))),
-  /** `STORE_QUEUE_SIZE`: writes of one kind that wait for a commit at most; more are answered 503. Default 10,000. */
+  /**
+   * `STORE_QUEUE_SIZE`: maximum number of writes of one kind that wait for a commit. Above it, requests get 503.
+   * Default 10,000.
+   */
   storeQueueSize: atLeast(1, "STORE_QUEUE_SIZE").pipe(Config.withDefault(10_000)),
-  /** `MAX_IN_FLIGHT`: requests in work at most, 32 or more; others wait, then are answered 503 (LoadShedding). Default 1,000. */
+  /**
+   * `MAX_IN_FLIGHT`: maximum number of concurrent requests, 32 or more. Other requests wait, then get 503
+   * (LoadShedding). Default 1,000.
+   */
   maxInFlight: atLeast(32, "MAX_IN_FLIGHT").pipe(Config.withDefault(1000)),
   /** `STORE_TIMEOUT`: a commit slower than this counts as a store that is down. Default 5 seconds. */
   storeTimeout: duration("STORE_TIMEOUT").pipe(Config.withDefault(Duration.seconds(5))),
-  /** `DELIVERY_RATE`: messages a second that leave for one organization at most, 1 to 10,000. Default 100. */
+  /** `DELIVERY_RATE`: maximum number of messages sent for one organization in a second, 1 to 10,000. Default 100. */
   deliveryRate: Config.schema(
     Schema.NumberFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: 10_000 })),
     "DELIVERY_RATE",
   ).pipe(Config.withDefault(100)),
-  /** `DELIVERY_ATTEMPTS`: attempts before a message fails, regardless of the retry horizons. Default no limit. */
+  /**
+   * `DELIVERY_ATTEMPTS`: maximum number of attempts of a message, regardless of the retry horizons. Default: no limit.
+   */
   deliveryAttempts: atLeast(1, "DELIVERY_ATTEMPTS").pipe(Config.withDefault(Infinity)),
   /**
-   * `DELIVERY_RETRY_HORIZON`: a message fails at the first failed attempt that begins this long after its first one failed.
-   * Default 24 hours.
+   * `DELIVERY_RETRY_HORIZON`: a message fails at the first failed attempt that begins this long after its first
+   * failure. Default 24 hours.
    */
   deliveryRetryHorizon: duration("DELIVERY_RETRY_HORIZON").pipe(Config.withDefault(Duration.hours(24))),
-  /** `DELIVERY_RECIPIENT_RETRY_HORIZON`: the horizon where the recipient's server asks to try later. Default 72 hours. */
+  /**
+   * `DELIVERY_RECIPIENT_RETRY_HORIZON`: the horizon if the recipient's server requests a later attempt. Default 72
+   * hours.
+   */
   deliveryRecipientRetryHorizon: duration("DELIVERY_RECIPIENT_RETRY_HORIZON").pipe(
     Config.withDefault(Duration.hours(72)),
   ),
-  /** `DELIVERY_RETRY_DELAY`: pause after the first attempt that failed; doubles with each, up to an hour. Default 5 seconds. */
+  /**
+   * `DELIVERY_RETRY_DELAY`: pause after the first failed attempt. It doubles with each failure, up to an hour. Default
+   * 5 seconds.
+   */
   deliveryRetryDelay: duration("DELIVERY_RETRY_DELAY").pipe(Config.withDefault(Duration.seconds(5))),
   /**
-   * `OUTBOUND_ALLOW`: address ranges that connections may reach although they are private or of this machine, such as
-   * `10.0.0.0/8,127.0.0.1/32`. Default none.
+   * `OUTBOUND_ALLOW`: private or local address ranges that connections may reach, such as `10.0.0.0/8,127.0.0.1/32`.
+   * Default: no such ranges.
    */
   outboundAllow: rangeTexts("OUTBOUND_ALLOW"),
   /**
@@ -181,31 +217,34 @@ const config = {
    */
   dnsServers: nameServers("DNS_SERVERS"),
   /**
-   * `KEY_RATE_LIMIT`: limit of keys without one of their own, such as `1000/second`, or `none`. Default `5000/second`.
+   * `KEY_RATE_LIMIT`: limit of keys without their own limit, such as `1000/second`, or `none`. Default `5000/second`.
    */
   keyRateLimit: limit("KEY_RATE_LIMIT", defaultKeyLimit),
   /**
    * `WEBHOOK_DAILY_BYTES`: bytes of webhook bodies that one organization may store in a day (UTC), such as `500 MB`, or
-   * `none`. An organization can have a quota of its own. Default `10 GiB`.
+   * `none`. An organization can have its own quota. Default `10 GiB`.
    */
   webhookDailyBytes: bytes("WEBHOOK_DAILY_BYTES", "10 GiB"),
   /**
-   * `TRUSTED_PROXIES`: address ranges of load balancers whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed, such as
-   * `10.0.0.0/8`. Default none.
+   * `TRUSTED_PROXIES`: address ranges of load balancers whose `X-Forwarded-For` and `X-Forwarded-Proto` are trusted,
+   * such as `10.0.0.0/8`. Default: no ranges.
    */
   trustedProxies: ranges("TRUSTED_PROXIES"),
-  /** `REQUEST_TIMEOUT`: a request whose body has not arrived by then is answered 408. Default 30 seconds. */
+  /** `REQUEST_TIMEOUT`: timeout of a request's body. After it, the response is 408. Default 30 seconds. */
   requestTimeout: duration("REQUEST_TIMEOUT").pipe(Config.withDefault(Duration.seconds(30))),
   /**
-   * `SHUTDOWN_DELAY`: how long SIGTERM lets everything be answered as before while `/readyz` says 503, so that a load balancer
-   * takes this node out first. Default 0.
+   * `SHUTDOWN_DELAY`: time after SIGTERM in which requests are served as before while `/readyz` returns 503, so that a
+   * load balancer removes this node first. Default 0.
    */
   shutdownDelay: duration("SHUTDOWN_DELAY").pipe(Config.withDefault(Duration.zero)),
-  /** `SHUTDOWN_TIMEOUT`: how long SIGTERM waits for answers in flight and for the last commit. Default 10 seconds. */
+  /**
+   * `SHUTDOWN_TIMEOUT`: maximum time after SIGTERM for requests in progress and for the last commit. Default 10
+   * seconds.
+   */
   shutdownTimeout: duration("SHUTDOWN_TIMEOUT").pipe(Config.withDefault(Duration.seconds(10))),
 }
 
-/** The name servers of `DNS_SERVERS` alone. Fails with `ConfigError` if they are not valid. */
+/** Reads only the name servers of `DNS_SERVERS`. Fails with `ConfigError` if they are not valid. */
 export const { dnsServers } = config
 
 type Values = { readonly [name in keyof typeof config]: Config.Success<(typeof config)[name]> }
@@ -214,7 +253,7 @@ type Values = { readonly [name in keyof typeof config]: Config.Success<(typeof c
 type Checked = Omit<Values, "store" | "databaseUrl" | "databaseCa" | "mailUrl" | "mailFrom" | "mailCa"> & {
   /** The server for mail of the service itself. None: the service sends no mail. */
   readonly mail: Option.Option<MailServer>
-  /** The server of `DATABASE_URL`. None: a database in `DATA_DIR` takes its place. */
+  /** The server of `DATABASE_URL`. None: the embedded database in `DATA_DIR`. */
   readonly database: Option.Option<DatabaseTarget>
 }
 
@@ -237,7 +276,7 @@ const faultsOf = ({ cause }: Config.ConfigError): ReadonlyArray<string> =>
     })
     : [cause.message]
 
-/** The password that `docker-compose.yml` has for a demo. */
+/** The default password in `docker-compose.yml`, for a demo. */
 const knownPassword = "parlance"
 
 const demoFault =
@@ -249,12 +288,12 @@ const emptyUrl =
   "DATABASE_URL: is set and empty. Set it to a PostgreSQL server, such as postgres://user:password@host:5432/database, or " +
   "unset it to use the embedded database in DATA_DIR (in the container image, with STORE=embedded)"
 
-/** The fault of settings that name no database at all. */
+/** The fault of settings without any database. */
 const noDatabase =
   "STORE: is external, as in the container image, and DATABASE_URL is not set. Set DATABASE_URL to a PostgreSQL server, or " +
   "STORE=embedded for a database of the service's own in DATA_DIR"
 
-/** Faults of `STORE` with or without `DATABASE_URL`. */
+/** Returns the faults of `STORE`, with or without `DATABASE_URL`. */
 const storeFaults = (store: string, isUrlSet: boolean): ReadonlyArray<string> => {
   if (store === "embedded" && isUrlSet) {
     return ["STORE: is embedded, and DATABASE_URL names another database. Unset one of them"]
@@ -262,7 +301,7 @@ const storeFaults = (store: string, isUrlSet: boolean): ReadonlyArray<string> =>
   return store === "external" && !isUrlSet ? [noDatabase] : []
 }
 
-/** The database that the settings name, and their faults. */
+/** Returns the database of the settings, and their faults. */
 const databaseOf = (
   { databaseCa, databaseUrl, isDemo, store }: Partial<Values>,
   isUrlEmpty: boolean,
@@ -286,7 +325,7 @@ const databaseOf = (
   return { database: Option.some(result.success), faults }
 }
 
-/** The server for mail of the service itself, and the faults of its settings. */
+/** Returns the server for mail of the service itself, and the faults of its settings. */
 const mailOf = (
   { mailCa = "", mailFrom = "", mailUrl = Option.none(), publicUrl, secretKey }: Partial<Values>,
   isExternal: boolean,
@@ -320,8 +359,8 @@ const mailOf = (
 const leastSecret = 32
 
 /**
- * Whether an environment variable is set but empty. `Config` treats it as missing, but lists its name among those with
- * the same prefix.
+ * Whether an environment variable is set but empty. `Config` treats it as missing, but lists its name among the names
+ * with its prefix.
  */
 const isSetToNothing = Effect.fnUntraced(function* (name: string) {
   const provider = yield* ConfigProvider.ConfigProvider
@@ -344,7 +383,7 @@ const read = Effect.gen(function* () {
   faults.push(...databaseFaults)
   const { faults: mailFaults, mail } = mailOf(settings, Option.isSome(database))
   faults.push(...mailFaults)
-  // Not shown: how long it is says enough.
+  // Only the length is shown.
   const adminCharacters = Option.match(settings.adminToken ?? Option.none(), {
     onNone: () => leastSecret,
     onSome: (token) => Redacted.value(token).length,
@@ -355,7 +394,7 @@ const read = Effect.gen(function* () {
         "organization. Make a new one with `openssl rand -hex 32` and set it on every node and wherever commands use it",
     )
   }
-  // Not shown either.
+  // Only the lengths are shown.
   const secretKeys = Option.match(settings.secretKey ?? Option.none(), {
     onNone: () => [],
     onSome: (text) => Redacted.value(text).split(",").map((key) => key.trim()),
@@ -376,7 +415,7 @@ const read = Effect.gen(function* () {
   return { ...rest, database, mail }
 })
 
-/** The settings of this process; fails to build with every faulty value named. */
+/** The settings of this process. Fails to build with the names of all faulty settings. */
 export class Settings extends Context.Service<Settings, Checked>()("parlance/Settings") {
   static readonly layer = Layer.effect(Settings, read)
 }

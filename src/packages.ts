@@ -1,5 +1,6 @@
-// The dependencies of the service. `deno install --entrypoint` fetches the packages that an entry point imports, with their own
-// dependencies: with this module as its entry point it leaves the development tools out. No module imports this one.
+// The dependencies of the service. `deno install --entrypoint` fetches the packages that an entry point imports, with
+// their own dependencies. With this module as its entry point, it leaves the development tools out. No module imports
+// this one.
 import "@effect/platform-node-shared/NodeRuntime"
 import "@effect/sql-pg"
 import "@noble/hashes/hmac.js"

@@ -65,7 +65,9 @@ const inLane = <A>(name: PasswordLane, hashing: Effect.Effect<A>): Effect.Effect
     )
   })
 
-/** Returns the hash of a password in the stored form: `scrypt$logN$r$p$salt$key`. Has no timeout. */
+/**
+ * Returns the hash of a password in the stored form: `scrypt$logN$r$p$salt$key`. Waits for its turn without a limit.
+ */
 export const hash = Effect.fnUntraced(function* (password: string) {
   const cost = yield* PasswordCost
   const salt = randomBytes(16)

@@ -19,7 +19,7 @@ export class SessionCookie extends Context.Service<SessionCookie, {
   readonly read: (request: Request) => string | undefined
   /** Returns `Set-Cookie` for a session that begins, and for its device. */
   readonly of: (entered: Pick<Entered, "token" | "device">) => ReadonlyArray<string>
-  /** Returns the origin of a request, for the list of sessions and the limits of attempts. */
+  /** Returns the client of a request, for the list of sessions and the limits of attempts. */
   readonly clientOf: (request: Request) => Client
   /** Returns the first step of a sign-in that awaits its second factor. Undefined without one. */
   readonly readPending: (request: Request) => string | undefined

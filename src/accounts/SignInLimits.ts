@@ -7,14 +7,16 @@ import { normalizeEmail } from "./Account.ts"
 import { TooManyAttempts } from "./AccountErrors.ts"
 
 /**
- * Attempts within a window.
+ * Maximum numbers of attempts within a window.
  *
  * - `pair`: at one account from one network, so that a stranger locks out only their own network;
- * - `network`: from one network at all accounts, behind which many people may be;
- * - `account`: at one account from everywhere, which bounds an attack from many addresses;
- * - `device`: at one account from a device that signed in to it before; no other limit holds for it;
- * - `reset` and `resetNetwork`: requests for a mail with a link to choose a new password, for one address and from one network;
- * - `code` and `deviceCode`: codes of the second factor at one account, which takes its password first.
+ * - `network`: at all accounts from one network, which many people may share;
+ * - `account`: at one account from all networks, which bounds an attack from many addresses;
+ * - `device`: at one account from a device that signed in to it before, to which no other limit applies;
+ * - `reset` and `resetNetwork`: requests for a mail with a link to choose a new password, for one address and from one
+ *   network;
+ * - `code` and `deviceCode`: codes of the second factor at one account, after its password, from any device and from a
+ *   device that signed in before.
  */
 export const limits = {
   pair: 10,
@@ -96,8 +98,8 @@ export class SignInLimits extends Context.Service<SignInLimits, {
   /** Counts an attempt at a second factor. Fails with `TooManyAttempts` after too many attempts. */
   readonly attemptCode: (attempt: Attempt) => Effect.Effect<void, TooManyAttempts>
   /**
-   * Counts a request for a new password, whether or not the address has an account. Fails with `TooManyAttempts` after too many
-   * requests.
+   * Counts a request for a new password, whether or not the address has an account. Fails with `TooManyAttempts` after
+   * too many requests.
    */
   readonly attemptReset: (attempt: Omit<Attempt, "device">) => Effect.Effect<void, TooManyAttempts>
   /** Removes an attempt with the right password, and the wrong ones of its network and device. */

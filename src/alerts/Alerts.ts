@@ -15,14 +15,14 @@ import { notify } from "../notifications/Notify.ts"
 import { organizationRows } from "../organizations/OrganizationRows.ts"
 import { type AlertCondition, type AlertFacts, conditionsOf, keyOf, silenceRule, subjectOf } from "./Conditions.ts"
 
-/** Time between two writes of counts, and between two looks. */
+/** Interval of writing counts, and interval of checking conditions. */
 const flushEvery = "10 seconds"
 const looksEvery = "1 minute"
 
-/** Organizations that are looked at together. */
+/** Maximum number of organizations checked together. */
 const organizationsAtOnce = 100
 
-/** Conditions notify editors and admins, who can act on them. */
+/** Notifies editors and admins, who can act on conditions. */
 const to = { role: "editor" } as const
 
 /** The facts of an organization. */
@@ -30,7 +30,7 @@ interface Facts extends AlertFacts {
   readonly org: OrgSlug
 }
 
-/** The notification of a condition that begins. */
+/** Returns the notification of a condition that begins. */
 const notificationOf = (org: string, condition: AlertCondition, at: string): NewNotification =>
   condition.type === "deliveries.failing"
     ? {
@@ -73,11 +73,11 @@ const notificationOf = (org: string, condition: AlertCondition, at: string): New
 
 /** Conditions of organizations that need attention. */
 export class Alerts extends Context.Service<Alerts, {
-  /** The conditions that hold now. Fails with `SqlError` when the database does not respond. */
+  /** Returns the conditions that are true now. Fails with `SqlError` if the database does not respond. */
   readonly current: (org: OrgSlug) => Effect.Effect<ReadonlyArray<AlertCondition>, SqlError>
   /**
-   * Tells members and webhook endpoints of all organizations of conditions that have begun since the last look of any node, and
-   * forgets those that have ended. Fails with `SqlError` when the database does not respond.
+   * Notifies members and webhook endpoints of all organizations of conditions that have begun since the last check by
+   * any node, and deletes alerts that have ended. Fails with `SqlError` if the database does not respond.
    */
   readonly lookAtAll: Effect.Effect<void, SqlError>
 }>()("parlance/alerts/Alerts") {
@@ -90,7 +90,7 @@ export class Alerts extends Context.Service<Alerts, {
       const rhythms = yield* SourceRhythms
       const sources = yield* WebhookSources
 
-      /** The facts of organizations that exist, in four statements for all of them. */
+      /** Reads the facts of existing organizations, in four statements for all of them. */
       const factsOf = Effect.fnUntraced(function* (orgs: ReadonlyArray<string>) {
         const settings = yield* sql<{ slug: OrgSlug; deliveryFailureThreshold: number }>`
           SELECT o.slug, o.delivery_failure_threshold FROM ${
@@ -119,7 +119,7 @@ export class Alerts extends Context.Service<Alerts, {
         return (yield* factsOf([org])).flatMap(conditionsOf)
       })
 
-      /** Closes alerts whose conditions have ended, and tells of conditions that have begun. */
+      /** Closes alerts whose conditions have ended, and announces conditions that have begun. */
       const update = Effect.fn("Alerts.update")(function* (org: string, conditions: ReadonlyArray<AlertCondition>) {
         const rows = conditions.map((condition) => ({ type: condition.type as string, subject: subjectOf(condition) }))
         yield* sql.withTransaction(Effect.gen(function* () {
@@ -128,7 +128,7 @@ export class Alerts extends Context.Service<Alerts, {
               SELECT 1 FROM ${recordset(rows, { type: "text", subject: "text" })}
               WHERE r.type = a.type AND r.subject = a.subject)`
           if (rows.length === 0) return
-          // Of nodes that look at once, one inserts the row and tells of it.
+          // If several nodes find the alert at once, only the node that inserts the row announces it.
           const begun = yield* sql<{ type: AlertCondition["type"]; subject: string }>`
             INSERT INTO alerts (org_slug, type, subject, opened_at)
             SELECT ${org}, r.type, r.subject, now() FROM ${recordset(rows, { type: "text", subject: "text" })}
@@ -169,7 +169,7 @@ export class Alerts extends Context.Service<Alerts, {
     }),
   )
 
-  /** Writes counts and looks, on every node. */
+  /** Writes counts and checks conditions, on every node. */
   static readonly layerRunning = Layer.effectDiscard(Effect.gen(function* () {
     const alerts = yield* Alerts
     const renderings = yield* RenderingCounts

@@ -3,49 +3,52 @@ import type { VariantRendering } from "../decide/RenderingCounts.ts"
 import { platforms } from "../domain/Source.ts"
 import type { SourceRhythm } from "../journal/inbox/SourceRhythms.ts"
 
-// The conditions of an organization that need attention. The console lists them, and members and webhook endpoints are told when
-// one begins.
+// The conditions of an organization that need attention. The console lists them, and members and webhook endpoints are
+// notified when one begins.
 
-/** When a variant fails: of its requests in this and the previous hour. */
+/** Thresholds at which a variant fails, over its requests in this and the previous hour. */
 export const failingRule = {
-  /** Requests that could not be rendered, at least. */
+  /** Minimum number of requests that could not be rendered. */
   requests: 10,
-  /** Their share, at least. */
+  /** Minimum share of such requests. */
   share: 0.1,
-  /** A variant that fails does so until its share is below this one. */
+  /** A failing variant fails until its share is below this one. */
   endShare: 0.05,
 } as const
 
-/** When a source is silent: if it had a rhythm, and pauses longer than ever in the last 14 days. */
+/**
+ * Thresholds at which a source is silent: it had a rhythm, and its present pause is longer than any in the last 14
+ * days.
+ */
 export const silenceRule = {
-  /** Days since the first body, so that a weekend is among them. */
+  /** Minimum days since the first body, so that they include a weekend. */
   observedDays: 7,
-  /** Days with a body, and hours with one. */
+  /** Minimum number of days with a body, and of hours with one. */
   days: 4,
   hours: 24,
-  /** The longest pause is exceeded by this factor, and by `leastHours`. */
+  /** Minimum ratio of the present pause to the longest one, and minimum difference in hours. */
   factor: 1.5,
   leastHours: 2,
 } as const
 
-/** When deliveries fail: of those that ended in this and the previous hour. */
+/** Thresholds at which deliveries fail, over the deliveries that ended in this and the previous hour. */
 export const deliveriesRule = {
-  /** Failed deliveries, at least. */
+  /** Minimum number of failed deliveries. */
   failed: 10,
-  /** Deliveries that fail do so until their share is below the threshold of the organization times this factor. */
+  /** Failing deliveries fail until their share is below the organization's threshold times this factor. */
   endFactor: 0.5,
 } as const
 
 /** Deliveries that ended in this and the previous hour. */
 export interface EndedDeliveries {
   readonly failed: number
-  /** Those that were sent or failed. */
+  /** Number of deliveries that were sent or failed. */
   readonly ended: number
-  /** The share of the organization from which on deliveries fail, 0.001 to 1. */
+  /** The organization's threshold for the share of failed deliveries, 0.001 to 1. */
   readonly threshold: number
 }
 
-/** A condition that holds. */
+/** A condition that is true now. */
 export type AlertCondition =
   | ({ readonly type: "deliveries.failing" } & EndedDeliveries)
   | {
@@ -62,11 +65,11 @@ export type AlertCondition =
     readonly platform: string
     /** Start of the last hour with a body. */
     readonly lastHour: Date
-    /** The longest pause before. Unit: hours. */
+    /** Length of the longest earlier pause. Unit: hours. */
     readonly longestPauseHours: number
   }
 
-/** Names a condition among those of its organization and type. */
+/** Returns the subject of a condition, which identifies it together with organization and type. */
 export const subjectOf = (condition: AlertCondition): string =>
   condition.type === "source.silent"
     ? condition.source
@@ -74,21 +77,21 @@ export const subjectOf = (condition: AlertCondition): string =>
     ? JSON.stringify([condition.templateId, condition.copyId])
     : ""
 
-/** A condition as a key. */
+/** Returns the key of a condition. */
 export const keyOf = (type: AlertCondition["type"], subject: string): string => `${type} ${subject}`
 
-/** Whether a variant fails. `wasFailing`: it did at the last look. */
+/** Whether a variant fails. `wasFailing`: whether it did at the last check. */
 export const isFailing = (
   { failed, requests }: Pick<VariantRendering, "failed" | "requests">,
   wasFailing: boolean,
 ): boolean =>
   failed >= failingRule.requests && failed >= requests * (wasFailing ? failingRule.endShare : failingRule.share)
 
-/** Whether deliveries fail. `wereFailing`: they did at the last look. */
+/** Whether deliveries fail. `wereFailing`: whether they did at the last check. */
 export const areFailing = ({ ended, failed, threshold }: EndedDeliveries, wereFailing: boolean): boolean =>
   failed >= deliveriesRule.failed && failed >= ended * threshold * (wereFailing ? deliveriesRule.endFactor : 1)
 
-/** Whether a source that had a rhythm is silent at `now`, Unix milliseconds. */
+/** Whether a source that had a rhythm is silent at `now` (Unix milliseconds). */
 export const isSilent = (
   { days, firstHour, hours, lastHour, longestPauseHours }: Omit<SourceRhythm, "source">,
   now: number,
@@ -100,19 +103,19 @@ export const isSilent = (
   return isRegular && now - lastHour.getTime() > allowedHours * hourMillis
 }
 
-/** The facts from which the conditions follow. */
+/** The facts that determine the conditions. */
 export interface AlertFacts {
   readonly renderings: ReadonlyArray<VariantRendering>
-  /** Rhythms of the sources that are enabled. */
+  /** Rhythms of the enabled sources. */
   readonly rhythms: ReadonlyArray<SourceRhythm>
   readonly deliveries: EndedDeliveries
-  /** Keys of the conditions that held at the last look. */
+  /** Keys of the conditions that were true at the last check. */
   readonly open: ReadonlySet<string>
-  /** Unix milliseconds. */
+  /** Time of the check. Unit: Unix milliseconds. */
   readonly now: number
 }
 
-/** The conditions that hold. */
+/** Returns the conditions that are true now. */
 export const conditionsOf = (
   { deliveries, now, open, renderings, rhythms }: AlertFacts,
 ): ReadonlyArray<AlertCondition> => [

@@ -47,8 +47,8 @@ const digest = (text: string) => Buffer.from(hash("sha256", text, "hex"))
  */
 export class AdminAuth extends Context.Service<AdminAuth, {
   /**
-   * Checks a token in constant time. Fails with `AdminTokenRejected` for a token that is not an admin token, and for
-   * any token from a network that has guessed wrong too often.
+   * Checks a token. Fails with `AdminTokenRejected` for a token that is not an admin token, after a time that is equal
+   * for every wrong token, and for any token from a network that has guessed wrong too often.
    */
   readonly check: (token: Redacted.Redacted<string>, network: string) => Effect.Effect<void, AdminTokenRejected>
 }>()("parlance/auth/AdminAuth") {

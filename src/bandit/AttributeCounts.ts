@@ -21,7 +21,10 @@ const maximumKeys = 6
 export const listedValues = 12
 const distinctValues = 200
 
-/** An attribute with more values than this is used only if its listed values have at least `listedShare` of its requests. */
+/**
+ * An attribute with more values than this is used only if its listed values have at least `listedShare` of its
+ * requests.
+ */
 const fewValues = 50
 const listedShare = 0.25
 

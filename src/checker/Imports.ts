@@ -11,7 +11,10 @@ import {
 import * as TemplateFile from "../templates/TemplateFile.ts"
 import { sourceFaults } from "./Liquid.ts"
 
-/** The faults of templates beside their form. Equal variants, frequent in large imports, are checked once. */
+/**
+ * Returns the faults of templates in addition to the faults of their form. Equal variants, which are frequent in large
+ * imports, are checked once.
+ */
 const faultsOf = (
   templates: ReadonlyArray<TemplateLiquid>,
   note: (pointer: string) => void,
@@ -27,7 +30,7 @@ const faultsOf = (
   })
 }
 
-/** Checks the JSON of an import, form and Liquid together. `note` gets the pointer of each variant before its check. */
+/** Checks form and Liquid of the JSON of an import. `note` gets the pointer of each variant before its check. */
 export const checkJson = (json: unknown, note: (pointer: string) => void): CheckedImport<Fault> => {
   const { faults: ofForm, templates } = decodeImport(json)
   if (ofForm.length >= maxFormFaults) return { templates: [], faults: ofForm }
@@ -35,7 +38,7 @@ export const checkJson = (json: unknown, note: (pointer: string) => void): Check
   return { templates: withoutFaults(templates, faults), faults }
 }
 
-/** Checks a template file, form and Liquid together. `note` gets the place of each variant before its check. */
+/** Checks form and Liquid of a template file. `note` gets the place of each variant before its check. */
 export const checkFile = (
   text: string,
   fileName: string,

@@ -7,13 +7,16 @@ import type { Rendered, RenderRequest, Sources } from "../checking/Checks.ts"
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Steps alone decide whether Liquid is refused; the deadline of the process bounds the time. */
+/** Only steps decide whether Liquid is refused. The deadline of the process bounds the time. */
 const stepsOnly = () => new Budget(1, () => 0)
 
-/** Told before each variable, so that the service knows at which one the process was stopped. */
+/** Called before each variable, so that the service knows at which variable the process was stopped. */
 export type NoteVariable = (variable: string) => void
 
-/** The faults of a variant's Liquid, at most one for each variable: of parsing, or else of rendering without fields. */
+/**
+ * Returns the faults of a variant's Liquid, at most one for each variable: of parsing, otherwise of rendering without
+ * fields.
+ */
 export const sourceFaults = (
   { formats, vars }: Sources,
   note: NoteVariable = () => {},
@@ -41,7 +44,7 @@ const plain = ({ column, line, message, variable }: SourceFault): SourceFault =>
 const cutTo = (vars: Readonly<Record<string, string>>, maxText: number): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(vars).map(([name, text]) => [name, text.slice(0, maxText)]))
 
-/** Renders variants with sample fields, each by itself. */
+/** Renders each variant separately with sample fields. */
 export const renderEach = (request: RenderRequest): ReadonlyArray<Rendered> => {
   const { maxText, now, strict, timeZone, variants } = request
   const fields = Json.parse(request.fields) as Fields
@@ -50,7 +53,7 @@ export const renderEach = (request: RenderRequest): ReadonlyArray<Rendered> => {
     if (Result.isFailure(parsed)) return { stage: "source", faults: parsed.failure.faults }
     const rendered = Renderer.render(parsed.success, fields, { strict, now, timeZone, budget: stepsOnly() })
     if (Result.isFailure(rendered)) {
-      // A variant that renders beyond the limits could not be saved either.
+      // A variant that exceeds the limits in a rendering could not be saved either.
       const limits = rendered.failure.faults.filter(({ kind }) => kind === "limit")
       return limits.length > 0
         ? { stage: "source", faults: limits.map(plain) }

@@ -14,7 +14,7 @@ import { renderEach, sourceFaults } from "./Liquid.ts"
 // Hostile texts have up to hundreds of thousands of faults, and a stack trace costs more than its fault.
 Error.stackTraceLimit = 0
 
-// `yaml` asks for variables of the environment, which this process has no permission to read.
+// `yaml` reads environment variables, for which this process has no permission.
 process.env = {}
 
 type Note = (value: unknown) => void

@@ -4,7 +4,7 @@ import * as Turns from "../store/Turns.ts"
 import { isByMachine, workerProcess, WorkFailed } from "../store/WorkerProcess.ts"
 import type { CheckKind, CheckRequest, Checks } from "./Checks.ts"
 
-/** Processor time of a check by its kind. */
+/** Maximum processor time of a check by its kind. */
 const usualDeadlines: { readonly [Kind in CheckKind]: Duration.Input } = {
   sources: "1 second",
   render: "1 second",
@@ -14,27 +14,27 @@ const usualDeadlines: { readonly [Kind in CheckKind]: Duration.Input } = {
   format: "5 seconds",
 }
 
-/** Most checks that wait at once, of one organization and of all. A waiting check holds up to 2 MB. */
+/** Maximum numbers of waiting checks, of one organization and of all. A waiting check holds up to 2 MB. */
 const maxWaitingOfOne = 16
 const maxWaiting = 64
 
-/** Longest time a check waits for others, of other organizations as of its own. */
+/** Maximum time that a check waits for other checks, of any organization. */
 const maxWait: Duration.Input = "15 seconds"
 
-/** Longest wait of a check for the process to start. The start continues afterwards. */
+/** Maximum time that a check waits for the process to start. The start continues afterwards. */
 const startPatience: Duration.Input = "30 seconds"
 
-/** Heap limit of the process. With the 100 MB that it takes by itself, one check adds less than 256 MiB of memory. */
+/** Heap limit of the process. Including the 100 MB of the idle process, one check adds less than 256 MiB of memory. */
 const maxHeapMiB = 128
 
 export interface CheckingOptions {
-  /** Processor time of every check. By kind unless given: 1 to 5 seconds. */
+  /** Maximum processor time of every check. Default: by kind, 1 to 5 seconds. */
   readonly deadline?: Duration.Input
-  /** Longest wait of a check for the process to start. Default 30 seconds. */
+  /** Maximum time that a check waits for the process to start. Default: 30 seconds. */
   readonly patience?: Duration.Input
-  /** How long the process is kept without work. Default 1 minute; it holds about 100 MB. */
+  /** Time for which the process is kept without work. It uses about 100 MB. Default: 1 minute. */
   readonly idle?: Duration.Input
-  /** The module the process runs. Default `check.process.ts`. */
+  /** The module that the process runs. Default: `check.process.ts`. */
   readonly program?: URL
 }
 
@@ -43,7 +43,7 @@ export interface CheckingOptions {
  */
 export type CheckStopped = WorkFailed & { readonly reason: "deadline" | "ended" }
 
-/** The fault of something whose check was stopped, such as `takes longer than 1s to check`. */
+/** Returns the fault of an input whose check was stopped, such as `takes longer than 1s to check`. */
 export const stoppedFault = ({ detail, reason }: CheckStopped): string =>
   reason === "deadline" ? `${detail} to check` : "ends the process that checks it, most likely for lack of memory"
 
@@ -53,10 +53,10 @@ export const stoppedFault = ({ detail, reason }: CheckStopped): string =>
  */
 export class Checking extends Context.Service<Checking, {
   /**
-   * Runs one check. Checks run one at a time; organizations with waiting checks take turns. Fails with `WorkFailed` when the
-   * deadline passes or the process runs out of memory, and with `ChecksBusy` when 16 checks of the organization or 64 in all
-   * wait already, after 15 seconds of waiting, or if the process does not start or hangs. A process that throws is a
-   * defect. `deadline` replaces the default of the kind.
+   * Runs one check. Checks run one at a time, and organizations with waiting checks take turns. Fails with `WorkFailed`
+   * if the deadline passes or the process runs out of memory. Fails with `ChecksBusy` if 16 checks of the organization
+   * or 64 in all are already waiting, after 15 seconds of waiting, or if the process does not start or hangs. A process
+   * that throws is a defect. Default of `deadline`: by kind.
    */
   readonly run: <Kind extends CheckKind>(
     org: string,

@@ -10,26 +10,26 @@ export interface Sources {
   readonly formats: Formats
 }
 
-/** Renders variants with sample fields, each by itself. */
+/** Renders each variant separately with sample fields. */
 export interface RenderRequest {
   readonly variants: ReadonlyArray<Sources>
-  /** A JSON object as text: values that are nested thousands deep can be parsed, but not cloned. */
+  /** A JSON object as text, because values nested thousands of levels deep can be parsed, but not cloned. */
   readonly fields: string
   readonly strict: boolean
-  /** Unix milliseconds. */
+  /** Time of the rendering. Unit: Unix milliseconds. */
   readonly now: number
-  /** IANA name. */
+  /** IANA name of the time zone. */
   readonly timeZone: string
-  /** Characters kept of each rendered variable; all by default. */
+  /** Number of characters kept of each rendered variable. Default: all. */
   readonly maxText?: number
 }
 
-/** A variant as it is rendered, or why its Liquid cannot be parsed (`source`) or rendered (`render`). */
+/** A rendered variant, or the reason why its Liquid cannot be parsed (`source`) or rendered (`render`). */
 export type Rendered =
   | { readonly vars: Readonly<Record<string, string>> }
   | { readonly stage: "source" | "render"; readonly faults: ReadonlyArray<SourceFault> }
 
-/** The templates of an import by index, null for each with a fault, and all faults. */
+/** The templates of an import by index, with null for each template with a fault, and all faults. */
 export interface CheckedImport<F> {
   readonly templates: ReadonlyArray<TemplateInput | null>
   readonly faults: ReadonlyArray<F>
@@ -37,7 +37,7 @@ export interface CheckedImport<F> {
 
 /** The work of the checking process, by kind. */
 export interface Checks {
-  /** Parses and renders the Liquid of variants, without fields. Faults by variant. */
+  /** Parses and renders the Liquid of variants, without fields. Returns faults by variant. */
   readonly sources: {
     readonly request: { readonly variants: ReadonlyArray<Sources> }
     readonly answer: ReadonlyArray<ReadonlyArray<SourceFault>>
@@ -52,7 +52,7 @@ export interface Checks {
     readonly request: { readonly templates: ReadonlyArray<TemplateInput>; readonly as: "yaml" | "json" }
     readonly answer: string
   }
-  /** Runs a mapping on a sample body; both are JSON as text. Faults have pointers into the mapping. */
+  /** Runs a mapping on a sample body. Both are JSON as text. Faults have pointers into the mapping. */
   readonly mapping: {
     readonly request: {
       readonly mapping: string

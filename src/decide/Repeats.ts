@@ -53,10 +53,7 @@ export const differingMembers = (standing: StandingDecision, request: RepeatedRe
   return members
 }
 
-/**
- * Adds to the answer to a repeated tracking id the members that differ from its existing decision, and counts such an
- * answer.
- */
+/** Adds to the answer to a repeated tracking id the members that differ from its existing decision, with a warning. */
 export const toldRepeat = <A extends Answer>(answer: A, standing: StandingDecision, request: RepeatedRequest): A => {
   const repeated = differingMembers(standing, request)
   if (repeated.length === 0) return answer

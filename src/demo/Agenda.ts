@@ -1,17 +1,17 @@
 const minuteMillis = 60_000
 
-/** Future events, taken out minute by minute: events of minutes that have passed are due. */
+/** Future events, removed minute by minute: events of past minutes are due. */
 export class Agenda<A> {
   readonly #minutes = new Map<number, Array<A>>()
   #next: number
   #size = 0
 
-  /** Events must lie after `start` (Unix milliseconds) and after the events already taken. */
+  /** Requires that events are later than `start` (Unix milliseconds) and than the events already removed. */
   constructor(start: number) {
     this.#next = Math.floor(start / minuteMillis)
   }
 
-  /** How much is still to happen. */
+  /** Number of future events. */
   get size(): number {
     return this.#size
   }
@@ -24,7 +24,7 @@ export class Agenda<A> {
     this.#size++
   }
 
-  /** Takes out all that lies before the minute of `now`, by the minute. */
+  /** Removes and returns all events before the minute of `now`. */
   take(now: number): ReadonlyArray<A> {
     const taken: Array<A> = []
     for (const end = Math.floor(now / minuteMillis); this.#next < end; this.#next++) {

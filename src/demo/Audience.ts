@@ -11,23 +11,26 @@ import { type DemoReaction, react, type ReportedEvent } from "./Reactions.ts"
 /** Actions of the audience so far. Counts are of answered requests. */
 export interface AudienceActions {
   readonly messages: number
-  /** Events by their name, each once; those of machines under `machine_open`. */
+  /** Number of events by name, without repetitions. Events of machines are counted as `machine_open`. */
   readonly events: Readonly<Record<ReportedEvent["event"] | "machine_open", number>>
-  /** Events that were reported a second time. */
+  /** Number of events that were reported a second time. */
   readonly again: number
   readonly gain: Gain
 }
 
 export interface DemoAudience {
-  /** Lives from `from` to `to` (Unix milliseconds): requests messages, and reports reactions that are due by then. */
+  /**
+   * Simulates the interval from `from` to `to` (Unix milliseconds): requests messages, and reports reactions that are
+   * due by then.
+   */
   readonly live: (from: number, to: number) => Effect.Effect<void, NotAnswered | Schema.SchemaError>
   readonly done: AudienceActions
 }
 
-/** Users there are; each keeps the values of its attributes. */
+/** Number of users. Each user keeps the values of its attributes. */
 const users = 40_000
 
-/** Events in one request. */
+/** Maximum number of events in one request. */
 const batch = 500
 
 const firstNames = ["Ann", "Ben", "Carla", "David", "Elif", "Finn", "Greta", "Hugo", "Ines", "Jonas", "Kira", "Luca"]
@@ -65,21 +68,21 @@ const decodeAnswer = Schema.decodeUnknownEffect(
 )
 
 /**
- * The simulated audience of one template. It knows the true rates and nothing of the service but its API: it asks for
- * variants by Generate and reports reactions by the webhook for events.
+ * Creates the simulated audience of one template. It knows the true rates, and uses the service only through its API:
+ * it requests variants from Generate and reports reactions to the webhook for events.
  */
 export const make = (options: {
   readonly client: ServiceClient
   readonly clock: FasterClock
   readonly org: string
   readonly template: string
-  /** Ids of the variants in the order of the rates. */
+  /** Ids of the variants, in the order of the rates. */
   readonly variants: ReadonlyArray<string>
   readonly rates: Rates
   readonly seed: number
-  /** Messages on an average day. */
+  /** Number of messages on an average day. */
   readonly perDay: number
-  /** Requests on their way at once. */
+  /** Maximum number of concurrent requests. */
   readonly connections: number
 }): DemoAudience => {
   const { client, clock, connections, org, perDay, rates, seed, template, variants } = options
@@ -96,7 +99,7 @@ export const make = (options: {
   const send = Effect.fnUntraced(function* () {
     const trackingId = `demo-${seed}-${++asked}`
     const user = Math.floor(users * chance())
-    // The attributes of a user follow from its id.
+    // The attributes of a user are derived from its id.
     const own = seeded(seed ^ (user + 1))
     const cell = drawCell(own)
     const answer = yield* Effect.flatMap(
@@ -109,14 +112,15 @@ export const make = (options: {
       }),
       decodeAnswer,
     )
-    // A visitor of the demo has deactivated every variant: no messages are sent.
+    // A visitor of the demo has deactivated every variant, so no messages are sent.
     if (answer.copy.id === undefined) return
     const chosen = variants.indexOf(answer.copy.id)
     const now = clock.currentTimeMillisUnsafe()
     const clickRates = rates.at(cell, now)
     done.messages++
     if (chosen >= 0) done.gain.add(now, clickRates, chosen)
-    // A variant that was made meanwhile is as good as the average of the others, and does not count towards the possible gain.
+    // A variant created in the meantime gets the average rate of the others, and does not count towards the possible
+    // gain.
     const clickRate = clickRates[chosen] ?? clickRates.reduce((sum, rate) => sum + rate, 0) / clickRates.length
     const message = { trackingId, decidedAt: now, clickRate, link: shopUrl }
     for (const reaction of react(chance, message)) agenda.put(reaction.reportAt, reaction)

@@ -1,27 +1,30 @@
 import { mulberry32, normal } from "../simulation/Chance.ts"
 
-/** Numbers in [0, 1), the same for the same seed. */
+/** Numbers in [0, 1) from a seed. */
 export type UniformChance = () => number
 
-/** Chance that follows from `seed`, any whole number, and from nothing else. */
+/** Random numbers that depend only on `seed`, any whole number. */
 export const seeded = (seed: number): UniformChance =>
-  // Neighbouring seeds begin far apart.
+  // Spreads neighbouring seeds, whose first numbers would be close.
   mulberry32(Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b))
 
-/** A draw of the log-normal distribution with this median, in the median's unit. */
+/** Draws from the log-normal distribution with this median, in the median's unit. */
 export const logNormal = (chance: UniformChance, median: number, sigma: number): number =>
   median * Math.exp(sigma * normal(chance))
 
-/** A draw of the Poisson distribution; 0 for a mean of 0. Takes as long as the mean is large: for means up to thousands. */
+/**
+ * Draws from the Poisson distribution. 0 for a mean of 0. The time is proportional to the mean, which may be up to
+ * thousands.
+ */
 export const poisson = (chance: UniformChance, mean: number): number => {
   const wait = () => -Math.log(1 - chance())
   let count = 0
-  // Waiting times are added rather than multiplied, which would reach zero.
+  // Sums waiting times, because a product would underflow to zero.
   for (let waited = wait(); waited < mean; waited += wait()) count++
   return count
 }
 
-/** The place of one of `shares`, which sum to 1, each as likely as its share. */
+/** Draws the index of one of `shares`, which sum to 1, with these probabilities. */
 export const pick = (chance: UniformChance, shares: ReadonlyArray<number>): number => {
   let rest = chance()
   for (let i = 0; i < shares.length; i++) {
@@ -31,7 +34,7 @@ export const pick = (chance: UniformChance, shares: ReadonlyArray<number>): numb
   return shares.length - 1
 }
 
-/** `items` in random order, every order equally likely. */
+/** Returns `items` in random order. Every order is equally likely. */
 export const shuffled = <A>(chance: UniformChance, items: ReadonlyArray<A>): ReadonlyArray<A> => {
   const order = [...items]
   for (let i = order.length - 1; i > 0; i--) {

@@ -3,11 +3,11 @@ import { Buffer } from "node:buffer"
 import { Agent, request } from "node:http"
 import * as Json from "../domain/Json.ts"
 
-/** The service refused a request, also after further attempts. */
+/** The service refused a request, even after retries. */
 export class NotAnswered extends Schema.TaggedError<NotAnswered>()("NotAnswered", {
   path: Schema.String,
   reason: Schema.String,
-  /** Whether it may do so later. */
+  /** Whether a retry may succeed. */
   passing: Schema.Boolean,
 }) {
   override get message() {
@@ -17,13 +17,13 @@ export class NotAnswered extends Schema.TaggedError<NotAnswered>()("NotAnswered"
 
 /** Calls the service over HTTP, with JSON. */
 export interface ServiceClient {
-  /** Returns the decoded body of a 200. Passing failures (no connection, a 503) are retried for ten seconds. */
+  /** Returns the decoded body of a 200. Temporary failures (no connection, a 503) are retried for ten seconds. */
   readonly post: (path: string, body: unknown) => Effect.Effect<unknown, NotAnswered>
 }
 
 const again = { schedule: Schedule.spaced("500 millis"), times: 20, while: ({ passing }: NotAnswered) => passing }
 
-/** A client with `key` on at most `connections` connections, kept until the scope closes. */
+/** Creates a client with `key` on at most `connections` connections, which close with the scope. */
 export const make = Effect.fnUntraced(function* (url: string, key: string, connections: number) {
   const agent = yield* Effect.acquireRelease(
     Effect.sync(() => new Agent({ keepAlive: true, maxSockets: connections })),

@@ -18,42 +18,42 @@ import * as SignInLink from "./SignInLink.ts"
 import * as Shop from "./Shop.ts"
 import { nextText, type Summary, summaryOf, summaryText } from "./Summary.ts"
 
-/** How a demo is to run. */
+/** Options of a demo. */
 export interface DemoOptions {
-  /** Simulated days. */
+  /** Number of simulated days. */
   readonly days: number
-  /** Real time they take. */
+  /** Real time of the simulated days. Unit: seconds. */
   readonly seconds: number
-  /** Messages on an average day. */
+  /** Number of messages on an average day. */
   readonly perDay: number
   readonly seed: number
-  /** Share of the messages that is spread evenly over the variants, 0 to 0.2. */
+  /** Share of the messages that is split evenly over the variants, 0 to 0.2. */
   readonly explorationFloor: number
   readonly port: number
-  /** Deleted at the start, see `Folder.prepare`. */
+  /** Folder of the store. Emptied at the start, see `Folder.prepare`. */
   readonly dataDir: string
-  /** End with the summary. */
+  /** Whether to end after the summary. */
   readonly once: boolean
-  /** Print the summary as JSON, and progress elsewhere. */
+  /** Whether to print the summary as JSON, and progress to standard error. */
   readonly json: boolean
 }
 
-/** Requests of the audience on their way at once. */
+/** Maximum number of concurrent requests of the audience. */
 const connections = 16
 
-/** The audience lives in steps of this length. Unit: real milliseconds. */
+/** Length of a step of the audience. Unit: real milliseconds. */
 const stepMillis = { fast: 50, present: 1000 }
 
-/** A variant's rate as the screen shows it; undefined without data. */
+/** Returns a variant's rate for the screen. Undefined without data. */
 const estimateOf = (variant: VariantResults | undefined) =>
   variant === undefined || variant.rate === null || variant.interval === null
     ? undefined
     : { rate: variant.rate, interval: variant.interval }
 
-/** How often the service is asked for its estimates. */
+/** Interval at which the service's estimates are read. */
 const estimatesEvery = "2 seconds"
 
-/** The service on a store of its own, whatever the environment says of stores; nothing else of it differs. */
+/** The service on its own store, regardless of the store in the environment. Everything else is unchanged. */
 const layerService = ({ dataDir, port }: DemoOptions, token: string) =>
   Server.serve(Layer.mergeAll(layerRoutes, SignInLink.layer(token, Shop.org))).pipe(
     Layer.provideMerge(layerJobs),
@@ -65,16 +65,16 @@ const layerService = ({ dataDir, port }: DemoOptions, token: string) =>
     )),
   )
 
-/** Brings everything that has been received into the model. */
+/** Adds all received data to the model. */
 const settle = Effect.gen(function* () {
   const learning = yield* Learning
-  // It gives up after two seconds, which a busy machine may take.
+  // A refresh gives up after two seconds, which are too short on a busy machine.
   for (let tries = 0; tries < 10; tries++) {
     if (yield* learning.refresh(Shop.org, Shop.template)) return
   }
 })
 
-/** Runs the demo; ends with `once`, and otherwise when it is interrupted. */
+/** Runs the demo. Ends after the summary with `once`, otherwise when it is interrupted. */
 export const run = Effect.fnUntraced(function* (options: DemoOptions) {
   const { dataDir, days, json, once, perDay, seconds, seed } = options
   const screen = yield* Screen.make(json ? process.stderr : process.stdout)
@@ -152,7 +152,10 @@ export const run = Effect.fnUntraced(function* (options: DemoOptions) {
 
     const begun = real.currentTimeMillisUnsafe()
     let at = from
-    /** Lets time go on by a step, and the audience live through it; time waits for it at the end of the next step. */
+    /**
+     * Advances time by a step and simulates the audience in it. Time stops at the end of the next step until the
+     * audience is done.
+     */
     const step = Effect.gen(function* () {
       const speed = clock.speed()
       const millis = (speed === 1 ? stepMillis.present : stepMillis.fast) * speed

@@ -1,18 +1,18 @@
 import { Clock, Effect } from "effect"
 
-/** A clock that lags behind the present and catches up with it. */
+/** A clock that starts in the past and catches up with the present. */
 export interface FasterClock extends Clock.Clock {
-  /** Lets time go on to `until` (Unix milliseconds); it stands still there until it may go on. */
+  /** Lets time advance to `until` (Unix milliseconds), where it stops until the next call. */
   readonly release: (until: number) => void
-  /** Time that passes in a moment of real time: `speed`, and 1 once the present is reached. */
+  /** Returns the present speed relative to real time: `speed`, or 1 once the present is reached. */
   readonly speed: () => number
 }
 
 /**
- * A clock that starts at `from` (Unix milliseconds, in the past) and goes `speed` times as fast as `real`, until it has
- * caught up with that: from then on they are the same. It never goes back, and no further than it has been released to:
- * real time that passes while it stands still is not made up for. Sleeps take as long as on the `real` clock, so that what
- * waits for a database or a client still does. It starts out released to `from`.
+ * Creates a clock that starts at `from` (Unix milliseconds, in the past) and is `speed` times as fast as `real` until
+ * it has caught up. From then on, both are equal. It never goes back, and never beyond the time of the last `release`.
+ * Real time that passes while it stops is lost. Sleeps have the duration of the `real` clock, so that timeouts of a
+ * database or a client are unchanged. Initially, it stops at `from`.
  */
 export const make = (options: {
   readonly from: number
@@ -20,7 +20,7 @@ export const make = (options: {
   readonly real: Clock.Clock
 }): FasterClock => {
   const { real, speed } = options
-  // The demo's time and the real time when time was last released.
+  // The demo's time and the real time at the last release.
   let at = options.from
   let realAt = real.currentTimeMillisUnsafe()
   let limit = options.from
@@ -52,5 +52,8 @@ export const make = (options: {
   }
 }
 
-/** The speed at which a clock that starts `past` before the present catches up with it after `within`. Same unit. */
+/**
+ * Returns the speed at which a clock that starts `past` before the present catches up within `within`. Both have one
+ * unit.
+ */
 export const speedFor = (past: number, within: number): number => (past + within) / within

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import * as Lock from "../store/bundled/Lock.ts"
 import { removeDatabase } from "../store/bundled/Folders.ts"
 
-/** The demo cannot use the folder: it holds other data, or a demo that still runs uses it. */
+/** The demo cannot use the folder, because it contains other data, or a running demo uses it. */
 export class FolderTaken extends Schema.TaggedError<FolderTaken>()("FolderTaken", {
   folder: Schema.String,
   reason: Schema.String,
@@ -14,14 +14,14 @@ export class FolderTaken extends Schema.TaggedError<FolderTaken>()("FolderTaken"
   }
 }
 
-/** Says that a folder was made by the demo, and may be emptied by it. */
+/** Marks a folder that the demo has created, and so may empty. */
 const marker = "made-by-the-demo"
 
 const isEmpty = (folder: string) => !existsSync(folder) || readdirSync(folder).length === 0
 
 /**
- * An empty folder for the store of a demo: a new one, or that of an earlier demo with everything in it deleted. Any other
- * folder that holds something is left as it is.
+ * Returns an empty folder for the store of a demo: a new one, or the folder of an earlier demo after deleting its
+ * content. Fails with `FolderTaken` for any other folder that is not empty.
  */
 export const prepare = (folder: string): Effect.Effect<void, FolderTaken> =>
   Effect.suspend(() => {
@@ -35,7 +35,7 @@ export const prepare = (folder: string): Effect.Effect<void, FolderTaken> =>
       rmSync(folder, { recursive: true, force: true })
       mkdirSync(folder, { recursive: true, mode: 0o700 })
       writeFileSync(join(folder, marker), "The next demo deletes everything in this folder.\n")
-      // So that no version control takes a database in.
+      // Keeps the database out of version control.
       writeFileSync(join(folder, ".gitignore"), "*\n")
       return Effect.void
     } catch (cause) {

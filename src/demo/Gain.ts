@@ -1,13 +1,13 @@
 import { hourMillis } from "../bandit/Window.ts"
 
-/** Expected clicks of some messages: as chosen, with a random split, and knowing every rate. */
+/** Expected clicks of some messages: with a random split, as chosen, and with all rates known. */
 export interface Clicks {
   readonly even: number
   readonly ours: number
   readonly oracle: number
 }
 
-/** Nothing has been chosen. */
+/** Expected clicks without choices. */
 export const none: Clicks = { even: 0, ours: 0, oracle: 0 }
 
 export const plus = (a: Clicks, b: Clicks): Clicks => ({
@@ -16,7 +16,10 @@ export const plus = (a: Clicks, b: Clicks): Clicks => ({
   oracle: a.oracle + b.oracle,
 })
 
-/** The expected clicks of one message, given the true `rates` of the variants for its user, of which one was chosen. */
+/**
+ * Returns the expected clicks of one message, given the true `rates` of the variants for its user, of which one was
+ * chosen.
+ */
 export const ofChoice = (rates: ReadonlyArray<number>, chosen: number): Clicks => ({
   even: rates.reduce((sum, rate) => sum + rate, 0) / rates.length,
   ours: rates[chosen]!,
@@ -24,8 +27,8 @@ export const ofChoice = (rates: ReadonlyArray<number>, chosen: number): Clicks =
 })
 
 /**
- * The share of the way from a random split to knowing every rate: 1 is the whole possible gain, 0 none, below 0 worse
- * than a random split. Undefined without a possible gain, or without choices.
+ * Returns the position between a random split (0) and knowing every rate (1). Below 0 if worse than a random split.
+ * Undefined without a possible gain, or without choices.
  */
 export const captured = ({ even, oracle, ours }: Clicks): number | undefined =>
   oracle - even > 1e-12 * oracle ? (ours - even) / (oracle - even) : undefined
@@ -35,7 +38,7 @@ interface Hour {
   readonly choices: Array<number>
 }
 
-/** Adds choices up, on the whole and by the hour, so that the last day can be told from the first. */
+/** Sums choices in all and by hour, so that the last day can be compared with the first. */
 export class Gain {
   readonly #hours = new Map<number, Hour>()
   readonly #variants: number
@@ -63,7 +66,9 @@ export class Gain {
     return this.#clicks
   }
 
-  /** The choices of the 24 hours before `now` (Unix milliseconds), to the hour, and how they fell on the variants. */
+  /**
+   * Returns the choices of the 24 hours before `now` (Unix milliseconds), in whole hours, and their number by variant.
+   */
   lastDay(now: number): { readonly clicks: Clicks; readonly choices: ReadonlyArray<number> } {
     const last = Math.floor(now / hourMillis)
     let clicks = none

@@ -2,9 +2,9 @@ import { hourMillis } from "../bandit/Window.ts"
 import { normal } from "../simulation/Chance.ts"
 import { pick, seeded, shuffled, type UniformChance } from "./Chance.ts"
 
-// The truth of the demo: how often people click. The service does not know it.
+// The true click rates of the demo, which the service does not know.
 
-/** Attributes of users in requests, and the share of each value; the shares of an attribute sum to 1. */
+/** Attributes of users in requests, and the share of each value. The shares of an attribute sum to 1. */
 export const attributes = {
   tier: { basic: 0.56, silver: 0.32, gold: 0.12 },
   country: { de: 0.4, gb: 0.22, at: 0.15, ch: 0.13, nl: 0.1 },
@@ -24,15 +24,15 @@ const spread: { readonly [name in AttributeName]: { readonly all: number; readon
   device: { all: 0.1, variant: 0.3 },
 }
 
-/** Effects of the variants themselves on the same scale, spread evenly; which variant has which is drawn. */
+/** Effects of the variants themselves on this scale, evenly spaced. The assignment to variants is drawn. */
 const widest = 0.2
 
 const baseRate = 0.06
 
-/** Nothing is surer than this. */
+/** Maximum click rate. */
 const highestRate = 0.9
 
-/** Messages and clicks over the day, by hour (UTC): each relative to an average of 1 over the messages. */
+/** Messages and clicks by hour of the day (UTC), relative to an average of 1 over the messages. */
 const messagesByHour = [2, 1, 1, 1, 1, 2, 4, 6, 7, 7, 6, 6, 7, 6, 6, 6, 6, 7, 8, 9, 9, 8, 6, 4]
 const clicksByHour = [6, 5, 5, 5, 5, 6, 8, 9, 9, 9, 9, 10, 10, 9, 9, 9, 10, 11, 12, 13, 13, 12, 10, 8]
 
@@ -41,10 +41,10 @@ const clickAverage = clicksByHour.reduce((sum, weight, hour) => sum + weight * m
 
 const hourOf = (time: number): number => Math.floor(time / hourMillis) % 24
 
-/** How many messages there are at `time` (Unix milliseconds), relative to the day's average. */
+/** Number of messages at `time` (Unix milliseconds), relative to the day's average. */
 export const messagesAt = (time: number): number => messagesByHour[hourOf(time)]! * 24 / messagesTotal
 
-/** How often a message of this time is clicked on, relative to the average message. */
+/** Click rate of a message at this time, relative to the average message. */
 export const clicksAt = (time: number): number => clicksByHour[hourOf(time)]! / clickAverage
 
 /** All combinations of values, with their shares of the audience. */
@@ -71,17 +71,17 @@ export const drawCell = (chance: UniformChance): DemoAttributes => {
   return cell as DemoAttributes
 }
 
-/** How often people click. */
+/** Click rates. */
 export interface Rates {
-  /** Probability of a click on a delivered message decided at `time`, by the places of `variants`. */
+  /** Returns the probability of a click on a delivered message decided at `time`, in the order of `variants`. */
   readonly at: (cell: DemoAttributes, time: number) => ReadonlyArray<number>
-  /** The same for the average message, by the places of `variants`. */
+  /** Probability of a click on an average message, in the order of `variants`. */
   readonly average: ReadonlyArray<number>
 }
 
 /**
- * Draws rates for as many variants. The log rate is a sum: base, variant, each attribute, variant and attribute together,
- * hour of the day. The same seed gives the same rates.
+ * Draws rates for a number of variants. The log rate is a sum: base, variant, each attribute, variant and attribute
+ * together, hour of the day. Equal seeds return equal rates.
  */
 export const draw = (seed: number, variants: number): Rates => {
   const chance = seeded(seed)

@@ -1,7 +1,7 @@
 import { hourMillis } from "../bandit/Window.ts"
 import { logNormal, type UniformChance } from "./Chance.ts"
 
-/** An event as the demo's shop reports it: an item of `POST /api/webhook/events/:org`. */
+/** An event in the form of the demo's shop: an item of `POST /api/webhook/events/:org`. */
 export interface ReportedEvent {
   readonly event: "delivered" | "open" | "click" | "conversion" | "bounce" | "unsubscribe"
   readonly event_id: string
@@ -12,18 +12,18 @@ export interface ReportedEvent {
   readonly link?: string
 }
 
-/** An event and when it is reported, Unix milliseconds; never before it happened. */
+/** An event and the time of its report (Unix milliseconds), never before the event. */
 export interface DemoReaction {
   readonly reportAt: number
   readonly event: ReportedEvent
-  /** It has been reported before. */
+  /** Whether it has been reported before. */
   readonly again: boolean
 }
 
 const secondMillis = 1000
 const minuteMillis = 60 * secondMillis
 
-/** How many messages of 1 end like this; of clicks, how many become an order. */
+/** Probabilities that a message ends in each way. `conversion`: probability that a click leads to an order. */
 const shares = { bounce: 0.012, machineOpen: 0.14, openedOnly: 0.22, conversion: 0.18, unsubscribe: 0.003, again: 0.05 }
 
 /** Log-normal delays: median in milliseconds, and sigma. */
@@ -37,15 +37,15 @@ const delays = {
   again: [10 * minuteMillis, 1],
 } as const
 
-/** People do not read a message faster than this; earlier clicks come from link scanners. */
+/** Minimum time in which people read a message. Earlier clicks come from link scanners. */
 const fastestMillis = 45 * secondMillis
 
-/** Later reactions do not occur: the service counts two weeks. */
+/** Maximum delay of a reaction, because the service counts two weeks. */
 const longestMillis = 13 * 24 * hourMillis
 
 /**
- * The reactions to a message decided at `decidedAt` (Unix milliseconds) whose user clicks with the probability
- * `clickRate` if it arrives. Clicks follow an open. Of all reports one in twenty comes twice.
+ * Returns the reactions to a message decided at `decidedAt` (Unix milliseconds), whose user clicks with the probability
+ * `clickRate` if it arrives. A click follows an open. One in twenty reports is repeated.
  */
 export const react = (
   chance: UniformChance,

@@ -3,24 +3,24 @@ import type { Output } from "../runtime/Progress.ts"
 import type { AudienceActions } from "./Audience.ts"
 import { captured, type Clicks } from "./Gain.ts"
 
-// The display of the running demo: redrawn in place on a terminal, a line from time to time elsewhere.
+// The display of the running demo: redrawn in place on a terminal, an occasional line otherwise.
 
-/** A variant as far as it is shown. */
+/** The displayed members of a variant. */
 export interface ShownVariant {
   readonly id: string
-  /** Share of the decisions of the last day; undefined before the first. */
+  /** Share of the decisions of the last day. Undefined before the first decision. */
   readonly share: number | undefined
   readonly trueRate: number
-  /** The service's estimate, and the interval it gives; undefined before the first. */
+  /** The service's estimate and its interval. Undefined before the first estimate. */
   readonly estimate: { readonly rate: number; readonly interval: readonly [number, number] } | undefined
 }
 
 export interface ScreenView {
   readonly url: string
-  /** Days of the demo so far, and in all. */
+  /** Number of simulated days so far, and in all. */
   readonly day: number
   readonly days: number
-  /** The simulated time, Unix milliseconds. */
+  /** The simulated time. Unit: Unix milliseconds. */
   readonly now: number
   readonly done: AudienceActions
   readonly lastDay: Clicks
@@ -32,7 +32,7 @@ const number = (value: number) => Math.round(value).toLocaleString("en")
 const percent = (share: number | undefined, decimals = 0) =>
   share === undefined ? "–" : `${(100 * share).toFixed(decimals)} %`
 
-/** `share` of `width` cells filled; nothing below 0 or above 1 is shown. */
+/** Returns a bar with `share` of `width` cells filled. Shares are limited to 0 and 1. */
 export const bar = (share: number, width: number): string => {
   const filled = Math.round(Math.min(1, Math.max(0, share)) * width)
   return "█".repeat(filled) + "░".repeat(width - filled)
@@ -46,12 +46,12 @@ const time = (millis: number) => {
 
 const eventsOf = ({ events }: AudienceActions) => Object.values(events).reduce((sum, count) => sum + count, 0)
 
-/** The best variants first, by their true rates. */
+/** Sorts variants by their true rates, best first. */
 const ranked = (variants: ReadonlyArray<ShownVariant>) => [...variants].sort((a, b) => b.trueRate - a.trueRate)
 
 const barWidth = 30
 
-/** The whole picture, lines of at most 100 characters. */
+/** Returns the whole display, lines of at most 100 characters. */
 export const picture = ({ day, days, done, lastDay, now, url, variants }: ScreenView): ReadonlyArray<string> => {
   const { even, oracle, ours } = done.gain.total
   const so = captured(done.gain.total)
@@ -83,7 +83,7 @@ export const picture = ({ day, days, done, lastDay, now, url, variants }: Screen
   ]
 }
 
-/** The state of the demo in one line. */
+/** Returns the state of the demo in one line. */
 export const line = ({ day, days, done, lastDay, variants }: ScreenView): string => {
   const shares = ranked(variants).map(({ id, share }) => `${id} ${percent(share)}`).join(", ")
   return `day ${day.toFixed(1).padStart(4)} of ${days}: ${number(done.messages)} messages, ${
@@ -93,18 +93,18 @@ export const line = ({ day, days, done, lastDay, variants }: ScreenView): string
   } in the last day; ${shares}`
 }
 
-/** Where the picture is drawn. */
+/** The display. */
 export interface Screen {
   readonly show: (view: ScreenView) => void
-  /** Prints lines above the picture, which stay. */
+  /** Prints permanent lines above the display. */
   readonly note: (text: string) => void
-  /** Leaves the picture as it is and shows nothing more. */
+  /** Ends the display and leaves its last state. */
   readonly end: () => void
-  /** How often it is worth showing something new. Unit: milliseconds. */
+  /** Interval of updates. Unit: milliseconds. */
   readonly everyMillis: number
 }
 
-/** The screen on `output`, with the cursor given back when the scope closes. */
+/** Creates the display on `output`. Restores the cursor when the scope closes. */
 export const make = (output: Output) =>
   Effect.acquireRelease(
     Effect.sync((): Screen => {
@@ -121,7 +121,7 @@ export const make = (output: Output) =>
       output.write("\x1b[?25l")
       const clear = () => drawn.length === 0 ? "" : `\x1b[${drawn.length}A\x1b[J`
       const draw = (before: string, lines: ReadonlyArray<string>) => {
-        // A line that wraps would leave its rest behind when it is drawn anew.
+        // A line that wraps would leave a remainder when it is redrawn.
         const width = output.columns ?? 80
         const text = lines.map((one) => `${[...one].slice(0, width - 1).join("")}\n`).join("")
         output.write(before + text)

@@ -28,5 +28,5 @@ export const open = Effect.fnUntraced(function* (explorationFloor: number) {
   const { key } = yield* (yield* Keys).create(org, { name: "Demo", scopes: ["generate", "deliver", "events"] })
   const { variants } = yield* (yield* Templates).get(org, template)
   return { key, variants: variants.map(({ id }) => id) }
-  // An empty store cannot lack the new organization, and the file is ours.
+  // An empty store cannot lack the new organization, and the template file is part of the product.
 }, Effect.orDie)

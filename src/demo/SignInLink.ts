@@ -6,17 +6,19 @@ import { SignIn } from "../accounts/SignIn.ts"
 import { sameText } from "../intake/signatures/Verdict.ts"
 import { alone, problem, redirect } from "../console/Routes.tsx"
 
-// A link that signs in to the console of the demo. No other process serves it.
+// A link that signs in to the console of the demo. Only the demo's process serves it.
 
 const path = "/console/demo"
 
-/** Who the link signs in. */
+/** The account that the link signs in. */
 const visitor = { email: "demo@example.com", name: "Demo", administrator: true }
 
-/** The link for a token. It works while the demo runs. */
+/** Returns the link for a token. It works while the demo runs. */
 export const linkOf = (url: string, token: string): string => `${url}${path}?token=${token}`
 
-/** Serves the link of a secret token: it starts a session of an administrator and leads to the overview of `org`. */
+/**
+ * Serves the link of a secret token: it starts a session of an administrator and redirects to the overview of `org`.
+ */
 export const layer = (token: string, org: string) =>
   HttpRouter.use(Effect.fnUntraced(function* (router) {
     const accounts = yield* Accounts

@@ -3,19 +3,19 @@ import type { TemplateResults } from "../results/TemplateResults.ts"
 import type { AudienceActions } from "./Audience.ts"
 import { captured, type Clicks } from "./Gain.ts"
 
-/** How a demo went, as `--json` prints it. */
+/** The result of a demo, in the form of `--json`. */
 export interface Summary {
   readonly seed: number
-  /** Simulated, and real. */
+  /** Simulated days, and real seconds. */
   readonly days: number
   readonly seconds: number
   readonly messages: number
-  /** Reported events by name, each once, and how many were reported a second time. */
+  /** Number of reported events by name, without repetitions, and the number reported a second time. */
   readonly events: AudienceActions["events"]
   readonly reported_again: number
-  /** By the true rates: clicks of the same messages when chosen evenly, as chosen, and with all rates known. */
+  /** Expected clicks of these messages by the true rates: with a random split, as chosen, and with all rates known. */
   readonly expected_clicks: Clicks
-  /** Of the way from even to oracle; null where nothing was to gain. */
+  /** Position between a random split (0) and the oracle (1). Null without a possible gain. */
   readonly gain_captured: number | null
   readonly gain_captured_last_day: number | null
   readonly true_rates: Readonly<Record<string, number>>
@@ -51,7 +51,7 @@ export const summaryOf = (options: {
 const number = (value: number) => Math.round(value).toLocaleString("en")
 const percent = (share: number | null) => share === null ? "nothing" : `${Math.round(100 * share)} %`
 
-/** The summary as a person reads it. */
+/** Returns the summary in readable form. */
 export const summaryText = (summary: Summary): string => {
   const { days, events, expected_clicks: clicks, messages, reported_again, results, seconds } = summary
   const total = Object.values(events).reduce((sum, count) => sum + count, 0)
@@ -79,10 +79,10 @@ True rates: ${
   }. Which one is best differs by segment.`
 }
 
-/** Next steps, while the service stays up. */
+/** Returns the next steps, while the service keeps running. */
 export const nextText = (options: {
   readonly url: string
-  /** Signs in to the console. */
+  /** Link that signs in to the console. */
   readonly signIn: string
   readonly dataDir: string
   readonly org: string

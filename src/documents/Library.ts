@@ -13,7 +13,7 @@ export interface Document extends RenderedDocument {
   readonly markdown: string
 }
 
-/** The first sentence of a document, for lists; empty where it has none of at most 200 characters. */
+/** Returns the first sentence of a document, for lists. Empty if it is longer than 200 characters. */
 export const firstSentence = ({ sections }: Document): string => {
   const text = sections.find((section) => section.text.trim() !== "")?.text.replace(/\s+/g, " ").trim() ?? ""
   return /^.{0,200}?[.:](?=\s|$)/.exec(text)?.[0] ?? ""
@@ -22,10 +22,10 @@ export const firstSentence = ({ sections }: Document): string => {
 /** Documents by path, in the order of the table of contents. */
 export type Library = ReadonlyMap<string, Document>
 
-/** A place in a document that a search found. */
+/** A search result in a document. */
 export interface Hit {
   readonly document: Document
-  /** Id of the heading; empty for the beginning. */
+  /** Id of the heading. Empty for the beginning. */
   readonly id: string
   readonly title: string
   readonly excerpt: string
@@ -34,7 +34,7 @@ export interface Hit {
 /** Files outside `docs/` that are served with it. */
 const others = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
 
-/** Where the documents appear in the table of contents: by the start of their path. Other folders follow. */
+/** Order of the table of contents, by the start of a document's path. Other folders follow. */
 const order = [
   "README",
   "guide/quickstart",
@@ -63,13 +63,16 @@ const rankOf = (path: string): number => {
   return rank < 0 ? order.length : rank
 }
 
-/** Where a file is served, such as `guide/api` for `docs/guide/api.md`; undefined for files that are not served. */
+/**
+ * Returns the path of a served file, such as `guide/api` for `docs/guide/api.md`. Undefined for files that are not
+ * served.
+ */
 const servedPath = (file: string): string | undefined => {
   if (others.includes(file)) return file.slice(0, -".md".length)
   return file.startsWith("docs/") && file.endsWith(".md") ? file.slice("docs/".length, -".md".length) : undefined
 }
 
-/** The address of a link in a file of the project; undefined where it leads to a file that is not served. */
+/** Returns the address of a link in a file of the project. Undefined if it leads to a file that is not served. */
 export const addressOf = (file: string, href: string): string | undefined => {
   if (/^(https?:|mailto:|#|\/)/.test(href)) return href
   const [target = "", anchor] = href.split("#")
@@ -77,7 +80,7 @@ export const addressOf = (file: string, href: string): string | undefined => {
   return path === undefined ? undefined : `/docs/${path}${anchor === undefined ? "" : `#${anchor}`}`
 }
 
-/** Renders a file of the project, such as `docs/guide/api.md`; undefined for files that are not served. */
+/** Renders a file of the project, such as `docs/guide/api.md`. Undefined for files that are not served. */
 export const documentOf = (file: string, markdown: string): Document | undefined => {
   const path = servedPath(file)
   if (path === undefined) return undefined
@@ -85,7 +88,7 @@ export const documentOf = (file: string, markdown: string): Document | undefined
   return { ...rendered, path, title: rendered.headings[0]?.text ?? path, markdown }
 }
 
-/** A library of documents, sorted for the table of contents. */
+/** Returns a library of documents, sorted for the table of contents. */
 export const libraryOf = (documents: Iterable<Document>): Library =>
   new Map(
     [...documents].sort((a, b) => rankOf(a.path) - rankOf(b.path) || (a.path < b.path ? -1 : 1))
@@ -93,7 +96,7 @@ export const libraryOf = (documents: Iterable<Document>): Library =>
   )
 
 /**
- * Reads and renders the documents of the installation, with pauses for other work. Takes about 0.2 s of processor time.
+ * Reads and renders the documents of the installation, with pauses for other work. Needs about 0.2 s of processor time.
  */
 export const readLibrary: Effect.Effect<Library> = Effect.gen(function* () {
   const root = fileURLToPath(new URL("../../", import.meta.url))
@@ -111,7 +114,7 @@ export const readLibrary: Effect.Effect<Library> = Effect.gen(function* () {
 
 const excerptLength = 200
 
-/** The text around the first of the words that it has. */
+/** Returns the text around the first word that it contains. */
 const excerptOf = (text: string, words: ReadonlyArray<string>): string => {
   const flat = text.replace(/\s+/g, " ").trim()
   const lower = flat.toLowerCase()
@@ -126,14 +129,14 @@ const mostWords = 10
 const mostHits = 30
 const mostCounted = 5
 
-/** How often a text has a word, up to 5 times. */
+/** Returns how often a text contains a word, up to 5 times. */
 const countOf = (text: string, word: string): number => {
   let count = 0
   for (let at = text.indexOf(word); at >= 0 && count < mostCounted; at = text.indexOf(word, at + word.length)) count++
   return count
 }
 
-/** The sections of each document in lowercase, made once for each library. */
+/** The sections of each document in lowercase, computed once for each library. */
 const lowered = new WeakMap<
   Library,
   ReadonlyArray<{ document: Document; section: number; title: string; text: string }>
@@ -156,8 +159,9 @@ const loweredOf = (library: Library) => {
 }
 
 /**
- * Sections that have all words of a query (letter case aside), the best first: words in a section's title count most, then
- * words in the document's title, then how often the text has them. At most 30; the first 10 words of the query count.
+ * Returns up to 30 sections that contain all words of a query (ignoring case), best first: words in a section's title
+ * count most, then words in the document's title, then the frequency of the words. Only the first 10 words of the query
+ * count.
  */
 export const search = (library: Library, query: string): ReadonlyArray<Hit> => {
   const words = [...new Set(query.toLowerCase().split(/\s+/).filter((word) => word !== ""))].slice(0, mostWords)

@@ -2,11 +2,11 @@ import { firstSentence, type Library } from "./Library.ts"
 import { groupOf } from "./Pages.ts"
 
 /**
- * `/llms.txt`: the documents as a list of links to their Markdown, for language models (llmstxt.org). Decisions come under
- * `Optional`, the section that a reader with little room leaves out.
+ * Returns `/llms.txt`: the documents as a list of links to their Markdown, for language models (llmstxt.org). Decisions
+ * are in the section `Optional`, which a reader with a small context leaves out.
  */
 export const llmsText = (library: Library): string => {
-  // Files outside docs/ have links that are relative to another folder.
+  // Files outside docs/ are left out, because their links are relative to another folder.
   const documents = [...library.values()].filter(({ path }) => path.toLowerCase() === path)
   const byGroup = Map.groupBy(documents, ({ path }) => groupOf(path))
   const list = (group: string) =>

@@ -19,11 +19,11 @@ export interface RenderedDocument {
 export const escapeHtml = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;")
 
-/** The id of a heading, as GitHub makes it: lowercase, hyphens for spaces, no punctuation. */
+/** Returns the id of a heading in the form of GitHub: lowercase, hyphens for spaces, no punctuation. */
 export const slugOf = (text: string): string =>
   text.trim().toLowerCase().replace(/[^\p{L}\p{N}\s_-]/gu, "").replace(/\s/gu, "-")
 
-/** Inline Markdown without markup. */
+/** Returns inline Markdown without markup. */
 const plainText = (text: string): string => text.replace(/!?\[([^\]]*)\]\([^)]*\)/g, "$1").replace(/[`*]/g, "")
 
 const textOf = (token: Tokens.Generic): string => {
@@ -45,12 +45,12 @@ const headingsAmong = (tokens: ReadonlyArray<Token>): ReadonlyArray<Heading> => 
   })
 }
 
-/** The headings of a Markdown text. Repeated ids get `-1`, `-2` and so on. */
+/** Returns the headings of a Markdown text. Repeated ids get `-1`, `-2` and so on. */
 export const headingsOf = (markdown: string): ReadonlyArray<Heading> => headingsAmong(new Marked().lexer(markdown))
 
 /**
- * Renders a Markdown text. HTML in it is escaped. `linkOf` returns the address of a link, or undefined for links that
- * cannot be followed from the page, whose text alone is kept.
+ * Renders a Markdown text. HTML in it is escaped. `linkOf` returns the address of a link. If it returns undefined, only
+ * the text of the link is kept.
  */
 export const render = (markdown: string, linkOf: (href: string) => string | undefined): RenderedDocument => {
   const tokens = new Marked().lexer(markdown)

@@ -2,7 +2,8 @@ import { hash } from "node:crypto"
 import { type Document, firstSentence, type Hit, type Library } from "./Library.ts"
 import { escapeHtml } from "./Markdown.ts"
 
-// Plain HTML pages of the documents: no script, no external files, readable in light and dark and without a mouse.
+// Plain HTML pages of the documents: no script, no external files, readable with a light or dark theme and without a
+// mouse.
 
 const style = `
 :root { color-scheme: light dark; --line: #8886; --soft: #8881; --link: light-dark(#0b57d0, #8ab4f8); }
@@ -19,7 +20,7 @@ code { padding: 0.1em 0.3em; overflow-wrap: anywhere; } pre { padding: 0.8rem; o
 @media (max-width: 50rem) { .page { display: block; } }
 `
 
-/** Pages load nothing and run no script; the one stylesheet is in the page, and named by its digest. */
+/** Pages load no files and run no script. The only stylesheet is in the page, and named by its digest. */
 export const contentSecurityPolicy = `default-src 'none'; style-src 'sha256-${
   hash("sha256", style, "base64")
 }'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`
@@ -31,17 +32,17 @@ const groups: ReadonlyArray<readonly [start: string, title: string]> = [
   ["decisions/", "Decisions"],
 ]
 
-/** The heading under which a document stands in lists, by its path. */
+/** Returns the heading for a document in lists, by its path. */
 export const groupOf = (path: string): string => groups.find(([start]) => path.startsWith(start))?.[1] ?? "Reference"
 
-/** Links to the sections of the document that is open. */
+/** Returns links to the sections of the open document. */
 const sectionsOf = ({ headings }: Document): string => {
   const links = headings.filter(({ level }) => level === 2)
     .map(({ id, text }) => `<li><a href="#${escapeHtml(id)}">${escapeHtml(text)}</a></li>`)
   return links.length === 0 ? "" : `<ul class="sub" aria-label="On this page">${links.join("")}</ul>`
 }
 
-/** The table of contents, with the sections of the open document. */
+/** Returns the table of contents, with the sections of the open document. */
 const contents = (library: Library, open: Document | undefined): string => {
   const byGroup = Map.groupBy(library.values(), ({ path }) => groupOf(path))
   const item = (document: Document) =>
@@ -79,11 +80,11 @@ const page = ({ body, library, open, query = "", title }: Page): string =>
 ${contents(library, open)}</nav><main>${body}</main></div></body></html>
 `
 
-/** A document. */
+/** Returns the page of a document. */
 export const documentPage = (library: Library, document: Document): string =>
   page({ library, title: document.title, body: document.html, open: document })
 
-/** The start page: every document with its first sentence. */
+/** Returns the start page: every document with its first sentence. */
 export const startPage = (library: Library): string => {
   const list = [...library.values()].filter(({ path }) => !path.startsWith("decisions/")).map((document) => {
     const sentence = firstSentence(document)
@@ -100,7 +101,7 @@ reference</a> lists every path, and <a href="/problems">problems</a> every error
   })
 }
 
-/** The sections that a search found. */
+/** Returns the page of search results. */
 export const searchPage = (library: Library, query: string, hits: ReadonlyArray<Hit>): string => {
   const list = hits.map(({ document, excerpt, id, title }) =>
     `<li><p><a href="/docs/${escapeHtml(document.path)}${id === "" ? "" : `#${escapeHtml(id)}`}">${

@@ -1,36 +1,36 @@
 import { Buffer } from "node:buffer"
 import type { Names } from "./Names.ts"
 
-// Finds names in stored bodies, whatever their format: JSON, forms, text, one within another. Addresses are found in any case,
-// within `Name <a@b>`, JSON-escaped (`\u0040`, `\/`) and percent-encoded, once or more often. Ids are found as whole JSON
-// strings, as JSON numbers, and as values of parameters.
+// Finds names in stored bodies of any format: JSON, forms, text, and nested combinations. Addresses are found in any
+// case, within `Name <a@b>`, JSON-escaped (`\u0040`, `\/`) and percent-encoded, once or repeatedly. Ids are found as
+// whole JSON strings, as JSON numbers, and as values of parameters.
 
-/** A part of a body that is searched at once. Unit: bytes. */
+/** Size of a part of a body that is searched at once. Unit: bytes. */
 export const partBytes = 64 * 1024
 
-/** Bytes at the end of a part that the next one begins with: more than a name takes in any encoding. */
+/**
+ * Number of bytes at the end of a part with which the next part begins: more than the length of a name in any encoding.
+ */
 export const overlapBytes = 8 * 1024
 
-/**
- * Position of a part within its body. A name that may have been cut is found in the part that contains it completely.
- */
+/** Position of a part within its body. A name that may be cut off is found in the part that contains it completely. */
 export interface Part {
   readonly isFirst: boolean
   readonly isLast: boolean
 }
 
-/** Stands before a letter that may belong to an escape, such as the `n` of `\n`. */
+/** Precedes a letter that may belong to an escape, such as the `n` of `\n`. */
 const mark = "\u0001"
 
 const utf8AsBytes = (text: string) => Buffer.from(text, "utf8").toString("latin1")
 
 const codeOf = (hex: string) => String.fromCharCode(Number.parseInt(hex, 16))
 
-/** Resolves the escapes of JSON, also where JSON stands in JSON strings. Every character is a byte. */
+/** Resolves the escapes of JSON, including JSON inside JSON strings. Every character is a byte. */
 const withoutEscapes = (text: string): string =>
   text.includes("\\")
     ? text
-      // First, so that no other pattern has to look through a run of backslashes again and again.
+      // First, so that no other pattern must scan a sequence of backslashes repeatedly.
       .replace(/\\{2,}/g, "\\")
       .replace(/\\u00([0-7][0-9a-f])/gi, (_, hex: string) => codeOf(hex))
       .replace(/(?:\\u[0-9a-f]{4})+/gi, (run) =>
@@ -39,14 +39,14 @@ const withoutEscapes = (text: string): string =>
       .replaceAll("\\", "")
     : text
 
-/** Resolves percent-encoding, however often it was applied. Every character is a byte. */
+/** Resolves percent-encoding that was applied once or repeatedly. Every character is a byte. */
 const withoutPercents = (text: string): string =>
   text.includes("%") ? text.replace(/%(?:25)*([0-9a-f]{2})/gi, (_, hex: string) => codeOf(hex)) : text
 
 /** The text of a part without any encoding. */
 const plain = (bytes: Uint8Array): string => {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1")
-  // JSON in a form is encoded, and so may a text in JSON be.
+  // JSON in a form is encoded, and text in JSON can be encoded too.
   return Buffer.from(withoutEscapes(withoutPercents(withoutEscapes(text))), "latin1").toString("utf8")
 }
 
@@ -54,16 +54,18 @@ const isDomainCode = (code: number): boolean =>
   (code >= 0x61 && code <= 0x7a) || (code >= 0x41 && code <= 0x5a) || (code >= 0x30 && code <= 0x39) || code === 0x2d ||
   code === 0x2e || code >= 0x80
 
-/** Ends the part before the `@`: white space, control characters, quotes, brackets and `,` `:` `;` `@`. */
+/**
+ * Characters that end the part before the `@`: white space, control characters, quotes, brackets and `,` `:` `;` `@`.
+ */
 const localEnds = new Set(Array.from('"()<>[],:;@\\', (character) => character.charCodeAt(0)))
 const isLocalCode = (code: number): boolean => code > 0x20 && code !== 0x7f && !localEnds.has(code)
 
-/** Characters that an address may contain, and that may as well stand before one: `email=ann@example.com`. */
+/** Characters that an address may contain, and that can also precede one: `email=ann@example.com`. */
 const boundaries = new Set("=&+/?|'*!{}^~#$%`")
 
 const longestName = 320
 
-/** The addresses of one domain: lengths of the parts before the `@`. */
+/** The addresses by domain: lengths of the parts before the `@`. */
 type Domains = ReadonlyMap<string, ReadonlySet<number>>
 
 const domainsOf = (names: Names): Domains => {
@@ -99,7 +101,7 @@ const hasAddress = (text: string, { isFirst, isLast }: Part, names: Names, domai
     while (end < text.length && end - at <= longestName && isDomainCode(text.charCodeAt(end))) end++
     if (end === text.length && !isLast) continue
     let last = end
-    // The end of a sentence.
+    // Removes the punctuation at the end of a sentence.
     while (last > at + 1 && (text[last - 1] === "." || text[last - 1] === "-")) last--
     const domain = text.slice(at + 1, last).toLowerCase()
     const lengths = domains.get(`#${domain}`)
@@ -114,7 +116,7 @@ const hasAddress = (text: string, { isFirst, isLast }: Part, names: Names, domai
   return false
 }
 
-/** Longest identifier. Unit: UTF-16 code units. */
+/** Maximum length of an identifier. Unit: UTF-16 code units. */
 const longestId = 200
 
 const hasQuoted = (text: string, { isFirst, isLast }: Part, names: Names): boolean => {
@@ -133,7 +135,7 @@ const hasMatch = (text: string, pattern: RegExp, names: Names): boolean => {
 
 /** A search for names. */
 export interface BodySearch {
-  /** Whether a part of a body contains one of the names. Takes time in proportion to its length, for any content. */
+  /** Whether a part of a body contains one of the names. The time is proportional to its length, for any content. */
   readonly isIn: (bytes: Uint8Array, part: Part) => boolean
 }
 
@@ -142,7 +144,7 @@ export const makeBodySearch = (names: Names): BodySearch => {
   const domains = domainsOf(names)
   const ids = names.ids()
   const hasNumbers = ids.some((id) => /^\d+$/.test(id))
-  // A short id, or a number, is the value of many parameters that have nothing to do with a user.
+  // A short id, or a number, is the value of many parameters that are unrelated to a user.
   const hasWords = ids.some((id) => id.length >= 4 && !/^\d+$/.test(id))
   const awkward = ids.filter((id) => /["\\%]/.test(id))
   return {
@@ -157,7 +159,7 @@ export const makeBodySearch = (names: Names): BodySearch => {
   }
 }
 
-/** Ids with quotes, backslashes or percent signs are searched as JSON writes them. */
+/** Searches ids with quotes, backslashes or percent signs in their JSON form. */
 const hasAwkward = (bytes: Uint8Array, ids: ReadonlyArray<string>): boolean => {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   return ids.some((id) => text.includes(JSON.stringify(id)) || text.includes(`"${id}"`))

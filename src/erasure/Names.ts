@@ -9,10 +9,11 @@ export interface PersonNames {
 /** Whether a name is compared like an address. Callers may use addresses as user ids. */
 export const isAddress = (name: string): boolean => name.includes("@")
 
-// V8 hashes texts such as "8192" by their value, so that a caller could choose many with one hash. No such text begins so.
+// V8 hashes texts such as "8192" by their numeric value, so that a caller could choose many with one hash. With this
+// prefix, no text is numeric.
 const keyed = (text: string) => `#${text}`
 
-/** Everything the people to erase are called. */
+/** All names of the people to erase. */
 export class Names {
   readonly #ids = new Set<string>()
   readonly #addresses = new Set<string>()
@@ -55,17 +56,17 @@ export class Names {
       this.ids().some((id) => id.length >= 4 && text.includes(id))
   }
 
-  /** Names that are compared exactly. */
+  /** Returns the names that are compared exactly. */
   ids(): ReadonlyArray<string> {
     return Array.from(this.#ids, (key) => key.slice(1))
   }
 
-  /** Addresses in lowercase. */
+  /** Returns the addresses in lowercase. */
   addresses(): ReadonlyArray<string> {
     return Array.from(this.#addresses, (key) => key.slice(1))
   }
 
-  /** Every spelling of a name that is known, for look-ups by an index. */
+  /** Returns every known spelling of a name, for look-ups by an index. */
   spellings(): ReadonlyArray<string> {
     return [...this.#spellings]
   }

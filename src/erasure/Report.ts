@@ -24,7 +24,10 @@ export const erasedKinds = [
 ] as const
 export type ErasedKind = typeof erasedKinds[number]
 
-/** Rows erased, or freed from the person's names, by kind. `cancelled` counts deliveries that are also in `deliveries`. */
+/**
+ * Number of rows erased, or freed from the person's names, by kind. `cancelled` counts deliveries that are also in
+ * `deliveries`.
+ */
 export type ErasedCounts = { readonly [kind in ErasedKind]: number }
 
 export const noCounts: ErasedCounts = {
@@ -72,7 +75,7 @@ export const erasedLabels: { readonly [kind in ErasedKind]: string } = {
   version_authors: "Versions of variants without the name of a former member now",
 }
 
-/** Why each kind of data stays. */
+/** Reasons why each kind of data stays. */
 export const keptReasons = {
   decisions: "Stay without the name, as the counts of variants are made from them.",
   events: "Stay without name and link, as the counts of variants are made from them.",
@@ -111,7 +114,7 @@ export const keptLabels: { readonly [kind in KeptKind]: string } = {
   logs_and_backups: "Logs and backups",
 }
 
-/** Data that stays. `count` is null where it is not known. */
+/** Data that stays. `count` is null if it is unknown. */
 export interface Kept {
   readonly kind: KeptKind
   readonly count: number | null

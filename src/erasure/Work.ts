@@ -7,13 +7,13 @@ import type { ErasedKind, KeptKind } from "./Report.ts"
 // Erasures scan whole tables, so they run in steps. Each step reads or changes a bounded number of rows in its own
 // transaction, and other work uses the database in between.
 
-/** How much one step does. */
+/** Maximum amounts of work in one step. */
 export interface StepSizes {
-  /** Rows read. */
+  /** Number of rows read. */
   readonly rows: number
-  /** Rows changed. */
+  /** Number of rows changed. */
   readonly changes: number
-  /** Bodies emptied. Freeing a body of 8 MiB takes as long as 4,000 rows. */
+  /** Number of bodies emptied. Freeing a body of 8 MiB costs as much as 4,000 rows. */
   readonly bodies: number
   /** Bytes of bodies read. */
   readonly bytes: number
@@ -22,32 +22,33 @@ export interface StepSizes {
 /** Large enough to finish soon, and small enough that locks on the rows of a step are short. */
 export const stepSizes: StepSizes = { rows: 5000, changes: 500, bodies: 20, bytes: 512 * 1024 }
 
-/** One erasure under way. */
+/** One erasure in progress. */
 export interface Work {
   readonly sql: SqlClient.SqlClient
   readonly org: string
   readonly names: Names
   readonly sizes: StepSizes
-  /** When it began, Unix milliseconds. */
+  /** Start of the erasure. Unit: Unix milliseconds. */
   readonly now: number
-  /** Whether a person reads the report, which makes it worth counting the remaining data. */
+  /** Whether a person reads the report, so that the remaining data is counted. */
   readonly isReported: boolean
   /**
-   * Runs one step and stores its counts, in a transaction that is alone in changing events of the organization. Fails
-   * with `SqlError` when the database does not respond.
+   * Runs one step and stores its counts, in a transaction that is the only one to change events of the organization.
+   * Fails with `SqlError` if the database does not respond.
    */
   readonly step: <A>(step: Effect.Effect<A, SqlError>) => Effect.Effect<A, SqlError>
   readonly count: (kind: ErasedKind, rows: number) => void
   readonly keep: (kind: KeptKind, rows: number) => void
 }
 
-/** Rows that a statement changed. */
+/** Returns the number of rows that a statement changed. */
 export const changed = (statement: Statement.Statement<unknown>): Effect.Effect<number, SqlError> =>
   Effect.map(statement.raw, (result) => (result as { readonly rowCount: number }).rowCount)
 
 /**
- * SQL that holds for every row whose `column` may be one of the names; `Names.has` decides. Postgres knows the lowercase of
- * letters beyond ASCII only in some locales, so that every such address is looked at.
+ * Returns an SQL condition that is true for every row whose `column` may be one of the names. `Names.has` makes the
+ * final decision. PostgreSQL lowercases non-ASCII letters only in some locales, so that every address with such letters
+ * is a candidate.
  */
 export const maybeNamed = ({ names, sql }: Work, column: string): Statement.Fragment => {
   const name = sql.literal(column)
@@ -56,8 +57,8 @@ export const maybeNamed = ({ names, sql }: Work, column: string): Statement.Frag
 }
 
 /**
- * Goes through rows in pages. `read` answers the rows behind `after` that may matter, and in any case the last row of the
- * page, which tells where the next one begins; nothing once there are no more rows.
+ * Processes rows in pages. `read` returns the candidate rows after `after`, and always the last row of the page, which
+ * is the start of the next one. It returns an empty list after the last row.
  */
 export const pages = <Row>(
   read: (after: Row | undefined) => Effect.Effect<ReadonlyArray<Row>, SqlError>,
@@ -79,14 +80,14 @@ export const repeated = (most: number, step: Effect.Effect<number, SqlError>): E
     while ((yield* step) >= most);
   })
 
-/** Parts of a list, of at most so many elements. */
+/** Splits a list into parts of at most `size` elements. */
 export const chunks = <A>(list: ReadonlyArray<A>, size: number): ReadonlyArray<ReadonlyArray<A>> =>
   Array.from({ length: Math.ceil(list.length / size) }, (_, i) => list.slice(i * size, (i + 1) * size))
 
-/** Names looked up by one statement. */
+/** Maximum number of names looked up by one statement. */
 export const lookedUp = 200
 
-/** Adds the spellings of the names that a column of a table (`t`) has, by pages of an index of it. */
+/** Adds the spellings of the names in a column of a table (`t`), by pages of an index on it. */
 export const learnSpellings = (work: Work, table: string, column: string, where: Statement.Fragment) => {
   const { names, org, sizes, sql } = work
   const [from, name] = [sql.literal(table), sql.literal(column)]

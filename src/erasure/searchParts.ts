@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { letOthersRun } from "../runtime/letOthersRun.ts"
 import { type BodySearch, overlapBytes, partBytes } from "./BodySearch.ts"
 
-/** Searches bytes in parts; others on this thread have their turn after each. */
+/** Searches bytes in parts. Other fibers of this thread can run after each part. */
 export const isInParts = Effect.fnUntraced(function* (
   search: BodySearch,
   bytes: Uint8Array,
@@ -18,5 +18,5 @@ export const isInParts = Effect.fnUntraced(function* (
   return false
 })
 
-/** Bytes that are no part of anything longer. */
+/** The position of bytes that are a complete body. */
 export const whole = { isFirst: true, isLast: true }

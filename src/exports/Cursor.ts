@@ -1,8 +1,8 @@
 import { Buffer } from "node:buffer"
 import * as Json from "../domain/Json.ts"
 
-// The cursor of an export. An export has two positions: in the rows by time, and in the rows that were stored or changed
-// late, which are listed again.
+// The cursor of an export. An export has two positions: in the rows by time, and in the rows that were stored or
+// changed late, which are listed again.
 
 /** The tables that are exported. */
 export type Stream = "decisions" | "events" | "deliveries"
@@ -10,11 +10,14 @@ export type Stream = "decisions" | "events" | "deliveries"
 /** A position between rows. Clients treat its text as opaque. */
 export interface Cursor {
   readonly stream: Stream
-  /** The key of the last row, its time first; for deliveries the id alone. */
+  /** The key of the last row, beginning with its time. For deliveries, only the id. */
   readonly main: ReadonlyArray<string>
   /** Time and number of the last late row. */
   readonly late: { readonly at: string; readonly id: string }
-  /** The span of time that the next query reads, so that busy and quiet organizations have pages of similar cost. */
+  /**
+   * The interval that the next query reads, so that busy and quiet organizations have pages of similar cost. Unit:
+   * milliseconds.
+   */
   readonly stepMillis: number
 }
 
@@ -33,7 +36,7 @@ const isTime = (text: unknown): text is string =>
 const isText = (text: unknown): text is string =>
   typeof text === "string" && !text.includes("\0") && text.isWellFormed()
 
-/** Reads a cursor of an export; undefined for any other text, and for cursors of other exports. */
+/** Decodes a cursor of an export. Undefined for any other text, and for cursors of other exports. */
 export const decode = (text: string, stream: Stream): Cursor | undefined => {
   if (!/^[\w-]{1,6000}$/.test(text)) return undefined
   let parts: unknown

@@ -12,12 +12,12 @@ const csvValue = (value: unknown): string =>
     ? JSON.stringify(value)
     : String(value)
 
-/** A row as a line of NDJSON. Times are in ISO 8601. */
+/** Returns a row as a line of NDJSON. Times are in ISO 8601. */
 export const ndjsonRow = (row: ExportedRow): string => `${JSON.stringify(row)}\n`
 
-/** The header of CSV. */
+/** Returns the header of CSV. */
 export const csvHeader = (columns: ReadonlyArray<string>): string => csvLine(columns)
 
-/** A row as a line of CSV. Null is an empty value, an object is JSON. */
+/** Returns a row as a line of CSV. Null becomes an empty value, an object becomes JSON. */
 export const csvRow = (columns: ReadonlyArray<string>, row: ExportedRow): string =>
   csvLine(columns.map((column) => csvValue(row[column])))

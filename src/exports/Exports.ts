@@ -5,14 +5,14 @@ import { dayMillis } from "../bandit/Window.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { Cursor, Stream } from "./Cursor.ts"
 
-// Rows of the views `export_*` in pages. Transactions commit out of order, so a page ends at a horizon: the time before which
-// nothing new can appear. Rows that appear or change behind it all the same have been noted in `late_rows` by a trigger
+// Rows of the views `export_*` in pages. Transactions commit out of order, so a page ends at a horizon: the time before
+// which no new row can appear. Rows that nevertheless appear or change before it are noted in `late_rows` by a trigger
 // (schema/0197), and are listed again.
 
 /** A cursor is older than the notes about late rows. */
 export class CursorExpired extends Schema.TaggedError<CursorExpired>()("CursorExpired", {}) {}
 
-/** A row as it is exported: values by column. */
+/** An exported row: values by column. */
 export type ExportedRow = Readonly<Record<string, unknown>>
 
 /** Rows of an export. */
@@ -20,11 +20,11 @@ export interface ExportPage {
   readonly rows: ReadonlyArray<ExportedRow>
   /** The position after these rows. */
   readonly cursor: Cursor
-  /** Whether there are further rows now. */
+  /** Whether more rows are available now. */
   readonly hasMore: boolean
 }
 
-/** Columns of the view of a stream, in their order. The organization is not among them. */
+/** Columns of the view of a stream, in their order, without the organization. */
 export const columnsOf: Readonly<Record<Stream, ReadonlyArray<string>>> = {
   decisions: [
     "tracking_id",
@@ -76,15 +76,15 @@ export const columnsOf: Readonly<Record<Stream, ReadonlyArray<string>>> = {
   ],
 }
 
-/** Notes about late rows are kept a day longer than cursors are taken. Unit: days. */
+/** Maximum age of a cursor. Notes about late rows are kept a day longer. Unit: days. */
 const cursorDays = 30
 
-/** The span that the first query of an export reads, and bounds of later ones. */
+/** The interval that the first query of an export reads, and the limits of later intervals. */
 const firstStepMillis = 60_000
 const leastStepMillis = 1_000
 const mostStepMillis = 32 * dayMillis
 
-/** A page ends after so long, even if it is not full: an organization may have few rows among many of others. */
+/** Time after which a page ends even if it is not full: an organization may have few rows among many of others. */
 const patienceMillis = 2_000
 
 /** Rows of a page with their keys. */
@@ -92,7 +92,7 @@ interface Read {
   readonly rows: ReadonlyArray<ExportedRow & { readonly position: ReadonlyArray<string> }>
 }
 
-/** A time with microseconds, as the cursor has it. */
+/** Returns SQL for a time with microseconds, in the form of the cursor. */
 const timeText = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
 
 /** The key of a row in each view, and the condition that finds it by a late row `l`. */
@@ -115,16 +115,16 @@ const positionOf = (stream: Stream) =>
 const selected = (stream: Stream) => columnsOf[stream].map((column) => `v.${column}`).join(", ")
 
 const plus = (time: string, millis: number): string => {
-  // Dates have milliseconds; the end of a span need not be more exact, but must not be before its start.
+  // Dates have milliseconds. The end of an interval needs no better resolution, but must not be before its start.
   const end = new Date(Date.parse(time) + millis).toISOString()
   return end.replace("Z", "000Z")
 }
 
 const makeQueries = (sql: SqlClient.SqlClient) => {
   /**
-   * The time before which every transaction that stored a row in time has ended. A row is in time up to a minute after its own
-   * time, by the clock of the store when it is written. The further minute covers the time from there to the number of the
-   * transaction, by which it can be seen here, and ids of deliveries, which nodes make.
+   * Returns the time before which every transaction that stored a row in time has ended. A row is in time up to a
+   * minute after its own time, by the clock of the store at the write. A second minute covers the delay until the
+   * transaction gets its number, by which it is visible here, and the ids of deliveries, which nodes generate.
    */
   const horizon = Effect.map(
     sql<{ readonly horizon: string }>`
@@ -146,7 +146,7 @@ const makeQueries = (sql: SqlClient.SqlClient) => {
       LEFT JOIN ${sql.literal(`export_${stream}`)} v ON v.org_slug = l.org_slug AND ${sql.literal(keys[stream].byLate)}
       ORDER BY l.noted_at, l.id`.withoutTransform
 
-  /** Rows after a key and before a time, the earliest first. */
+  /** Reads rows after a key and before a time, earliest first. */
   const rowsBetween = (org: OrgSlug, stream: Stream, after: ReadonlyArray<string>, until: string, limit: number) => {
     const { parts } = keys[stream]
     const order = sql.literal(parts.join(", "))
@@ -160,7 +160,10 @@ const makeQueries = (sql: SqlClient.SqlClient) => {
       ORDER BY ${order} LIMIT ${limit}`.withoutTransform
   }
 
-  /** The start of an export: everything from `since` on. Rows written late are older than the horizon, so their position is final. */
+  /**
+   * Returns the start of an export: all rows from `since` on. Rows written late are older than the horizon, so their
+   * position is final.
+   */
   const start = (stream: Stream, since: Date, late: string) =>
     Effect.map(
       sql<{ readonly first: string }>`SELECT export_first_id(${since}) AS first`,
@@ -173,11 +176,12 @@ const makeQueries = (sql: SqlClient.SqlClient) => {
   return { horizon, lateRows, rowsBetween, start }
 }
 
-/** Reads decisions, events and deliveries in pages, in a stable order in which nothing is skipped. */
+/** Reads decisions, events and deliveries in pages, in a stable order that skips no row. */
 export class Exports extends Context.Service<Exports, {
   /**
-   * Reads up to `limit` rows after the cursor, or from `since` on. A row that changed, or was stored late, comes again. Fails
-   * with `CursorExpired` if the cursor is older than 30 days.
+   * Reads up to `limit` rows after the cursor, or from `since` on. A row that changed, or was stored late, is returned
+   * again. Fails with `CursorExpired` if the cursor is older than 30 days, and with `SqlError` if the database does not
+   * respond.
    */
   readonly page: (
     org: OrgSlug,
@@ -191,7 +195,7 @@ export class Exports extends Context.Service<Exports, {
       const sql = yield* SqlClient.SqlClient
       const queries = makeQueries(sql)
 
-      /** Reads spans of time until the page is full, the horizon is reached or the patience ends. */
+      /** Reads intervals until the page is full, the horizon is reached or `patienceMillis` has passed. */
       const readMain = Effect.fnUntraced(function* (org: OrgSlug, cursor: Cursor, horizon: string, limit: number) {
         const { stream } = cursor
         const began = yield* Clock.currentTimeMillis
@@ -214,7 +218,8 @@ export class Exports extends Context.Service<Exports, {
             }
           }
           if (until === horizon) {
-            // All rows before the horizon have been read. Ids are compared as texts, so there the last one stands for it.
+            // All rows before the horizon have been read. Ids are compared as texts, so that the last id serves as the
+            // position.
             const end = isTimed ? [horizon, ...main.slice(1).map(() => "")] : found.at(-1)?.position ?? main
             return { rows, main: end, stepMillis: firstStepMillis, hasMore: false }
           }
@@ -238,7 +243,7 @@ export class Exports extends Context.Service<Exports, {
         if (after !== undefined && Date.parse(after.late.at) < now - cursorDays * dayMillis) {
           return yield* new CursorExpired()
         }
-        // Read before the rows: what ends after it is not before it.
+        // Read before the rows, so that a transaction that ends later is not before the horizon.
         const horizon = yield* queries.horizon
         const cursor = after ?? (yield* queries.start(stream, since, horizon))
         const late = yield* queries.lateRows(org, cursor, horizon, limit)
@@ -249,7 +254,7 @@ export class Exports extends Context.Service<Exports, {
           return { rows: again, cursor: { ...cursor, late: position }, hasMore: true }
         }
         const { hasMore, main, rows, stepMillis } = yield* readMain(org, cursor, horizon, limit - late.length)
-        // A position at the horizon does not expire while nothing is late.
+        // A position at the horizon does not expire while no row is late.
         const position = cursor.late.at < horizon ? { at: horizon, id: "0" } : cursor.late
         return { rows: [...again, ...rows], cursor: { stream, main, late: position, stepMillis }, hasMore }
       })

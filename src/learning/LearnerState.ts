@@ -44,7 +44,9 @@ export interface FittedModel {
 
 /** A unit of work that reads or changes the state. One task runs at a time. */
 export type Task =
-  /** Folds pending ledger rows. With `isStale`, the model is older than the tallies, the settings or the current hour. */
+  /**
+   * Folds pending ledger rows. With `isStale`, the model is older than the tallies, the settings or the current hour.
+   */
   | { readonly _tag: "Fold"; readonly isStale: boolean }
   /** Folds pending ledger rows, and prepares a fit unless the model is up to date. */
   | { readonly _tag: "Refresh" }

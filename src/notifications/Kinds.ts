@@ -2,7 +2,8 @@ import { Schema } from "effect"
 import type { Role } from "../accounts/Account.ts"
 import { eventData, type EventType } from "../webhooks/EventTypes.ts"
 
-// The kinds of notifications for members. Most kinds are events of webhook endpoints too, under the same name and with the same data.
+// The kinds of notifications for members. Most kinds are also events of webhook endpoints, under an equal name and with
+// equal data.
 
 const {
   "comment.added": comment,
@@ -36,11 +37,11 @@ export type NotificationKind = keyof typeof notificationData
 export const notificationKinds = Object.keys(notificationData) as ReadonlyArray<NotificationKind>
 export const NotificationKind = Schema.Literals(notificationKinds)
 
-/** When a kind is sent by mail: at once, with the others of a day, or never. */
+/** Time at which a kind is sent by mail: at once, in a daily digest, or never. */
 export const MailMode = Schema.Literals(["immediate", "digest", "off"])
 export type MailMode = typeof MailMode.Type
 
-/** A kind as people read it. `mail`: when it is sent by mail unless a member chooses otherwise. */
+/** A kind in words. `mail`: the default mode of mail, which members can change. */
 export const kindWords: {
   readonly [kind in NotificationKind]: { readonly label: string; readonly hint: string; readonly mail: MailMode }
 } = {
@@ -85,19 +86,22 @@ export type NotificationEvent = {
   }
 }[NotificationKind]
 
-/** The people who are told: everybody with a role, or some accounts. Accounts without access to the organization are left out. */
+/**
+ * The people to notify: all people with a role, or some accounts. Accounts without access to the organization are left
+ * out.
+ */
 export type Recipients = { readonly role: Role } | { readonly accounts: ReadonlyArray<string> }
 
-/** Something that people are to be told of. */
+/** A new notification and its recipients. */
 export type NewNotification = NotificationEvent & {
   readonly to: Recipients
-  /** Accounts that are not told, such as the author. */
+  /** Accounts that are not notified, such as the author. */
   readonly except?: ReadonlyArray<string>
 }
 
-/** Kinds that webhook endpoints get as well. */
+/** Kinds that webhook endpoints receive too. */
 export type AnnouncedKind = NotificationKind & EventType
 
-/** Whether webhook endpoints get this kind as well. */
+/** Whether webhook endpoints receive this kind too. */
 export const isAnnounced = (event: NotificationEvent): event is NotificationEvent & { readonly kind: AnnouncedKind } =>
   Object.hasOwn(eventData, event.kind)

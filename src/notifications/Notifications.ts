@@ -6,14 +6,14 @@ import type { OrgSlug } from "../domain/Ids.ts"
 import { asJob } from "../telemetry/LoopWork.ts"
 import { kindWords, type MailMode, type NotificationEvent, type NotificationKind, notificationKinds } from "./Kinds.ts"
 
-/** For how long notifications are kept. Unit: days. */
+/** Time for which notifications are kept. Unit: days. */
 export const keptDays = 90
 
 /** A notification of one person. */
 export type Notification = NotificationEvent & {
   readonly id: number
   readonly createdAt: Date
-  /** Null: unread. */
+  /** Null if unread. */
   readonly readAt: Date | null
 }
 
@@ -23,54 +23,56 @@ export interface NotificationFilter {
   readonly unread?: boolean | undefined
 }
 
-/** A page of notifications: up to `limit`, those with an id below `cursor`. */
+/** A page of up to `limit` notifications with ids below `cursor`. */
 export interface NotificationPage extends NotificationFilter {
   readonly cursor?: number | undefined
   readonly limit: number
 }
 
-/** Notifications of one person in one organization that are still to be mailed. */
+/** Notifications of one person in one organization that are not mailed yet. */
 export interface MailGroup {
   readonly orgSlug: OrgSlug
   readonly accountId: string
   readonly mail: Exclude<MailMode, "off">
-  /** When the first of them was stored. */
+  /** Time at which the first of them was stored. */
   readonly since: Date
 }
 
-/** Unread notifications are counted up to this number. */
+/** Number up to which unread notifications are counted. */
 export const countedUnread = 100
 
-/** Groups of notifications to mail that are looked at together. */
+/** Maximum number of groups of notifications to mail that are processed together. */
 const groupsAtOnce = 200
 
-/** When each kind is sent by mail. */
+/** Mode of mail for each kind. */
 export type MailPreferences = { readonly [kind in NotificationKind]: MailMode }
 
-/** The preferences of a member who has chosen some. */
+/** Returns all preferences of a member, given the chosen ones. */
 const preferencesOf = (chosen: Partial<MailPreferences>): MailPreferences =>
   Object.fromEntries(
     notificationKinds.map((kind) => [kind, chosen[kind] ?? kindWords[kind].mail]),
   ) as MailPreferences
 
-/** Notifications of people in an organization, by the id of their account. A broken store is a defect everywhere here. */
+/**
+ * Notifications of people in an organization, by the id of their account. A broken store is a defect in all methods.
+ */
 export class Notifications extends Context.Service<Notifications, {
-  /** Newest first. */
+  /** Returns notifications, newest first. */
   readonly list: (
     org: OrgSlug,
     account: string,
     page: NotificationPage,
   ) => Effect.Effect<ReadonlyArray<Notification>>
-  /** How many match; with `from`, only those with this id and newer ones. */
+  /** Returns the number of matching notifications. With `from`, counts only ids from this one on. */
   readonly count: (
     org: OrgSlug,
     account: string,
     filter: NotificationFilter,
     from?: number,
   ) => Effect.Effect<number>
-  /** Unread notifications, counted up to `countedUnread`. */
+  /** Returns the number of unread notifications, counted up to `countedUnread`. */
   readonly unread: (org: OrgSlug, account: string) => Effect.Effect<number>
-  /** Marks some as read, or all with `ids` undefined. Returns how many were unread. */
+  /** Marks some notifications as read, or all if `ids` is undefined. Returns how many were unread. */
   readonly read: (org: OrgSlug, account: string, ids: ReadonlyArray<number> | undefined) => Effect.Effect<number>
   readonly preferences: (org: OrgSlug, account: string) => Effect.Effect<MailPreferences>
   /** Changes some preferences. */
@@ -79,17 +81,23 @@ export class Notifications extends Context.Service<Notifications, {
     account: string,
     chosen: Partial<MailPreferences>,
   ) => Effect.Effect<MailPreferences>
-  /** People with notifications that are still to be mailed, up to 200. Fails with `SqlError` when the database does not respond. */
+  /**
+   * Returns people with notifications that are not mailed yet, up to 200. Fails with `SqlError` if the database does
+   * not respond.
+   */
   readonly toMail: Effect.Effect<ReadonlyArray<MailGroup>, SqlError>
   /**
-   * Takes the notifications of a group that are still to be mailed, newest first, so that one of several nodes has them. Call it
-   * in the transaction that queues the mail. Empty where the person may no longer see the organization. Fails with `SqlError` when
-   * the database does not respond.
+   * Claims the notifications of a group that are not mailed yet, newest first, so that only one node mails them. Call
+   * it in the transaction that queues the mail. Empty if the person may no longer see the organization. Fails with
+   * `SqlError` if the database does not respond.
    */
   readonly takeToMail: (group: MailGroup) => Effect.Effect<ReadonlyArray<Notification>, SqlError>
   /** Whether the account may see the organization. */
   readonly mayBeNotified: (org: string, account: string) => Effect.Effect<boolean>
-  /** Deletes notifications of more than 90 days ago, and those of people who may no longer see them. Fails with `SqlError` when the database does not respond. */
+  /**
+   * Deletes notifications older than 90 days, and notifications of people who may no longer see them. Fails with
+   * `SqlError` if the database does not respond.
+   */
   readonly prune: Effect.Effect<void, SqlError>
 }>()("parlance/notifications/Notifications") {
   static readonly layer = Layer.effect(
@@ -126,7 +134,7 @@ export class Notifications extends Context.Service<Notifications, {
         function* (org: OrgSlug, account: string, ids: ReadonlyArray<number> | undefined) {
           const now = new Date(yield* Clock.currentTimeMillis)
           const some = ids === undefined ? sql`TRUE` : sql`n.id = ANY(${[...ids]}::bigint[])`
-          // Mail that is still to be queued has served its purpose.
+          // A mail that is not queued yet is no longer needed.
           const rows = yield* Effect.orDie(sql`
             UPDATE notifications n SET read_at = ${now}::timestamptz, mail = NULL
             WHERE ${matching(org, account, { unread: true })} AND ${some} RETURNING n.id`)

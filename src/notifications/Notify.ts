@@ -19,9 +19,9 @@ const columns = {
 } as const
 
 /**
- * Stores notifications for the people concerned, and events for the webhook endpoints that want them. Call it in the transaction
- * that makes them true. Where no member has the role, administrators of the installation are told. Sandboxes notify nobody.
- * Costs two statements. Fails with `SqlError` when the database does not respond.
+ * Stores notifications for people, and events for the subscribed webhook endpoints. Call it in the transaction of the
+ * change that it announces. If no member has the role, the installation's administrators are notified. Sandboxes notify
+ * no people. Costs two statements. Fails with `SqlError` if the database does not respond.
  */
 export const notify = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,

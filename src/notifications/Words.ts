@@ -1,11 +1,11 @@
 import { platforms, type SourceId, sourceTitle } from "../domain/Source.ts"
 import type { NotificationEvent } from "./Kinds.ts"
 
-/** A notification as people read it. */
+/** The words of a notification. */
 export interface NotificationWords {
   readonly title: string
   readonly text: string
-  /** The page about it, below that of the organization. */
+  /** Path of the page about it, below the organization's path. */
   readonly path: string
 }
 
@@ -14,7 +14,7 @@ const percent = (share: number): string => `${Math.round(share * 1000) / 10} %`
 const sourceName = (source: string): string =>
   Object.hasOwn(platforms, source) ? sourceTitle(source as SourceId) : source
 
-/** The address of a template or of one of its variants. */
+/** Path of a template or of one of its variants. */
 const templatePath = (template: string, copy: string | null = null): string =>
   `/templates/${encodeURIComponent(template)}${copy === null ? "" : `/variants/${encodeURIComponent(copy)}`}`
 
@@ -22,13 +22,13 @@ const reviewPath = (id: string): string => `/reviews/${encodeURIComponent(id)}`
 
 const noteOf = (note: string | null, otherwise: string): string => note === null || note === "" ? otherwise : note
 
-/** The names of templates and variants by their ids. */
+/** Returns the names of templates and variants by their ids. */
 export interface NotificationNames {
   readonly template: (id: string) => string
   readonly variant: (template: string, id: string) => string
 }
 
-/** A notification in words. */
+/** Returns the words of a notification. */
 export const describe = (
   event: NotificationEvent,
   { template: templateName, variant: variantName }: NotificationNames,

@@ -7,24 +7,22 @@ import type { OrgSlug } from "../domain/Ids.ts"
 export type Reload = (org: OrgSlug) => Effect.Effect<void, SqlError>
 
 /**
- * Informs the caches of this process of changes in the database by any node. Every writer raises its organization's
+ * Notifies the caches of this process of changes in the database by any node. Every writer raises its organization's
  * revision in its own transaction (`bump`). Every node polls the revisions once a second, so that a change or a revoked
- * key is known everywhere within 5 seconds, and at once on the node that made it (`refresh`).
+ * key takes effect everywhere within 5 seconds, and at once on its own node (`refresh`).
  */
 export class Changes extends Context.Service<Changes, {
   /**
-   * Raises the revision of `org`; call it inside the transaction of the change. Fails with `SqlError` when the database
+   * Raises the revision of `org`. Call it inside the transaction of the change. Fails with `SqlError` if the database
    * does not respond.
    */
   readonly bump: (org: OrgSlug) => Effect.Effect<void, SqlError>
   /**
-   * Updates the caches of this process now; call it after the transaction. If the database is down, the poll does it
+   * Updates the caches of this process now. Call it after the transaction. If the database is down, the poll does it
    * later.
    */
   readonly refresh: Effect.Effect<void>
-  /**
-   * Registers a cache and loads it for every organization. Fails with `SqlError` when the database does not respond.
-   */
+  /** Registers a cache and loads it for every organization. Fails with `SqlError` if the database does not respond. */
   readonly subscribe: (reload: Reload) => Effect.Effect<void, SqlError>
 }>()("parlance/organizations/Changes") {
   static readonly layer = Layer.effect(
@@ -60,7 +58,7 @@ export class Changes extends Context.Service<Changes, {
         Effect.withSpan("Changes.refresh"),
       )
 
-      // Failures are frequent while a database restarts, and every one is followed by another attempt.
+      // Failures are frequent while a database restarts, and each is followed by another attempt.
       yield* poll.pipe(
         Effect.catchCause((cause) => Effect.logDebug("Poll for changes failed", cause)),
         Effect.repeat(Schedule.spaced("1 second")),

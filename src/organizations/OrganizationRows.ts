@@ -20,32 +20,35 @@ export type SharedColumn =
   | "webhook_daily_bytes"
 
 /**
- * SQL for organizations as a table `o` within a larger statement, with the column `slug` and `columns`. PostgreSQL merges
- * it into the statement, which it plans as if the table stood there.
+ * Returns SQL for organizations as a table `o` within a larger statement, with the column `slug` and `columns`.
+ * PostgreSQL merges it into the statement and plans it like the table itself.
  */
 export const organizationRows = (...columns: ReadonlyArray<SharedColumn>): string =>
   `(SELECT ${["slug", ...columns].map((name) => `g.${name}`).join(", ")} FROM organizations g) o`
 
-/** Settings that decisions and send times depend on. */
+/** Settings that affect decisions and send times. */
 export interface DecisionSettings {
   readonly timeZone: string
   /** Share of traffic chosen uniformly, 0 to 0.2. */
   readonly explorationFloor: number
-  /** Holds for templates without one of their own. */
+  /** Applies to templates without their own holdout. */
   readonly holdout: OrganizationHoldout
-  /** Whether nothing is sent to addresses on the suppression list. */
+  /** Whether addresses on the suppression list receive nothing. */
   readonly suppression: boolean
-  /** How far from now a send time lies at most. Unit: hours, 1 to 168. */
+  /** Maximum time from now to a send time. Unit: hours, 1 to 168. */
   readonly delayHorizonHours: number
-  /** When nothing is sent, on the recipient's clocks; null: never quiet. */
+  /** Hours in which nothing is sent, in the recipient's local time. Null: no quiet hours. */
   readonly quietHours: QuietHours | null
-  /** Days on which may be sent; null: every day. */
+  /** Days on which messages may be sent. Null: every day. */
   readonly allowedDays: AllowedDays | null
-  /** ISO 4217 code of the currency of its revenue; null: values count whatever their currency. */
+  /** ISO 4217 code of the currency of its revenue. Null: values count in any currency. */
   readonly currency: string | null
 }
 
-/** Reads the settings that decisions depend on. Undefined for an unknown organization. Fails with `SqlError` when the database does not respond. */
+/**
+ * Reads the settings that affect decisions. Undefined for an unknown organization. Fails with `SqlError` if the
+ * database does not respond.
+ */
 export const readDecisionSettings = (
   sql: SqlClient.SqlClient,
   org: OrgSlug,
@@ -58,14 +61,17 @@ export const readDecisionSettings = (
     ([row]) => row,
   )
 
-/** Settings of links, opens and unsubscribes of our own. */
+/** Settings of the service's own links, opens and unsubscribes. */
 export interface TrackingSettings {
   readonly name: string
   readonly tracking: OrganizationTracking
   readonly unsubscribePage: UnsubscribePage | null
 }
 
-/** Reads the tracking settings. Undefined for an unknown organization. Fails with `SqlError` when the database does not respond. */
+/**
+ * Reads the tracking settings. Undefined for an unknown organization. Fails with `SqlError` if the database does not
+ * respond.
+ */
 export const readTrackingSettings = (
   sql: SqlClient.SqlClient,
   org: OrgSlug,
@@ -77,8 +83,8 @@ export const readTrackingSettings = (
   )
 
 /**
- * Sets the webhook bytes that an organization and its sandbox may receive in a day; null removes the limit. Call it inside
- * the transaction of the change. Fails with `SqlError` when the database does not respond.
+ * Sets the webhook bytes that an organization and its sandbox may receive in a day. Null removes the limit. Call it
+ * inside the transaction of the change. Fails with `SqlError` if the database does not respond.
  */
 export const writeWebhookQuota = (
   sql: SqlClient.SqlClient,
@@ -90,7 +96,10 @@ export const writeWebhookQuota = (
     followSettings(sql, org),
   )
 
-/** Reads who approves changes to live templates; `none` for an unknown organization. Fails with `SqlError` when the database does not respond. */
+/**
+ * Reads who approves changes to live templates. Returns `none` for an unknown organization. Fails with `SqlError` if
+ * the database does not respond.
+ */
 export const readTemplateApproval = (
   sql: SqlClient.SqlClient,
   org: OrgSlug,
@@ -102,8 +111,8 @@ export const readTemplateApproval = (
   )
 
 /**
- * Locks an organization's content until the transaction ends: changes of content wait for each other. Fails with
- * `SqlError` when the database does not respond.
+ * Locks an organization's content until the transaction ends, so that changes of content run one after the other. Fails
+ * with `SqlError` if the database does not respond.
  */
 export const lockContent = (sql: SqlClient.SqlClient, org: OrgSlug): Effect.Effect<void, SqlError> =>
   Effect.asVoid(sql`SELECT 1 FROM organizations o WHERE o.slug = ${org} FOR NO KEY UPDATE`)

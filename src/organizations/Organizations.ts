@@ -65,15 +65,15 @@ const fromRow = (row: Row): Organization => ({
   updated_at: row.updatedAt.toISOString(),
 })
 
-/** Its settings, as the audit log compares them. */
+/** Returns the settings as fields of the audit log. */
 const fieldsOf = ({ created_at: _, slug: _1, updated_at: _2, ...settings }: Organization): RecordFields =>
   Object.fromEntries(Object.entries(settings).map(([name, value]) => [`/${name}`, value]))
 
-/** The customers of this installation. A broken store is a defect everywhere here. */
+/** The customers of this installation. A broken store is a defect in all methods. */
 export class Organizations extends Context.Service<Organizations, {
-  /** Creates an organization. Fails with `AlreadyExists` when the slug is taken. */
+  /** Creates an organization. Fails with `AlreadyExists` if the slug is taken. */
   readonly create: (input: OrganizationInput) => Effect.Effect<Organization, AlreadyExists>
-  /** All, by slug; no sandboxes. */
+  /** Returns all organizations except sandboxes, sorted by slug. */
   readonly list: Effect.Effect<ReadonlyArray<Organization>>
   /** Reads an organization. Fails with `OrganizationNotFound` for an unknown organization. */
   readonly get: (slug: OrgSlug) => Effect.Effect<Organization, OrganizationNotFound>
@@ -112,7 +112,7 @@ export class Organizations extends Context.Service<Organizations, {
 
       const update = Effect.fn("Organizations.update")(function* (slug: OrgSlug, patch: OrganizationPatch) {
         const now = yield* DateTime.nowAsDate
-        // Absent: as it is; null: no limit.
+        // Absent: unchanged. Null: no limit.
         const limit = (name: "quiet_hours" | "allowed_days" | "unsubscribe_page") =>
           patch[name] === undefined
             ? sql.literal(`o.${name}`)

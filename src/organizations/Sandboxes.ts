@@ -7,8 +7,8 @@ import { sandboxOf } from "../domain/Sandbox.ts"
 const own = ["slug", "sandbox_of", "revision"]
 
 /**
- * Copies the settings of an organization to its sandbox, which is created first with `create`. Copies all columns,
- * including those of later releases. Call it inside the transaction that changes the organization.
+ * Copies the settings of an organization to its sandbox. With `create`, creates a missing sandbox first. Copies all
+ * columns, including columns of later releases. Call it inside the transaction that changes the organization.
  */
 const write = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -29,15 +29,15 @@ const write = Effect.fnUntraced(function* (
     ON CONFLICT (slug) DO UPDATE SET (${listed("")}) = ROW(${listed("EXCLUDED.")}), revision = s.revision + 1`
 })
 
-/** Makes the sandbox of an organization if it has none. Fails silently for an organization that does not exist. */
+/** Creates the sandbox of an organization unless it exists. Does nothing for an unknown organization. */
 export const ensureSandbox = (sql: SqlClient.SqlClient, org: string): Effect.Effect<void, SqlError> =>
   write(sql, org, true)
 
-/** Brings the settings of an organization's sandbox up to date, if it has one. */
+/** Updates the settings of an organization's sandbox, if it has one. */
 export const followSettings = (sql: SqlClient.SqlClient, org: string): Effect.Effect<void, SqlError> =>
   write(sql, org, false)
 
-/** The sandboxes of some organizations that have one. */
+/** Reads the sandboxes of some organizations. Organizations without a sandbox are left out. */
 export const sandboxesOf = (
   sql: SqlClient.SqlClient,
   orgs: ReadonlyArray<string>,

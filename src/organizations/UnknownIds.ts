@@ -4,22 +4,22 @@ import { Changes } from "./Changes.ts"
 import type { GroupCommitOptions } from "../store/GroupCommit.ts"
 import * as SharedLookUp from "../store/SharedLookUp.ts"
 
-/** Time before an id that the database does not have is looked up again. */
+/** Time before an id that is not in the database is looked up again. */
 const rememberedFor = Duration.seconds(1)
 
-/** Most remembered ids. */
+/** Maximum number of remembered ids. */
 const rememberedIds = 10_000
 
-/** Longest wait of a request for the database. */
+/** Timeout of a request's look-up. */
 const patience = "1 second"
 
 /**
- * Looks up ids that the caches of this node do not have, because another node may have created them a moment ago. The
- * result is an effect to run before refusing an id: if the database has the id, the caches have it afterwards. It never
- * fails; while the database is down, the id stays unknown. Concurrent requests share one statement.
+ * Looks up ids that the caches of this node lack, because another node may have just created them. The result is an
+ * effect to run before an id is refused: if the database has the id, the caches have it afterwards. It never fails:
+ * while the database is down, the id stays unknown. Concurrent requests share one statement.
  */
 export const make = Effect.fnUntraced(function* (
-  /** Whether the database has each of the ids. */
+  /** Returns whether the database has each of the ids. */
   exist: GroupCommitOptions<string, boolean>["write"],
 ) {
   const changes = yield* Changes

@@ -5,7 +5,7 @@ import type { SqlClient } from "effect/sql"
 const erasuresPending = Metric.gauge("parlance_erasures_pending")
 const erasuresFailed = Metric.gauge("parlance_erasures_failed")
 
-/** Brings the gauges of erasures up to date. Fails with `SqlError` when the store does not answer. */
+/** Updates the gauges of erasures. Fails with `SqlError` if the database does not respond. */
 export const measureErasures = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const [row] = yield* sql<{ readonly pending: number; readonly failed: number }>`
     SELECT count(*) FILTER (WHERE e.state = 'pending')::int AS pending,

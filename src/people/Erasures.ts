@@ -31,7 +31,7 @@ import { type ErasedCounts, type Kept, type KeptKind, keptOf, noCounts } from ".
 import { chunks, stepSizes, type Work } from "../erasure/Work.ts"
 import { lockEvents } from "../journal/events/EventLock.ts"
 
-/** Whom to erase, and of which organization. */
+/** The person to erase, and the organization. */
 export interface PersonOf extends PersonNames {
   readonly org: string
 }
@@ -39,13 +39,13 @@ export interface PersonOf extends PersonNames {
 /** An erasure with its report. After a failed attempt, the counts are those of the last attempt. */
 export interface Erasure extends ErasedCounts {
   readonly id: number
-  /** `running` until it is done, or until three attempts have failed. */
+  /** `running` until the erasure is done or three attempts have failed. */
   readonly state: "running" | "done" | "failed"
   readonly requestedAt: Date
   readonly finishedAt: Date | null
   /** The remaining data, with reasons. Empty until the erasure is done. */
   readonly kept: ReadonlyArray<Kept>
-  /** Why the last attempt failed; null where none did. */
+  /** Reason why the last attempt failed. Null without a failed attempt. */
   readonly reason: string | null
 }
 
@@ -65,19 +65,22 @@ interface Row {
 
 type Origin = "management" | "webhook"
 
-/** People that are erased in one pass over the data. */
+/** Maximum number of people erased in one pass over the data. */
 const peopleAtOnce = 1000
 
-/** How long a caller waits for an erasure before the response reports it as running. */
+/** Timeout of a caller, after which the response reports the erasure as running. */
 const patience = Duration.seconds(10)
 
-/** How long an erasure waits for bodies that came in before it. */
+/** Maximum time that an erasure waits for bodies received before it. */
 const intakePatience = Duration.seconds(5)
 
-/** For how long an erasure is worked on by one node without word from it. Unit: seconds. */
+/**
+ * Lease of an erasure: the time after which another node may claim it if its node has not renewed the lease. Unit:
+ * seconds.
+ */
 const leaseSeconds = 60
 
-/** Finds every spelling of the addresses that decisions, messages and send times have. Ids have one spelling. */
+/** Finds every spelling of the addresses in decisions, messages and send times. Ids have one spelling. */
 const findSpellings = Effect.fnUntraced(function* (work: Work): Effect.fn.Return<void, SqlError> {
   if (work.names.addresses().length === 0) return
   yield* learnDeliveryNames(work)
@@ -85,10 +88,10 @@ const findSpellings = Effect.fnUntraced(function* (work: Work): Effect.fn.Return
   yield* learnSendTimeNames(work)
 })
 
-/** For how long the report of an erasure is kept. Unit: days. */
+/** Time for which the report of an erasure is kept. Unit: days. */
 const reportDays = 30
 
-/** The same people in the sandboxes of their organizations. */
+/** Returns these people with the sandboxes of their organizations, to repeat the erasure there. */
 const inSandboxes = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, people: ReadonlyArray<PersonOf>) {
   if (people.length === 0) return []
   const sandboxes = yield* sandboxesOf(sql, people.map(({ org }) => org))
@@ -110,7 +113,9 @@ const makePass = ({ addressKeys, clock, inflow, people, profiles, sql }: {
     sql`
     e.org_slug = ${rows[0]!.orgSlug} AND e.id = ANY(${rows.map(({ id }) => id)}::bigint[]) AND e.state = 'pending'`
 
-  /** Erases everybody in some rows of one organization, in one pass over its data; stores the report with each. */
+  /**
+   * Erases all people in some rows of one organization, in one pass over its data, and stores the report in each row.
+   */
   const pass = Effect.fnUntraced(function* (rows: ReadonlyArray<Row>) {
     const org = rows[0]!.orgSlug
     const asked = rows.flatMap(({ people }) => people ?? [])
@@ -131,7 +136,7 @@ const makePass = ({ addressKeys, clock, inflow, people, profiles, sql }: {
     yield* Effect.ignore(bounded(intakePatience)(inflow.drain))
     yield* eraseProfiles(work)
     yield* findSpellings(work)
-    // First what would leave, then what more could be learned from.
+    // Erases queued messages first, then the rows that name more identifiers of the person.
     yield* eraseDeliveries(work)
     yield* eraseSinkMessages(work)
     yield* eraseDecisions(work)
@@ -154,7 +159,7 @@ const makePass = ({ addressKeys, clock, inflow, people, profiles, sql }: {
     yield* finish(rows, counts, keptOf(kept))
   })
 
-  /** Stores the reports, which name nobody. */
+  /** Stores the reports, which contain no names. */
   const finish = (rows: ReadonlyArray<Row>, counts: ErasedCounts, kept: ReadonlyArray<Kept>) =>
     rows[0]!.origin === "webhook"
       ? Effect.andThen(
@@ -172,22 +177,25 @@ const makePass = ({ addressKeys, clock, inflow, people, profiles, sql }: {
 }
 
 /**
- * Forgets people. An erasure is stored first, and carried out in small steps by whichever node has it, so that it neither
- * holds up others nor is lost with a process: profiles, sticky choices and send times are deleted; decisions, events and
- * deliveries lose the names; queued messages are cancelled; received bodies with a name are emptied; the suppression list
- * keeps a digest of the address. Counts stay, which name nobody. The sandbox of the organization forgets them soon after.
+ * Erases people. An erasure is stored first, and carried out in small steps by the node that claims it, so that it
+ * neither delays other work nor is lost with a process. Deletes profiles, sticky choices and send times. Removes the
+ * names from decisions, events and deliveries. Cancels queued messages. Empties received bodies with a name. Keeps a
+ * digest of the address in the suppression list. Counts, which contain no names, stay. The sandbox of the organization
+ * is erased soon after.
  */
 export class Erasures extends Context.Service<Erasures, {
   /**
-   * Stores requests of platforms; inside the transaction of the bodies they came in. They are carried out later. Fails
-   * with `SqlError` when the database does not respond.
+   * Stores the erasure requests of platforms, which are carried out later. Call it inside the transaction that stores
+   * the bodies of these requests. Fails with `SqlError` if the database does not respond.
    */
   readonly request: (people: ReadonlyArray<PersonOf>) => Effect.Effect<void, SqlError>
-  /** Erases a person now. Answers after 10 seconds even if it is not done; it then goes on. */
+  /** Erases a person now. Returns after at most 10 seconds. If the erasure is not done by then, it continues. */
   readonly eraseNow: (person: PersonOf) => Effect.Effect<Erasure>
-  /** The report of an erasure of the last 30 days; undefined for an unknown id and for requests of platforms. */
+  /**
+   * Returns the report of an erasure of the last 30 days. Undefined for an unknown id and for requests of platforms.
+   */
   readonly find: (org: string, id: number) => Effect.Effect<Erasure | undefined>
-  /** Carries out pending erasures. Fails with `SqlError` when the database does not respond. */
+  /** Carries out pending erasures. Fails with `SqlError` if the database does not respond. */
   readonly drain: Effect.Effect<void, SqlError>
 }>()("parlance/people/Erasures") {
   static readonly layer = Layer.effect(
@@ -200,7 +208,7 @@ export class Erasures extends Context.Service<Erasures, {
       const addressKeys = yield* AddressKeys
       const clock = yield* Clock.Clock
       const scope = yield* Effect.scope
-      // One pass at a time over the data for platforms, and one for people who wait.
+      // One pass at a time for platforms, and one for people who are waiting.
       const turn = { management: yield* Semaphore.make(1), webhook: yield* Semaphore.make(1) }
       let lastOrg = ""
 
@@ -213,7 +221,7 @@ export class Erasures extends Context.Service<Erasures, {
         origin: Origin,
       ) => {
         const values = rows.map(({ org, people }) => ({ org_slug: org, people: JSON.stringify(people) }))
-        // The requesting node starts at once; erasures requested by platforms are claimed by the first free node.
+        // The requesting node starts at once. Erasures requested by platforms are claimed by the first free node.
         const lease = origin === "management" ? leaseSeconds : 0
         return sql<Row>`
           INSERT INTO erasures AS e (org_slug, origin, people, requested_at, state, attempts, lease_until)
@@ -242,7 +250,7 @@ export class Erasures extends Context.Service<Erasures, {
 
       const { leased, pass } = makePass({ addressKeys, clock, inflow, people, profiles, sql })
 
-      /** Stores why an attempt failed. After the third the request is set aside. */
+      /** Stores the reason why an attempt failed. After the third failure, sets the request aside. */
       const fail = (rows: ReadonlyArray<Row>, reason: string) =>
         Effect.andThen(
           sql`
@@ -252,7 +260,7 @@ export class Erasures extends Context.Service<Erasures, {
           Effect.logError("People could not be erased", { org: rows[0]!.orgSlug, reason }),
         )
 
-      /** Keeps a lease while `effect` runs. */
+      /** Renews a lease while `effect` runs. */
       const renewing = (rows: ReadonlyArray<Row>) => <A, E>(effect: Effect.Effect<A, E>) =>
         Effect.raceFirst(
           effect,
@@ -264,7 +272,7 @@ export class Erasures extends Context.Service<Erasures, {
           ),
         )
 
-      /** One attempt, which is counted already. */
+      /** Makes one attempt, which is counted already. */
       const attempt = (rows: ReadonlyArray<Row>) =>
         turn[rows[0]!.origin].withPermits(1)(pass(rows)).pipe(
           renewing(rows),
@@ -322,7 +330,7 @@ export class Erasures extends Context.Service<Erasures, {
         yield* request(yield* inSandboxes(sql, [{ user, email, org }]))
         const [row] = yield* insert([{ org, people: [{ user, email }] }], "management")
         const fiber = yield* Effect.forkIn(attempt([row!]), scope)
-        // A failed attempt is stored with its reason, and is tried again later.
+        // A failed attempt is stored with its reason and retried later.
         yield* Effect.timeoutOption(Fiber.await(fiber), patience)
         return (yield* read(org, row!.id))!
       }, Effect.catch((error: SqlError) => Effect.die(error)))

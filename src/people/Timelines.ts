@@ -18,44 +18,47 @@ import { effectsOf, type EventEffect } from "../journal/events/EventEffects.ts"
 /** An event and its effect. */
 export interface TimelineEvent {
   readonly source: string
-  /** The source's id of it; null where its content is its name. */
+  /** The event's id at its source. Null if the event is identified by its content. */
   readonly eventId: string | null
   readonly event: EventName
   readonly occurredAt: Date
   readonly receivedAt: Date
   readonly automated: boolean
   readonly link: string | null
-  /** The value of a conversion; null where none was given. */
+  /** The value of a conversion. Null without a value. */
   readonly value: number | null
   readonly currency: string | null
-  /** `waiting` for its decision; `unmatched`: none was found in time; `person`: it names a person and no message. */
+  /**
+   * `waiting`: its decision is not known yet. `unmatched`: no decision was found in time. `person`: the event names a
+   * person and no message.
+   */
   readonly effect: EventEffect | "waiting" | "unmatched" | "person"
-  /** Why, where that needs saying. */
+  /** Explanation of the effect, if it needs one. */
   readonly reason: string | null
 }
 
 /** A decision with its events. */
 export interface TimelineDecision extends PersonDecision {
   readonly delivery: Delivery | null
-  /** The earliest first. */
+  /** Events, earliest first. */
   readonly events: ReadonlyArray<TimelineEvent>
-  /** There are more events than these. */
+  /** Whether there are more events than these. */
   readonly moreEvents: boolean
 }
 
-/** Everything there is about a message, or about a person. */
+/** The data about a message, or about a person. */
 export interface Timeline {
-  /** Under which names the person was looked for; none for a message without a user. */
+  /** The names by which the person was searched. Empty for a message without a user. */
   readonly names: ReadonlyArray<string>
   readonly profiles: ReadonlyArray<StoredProfile>
-  /** The latest first. */
+  /** Decisions, latest first. */
   readonly decisions: ReadonlyArray<TimelineDecision>
-  /** Messages that repeat an earlier, sticky choice, which is no new decision. */
+  /** Messages that repeat an earlier sticky choice and so have no decision of their own. */
   readonly repeats: ReadonlyArray<Delivery>
-  /** Events under the tracking id, or of the person, that belong to no decision (yet). */
+  /** Events under the tracking id, or of the person, that have no decision, or none yet. */
   readonly loose: ReadonlyArray<TimelineEvent>
   readonly advice: ReadonlyArray<GivenAdvice>
-  /** Cursor of the next page of decisions; null on the last page. */
+  /** Cursor of the next page of decisions. Null on the last page. */
   readonly next: string | null
 }
 
@@ -65,13 +68,13 @@ export type TimelineQuery =
   | { readonly userId: string }
   | { readonly email: string }
 
-/** Most messages without a decision, and most recommendations, that are shown. */
+/** Maximum number of messages without a decision, and of recommendations. */
 const shownOthers = 20
 
 const cursorOf = ({ decidedAt, templateId, trackingId }: PersonDecision): string =>
   Buffer.from(JSON.stringify([decidedAt.getTime(), trackingId, templateId])).toString("base64url")
 
-/** The position of a cursor; undefined for an invalid cursor. */
+/** Returns the position of a cursor. Undefined for an invalid cursor. */
 export const parseTimelineCursor = (cursor: string): Position | undefined => {
   try {
     const parsed: unknown = Json.parse(Buffer.from(cursor, "base64url").toString("utf8"))
@@ -92,7 +95,7 @@ const keyOf = ({ templateId, trackingId }: { readonly trackingId: string | null;
 
 const eventId = (key: string) => key.startsWith("id:") ? key.slice(3) : null
 
-/** The events of one decision with their effects, earliest first. */
+/** Returns the events of one decision with their effects, earliest first. */
 const explained = (decision: PersonDecision, rows: ReadonlyArray<EventRow>): ReadonlyArray<TimelineEvent> => {
   const effects = effectsOf(
     decision.decidedAt.getTime(),
@@ -135,7 +138,7 @@ const shown = ({ automated, currency, event, key, link, occurredAt, receivedAt, 
   currency,
 })
 
-/** An event that belongs to no decision, and why. */
+/** Returns an event without a decision, with the reason. */
 const loosened = (row: EventRow): TimelineEvent => {
   if (row.status === "person") {
     return {
@@ -150,21 +153,21 @@ const loosened = (row: EventRow): TimelineEvent => {
     : { ...shown(row), effect: "waiting", reason: `No decision ${sought} is known yet. The service keeps looking` }
 }
 
-/** The timeline of one message or one person, found by indexes only. */
+/** The timeline of one message or one person, found only through indexes. */
 export class Timelines extends Context.Service<Timelines, {
-  /** Everything about a tracking id, a user or an e-mail address; `limit` decisions at most, after `cursor`. */
+  /** Returns the data about a tracking id, a user or an e-mail address, with up to `limit` decisions after `cursor`. */
   readonly find: (
     org: OrgSlug,
     ask: TimelineQuery,
     page: { readonly cursor: string | undefined; readonly limit: number },
   ) => Effect.Effect<Timeline>
-  /** The timeline for an identifier of unknown kind: a tracking id if one matches, otherwise a person. */
+  /** Returns the timeline for an identifier of unknown kind: a tracking id if one matches, otherwise a person. */
   readonly search: (
     org: OrgSlug,
     text: string,
     page: { readonly cursor: string | undefined; readonly limit: number },
   ) => Effect.Effect<{ readonly as: "tracking_id" | "person"; readonly timeline: Timeline }>
-  /** The latest events of a source, at most `limit`, starting with the latest body. */
+  /** Returns up to `limit` events of a source, starting with the latest body. */
   readonly recent: (org: OrgSlug, source: string, limit: number) => Effect.Effect<ReadonlyArray<RecentEvent>>
 }>()("parlance/people/Timelines") {
   static readonly layer = Layer.effect(
@@ -172,7 +175,7 @@ export class Timelines extends Context.Service<Timelines, {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
 
-      /** Messages to these addresses that are no decision of their own, the latest first. */
+      /** Returns messages to these addresses that have no decision of their own, latest first. */
       const repeatsOf = Effect.fnUntraced(function* (org: OrgSlug, emails: ReadonlyArray<string>) {
         const ids = yield* deliveryIdsTo(sql, org, emails)
         if (ids.length === 0) return []
@@ -181,7 +184,7 @@ export class Timelines extends Context.Service<Timelines, {
         return found.toSorted((a, b) => a.id < b.id ? 1 : -1)
       })
 
-      /** Decisions with their events and deliveries. */
+      /** Returns decisions with their events and deliveries. */
       const told = Effect.fnUntraced(function* (org: OrgSlug, decisions: ReadonlyArray<PersonDecision>) {
         if (decisions.length === 0) return []
         const events = new Map<string, Array<EventRow>>()
@@ -204,7 +207,7 @@ export class Timelines extends Context.Service<Timelines, {
         })
       })
 
-      /** The profiles of a person, and every name that their decisions may have. */
+      /** Returns the profiles of a person, and every name that their decisions may have. */
       const personOf = Effect.fnUntraced(function* (
         org: OrgSlug,
         ask: { readonly userId: string } | { readonly email: string },
@@ -280,7 +283,7 @@ export class Timelines extends Context.Service<Timelines, {
           if (!isEmpty(timeline)) return { as: "tracking_id" as const, timeline }
         }
         const asUser = yield* personOf(org, { userId: text })
-        // A caller's id may be an e-mail address. If no profile has it as its id, it may be a profile's address.
+        // A caller's id may be an e-mail address. If it is not the id of a profile, it may be a profile's address.
         const ask = asUser.profiles.length > 0 || !text.includes("@") ? { userId: text } : { email: text }
         return { as: "person" as const, timeline: yield* person(org, ask, page) }
       }, Effect.orDie)
@@ -294,6 +297,6 @@ export class Timelines extends Context.Service<Timelines, {
   )
 }
 
-/** Whether nothing at all was found. */
+/** Whether nothing was found. */
 export const isEmpty = ({ advice, decisions, loose, profiles, repeats }: Timeline): boolean =>
   decisions.length + loose.length + profiles.length + repeats.length + advice.length === 0

@@ -7,7 +7,10 @@ interface ProfileRow {
   readonly email: string | null
 }
 
-/** Profiles that may be of these people, by pages of all profiles, so that addresses are found in any spelling. */
+/**
+ * Reads profiles that may belong to these people, by pages of all profiles, so that addresses are found in any
+ * spelling.
+ */
 const profilePage = (work: Work) => (after: ProfileRow | undefined) =>
   work.sql<ProfileRow>`
     SELECT q.user_id, q.email FROM (
@@ -19,8 +22,8 @@ const profilePage = (work: Work) => (after: ProfileRow | undefined) =>
     ORDER BY q.user_id`
 
 /**
- * Deletes the profiles of the people, and collects their other names from them. A profile of another user with the same
- * address stays if the erasure names the user id.
+ * Deletes the profiles of the people, and collects their other names from them. If the erasure names the user id, a
+ * profile of another user with an equal address stays.
  */
 export const eraseProfiles = Effect.fnUntraced(function* (work: Work): Effect.fn.Return<void, SqlError> {
   const { names, org, sql } = work

@@ -2,7 +2,7 @@ import type { SqlClient, Statement } from "effect/sql"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { recordset } from "../store/Recordset.ts"
 
-/** Profiles that may share one e-mail address; more are left out. */
+/** Maximum number of profiles returned for one e-mail address. */
 const shownProfiles = 10
 
 /** The stored profile of a person. */
@@ -13,7 +13,7 @@ export interface StoredProfile {
   readonly updatedAt: Date
 }
 
-/** The profiles of a user or an address, the latest first. Fails with `SqlError` when the store does not answer. */
+/** Reads the profiles of a user or an address, latest first. Fails with `SqlError` if the database does not respond. */
 export const profilesOf = (
   sql: SqlClient.SqlClient,
   org: OrgSlug,
@@ -26,7 +26,9 @@ export const profilesOf = (
   }
     ORDER BY p.updated_at DESC LIMIT ${shownProfiles}`
 
-/** The addresses in the profiles of users, with the `place` of each user. Users without an address are left out. */
+/**
+ * Reads the addresses in the profiles of users, with the `place` of each user. Users without an address are left out.
+ */
 export const emailsOf = (
   sql: SqlClient.SqlClient,
   users: ReadonlyArray<{ readonly place: number; readonly org_slug: string; readonly user_id: string }>,
@@ -38,14 +40,14 @@ export const emailsOf = (
     WHERE p.email IS NOT NULL`
 
 /**
- * An SQL query, to stand in a larger one as a lateral, for the profile of a user: `user_id`, `email` and `traits`. The order
- * and the limit leave the planner no choice but the index.
+ * Returns an SQL query for the profile of a user, to be used as a lateral in a larger query: `user_id`, `email` and
+ * `traits`. The order and the limit force the planner to use the index.
  */
 export const profileOfUser = (sql: SqlClient.SqlClient, org: Statement.Fragment, user: string) =>
   sql`SELECT p.user_id, p.email, p.traits FROM profiles p WHERE p.org_slug = ${org} AND p.user_id = ${sql.literal(user)}
     ORDER BY p.org_slug, p.user_id LIMIT 1`
 
-/** An SQL query as above for the profiles with an e-mail address, the latest first, at most `limit`. */
+/** Returns such a query for up to `limit` profiles with an e-mail address, latest first. */
 export const profilesOfEmail = (sql: SqlClient.SqlClient, org: string, email: string, limit: number) =>
   sql`SELECT p.user_id, p.email, p.traits FROM profiles p
     WHERE p.org_slug = ${sql.literal(org)} AND lower(p.email) = lower(${sql.literal(email)}) AND p.email IS NOT NULL

@@ -12,14 +12,16 @@ import { bounded } from "../store/bounded.ts"
 /** Cache time of a profile. Unit: milliseconds. */
 const freshMillis = 30_000
 
-/** Users kept in memory at most. */
+/** Maximum number of users in memory. */
 const remembered = 50_000
 
-/** Traits of one user at most, and characters of all of them as JSON; the latest reported stay. */
+/**
+ * Maximum number of traits of one user, and maximum length of all of them as JSON. The latest reported traits are kept.
+ */
 const maxTraits = 200
 const maxTraitCharacters = 32_768
 
-/** Traits of a user reported by a body of an organization. */
+/** Traits of a user, reported by a body of an organization. */
 export type Update = ProfileUpdate & { readonly org: string }
 
 interface Traits {
@@ -42,20 +44,18 @@ const profileColumns = {
   reported_at: "text",
 } as const
 
-/**
- * Profiles of end users reported by platforms. Traits take part in targeting and segments like attributes of requests.
- */
+/** Profiles of end users, reported by platforms. Targeting and segments use traits like attributes of requests. */
 export class Profiles extends Context.Service<Profiles, {
   /**
-   * Merges reports, keeping the latest value of each trait. Call it in a transaction that is alone in writing profiles.
-   * Fails with `SqlError` when the database does not respond.
+   * Merges reports, keeping the latest value of each trait. Call it in a transaction that is the only writer of
+   * profiles. Fails with `SqlError` if the database does not respond.
    */
   readonly apply: (
     updates: ReadonlyArray<Update>,
   ) => Effect.Effect<void, SqlError>
   /**
-   * The attributes of a request's user: those of the request, plus traits that the request does not set. Undefined if
-   * these are the request's attributes alone and no read is needed.
+   * Returns the attributes of a request's user: the request's attributes, plus traits that the request does not set.
+   * Undefined if the organization has no profiles or the request no user, so that no read is needed.
    */
   readonly attributes: (
     org: string,
@@ -71,7 +71,7 @@ export class Profiles extends Context.Service<Profiles, {
       const sql = yield* SqlClient.SqlClient
       const clock = yield* Clock.Clock
       const memory = new LruMap<{ readonly traits: Attributes.Attributes; readonly readAt: number }>(remembered)
-      // Most organizations have no profiles, which saves their look-ups.
+      // Most organizations have no profiles, and need no look-ups.
       let withProfiles: ReadonlySet<string> = new Set()
 
       const poll = Effect.map(
@@ -148,7 +148,7 @@ export class Profiles extends Context.Service<Profiles, {
         return read(org, user).pipe(
           bounded("1 second"),
           Effect.map((traits) => joined(traits, attrs)),
-          // Without the store the last that was known is better than nothing, and nothing is better than no answer.
+          // Without the store, uses the last known traits, or the request's attributes alone.
           Effect.catchCause(() => Effect.succeed(known === undefined ? attrs : joined(known.traits, attrs))),
         )
       }
@@ -158,7 +158,7 @@ export class Profiles extends Context.Service<Profiles, {
   )
 }
 
-/** Names of the traits that are kept: the latest reported, as many as there is room for. */
+/** Returns the names of the traits to keep: the latest reported ones, as many as the limits allow. */
 const keptOf = (traits: SeededMap<string, unknown>, reportedAt: SeededMap<string, number>): SeededSet<string> => {
   const kept = new SeededSet<string>()
   let room = maxTraitCharacters
@@ -171,7 +171,10 @@ const keptOf = (traits: SeededMap<string, unknown>, reportedAt: SeededMap<string
   return kept
 }
 
-/** A profile with further reports about one user: of each trait the latest counts, and null takes it away. */
+/**
+ * Returns a profile after more reports about one user. The latest report of each trait wins, and null removes the
+ * trait.
+ */
 export const merged = (profile: Row | undefined, reports: ReadonlyArray<Update>): Row => {
   const [{ org, user }] = reports as readonly [Update]
   const traits = new SeededMap(Object.entries(profile?.traits ?? {}))
@@ -180,7 +183,7 @@ export const merged = (profile: Row | undefined, reports: ReadonlyArray<Update>)
   for (const report of reports) {
     for (const [name, value] of Object.entries(report.traits)) {
       const before = reportedAt.get(name)
-      // Of two reports of one moment the one that reads greater, so that their order does not matter.
+      // Of two reports with one time, the greater text wins, so that their order does not matter.
       if (before !== undefined && before > report.occurredAt) continue
       if (before === report.occurredAt && JSON.stringify(traits.get(name) ?? null) >= JSON.stringify(value ?? null)) {
         continue
@@ -201,7 +204,7 @@ export const merged = (profile: Row | undefined, reports: ReadonlyArray<Update>)
   }
 }
 
-/** Traits as attributes, without those that a request could not send. */
+/** Returns traits as attributes, except traits that a request could not send. */
 const attributesOf = (traits: Traits): Attributes.Attributes => {
   const attributes = new Map<string, ReadonlyArray<string>>()
   for (const [name, value] of Object.entries(traits)) {

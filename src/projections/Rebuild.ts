@@ -25,10 +25,10 @@ import { FatigueSum, firstFatigueDay, replaceFatigue } from "../learning/Fatigue
 import { type Days, EvenSplitSum, rebuildEvenSplits } from "../learning/EvenSplitTallies.ts"
 import { settledDays } from "../sendtime/SettledDays.ts"
 
-/** Decisions read at once. */
+/** Maximum number of decisions read at once. */
 const page = 5000
 
-/** Older decisions are in no bucket any more. Unit: days. */
+/** Age after which no bucket contains a decision. Unit: days. */
 const countedDays = 190
 
 /** A count that differed from decisions and events. */
@@ -43,7 +43,7 @@ export interface TallyDifference {
   readonly true: number
 }
 
-/** A template that could not be rebuilt because of its data; its tallies and ledger stay as they were. */
+/** A template that could not be rebuilt because of its data. Its tallies and ledger are unchanged. */
 export interface RebuildFault {
   readonly templateId: string
   readonly reason: string
@@ -54,11 +54,11 @@ export interface Rebuilt {
   readonly decisions: number
   readonly templates: number
   readonly faults: ReadonlyArray<RebuildFault>
-  /** Differences between stored and recomputed tallies, ledger included; at most 1,000. */
+  /** Differences between stored and recomputed tallies, including the ledger. At most 1,000. */
   readonly differences: ReadonlyArray<TallyDifference>
   /** Number of template days on which a measure weighted to a random split was wrong. */
   readonly evenSplitDifferences: number
-  /** Histories of people; null for a rebuild of one template. */
+  /** Result for the histories of people. Null for a rebuild of one template. */
   readonly sendTimes: HistoriesRebuilt | null
 }
 
@@ -85,7 +85,7 @@ const differencesOf = (
   })
 }
 
-/** The true tallies by template. Those of fatigue, attributes and repeats are not counted for a check. */
+/** Recomputes the tallies by template. A check leaves out tallies of fatigue, attributes and repeats. */
 const recount = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: OrgSlug,
@@ -171,13 +171,16 @@ const recount = Effect.fnUntraced(function* (
 })
 
 /**
- * Recomputes the tallies of an organization from its decisions and events, which are the truth, and tells where they
- * differed. Runs in one transaction, from one picture of the data; decisions and events that come in meanwhile wait in
- * the ledger and are added afterwards. Nothing is folded or published meanwhile, in any organization; a mere check holds
- * nothing up.
+ * Recomputes the tallies of an organization from its decisions and events, which are the source of truth, and reports
+ * differences. Runs in one transaction on one snapshot of the data. Decisions and events that arrive in the meantime
+ * wait in the ledger and are added afterwards. Until then, nothing is folded or published in any organization. A check
+ * blocks nothing.
  */
 export class Rebuild extends Context.Service<Rebuild, {
-  /** Of all templates or one; with `check` nothing is written. A template at fault is named in `faults`, and the others are rebuilt. */
+  /**
+   * Rebuilds all templates or one. With `check`, writes nothing. A template whose data has a fault is listed in
+   * `faults`, and the others are rebuilt.
+   */
   readonly run: (
     org: OrgSlug,
     options: { readonly template?: string | undefined; readonly check: boolean },
@@ -198,8 +201,8 @@ export class Rebuild extends Context.Service<Rebuild, {
           sql.withTransaction(Effect.gen(function* () {
             yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ`
             if (check) {
-              // The snapshot is taken before the time is read, so that none of its rows are in buckets of a later hour.
-              // It needs no lock, because every change of the ledger is one transaction.
+              // The snapshot is taken before the time is read, so that no row belongs to a bucket of a later hour. It
+              // needs no lock, because every change of the ledger is one transaction.
               yield* sql`SELECT 1`
             } else {
               yield* TallyRebuild.stopFolding(sql)
@@ -268,7 +271,8 @@ export class Rebuild extends Context.Service<Rebuild, {
               differences: differences.slice(0, keptDifferences),
             }
           })))
-        // Folding that has stopped begins anew. Not in the transaction: an attempt since its snapshot would make it fail.
+        // Restarts stopped folding. Outside of the transaction, because it would fail if an attempt has happened since
+        // its snapshot.
         if (!check) {
           const faulty = new Set(rebuilt.faults.map(({ templateId }) => templateId))
           yield* Effect.forEach(

@@ -334,7 +334,7 @@ const endOfScript = (html: string, from: number): number => {
     } else if (code === less) {
       if (nesting === "none" && html.startsWith("<!--", i)) {
         nesting = "comment"
-        i++ // its hyphens may be those of the end
+        i++ // its hyphens may belong to the end
       } else if (nesting === "comment" && isTagAt(html, i, "<script")) nesting = "script"
       else if (isTagAt(html, i, "</script")) {
         if (nesting !== "script") return i

@@ -10,7 +10,10 @@ type Unread<A, Counted extends keyof A> = Omit<A, Counted> & { readonly [name in
 
 /** `rows`: copyId, context, track, counts. */
 export type UnreadResults = Unread<ResultsInput, "rows">
-/** `rows`: first, moment, copyId, context, decisions, voided, open, click, conversion, negative; `delays`: hour, outcome, delayClass, count. */
+/**
+ * `rows`: first, moment, copyId, context, decisions, voided, open, click, conversion, negative; `delays`: hour,
+ * outcome, delayClass, count.
+ */
 export type UnreadSeries = Unread<SeriesInput, "rows" | "delays">
 
 export type ResultsRequest =

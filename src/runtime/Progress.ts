@@ -1,35 +1,35 @@
 import { Clock, Context, Effect, Layer } from "effect"
 
-// Shows how far long operations are: one line that is redrawn on a terminal, log lines otherwise.
+// Shows the progress of long operations: one line that is redrawn on a terminal, log lines otherwise.
 
-/** How much of an operation is done. */
+/** The completed amount of an operation. */
 export interface Amount {
   readonly done: number
   /** Undefined while it is unknown. */
   readonly total?: number | undefined
-  /** The plural noun that is counted, such as "migrations". */
+  /** The counted plural noun, such as "migrations". */
   readonly unit: string
 }
 
-/** Sets the amount of the operation that is under way. Cheap enough to call for each step. */
+/** Sets the completed amount of the operation. Cheap enough for a call at each step. */
 export type Report = (amount: Amount) => Effect.Effect<void>
 
-/** An operation under way; the display compares it by reference. */
+/** An operation in progress. The display compares it by reference. */
 export type Operation = { readonly label: string }
 
 /** Shows lines about operations. */
 export interface Display {
-  /** Time from the start of an operation to its first line. */
+  /** Time from the start of an operation to its first line. Unit: milliseconds. */
   readonly firstMillis: number
-  /** Least time between two lines of one operation. */
+  /** Minimum time between two lines of one operation. Unit: milliseconds. */
   readonly everyMillis: number
   readonly begin: (operation: Operation) => void
-  /** Shows a line, unless an operation that began later has the display's only line. */
+  /** Shows a line, unless an operation that began later occupies the display's only line. */
   readonly show: (operation: Operation, line: string) => Effect.Effect<void>
   readonly end: (operation: Operation) => void
 }
 
-/** A stream that may be a terminal, as `process.stderr` is. */
+/** A stream that may be a terminal, such as `process.stderr`. */
 export interface Output {
   readonly isTTY?: boolean
   readonly columns?: number
@@ -63,7 +63,7 @@ const log: Display = {
   end: () => {},
 }
 
-/** Redraws one line, about the operation that began last, and clears it when that ends. */
+/** Redraws one line about the operation that began last, and clears it when the operation ends. */
 const onTerminal = (output: Output): Display => {
   const operations: Array<Operation> = []
   const isLatest = (operation: Operation) => operations[operations.length - 1] === operation
@@ -74,7 +74,7 @@ const onTerminal = (output: Output): Display => {
     show: (operation, line) =>
       Effect.sync(() => {
         if (!isLatest(operation)) return
-        // A line that wraps could not be redrawn. The cursor stays in front, so that a line of the log replaces this one.
+        // A line that wraps could not be redrawn. The cursor stays at its start, so that a line of the log replaces it.
         const columns = output.columns === undefined || output.columns < 2 ? 80 : output.columns
         output.write(`\r${[...line].slice(0, columns - 1).join("")}\x1b[K\r`)
       }),
@@ -100,19 +100,19 @@ const inLines = (output: Output): Display => {
   }
 }
 
-/** The display of the service on `output`. */
+/** Returns the display of the service on `output`. */
 export const forService = (output: Output): Display => output.isTTY === true ? onTerminal(output) : log
 
-/** The display of a command on `output`, apart from its log, which is quiet. */
+/** Returns the display of a command on `output`. It does not use the log, which is quiet in commands. */
 export const forCommand = (output: Output): Display => output.isTTY === true ? onTerminal(output) : inLines(output)
 
-/** The display that operations use: the log, unless the program provides another. */
+/** The display of operations. Default: the log. */
 export const Progress = Context.Reference<Display>("parlance/runtime/Progress", { defaultValue: () => log })
 
 export const layerService = Layer.sync(Progress, () => forService(process.stderr))
 export const layerCommand = Layer.sync(Progress, () => forCommand(process.stderr))
 
-/** Runs an operation and shows how long it has taken and the amounts that it reports. */
+/** Runs an operation and shows its elapsed time and the amounts that it reports. */
 export const withProgress = <A, E, R>(
   label: string,
   operate: (report: Report) => Effect.Effect<A, E, R>,
@@ -135,7 +135,7 @@ export const withProgress = <A, E, R>(
     )
     const report: Report = (next) =>
       Effect.suspend(() => {
-        // The first amount need not wait for the line without one to be due again.
+        // The first amount is shown as soon as the first line may be, even if a line without an amount was just shown.
         if (amount === undefined) dueAt = startedAt + display.firstMillis
         amount = next
         return show

@@ -1,4 +1,6 @@
-/** Idle resources, such as worker processes, that an ended service passes on to the next service of this process, by kind. */
+/**
+ * Idle resources by kind, such as worker processes, that an ended service leaves to the next service of this process.
+ */
 export class Spares<A> {
   readonly #kept = new Map<string, Array<A>>()
 
@@ -9,7 +11,7 @@ export class Spares<A> {
     return this.#kept.get(kind)?.pop()
   }
 
-  /** Keeps `spare` for a later `take`. Returns false if there are `most` of its kind already. */
+  /** Keeps `spare` for a later `take`. Returns false if there are already `most` of its kind. */
   keep(kind: string, spare: A): boolean {
     const kept = this.#kept.get(kind) ?? []
     if (kept.length >= this.most) return false

@@ -144,15 +144,15 @@ const pathText = (path: ReadonlyArray<PropertyKey>): string =>
 const decode = Schema.decodeUnknownResult(Scenario)
 
 /**
- * Reads a scenario, YAML or JSON (which is a part of it):
+ * Reads a scenario in YAML or JSON (which is a part of YAML):
  *
  * ```yaml
- * name: newsletter            # any, the file's name when absent
+ * name: newsletter            # default: the file's name
  * days: 60
  * sends_per_day: 500
- * base_rate: 0.03             # clicks per message for a variant and a user with nothing special
- * delay: {median_hours: 5, sigma: 1.6}   # log-normal; clicks come at once when absent
- * drift: 0.02                 # none when absent
+ * base_rate: 0.03             # clicks per message for a variant and a user without effects
+ * delay: {median_hours: 5, sigma: 1.6}   # log-normal; default: no delay
+ * drift: 0.02                 # default: 0
  * variants:
  *   - id: plain
  *   - {id: question, rate: 1.15}
@@ -164,8 +164,8 @@ const decode = Schema.decodeUnknownResult(Scenario)
  *       - {value: pro, share: 0.3, rate: 1.4, variants: {question: 0.8}}
  * ```
  *
- * Fails with all faults in the order of the file: those of the YAML syntax alone, or else what the schema refuses, or
- * else ids and names that are there twice, effects on unknown variants, days on which nothing could be chosen.
+ * Fails with all faults in the order of the file. Faults of the YAML syntax are listed alone, then faults of the schema
+ * alone. Other faults are repeated ids and names, effects on unknown variants, and days without a variant to choose.
  */
 export const parse = (text: string, fileName: string): Result.Result<Scenario, ReadonlyArray<FileFault>> => {
   const { faults, positionOf, root } = read(text)

@@ -45,5 +45,5 @@ export class SimulatedOutcomes {
   }
 }
 
-/** Two decisions at one time without a person count as one. */
+/** Decisions at one time count as one unless they are about different people. */
 const keyOf = ({ person }: SimulatedRequest, at: number): string => `${at} ${person ?? ""}`

@@ -28,7 +28,7 @@ interface Row {
 
 type Members = ReadonlyMap<string, NamedMember>
 
-/** A comment with its text in parts, to show mentions as such. */
+/** A comment with its text in parts, so that mentions can be displayed. */
 export interface ReadComment extends Comment {
   readonly parts: ReadonlyArray<TextPart>
 }
@@ -48,10 +48,10 @@ const fromRow = (row: Row, members: Members): ReadComment => ({
   resolved_by: row.resolvedBy === null ? null : nameOfAuthor(row.resolvedBy, members),
 })
 
-/** Which comments a list has. */
+/** Selects the comments of a list. */
 export type CommentFilter = "open" | "resolved" | "all"
 
-/** A page of comments: up to `limit`, those with an id below `cursor`. */
+/** A page of up to `limit` comments with ids below `cursor`. */
 export interface CommentPage {
   readonly cursor?: number | undefined
   readonly limit: number
@@ -59,9 +59,12 @@ export interface CommentPage {
   readonly variant?: string | undefined
 }
 
-/** Finds those who are told of a comment, and tells them. */
+/** Notifies mentioned members and the template's followers of a comment. */
 const makeTelling = (sql: SqlClient.SqlClient) => {
-  /** Accounts that follow a template: its owner, and those that commented on it or proposed changes of it. */
+  /**
+   * Returns the accounts that follow a template: its owner, the authors of comments on it, and the authors of proposed
+   * changes.
+   */
   const followersOf = Effect.fnUntraced(function* (
     org: OrgSlug,
     { id: template, owner }: Template,
@@ -74,7 +77,7 @@ const makeTelling = (sql: SqlClient.SqlClient) => {
     return [...owners, ...[...authors].flatMap((author) => accountOf(author) ?? [])]
   })
 
-  /** Tells people of a comment: those it mentions for the first time, and with `followers` those who follow the template. */
+  /** Notifies people of a comment: the members in `mentioned`, and with `followers` these accounts. */
   const notifyOf = Effect.fnUntraced(function* (
     org: OrgSlug,
     row: Row,
@@ -112,24 +115,30 @@ const makeTelling = (sql: SqlClient.SqlClient) => {
 
 /** Comments of members on templates. A broken store is a defect. */
 export class Comments extends Context.Service<Comments, {
-  /** Newest first. Fails with `TemplateNotFound` for an unknown template. */
+  /** Returns comments, newest first. Fails with `TemplateNotFound` for an unknown template. */
   readonly list: (
     org: OrgSlug,
     template: string,
     page: CommentPage,
   ) => Effect.Effect<ReadonlyArray<ReadComment>, TemplateNotFound>
-  /** Comments that are not resolved. */
+  /** Returns the number of comments that are not resolved. */
   readonly countOpen: (org: OrgSlug, template: string) => Effect.Effect<number>
-  /** Fails with `TemplateNotFound` and `VariantNotFound` for unknown ids, and with `CommentNotFound` for an unknown comment. */
+  /** Returns a comment. Fails with `CommentNotFound` for an unknown comment. */
   readonly get: (org: OrgSlug, template: string, id: number) => Effect.Effect<ReadComment, CommentNotFound>
-  /** Fails with `TemplateNotFound` for an unknown template, and `VariantNotFound` for an unknown variant. */
+  /**
+   * Adds a comment. Fails with `TemplateNotFound` for an unknown template, and `VariantNotFound` for an unknown
+   * variant.
+   */
   readonly add: (
     org: OrgSlug,
     template: string,
     input: CommentInput,
     by: Actor,
   ) => Effect.Effect<ReadComment, TemplateNotFound | VariantNotFound>
-  /** Its author changes the text; everybody resolves it or opens it again. Fails with `NotAllowed` for the text of others. */
+  /**
+   * Changes the text, which requires its author, or resolves or reopens the comment, which any member may do. Fails
+   * with `NotAllowed` for the text of another author.
+   */
   readonly change: (
     org: OrgSlug,
     template: string,
@@ -137,7 +146,7 @@ export class Comments extends Context.Service<Comments, {
     patch: CommentPatch,
     by: Actor,
   ) => Effect.Effect<ReadComment, CommentNotFound | NotAllowed>
-  /** By its author or an admin. Fails with `NotAllowed` for others. */
+  /** Removes a comment. Requires its author or an admin. Fails with `NotAllowed` for other callers. */
   readonly remove: (
     org: OrgSlug,
     template: string,

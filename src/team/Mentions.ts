@@ -1,20 +1,20 @@
 import type { NamedMember } from "../accounts/MemberNames.ts"
 import { formerMember } from "../accounts/MemberNames.ts"
 
-// Mentions in plain text. People write `@Ann Smith` or `@ann@example.com`; the text is stored with `<@ACCOUNT_ID>`, so that
-// the name of a person who leaves stays nowhere.
+// Mentions in plain text. People write `@Ann Smith` or `@ann@example.com`. The text is stored with `<@ACCOUNT_ID>`, so
+// that the name of a person who leaves is stored nowhere.
 
-/** A text as it is stored. */
+/** A text in its stored form. */
 export interface StoredText {
   readonly text: string
-  /** Accounts that the text mentions, each once. */
+  /** Ids of the mentioned accounts, each once. */
   readonly mentions: ReadonlyArray<string>
 }
 
 /** A part of a text: plain, or the mention of a member. */
 export interface TextPart {
   readonly text: string
-  /** The account that is mentioned; undefined for plain text. */
+  /** Id of the mentioned account. Undefined for plain text. */
   readonly mentioned?: string
 }
 
@@ -24,7 +24,10 @@ const same = (a: string, b: string) => a.toLowerCase() === b.toLowerCase()
 
 const canBeMentioned = (members: Iterable<NamedMember>) => [...members].filter(({ isMember }) => isMember)
 
-/** What members can be written as after the `@`, longest first: e-mail address and name. A name of several members is none. */
+/**
+ * Returns the texts that mention members after the `@`, longest first: e-mail addresses and names. A name shared by
+ * several members is ignored.
+ */
 const handlesOf = (members: Iterable<NamedMember>): ReadonlyArray<readonly [handle: string, id: string]> => {
   const all = canBeMentioned(members)
   return all
@@ -37,7 +40,7 @@ const handlesOf = (members: Iterable<NamedMember>): ReadonlyArray<readonly [hand
     .sort(([a], [b]) => b.length - a.length)
 }
 
-/** What a member is written as: the name, or the e-mail address where several members have the name. */
+/** Returns the text that mentions a member: the name, or the e-mail address if several members have this name. */
 export const handleOf = (member: NamedMember, members: Iterable<NamedMember>): string =>
   canBeMentioned(members).some(({ id, name }) => id !== member.id && same(name, member.name))
     ? member.email
@@ -47,7 +50,7 @@ const token = /<@([^\s<>@]{1,100})>/g
 
 /**
  * Finds the members that a text mentions, ignoring case: `@` at the beginning of a word, then the e-mail address or the
- * whole name, then the end of a word. The longest match counts.
+ * whole name, then the end of a word. The longest match wins.
  */
 export const storeMentions = (written: string, members: Iterable<NamedMember>): StoredText => {
   const handles = handlesOf(members)
@@ -73,7 +76,9 @@ export const storeMentions = (written: string, members: Iterable<NamedMember>): 
   return { text, mentions: [...mentions] }
 }
 
-/** The parts of a stored text, mentions with the present names of members. Only ids in `mentions` are mentions. */
+/**
+ * Returns the parts of a stored text, mentions with the present names of members. Only ids in `mentions` are mentions.
+ */
 export const partsOf = (
   { mentions, text }: StoredText,
   members: ReadonlyMap<string, NamedMember>,
@@ -93,6 +98,6 @@ export const partsOf = (
   return parts
 }
 
-/** A stored text as people write it. */
+/** Returns a stored text in the form that people write. */
 export const readMentions = (stored: StoredText, members: ReadonlyMap<string, NamedMember>): string =>
   partsOf(stored, members).map(({ text }) => text).join("")

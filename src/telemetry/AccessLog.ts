@@ -8,18 +8,18 @@ export interface Access {
   /** Path of the route as it was declared, never the requested path. Undefined: no route. */
   readonly route: string | undefined
   readonly status: number
-  /** Time from the headers of the request to its response. */
+  /** Time from the headers of the request to its response. Unit: milliseconds. */
   readonly millis: number
   readonly org: string | undefined
   readonly requestId: string
 }
 
-/** Logs an answered request. Undefined (the default): requests are not logged. */
+/** Logs an answered request. Default: undefined, so that requests are not logged. */
 export const AccessLog = Context.Reference<((access: Access) => void) | undefined>("parlance/telemetry/AccessLog", {
   defaultValue: () => undefined,
 })
 
-/** Slugs have this form. A path may hold any other text in their place, such as an e-mail address. */
+/** Form of a slug. A path may contain any other text in its place, such as an e-mail address. */
 const slug = /^[a-z0-9][a-z0-9_-]{0,62}$/
 
 const annotationsOf = ({ method, millis, org, requestId, route, status }: Access) => ({
@@ -31,7 +31,7 @@ const annotationsOf = ({ method, millis, org, requestId, route, status }: Access
   requestId,
 })
 
-/** The line of an answered request: JSON, or words for people in a terminal. */
+/** Returns the line of an answered request: JSON, or words for people at a terminal. */
 export const lineOf = (access: Access, date: Date, isTerminal: boolean): string => {
   const annotations = annotationsOf(access)
   if (!isTerminal) return jsonOf({ date, level: "Info", message: "Request", annotations, cause: "" })
@@ -39,11 +39,11 @@ export const lineOf = (access: Access, date: Date, isTerminal: boolean): string 
   return `${method} ${route ?? "-"} ${status} ${duration_ms} ms ${org ?? "-"} ${requestId}`
 }
 
-/** Lines are written together, since each write is a call of the system. */
+/** Interval of writing lines in groups, because each write is a system call, and maximum size of a group. */
 const writeEvery = "100 millis"
 const mostLines = 500
 
-/** Writes lines in groups with `write`, the last one when the scope closes. */
+/** Writes lines in groups with `write`. The last group is written when the scope closes. */
 export const make = Effect.fnUntraced(function* (write: (lines: string) => void, isTerminal: boolean) {
   const clock = yield* Clock.Clock
   let lines: Array<string> = []
@@ -61,7 +61,7 @@ export const make = Effect.fnUntraced(function* (write: (lines: string) => void,
   }
 })
 
-/** Logs answered requests to standard output where `ACCESS_LOG` says so. */
+/** Logs answered requests to standard output if `ACCESS_LOG` is on. */
 export const layer = Layer.unwrap(Effect.map(
   Settings,
   ({ isAccessLogged }) =>

@@ -5,7 +5,7 @@ import { jsonOf } from "./LogLine.ts"
 // Error messages quote values: a database names the rejected value, a decoder the unexpected one. Such a value may be
 // personal data, so logs contain only the kind of the error and its stack.
 
-/** SQLSTATE of a database's error. */
+/** Returns the SQLSTATE of a database error. */
 const stateOf = (error: unknown): string | undefined => {
   const reason = isSqlError(error) ? error.reason : undefined
   const cause: unknown = reason !== undefined && "cause" in reason ? reason.cause : undefined
@@ -13,7 +13,7 @@ const stateOf = (error: unknown): string | undefined => {
   return typeof code === "string" ? code : undefined
 }
 
-/** A message without quoted values, e-mail addresses and URL queries. */
+/** Returns a message without quoted values, e-mail addresses and URL queries. */
 export const withoutQuotes = (message: string): string =>
   message
     .replace(/"(?:[^"\\]|\\.)*"|'[^']*'|`[^`]*`/g, "…")
@@ -21,11 +21,11 @@ export const withoutQuotes = (message: string): string =>
     .replace(/[^\s<>()]+@[^\s<>()]+/g, "…")
     .replace(/\?\S+/g, "?…")
 
-/** The stack of an error without its message. */
+/** Returns the stack of an error without its message. */
 const placesOf = (error: Error): string =>
   (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line)).slice(0, 20).join("\n")
 
-/** An error as it may be logged. */
+/** Returns an error in a form that may be logged. */
 const told = (error: unknown): Error => {
   if (!(error instanceof Error)) {
     const tag = error !== null && typeof error === "object" && "_tag" in error ? String(error._tag) : typeof error
@@ -67,7 +67,7 @@ const toldValue = (value: unknown): unknown => {
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   value !== null && typeof value === "object" && !Array.isArray(value)
 
-/** The parts of a log entry, each in the place that it has on every line. */
+/** The parts of a log entry, by their place in the line. */
 interface Parts {
   readonly text: string
   readonly annotations: Readonly<Record<string, unknown>>
@@ -75,9 +75,9 @@ interface Parts {
 }
 
 /**
- * Sorts what a caller of `Effect.log` passed: the first text is the message, members of objects are annotations, errors
- * and causes are the cause, and any other value is the annotation `reason`. Without a text, the message is the first
- * line of the cause.
+ * Sorts the arguments of `Effect.log`: the first text is the message, members of objects are annotations, errors and
+ * causes are the cause, and any other value is the annotation `reason`. Without a text, the message is the first line
+ * of the cause.
  */
 export const partsOf = (message: unknown, given: Cause.Cause<unknown>): Parts => {
   const [first, ...others] = Array.isArray(message) ? message as ReadonlyArray<unknown> : [message]
@@ -101,7 +101,7 @@ export const partsOf = (message: unknown, given: Cause.Cause<unknown>): Parts =>
   return { text: isText ? first : firstLine(), annotations, cause: discreetCause }
 }
 
-/** The fiber of a log entry with more annotations, since loggers take them from there. */
+/** Returns the fiber of a log entry with more annotations, because loggers read them from the fiber. */
 const withAnnotations = (
   fiber: Fiber.Fiber<unknown, unknown>,
   more: Readonly<Record<string, unknown>>,
@@ -114,8 +114,8 @@ const withAnnotations = (
 }
 
 /**
- * Wraps `logger` so that every entry has one shape: a text as its message, and all other values as annotations and causes.
- * Errors are logged with their kind and stack, without quoted values.
+ * Wraps `logger` so that every entry has one shape: a text as its message, and all other values as annotations and
+ * causes. Errors are logged with their kind and stack, without quoted values.
  */
 export const discreet = <A>(logger: Logger.Logger<unknown, A>): Logger.Logger<unknown, A> =>
   Logger.make(({ cause, fiber, message, ...rest }) => {

@@ -1,16 +1,16 @@
 import { Formatter, type LogLevel } from "effect"
 
-/** A line of the log, before it has a form. `docs/operations/logs.md` lists its members. */
+/** A line of the log before it is formatted. `docs/operations/logs.md` lists its members. */
 export interface LogLine {
   readonly date: Date
   readonly level: LogLevel.LogLevel
   readonly message: string
   readonly annotations: Readonly<Record<string, unknown>>
-  /** Causes with their stacks. Empty: none. */
+  /** Causes with their stacks. Empty without a cause. */
   readonly cause: string
 }
 
-/** A line as JSON, without a line break within it. `cause` is left out where there is none. */
+/** Returns a line as JSON, without a line break within it. Omits an empty `cause`. */
 export const jsonOf = ({ annotations, cause, date, level, message }: LogLine): string =>
   Formatter.formatJson({
     timestamp: date.toISOString(),

@@ -5,35 +5,35 @@ import { getHeapStatistics } from "node:v8"
 import { known, nameOf, type Suspect, suspectsOf } from "./LoopWork.ts"
 import { unref } from "../runtime/unref.ts"
 
-/** How often the loop is checked. Unit: milliseconds. */
+/** Interval at which the event loop is checked. Unit: milliseconds. */
 const tickMillis = 50
 
-/** A turn that takes this much longer than it should is reported. Unit: milliseconds. */
+/** Delay of a check from which a hold is reported. Unit: milliseconds. */
 export const heldMillis = 100
 
-/** Work named in one log entry. */
+/** Maximum number of pieces of work named in one log entry. */
 const namedWork = 5
 
-/** Log entries in a minute; further holds are only counted. */
+/** Maximum number of log entries in a minute. More holds are only counted. */
 const loggedPerMinute = 6
 
-/** Duration of event loop turns over 100 ms, in which no request is served. Unit: seconds. */
+/** Duration of event loop iterations over 100 ms, in which no request is served. Unit: seconds. */
 const held = Metric.histogram("parlance_event_loop_held_seconds", { boundaries: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] })
 
-/** The loop was held. Unit of all numbers: milliseconds, and bytes. */
+/** A period in which the event loop was blocked. Unit of times: milliseconds. */
 export interface Hold {
   readonly millis: number
-  /** Processor time of all threads of the process meanwhile. */
+  /** Processor time of all threads of the process in this period. */
   readonly processorMillis: number
-  /** By how much the heap shrank. */
+  /** Bytes by which the heap shrank. */
   readonly freedBytes: number
   readonly suspects: ReadonlyArray<Suspect>
 }
 
-/** A heap that shrank by this much was collected as a whole. */
+/** Decrease of the heap that shows a full garbage collection. Unit: bytes. */
 const collectedBytes = 16 * 1024 * 1024
 
-/** The likely cause of a hold, for the log. */
+/** Returns the likely cause of a hold, for the log. */
 export const causeOf = ({ freedBytes, millis, processorMillis, suspects }: Hold): string => {
   if (processorMillis < millis / 4) {
     return "The process hardly ran meanwhile: the machine was busy or suspended, or a file was slow"
@@ -47,7 +47,7 @@ export const causeOf = ({ freedBytes, millis, processorMillis, suspects }: Hold)
   return isLikely ? "The first work listed is the likely one" : "One of the work listed"
 }
 
-/** The fields of the log entry of a hold. */
+/** Returns the fields of the log entry of a hold. */
 export const fieldsOf = (hold: Hold) => ({
   held_ms: Math.round(hold.millis),
   processor_ms: Math.round(hold.processorMillis),
@@ -58,9 +58,9 @@ export const fieldsOf = (hold: Hold) => ({
   }),
 })
 
-/** Measures event loop turns of more than 100 ms, counts them, and logs the work in progress. */
+/** Measures and counts event loop iterations of more than 100 ms, and logs the work in progress. */
 export const layer = Layer.effectDiscard(Effect.gen(function* () {
-  // Exported from the start: an alert on a histogram that is not there yet never fires.
+  // Exported from the start, because an alert on a histogram that does not exist yet never fires.
   yield* Metric.value(held)
   const holds = yield* Queue.sliding<Hold>(loggedPerMinute)
   let dueAt = performance.now() + tickMillis

@@ -8,16 +8,16 @@ import { discreet } from "./Discreet.ts"
 import { Exported, exportMetricsEvery } from "./Exported.ts"
 import { onlyBegun, TraceShare } from "./Tracing.ts"
 
-/** How often the collector is sent the spans and logs that have come together. */
+/** Interval at which collected spans and logs are sent to the collector. */
 const exportEvery = "2 seconds"
 
-/** A collector that does not answer one batch by then has not got it. */
+/** Timeout of a batch. After it, the batch counts as lost. */
 const patience = "5 seconds"
 
-/** How long each kind of telemetry may hold up the end of the process. */
+/** Maximum time that each kind of telemetry may delay the end of the process. */
 const lastPatience = "1 second"
 
-/** Sends to a collector, and gives up on one that hangs. */
+/** Sends to a collector, with a timeout. */
 const layerClient = Layer.effect(
   HttpClient.HttpClient,
   Effect.map(
@@ -32,7 +32,7 @@ const layerClient = Layer.effect(
 ).pipe(Layer.provide(FetchHttpClient.layer))
 
 /**
- * Exports traces, metrics and logs over OTLP/HTTP to `OTEL_EXPORTER_OTLP_ENDPOINT`; disabled without it. Data for an
+ * Exports traces, metrics and logs over OTLP/HTTP to `OTEL_EXPORTER_OTLP_ENDPOINT`. Disabled without it. Data for an
  * unreachable collector is dropped. Only shutdown waits for the export, for a few seconds.
  */
 export const layer = Layer.unwrap(Effect.map(Settings, (settings) => {

@@ -4,12 +4,14 @@ import { Headers, HttpTraceContext } from "effect/http"
 // A trace starts with a request and includes its consequences: see docs/decisions/0017. Background work starts no
 // trace, so it costs and exports nothing.
 
-/** Share of requests that are traced when their caller does not say, 0 to 1. Undefined (the default): nothing is traced. */
+/**
+ * Share of requests that are traced unless their caller decides, 0 to 1. Default: undefined, so that nothing is traced.
+ */
 export const TraceShare = Context.Reference<number | undefined>("parlance/telemetry/TraceShare", {
   defaultValue: () => undefined,
 })
 
-/** The kind of a failure without its message, because messages quote values. */
+/** Returns the kind of a failure without its message, because messages quote values. */
 const kindOf = (cause: Cause.Cause<unknown>): Error => {
   const error: unknown = Cause.squash(cause)
   const named = error !== null && typeof error === "object" ? error as { _tag?: unknown; name?: unknown } : {}
@@ -39,14 +41,14 @@ export const onlyBegun = (tracer: Tracer.Tracer): Tracer.Tracer =>
     },
   })
 
-/** The span that this fiber is in, if it is part of a trace that is sent. */
+/** Returns the present span of a fiber if it is part of a trace that is sent. */
 export const currentSpan = (fiber: Fiber.Fiber<unknown, unknown>): Tracer.AnySpan | undefined =>
   fiber.cache.tracer !== undefined && fiber.cache.span?.sampled === true ? fiber.cache.span : undefined
 
-/** The current span, for code outside of a fiber. */
+/** Returns the present span, for code outside of a fiber. */
 export const current: Effect.Effect<Tracer.AnySpan | undefined> = Effect.withFiberSucceed(currentSpan)
 
-/** Records `effect` as a span if there is a trace; otherwise costs almost nothing. */
+/** Records `effect` as a span if there is a trace. Otherwise costs almost nothing. */
 export const step =
   (name: string, attributes: Readonly<Record<string, unknown>> = {}) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
@@ -56,7 +58,7 @@ export const step =
         : Effect.withSpan(effect, name, { attributes, captureStackTrace: false }) as Effect.Effect<A, E, R>
     )
 
-/** Records `effect` as part of the trace of `parent`, whatever the fiber's own trace. */
+/** Records `effect` as part of the trace of `parent`, even if the fiber has its own trace. */
 export const stepOf =
   (parent: Tracer.AnySpan | undefined, name: string, options: Omit<Tracer.SpanOptions, "parent"> = {}) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
@@ -64,17 +66,17 @@ export const stepOf =
       ? effect
       : Effect.withSpan(effect, name, { ...options, parent, captureStackTrace: false }) as Effect.Effect<A, E, R>
 
-/** Most links of one span, the default limit of collectors. */
+/** Maximum number of links of one span, the default limit of collectors. */
 const mostLinks = 128
 
-/** Links from work done for several traces to the traces it is not part of. */
+/** Returns the links from work done for several traces to the traces it is not part of. */
 export const linksTo = (spans: ReadonlyArray<Tracer.AnySpan>): ReadonlyArray<Tracer.SpanLink> =>
   spans.slice(0, mostLinks).map((span) => ({ span, attributes: {} }))
 
 /**
- * Shows what was done for the traces of `causes` since `startTime` (Unix, in nanoseconds), where only the work itself found
- * out for whom it was. In a trace already, its step is linked to the others; otherwise it is a step of the first of them,
- * linked to the rest. Answers the step; undefined where there is no trace.
+ * Adds work since `startTime` (Unix, in nanoseconds) to the traces of `causes`, for work that learns only at its end
+ * for whom it was done. Inside a trace, links the present span to the other traces. Otherwise adds a span to the first
+ * trace, with links to the other ones. Returns the span, or undefined without a trace.
  */
 export const stepSince = (
   name: string,
@@ -105,23 +107,26 @@ export const stepSince = (
     return span
   })
 
-/** The `traceparent` to store with rows, so that later work on them joins this trace; undefined outside of a trace. */
+/**
+ * Returns the `traceparent` to store with rows, so that later work on them joins this trace. Undefined outside of a
+ * trace.
+ */
 export const carried: Effect.Effect<string | undefined> = Effect.withFiber((fiber) => {
   const span = currentSpan(fiber)
   return Effect.succeed(span === undefined ? undefined : `00-${span.traceId.padStart(32, "0")}-${span.spanId}-01`)
 })
 
-/** The span of a `traceparent`; undefined for an invalid value. */
+/** Returns the span of a `traceparent`. Undefined for an invalid value. */
 export const spanNamed = (traceparent: string | null | undefined): Tracer.ExternalSpan | undefined =>
   traceparent === null || traceparent === undefined
     ? undefined
     : Option.getOrUndefined(HttpTraceContext.w3c(Headers.fromInput({ traceparent })))
 
-/** The span of the `traceparent` header. */
+/** Returns the span of the `traceparent` header. */
 export const spanOf = (headers: Readonly<Record<string, string>>): Tracer.ExternalSpan | undefined =>
   spanNamed(headers["traceparent"])
 
-/** Whether a request is traced: as its `traceparent` says, otherwise `share` of all are. */
+/** Whether a request is traced. Its `traceparent` decides. Without one, `share` of all requests are traced. */
 export const isTraced = (
   headers: Readonly<Record<string, string | undefined>>,
   share: number,

@@ -37,7 +37,7 @@ export type TemplatePlan =
     readonly variants: ReadonlyArray<VariantContent>
     /** Number of variants of the template after the import. */
     readonly variantCount: number
-    /** Whether an existing template gets an objective with other outcomes, and so learns again. */
+    /** Whether the objective of an existing template changes, so that it learns again. */
     readonly relearns: boolean
     /** The reason why the template cannot have its holdout. */
     readonly holdoutFault: string | undefined

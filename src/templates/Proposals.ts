@@ -110,7 +110,7 @@ export interface Working {
 /** An approved change. */
 export interface Approved {
   readonly proposal: ProposalRow
-  /** Whether the template gets an objective with other outcomes, and so learns again. */
+  /** Whether the objective of the template changes, so that it learns again. */
   readonly relearns: boolean
 }
 

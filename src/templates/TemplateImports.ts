@@ -23,7 +23,7 @@ export interface Imported {
   readonly created: ReadonlyArray<string>
   readonly updated: ReadonlyArray<string>
   readonly unchanged: ReadonlyArray<string>
-  /** Updated templates with an objective of other outcomes, which learn again. */
+  /** Updated templates whose objective changes, so that they learn again. */
   readonly relearned: ReadonlyArray<string>
   /** The fields of created and updated templates that the import changes. */
   readonly changes: ReadonlyArray<TemplateChange>
@@ -182,7 +182,7 @@ export class TemplateImports extends Context.Service<TemplateImports, {
             if (updated.length > 0) yield* updateTemplates(sql, org, updated.map(({ template }) => template), now)
             if (variants.length > 0) yield* putVariants(sql, org, variants, now)
           }),
-          { onLive: true }, // as it was planned
+          { onLive: true }, // like the plan
         ).pipe(Effect.catchTag("ChangeProposed", waiting(imported)))
         yield* tellApart({ by: "import" })
         yield* tellAll(plans.flatMap((one) =>
