@@ -350,7 +350,7 @@ const mailOf = (
   if (isExternal && secretKey !== undefined && Option.isNone(secretKey)) {
     faults.push(
       "SECRET_KEY: is not set, and mails with links wait encrypted in the database. Set it to 64 hexadecimal digits, " +
-        "such as `openssl rand -hex 32` gives",
+        "such as `openssl rand -hex 32` prints",
     )
   }
   return { mail: Result.isSuccess(server) ? Option.some(server.success) : Option.none(), faults }
@@ -401,7 +401,7 @@ const read = Effect.gen(function* () {
   })
   if (!secretKeys.every((key) => /^[0-9a-f]{64}$/i.test(key))) {
     faults.push(
-      "SECRET_KEY: must be 64 hexadecimal digits, such as `openssl rand -hex 32` gives, or several of these separated by " +
+      "SECRET_KEY: must be 64 hexadecimal digits, such as `openssl rand -hex 32` prints, or several of these separated by " +
         "commas, of which the first encrypts and the others only decrypt",
     )
   }

@@ -95,7 +95,7 @@ export const keyRefusal = (
   if (rule?.scope === undefined) {
     return {
       reason: "missing_scope",
-      detail: `${held}; no scope opens this request, which takes the admin token or a session of the console`,
+      detail: `${held}; no scope opens this request: use the admin token or a session of the console`,
     }
   }
   if (!scopesFor(rule).some((scope) => scopes.has(scope))) {
@@ -127,17 +127,23 @@ export const refusal = (
 ): string | undefined => {
   if (actor.kind === "token") return undefined
   if (actor.kind === "key") return keyRefusal(actor, rule, params)?.detail
-  if (rule === undefined) return "This takes the admin token"
+  if (rule === undefined) return "This request requires the admin token"
   if (rule.needs === "signed-in") return undefined
   if (rule.needs === "administrator") {
-    return actor.session.account.administrator ? undefined : "This takes an administrator of the installation"
+    return actor.session.account.administrator
+      ? undefined
+      : "This request requires an administrator of the installation"
   }
   const org = liveOf(params["org"] ?? "")
   const role = roleIn(actor, org)
   // The text is equal for an unknown organization, so that organizations cannot be probed.
-  if (role === undefined) return `Your account does not open the organization ${JSON.stringify(org.slice(0, 100))}`
+  if (role === undefined) {
+    return `Your account has no access to the organization ${
+      JSON.stringify(org.slice(0, 100))
+    }. Ask its admin for an invitation`
+  }
   if (!reaches(role, rule.needs)) {
-    return `This takes the role ${rule.needs} in this organization; you have the role ${role}. An admin can change that`
+    return `This request requires the role ${rule.needs} in this organization. Your role is ${role}: ask an admin to change it`
   }
   if (actor.session.closedTo.has(org)) {
     return `The organization ${

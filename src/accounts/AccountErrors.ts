@@ -32,7 +32,7 @@ export class SessionNotFound extends Schema.TaggedError<SessionNotFound>()("Sess
 /** The one-time link is unknown, used or expired. */
 export class LinkSpent extends Schema.TaggedError<LinkSpent>()("LinkSpent", {}) {
   override get message() {
-    return "This link has been used already, or its time is over. Links work once, for one hour."
+    return "This link was used already or has expired. Links work once, within one hour: request a new one."
   }
 }
 

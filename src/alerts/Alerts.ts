@@ -189,7 +189,7 @@ export class Alerts extends Context.Service<Alerts, {
     )
     yield* alerts.lookAtAll.pipe(
       asJob("alerts"),
-      failed("Alerts could not be looked for; the next look is in a minute"),
+      failed("Alerts could not be checked. The next check is in a minute"),
       Effect.repeat(Schedule.spaced(looksEvery)),
       Effect.forkScoped,
     )

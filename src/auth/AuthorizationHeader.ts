@@ -24,7 +24,7 @@ export const authorizationFault = (header: string | undefined): string | undefin
     return `The header Authorization has an API key without the word Bearer: ${remedy}`
   }
   const [, scheme = "", credentials = ""] = /^([a-z][a-z-]{0,19})(?:[\s:=]+(.*))?$/is.exec(text) ?? []
-  if (/^bearer/i.test(text)) return `The header Authorization has no space and key behind the word Bearer: ${remedy}`
+  if (/^bearer/i.test(text)) return `The header Authorization has no space and key after the word Bearer: ${remedy}`
   if (scheme === "") return `The header Authorization has no Bearer token: ${remedy}`
   const isCarried = isKey(credentials.trim()) || hasKeyInBasic(credentials.trim())
   return `The header Authorization has the scheme "${scheme}"${isCarried ? " with an API key" : ""}: ${remedy}`

@@ -20,8 +20,8 @@ export class SecretFileFaulty extends Schema.TaggedError<SecretFileFaulty>()("Se
   reason: Schema.String,
 }) {
   override get message() {
-    return `The key of stored secrets in ${this.file} cannot be used: ${this.reason}. Put the key back that was there (64 ` +
-      "hexadecimal digits), or remove the file and enter the secrets of platforms anew."
+    return `The key of stored secrets in ${this.file} cannot be used: ${this.reason}. Restore the former key (64 ` +
+      "hexadecimal digits), or remove the file and enter the secrets of platforms again."
   }
 }
 
@@ -30,8 +30,8 @@ export class SecretUnreadable extends Schema.TaggedError<SecretUnreadable>()("Se
   purpose: Schema.String,
 }) {
   override get message() {
-    return `The stored secret of ${this.purpose} cannot be decrypted: SECRET_KEY is not the one it was stored with. ` +
-      "Set that key again (behind a comma, if there is a new one), or enter the secret anew."
+    return `The stored secret of ${this.purpose} cannot be decrypted: SECRET_KEY does not contain the key it was stored with. ` +
+      "Add that key to SECRET_KEY (after a comma if there is a new key), or enter the secret again."
   }
 }
 

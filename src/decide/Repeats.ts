@@ -61,7 +61,7 @@ export const toldRepeat = <A extends Answer>(answer: A, standing: StandingDecisi
   return withWarnings({ ...answer, repeated }, [
     `the tracking id "${
       named(answer.trackingId)
-    }" has a decision for a request with another ${members}, which stands: give ` +
-    "each message to each person a tracking id of its own",
+    }" already has a decision, for a request with another ${members}, which is returned: ` +
+    "use another tracking id for each message to each person",
   ])
 }

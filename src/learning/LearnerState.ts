@@ -365,7 +365,7 @@ const answered = (state: LearnerState, running: Running, input: Input, now: numb
     return gathered(state, running, phase.choosesAttributes, input.request, now)
   }
   if (input._tag === "Published" && task._tag === "Publish") return published(state, task.fitted, input.isWritten)
-  throw new Error(`A learner that waits in ${phase._tag} cannot take ${input._tag}`)
+  throw new Error(`A learner in the phase ${phase._tag} received ${input._tag} out of order`)
 }
 
 /**
@@ -387,7 +387,7 @@ export const next = (state: LearnerState, input: Input, now: number): Step => {
     case "FitEnded":
       return [{ ...state, isFitting: false }, []]
     default:
-      if (running === undefined) throw new Error(`A learner without a task cannot take ${input._tag}`)
+      if (running === undefined) throw new Error(`A learner without a task received ${input._tag} out of order`)
       return answered(state, running, input, now)
   }
 }

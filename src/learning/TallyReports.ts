@@ -54,7 +54,7 @@ export interface SeriesSpan extends BucketSpan {
   readonly origin: number
   /** Whether contexts are separate or summed. */
   readonly byContext: boolean
-  /** The variants to read. Default: all of them. */
+  /** Ids of the variants to read. Default: all variants. */
   readonly copyIds?: ReadonlyArray<string> | undefined
   /** Maximum number of rows. */
   readonly limit: number

@@ -36,7 +36,7 @@ export interface PersonOf extends PersonNames {
   readonly org: string
 }
 
-/** An erasure with its report. After a failed attempt, the counts are those of the last attempt. */
+/** An erasure with its report. After a failed attempt, the counts describe the last attempt. */
 export interface Erasure extends ErasedCounts {
   readonly id: number
   /** `running` until the erasure is done or three attempts have failed. */

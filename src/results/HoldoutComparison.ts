@@ -1,6 +1,6 @@
 import { countOf, differenceOf, type TimingCount } from "../sendtime/Timing.ts"
 
-// Compares the outcomes of treated people with those of people who are held out. Pure.
+// Compares the outcomes of treated people with the outcomes of people who are held out. Pure.
 
 /** Number of decisions of a group of people, and of its decisions with the outcome. */
 export interface GroupCount {

@@ -36,7 +36,7 @@ export const reviewRefusal = (actor: Actor, org: string, author: Author, approva
   const needed = approval === "admin" ? "admin" : "editor"
   return reaches(roleIn(actor, org), needed)
     ? undefined
-    : `This takes the role ${needed}; you have the role ${roleIn(actor, org) ?? "none"}`
+    : `A review requires the role ${needed} in this organization. Your role is ${roleIn(actor, org) ?? "none"}`
 }
 
 /** A proposal with the live content of its template. */
@@ -219,7 +219,7 @@ const makeDecisions = (
         if (row.version !== version) {
           return yield* new ProposalConflict({
             reason: "changed",
-            detail: `The proposed change ${id} has changed since you opened it. Look at it again`,
+            detail: `The proposed change ${id} has changed since you opened it. Review it again`,
           })
         }
         const view = viewOf(row, yield* live(org, row.templateId))

@@ -4,8 +4,8 @@ import { type Answer, type Organization, parallel, suiteOnService, variants } fr
 const eight = variants("a", "b", "c", "d", "e", "f", "g", "h")
 const warningsOf = ({ headers }: Answer) => headers.get("parlance-warnings")
 const told = (members: string, id = "x") =>
-  `the tracking id "${id}" has a decision for a request with another ${members}, which stands: give each message to each ` +
-  "person a tracking id of its own"
+  `the tracking id "${id}" already has a decision, for a request with another ${members}, which is returned: ` +
+  "use another tracking id for each message to each person"
 
 /** The three forms of a call that gives a tracking id. */
 const forms: Readonly<Record<string, (org: Organization, user: string, attrs: object) => Promise<Answer>>> = {

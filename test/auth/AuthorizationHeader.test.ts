@@ -20,9 +20,9 @@ describe("A header Authorization", () => {
         [basic(`parlance:${key}`), 'the scheme "Basic" with an API key'],
         [basic("ann:secret"), 'the scheme "Basic":'],
         ["Basic ###", 'the scheme "Basic":'],
-        ["Bearer", "behind the word Bearer"],
-        [`Bearer${key}`, "behind the word Bearer"],
-        [`Bearer:${key}`, "behind the word Bearer"],
+        ["Bearer", "after the word Bearer"],
+        [`Bearer${key}`, "after the word Bearer"],
+        [`Bearer:${key}`, "after the word Bearer"],
         ["\u00e4", "no Bearer token"],
       ] as const
     ) {

@@ -106,7 +106,7 @@ describe("A repeated tracking id", () => {
     assert.notMatch(warning, /;/)
     assert.include(
       warning,
-      'the tracking id "a?b" has a decision for a request with another user_id, attrs.gr\\u00f6\\u00dfe ?0??, ',
+      'the tracking id "a?b" already has a decision, for a request with another user_id, attrs.gr\\u00f6\\u00dfe ?0??, ',
     )
     assert.strictEqual(toldRepeat(answer, standing({}), asked({})), answer)
   })

@@ -285,6 +285,6 @@ describe("LearnerState", () => {
     assert.throws(() => next(awake, folded(), now), "without a task")
     const { state } = play(awake, began(fold))
     assert.throws(() => next(state, began(fold), now), "cannot begin another task")
-    assert.throws(() => next(state, { _tag: "Applied" }, now), "waits in Folding")
+    assert.throws(() => next(state, { _tag: "Applied" }, now), "in the phase Folding received Applied out of order")
   })
 })
