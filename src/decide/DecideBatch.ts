@@ -9,7 +9,7 @@ import { type DecisionPlan, settlePlan } from "./Plan.ts"
 import { makeBudget, planAt, type PlannerServices, type Planning, prepare } from "./Planner.ts"
 import { finish } from "./Finish.ts"
 import { storePlan } from "./StorePlan.ts"
-import { Turn } from "./Turn.ts"
+import { TimeSlice } from "./TimeSlice.ts"
 
 /** The answers of a batch, in the order of its items. */
 export type BatchAnswers = ReadonlyArray<readonly [TemplateId, Answer]>
@@ -18,7 +18,7 @@ export type BatchAnswers = ReadonlyArray<readonly [TemplateId, Answer]>
 interface Progress {
   readonly requests: ReadonlyArray<PreparedRequest>
   readonly plans: Array<Planning>
-  readonly turn: Turn
+  readonly slice: TimeSlice
 }
 
 /** Whether a plan shares the commit of its batch. A sticky choice is claimed in its own transaction. */
@@ -56,10 +56,10 @@ const prepareItems = Effect.fnUntraced(function* (
 })
 
 /** Plans items in order until the time slice is over, or all are planned. */
-const planTurn = (services: PlannerServices, org: string, { plans, requests, turn }: Progress): void => {
+const planSlice = (services: PlannerServices, org: string, { plans, requests, slice }: Progress): void => {
   while (plans.length < requests.length) {
     const now = services.clock.currentTimeMillisUnsafe()
-    if (turn.isOver(now)) return
+    if (slice.isOver(now)) return
     plans.push(planAt(services, org, requests[plans.length]!, now))
   }
 }
@@ -82,11 +82,11 @@ const finishBatch = Effect.fnUntraced(function* (
   batch: BatchRequest,
   progress: Progress,
 ) {
-  const { plans, requests, turn } = progress
+  const { plans, requests, slice } = progress
   for (;;) {
-    planTurn(services, org, progress)
+    planSlice(services, org, progress)
     if (plans.length === requests.length) break
-    yield* turn.next
+    yield* slice.next
   }
   const recorded: Iterator<Recorded> = (yield* services.log.recordAll(
     plans.filter(sharesCommit).map(({ decision }) => decision),
@@ -94,7 +94,7 @@ const finishBatch = Effect.fnUntraced(function* (
   const answers: Array<readonly [TemplateId, Answer]> = []
   for (const [index, plan] of plans.entries()) {
     // Answers to retries are rendered here.
-    if (turn.isOver(services.clock.currentTimeMillisUnsafe())) yield* turn.next
+    if (slice.isOver(services.clock.currentTimeMillisUnsafe())) yield* slice.next
     const answer = sharesCommit(plan)
       ? settlePlan(plan, recorded.next().value)
       : yield* storePlan(services, Effect.isEffect(plan) ? yield* plan : plan)
@@ -107,5 +107,5 @@ const finishBatch = Effect.fnUntraced(function* (
 export const decideBatch = Effect.fnUntraced(function* (services: PlannerServices, org: string, batch: BatchRequest) {
   const known = services.profiles.attributes(liveOf(org), batch.userId, batch.attrs)
   const requests = yield* prepareItems(services, org, batch, known === undefined ? batch.attrs : yield* known)
-  return yield* finishBatch(services, org, batch, { requests, plans: [], turn: new Turn(services.clock) })
+  return yield* finishBatch(services, org, batch, { requests, plans: [], slice: new TimeSlice(services.clock) })
 })

@@ -1,7 +1,7 @@
 import { type Clock, Effect } from "effect"
 
 /** Maximum duration of a time slice before other requests are served. Unit: milliseconds. */
-const turnMillis = 4
+const sliceMillis = 4
 
 /** Maximum pause after a time slice. Unit: milliseconds. */
 const maxPauseMillis = 50
@@ -10,7 +10,7 @@ const maxPauseMillis = 50
  * A time slice of the event loop for the items of a batch. Other requests wait until it ends. So a batch with expensive
  * items ends its slice between two of them. A batch of ordinary items needs one slice.
  */
-export class Turn {
+export class TimeSlice {
   readonly #clock: Clock.Clock
   #began: number
 
@@ -21,7 +21,7 @@ export class Turn {
 
   /** Whether the time slice has lasted long enough at `now`. It also ends if the wall clock is changed. */
   isOver(now: number): boolean {
-    return Math.abs(now - this.#began) >= turnMillis
+    return Math.abs(now - this.#began) >= sliceMillis
   }
 
   /**
