@@ -72,7 +72,7 @@ type Outcome =
     readonly trackingId: string
     readonly forced: CopyId
     /** The variant of the existing decision, or `noMessage` for a held-out user without a message. */
-    readonly standing: CopyId
+    readonly existing: CopyId
   }
   | {
     readonly _tag: "NotRendered"

@@ -5,7 +5,7 @@ import { liveOf } from "../domain/Sandbox.ts"
 import type { BatchRequest, PreparedRequest } from "./DecideRequest.ts"
 import type { Recorded } from "../journal/decisions/DecisionLog.ts"
 import type { Answer } from "./Answer.ts"
-import { type DecisionPlan, settlePlan } from "./Plan.ts"
+import { applyStored, type DecisionPlan } from "./Plan.ts"
 import { makeBudget, planAt, type PlannerServices, type Planning, prepare } from "./Planner.ts"
 import { finish } from "./Finish.ts"
 import { storePlan } from "./StorePlan.ts"
@@ -96,7 +96,7 @@ const finishBatch = Effect.fnUntraced(function* (
     // Answers to retries are rendered here.
     if (slice.isOver(services.clock.currentTimeMillisUnsafe())) yield* slice.next
     const answer = sharesCommit(plan)
-      ? settlePlan(plan, recorded.next().value)
+      ? applyStored(plan, recorded.next().value)
       : yield* storePlan(services, Effect.isEffect(plan) ? yield* plan : plan)
     answers.push([requests[index]!.templateId, answer])
   }

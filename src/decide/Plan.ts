@@ -3,11 +3,11 @@ import { hourMillis } from "../bandit/Window.ts"
 import { holdoutText } from "../domain/Holdout.ts"
 import type { TemplateView } from "../templates/TemplateCache.ts"
 import type { PreparedRequest } from "./DecideRequest.ts"
-import type { Decision, StandingDecision } from "../journal/decisions/Decision.ts"
+import type { Decision, ExistingDecision } from "../journal/decisions/Decision.ts"
 import type { Recorded } from "../journal/decisions/DecisionLog.ts"
 import { type Answer, inPlaceOf } from "./Answer.ts"
 import { renderChoice } from "./RenderChoice.ts"
-import { toldRepeat } from "./Repeats.ts"
+import { withDifferences } from "./Repeats.ts"
 import { changeTrace } from "./Selection.ts"
 import type { TrackingAlias } from "../journal/decisions/TrackingAliases.ts"
 import type { StickyChoice, StickyClaim } from "./StickyChoices.ts"
@@ -37,7 +37,7 @@ export interface AnswerPlan {
 export interface DecisionPlan {
   readonly _tag: "Decision"
   readonly input: PlanInput
-  /** The answer if the decision is stored as planned. Otherwise see `settlePlan` and `planRepeat`. */
+  /** The answer if the decision is stored as planned. Otherwise see `applyStored` and `planRepeat`. */
   readonly answer: Decided
   /** The row for the decision log. */
   readonly decision: Decision
@@ -118,13 +118,13 @@ export const planDecision = (
  * Plans to repeat a sticky choice. This is not a new decision: the tracking id of the request becomes an alias of the
  * first decision's. Answers that there is no candidate if the variant has been removed.
  */
-export const planRepeat = (input: PlanInput, standing: StickyChoice, trace: unknown): AnswerPlan | AliasPlan => {
+export const planRepeat = (input: PlanInput, existing: StickyChoice, trace: unknown): AnswerPlan | AliasPlan => {
   const { request, view } = input
-  const trackingId = request.trackingId === undefined ? standing.trackingId : input.trackingId
-  const answer = renderChoice(input, standing.copyId, trackingId, trace)
+  const trackingId = request.trackingId === undefined ? existing.trackingId : input.trackingId
+  const answer = renderChoice(input, existing.copyId, trackingId, trace)
   if (answer === undefined) return answerPlan({ _tag: "None", trackingId, reason: "no-candidate" })
-  if (trackingId === standing.trackingId || !isDecided(answer)) return answerPlan(answer)
-  const alias = { org: view.org.slug, templateId: view.id, alias: trackingId, trackingId: standing.trackingId }
+  if (trackingId === existing.trackingId || !isDecided(answer)) return answerPlan(answer)
+  const alias = { org: view.org.slug, templateId: view.id, alias: trackingId, trackingId: existing.trackingId }
   return { _tag: "Alias", answer, alias }
 }
 
@@ -133,13 +133,13 @@ export const planRepeat = (input: PlanInput, standing: StickyChoice, trace: unkn
  * request in the trace. If the existing choice cannot be rendered with these fields, the user gets the planned variant
  * for this request only.
  */
-export const planStanding = (plan: DecisionPlan, standing: StickyChoice): Plan => {
+export const planExisting = (plan: DecisionPlan, existing: StickyChoice): Plan => {
   const { answer, decision, input } = plan
-  const repeat = planRepeat(input, standing, changeTrace(answer.trace, standing.copyId, "sticky"))
+  const repeat = planRepeat(input, existing, changeTrace(answer.trace, existing.copyId, "sticky"))
   if (repeat.answer._tag !== "NotRendered" || answer._tag !== "Chosen") return repeat
   const { error } = repeat.answer
   const mode = decision.mode === "control" ? "control" : "fallback"
-  const failed = [{ copyId: standing.copyId, mode: "sticky", propensity: null, weights: null } as const]
+  const failed = [{ copyId: existing.copyId, mode: "sticky", propensity: null, weights: null } as const]
   return {
     ...plan,
     answer: inPlaceOf({ ...answer, trace: changeTrace(answer.trace, answer.copyId, "fallback", [error]) }, [error]),
@@ -154,28 +154,28 @@ export const planStanding = (plan: DecisionPlan, standing: StickyChoice): Plan =
  */
 export const answerRepeat = (
   input: PlanInput,
-  standing: StandingDecision,
+  existing: ExistingDecision,
   trace: unknown,
   rendered?: Answer,
 ): Answer | undefined => {
   const { request, trackingId } = input
-  const { copyId } = standing
+  const { copyId } = existing
   const answer: Answer | undefined = request.copyId !== undefined && request.copyId !== copyId
-    ? { _tag: "Reused", trackingId, forced: request.copyId, standing: copyId }
+    ? { _tag: "Reused", trackingId, forced: request.copyId, existing: copyId }
     : rendered ?? renderChoice(input, copyId, trackingId, trace)
-  return answer && toldRepeat(answer, standing, request)
+  return answer && withDifferences(answer, existing, request)
 }
 
 /**
  * Returns the answer to a plan whose decision is stored. If the tracking id has an earlier decision, the caller gets
  * its variant, or no candidate if the variant has been removed.
  */
-export const settlePlan = ({ answer, decision, input }: DecisionPlan, { durable, standing }: Recorded): Answer => {
-  if (standing === decision) return durable ? answer : { ...answer, durable }
-  const { copyId } = standing
+export const applyStored = ({ answer, decision, input }: DecisionPlan, { durable, existing }: Recorded): Answer => {
+  if (existing === decision) return durable ? answer : { ...answer, durable }
+  const { copyId } = existing
   const isSame = copyId === decision.copyId
   const trace = changeTrace(answer.trace, copyId, "retry")
-  const settled = answerRepeat(input, standing, trace, isSame ? answer : undefined)
+  const settled = answerRepeat(input, existing, trace, isSame ? answer : undefined)
   if (settled === undefined) return { _tag: "None", trackingId: answer.trackingId, reason: "no-candidate" }
   return durable || !isDecided(settled) ? settled : { ...settled, durable }
 }

@@ -11,7 +11,7 @@ import { Budget } from "../rendering/Budget.ts"
 import { LimitReached } from "../rendering/LimitReached.ts"
 import type { TemplateCache, TemplateView } from "../templates/TemplateCache.ts"
 import type { DecideRequest, PreparedRequest } from "./DecideRequest.ts"
-import { noMessage, type StandingDecision } from "../journal/decisions/Decision.ts"
+import { type ExistingDecision, noMessage } from "../journal/decisions/Decision.ts"
 import type { DecisionLog } from "../journal/decisions/DecisionLog.ts"
 import { type Arm, armOf } from "../bandit/Holdout.ts"
 import { type Answer, targetingLimit } from "./Answer.ts"
@@ -140,7 +140,7 @@ interface Terms {
   readonly arm: Arm | undefined
   readonly epsilon: number | undefined
   /** The user's sticky choice, and whether the new variant becomes the user's choice. */
-  readonly standing: StickyChoice | undefined
+  readonly existing: StickyChoice | undefined
   readonly isKept: boolean
 }
 
@@ -151,7 +151,7 @@ interface Terms {
 const planFallback = (
   services: PlannerServices,
   input: PlanInput,
-  { arm, basis, epsilon, isKept, set, standing }: Terms,
+  { arm, basis, epsilon, isKept, set, existing }: Terms,
   first: FailedChoice,
   trace: unknown,
 ): Plan => {
@@ -169,7 +169,7 @@ const planFallback = (
     recorded: recordContext(services, input, basis),
     policy: basis.policy.model.version,
     hasHoldout: arm !== undefined,
-    replaces: standing,
+    replaces: existing,
     isKept,
   })
 }
@@ -178,17 +178,17 @@ const planFallback = (
  * Plans to repeat the existing choice, or plans another candidate for this request only if the choice cannot be
  * rendered with these fields.
  */
-const planAgain = (services: PlannerServices, input: PlanInput, terms: Terms, standing: StickyChoice): Plan => {
-  const verdict = { copyId: standing.copyId, mode: "sticky", propensity: null } as const
+const planAgain = (services: PlannerServices, input: PlanInput, terms: Terms, existing: StickyChoice): Plan => {
+  const verdict = { copyId: existing.copyId, mode: "sticky", propensity: null } as const
   const trace = traceOf(input, terms.basis, verdict, terms.epsilon, terms.set)
-  const plan = planRepeat(input, standing, trace)
+  const plan = planRepeat(input, existing, trace)
   if (plan.answer._tag !== "NotRendered") return plan
   const first = { ...verdict, weights: null, error: plan.answer.error }
   return planFallback(services, input, { ...terms, isKept: false }, first, trace)
 }
 
 /** Selects a variant and renders it. Repeats the user's sticky choice if it is still allowed. */
-const planSelected = (services: PlannerServices, input: PlanInput, standing: StickyChoice | undefined): Plan => {
+const planSelected = (services: PlannerServices, input: PlanInput, existing: StickyChoice | undefined): Plan => {
   const { nowMillis, request, trackingId, view } = input
   const basis = basisOf(services, input)
   const set = findEligible(input)
@@ -198,15 +198,15 @@ const planSelected = (services: PlannerServices, input: PlanInput, standing: Sti
     const trace = traceOf(input, basis, nothingChosen, epsilon, set)
     return answerPlan({ _tag: "None", trackingId, reason: "no-candidate", trace })
   }
-  if (standing !== undefined && Selection.mayRepeat(view, arm, standing, set)) {
-    return planAgain(services, input, { arm, basis, epsilon, isKept: true, set, standing }, standing)
+  if (existing !== undefined && Selection.mayRepeat(view, arm, existing, set)) {
+    return planAgain(services, input, { arm, basis, epsilon, isKept: true, set, existing }, existing)
   }
   const u = services.draws.draw(view, trackingId, 0)
   const choice = Selection.choose(view, basis.policy, basis.context, set, { arm, epsilon, u, seen: request.exposures })
   const trace = traceOf(input, basis, choice, epsilon, set)
   const answer = renderChoice(input, choice.copyId, trackingId, trace)!
   if (answer._tag === "NotRendered") {
-    const terms = { arm, basis, epsilon, isKept: true, set, standing }
+    const terms = { arm, basis, epsilon, isKept: true, set, existing }
     return planFallback(services, input, terms, { ...choice, error: answer.error }, trace)
   }
   if (!isDecided(answer)) return answerPlan(answer)
@@ -215,7 +215,7 @@ const planSelected = (services: PlannerServices, input: PlanInput, standing: Sti
     recorded: recordContext(services, input, basis),
     policy: basis.policy.model.version,
     hasHoldout: arm !== undefined,
-    replaces: standing,
+    replaces: existing,
   })
 }
 
@@ -228,16 +228,16 @@ const planSticky = (services: PlannerServices, input: PlanInput, userId: string)
     readWithin,
     // While the database is down, earlier choices are unknown. A new choice is better than no variant.
     Effect.catch(() => Effect.succeed(undefined)),
-    Effect.map((standing) => withinBudget(services, input, () => planSelected(services, input, standing))),
+    Effect.map((existing) => withinBudget(services, input, () => planSelected(services, input, existing))),
   )
 
 /** Returns the variant of an earlier decision again. Undefined if the variant has been removed. */
-const planRetry = (services: PlannerServices, input: PlanInput, standing: StandingDecision): Plan | undefined => {
-  const verdict: Verdict = { copyId: standing.copyId, mode: "retry", propensity: null }
+const planRetry = (services: PlannerServices, input: PlanInput, existing: ExistingDecision): Plan | undefined => {
+  const verdict: Verdict = { copyId: existing.copyId, mode: "retry", propensity: null }
   const trace = input.request.trace === true
     ? traceOf(input, basisOf(services, input), verdict, input.request.epsilon)
     : undefined
-  const answer = answerRepeat(input, standing, trace)
+  const answer = answerRepeat(input, existing, trace)
   return answer && answerPlan(answer)
 }
 
@@ -254,10 +254,10 @@ const retryOr = (
   services.log.find(input.view.org.slug, input.view.id, input.trackingId).pipe(
     readWithin,
     Effect.catch(() => Effect.succeed(undefined)),
-    Effect.flatMap((standing) => {
-      const plan = standing === undefined
+    Effect.flatMap((existing) => {
+      const plan = existing === undefined
         ? undefined
-        : withinBudget(services, input, () => planRetry(services, input, standing))
+        : withinBudget(services, input, () => planRetry(services, input, existing))
       return plan === undefined ? otherwise : Effect.succeed(plan)
     }),
   )

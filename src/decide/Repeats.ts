@@ -2,7 +2,7 @@ import { roundNumber } from "../bandit/AttributeOutcomes.ts"
 import { builtIns, decodeContext, isInGroup, missingValue, otherValue } from "../bandit/Contexts.ts"
 import type { Attributes } from "../domain/Attributes.ts"
 import { named, namedAtMost } from "../domain/WarningText.ts"
-import type { StandingDecision } from "../journal/decisions/Decision.ts"
+import type { ExistingDecision } from "../journal/decisions/Decision.ts"
 import { type Answer, withWarnings } from "./Answer.ts"
 import type { DecideRequest } from "./DecideRequest.ts"
 
@@ -28,7 +28,7 @@ const builtInNames = new Set(builtIns.map(({ name }) => name))
 
 /** Returns the names of attributes that differ from the stored attributes of a decision. */
 const differingAttributes = (
-  { context, further }: StandingDecision,
+  { context, further }: ExistingDecision,
   { attrs, ownAttrs = attrs }: RepeatedRequest,
 ): ReadonlyArray<string> => {
   const stored = new Map([...decodeContext(context), ...(further === undefined ? [] : decodeContext(further))])
@@ -43,19 +43,23 @@ const differingAttributes = (
  * Returns the members of a request that differ from the existing decision of its tracking id, such as `user_id` and
  * `attrs.tier`. A decision without a user may belong to any user: its request named no user, or the user was erased.
  */
-export const differingMembers = (standing: StandingDecision, request: RepeatedRequest): ReadonlyArray<string> => {
+export const differingMembers = (existing: ExistingDecision, request: RepeatedRequest): ReadonlyArray<string> => {
   const members: Array<string> = []
-  if (standing.userId !== undefined && standing.userId !== request.userId) members.push("user_id")
-  if (request.copyId === undefined ? standing.mode === "forced" : standing.copyId !== request.copyId) {
+  if (existing.userId !== undefined && existing.userId !== request.userId) members.push("user_id")
+  if (request.copyId === undefined ? existing.mode === "forced" : existing.copyId !== request.copyId) {
     members.push("copy_id")
   }
-  for (const name of differingAttributes(standing, request)) members.push(`attrs.${name}`)
+  for (const name of differingAttributes(existing, request)) members.push(`attrs.${name}`)
   return members
 }
 
 /** Adds to the answer to a repeated tracking id the members that differ from its existing decision, with a warning. */
-export const toldRepeat = <A extends Answer>(answer: A, standing: StandingDecision, request: RepeatedRequest): A => {
-  const repeated = differingMembers(standing, request)
+export const withDifferences = <A extends Answer>(
+  answer: A,
+  existing: ExistingDecision,
+  request: RepeatedRequest,
+): A => {
+  const repeated = differingMembers(existing, request)
   if (repeated.length === 0) return answer
   const members = repeated.slice(0, namedAtMost).map(named).join(", ")
   return withWarnings({ ...answer, repeated }, [

@@ -71,7 +71,7 @@ export const insertClaim = Effect.fnUntraced(function* (
         OR s.tracking_id = ${replaces?.trackingId ?? trackingId}
     RETURNING s.copy_id, s.tracking_id, s.expires_at, s.control`
   if (won[0] === undefined) return (yield* readChoice(sql, org, templateId, userId)) ?? proposal
-  const { standing: [recorded = decision] } = yield* insertDecisions(sql, [decision])
+  const { existing: [recorded = decision] } = yield* insertDecisions(sql, [decision])
   if (recorded.copyId === copyId) return fromRow(won[0])
   // A retry of a tracking id whose earlier decision chose another variant. The earlier decision stays.
   yield* sql`
@@ -100,7 +100,7 @@ export class StickyChoices extends Context.Service<StickyChoices, {
    */
   readonly claim: (claim: StickyClaim) => Effect.Effect<StickyChoice, SqlError>
   /** Caches the choice that resulted from a claim, and counts its decision. Call it after the commit of the claim. */
-  readonly committed: (claim: StickyClaim, standing: StickyChoice) => Effect.Effect<void>
+  readonly committed: (claim: StickyClaim, existing: StickyChoice) => Effect.Effect<void>
   /** Stores one alias. Fails with `SqlError` if the database does not respond. */
   readonly alias: (alias: TrackingAlias) => Effect.Effect<void, SqlError>
 }>()("parlance/decide/StickyChoices") {
@@ -126,14 +126,14 @@ export class StickyChoices extends Context.Service<StickyChoices, {
         return found !== undefined && found.expiresAtMillis > now ? remember(key, found) : undefined
       })
 
-      const committed = ({ decision }: StickyClaim, standing: StickyChoice) =>
+      const committed = ({ decision }: StickyClaim, existing: StickyChoice) =>
         Effect.suspend(() => {
-          remember(keyOf(decision.org, decision.templateId, decision.userId), standing)
-          return standing.trackingId === decision.trackingId ? countStored(1) : Effect.void
+          remember(keyOf(decision.org, decision.templateId, decision.userId), existing)
+          return existing.trackingId === decision.trackingId ? countStored(1) : Effect.void
         })
 
       const claim = (claim: StickyClaim) =>
-        Effect.tap(sql.withTransaction(insertClaim(sql, claim)), (standing) => committed(claim, standing))
+        Effect.tap(sql.withTransaction(insertClaim(sql, claim)), (existing) => committed(claim, existing))
 
       const alias = (alias: TrackingAlias) =>
         Effect.suspend(() => insertAliases(sql, [alias], clock.currentTimeMillisUnsafe()))

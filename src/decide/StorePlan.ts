@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import type { BufferFull } from "../store/GroupCommit.ts"
 import type { DecisionLog } from "../journal/decisions/DecisionLog.ts"
 import type { Answer } from "./Answer.ts"
-import { type AliasPlan, type AnswerPlan, type DecisionPlan, type Plan, planStanding, settlePlan } from "./Plan.ts"
+import { type AliasPlan, type AnswerPlan, applyStored, type DecisionPlan, type Plan, planExisting } from "./Plan.ts"
 import type { StickyChoices, StickyClaim } from "./StickyChoices.ts"
 
 export interface PlanStores {
@@ -11,7 +11,7 @@ export interface PlanStores {
 }
 
 const storeDecision = ({ log }: PlanStores, plan: DecisionPlan): Effect.Effect<Answer, BufferFull> =>
-  Effect.map(log.record(plan.decision), (recorded) => settlePlan(plan, recorded))
+  Effect.map(log.record(plan.decision), (recorded) => applyStored(plan, recorded))
 
 const storeRepeat = ({ log, sticky }: PlanStores, plan: AnswerPlan | AliasPlan): Effect.Effect<Answer> => {
   if (plan._tag === "Answer") return Effect.succeed(plan.answer)
@@ -30,10 +30,10 @@ const storeClaim = (
   Effect.matchEffect(stores.sticky.claim(claim), {
     // If the store is down, the decision is kept in memory like any other.
     onFailure: () => storeDecision(stores, plan),
-    onSuccess: (standing) =>
-      standing.trackingId === claim.decision.trackingId
-        ? Effect.succeed(settlePlan(plan, { standing: { ...plan.decision, copyId: standing.copyId }, durable: true }))
-        : storePlan(stores, planStanding(plan, standing)),
+    onSuccess: (existing) =>
+      existing.trackingId === claim.decision.trackingId
+        ? Effect.succeed(applyStored(plan, { existing: { ...plan.decision, copyId: existing.copyId }, durable: true }))
+        : storePlan(stores, planExisting(plan, existing)),
   })
 
 /**

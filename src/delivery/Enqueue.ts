@@ -5,7 +5,7 @@ import { hash } from "node:crypto"
 import type { DecideRequest } from "../decide/DecideRequest.ts"
 import type { Decider } from "../decide/Decider.ts"
 import type { Answer } from "../decide/Answer.ts"
-import { answerPlan, type Plan, planStanding } from "../decide/Plan.ts"
+import { answerPlan, type Plan, planExisting } from "../decide/Plan.ts"
 import { insertClaim, type StickyChoice, type StickyChoices, type StickyClaim } from "../decide/StickyChoices.ts"
 import type { SendTime } from "../sendtime/SendTime.ts"
 import { TemplateArchived, TemplateNotFound, VariantNotFound } from "../domain/Errors.ts"
@@ -244,7 +244,7 @@ const storePlanned: (
     return { result, warnings: finish(answer).warnings }
   }
   const stored = yield* storeClaimed(services, message, plan.claim)
-  if (typeof stored !== "string") return yield* storePlanned(services, draft, planStanding(plan, stored))
+  if (typeof stored !== "string") return yield* storePlanned(services, draft, planExisting(plan, stored))
   return { result: stored, warnings: finish(answer).warnings }
 })
 

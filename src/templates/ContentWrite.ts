@@ -101,25 +101,25 @@ const storeProposals = Effect.fnUntraced(function* (
   const known = new Map(open.map((row) => [row.templateId, row]))
   const stored: Array<Stored> = []
   for (const [templateId, content] of after) {
-    const standing = known.get(templateId)
+    const existing = known.get(templateId)
     const live = before.get(templateId)
-    const base = standing === undefined ? live : standing.base ?? undefined
-    const proposed = standing === undefined || !onLive
+    const base = existing === undefined ? live : existing.base ?? undefined
+    const proposed = existing === undefined || !onLive
       ? content
-      : combineContent(live, content, standing.proposed ?? undefined).content
-    if (standing === undefined) {
+      : combineContent(live, content, existing.proposed ?? undefined).content
+    if (existing === undefined) {
       if (isDeepStrictEqual(base, proposed)) continue
       const id = yield* insertProposal(sql, org, { templateId, author, base, proposed }, now)
       stored.push({ id, templateId, isNew: true })
     } else {
-      yield* replaceContent(sql, org, standing.id, { base, proposed }, now)
+      yield* replaceContent(sql, org, existing.id, { base, proposed }, now)
       // Nothing is left of the change.
       if (isDeepStrictEqual(base, proposed)) {
-        yield* closeProposal(sql, org, standing.id, { state: "withdrawn", by: author, comment: null, now })
+        yield* closeProposal(sql, org, existing.id, { state: "withdrawn", by: author, comment: null, now })
       }
-      stored.push({ id: standing.id, templateId, isNew: false })
+      stored.push({ id: existing.id, templateId, isNew: false })
     }
-    yield* tell("proposal", templateId, fieldsOf(standing?.proposed ?? base), fieldsOf(proposed))
+    yield* tell("proposal", templateId, fieldsOf(existing?.proposed ?? base), fieldsOf(proposed))
   }
   return stored
 })

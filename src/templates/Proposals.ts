@@ -78,12 +78,12 @@ const asTemplate = ({ proposed, updatedAt }: ProposalRow, live: Template | undef
     created_at: live?.created_at ?? changed,
     updated_at: changed,
     variants: proposed.variants.map((variant) => {
-      const standing = known.get(variant.id)
-      const isSame = standing !== undefined && isDeepStrictEqual(variantContent(standing), variant)
+      const existing = known.get(variant.id)
+      const isSame = existing !== undefined && isDeepStrictEqual(variantContent(existing), variant)
       return {
         ...variant,
-        created_at: standing?.created_at ?? changed,
-        updated_at: isSame ? standing.updated_at : changed,
+        created_at: existing?.created_at ?? changed,
+        updated_at: isSame ? existing.updated_at : changed,
       }
     }),
   }

@@ -176,12 +176,12 @@ export class TemplateCache extends Context.Service<TemplateCache, {
 
       yield* changes.subscribe(Effect.fnUntraced(function* (slug) {
         const { org, settings, templates } = yield* organizationOf(slug)
-        const standing = yield* sql<{ id: string; revision: number }>`
+        const existing = yield* sql<{ id: string; revision: number }>`
           SELECT t.id, t.revision::float8 AS revision FROM templates t WHERE t.org_slug = ${slug}`
-        const changed = standing.filter(({ id, revision }) => templates.get(id)?.revision !== revision)
+        const changed = existing.filter(({ id, revision }) => templates.get(id)?.revision !== revision)
           .map(({ id }) => id)
         const next = new Map(templates)
-        const ids = new Set(standing.map(({ id }) => id))
+        const ids = new Set(existing.map(({ id }) => id))
         for (const id of templates.keys()) if (!ids.has(id)) next.delete(id)
         for (const page of yield* pagesOf(sql, slug, changed)) {
           for (const template of yield* readTemplates(sql, slug, page)) {

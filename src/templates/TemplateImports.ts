@@ -171,9 +171,9 @@ export class TemplateImports extends Context.Service<TemplateImports, {
           ids,
           Effect.gen(function* () {
             yield* existingOrganization(sql, org)
-            const standing = yield* lockTemplates(sql, org, ids)
+            const existing = yield* lockTemplates(sql, org, ids)
             if (
-              standing.length !== revisions.size || standing.some(({ id, revision }) => revisions.get(id) !== revision)
+              existing.length !== revisions.size || existing.some(({ id, revision }) => revisions.get(id) !== revision)
             ) return yield* new Moved()
             if (created.length > 0) {
               const added = yield* insertTemplates(sql, org, created.map(({ template }) => template), now)

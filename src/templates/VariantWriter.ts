@@ -77,12 +77,12 @@ export const variantWriter = (
 
   const patchVariant = Effect.fn("Templates.updateVariant")(
     function* (org: OrgSlug, template: string, id: string, patch: VariantPatch, base?: string) {
-      const standing = yield* ownVariant(org, template, id)
+      const existing = yield* ownVariant(org, template, id)
       // Sources and formats are checked in their combination after the change.
       yield* refuse(
         yield* liquidFaults(org, {
-          vars: patch.vars ?? standing.vars,
-          formats: patch.formats ?? standing.formats,
+          vars: patch.vars ?? existing.vars,
+          formats: patch.formats ?? existing.formats,
         }),
       )
       const now = yield* DateTime.nowAsDate

@@ -3,16 +3,16 @@ import { Result } from "effect"
 import { encodeContext } from "../../src/bandit/Contexts.ts"
 import * as Attributes from "../../src/domain/Attributes.ts"
 import type { CopyId } from "../../src/domain/Ids.ts"
-import type { StandingDecision } from "../../src/journal/decisions/Decision.ts"
+import type { ExistingDecision } from "../../src/journal/decisions/Decision.ts"
 import type { Answer } from "../../src/decide/Answer.ts"
-import { differingMembers, type RepeatedRequest, toldRepeat } from "../../src/decide/Repeats.ts"
+import { differingMembers, type RepeatedRequest, withDifferences } from "../../src/decide/Repeats.ts"
 
 const attributesOf = (attrs: object) => Result.getOrThrow(Attributes.parse(attrs))
 
-const standing = (
+const existing = (
   context: Readonly<Record<string, string>>,
-  more: Partial<StandingDecision> = {},
-): StandingDecision => ({
+  more: Partial<ExistingDecision> = {},
+): ExistingDecision => ({
   context: encodeContext(Object.entries({ daypart: "night", weekend: "weekday", ...context })),
   copyId: "a" as CopyId,
   mode: "bandit",
@@ -45,7 +45,7 @@ describe("A repeated tracking id", () => {
     "another hour": [{ daypart: "evening", weekend: "weekend" }, {}],
   }
   for (const [name, [context, attrs]] of Object.entries(same)) {
-    it(`is a retry with ${name}`, () => assert.deepStrictEqual(differingMembers(standing(context), asked(attrs)), []))
+    it(`is a retry with ${name}`, () => assert.deepStrictEqual(differingMembers(existing(context), asked(attrs)), []))
   }
 
   const different: Readonly<
@@ -64,32 +64,32 @@ describe("A repeated tracking id", () => {
     ]],
   }
   for (const [name, [context, attrs, members]] of Object.entries(different)) {
-    it(`differs with ${name}`, () => assert.deepStrictEqual(differingMembers(standing(context), asked(attrs)), members))
+    it(`differs with ${name}`, () => assert.deepStrictEqual(differingMembers(existing(context), asked(attrs)), members))
   }
 
   it("compares attributes that are stored beside the context", () => {
     const further = encodeContext([["city", "köln"]])
-    assert.deepStrictEqual(differingMembers(standing({}, { further }), asked({ city: "Köln" })), [])
-    assert.deepStrictEqual(differingMembers(standing({}, { further }), asked({ city: "Bonn" })), ["attrs.city"])
+    assert.deepStrictEqual(differingMembers(existing({}, { further }), asked({ city: "Köln" })), [])
+    assert.deepStrictEqual(differingMembers(existing({}, { further }), asked({ city: "Bonn" })), ["attrs.city"])
   })
 
   it("does not compare attributes of a profile, which change between two requests", () => {
     const { attrs } = asked({ tier: "gold", visits: 8 })
     const request = asked({}, { attrs, ownAttrs: attributesOf({ tier: "gold" }) })
-    assert.deepStrictEqual(differingMembers(standing({ tier: "gold", visits: "7" }), request), [])
-    assert.deepStrictEqual(differingMembers(standing({ tier: "new", visits: "7" }), request), ["attrs.tier"])
+    assert.deepStrictEqual(differingMembers(existing({ tier: "gold", visits: "7" }), request), [])
+    assert.deepStrictEqual(differingMembers(existing({ tier: "new", visits: "7" }), request), ["attrs.tier"])
   })
 
   it("differs for another user, and for none where the first request named one", () => {
-    assert.deepStrictEqual(differingMembers(standing({}), asked({}, { userId: "bob" })), ["user_id"])
-    assert.deepStrictEqual(differingMembers(standing({}), asked({}, { userId: undefined })), ["user_id"])
+    assert.deepStrictEqual(differingMembers(existing({}), asked({}, { userId: "bob" })), ["user_id"])
+    assert.deepStrictEqual(differingMembers(existing({}), asked({}, { userId: undefined })), ["user_id"])
     // The first request named nobody, or the person was erased.
-    assert.deepStrictEqual(differingMembers(standing({}, { userId: undefined }), asked({})), [])
+    assert.deepStrictEqual(differingMembers(existing({}, { userId: undefined }), asked({})), [])
   })
 
   it("differs if another variant is forced, or the first one was", () => {
-    const of = (copyId: string | undefined, mode: StandingDecision["mode"] = "bandit") =>
-      differingMembers(standing({}, { mode }), asked({}, { copyId: copyId as CopyId | undefined }))
+    const of = (copyId: string | undefined, mode: ExistingDecision["mode"] = "bandit") =>
+      differingMembers(existing({}, { mode }), asked({}, { copyId: copyId as CopyId | undefined }))
     assert.deepStrictEqual(of("b"), ["copy_id"])
     assert.deepStrictEqual(of("a"), [])
     assert.deepStrictEqual(of("a", "forced"), [])
@@ -99,7 +99,7 @@ describe("A repeated tracking id", () => {
   it("causes a warning with at most ten names, in printable characters", () => {
     const context = Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`größe "${i}";`, "x"]))
     const answer: Answer = { _tag: "None", trackingId: "a;b", reason: "no-candidate" }
-    const told = toldRepeat(answer, standing(context), asked({}, { userId: "bob" }))
+    const told = withDifferences(answer, existing(context), asked({}, { userId: "bob" }))
     assert.lengthOf(told.repeated!, 13)
     const [warning = ""] = told.warnings!
     assert.match(warning, /^[\x20-\x7e]+$/)
@@ -108,6 +108,6 @@ describe("A repeated tracking id", () => {
       warning,
       'the tracking id "a?b" already has a decision, for a request with another user_id, attrs.gr\\u00f6\\u00dfe ?0??, ',
     )
-    assert.strictEqual(toldRepeat(answer, standing({}), asked({})), answer)
+    assert.strictEqual(withDifferences(answer, existing({}), asked({})), answer)
   })
 })

@@ -12,10 +12,10 @@ const messages = {
 } as const
 
 /** The problem of a request that forces another variant than its tracking id has. */
-export const reused = ({ forced, standing, trackingId }: Extract<Answer, { readonly _tag: "Reused" }>) => ({
+export const reused = ({ forced, existing, trackingId }: Extract<Answer, { readonly _tag: "Reused" }>) => ({
   ...trackingIdReused,
   detail: `The tracking id ${JSON.stringify(trackingId)} has a decision for ${
-    standing === noMessage ? "no message" : `the variant ${JSON.stringify(standing)}`
+    existing === noMessage ? "no message" : `the variant ${JSON.stringify(existing)}`
   }, and \`copy_id\` forces ${
     JSON.stringify(forced)
   }. Use another tracking id, or leave \`copy_id\` out to get the decision again.`,

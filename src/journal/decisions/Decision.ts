@@ -60,4 +60,4 @@ export interface Decision {
 }
 
 /** The facts that distinguish a retry of the first request from another request with its tracking id. */
-export type StandingDecision = Pick<Decision, "context" | "copyId" | "further" | "mode" | "userId">
+export type ExistingDecision = Pick<Decision, "context" | "copyId" | "further" | "mode" | "userId">

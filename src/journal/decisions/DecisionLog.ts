@@ -12,7 +12,7 @@ import { Settings } from "../../Settings.ts"
 import * as GroupCommit from "../../store/GroupCommit.ts"
 import { recordset } from "../../store/Recordset.ts"
 import { step } from "../../telemetry/Tracing.ts"
-import { type Decision, noMessage, type StandingDecision } from "./Decision.ts"
+import { type Decision, type ExistingDecision, noMessage } from "./Decision.ts"
 import { failedText, failureCounts } from "./FailedRenderings.ts"
 import { trackSql } from "./Track.ts"
 import { madeAt, toleranceMillis } from "./TrackingId.ts"
@@ -20,7 +20,7 @@ import { madeAt, toleranceMillis } from "./TrackingId.ts"
 /** Result of recording a decision. */
 export interface Recorded {
   /** The decision that stands for this tracking id: the recorded one itself, or an earlier one if the request is a retry. */
-  readonly standing: StandingDecision
+  readonly existing: ExistingDecision
   /** False while the store is down: the decision is in this process's memory only. */
   readonly durable: boolean
 }
@@ -92,7 +92,7 @@ export interface Awaited {
 /** The result of storing a group of decisions. */
 interface Inserted {
   /** The decision that stands for each of them, in their order. */
-  readonly standing: ReadonlyArray<StandingDecision>
+  readonly existing: ReadonlyArray<ExistingDecision>
   /** Those whose events are there already. */
   readonly awaited: ReadonlyArray<Awaited>
 }
@@ -224,13 +224,13 @@ const keyColumns = {
   made_at: "float8",
 } as const
 
-interface StandingRow extends Omit<Key, "org">, Omit<StandingDecision, "further" | "userId"> {
+interface ExistingRow extends Omit<Key, "org">, Omit<ExistingDecision, "further" | "userId"> {
   readonly orgSlug: OrgSlug
   readonly userId: string | null
   readonly further: ContextKey | null
 }
 
-const fromStandingRow = ({ context, copyId, further, mode, userId }: StandingRow): StandingDecision => ({
+const fromExistingRow = ({ context, copyId, further, mode, userId }: ExistingRow): ExistingDecision => ({
   context,
   copyId,
   further: further ?? undefined,
@@ -245,7 +245,7 @@ const readStanding = (sql: SqlClient.SqlClient, keys: ReadonlyArray<ReturnType<t
   const read = sql.literal(
     "d.org_slug, d.tracking_id, d.template_id, d.copy_id, d.user_id, d.mode, d.segment AS context, d.further",
   )
-  return sql<StandingRow>`
+  return sql<ExistingRow>`
     SELECT ${read} FROM ${wanted}
     CROSS JOIN LATERAL (SELECT * FROM decision_keys k WHERE k.key = r.key ORDER BY k.key LIMIT 1) k
     CROSS JOIN LATERAL (
@@ -283,24 +283,24 @@ export const insertDecisions: (
     ? insertOwn(sql, rows)
     : insertGiven(sql, rows, given.some((decision) => madeAt(decision.trackingId) !== undefined))
   if (count === decisions.length || given.length === 0) {
-    return { standing: decisions, awaited: awaited ?? [] }
+    return { existing: decisions, awaited: awaited ?? [] }
   }
   // Another request inserted some of the keys first: its decisions stand.
-  const standing = new Map(
+  const existing = new Map(
     (yield* readStanding(sql, given.map(toGiven))).map((row) => [
       keyOf({ org: row.orgSlug, templateId: row.templateId, trackingId: row.trackingId }),
-      fromStandingRow(row),
+      fromExistingRow(row),
     ]),
   )
   // A key outlives its decision a little: it is the new decision's now.
-  const lost = given.filter((decision) => !standing.has(keyOf(decision)))
+  const lost = given.filter((decision) => !existing.has(keyOf(decision)))
   const stale = lost.length === 0 ? [] : yield* sql`
     DELETE FROM decision_keys k WHERE k.key = ANY(${lost.map(retryKey)}::uuid[])
       AND k.decided_at < ${new Date(since - staleDays * dayMillis)} RETURNING k.key`
   const again = stale.length === 0 ? undefined : yield* insertDecisions(sql, lost)
-  again?.standing.forEach((one, place) => standing.set(keyOf(lost[place]!), one))
+  again?.existing.forEach((one, place) => existing.set(keyOf(lost[place]!), one))
   return {
-    standing: decisions.map((decision) => standing.get(keyOf(decision)) ?? decision),
+    existing: decisions.map((decision) => existing.get(keyOf(decision)) ?? decision),
     awaited: [...(awaited ?? []), ...(again?.awaited ?? [])],
   }
 })
@@ -330,7 +330,7 @@ export class DecisionLog extends Context.Service<DecisionLog, {
     org: OrgSlug,
     template: TemplateId,
     trackingId: string,
-  ) => Effect.Effect<StandingDecision | undefined, SqlError>
+  ) => Effect.Effect<ExistingDecision | undefined, SqlError>
   /** Tracking ids that were just decided and have events waiting; offered at least once on the node that decided. */
   readonly awaited: Queue.Dequeue<Awaited>
   /**
@@ -344,19 +344,19 @@ export class DecisionLog extends Context.Service<DecisionLog, {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const settings = yield* Settings
-      const pending = new ShortLivedMap<string, GroupCommit.Ticket<Keyed, StandingDecision>>()
+      const pending = new ShortLivedMap<string, GroupCommit.Ticket<Keyed, ExistingDecision>>()
       // The consumer also polls for waiting events, so a dropped id only delays them.
       const awaited = yield* Queue.dropping<Awaited>(10_000)
       yield* Metric.update(stored, 0)
       yield* Metric.update(commits, 0)
 
-      const commit = yield* GroupCommit.make<Keyed, StandingDecision>({
+      const commit = yield* GroupCommit.make<Keyed, ExistingDecision>({
         write: (entries) =>
           insertDecisions(sql, entries.map(({ decision }) => decision)).pipe(
             Effect.tap(countStored(entries.length)),
             Effect.map((inserted) => {
               for (const one of inserted.awaited) Queue.offerUnsafe(awaited, one)
-              return inserted.standing
+              return inserted.existing
             }),
           ),
         onSettled: ({ key }) => key !== undefined && pending.delete(key),
@@ -370,20 +370,20 @@ export class DecisionLog extends Context.Service<DecisionLog, {
       })
 
       const recordedAs = (
-        ticket: GroupCommit.Ticket<Keyed, StandingDecision>,
-        committed: GroupCommit.Committed<StandingDecision>,
+        ticket: GroupCommit.Ticket<Keyed, ExistingDecision>,
+        committed: GroupCommit.Committed<ExistingDecision>,
       ): Recorded => {
-        if (committed.durable) return { standing: committed.value, durable: true }
+        if (committed.durable) return { existing: committed.value, durable: true }
         const { entry } = ticket
         // The caller learns an id of our own while its decision is in memory, and may send it again.
         if (entry.key === undefined && ticket.answer === undefined) {
           pending.set(entry.key = keyOf(entry.decision), ticket)
         }
-        return { standing: entry.decision, durable: false }
+        return { existing: entry.decision, durable: false }
       }
 
       /** The decision's ticket, or the ticket of a decision of the same key that is being recorded or was in this outage. */
-      const ticketOf = (decision: Decision): GroupCommit.Ticket<Keyed, StandingDecision> | undefined => {
+      const ticketOf = (decision: Decision): GroupCommit.Ticket<Keyed, ExistingDecision> | undefined => {
         // No other request can have an id that the service has just made.
         if (!decision.trackingIdGiven) return commit.submit({ key: undefined, decision })
         const key = keyOf(decision)
@@ -401,7 +401,7 @@ export class DecisionLog extends Context.Service<DecisionLog, {
       }
 
       const recordAll = Effect.fnUntraced(function* (decisions: ReadonlyArray<Decision>) {
-        const tickets: Array<GroupCommit.Ticket<Keyed, StandingDecision>> = []
+        const tickets: Array<GroupCommit.Ticket<Keyed, ExistingDecision>> = []
         for (const decision of decisions) {
           const ticket = ticketOf(decision)
           if (ticket === undefined) return yield* new GroupCommit.BufferFull()
@@ -418,7 +418,7 @@ export class DecisionLog extends Context.Service<DecisionLog, {
         if (ticket !== undefined) return Effect.succeed(ticket.entry.decision)
         return Effect.map(
           readStanding(sql, [toGiven({ org, templateId, trackingId })]),
-          ([row]) => row && fromStandingRow(row),
+          ([row]) => row && fromExistingRow(row),
         )
       }
 
