@@ -13,7 +13,7 @@ const exchangeMillis = 1000
 /** Last known counts of the other nodes, for one key. */
 interface Others {
   /** Requests per second that they receive. */
-  readonly asked: number
+  readonly received: number
   /** Number of their granted requests that will still count at the next exchange. */
   readonly used: number
 }
@@ -22,7 +22,7 @@ interface Others {
 interface Counted {
   readonly window: RateWindow
   /** Requests received on this node, smoothed. Unit: per second. */
-  asked: number
+  received: number
 }
 
 /**
@@ -36,9 +36,9 @@ export const allowedOf = (
   others: Others,
   nodes: number,
 ): number => {
-  const wanted = own.asked + others.asked
+  const wanted = own.received + others.received
   const spare = Math.max(0, limit / windowSeconds - wanted)
-  const part = (own.asked + spare / nodes) / (wanted + spare)
+  const part = (own.received + spare / nodes) / (wanted + spare)
   const left = Math.max(0, limit - own.used - others.used)
   return Math.max(1, Math.floor(own.used + left * part))
 }
@@ -80,32 +80,32 @@ export class KeyLimits extends Context.Service<KeyLimits, {
         window.allowed = Math.max(1, Math.floor(rate.requests / nodes))
         window.isShared = nodes > 1
         window.isAnnounced = isAnnounced
-        counted.set(keyId, { window, asked: 0 })
+        counted.set(keyId, { window, received: 0 })
         return window
       }
 
       const exchange = Effect.suspend(() => {
         if (counted.size === 0) return Effect.void
-        const reports = [{ key_id: "", asked: 0, used: 0 }]
+        const reports = [{ key_id: "", received: 0, used: 0 }]
         for (const [keyId, one] of counted) {
           const { window } = one
-          one.asked = (one.asked + window.asked * 1000 / exchangeMillis) / 2
-          window.asked = 0
-          if (one.asked < 0.01) one.asked = 0
+          one.received = (one.received + window.received * 1000 / exchangeMillis) / 2
+          window.received = 0
+          if (one.received < 0.01) one.received = 0
           const used = window.used(window.windowMillis - exchangeMillis)
-          if (one.asked > 0 || used > 0) reports.push({ key_id: keyId, asked: one.asked, used })
+          if (one.received > 0 || used > 0) reports.push({ key_id: keyId, received: one.received, used })
         }
         return Effect.map(
-          sql<{ keyId: string; asked: number; used: number; nodes: number }>`
+          sql<{ keyId: string; received: number; used: number; nodes: number }>`
             WITH given AS MATERIALIZED (
-              SELECT r.* FROM ${recordset(reports, { key_id: "text", asked: "float8", used: "float8" })}
+              SELECT r.* FROM ${recordset(reports, { key_id: "text", received: "float8", used: "float8" })}
             ), reported AS (
               INSERT INTO key_uses AS u (key_id, node_id, asked_per_second, used, reported_at)
-              SELECT g.key_id, ${node}, g.asked, g.used, now() FROM given g
+              SELECT g.key_id, ${node}, g.received, g.used, now() FROM given g
               ON CONFLICT (key_id, node_id) DO UPDATE SET asked_per_second = EXCLUDED.asked_per_second,
                 used = EXCLUDED.used, reported_at = EXCLUDED.reported_at
             )
-            SELECT u.key_id, sum(u.asked_per_second) AS asked, sum(u.used) AS used, count(*)::int AS nodes FROM key_uses u
+            SELECT u.key_id, sum(u.asked_per_second) AS received, sum(u.used) AS used, count(*)::int AS nodes FROM key_uses u
             WHERE u.node_id <> ${node} AND u.reported_at > now() - interval '3 seconds'
               AND (u.used > 0 OR u.key_id IN (SELECT g.key_id FROM given g))
             GROUP BY u.key_id`,
@@ -117,8 +117,8 @@ export class KeyLimits extends Context.Service<KeyLimits, {
               window.isShared = nodes > 1
               window.allowed = nodes === 1 ? window.limit : allowedOf(
                 { limit: window.limit, windowSeconds: window.windowMillis / 1000 },
-                own.get(keyId) ?? { asked: 0, used: 0 },
-                heard.get(keyId) ?? { asked: 0, used: 0 },
+                own.get(keyId) ?? { received: 0, used: 0 },
+                heard.get(keyId) ?? { received: 0, used: 0 },
                 nodes,
               )
             }

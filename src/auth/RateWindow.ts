@@ -1,7 +1,7 @@
 const slots = 20
 
 /** The state of a limit, for the caller. */
-export interface RateStanding {
+export interface RateLimitState {
   readonly limit: number
   /** Length of the window. Unit: seconds. */
   readonly windowSeconds: number
@@ -31,7 +31,7 @@ export class RateWindow {
    */
   isAnnounced = true
   /** Number of requests, including refused ones, since it was last set to 0. */
-  asked = 0
+  received = 0
 
   /** `now` returns Unix milliseconds. */
   constructor(readonly limit: number, readonly windowMillis: number, readonly now: () => number) {
@@ -63,7 +63,7 @@ export class RateWindow {
   /** Counts `requests` at once. Returns false and counts nothing if they exceed the limit. */
   take(requests: number): boolean {
     this.#advance()
-    this.asked += requests
+    this.received += requests
     // More requests than this node's share would never be granted, so they use the following shares as well.
     const fits = this.#total + requests <= this.allowed || (this.#total === 0 && requests <= this.limit)
     if (!fits) return false
@@ -101,7 +101,7 @@ export class RateWindow {
     return this.isShared && this.#total + requests <= this.limit ? Math.min(2, seconds) : seconds
   }
 
-  standing(): RateStanding {
+  state(): RateLimitState {
     const now = this.#advance()
     const windowSeconds = this.windowMillis / 1000
     const left = Math.max(0, this.allowed - this.#total)

@@ -30,12 +30,12 @@ describe("RateWindow", () => {
 
   it("tells what is left, and after how many seconds a refused request would pass", () => {
     const { clock, window } = windowAt(3, 60_000)
-    assert.deepStrictEqual(window.standing(), { limit: 3, windowSeconds: 60, remaining: 3, resetSeconds: 60 })
+    assert.deepStrictEqual(window.state(), { limit: 3, windowSeconds: 60, remaining: 3, resetSeconds: 60 })
     assert.isTrue(window.take(2))
     clock.now += 30_000
     assert.isTrue(window.take(1))
     assert.isFalse(window.take(1))
-    const { remaining, resetSeconds } = window.standing()
+    const { remaining, resetSeconds } = window.state()
     assert.strictEqual(remaining, 0)
     const wait = window.retryAfterSeconds(1)
     assert.strictEqual(wait, resetSeconds)
@@ -71,7 +71,7 @@ describe("RateWindow", () => {
 
 describe("The shares of nodes", () => {
   const limit = { limit: 600, windowSeconds: 60 }
-  const none = { asked: 0, used: 0 }
+  const none = { received: 0, used: 0 }
 
   it("are even where nobody asks, and together never more than the limit whoever asks how much", () => {
     assert.strictEqual(allowedOf(limit, none, none, 3), 200)
@@ -79,7 +79,7 @@ describe("The shares of nodes", () => {
     for (let i = 0; i < 2000; i++) {
       const windowSeconds = uniform() < 0.5 ? 1 : 60
       const nodes = Array.from({ length: 1 + Math.floor(8 * uniform()) }, () => ({
-        asked: uniform() < 0.3 ? 0 : 30 * uniform() / windowSeconds * 60,
+        received: uniform() < 0.3 ? 0 : 30 * uniform() / windowSeconds * 60,
         used: windowSeconds === 1 ? 0 : 70 * uniform(),
       }))
       const sum = (of: (node: typeof nodes[number]) => number) => nodes.reduce((total, node) => total + of(node), 0)
@@ -88,7 +88,7 @@ describe("The shares of nodes", () => {
         allowedOf(
           { limit: 600, windowSeconds },
           own,
-          { asked: sum(({ asked }) => asked) - own.asked, used: sum(({ used }) => used) - own.used },
+          { received: sum(({ received }) => received) - own.received, used: sum(({ used }) => used) - own.used },
           nodes.length,
         )
       )
@@ -98,8 +98,8 @@ describe("The shares of nodes", () => {
   })
 
   it("go to the node that is asked", () => {
-    assert.strictEqual(allowedOf(limit, { asked: 1000, used: 0 }, none, 3), 600)
-    assert.isAtMost(allowedOf(limit, none, { asked: 1000, used: 0 }, 3), 1)
-    assert.strictEqual(allowedOf(limit, { asked: 1000, used: 100 }, { asked: 0, used: 500 }, 3), 100)
+    assert.strictEqual(allowedOf(limit, { received: 1000, used: 0 }, none, 3), 600)
+    assert.isAtMost(allowedOf(limit, none, { received: 1000, used: 0 }, 3), 1)
+    assert.strictEqual(allowedOf(limit, { received: 1000, used: 100 }, { received: 0, used: 500 }, 3), 100)
   })
 })

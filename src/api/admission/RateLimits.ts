@@ -44,7 +44,7 @@ export const charge = (
  * requests, not 0, were refused together.
  */
 export const headersOfWindow = (window: RateWindow, refused: number): Readonly<Record<string, string>> => {
-  const { limit, remaining, resetSeconds, windowSeconds } = window.standing()
+  const { limit, remaining, resetSeconds, windowSeconds } = window.state()
   return {
     "ratelimit-policy": `"default";q=${limit};w=${windowSeconds}`,
     "ratelimit": `"default";r=${refused === 0 ? remaining : 0};t=${resetSeconds}`,
