@@ -298,20 +298,20 @@ export class Audit extends Context.Service<Audit, {
         // A change without a rule is recorded too, so that no change is missed.
         const action = rule === undefined ? endpoint : rule.action
         if (action === undefined || body === nothing) return
-        const asked = body !== null && typeof body === "object" && !Array.isArray(body)
+        const input = body !== null && typeof body === "object" && !Array.isArray(body)
           ? body as Readonly<Record<string, unknown>>
           : {}
         const { org, ...rest } = params
         const named = Object.values(rest).filter((value) => value !== undefined).join(" / ")
         const details = rule?.isPrivate === true ? {} : {
-          ...fit(asked) as Readonly<Record<string, unknown>>,
+          ...fit(input) as Readonly<Record<string, unknown>>,
           ...(isSandbox(org ?? "") ? { sandbox: true } : {}),
           ...(trail?.subject === undefined ? {} : { id: named }),
         }
         const asCalled = named !== "" || rule?.isPrivate === true
           ? named
-          : String(asked["slug"] ?? asked["id"] ?? asked["email"] ?? asked["name"] ?? "")
-        const slug = org ?? (endpoint === "createOrganization" ? String(asked["slug"]) : undefined)
+          : String(input["slug"] ?? input["id"] ?? input["email"] ?? input["name"] ?? "")
+        const slug = org ?? (endpoint === "createOrganization" ? String(input["slug"]) : undefined)
         const { apart, changed = [] } = trail ?? {}
         const own = apart === undefined ? changed[0] : undefined
         // An account is named by its address, unless that would disclose a private action of a person.

@@ -105,14 +105,14 @@ export class SecurityLog extends Context.Service<SecurityLog, {
 
       /** Counts typed addresses without an account under one subject. */
       const resolveTyped = Effect.gen(function* () {
-        const asked = tally.changed().filter(({ rowId, subject }) => rowId === undefined && typed.has(subject))
-        if (asked.length === 0) return
-        const emails = asked.map(({ subject }) => subject)
+        const unresolved = tally.changed().filter(({ rowId, subject }) => rowId === undefined && typed.has(subject))
+        if (unresolved.length === 0) return
+        const emails = unresolved.map(({ subject }) => subject)
         const rows = yield* sql<
           { email: string }
         >`SELECT a.email FROM accounts a WHERE a.email = ANY(${emails}::text[])`
         const known = new Set(rows.map(({ email }) => email))
-        for (const entry of asked) if (!known.has(entry.subject)) tally.rename(entry, nobodysAddress)
+        for (const entry of unresolved) if (!known.has(entry.subject)) tally.rename(entry, nobodysAddress)
       })
 
       const insert = ({ action, actor, actorId, addresses, minuteMillis, org, reason, subject, ...more }: Tallied) =>

@@ -83,9 +83,9 @@ export class Checking extends Context.Service<Checking, {
           org: string,
           kind: Kind,
           request: Checks[Kind]["request"],
-          asked: Duration.Input = usualDeadlines[kind],
+          usual: Duration.Input = usualDeadlines[kind],
         ) {
-          const deadline = options.deadline ?? asked
+          const deadline = options.deadline ?? usual
           const work = process.ask({ kind, ...request } as CheckRequest, deadline)
           return yield* inTurn(org, work).pipe(
             Effect.catchTag("WorkFailed", (failure): Effect.Effect<never, CheckStopped | ChecksBusy> =>

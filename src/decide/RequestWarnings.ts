@@ -36,9 +36,9 @@ const targetedOf = ({ variants }: TemplateView): Targeted | undefined => {
   const conditions = variants.flatMap(({ audience }) => audience.conditions)
   if (conditions.length === 0) return undefined
   const values = new Map<string, Set<string>>()
-  for (const { attribute, values: asked } of conditions) {
+  for (const { attribute, values: expected } of conditions) {
     const known = values.get(attribute) ?? new Set()
-    for (const value of asked) known.add(textOf(value))
+    for (const value of expected) known.add(textOf(value))
     values.set(attribute, known)
   }
   const names = new Set(values.keys())

@@ -108,19 +108,19 @@ export const choose = (
   policy: Policy,
   context: Context,
   set: EligibleSet,
-  asked: {
+  options: {
     readonly arm: Arm | undefined
     readonly epsilon: number | undefined
     readonly u: number
     readonly seen: EarlierDecisions | undefined
   },
 ): Pick<Decision, "copyId" | "mode" | "propensity" | "weights"> => {
-  const isControl = asked.arm === "control"
+  const isControl = options.arm === "control"
   if (isControl && view.holdout.content !== "even") {
     return { copyId: view.holdout.copy_id ?? noMessage, mode: "control", propensity: null, weights: null }
   }
-  const epsilon = isControl ? 1 : asked.epsilon
-  const { choice, propensity, variant } = draw(view, policy, context, set, epsilon, asked.u, asked.seen)
+  const epsilon = isControl ? 1 : options.epsilon
+  const { choice, propensity, variant } = draw(view, policy, context, set, epsilon, options.u, options.seen)
   return {
     copyId: variant.id,
     mode: isControl ? "control" : choice.mode,

@@ -94,10 +94,10 @@ export const make = (options: {
     events: { delivered: 0, open: 0, machine_open: 0, click: 0, conversion: 0, bounce: 0, unsubscribe: 0 },
     gain: new Gain(variants.length),
   }
-  let asked = 0
+  let requests = 0
 
   const send = Effect.fnUntraced(function* () {
-    const trackingId = `demo-${seed}-${++asked}`
+    const trackingId = `demo-${seed}-${++requests}`
     const user = Math.floor(users * chance())
     // The attributes of a user are derived from its id.
     const own = seeded(seed ^ (user + 1))

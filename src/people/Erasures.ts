@@ -118,8 +118,8 @@ const makePass = ({ addressKeys, clock, inflow, people, profiles, sql }: {
    */
   const pass = Effect.fnUntraced(function* (rows: ReadonlyArray<Row>) {
     const org = rows[0]!.orgSlug
-    const asked = rows.flatMap(({ people }) => people ?? [])
-    const names = new Names(asked)
+    const requested = rows.flatMap(({ people }) => people ?? [])
+    const names = new Names(requested)
     const counts: { -readonly [kind in keyof ErasedCounts]: number } = { ...noCounts }
     const kept: { [kind in KeptKind]?: number } = {}
     const work: Work = {

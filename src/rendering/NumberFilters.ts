@@ -42,8 +42,8 @@ const money = (name: string, withCode: boolean): FilterEntry => ({
     const place = isNothing(locale) ? "en-US" : text(locale, run).slice(0, 64)
     const format = formatOf(code, place, run)
     if (format === undefined) {
-      const asked = JSON.stringify([code, place].filter((part) => part !== undefined).join(", "))
-      run.complain(`${name}: there is no such currency or locale: ${asked}`)
+      const requested = JSON.stringify([code, place].filter((part) => part !== undefined).join(", "))
+      run.complain(`${name}: there is no such currency or locale: ${requested}`)
       return input
     }
     run.spend(100)

@@ -43,19 +43,19 @@ export class SourceCheck extends Context.Service<SourceCheck, {
           return Result.isSuccess(parsed) ? [] : parsed.failure.faults
         })
         const places = [...faults.keys()].filter((at) => faults[at] === undefined)
-        const asked = places.map((at) => variants[at]!)
-        const answers = asked.length === 0 ? [] : yield* checking.run(
+        const checked = places.map((at) => variants[at]!)
+        const answers = checked.length === 0 ? [] : yield* checking.run(
           org,
           "sources",
-          { variants: asked },
-          asked.length === 1 ? undefined : "5 seconds",
+          { variants: checked },
+          checked.length === 1 ? undefined : "5 seconds",
         ).pipe(
           Effect.catchTag("WorkFailed", (failure) => {
             const { variable, variant } = isPlace(failure.note)
               ? failure.note
-              : { variant: 0, variable: Object.keys(asked[0]!.vars)[0] ?? "" }
+              : { variant: 0, variable: Object.keys(checked[0]!.vars)[0] ?? "" }
             const stopped: SourceFault = { variable, line: 1, column: 1, message: stoppedFault(failure) }
-            return Effect.succeed(asked.map((_, at) => at === variant ? [stopped] : []))
+            return Effect.succeed(checked.map((_, at) => at === variant ? [stopped] : []))
           }),
         )
         const answered = new Map(places.map((at, index) => [at, answers[index]!]))

@@ -54,7 +54,7 @@ export interface KeptAnswer extends PageResults {
   readonly madeAt: number
 }
 
-interface Asked {
+interface PageRequest {
   readonly org: OrgSlug
   readonly template: string
   readonly revision: number
@@ -65,25 +65,32 @@ interface Asked {
 }
 
 /** Whether results cover all decisions under the model in use. Only such results are stored. */
-const isDefault = ({ lookbackDays, offsetDays, segment }: Asked) =>
+const isDefault = ({ lookbackDays, offsetDays, segment }: PageRequest) =>
   lookbackDays === undefined && offsetDays === undefined && segment === "[]"
 
-const askedOf = (
+const requestOf = (
   org: OrgSlug,
   { id, revision }: Pick<Template, "id" | "revision">,
   { lookbackDays, offsetDays, segment }: ResultsOptions,
-): Asked => ({ org, template: id, revision, lookbackDays, offsetDays, segment: JSON.stringify([...segment ?? []]) })
+): PageRequest => ({
+  org,
+  template: id,
+  revision,
+  lookbackDays,
+  offsetDays,
+  segment: JSON.stringify([...segment ?? []]),
+})
 
 /** The last answers in memory, by request. The oldest answer is dropped first. */
 class LastAnswers {
   readonly #answers = new Map<string, KeptAnswer>()
 
-  get(asked: Asked): KeptAnswer | undefined {
-    return this.#answers.get(JSON.stringify(Object.values(asked)))
+  get(request: PageRequest): KeptAnswer | undefined {
+    return this.#answers.get(JSON.stringify(Object.values(request)))
   }
 
-  set(asked: Asked, answer: KeptAnswer): void {
-    const key = JSON.stringify(Object.values(asked))
+  set(request: PageRequest, answer: KeptAnswer): void {
+    const key = JSON.stringify(Object.values(request))
     this.#answers.delete(key)
     this.#answers.set(key, answer)
     if (this.#answers.size > mostKept) this.#answers.delete(this.#answers.keys().next().value!)
@@ -93,7 +100,7 @@ class LastAnswers {
 /** Access to the stored answers, at most one for each template. */
 const storedAnswers = (sql: SqlClient.SqlClient) => {
   /** Returns the stored answer to a request. Undefined if there is no answer of this revision and release. */
-  const read = ({ org, revision, template }: Asked) =>
+  const read = ({ org, revision, template }: PageRequest) =>
     Effect.map(
       sql<{ answer: PageResults; madeAt: Date }>`
         SELECT k.answer, k.made_at FROM kept_results k
@@ -103,7 +110,7 @@ const storedAnswers = (sql: SqlClient.SqlClient) => {
         row?.answer.found.health === undefined ? undefined : { ...row.answer, madeAt: row.madeAt.getTime() },
     )
 
-  const write = ({ org, revision, template }: Asked, { found, madeAt, over }: KeptAnswer) =>
+  const write = ({ org, revision, template }: PageRequest, { found, madeAt, over }: KeptAnswer) =>
     sql`
       INSERT INTO kept_results AS k (org_slug, template_id, revision, release, made_at, answer)
       VALUES (${org}, ${template}, ${revision}, ${version}, ${new Date(madeAt)},
@@ -165,19 +172,19 @@ export class KeptResults extends Context.Service<KeptResults, {
       const preparing = yield* Semaphore.make(1)
       const preparedAt = new Map<string, number>()
 
-      const store = Effect.fnUntraced(function* (asked: Asked, answer: KeptAnswer) {
-        const key = JSON.stringify([asked.org, asked.template, asked.revision])
-        if (!isDefault(asked) || answer.madeAt - (written.get(key) ?? 0) < writtenEvery) return
+      const store = Effect.fnUntraced(function* (request: PageRequest, answer: KeptAnswer) {
+        const key = JSON.stringify([request.org, request.template, request.revision])
+        if (!isDefault(request) || answer.madeAt - (written.get(key) ?? 0) < writtenEvery) return
         written.set(key, answer.madeAt)
         if (written.size > 10 * mostKept) written.delete(written.keys().next().value!)
         yield* Effect.catch(
-          stored.write(asked, answer),
+          stored.write(request, answer),
           (error) => Effect.logDebug("Results were not stored for the next view", error.message),
         )
       })
 
-      const make = Effect.fnUntraced(function* (asked: Asked) {
-        const { org, segment, template, lookbackDays, offsetDays } = asked
+      const make = Effect.fnUntraced(function* (request: PageRequest) {
+        const { org, segment, template, lookbackDays, offsetDays } = request
         const options = {
           lookbackDays,
           offsetDays,
@@ -196,8 +203,8 @@ export class KeptResults extends Context.Service<KeptResults, {
           : yield* series.series(org, template, options, named)
         const answer = { found: made.found, over, madeAt }
         if (made.found.decisions >= leastDecisions) {
-          last.set(asked, answer)
-          yield* Effect.forkIn(store(asked, answer), scope)
+          last.set(request, answer)
+          yield* Effect.forkIn(store(request, answer), scope)
         }
         return answer
       })
@@ -207,11 +214,11 @@ export class KeptResults extends Context.Service<KeptResults, {
         timeToLive: (exit) => Duration.millis(Exit.isSuccess(exit) ? newFor : 0),
       })
 
-      const lastOf = (asked: Asked) => {
-        const known = last.get(asked)
-        return known !== undefined || !isDefault(asked)
+      const lastOf = (request: PageRequest) => {
+        const known = last.get(request)
+        return known !== undefined || !isDefault(request)
           ? Effect.succeed(known)
-          : Effect.catch(stored.read(asked), () => Effect.succeed(undefined))
+          : Effect.catch(stored.read(request), () => Effect.succeed(undefined))
       }
 
       const of = Effect.fn("KeptResults.of")(function* (
@@ -219,12 +226,12 @@ export class KeptResults extends Context.Service<KeptResults, {
         template: Pick<Template, "id" | "revision">,
         options: ResultsOptions,
       ) {
-        const asked = askedOf(org, template, options)
-        const known = yield* lastOf(asked)
-        if (known === undefined) return yield* Cache.get(shared, asked)
+        const request = requestOf(org, template, options)
+        const known = yield* lastOf(request)
+        if (known === undefined) return yield* Cache.get(shared, request)
         const isNew = (yield* Clock.currentTimeMillis) - known.madeAt < newFor
         // Delayed, so that the page that shows the last results gets the processor first.
-        if (!isNew) yield* Effect.forkIn(Effect.delay(Cache.get(shared, asked), madeAfter), scope)
+        if (!isNew) yield* Effect.forkIn(Effect.delay(Cache.get(shared, request), madeAfter), scope)
         return known
       })
 
@@ -239,7 +246,7 @@ export class KeptResults extends Context.Service<KeptResults, {
           .slice(0, mostPrepared)
         const since = (yield* Clock.currentTimeMillis) - preparedEvery
         for (const template of yield* stored.missing(org, busiest, since)) {
-          yield* Cache.get(shared, askedOf(org, template, {}))
+          yield* Cache.get(shared, requestOf(org, template, {}))
         }
       })
 

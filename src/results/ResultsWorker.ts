@@ -34,12 +34,12 @@ export class ResultsWorker extends Context.Service<ResultsWorker, {
     ResultsWorker,
     Effect.gen(function* () {
       const { ask, start } = yield* workerThread<ResultsRequest>(new URL("./results.worker.ts", import.meta.url))
-      const asked = <A>(request: ResultsRequest) =>
+      const askOrDie = <A>(request: ResultsRequest) =>
         Effect.orDie(Effect.mapError(ask<A>(request), (reason) => new Error(`Results could not be made: ${reason}`)))
       return ResultsWorker.of({
         start,
-        results: (input) => asked({ type: "results", input }),
-        series: (input) => asked({ type: "series", input }),
+        results: (input) => askOrDie({ type: "results", input }),
+        series: (input) => askOrDie({ type: "series", input }),
       })
     }),
   )

@@ -85,7 +85,7 @@ const stretchOf = (start: number, length: number, now: number): readonly [number
 /** Returns the results of a template's variants over time. */
 export const composeSeries = (input: SeriesInput): ComposedSeries => {
   // Long: each step adds arrays that most later steps read, so separate functions would pass a dozen of them around.
-  const { byContext, delays, length, model, now, objective, segment: asked, step, template, zone } = input
+  const { byContext, delays, length, model, now, objective, segment: restriction, step, template, zone } = input
   const { from, to } = windowBounds(model.window, now)
   const contexts = contextsOf(model.scheme)
   const keys = new Map<ContextKey, ContextKey>()
@@ -93,9 +93,9 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
     // Converted to the model's scheme, so that few contexts with many decisions are compared.
     let context = keys.get(row.context)
     if (context === undefined) keys.set(row.context, context = contexts.parse(row.context).key)
-    if (asked.size > 0) {
+    if (restriction.size > 0) {
       const values = decodeContext(context)
-      for (const [name, value] of asked) if (values.get(name) !== value) return []
+      for (const [name, value] of restriction) if (values.get(name) !== value) return []
     }
     return [{
       ...row,
@@ -245,7 +245,7 @@ export const composeSeries = (input: SeriesInput): ComposedSeries => {
   return {
     template_id: template,
     objective,
-    segment: Object.fromEntries(asked),
+    segment: Object.fromEntries(restriction),
     window: { from: iso(from), to: iso(to), half_life_days: halfLife },
     step,
     variants: ids,

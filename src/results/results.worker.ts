@@ -34,11 +34,11 @@ answerAsWorker((request: ResultsRequest): unknown => {
   switch (request.type) {
     case "results": {
       const { rows, ...input } = request.input
-      const { compose, request: asked } = prepare({
+      const { compose, request: reportRequest } = prepare({
         ...input,
         rows: (Json.parseStored(rows) as Array<ContextRow>).map(contextOf),
       })
-      return compose(report(asked))
+      return compose(report(reportRequest))
     }
     case "series": {
       const { delays, rows, ...input } = request.input

@@ -192,7 +192,7 @@ export const replaceHistories = Effect.fnUntraced(function* (
 })
 
 /** The person for whom a send time is requested. */
-export interface AskedPerson {
+export interface PersonQuery {
   readonly org: string
   readonly user: string | undefined
   readonly email: string | undefined
@@ -220,14 +220,14 @@ const joined = (a: Uint8Array | null, b: Uint8Array | null): Float64Array => {
 }
 
 /**
- * Reads the data about each person in `asked`, in their order, with one statement. A user id takes precedence over an
+ * Reads the data about each person in `queries`, in their order, with one statement. A user id takes precedence over an
  * e-mail address. The profile names the person's other identifier, whose data counts too.
  */
 export const readPeople = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  asked: ReadonlyArray<AskedPerson>,
+  queries: ReadonlyArray<PersonQuery>,
 ): Effect.fn.Return<ReadonlyArray<PersonHistory>, SqlError> {
-  const wanted = asked.map(({ email, org, user }, place) => ({
+  const wanted = queries.map(({ email, org, user }, place) => ({
     place,
     org_slug: org,
     user_id: user ?? null,
@@ -258,7 +258,7 @@ export const readPeople = Effect.fnUntraced(function* (
       SELECT s.touches, s.zone FROM send_times s
       WHERE s.org_slug = n.org_slug AND s.kind = 'user' AND s.person = n.email
       ORDER BY s.org_slug, s.kind, s.person LIMIT 1) b ON n.email IS NOT NULL`
-  const people = asked.map((): PersonHistory => ({ zone: undefined, codes: none }))
+  const people = queries.map((): PersonHistory => ({ zone: undefined, codes: none }))
   for (const { first, place, second, zones } of rows) {
     people[place] = { zone: zoneOf(zones), codes: joined(first, second) }
   }

@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import { LruMap } from "../domain/LruMap.ts"
 import { SeededMap } from "../domain/SeededMap.ts"
 import { bounded } from "../store/bounded.ts"
-import { type AskedPerson, type PersonHistory, readPeople } from "./Histories.ts"
+import { type PersonHistory, type PersonQuery, readPeople } from "./Histories.ts"
 
 /** Maximum number of people in memory. The least recently used are dropped first. */
 const remembered = 100_000
@@ -26,23 +26,23 @@ interface Remembered {
 }
 
 interface Waiting {
-  readonly asked: AskedPerson
+  readonly query: PersonQuery
   readonly key: string
-  readonly askedAt: number
+  readonly queuedAt: number
   readonly resumes: Array<(known: PersonHistory | undefined) => void>
 }
 
 const userKey = (org: string, user: string) => `${org}\0${user}`
 const emailKey = (org: string, email: string) => `${org}\0\0${email}`
-const keyOf = ({ email, org, user }: AskedPerson) =>
+const keyOf = ({ email, org, user }: PersonQuery) =>
   user === undefined ? emailKey(org, email ?? "") : userKey(org, user)
 
 /** A cache of recently requested histories. One statement reads all missing people of concurrent requests. */
 export class People extends Context.Service<People, {
   /** Returns a person's history. Undefined if the database does not respond in time. */
-  readonly find: (asked: AskedPerson) => Effect.Effect<PersonHistory | undefined>
+  readonly find: (query: PersonQuery) => Effect.Effect<PersonHistory | undefined>
   /** Returns the cached history. Undefined if it must be read from the database. */
-  readonly peek: (asked: AskedPerson) => PersonHistory | undefined
+  readonly peek: (query: PersonQuery) => PersonHistory | undefined
   /** Drops the cached data of these identifiers. Other nodes drop it within a minute. */
   readonly forget: (org: string, names: Iterable<string>) => void
 }>()("parlance/sendtime/People") {
@@ -57,7 +57,7 @@ export class People extends Context.Service<People, {
       const waiting = new SeededMap<string, Waiting>()
       let running = 0
 
-      const remember = (key: string, { email }: AskedPerson, known: PersonHistory) => {
+      const remember = (key: string, { email }: PersonQuery, known: PersonHistory) => {
         memory.set(key, { known, email, readAt: clock.currentTimeMillisUnsafe() })
       }
 
@@ -71,7 +71,7 @@ export class People extends Context.Service<People, {
         const group: Array<Waiting> = []
         for (const [key, one] of waiting) {
           waiting.delete(key)
-          if (one.askedAt < oldest) answer(one, undefined)
+          if (one.queuedAt < oldest) answer(one, undefined)
           else group.push(one)
           if (group.length === batch) break
         }
@@ -81,11 +81,11 @@ export class People extends Context.Service<People, {
       const readBatch = Effect.suspend(() => {
         const group = takeGroup()
         if (group.length === 0) return Effect.void
-        return bounded(patience)(readPeople(sql, group.map(({ asked }) => asked))).pipe(
+        return bounded(patience)(readPeople(sql, group.map(({ query }) => query))).pipe(
           Effect.map((people) => {
             group.forEach((one, place) => {
               const known = people[place]!
-              remember(one.key, one.asked, known)
+              remember(one.key, one.query, known)
               answer(one, known)
             })
           }),
@@ -102,23 +102,23 @@ export class People extends Context.Service<People, {
       )
       const run = Effect.runForkWith(context)
 
-      const peek = (asked: AskedPerson): PersonHistory | undefined => {
-        const key = keyOf(asked)
+      const peek = (query: PersonQuery): PersonHistory | undefined => {
+        const key = keyOf(query)
         const found = memory.get(key)
-        if (found === undefined || found.email !== asked.email) return undefined
+        if (found === undefined || found.email !== query.email) return undefined
         if (clock.currentTimeMillisUnsafe() - found.readAt >= freshMillis) return undefined
         return found.known
       }
 
-      const find = (asked: AskedPerson): Effect.Effect<PersonHistory | undefined> => {
-        const known = peek(asked)
+      const find = (query: PersonQuery): Effect.Effect<PersonHistory | undefined> => {
+        const known = peek(query)
         if (known !== undefined) return Effect.succeed(known)
         return Effect.callback<PersonHistory | undefined>((resume) => {
           // If a person is requested under another address at the same time, both requests read the person.
-          const key = `${keyOf(asked)}\0${asked.email}`
+          const key = `${keyOf(query)}\0${query.email}`
           let one = waiting.get(key)
           if (one === undefined) {
-            waiting.set(key, one = { asked, key: keyOf(asked), askedAt: clock.currentTimeMillisUnsafe(), resumes: [] })
+            waiting.set(key, one = { query, key: keyOf(query), queuedAt: clock.currentTimeMillisUnsafe(), resumes: [] })
           }
           one.resumes.push((known) => resume(Effect.succeed(known)))
           if (running < atOnce) {

@@ -145,9 +145,9 @@ export class SendTime extends Context.Service<SendTime, {
         if (first === undefined) return yield* new VariantNotFound({ id: copyId })
         const settings = first.org
         const now = ask.now ?? clock.currentTimeMillisUnsafe()
-        const asked = { org, user: userId, email }
+        const query = { org, user: userId, email }
         const isNamed = userId !== undefined || email !== undefined
-        const person = !isNamed ? nobody : people.peek(asked) ?? (yield* people.find(asked)) ?? nobody
+        const person = !isNamed ? nobody : people.peek(query) ?? (yield* people.find(query)) ?? nobody
         const timing = yield* groups.of(org, settings.timeZone)
         const clocks = Clocks.of(person.zone ?? settings.timeZone)
         const levels = timing?.levels(templates.map((template) => aboutOf(template, copyId)))
