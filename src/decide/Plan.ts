@@ -66,8 +66,7 @@ export const planDecision = (
   input: PlanInput,
   answer: Decided,
   choice: Pick<Decision, "copyId" | "mode" | "propensity" | "weights" | "failed">,
-  made: Pick<Decision, "policy"> & {
-    readonly recorded: RecordedContext
+  made: Pick<Decision, "policy"> & RecordedContext & {
     readonly hasHoldout: boolean
     /** The choice that the new one replaces. Only for sticky templates. */
     readonly replaces: StickyChoice | undefined
@@ -82,8 +81,8 @@ export const planDecision = (
     trackingId,
     trackingIdGiven: request.trackingId !== undefined && request.isNewId !== true,
     userId: request.userId,
-    context: made.recorded.context,
-    further: made.recorded.further,
+    context: made.context,
+    extraAttributes: made.extraAttributes,
     policy: made.policy,
     window: request.window,
     decidedAtMillis: nowMillis,

@@ -126,7 +126,7 @@ const planForced = (services: PlannerServices, input: PlanInput, copyId: CopyId)
   const answer = renderChoice(input, copyId, trackingId, traceOf(input, basis, choice, undefined))!
   if (!isDecided(answer)) return answerPlan(answer)
   return planDecision(input, answer, choice, {
-    recorded: recordContext(services, input, basis),
+    ...recordContext(services, input, basis),
     policy: basis.policy.model.version,
     hasHoldout: false,
     replaces: undefined,
@@ -166,7 +166,7 @@ const planFallback = (
   const { answer, failed } = fallback
   const mode = arm === "control" ? "control" : "fallback"
   return planDecision(input, answer, { copyId: answer.copyId, mode, propensity: null, weights: null, failed }, {
-    recorded: recordContext(services, input, basis),
+    ...recordContext(services, input, basis),
     policy: basis.policy.model.version,
     hasHoldout: arm !== undefined,
     replaces: existing,
@@ -212,7 +212,7 @@ const planSelected = (services: PlannerServices, input: PlanInput, existing: Sti
   if (!isDecided(answer)) return answerPlan(answer)
   services.policies.observe(view, request.attrs, nowMillis)
   return planDecision(input, answer, choice, {
-    recorded: recordContext(services, input, basis),
+    ...recordContext(services, input, basis),
     policy: basis.policy.model.version,
     hasHoldout: arm !== undefined,
     replaces: existing,

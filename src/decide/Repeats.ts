@@ -28,10 +28,13 @@ const builtInNames = new Set(builtIns.map(({ name }) => name))
 
 /** Returns the names of attributes that differ from the stored attributes of a decision. */
 const differingAttributes = (
-  { context, further }: ExistingDecision,
+  { context, extraAttributes }: ExistingDecision,
   { attrs, ownAttrs = attrs }: RepeatedRequest,
 ): ReadonlyArray<string> => {
-  const stored = new Map([...decodeContext(context), ...(further === undefined ? [] : decodeContext(further))])
+  const stored = new Map([
+    ...decodeContext(context),
+    ...(extraAttributes === undefined ? [] : decodeContext(extraAttributes)),
+  ])
   return [...stored].flatMap(([name, value]) =>
     builtInNames.has(name) || (attrs.has(name) && !ownAttrs.has(name)) || !differs(value, attrs.get(name)?.[0])
       ? []

@@ -33,22 +33,22 @@ export const provenValues = 12
 /**
  * Maximum number of contexts of a template beyond the contexts of the model's scheme, while the scheme does not change.
  */
-export const furtherContexts = 512
+export const additionalContexts = 512
 
 /** Maximum number of attributes recorded outside the context. */
-export const namesBeside = 20
+export const extraNames = 20
 
 /**
  * Maximum number of values of an attribute outside the context. Above it, numbers are rounded to two digits, and other
  * attributes are omitted.
  */
-const valuesBeside = 200
+const extraValues = 200
 
 /**
  * Maximum number of requests in an hour with attributes recorded outside the context. More would add little
  * information.
  */
-export const requestsBeside = 2000
+export const extraRequests = 2000
 
 /** Maximum length of a name or a value. Unit: UTF-16 code units. */
 const longestText = 100
@@ -66,7 +66,7 @@ const other = 2
 const firstValue = 3
 
 /** An additional attribute of contexts, beyond the model's scheme. */
-interface Further {
+interface AdditionalAttribute {
   readonly name: string
   /** Codes by value. */
   readonly values: Map<string, number>
@@ -83,7 +83,7 @@ interface Further {
  * An attribute that is recorded outside the context: one that the context lacks, or one with values that the scheme
  * does not list.
  */
-interface Beside {
+interface ExtraAttribute {
   readonly name: string
   readonly listed: ReadonlySet<string> | undefined
   /** The encoded pairs of name and value, by value. */
@@ -99,7 +99,7 @@ export interface RecordedContext {
   /** The context, which becomes a key of tallies. */
   readonly context: ContextKey
   /** Attributes that the context lacks or contains as `other`, encoded like a context. Undefined without any. */
-  readonly further: ContextKey | undefined
+  readonly extraAttributes: ContextKey | undefined
 }
 
 const isShort = (text: string): boolean =>
@@ -108,7 +108,8 @@ const isShort = (text: string): boolean =>
 const isPersonal = (value: string, userId: string | undefined): boolean =>
   value.includes("@") || (userId !== undefined && value === textOf(userId))
 
-const byName = (a: Further, b: Further): number => a.name < b.name ? -1 : a.name > b.name ? 1 : 0
+const byName = (a: AdditionalAttribute, b: AdditionalAttribute): number =>
+  a.name < b.name ? -1 : a.name > b.name ? 1 : 0
 
 /**
  * Builds the contexts that are recorded with the decisions on one template: the attributes that the model uses, and,
@@ -127,21 +128,21 @@ export class ContextRecorder {
    * Recording of each attribute by name. Null: the attribute is in the context as the scheme lists it, or it is not
    * recorded.
    */
-  #names = new Map<string, Further | Beside | null>()
-  readonly #beside = new Map<string, Beside>()
+  #names = new Map<string, AdditionalAttribute | ExtraAttribute | null>()
+  readonly #extra = new Map<string, ExtraAttribute>()
   #hour = 0
   #requestsOfHour = 0
   /** Names of attributes that are never recorded. */
   readonly #omitted = new Set<string>()
   /** The additional attributes of contexts, sorted by name. */
-  #further: Array<Further> = []
+  #additional: Array<AdditionalAttribute> = []
   readonly #dropped = new Set<string>()
   #room = 0
   #requests = 0
   /** Recorded contexts beyond the contexts of the scheme. */
   readonly #recorded = new Set<string>()
   /** Number of contexts at which the attributes with the most values are dropped. */
-  #allowed = furtherContexts / 2
+  #allowed = additionalContexts / 2
   /** Recorded contexts by the key of the model's context, then by one code per additional attribute. */
   readonly #known = new Map<ContextKey, Map<string, ContextKey>>()
 
@@ -163,24 +164,24 @@ export class ContextRecorder {
       if (known === null || value === undefined) return
       const found = known ?? this.#takeUp(name)
       if (found === undefined) return
-      if ("pairs" in found) this.#noteBeside(found, value, userId, request)
+      if ("pairs" in found) this.#noteExtra(found, value, userId, request)
       else this.#note(found, value, userId, request)
     })
-    const further = this.#beside.size === 0 ? undefined : this.#furtherOf(request, now)
-    if (this.#further.length === 0) return { context: context.key, further }
+    const extraAttributes = this.#extra.size === 0 ? undefined : this.#extraAttributesOf(request, now)
+    if (this.#additional.length === 0) return { context: context.key, extraAttributes }
     let codes = ""
-    for (const further of this.#further) {
-      codes += String.fromCharCode(further.request === request ? further.code : missing)
+    for (const attribute of this.#additional) {
+      codes += String.fromCharCode(attribute.request === request ? attribute.code : missing)
     }
-    return { context: this.#known.get(context.key)?.get(codes) ?? this.#make(context, codes), further }
+    return { context: this.#known.get(context.key)?.get(codes) ?? this.#make(context, codes), extraAttributes }
   }
 
-  #furtherOf(request: number, now: number): ContextKey | undefined {
+  #extraAttributesOf(request: number, now: number): ContextKey | undefined {
     const hour = Math.floor(now / hourMillis)
     if (hour !== this.#hour) [this.#hour, this.#requestsOfHour] = [hour, 0]
-    if (this.#requestsOfHour >= requestsBeside) return undefined
+    if (this.#requestsOfHour >= extraRequests) return undefined
     let text = ""
-    for (const { listed, pair, pairs, request: last } of this.#beside.values()) {
+    for (const { listed, pair, pairs, request: last } of this.#extra.values()) {
       // A listed attribute is always in the context, so only an attribute that the context lacks can be missing.
       const own = last === request ? pair : listed === undefined ? pairs.get(missingValue)! : ""
       if (own !== "") text += text === "" ? own : `&${own}`
@@ -197,96 +198,103 @@ export class ContextRecorder {
     if (scheme === this.#scheme) return
     this.#scheme = scheme
     const modelled = contexts.scheme.keys.map(({ name }) => name)
-    const notFurther = new Set([...modelled, ...builtIns.map(({ name }) => name), ...this.#dropped])
+    const notAdditional = new Set([...modelled, ...builtIns.map(({ name }) => name), ...this.#dropped])
     this.#room = Math.max(0, recordedNames - modelled.length)
-    this.#further = this.#further.filter(({ name }) => !notFurther.has(name)).slice(0, this.#room)
+    this.#additional = this.#additional.filter(({ name }) => !notAdditional.has(name)).slice(0, this.#room)
     this.#names = new Map([
-      ...Array.from(notFurther, (name) => [name, null] as const),
-      ...this.#further.map((further) => [further.name, further] as const),
+      ...Array.from(notAdditional, (name) => [name, null] as const),
+      ...this.#additional.map((attribute) => [attribute.name, attribute] as const),
     ])
-    this.#followBeside(contexts)
+    this.#followExtra(contexts)
     this.#known.clear()
     this.#recorded.clear()
-    this.#allowed = furtherContexts / 2
+    this.#allowed = additionalContexts / 2
   }
 
   /** Finds the attributes that do not fit in contexts, and the attributes with values that the scheme does not list. */
-  #followBeside({ scheme }: Contexts): void {
-    const unlisted = [...this.#beside.values()].filter(({ listed }) => listed === undefined)
+  #followExtra({ scheme }: Contexts): void {
+    const unlisted = [...this.#extra.values()].filter(({ listed }) => listed === undefined)
     const earlier = [...unlisted.map(({ name }) => name), ...this.#dropped]
-    this.#beside.clear()
+    this.#extra.clear()
     for (const { cuts, name, values } of scheme.keys) {
       if (cuts === undefined && values.length >= listedValues && !this.#omitted.has(name)) {
-        this.#addBeside(name, new Set(values))
+        this.#addExtra(name, new Set(values))
       }
     }
-    for (const name of earlier) if (!scheme.keys.some((key) => key.name === name)) this.#addBeside(name)
+    for (const name of earlier) if (!scheme.keys.some((key) => key.name === name)) this.#addExtra(name)
   }
 
-  #addBeside(name: string, listed?: ReadonlySet<string>): Beside | undefined {
-    if (this.#omitted.has(name) || this.#beside.size >= namesBeside || builtIns.some((own) => own.name === name)) {
+  #addExtra(name: string, listed?: ReadonlySet<string>): ExtraAttribute | undefined {
+    if (this.#omitted.has(name) || this.#extra.size >= extraNames || builtIns.some((own) => own.name === name)) {
       return undefined
     }
     const pairs = new Map([missingValue, otherValue].map((value) => [value, encodeContext([[name, value]])] as const))
-    const beside: Beside = { name, listed, pairs, requests: 0, request: 0, pair: "" }
-    this.#beside.set(name, beside)
-    this.#names.set(name, beside)
-    return beside
+    const extra: ExtraAttribute = { name, listed, pairs, requests: 0, request: 0, pair: "" }
+    this.#extra.set(name, extra)
+    this.#names.set(name, extra)
+    return extra
   }
 
   #omit(name: string): void {
     if (this.#omitted.size < rememberedNames) this.#omitted.add(name)
-    this.#beside.delete(name)
+    this.#extra.delete(name)
     this.#names.set(name, null)
   }
 
-  #takeUp(name: string): Further | Beside | undefined {
+  #takeUp(name: string): AdditionalAttribute | ExtraAttribute | undefined {
     if (this.#dropped.size >= rememberedNames || this.#omitted.size >= rememberedNames || !isShort(name)) {
       return undefined
     }
-    if (this.#further.length >= this.#room) return this.#addBeside(name)
-    const further: Further = { name, values: new Map(), texts: [], requests: 0, request: 0, code: notRecorded }
-    this.#names.set(name, further)
-    this.#further = [...this.#further, further].sort(byName)
+    if (this.#additional.length >= this.#room) return this.#addExtra(name)
+    const attribute: AdditionalAttribute = {
+      name,
+      values: new Map(),
+      texts: [],
+      requests: 0,
+      request: 0,
+      code: notRecorded,
+    }
+    this.#names.set(name, attribute)
+    this.#additional = [...this.#additional, attribute].sort(byName)
     this.#known.clear()
-    return further
+    return attribute
   }
 
   /** Removes an attribute from contexts. It is recorded outside them if there is room. */
-  #drop({ name }: Further): Beside | undefined {
+  #drop({ name }: AdditionalAttribute): ExtraAttribute | undefined {
     this.#dropped.add(name)
     this.#names.set(name, null)
-    this.#further = this.#further.filter((further) => further.name !== name)
+    this.#additional = this.#additional.filter((attribute) => attribute.name !== name)
     this.#known.clear()
-    return this.#addBeside(name)
+    return this.#addExtra(name)
   }
 
-  #note(further: Further, value: string, userId: string | undefined, request: number): void {
-    const { texts, values } = further
+  #note(attribute: AdditionalAttribute, value: string, userId: string | undefined, request: number): void {
+    const { texts, values } = attribute
     let code = values.get(value)
     if (code === undefined) {
-      if (isPersonal(value, userId)) this.#omitted.add(further.name)
-      if (values.size >= distinctValues || this.#omitted.has(further.name)) {
-        const beside = this.#drop(further)
+      if (isPersonal(value, userId)) this.#omitted.add(attribute.name)
+      if (values.size >= distinctValues || this.#omitted.has(attribute.name)) {
+        const extra = this.#drop(attribute)
         // Otherwise this request would be recorded as one without the attribute.
-        if (beside !== undefined) this.#noteBeside(beside, value, userId, request)
+        if (extra !== undefined) this.#noteExtra(extra, value, userId, request)
         return
       }
       if (value === otherValue || value === missingValue || !isShort(value)) code = other
       else values.set(value, code = firstValue + texts.push(value) - 1)
     }
-    further.requests++
-    further.request = request
-    further.code = values.size > provenValues && further.requests < 2 * values.size ? notRecorded : code
+    attribute.requests++
+    attribute.request = request
+    attribute.code = values.size > provenValues && attribute.requests < 2 * values.size ? notRecorded : code
   }
 
-  #noteBeside(beside: Beside, value: string, userId: string | undefined, request: number): void {
-    const { listed, name, pairs } = beside
+  #noteExtra(extra: ExtraAttribute, value: string, userId: string | undefined, request: number): void {
+    const { listed, name, pairs } = extra
     if (listed?.has(value) === true) return
     let known = pairs.get(value)
     if (known === undefined) {
       if (isPersonal(value, userId)) return this.#omit(name)
-      if (pairs.size >= valuesBeside) {
+      if (pairs.size >= extraValues) {
         if (numberOf(value) === undefined) return this.#omit(name)
         known = encodeContext([[name, roundNumber(value)]])
       } else {
@@ -294,9 +302,9 @@ export class ContextRecorder {
         pairs.set(value, known)
       }
     }
-    beside.requests++
-    beside.request = request
-    beside.pair = pairs.size > provenValues && beside.requests < 2 * pairs.size
+    extra.requests++
+    extra.request = request
+    extra.pair = pairs.size > provenValues && extra.requests < 2 * pairs.size
       ? ""
       : value === missingValue
       ? pairs.get(otherValue)!
@@ -305,7 +313,7 @@ export class ContextRecorder {
 
   #make(context: Context, codes: string): ContextKey {
     const values = new Map(decodeContext(context.key))
-    this.#further.forEach(({ name, texts }, i) => {
+    this.#additional.forEach(({ name, texts }, i) => {
       const code = codes.charCodeAt(i)
       if (code !== notRecorded) {
         values.set(name, code === missing ? missingValue : code === other ? otherValue : texts[code - firstValue]!)
@@ -330,8 +338,8 @@ export class ContextRecorder {
    * rest of the budget.
    */
   #narrow(): void {
-    const widest = this.#further.toSorted((a, b) => b.values.size - a.values.size)
-    for (const further of widest.slice(0, Math.ceil(widest.length / 2))) this.#drop(further)
-    this.#allowed += Math.floor((furtherContexts - this.#allowed) / 2)
+    const widest = this.#additional.toSorted((a, b) => b.values.size - a.values.size)
+    for (const attribute of widest.slice(0, Math.ceil(widest.length / 2))) this.#drop(attribute)
+    this.#allowed += Math.floor((additionalContexts - this.#allowed) / 2)
   }
 }

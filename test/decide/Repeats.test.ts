@@ -68,9 +68,9 @@ describe("A repeated tracking id", () => {
   }
 
   it("compares attributes that are stored beside the context", () => {
-    const further = encodeContext([["city", "köln"]])
-    assert.deepStrictEqual(differingMembers(existing({}, { further }), asked({ city: "Köln" })), [])
-    assert.deepStrictEqual(differingMembers(existing({}, { further }), asked({ city: "Bonn" })), ["attrs.city"])
+    const extraAttributes = encodeContext([["city", "köln"]])
+    assert.deepStrictEqual(differingMembers(existing({}, { extraAttributes }), asked({ city: "Köln" })), [])
+    assert.deepStrictEqual(differingMembers(existing({}, { extraAttributes }), asked({ city: "Bonn" })), ["attrs.city"])
   })
 
   it("does not compare attributes of a profile, which change between two requests", () => {

@@ -31,7 +31,7 @@ export const decide = Effect.fnUntraced(function* (
     readonly template?: string
     readonly copy?: string
     readonly segment?: string
-    readonly further?: string
+    readonly extraAttributes?: string
     readonly user?: string
     readonly mode?: Mode
     readonly propensity?: number | null
@@ -55,7 +55,7 @@ export const decide = Effect.fnUntraced(function* (
     propensity: options.propensity === undefined ? 0.5 : options.propensity,
     weights: options.weights ?? null,
     context: options.segment ?? "plan=pro",
-    further: options.further,
+    extraAttributes: options.extraAttributes,
     policy: "t:0",
     window: undefined,
     holdout: options.holdout,

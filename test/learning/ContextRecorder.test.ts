@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { type AttributeScheme, Contexts, decodeContext, emptyScheme, encodeContext } from "../../src/bandit/Contexts.ts"
 import {
+  additionalContexts,
   ContextRecorder,
   distinctValues,
-  furtherContexts,
   provenValues,
   recordedNames,
 } from "../../src/learning/ContextRecorder.ts"
@@ -130,7 +130,7 @@ describe("ContextRecorder", () => {
       contexts.add(context)
     }
     const modelled = 8
-    assert.isBelow(contexts.size, furtherContexts + modelled)
+    assert.isBelow(contexts.size, additionalContexts + modelled)
     assert.strictEqual(flagged, 9_999)
 
     // Names that are made up make no room for more, nor does a model under the same scheme.
@@ -138,7 +138,7 @@ describe("ContextRecorder", () => {
       follow({ keys: [] })
       contexts.add(record({ [`made${n}`]: `up${n}`, flag: "0" }))
     }
-    assert.isBelow(contexts.size, furtherContexts + modelled)
+    assert.isBelow(contexts.size, additionalContexts + modelled)
   })
 
   it("makes room for other contexts once the model uses other attributes", () => {
@@ -161,7 +161,7 @@ describe("ContextRecorder", () => {
 
 describe("attributes beside the context", () => {
   const now = 1_800_000_000_000
-  const beside = (initial: AttributeScheme = emptyScheme) => {
+  const extra = (initial: AttributeScheme = emptyScheme) => {
     const recorder = new ContextRecorder()
     let contexts = new Contexts(initial)
     const record = (values: Readonly<Record<string, string>>, userId?: string, at = now) => {
@@ -170,9 +170,9 @@ describe("attributes beside the context", () => {
     }
     return {
       record,
-      further: (values: Readonly<Record<string, string>>, userId?: string) => {
-        const { further } = record(values, userId)
-        return further === undefined ? undefined : Object.fromEntries(decodeContext(further))
+      extraAttributes: (values: Readonly<Record<string, string>>, userId?: string) => {
+        const { extraAttributes } = record(values, userId)
+        return extraAttributes === undefined ? undefined : Object.fromEntries(decodeContext(extraAttributes))
       },
       follow: (scheme: AttributeScheme) => contexts = new Contexts(scheme),
     }
@@ -181,51 +181,53 @@ describe("attributes beside the context", () => {
   const listed = Array.from({ length: 12 }, (_, i) => `c${i}`)
 
   it("are those without a place in it, present or missing", () => {
-    const { further } = beside()
-    assert.isUndefined(further({ ...twelve }))
-    assert.deepStrictEqual(further({ ...twelve, more: "A&b=c" }), { more: "A&b=c" })
-    assert.deepStrictEqual(further({ ...twelve, other: "missing" }), { more: "missing", other: "other" })
-    assert.deepStrictEqual(further({ more: "x".repeat(101) }), { more: "other", other: "missing" })
+    const { extraAttributes } = extra()
+    assert.isUndefined(extraAttributes({ ...twelve }))
+    assert.deepStrictEqual(extraAttributes({ ...twelve, more: "A&b=c" }), { more: "A&b=c" })
+    assert.deepStrictEqual(extraAttributes({ ...twelve, other: "missing" }), { more: "missing", other: "other" })
+    assert.deepStrictEqual(extraAttributes({ more: "x".repeat(101) }), { more: "other", other: "missing" })
   })
 
   it("are, with the context, all attributes of every request, however many combinations there are", () => {
-    const { record } = beside()
+    const { record } = extra()
     const random = seeded(3)
     for (let i = 0; i < 3000; i++) {
       const values = Object.fromEntries(Array.from({ length: 12 }, (_, j) => [`k${j}`, `v${Math.floor(random() * 5)}`]))
-      const { context, further } = record(values, undefined, now + i * 2000)
-      const known = new Map([...decodeContext(context), ...decodeContext(further ?? "")])
+      const { context, extraAttributes } = record(values, undefined, now + i * 2000)
+      const known = new Map([...decodeContext(context), ...decodeContext(extraAttributes ?? "")])
       // Requests at which attributes lose their place in contexts may be recorded without them.
       if (i > 2000) { for (const [name, value] of Object.entries(values)) assert.strictEqual(known.get(name), value) }
     }
   })
 
   it("include values that the model does not list, where it lists as many as it can", () => {
-    const { further } = beside({ keys: [{ name: "country", values: listed }, { name: "plan", values: ["pro"] }] })
-    assert.isUndefined(further({ country: "c3", plan: "pro" }))
-    assert.deepStrictEqual(further({ country: "no", plan: "free" }), { country: "no" })
-    assert.isUndefined(further({ plan: "free" }))
+    const { extraAttributes } = extra({
+      keys: [{ name: "country", values: listed }, { name: "plan", values: ["pro"] }],
+    })
+    assert.isUndefined(extraAttributes({ country: "c3", plan: "pro" }))
+    assert.deepStrictEqual(extraAttributes({ country: "no", plan: "free" }), { country: "no" })
+    assert.isUndefined(extraAttributes({ plan: "free" }))
   })
 
   it("leave out those that name people", () => {
-    const { further } = beside()
-    const more = (value: string, user?: string) => further({ ...twelve, more: value, tier: "gold" }, user)
+    const { extraAttributes } = extra()
+    const more = (value: string, user?: string) => extraAttributes({ ...twelve, more: value, tier: "gold" }, user)
     assert.deepStrictEqual(more("x"), { more: "x", tier: "gold" })
     assert.deepStrictEqual(more("ann@example.com"), { tier: "gold" })
     assert.deepStrictEqual(more("x"), { tier: "gold" })
-    const { further: ofUser } = beside()
+    const { extraAttributes: ofUser } = extra()
     assert.isUndefined(ofUser({ ...twelve, more: "ann-1" }, "Ann-1"))
   })
 
   it("include the value at which an attribute loses its place in the context", () => {
-    const { further } = beside()
-    for (let i = 0; i < distinctValues; i++) assert.isUndefined(further({ city: `c${i}` }))
-    assert.deepStrictEqual(further({ city: "c-next" }), { city: "c-next" })
+    const { extraAttributes } = extra()
+    for (let i = 0; i < distinctValues; i++) assert.isUndefined(extraAttributes({ city: `c${i}` }))
+    assert.deepStrictEqual(extraAttributes({ city: "c-next" }), { city: "c-next" })
   })
 
   it("leave out one with more than 200 values, and round numbers", () => {
-    const { further } = beside()
-    const all = (i: number) => further({ ...twelve, city: `c${i}`, spent: `${1000 + i}` })
+    const { extraAttributes } = extra()
+    const all = (i: number) => extraAttributes({ ...twelve, city: `c${i}`, spent: `${1000 + i}` })
     for (let round = 0; round < 3; round++) for (let i = 0; i < 150; i++) all(i)
     assert.deepStrictEqual(all(149), { city: "c149", spent: "1149" })
     for (let i = 150; i < 220; i++) all(i)
@@ -233,21 +235,21 @@ describe("attributes beside the context", () => {
   })
 
   it("are 20 at most, in at most 2,000 requests an hour", () => {
-    const { further, record } = beside()
+    const { extraAttributes, record } = extra()
     const many = Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`k${i}`, "x"]))
-    assert.lengthOf(Object.keys(further(many)!), 20)
+    assert.lengthOf(Object.keys(extraAttributes(many)!), 20)
     for (let i = 1; i < 2000; i++) record(many)
-    assert.isUndefined(record(many).further)
-    assert.isDefined(record(many, undefined, now + 3_600_000).further)
+    assert.isUndefined(record(many).extraAttributes)
+    assert.isDefined(record(many, undefined, now + 3_600_000).extraAttributes)
   })
 
   it("follow the scheme", () => {
-    const { follow, further } = beside()
-    further({ ...twelve, more: "x" })
+    const { follow, extraAttributes } = extra()
+    extraAttributes({ ...twelve, more: "x" })
     follow({ keys: [{ name: "more", values: ["x"] }] })
     // The scheme takes the place of one of the twelve.
-    assert.deepStrictEqual(further({ ...twelve, more: "x" }), { a9: "x" })
+    assert.deepStrictEqual(extraAttributes({ ...twelve, more: "x" }), { a9: "x" })
     follow({ keys: [{ name: "a0", values: ["x"] }] })
-    assert.deepStrictEqual(further({ ...twelve, more: "x" }), { a9: "x" })
+    assert.deepStrictEqual(extraAttributes({ ...twelve, more: "x" }), { a9: "x" })
   })
 })

@@ -20,9 +20,9 @@ const plantDecisions = Effect.fnUntraced(function* (slug: string) {
   const at = dayAt(9, 10)
   const make = (id: string, copy: string, segment: string, more = {}) =>
     decide(slug, id, { copy, at, segment: `${builtIn}&${segment}`, ...more })
-  yield* make("first", "a", "plan=pro", { further: "tier=gold&city=a%26b" })
-  yield* make("second", "a", "plan=pro", { further: "tier=missing" })
-  yield* make("third", "b", "country=other&plan=free", { further: "country=no" })
+  yield* make("first", "a", "plan=pro", { extraAttributes: "tier=gold&city=a%26b" })
+  yield* make("second", "a", "plan=pro", { extraAttributes: "tier=missing" })
+  yield* make("third", "b", "country=other&plan=free", { extraAttributes: "country=no" })
   yield* make("forced", "a", "plan=pro", { mode: "forced", propensity: null })
   yield* make("held out", "", "plan=pro", { mode: "control", propensity: null })
   yield* make("bounced", "b", "plan=free")

@@ -48,7 +48,7 @@ export interface Decision {
    */
   readonly context: ContextKey
   /** Attributes of the request that the context lacks, or has as `other`, in the same form; absent without any. */
-  readonly further?: ContextKey | undefined
+  readonly extraAttributes?: ContextKey | undefined
   /** Version of the model that decided. */
   readonly policy: string
   readonly window: LearningWindow | undefined
@@ -60,4 +60,4 @@ export interface Decision {
 }
 
 /** The facts that distinguish a retry of the first request from another request with its tracking id. */
-export type ExistingDecision = Pick<Decision, "context" | "copyId" | "further" | "mode" | "userId">
+export type ExistingDecision = Pick<Decision, "context" | "copyId" | "extraAttributes" | "mode" | "userId">

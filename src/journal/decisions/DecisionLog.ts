@@ -71,7 +71,7 @@ const toRow = (decision: Decision) => ({
   propensity: decision.propensity,
   weights: decision.weights,
   segment: decision.context,
-  further: decision.further,
+  further: decision.extraAttributes,
   policy: decision.policy,
   lookback_days: decision.window?.lookbackDays,
   offset_days: decision.window?.offsetDays,
@@ -224,7 +224,7 @@ const keyColumns = {
   made_at: "float8",
 } as const
 
-interface ExistingRow extends Omit<Key, "org">, Omit<ExistingDecision, "further" | "userId"> {
+interface ExistingRow extends Omit<Key, "org">, Omit<ExistingDecision, "extraAttributes" | "userId"> {
   readonly orgSlug: OrgSlug
   readonly userId: string | null
   readonly further: ContextKey | null
@@ -233,7 +233,7 @@ interface ExistingRow extends Omit<Key, "org">, Omit<ExistingDecision, "further"
 const fromExistingRow = ({ context, copyId, further, mode, userId }: ExistingRow): ExistingDecision => ({
   context,
   copyId,
-  further: further ?? undefined,
+  extraAttributes: further ?? undefined,
   mode,
   userId: userId ?? undefined,
 })
