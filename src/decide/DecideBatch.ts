@@ -3,7 +3,7 @@ import type { Attributes } from "../domain/Attributes.ts"
 import type { TemplateId } from "../domain/Ids.ts"
 import { liveOf } from "../domain/Sandbox.ts"
 import type { BatchRequest, PreparedRequest } from "./DecideRequest.ts"
-import type { Recorded } from "../journal/decisions/DecisionLog.ts"
+import type { StoredDecision } from "../journal/decisions/DecisionLog.ts"
 import type { Answer } from "./Answer.ts"
 import { applyStored, type DecisionPlan } from "./Plan.ts"
 import { makeBudget, planAt, type PlannerServices, type Planning, prepare } from "./Planner.ts"
@@ -88,7 +88,7 @@ const finishBatch = Effect.fnUntraced(function* (
     if (plans.length === requests.length) break
     yield* slice.next
   }
-  const recorded: Iterator<Recorded> = (yield* services.log.recordAll(
+  const stored: Iterator<StoredDecision> = (yield* services.log.recordAll(
     plans.filter(sharesCommit).map(({ decision }) => decision),
   )).values()
   const answers: Array<readonly [TemplateId, Answer]> = []
@@ -96,7 +96,7 @@ const finishBatch = Effect.fnUntraced(function* (
     // Answers to retries are rendered here.
     if (slice.isOver(services.clock.currentTimeMillisUnsafe())) yield* slice.next
     const answer = sharesCommit(plan)
-      ? applyStored(plan, recorded.next().value)
+      ? applyStored(plan, stored.next().value)
       : yield* storePlan(services, Effect.isEffect(plan) ? yield* plan : plan)
     answers.push([requests[index]!.templateId, answer])
   }

@@ -4,7 +4,7 @@ import { holdoutText } from "../domain/Holdout.ts"
 import type { TemplateView } from "../templates/TemplateCache.ts"
 import type { PreparedRequest } from "./DecideRequest.ts"
 import type { Decision, ExistingDecision } from "../journal/decisions/Decision.ts"
-import type { Recorded } from "../journal/decisions/DecisionLog.ts"
+import type { StoredDecision } from "../journal/decisions/DecisionLog.ts"
 import { type Answer, inPlaceOf } from "./Answer.ts"
 import { renderChoice } from "./RenderChoice.ts"
 import { withDifferences } from "./Repeats.ts"
@@ -169,7 +169,10 @@ export const answerRepeat = (
  * Returns the answer to a plan whose decision is stored. If the tracking id has an earlier decision, the caller gets
  * its variant, or no candidate if the variant has been removed.
  */
-export const applyStored = ({ answer, decision, input }: DecisionPlan, { durable, existing }: Recorded): Answer => {
+export const applyStored = (
+  { answer, decision, input }: DecisionPlan,
+  { durable, existing }: StoredDecision,
+): Answer => {
   if (existing === decision) return durable ? answer : { ...answer, durable }
   const { copyId } = existing
   const isSame = copyId === decision.copyId

@@ -71,13 +71,13 @@ export const insertClaim = Effect.fnUntraced(function* (
         OR s.tracking_id = ${replaces?.trackingId ?? trackingId}
     RETURNING s.copy_id, s.tracking_id, s.expires_at, s.control`
   if (won[0] === undefined) return (yield* readChoice(sql, org, templateId, userId)) ?? proposal
-  const { existing: [recorded = decision] } = yield* insertDecisions(sql, [decision])
-  if (recorded.copyId === copyId) return fromRow(won[0])
+  const { existing: [stored = decision] } = yield* insertDecisions(sql, [decision])
+  if (stored.copyId === copyId) return fromRow(won[0])
   // A retry of a tracking id whose earlier decision chose another variant. The earlier decision stays.
   yield* sql`
-    UPDATE sticky_choices s SET copy_id = ${recorded.copyId}
+    UPDATE sticky_choices s SET copy_id = ${stored.copyId}
     WHERE s.org_slug = ${org} AND s.template_id = ${templateId} AND s.user_id = ${userId}`
-  return { ...fromRow(won[0]), copyId: recorded.copyId }
+  return { ...fromRow(won[0]), copyId: stored.copyId }
 })
 
 // Maximum number of users in memory. Other users cost one read of the store.

@@ -11,7 +11,7 @@ export interface PlanStores {
 }
 
 const storeDecision = ({ log }: PlanStores, plan: DecisionPlan): Effect.Effect<Answer, BufferFull> =>
-  Effect.map(log.record(plan.decision), (recorded) => applyStored(plan, recorded))
+  Effect.map(log.record(plan.decision), (stored) => applyStored(plan, stored))
 
 const storeRepeat = ({ log, sticky }: PlanStores, plan: AnswerPlan | AliasPlan): Effect.Effect<Answer> => {
   if (plan._tag === "Answer") return Effect.succeed(plan.answer)

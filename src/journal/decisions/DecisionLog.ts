@@ -18,7 +18,7 @@ import { trackSql } from "./Track.ts"
 import { madeAt, toleranceMillis } from "./TrackingId.ts"
 
 /** Result of recording a decision. */
-export interface Recorded {
+export interface StoredDecision {
   /** The decision that stands for this tracking id: the recorded one itself, or an earlier one if the request is a retry. */
   readonly existing: ExistingDecision
   /** False while the store is down: the decision is in this process's memory only. */
@@ -314,14 +314,14 @@ export class DecisionLog extends Context.Service<DecisionLog, {
    * Answers once the decision is committed, or from memory while the store is down. Fails with `BufferFull` when too
    * many writes wait for the database, or it has been down for too long.
    */
-  readonly record: (decision: Decision) => Effect.Effect<Recorded, GroupCommit.BufferFull>
+  readonly record: (decision: Decision) => Effect.Effect<StoredDecision, GroupCommit.BufferFull>
   /**
    * Records several decisions. Returns the results in order, once all are recorded. Fails with `BufferFull` when too
    * many writes wait for the database, or it has been down for too long.
    */
   readonly recordAll: (
     decisions: ReadonlyArray<Decision>,
-  ) => Effect.Effect<ReadonlyArray<Recorded>, GroupCommit.BufferFull>
+  ) => Effect.Effect<ReadonlyArray<StoredDecision>, GroupCommit.BufferFull>
   /**
    * The decision recorded under a key, if there is one: in the store, or on its way there. Fails with `SqlError` when
    * the database does not respond.
@@ -372,7 +372,7 @@ export class DecisionLog extends Context.Service<DecisionLog, {
       const recordedAs = (
         ticket: GroupCommit.Ticket<Keyed, ExistingDecision>,
         committed: GroupCommit.Committed<ExistingDecision>,
-      ): Recorded => {
+      ): StoredDecision => {
         if (committed.durable) return { existing: committed.value, durable: true }
         const { entry } = ticket
         // The caller learns an id of our own while its decision is in memory, and may send it again.
@@ -394,7 +394,7 @@ export class DecisionLog extends Context.Service<DecisionLog, {
         return ticket
       }
 
-      const record = (decision: Decision): Effect.Effect<Recorded, GroupCommit.BufferFull> => {
+      const record = (decision: Decision): Effect.Effect<StoredDecision, GroupCommit.BufferFull> => {
         const ticket = ticketOf(decision)
         if (ticket === undefined) return new GroupCommit.BufferFull()
         return Effect.map(step("commit")(commit.settled(ticket)), (committed) => recordedAs(ticket, committed))
@@ -407,7 +407,7 @@ export class DecisionLog extends Context.Service<DecisionLog, {
           if (ticket === undefined) return yield* new GroupCommit.BufferFull()
           tickets.push(ticket)
         }
-        const recorded: Array<Recorded> = []
+        const recorded: Array<StoredDecision> = []
         // Submitted together they are committed together: after the first the others hardly wait.
         for (const ticket of tickets) recorded.push(recordedAs(ticket, yield* step("commit")(commit.settled(ticket))))
         return recorded
