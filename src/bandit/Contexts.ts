@@ -116,7 +116,7 @@ interface Attribute {
   readonly cuts?: ReadonlyArray<number> | undefined
 }
 
-/** Returns the index of the listed value, or of the group, that a request's value belongs to. */
+/** Returns the index of the listed value, or of the group, of a request's value. Undefined if it is not listed. */
 const valueIndex = (
   { cuts, index }: { readonly cuts?: ReadonlyArray<number> | undefined; readonly index: ReadonlyMap<string, number> },
   value: string,

@@ -4,7 +4,7 @@ import { Settings } from "../Settings.ts"
 import * as GroupCommit from "../store/GroupCommit.ts"
 import { recordset } from "../store/Recordset.ts"
 
-/** A recommended send time of a variant for one person. Unit: Unix milliseconds. */
+/** A recommended send time of a variant for one person. Unit of times: Unix milliseconds. */
 export interface Given {
   readonly org: string
   readonly person: string

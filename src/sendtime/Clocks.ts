@@ -1,7 +1,7 @@
 import { dayMillis, hourMillis } from "../bandit/Window.ts"
 import * as LocalTime from "../templates/LocalTime.ts"
 
-/** Number of cached days per zone, a power of two. Twice the look-back plus a horizon. */
+/** Number of cached days per zone, a power of two that exceeds twice the sum of the look-back and a horizon. */
 const rememberedDays = 512
 
 /**
