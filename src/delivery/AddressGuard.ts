@@ -4,18 +4,18 @@ import { lookup as systemLookup } from "node:dns"
 import type { LookupFunction } from "node:net"
 import { type Address, addressOf, addressRangeOf, innerIPv4, isIn, unmapped } from "../domain/Addresses.ts"
 
-/** Entries of `OUTBOUND_ALLOW` that are not address ranges. */
+/** `OUTBOUND_ALLOW` contains entries that are not address ranges. */
 export class OutboundAllowFaulty extends Schema.TaggedError<OutboundAllowFaulty>()("OutboundAllowFaulty", {
   entries: Schema.Array(Schema.String),
 }) {
   override get message() {
     return `OUTBOUND_ALLOW: ${
       this.entries.map((entry) => JSON.stringify(entry)).join(", ")
-    } is no address or range of addresses. Write ranges such as 10.2.0.0/16, fd00:1::/32 or 127.0.0.1, with commas.`
+    } is not an IP address or a range of addresses. Write ranges such as 10.2.0.0/16, fd00:1::/32 or 127.0.0.1, with commas.`
   }
 }
 
-/** `code` of the error of a connection to a forbidden address. */
+/** Error code (`code`) of a connection to a forbidden address. */
 export const guardCode = "EADDRESSREFUSED"
 
 /** A connection was refused because of its address. */
@@ -41,13 +41,16 @@ const kinds: Readonly<Record<string, string>> = {
 
 const described = (kind: string) => kinds[kind] ?? "a reserved address"
 
-/** The kind of an address that is refused unless it is listed; undefined for public addresses. */
+/**
+ * The kind of a special address, such as `private`, or undefined for a public address. Special addresses are refused
+ * unless listed.
+ */
 const specialKind = (address: Address): string | undefined => {
   if (address instanceof ipaddr.IPv4) return address.range() === "unicast" ? undefined : address.range()
   // Networks without IPv4 reach all IPv4 addresses under this prefix, including private ones.
   if (address.match(nat64)) return specialKind(innerIPv4(address))
   if (address.range() !== "unicast") return address.range()
-  // Only this eighth of the address space is assigned; `::10.0.0.1` and the like are outside of it.
+  // IANA has assigned only this eighth of the address space. Addresses such as `::10.0.0.1` are outside of it.
   return address.match(given) ? undefined : "reserved"
 }
 
@@ -62,30 +65,35 @@ const isName = (host: string): boolean => {
 }
 
 /**
- * Decides to which addresses this service may connect on behalf of an organization: public ones. Loopback, private,
- * link-local, shared, multicast, documentation and other reserved addresses must be listed.
+ * Decides to which addresses this service may connect on behalf of an organization: to public addresses, and to special
+ * addresses that `OUTBOUND_ALLOW` lists. Special addresses are loopback, private, link-local, shared, multicast,
+ * documentation and other reserved addresses.
  */
 export class AddressGuard extends Context.Service<AddressGuard, {
-  /** The reason why an address is forbidden, worded to follow the address; undefined if it is allowed. */
+  /**
+   * Returns why an address is forbidden, as the end of a sentence that begins with the address. Undefined if it is
+   * allowed.
+   */
   readonly refusalOf: (address: string) => string | undefined
   /**
-   * The reason why a host cannot be entered at all: it is not a name, or a forbidden address. Names are checked when
-   * they are looked up.
+   * Returns why users may not enter this host: it is not a host name, or it is a forbidden address. Undefined if they
+   * may. The addresses of a name are checked by `lookup`.
    */
   readonly hostRefusalOf: (host: string) => string | undefined
-  /** Whether an address is listed: only these may receive unencrypted data. */
+  /** Whether `OUTBOUND_ALLOW` lists the address. Only listed addresses may receive unencrypted data. */
   readonly isListed: (address: string) => boolean
   /**
-   * Looks up a name for a socket and returns only allowed addresses. Fails with `AddressRefused` if there are none. The
-   * socket connects to the checked address, so a second DNS answer has no effect.
+   * Looks up a name for a socket and returns only allowed addresses. Fails with `AddressRefused` if no address is
+   * allowed. The socket connects to the checked address, so a second DNS answer has no effect.
    */
   readonly lookup: LookupFunction
-  /** Looks up a name like `lookup`, for listed addresses only. */
+  /** Looks up a name like `lookup`, but returns only listed addresses. */
   readonly lookupListed: LookupFunction
 }>()("parlance/delivery/AddressGuard") {
   /**
-   * `allow`: addresses and CIDR ranges that are allowed although they are special. `resolve` replaces the system's
-   * resolver.
+   * `allow` lists addresses and CIDR ranges that are allowed although they are special. Default: no entries. `resolve`
+   * replaces the resolver of the operating system. Fails with `OutboundAllowFaulty` if an entry is not an address
+   * range.
    */
   static readonly layer = (
     allow: ReadonlyArray<string> = [],

@@ -5,7 +5,7 @@ import { Duplex } from "node:stream"
 import { connect as connectTls, type TLSSocket } from "node:tls"
 import type { DatabaseTarget, Encryption, EncryptionMode } from "../domain/DatabaseUrl.ts"
 
-/** A connection to a server, with the number of bytes exchanged. */
+/** A connection to a server, with the number of bytes transferred. */
 export interface ServerConnection extends Duplex {
   readonly bytesRead: number
   readonly bytesWritten: number
@@ -13,7 +13,7 @@ export interface ServerConnection extends Duplex {
 
 type Way = "encrypted" | "plain"
 
-/** The ways that libpq tries for each mode, in order. */
+/** The ways to connect for each mode, in the order in which libpq tries them. */
 const ways: Readonly<Record<EncryptionMode, ReadonlyArray<Way>>> = {
   "disable": ["plain"],
   "allow": ["plain", "encrypted"],
@@ -23,10 +23,10 @@ const ways: Readonly<Record<EncryptionMode, ReadonlyArray<Way>>> = {
   "verify-full": ["encrypted"],
 }
 
-/** The server does not accept encrypted connections, and unencrypted ones are not allowed. */
+/** Error code: the server accepts no encrypted connections, and unencrypted ones are not allowed. */
 export const noTlsCode = "ERR_SERVER_WITHOUT_TLS"
 
-/** The server did not respond with PostgreSQL's protocol. */
+/** Error code: the server did not answer with PostgreSQL's protocol. */
 export const noPostgresCode = "ERR_NO_POSTGRES"
 
 const failure = (code: string, message: string): Error => Object.assign(new Error(message), { code })
@@ -34,10 +34,10 @@ const failure = (code: string, message: string): Error => Object.assign(new Erro
 /** Idle time before TCP probes the other side. Unit: milliseconds. */
 const keepAliveMillis = 10_000
 
-/** The message that asks a server for encryption. */
+/** The message that requests encryption. */
 const sslRequest = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f])
 
-/** First bytes of the server's messages and of its answers to `sslRequest`. */
+/** First byte of an error message, and the two answers to `sslRequest`. */
 const byte = { error: 0x45, yes: 0x53, no: 0x4e } as const
 
 const tlsOptions = (host: string, { authorities, check, client }: Encryption) => ({
@@ -50,8 +50,8 @@ const tlsOptions = (host: string, { authorities, check, client }: Encryption) =>
 })
 
 /**
- * Whether the server refuses by its access rules (SQLSTATE 28000), which may differ between encrypted and unencrypted
- * connections.
+ * Whether the server refuses the connection by its access rules (SQLSTATE 28000), which may differ between encrypted
+ * and unencrypted connections.
  */
 const isRefusal = (chunk: Buffer): boolean => chunk[0] === byte.error && chunk.includes("C28000\0")
 
@@ -59,7 +59,7 @@ const openSocket = ({ host, port }: DatabaseTarget): Socket =>
   createConnection({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveMillis })
 
 /**
- * A connection that is encrypted as `sslmode` requires. It tries one way after the other. Chunks written before the
+ * A connection that is encrypted as `sslmode` requires. Tries the allowed ways in turn. Chunks written before the
  * server's first response are kept, so that the next way can repeat them.
  */
 class NegotiatedConnection extends Duplex implements ServerConnection {
@@ -67,10 +67,10 @@ class NegotiatedConnection extends Duplex implements ServerConnection {
   bytesWritten = 0
   readonly #target: DatabaseTarget
   readonly #left: Array<Way>
-  /** The socket in use: TCP first, then TLS over it. */
+  /** The current socket: TCP first, then TLS over it. */
   #socket: Socket | undefined
   #isReady = false
-  /** Chunks written so far, for the next way; undefined once the server has responded. */
+  /** Chunks written so far, to be repeated on the next way; undefined after the server has responded. */
   #first: Array<Buffer> | undefined = []
   #whenReady: (() => void) | undefined
 
@@ -88,7 +88,7 @@ class NegotiatedConnection extends Duplex implements ServerConnection {
     socket.once("connect", () => way === "plain" ? this.#begin(socket) : this.#askForEncryption(socket))
   }
 
-  /** Makes the end of `socket` the end of this connection. */
+  /** Ends this connection when `socket` ends. */
   #follow<S extends Socket>(socket: S): S {
     this.#socket = socket
     socket.on("error", (error) => this.#socket === socket && this.destroy(error))
@@ -106,13 +106,13 @@ class NegotiatedConnection extends Duplex implements ServerConnection {
   #askForEncryption(socket: Socket) {
     socket.once("data", (answer: Buffer) => {
       if (answer[0] === byte.error) {
-        // An error instead of the response, such as too many clients. The client library reads it.
+        // The server sent an error instead of the answer, such as too many clients. The client library reads it.
         this.#first = undefined
         return this.#receive(socket, answer)
       }
-      // More than one byte may come from an attacker in between, because the connection is not encrypted yet.
+      // Additional bytes may come from an attacker, because the connection is not encrypted yet.
       if (answer.length !== 1 || (answer[0] !== byte.yes && answer[0] !== byte.no)) {
-        return this.destroy(failure(noPostgresCode, "The answer is not that of a PostgreSQL server"))
+        return this.destroy(failure(noPostgresCode, "The server that answered is not a PostgreSQL server"))
       }
       if (answer[0] === byte.yes) return this.#encrypt(socket)
       if (!this.#left.includes("plain")) {
@@ -187,21 +187,21 @@ class NegotiatedConnection extends Duplex implements ServerConnection {
   }
 }
 
-/** Opens a connection to a server over TCP, encrypted as the target requires. Errors are emitted as events. */
+/** Opens a TCP connection to a server, encrypted as the target requires. Emits errors as events. */
 export const open = (target: DatabaseTarget): ServerConnection =>
   target.encryption.mode === "disable" ? openSocket(target) : new NegotiatedConnection(target)
 
 /** Issuer and dates of a server's certificate. */
 export interface ServerCertificate {
-  /** Name of the authority that signed it. */
+  /** Name of the authority that signed the certificate. */
   readonly issuer: string
   readonly from: Date
   readonly until: Date
 }
 
 /**
- * Fetches the certificate of a server without a check, since Deno gives no reason for a refused one. Undefined if the server
- * sends none within `connectTimeout`.
+ * Fetches the certificate of a server without verifying it, because Deno does not report why a certificate was refused.
+ * Undefined if the server sends none within `connectTimeout`.
  */
 export const certificateOf = (target: DatabaseTarget): Effect.Effect<ServerCertificate | undefined> =>
   Effect.callback<ServerCertificate | undefined>((resume) => {

@@ -51,7 +51,7 @@ describe("A failure of the first connection", () => {
     ["there is no schema", failed("no schema has been selected to create in", "3F000")],
     ["the database takes no connections", failed("database is not currently accepting connections", "55000")],
     ["the database was dropped", unconnected("terminating connection", "57P04")],
-    ["another program answers", unconnected("The answer is not that of a PostgreSQL server", "ERR_NO_POSTGRES")],
+    ["another program answers", unconnected("The server that answered is not a PostgreSQL server", "ERR_NO_POSTGRES")],
     ["the server has no TLS", unconnected("The server takes no encrypted connections", "ERR_SERVER_WITHOUT_TLS")],
     ["the certificate expired", unconnected("certificate has expired", "CERT_HAS_EXPIRED")],
     ["the authority is unknown", unconnected("self signed certificate", "DEPTH_ZERO_SELF_SIGNED_CERT")],
