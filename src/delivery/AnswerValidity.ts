@@ -4,22 +4,25 @@ import { randomUUID } from "node:crypto"
 import { EarlierAnswers } from "../suppressions/EarlierAnswers.ts"
 
 /**
- * How long an answer of the suppression list permits a message to begin, from the time of the question on the monotonic clock.
- * Unit: milliseconds.
+ * How long an answer of the suppression list permits a message to begin. The time counts from the query, on the
+ * monotonic clock. Unit: milliseconds.
  */
 export const validMillis = 900
 
-/** How long a suppression waits for the answers of other nodes: their validity, and a margin for clocks and the network. */
+/**
+ * How long a suppression waits until answers of other nodes have expired: their validity, plus a margin for clocks and
+ * network.
+ */
 const lapse = Duration.millis(validMillis + 100)
 
 /**
- * How long answers of the suppression list are valid on this node. A suppression that is committed here ends the validity of
- * earlier answers here at once. Answers on other nodes expire by themselves.
+ * Tracks how long answers of the suppression list are valid on this node. A suppression committed on this node
+ * invalidates earlier answers on this node at once. Answers on other nodes expire after `validMillis`.
  */
 export class AnswerValidity extends Context.Service<AnswerValidity, {
-  /** Names this process among the owners of lanes. */
+  /** Identifies this process as the owner of lanes. A new UUID for each process. */
   readonly owner: string
-  /** Changes when earlier answers about an organization's messages lose their validity. */
+  /** Returns a number that changes when earlier answers for an organization become invalid on this node. */
   readonly epochOf: (org: string) => number
 }>()("parlance/delivery/AnswerValidity") {
   /** Also provides `EarlierAnswers`. */
@@ -30,7 +33,8 @@ export class AnswerValidity extends Context.Service<AnswerValidity, {
       const epochs = new Map<string, number>()
       const epochOf = (org: string): number => epochs.get(org) ?? 0
 
-      // A message begins only under the lease of its lane: without a lease elsewhere, no other node relies on an answer.
+      // Every message begins under the lease of its lane. If no other node holds a lease, no other node relies on an
+      // answer.
       const isSentElsewhere = (orgs: ReadonlyArray<string>) =>
         sql`
           SELECT 1 FROM dispatch_lanes l

@@ -6,15 +6,17 @@ import type { Claimed, ExpiredMessage, Settled } from "./Outbox.ts"
 /** The longest pause between two attempts, before jitter. Unit: milliseconds. */
 const longestRetryMillis = 3_600_000
 
-/** How long, and with which pauses, messages are retried. */
+/** Limits and pauses of the retries of a message. */
 export interface RetryPolicy {
-  /** Attempts before a message fails, whatever the horizons say; at least 1, Infinity for no limit. */
+  /**
+   * Maximum number of attempts before a message fails, in addition to the horizons. Minimum 1; Infinity for no limit.
+   */
   readonly attempts: number
-  /** The pause after the first attempt. */
+  /** The pause after the first attempt. Each following pause is twice as long. */
   readonly firstPause: Duration.Duration
-  /** A message fails at the first failed attempt that begins this long after its first one failed. */
+  /** A message fails if an attempt fails that began this long after the first failed attempt. */
   readonly horizon: Duration.Duration
-  /** The horizon of a message that the recipient's server defers. */
+  /** Replaces `horizon` if the recipient's server deferred the message. */
   readonly recipientHorizon: Duration.Duration
 }
 
@@ -23,7 +25,7 @@ type Retry = Extract<SendResult, { readonly _tag: "retry" }>
 /** Text that the database can store: no lone surrogates, no NUL, at most 1,000 characters. */
 export const storable = (text: string): string => text.toWellFormed().replaceAll("\0", "\ufffd").slice(0, 1000)
 
-/** The parts of a record that every outcome has. */
+/** Fields that every `Settled` record has. */
 export const settledFields = ({ id, templateId }: Pick<Message, "id" | "templateId">, connection: string) => ({
   id,
   templateId: templateId as TemplateId,
@@ -45,7 +47,10 @@ export const expiredText = ({ attempts, expiresAt, reason }: ExpiredMessage): st
   (attempts === 0 ? "before it was sent" : `after ${counted(attempts, "attempt")}`) +
   (reason === null ? "" : `: ${reason}`)
 
-/** Fails a message that has expired, without an attempt; undefined while it has not. Times are on the monotonic clock. */
+/**
+ * Returns the record that fails an expired message without an attempt, or undefined if the message has not expired.
+ * Times are on the monotonic clock.
+ */
 export const expired = (
   message: Pick<Claimed, "id" | "templateId" | "expiry">,
   connection: string,
@@ -75,7 +80,7 @@ export const lengthText = (millis: number): string =>
     ? counted(Math.floor(millis / 60_000), "minute")
     : counted(Math.max(1, Math.round(millis / 1_000)), "second")
 
-/** Why a message is not retried after this failure; undefined if it is. */
+/** Returns why a message is not retried after this failure, or undefined if it is retried. */
 const endOf = (
   { attempt, retryingMillis }: Pick<Claimed, "attempt" | "retryingMillis">,
   horizonMillis: number,
@@ -86,7 +91,10 @@ const endOf = (
   return `Given up after ${lengthText(retryingMillis)} and ${counted(attempt, "attempt")}`
 }
 
-/** Decides on a failure that another attempt may overcome. The last attempt is due when the horizon ends. */
+/**
+ * Decides whether a failure that another attempt may overcome is retried. The last attempt is due when the horizon
+ * ends.
+ */
 const repeated = (
   message: Pick<Claimed, "id" | "templateId" | "attempt" | "retryingMillis">,
   { deferred, reason, wait }: Retry,
@@ -112,12 +120,12 @@ const repeated = (
 }
 
 /**
- * Decides the record of an attempt from the answer of the platform:
+ * Returns the record of an attempt for the platform's answer:
  *
- *     accepted             sent
- *     refused, unfit       failed
+ *     accepted                      sent
+ *     refused, unfit                failed
  *     slow-down, yielded, broken    queued again; the attempt does not count
- *     retry                queued again after a pause; failed once its horizon has passed
+ *     retry                         queued again after a pause; failed once its horizon has passed
  *     yielded for a suppression     cancelled
  *
  * `jitter` is in [0, 1).

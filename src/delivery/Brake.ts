@@ -7,31 +7,36 @@ const inRow = 20
 const inWindow = 50
 const windowSize = 100
 
-/** Consecutive refusals after which a recipient domain counts as one refusal, whatever its earlier answers. */
+/**
+ * If this many consecutive messages to a recipient domain are refused, they count as one refusal, regardless of earlier
+ * answers.
+ */
 const inDomain = 10
 
-/** Answers that are needed to decide whether the platform or a domain refuses. */
+/** Minimum number of answers that decide whether the platform or a domain refuses. */
 const evidenceNeeded = 10
 
-/** Messages to suspected domains that are sent before others are looked up again, if there is no other domain. */
+/**
+ * Messages that are sent to suspected domains before the suspicion is checked again, if no other domain has messages.
+ */
 const patience = 10
 
 /** The reason why a connection is braked. */
 export interface Trip {
-  /** In a sentence for people. */
+  /** Completes a sentence shown to people. */
   readonly reason: string
 }
 
-/** The memory of a brake, as it is stored with a lane. */
+/** The state of a brake, stored with its lane. */
 export interface BrakeState {
   /**
-   * The recipient domains of the last messages, at most 100, the latest last: after `x` if refused, after `.` if
-   * accepted.
+   * The answers to the last 100 messages, latest last. Each is `x` if refused or `.` if accepted, followed by the recipient
+   * domain.
    */
   readonly answers: ReadonlyArray<string>
-  /** Refusals of one class since the last other answer; null after an acceptance. */
+  /** Consecutive refusals of one class; null after an acceptance. */
   readonly run: { readonly class: string; readonly count: number } | null
-  /** The last refusal. */
+  /** The reason of the last refusal. */
   readonly reason: string
 }
 
@@ -43,15 +48,16 @@ interface Answer {
 }
 
 /**
- * Decides when the platform refuses so much that sending on would only burn messages. It is suspected after
+ * Stops a connection if its platform refuses so many messages that more sending would only waste messages. The platform
+ * is suspected after
  *
- *     20 refusals in a row with one reason that is not about the recipient's address, or
+ *     20 consecutive refusals for one reason that is not about the recipient's address, or
  *     50 refusals of the last 100 messages
  *
- * The brake trips if the refusals came from recipients at several domains. Otherwise a few domains may refuse, such as one that
- * is gone, and no message to them (`suspects`) is to be sent until messages to other domains have been answered.
- * Where there are no others to send, call `noOthers`. Only final refusals and acceptances count. Tripped, a brake stays so: start
- * with another one when a person confirms that the cause is removed.
+ * The brake trips if recipients at several domains caused the refusals. Otherwise a few domains may be the cause, such
+ * as a domain that no longer exists. Then no message to these domains (`suspects`) may be sent until messages to other
+ * domains have been answered. If no other domain has messages, call `noOthers`. Only acceptances and final refusals
+ * count. A tripped brake stays tripped: create a new brake when a person confirms that the cause is removed.
  */
 export class Brake {
   private answers: ReadonlyArray<Answer>
@@ -61,10 +67,10 @@ export class Brake {
   private reason: string
   private tripped: Trip | undefined
   private suspected: ReadonlyArray<string> = []
-  /** Refusals by suspected domains that are tolerated because there was no other domain. */
+  /** Refusals by suspected domains that are tolerated, because no other domain had messages. */
   private letPass = 0
 
-  /** `state` comes from an earlier owner of the lane. */
+  /** `state` is the stored state of the lane's previous owner. Default: no history. */
   constructor(state: BrakeState | null = null) {
     // Earlier releases stored no domains, so the domains of their answers are unknown.
     this.answers = (state?.answers ?? []).map((text) => ({ domain: text.slice(1), isRefused: text[0] === "x" }))
@@ -79,12 +85,12 @@ export class Brake {
     return this.tripped
   }
 
-  /** The recipient domains that get no messages until others have answered; mostly none. */
+  /** Recipient domains that receive no messages until other domains have answered. Usually empty. */
   get suspects(): ReadonlyArray<string> {
     return this.suspected
   }
 
-  /** The state to store; null without refusals. */
+  /** The state to store; null if no message was refused. */
   get state(): BrakeState | null {
     if (this.refusals === 0) return null
     const answers = this.answers.map(({ domain, isRefused }) => (isRefused ? "x" : ".") + domain)
@@ -110,8 +116,8 @@ export class Brake {
   }
 
   /**
-   * Call it when only suspected domains have messages. Trips, unless one of the last messages to another domain was
-   * accepted: then it allows a few more messages to the suspects.
+   * Call this if only suspected domains have messages. If a recent message to another domain was accepted, allows up to
+   * 10 more messages to the suspects. Otherwise the brake trips.
    */
   noOthers(): void {
     if (this.suspected.length === 0) return
@@ -156,10 +162,10 @@ export class Brake {
 
 const refusalsOf = (answers: ReadonlyArray<Answer>) => answers.filter(({ isRefused }) => isRefused).length
 
-/** Whether all answers of a domain, or its last ten, are refusals. */
+/** Whether all answers of a domain, or its last ten answers, are refusals. */
 const isRefusing = (answers: ReadonlyArray<Answer>) => answers.slice(-inDomain).every(({ isRefused }) => isRefused)
 
-/** The answers of each known domain. */
+/** Groups answers by domain. Answers with an unknown domain are left out. */
 const byDomain = (
   answers: ReadonlyArray<Answer>,
 ) => [...Map.groupBy(answers.filter(({ domain }) => domain !== ""), ({ domain }) => domain)]
@@ -167,7 +173,7 @@ const byDomain = (
 const refusingDomains = (answers: ReadonlyArray<Answer>) =>
   byDomain(answers).filter(([, of]) => isRefusing(of)).map(([domain]) => domain)
 
-/** The party that refuses, if so many messages are refused. A domain that refuses everything counts as one refusal. */
+/** Decides who causes the refusals. A domain that refuses all messages counts as one refusal. */
 const verdictOn = (answers: ReadonlyArray<Answer>): "platform" | "domains" | "unknown" => {
   const counted = [
     ...answers.filter(({ domain }) => domain === ""),

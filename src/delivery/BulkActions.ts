@@ -18,7 +18,10 @@ export interface BulkActionRequest {
   readonly filter: BulkFilter
   /** The requester, for display. */
   readonly requestedBy: string
-  /** The same key with the same kind and filter is the same action. At most 255 characters. */
+  /**
+   * A request that repeats the key, kind and filter of an earlier request returns the earlier action. Maximum 255
+   * characters.
+   */
   readonly idempotencyKey: string | undefined
 }
 
@@ -31,25 +34,25 @@ export interface BulkAction {
   readonly state: "running" | "done" | "failed"
   /** Deliveries that matched when the action was requested. */
   readonly matched: number
-  /** Deliveries changed so far. The final number is below `matched` if some had changed by themselves. */
+  /** Number of deliveries changed so far. Stays below `matched` if other processes changed some deliveries first. */
   readonly changed: number
   readonly requestedBy: string
   readonly requestedAt: Date
   readonly finishedAt: Date | null
-  /** Why the last batch failed; null if it did not. */
+  /** Why the last batch failed; null if it succeeded. */
   readonly reason: string | null
 }
 
 /** The answer to a request for an action. */
 export interface BulkStarted extends BulkAction {
-  /** Whether an earlier request with the same idempotency key started it. */
+  /** Whether an earlier request with this idempotency key started the action. */
   readonly isRepetition: boolean
 }
 
-/** An action as the audit log keeps it: its id, its filter, and the deliveries that matched. */
+/** The details of an action for the audit log: its id, its filter, and the number of matching deliveries. */
 export const bulkDetails = ({ filter, id, matched }: BulkAction) => ({ ...membersOf(filter), matched, bulk_action: id })
 
-/** Whether an action has stopped before its end in the last 24 hours. */
+/** Whether an action failed in the last 24 hours. */
 export const isStopped = ({ finishedAt, state }: BulkAction, now: number) =>
   state === "failed" && (finishedAt?.getTime() ?? 0) > now - 86_400_000
 
@@ -60,16 +63,16 @@ interface Row extends Omit<BulkAction, "filter"> {
   readonly position: string
 }
 
-/** Most deliveries that one transaction changes. It holds their locks for some 50 milliseconds. */
+/** Maximum number of deliveries that one transaction changes. It holds their locks for about 50 milliseconds. */
 const batchSize = 1_000
 
-/** Most deliveries that one transaction looks at where few match. */
+/** Maximum number of deliveries that one transaction reads if few of them match. */
 const lookedAtMost = 20_000
 
-/** How long a request waits for the end of its action before it returns while the action continues. */
+/** Timeout of a request. After that, the request returns and the action continues. */
 const patience = Duration.seconds(5)
 
-/** How long a failed batch waits for its next attempt. */
+/** The pause between a failed batch and its next attempt. */
 const retryPause = Duration.seconds(2)
 
 const digestOf = (kind: BulkKind, filter: BulkFilter): string =>
@@ -80,9 +83,9 @@ const toAction = ({ digest: _, filter, orgSlug: _org, position: _position, ...ro
   filter: filterOf(filter),
 })
 
-/** The steps of one batch. */
+/** The steps that process one batch. */
 const makeBatches = (sql: SqlClient.SqlClient) => {
-  /** Queues failed deliveries of a batch again, and removes them from the counts. Returns their number. */
+  /** Queues the failed deliveries of a batch again and removes them from the counts. Returns their number. */
   const retry = Effect.fnUntraced(function* (org: OrgSlug, batch: ReturnType<typeof changing>) {
     const [row] = yield* sql<{ count: number }>`
       WITH found AS MATERIALIZED (
@@ -99,7 +102,7 @@ const makeBatches = (sql: SqlClient.SqlClient) => {
     return row!.count
   })
 
-  /** Cancels queued deliveries of a batch. Returns their number. */
+  /** Cancels the queued deliveries of a batch. Returns their number. */
   const cancel = Effect.fnUntraced(function* (org: OrgSlug, batch: ReturnType<typeof changing>) {
     const cancelled = yield* sql<{ id: string; templateId: TemplateId }>`
       WITH found AS MATERIALIZED (SELECT d.id FROM deliveries d WHERE ${batch} ORDER BY d.id FOR UPDATE)
@@ -115,8 +118,8 @@ const makeBatches = (sql: SqlClient.SqlClient) => {
   })
 
   /**
-   * Finds the last delivery of the next batch. A batch ends after `batchSize` deliveries that match, or after `lookedAtMost` deliveries
-   * if fewer of them match. `last` is null if no delivery is left.
+   * Finds the last delivery of the next batch. A batch ends after `batchSize` matching deliveries, or after
+   * `lookedAtMost` deliveries if fewer of them match. `last` is null if no delivery is left.
    */
   const windowFrom = Effect.fnUntraced(function* (
     org: OrgSlug,
@@ -136,7 +139,7 @@ const makeBatches = (sql: SqlClient.SqlClient) => {
     return { last: looked!.last, isLast: looked!.count < lookedAtMost }
   })
 
-  /** Changes the matching ones of the next deliveries, inside the transaction that has locked the action. */
+  /** Changes the matching deliveries of the next batch. The caller's transaction has locked the action. */
   const advance = Effect.fnUntraced(function* ({ filter, id, kind, orgSlug: org, position }: Row) {
     const fitting = changing(sql, org, kind, filterOf(filter))
     const { isLast, last } = yield* windowFrom(org, kind, fitting, position)
@@ -150,7 +153,7 @@ const makeBatches = (sql: SqlClient.SqlClient) => {
     return { changed, isLast, kind, org }
   })
 
-  /** Counts a failed batch. After the third in a row the action has failed. */
+  /** Counts a failed batch. The third consecutive failure ends the action as failed. */
   const fail = (org: OrgSlug, id: string, reason: string) =>
     sql`
       UPDATE bulk_actions b SET attempts = b.attempts + 1, reason = ${reason}, worked_at = now(),
@@ -164,31 +167,31 @@ const makeBatches = (sql: SqlClient.SqlClient) => {
 }
 
 /**
- * Retries or cancels all deliveries that match a filter. The action is stored first. Each batch is one transaction, with the
- * number of changed deliveries and the position after it, so that any node goes on where a crash has stopped it and no
- * delivery is changed twice.
+ * Retries or cancels all deliveries that match a filter. The action is stored before its first batch. Each batch is one
+ * transaction, which also stores the number of changed deliveries and the position after the batch. After a crash, any
+ * node continues at that position, and no delivery is changed twice.
  *
  *     running ──last batch done──► done
- *        └──three failed batches in a row──► failed
+ *        └──three consecutive failed batches──► failed
  *
- * A message that is leaving stays as it is. A retried message whose recipient has been suppressed is cancelled by the
- * dispatcher before its first attempt.
+ * A message that is being sent stays unchanged. If the recipient of a retried message has been suppressed, the
+ * dispatcher cancels the message before its first attempt.
  */
 export class BulkActions extends Context.Service<BulkActions, {
   /** The effect that an action would have now. */
   readonly preview: (org: OrgSlug, kind: BulkKind, filter: BulkFilter) => Effect.Effect<BulkPreview>
-  /** The number of deliveries that an action would change now; 50,000 means 50,000 or more. */
+  /** Counts the deliveries that an action would change now. 50,000 means 50,000 or more. */
   readonly count: (org: OrgSlug, kind: BulkKind, filter: BulkFilter) => Effect.Effect<number>
   /**
-   * Stores an action and carries it out. Returns after 5 seconds even if it is not done; it then continues in the
+   * Stores an action and carries it out. Returns when the action ends, or after 5 seconds while it continues in the
    * background. Fails with `BulkKeyReused` if the idempotency key belongs to another action.
    */
   readonly start: (org: OrgSlug, ask: BulkActionRequest) => Effect.Effect<BulkStarted, BulkKeyReused>
   /** Fails with `BulkActionNotFound` for an unknown action. */
   readonly get: (org: OrgSlug, id: string) => Effect.Effect<BulkAction, BulkActionNotFound>
-  /** Actions of the last 90 days, the latest first. */
+  /** Actions of the last 90 days, latest first. */
   readonly list: (org: OrgSlug, limit: number) => Effect.Effect<ReadonlyArray<BulkAction>>
-  /** Works on all running actions until they have ended. */
+  /** Processes all running actions until they have ended. */
   readonly drain: Effect.Effect<void>
 }>()("parlance/delivery/BulkActions") {
   static readonly layer = Layer.effect(
@@ -204,8 +207,8 @@ export class BulkActions extends Context.Service<BulkActions, {
       const { advance, fail } = makeBatches(sql)
 
       /**
-       * Processes one batch of an action that `locked` selects and locks; false if there is none. A failed batch
-       * changes nothing.
+       * Processes one batch of the action that `locked` selects and locks. Returns whether the action is still running;
+       * false if `locked` finds no action. A failed batch changes nothing.
        */
       const work = (locked: Effect.Effect<ReadonlyArray<Row>, SqlError>) =>
         Effect.suspend(() => {
@@ -231,7 +234,7 @@ export class BulkActions extends Context.Service<BulkActions, {
         SELECT ${columns} FROM bulk_actions b WHERE b.state = 'running'
         ORDER BY b.worked_at LIMIT 1 FOR UPDATE SKIP LOCKED`)
 
-      /** Works on one action until it has ended, together with other nodes that work on it. */
+      /** Processes one action until it has ended. Other nodes may process batches of it concurrently. */
       const finish = (org: OrgSlug, id: string) =>
         work(sql<Row>`
           SELECT ${columns} FROM bulk_actions b
@@ -251,7 +254,7 @@ export class BulkActions extends Context.Service<BulkActions, {
         return row === undefined ? yield* new BulkActionNotFound({ id }) : toAction(row)
       })
 
-      /** Stores an action; returns the earlier one with the same idempotency key. */
+      /** Stores an action, or returns the earlier action with this idempotency key. */
       const store = Effect.fnUntraced(
         function* (org: OrgSlug, { filter, idempotencyKey, kind, requestedBy }: BulkActionRequest) {
           const earlier = idempotencyKey === undefined
@@ -304,7 +307,7 @@ export class BulkActions extends Context.Service<BulkActions, {
     }),
   )
 
-  /** Continues actions whose node has ended. */
+  /** Continues, every 2 seconds, the running actions of nodes that have ended. */
   static readonly layerRunning = Layer.effectDiscard(
     Effect.flatMap(BulkActions, ({ drain }) =>
       drain.pipe(

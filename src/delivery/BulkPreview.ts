@@ -15,15 +15,15 @@ export type BulkKind = "retry" | "cancel"
 /** The state of the deliveries that an action of a kind changes. */
 export const stateOf: { readonly [kind in BulkKind]: DeliveryState } = { retry: "failed", cancel: "queued" }
 
-/** A value and the number of deliveries that have it. */
+/** A value and the number of deliveries with this value. */
 export interface Share<A> {
   readonly value: A
   readonly count: number
 }
 
-/** The composition of the deliveries that match a filter: the most frequent values, at most ten of each kind. */
+/** The most frequent values of the deliveries that match a filter: at most ten values of each kind. */
 export interface BulkComposition {
-  /** Number of the latest deliveries that were sampled; all unless more match. */
+  /** Number of deliveries that were sampled: all matching deliveries, or the latest 10,000. */
   readonly sampled: number
   /** Number of sampled deliveries with a suppressed recipient, which a retry cancels. */
   readonly suppressed: number
@@ -36,7 +36,10 @@ export interface BulkComposition {
 /** The effect that an action would have now. */
 export interface BulkPreview {
   readonly kind: BulkKind
-  /** With an upper time bound, so that the action leaves out changes after the preview. */
+  /**
+   * The requested filter with an upper time bound, so that the action does not include deliveries that change after the
+   * preview.
+   */
   readonly filter: BulkFilter & { readonly until: Date }
   readonly matched: number
   /** Matching deliveries that stay unchanged, because their content was erased with their recipient. */
@@ -46,10 +49,10 @@ export interface BulkPreview {
   readonly composition: BulkComposition
 }
 
-/** Most deliveries in a composition: the latest. */
+/** Maximum number of deliveries in a composition. The latest deliveries are sampled. */
 const sampledAtMost = 10_000
 
-/** Most values of each kind in a composition. */
+/** Maximum number of values of each kind in a composition. */
 const listedAtMost = 10
 
 /** Deliveries with the same reason, template and connection. */
@@ -72,7 +75,7 @@ const sharesOf = <A>(groups: ReadonlyArray<BulkGroup>, valueOf: (group: BulkGrou
     .slice(0, listedAtMost)
 }
 
-/** The composition of deliveries in groups. */
+/** Returns the composition of groups of deliveries. */
 export const composition = (groups: ReadonlyArray<BulkGroup>): BulkComposition => ({
   sampled: groups.reduce((sum, { count }) => sum + count, 0),
   suppressed: groups.reduce((sum, { suppressed }) => sum + suppressed, 0),
@@ -81,27 +84,27 @@ export const composition = (groups: ReadonlyArray<BulkGroup>): BulkComposition =
   connections: sharesOf(groups, ({ connection }) => connection),
 })
 
-/** Whether a delivery `d` has expired. */
+/** Condition: delivery `d` has expired. */
 const isExpired = (sql: SqlClient.SqlClient) => sql`COALESCE(d.expires_at <= now(), FALSE)`
 
-/** The deliveries `d` that an action changes. A delivery without an address cannot be sent. */
+/** Condition: an action changes delivery `d`. A delivery without an address cannot be retried. */
 export const changing = (sql: SqlClient.SqlClient, org: OrgSlug, kind: BulkKind, filter: BulkFilter) =>
   sql`d.org_slug = ${org} AND ${matching(sql, { ...filter, state: stateOf[kind] })} AND ${
     kind === "retry" ? sql`d.email IS NOT NULL AND NOT ${isExpired(sql)}` : sql`TRUE`
   }`
 
 /**
- * The filter with an upper time bound: its own, but not later than the database's current time. Deliveries that fail,
- * or are queued, later do not match.
+ * Adds an upper time bound to a filter: the bound of the filter, or the database's current time if that is earlier.
+ * Deliveries that fail or are queued after the bound do not match.
  */
 export const bounded = (sql: SqlClient.SqlClient, filter: BulkFilter) =>
   Effect.map(
-    // The next full millisecond, because a Date has no fractions of it.
+    // Rounds up to the next full millisecond, because a Date has no fractions of milliseconds.
     sql<{ now: Date }>`SELECT date_trunc('milliseconds', now()) + interval '1 millisecond' AS now`,
     ([row]) => ({ ...filter, until: filter.until !== undefined && filter.until < row!.now ? filter.until : row!.now }),
   )
 
-/** The number of deliveries that an action would change now, counted up to `most`. */
+/** Counts the deliveries that an action would change now, up to `most`. Default: no limit. */
 export const countMatched = (
   sql: SqlClient.SqlClient,
   org: OrgSlug,
@@ -116,7 +119,10 @@ export const countMatched = (
     ([row]) => row!.count,
   )
 
-/** The effect that an action would have now. Reads every matching delivery, which takes about a second per million. */
+/**
+ * Returns the effect that an action would have now. Reads every matching delivery: about 1 second per million
+ * deliveries.
+ */
 export const preview = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: OrgSlug,
@@ -139,7 +145,7 @@ export const preview = Effect.fnUntraced(function* (
   return { kind, filter, ...counts!, composition: composition(groups) }
 })
 
-/** Whether the suppression list keeps a message `g` from its recipient. */
+/** Condition: the suppression list blocks message `g`. */
 const isSuppressed = (sql: SqlClient.SqlClient) =>
   sql`EXISTS (SELECT 1 FROM (${suppressionsOfRow(sql, "g")}) s
     JOIN ${sql.literal(organizationRows("suppression"))} ON o.slug = g.org_slug AND o.suppression

@@ -10,9 +10,9 @@ import { cancelledText } from "../suppressions/Suppression.ts"
 import { report } from "./EndReports.ts"
 
 /**
- * Cancels queued messages to addresses that have just been suppressed, unless their template ignores the reason. Call
- * it in the transaction that stores the suppressions. A message that is being sent is checked again before its next
- * attempt.
+ * Cancels queued messages to newly suppressed addresses, unless their template ignores the reason. Call this in the
+ * transaction that stores the suppressions. A message that is being sent is not cancelled: it is checked again before
+ * its next attempt.
  */
 const cancelSuppressed = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -25,7 +25,7 @@ const cancelSuppressed = Effect.fnUntraced(function* (
     ignorable: one.reason === "unsubscribe",
     text: cancelledText(one),
   }))
-  // Locked in a fixed order, so that concurrent cancellations do not deadlock.
+  // Locks the rows in a fixed order, so that concurrent cancellations do not deadlock.
   const cancelled = yield* sql<{ orgSlug: OrgSlug; id: string; templateId: TemplateId }>`
     WITH queued AS MATERIALIZED (
       SELECT d.org_slug, d.id, r.text

@@ -1,20 +1,20 @@
 /** Rules of a circuit breaker. Unit of all times: milliseconds. */
 export interface BreakerPolicy {
-  /** Consecutive failures that open it. */
+  /** Number of consecutive failures that open the breaker. */
   readonly failuresToOpen: number
-  /** The pause after it opened; each further one is twice as long. */
+  /** The pause after the breaker opens. Each following pause is twice as long. */
   readonly firstPauseMillis: number
   readonly longestPauseMillis: number
-  /** The pause after a request to slow down that names no time; each further one is twice as long. */
+  /** The pause after a slow-down request without a time. Each following pause is twice as long. */
   readonly firstSlowMillis: number
   readonly longestSlowMillis: number
-  /** Whether no messages are sent until the pause is over. Otherwise messages are sent one at a time. */
+  /** Whether no messages are sent during the pause. If false, messages are sent one at a time. */
   readonly isSilentWhenFailing: boolean
-  /** Whether messages are sent one at a time once a requested pause is over. */
+  /** Whether messages are sent one at a time after a requested pause, until one succeeds. */
   readonly probesAfterSlowDown: boolean
 }
 
-/** The policy of a connection: ten consecutive failures stop it. */
+/** The policy of a connection: ten consecutive failures stop its sending. */
 export const connectionPolicy: BreakerPolicy = {
   failuresToOpen: 10,
   firstPauseMillis: 5_000,
@@ -25,7 +25,7 @@ export const connectionPolicy: BreakerPolicy = {
   probesAfterSlowDown: false,
 }
 
-/** The policy of a recipient domain: after five consecutive failures it yields to other domains. */
+/** The policy of a recipient domain: after five consecutive failures, messages to other domains are sent first. */
 export const domainPolicy: BreakerPolicy = {
   failuresToOpen: 5,
   firstPauseMillis: 1_000,
@@ -36,35 +36,35 @@ export const domainPolicy: BreakerPolicy = {
   probesAfterSlowDown: true,
 }
 
-/** Pause before a broken connection is tried again. */
+/** The pause before the next attempt of a broken connection. Unit: milliseconds. */
 const brokenPauseMillis = 60_000
 
-/** The longest pause that a platform may request. */
+/** Longer pauses that a platform requests are shortened to this. Unit: milliseconds. */
 const longestWaitMillis = 3_600_000
 
 /**
- * A circuit breaker: an immutable value, which the functions of this module replace by the next one.
+ * A circuit breaker: an immutable value. The functions of this module return its successor.
  *
- *     closed ──failures in a row, broken──► open ──pause over──► open for probes ──success──► closed
- *        └──asked for less──► silent ──pause over──► closed, or open for probes, by policy
+ *     closed ──consecutive failures, broken──► open ──pause over──► open for probes ──success──► closed
+ *        └──slow-down request──► silent ──pause over──► closed, or open for probes, by policy
  *
- * Results of attempts that began before it opened neither close it nor double its pause. Times are milliseconds of a clock
- * that does not jump.
+ * Attempts that began before the breaker opened neither close it nor double its pause. Times are milliseconds of a
+ * monotonic clock.
  */
 export interface CircuitBreaker {
-  /** The reason why it is open; undefined while it is closed. */
+  /** Why the breaker is open; undefined while it is closed. */
   readonly trouble:
     | { readonly state: "failing" | "broken" | "slow-down"; readonly reason: string; readonly since: number }
     | undefined
   /** Failures since the last success. */
   readonly failures: number
-  /** Pauses since the last success: for failures, and on request. */
+  /** Number of pauses since the last success: after failures (`pauses`) and on request (`slowPauses`). */
   readonly pauses: number
   readonly slowPauses: number
   readonly openedAt: number
   /** No message may be sent before this time. */
   readonly silentUntil: number
-  /** When the next probe is due; Infinity while it is closed. */
+  /** When the next probe is due; Infinity while the breaker is closed. */
   readonly probeAt: number
 }
 
@@ -82,20 +82,20 @@ export const closed: CircuitBreaker = {
 /** Whether no message may be sent. */
 export const isSilent = ({ silentUntil }: CircuitBreaker, now: number): boolean => now < silentUntil
 
-/** Whether messages are sent one at a time, to find out whether sending works again. */
+/** Whether messages are sent one at a time, to test whether sending works again. */
 export const isProbing = ({ trouble }: CircuitBreaker, policy: BreakerPolicy): boolean =>
   trouble !== undefined && (trouble.state !== "slow-down" || policy.probesAfterSlowDown)
 
 /**
- * The breaker after an attempt that began at `startedAt` and shows that the other side responds: an acceptance, or a
- * final refusal.
+ * Returns the breaker after a response of the other side: an acceptance or a final refusal. The attempt began at
+ * `startedAt`.
  */
 export const succeed = (breaker: CircuitBreaker, startedAt: number): CircuitBreaker =>
   startedAt < breaker.silentUntil
     ? breaker
     : { ...closed, openedAt: breaker.openedAt, silentUntil: breaker.silentUntil }
 
-/** The breaker after a failed attempt. */
+/** Returns the breaker after a failed attempt. */
 export const fail = (
   breaker: CircuitBreaker,
   policy: BreakerPolicy,
@@ -112,7 +112,10 @@ export const fail = (
   return { ...open(counted, "failing", reason, now, silentUntil), pauses: breaker.pauses + 1, probeAt: now + pause }
 }
 
-/** The breaker after an answer that the connection cannot send any message, such as an error about its credentials. */
+/**
+ * Returns the breaker after an answer that no message can be sent through this connection, such as rejected
+ * credentials.
+ */
 export const breakDown = (
   breaker: CircuitBreaker,
   reason: string,
@@ -123,7 +126,10 @@ export const breakDown = (
     ? breaker
     : open(breaker, "broken", reason, now, now + brokenPauseMillis)
 
-/** The breaker after a request to slow down. `waitMillis` is the time it names; undefined if it names none. */
+/**
+ * Returns the breaker after a request to slow down. `waitMillis` is the requested pause; undefined if none was
+ * requested.
+ */
 export const slowDown = (
   breaker: CircuitBreaker,
   policy: BreakerPolicy,
@@ -141,7 +147,7 @@ export const slowDown = (
   return { ...open(breaker, "slow-down", reason, now, now + wait), slowPauses }
 }
 
-/** Opens the breaker. A requested pause stays in effect whatever else fails. */
+/** Opens the breaker. A requested pause stays in effect if other attempts fail. */
 const open = (
   breaker: CircuitBreaker,
   state: "failing" | "broken" | "slow-down",

@@ -5,28 +5,28 @@ import type { Composed, Email } from "../domain/Email.ts"
 
 /** An e-mail could not be composed, so nothing was sent. */
 export class NotComposed extends Schema.TaggedError<NotComposed>()("NotComposed", {
-  /** True when another attempt would end the same way: the message is at fault. */
+  /** True if another attempt would fail in the same way, because the message is at fault. */
   final: Schema.Boolean,
-  /** A sentence about the message, for a person. */
+  /** A sentence about the message for people. */
   reason: Schema.String,
 }) {}
 
 export interface ComposerOptions {
-  /** Time limit of an ordinary message. Default 2 seconds. */
+  /** Time limit of an ordinary message. Default: 2 seconds. */
   readonly deadline?: Duration.Input
-  /** Time limit of a large message, and of the second try of any message. Default 5 seconds. */
+  /** Time limit of a large message, and of the second attempt of any message. Default: 5 seconds. */
   readonly largeDeadline?: Duration.Input
-  /** The module the processes run. Default `compose.process.ts`. */
+  /** The module that the processes run. Default: `compose.process.ts`. */
   readonly program?: URL
 }
 
-/** Messages with more text than this are large. Mail programs cut HTML off at about 100 kB. Unit: characters. */
+/** Messages with more text are large. Mail programs cut off HTML at about 100 kB. Unit: characters. */
 const largeLength = 131_072
 
-/** Longest time until a message is composed, including the wait for other connections. */
+/** Timeout of the composition of one message, including the wait for other connections. */
 const patience = Duration.seconds(40)
 
-/** Longest time until a group is composed ahead. */
+/** Timeout of `composeAhead`. */
 const aheadPatience = Duration.seconds(10)
 
 /** Heap limit of a process, which is enough for 1 MB of HTML with 100,000 elements. */
@@ -38,33 +38,38 @@ const lengthOf = ({ html = "", preheader = "", subject, text = "" }: Email): num
 /** Composes the e-mails of a connection. */
 export interface Composing {
   /**
-   * Composes an e-mail that is needed now. Those that wait go to a process together, as long as they are no larger than one
-   * ordinary e-mail may be.
+   * Composes an e-mail that is needed now. E-mails that are queued for composition go to a process together, as long as
+   * the group is not larger than one ordinary e-mail. Fails with `NotComposed`.
    */
   readonly compose: (email: Email) => Effect.Effect<Composed, NotComposed>
   /**
-   * Composes e-mails that will be needed soon, in one request; undefined for those that could not be composed. Their faults are
-   * found by `compose`. Give it `aheadAtMost` e-mails of up to `aheadLength` characters.
+   * Composes e-mails that will be needed soon, in one request. Returns undefined for each e-mail that could not be
+   * composed; call `compose` to learn why. Accepts up to `aheadAtMost` e-mails, each of up to `aheadLength` characters.
    */
   readonly composeAhead: (emails: ReadonlyArray<Email>) => Effect.Effect<ReadonlyArray<Composed | undefined>>
 }
 
-/** E-mails that are composed ahead in one request: a process signs as many in a small part of its deadline. */
+/** Maximum number of e-mails of one `composeAhead`. A process signs this many in a small part of its deadline. */
 export const aheadAtMost = 50
 
-/** The most text of an e-mail that is composed ahead: together they are no larger than six large ones. Unit: characters. */
+/**
+ * Maximum length of an e-mail for `composeAhead`. Fifty of them are not larger than six large e-mails. Unit:
+ * characters.
+ */
 export const aheadLength = 16_384
 
 /**
- * Composes e-mails in worker processes with a deadline, because the cost of composition depends on HTML that callers send.
+ * Composes e-mails in worker processes with a deadline, because the cost of composition depends on HTML that callers
+ * send.
  *
  *     ordinary message ──► process A, 2 s ──deadline, out of memory──┐
  *     large message ─────► process B, 5 s ──deadline, out of memory──┴─► process B, 5 s ──► the message fails
  *
- * A message that fails in a process is tried once more, in the process for large ones, which has more time and memory. After that it fails for good, since composition is deterministic.
+ * If composition fails in a process, it is retried once in the process for large messages, which has more time and
+ * memory. After the second failure the message fails for good, because composition is deterministic.
  */
 export class Composer extends Context.Service<Composer, {
-  /** Composes the e-mails of one connection. Connections take turns. */
+  /** Returns the composer of one connection. Connections take turns. */
   readonly forConnection: Effect.Effect<Composing>
 }>()("parlance/delivery/Composer") {
   static readonly layerWith = (options: ComposerOptions) =>
@@ -112,13 +117,13 @@ export class Composer extends Context.Service<Composer, {
   static readonly layer = this.layerWith({})
 }
 
-/** An e-mail that waits for its turn, and its answer. */
+/** An e-mail that is queued for composition, and its result. */
 interface Waiting {
   readonly email: Email
   readonly result: Deferred.Deferred<ComposeResult, WorkFailed>
 }
 
-/** The first e-mails, which are together no larger than an ordinary one may be: one at least. */
+/** The first e-mails that together are not larger than an ordinary e-mail: at least one e-mail. */
 const groupOf = (waiting: ReadonlyArray<Waiting>): ReadonlyArray<Waiting> => {
   let length = 0
   const end = waiting.findIndex(({ email }, place) => (length += lengthOf(email)) > largeLength && place > 0)
@@ -126,8 +131,8 @@ const groupOf = (waiting: ReadonlyArray<Waiting>): ReadonlyArray<Waiting> => {
 }
 
 /**
- * Composes e-mails in a process: in one turn all that wait, if they are short enough. If a group fails, each of its e-mails is
- * asked for again alone, because the fault may be another's.
+ * Composes e-mails in a process. Each turn composes all queued e-mails that fit into one group. If a group fails, each
+ * of its e-mails is composed again alone, because another e-mail of the group may be at fault.
  */
 const takingTurns = ({ ask }: WorkerProcess<ReadonlyArray<Email>, ReadonlyArray<ComposeResult>>) =>
   Effect.map(Semaphore.make(1), (turn) => {
@@ -147,7 +152,7 @@ const takingTurns = ({ ask }: WorkerProcess<ReadonlyArray<Email>, ReadonlyArray<
       )
     const takeTurn = (own: Waiting) =>
       Effect.suspend(() => {
-        // Composed in the turn of another one.
+        // The turn of another e-mail has composed this one.
         if (!waiting.includes(own)) return Effect.void
         const group = groupOf([own, ...waiting.filter((one) => one !== own)])
         leave(group)
@@ -175,7 +180,7 @@ const notReached = new NotComposed({
   reason: `The message was not composed within ${Duration.format(patience)}, because many others are being composed`,
 })
 
-/** The error of an e-mail whose composition did not complete. */
+/** Returns the error of an e-mail whose composition did not complete. */
 const faultOf = ({ detail, reason }: WorkFailed, { html, text }: Email, deadline: Duration.Duration): NotComposed => {
   const remedy = html === undefined
     ? "Shorten its text"

@@ -20,7 +20,7 @@ import {
 // Composition is untrusted work: its cost depends on HTML that a caller sends. Import this module in `compose.process.ts`
 // only; the service composes through `Composer`.
 
-/** The result of a composition. `reason` stands after "The message". */
+/** The result of a composition. `reason` completes a sentence that begins with "The message". */
 export type ComposeResult = { readonly _tag: "composed"; readonly mail: Composed } | {
   readonly _tag: "faulty"
   readonly reason: string
@@ -29,28 +29,28 @@ export type ComposeResult = { readonly _tag: "composed"; readonly mail: Composed
 /** Longest line of a message, without its line break (RFC 5322, 2.1.1). Unit: characters. */
 const maxLine = 998
 
-/** Longest word of a header that is left as it is; longer words become encoded words, which can be folded. */
+/** Longest word of a header that stays unencoded. Longer words become encoded words, which can be folded. */
 const maxWord = 900
 const hasLongWord = new RegExp(`[^ ]{${maxWord}}`)
 
-/** Deepest nesting of HTML elements that is turned into plain text. The HTML parser is quadratic in it. */
+/** Maximum nesting of HTML elements that can be converted to plain text. The HTML parser is quadratic in the depth. */
 const maxDepth = 500
 
 /** Longest plain text that is made from HTML. Unit: characters. */
 const maxText = 2 ** 21
 
-/** Elements that put a prefix before every line of their content, such as `> `, and its length. */
+/** Elements that prefix every line of their content, such as `> `, and the length of the prefix. */
 const prefixes: ReadonlyMap<string, number> = new Map([["blockquote", 2], ["ul", 3], ["ol", 4]])
 
-/** How to act on HTML that cannot be turned into plain text. */
+/** The advice that ends an error about HTML that cannot be converted to plain text. */
 const remedy = "Simplify the HTML, or add a `text` variable"
 
 /** Facts about an HTML text that the service needs before it changes the text. */
 interface Outline {
   readonly isTooDeep: boolean
-  /** No plain text made from it is much longer. Unit: characters. */
+  /** Upper bound of the length of the plain text made from the HTML. Unit: characters. */
   readonly textBound: number
-  /** The position behind the start tag of `body`; 0 where there is none. */
+  /** The position after the start tag of `body`; 0 without a `body`. */
   readonly bodyStart: number
 }
 
@@ -62,7 +62,7 @@ export const outlineOf = (html: string): Outline => {
   let depth = 0
   let isTooDeep = false
   let bodyStart = 0
-  /** Length of the prefixes of a line here. */
+  /** Length of the prefixes of a line at this point. */
   let prefix = 0
   let textBound = html.length
   const parser: Parser = new Parser({
@@ -92,14 +92,14 @@ export const outlineOf = (html: string): Outline => {
 const convert = compile({
   wordwrap: false,
   limits: { maxInputLength: 2 ** 20, maxDepth, maxChildNodes: 20_000 },
-  // Mail programs show neither images as text nor frames.
+  // Mail programs show neither images as text nor the content of frames.
   selectors: [{ selector: "img", format: "skip" }, { selector: "iframe", format: "skip" }, {
     selector: "a",
     options: { hideLinkHrefIfSameAsText: true },
   }],
 })
 
-/** The plain text of HTML: links with their addresses, no images, lines of any length. */
+/** Converts HTML to plain text: links with their addresses, no images, no line wrapping. */
 const textOf = (
   html: string,
   { isTooDeep, textBound }: Outline,
@@ -115,7 +115,7 @@ const textOf = (
   try {
     return { text: convert(html) }
   } catch (cause) {
-    // For example `<ol type="i" start="10000">`: the library has no Roman numeral for it.
+    // For example, the library has no Roman numeral for `<ol type="i" start="10000">`.
     return { reason: `has HTML that cannot be turned into plain text: ${detailOf(cause)}. ${remedy}` }
   }
 }
@@ -126,20 +126,20 @@ const hidden = (preheader: string): string =>
   '<div style="display:none;font-size:1px;line-height:1px;max-height:0;max-width:0;opacity:0;overflow:hidden;mso-hide:all">' +
   `${escapeHtml(preheader)}</div>`
 
-/** MIME lines end in CRLF, and a bare CR is not allowed. The recipient reads the same lines. */
+/** MIME lines end in CRLF, and a bare CR is not allowed. The lines that recipients read do not change. */
 const crlf = (text: string): string => text.toWellFormed().replace(/\r\n|\r|\n/g, "\r\n")
 
 /**
- * A subject as RFC 2047 encoded words, where it cannot be sent as it is: it looks like encoded words itself, and would be
- * decoded by the recipient, or it has a word that is too long to fold. Undefined for all other subjects, which `writeMessage`
- * encodes where necessary.
+ * Returns a subject as RFC 2047 encoded words if it cannot be sent unencoded: it contains `=?`, which recipients would
+ * decode, or it has a word that is too long to fold. Returns undefined for other subjects, which `writeMessage` encodes
+ * if necessary.
  */
 const encodedSubject = (subject: string): string | undefined => {
   if (!subject.includes("=?") && !hasLongWord.test(subject)) return undefined
   const words: Array<string> = []
   let word = ""
   let bytes = 0
-  // An encoded word has at most 75 characters, and holds whole characters.
+  // An encoded word has at most 75 characters and must not split a character.
   for (const character of subject) {
     const size = Buffer.byteLength(character)
     if (bytes + size > 45) {
@@ -156,7 +156,7 @@ const encodedSubject = (subject: string): string | undefined => {
 const listHeaders = ({ mailto, url }: NonNullable<Email["unsubscribe"]>): ReadonlyArray<Header> => [
   {
     name: "List-Unsubscribe",
-    // Folded between the targets only: a fold inside a URL would break it.
+    // Folded only between the targets, because a fold inside a URL would break it.
     prepared: true,
     value: [url, mailto && `mailto:${mailto}`].flatMap((target) => target ? [`<${target}>`] : []).join(",\r\n "),
   },
@@ -170,13 +170,13 @@ const headersOf = ({ feedbackId, isAutomatic, trackingId, unsubscribe }: Email):
   ...(isAutomatic === true ? [{ name: "Auto-Submitted", value: "auto-generated" }] : []),
 ]
 
-/** Why a URL cannot stand between angle brackets in a header; undefined when it can. */
+/** Returns why a URL cannot be enclosed in angle brackets in a header, or undefined if it can. */
 const linkFault = (url: string | undefined): string | undefined =>
   url === undefined || /^[\x21-\x3b\x3d\x3f-\x7e]+$/.test(url)
     ? undefined
     : "must be ASCII without spaces and angle brackets"
 
-/** The first reason why an address, a name or a link cannot stand in a header. */
+/** Returns the first reason why an address, a name or a link cannot be written into a header. */
 const inputFault = (
   { feedbackId, from, messageId, replyTo, to, trackingId, unsubscribe }: Email,
 ): string | undefined => {
@@ -195,7 +195,7 @@ const inputFault = (
   return wrong === undefined ? undefined : `has a ${wrong[0]} that ${wrong[1]}`
 }
 
-/** The reason why the header section of a message breaks the limit of a line; undefined when it does not. */
+/** Returns why the header section exceeds the limit of a line, or undefined if it does not. */
 const headerLineFault = (bytes: Buffer): string | undefined => {
   let name = ""
   for (let start = 0;;) {
@@ -214,12 +214,12 @@ const headerLineFault = (bytes: Buffer): string | undefined => {
   }
 }
 
-/** Most private keys that are kept after they have been parsed. */
+/** Maximum number of parsed private keys in memory. */
 const maxKeys = 100
 
 const parsedKeys = new Map<string, KeyObject>()
 
-/** The parsed private key, which takes longer to parse than to use for one message. */
+/** Returns the parsed private key from a cache, because parsing takes longer than signing one message. */
 const keyOf = (pem: string): KeyObject => {
   const known = parsedKeys.get(pem)
   if (known !== undefined) return known
@@ -232,7 +232,7 @@ const keyOf = (pem: string): KeyObject => {
 const signed = (bytes: Buffer, dkim: DkimSigner | undefined): Buffer =>
   dkim === undefined ? bytes : signMessage(bytes, dkim, keyOf(dkim.privateKey))
 
-/** The parts of the body: CRLF line breaks, the preheader in its place, and plain text in any case. */
+/** The parts of the body: CRLF line breaks, the preheader in its place, and always a plain-text part. */
 const partsOf = ({ html, preheader, text }: Email) => {
   const line = preheader === undefined ? "" : lineOf(preheader)
   if (html === undefined) return { text: crlf(text ?? ""), html: undefined }
@@ -244,7 +244,7 @@ const partsOf = ({ html, preheader, text }: Email) => {
   return { text: crlf(plain.text), html: crlf(line === "" ? html : html.slice(0, at) + hidden(line) + html.slice(at)) }
 }
 
-/** Most links of a message that are answered as they are written. */
+/** Maximum number of links of a message that are returned as written. */
 const maxHrefs = 1_000
 
 const shownOf = ({ html, text }: { readonly html: string | undefined; readonly text: string }): EmailParts => {
@@ -261,9 +261,9 @@ const shownOf = ({ html, text }: { readonly html: string | undefined; readonly t
 }
 
 /**
- * Composes an e-mail. Faults are reported for addresses, names and links that cannot stand in a header, for header lines of
- * more than 998 characters, and for HTML that cannot be turned into plain text. The same e-mail has the same `Message-ID`
- * each time. Takes linear time for all HTML known.
+ * Composes an e-mail. The result is `faulty` if an address, a name or a link cannot be written into a header, if a
+ * header line has more than 998 characters, or if the HTML cannot be converted to plain text. The `Message-ID` of an
+ * e-mail is the same each time. Needs linear time for all known HTML.
  */
 export const compose = (email: Email): ComposeResult => {
   const fault = inputFault(email)

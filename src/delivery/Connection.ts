@@ -6,7 +6,7 @@ import type { Composed } from "../domain/Email.ts"
 
 /** One rendered message that is due, addressed to one person. */
 export interface Message {
-  /** Names the delivery, and is its tracking id: a UUID. The platform's idempotency key where it has one. */
+  /** The delivery's id: a UUID, also its tracking id. It is the idempotency key on platforms that support one. */
   readonly id: string
   readonly org: string
   readonly templateId: string
@@ -15,43 +15,46 @@ export interface Message {
   readonly email: string
   /** The variant's rendered texts by name, such as `subject`, `body`, `preheader`. */
   readonly vars: Readonly<Record<string, string>>
-  /** Which of them are `html`; the others are plain text. */
+  /** The format of each text: `html` or plain text. */
   readonly formats: Readonly<Record<string, "text" | "html">>
-  /** Where the recipient unsubscribes, and whether the template asks for that in the headers. Absent: no such link. */
+  /** The unsubscribe link, and whether the template includes it in the headers (`isListed`). Absent: no link. */
   readonly unsubscribe?: { readonly url: string; readonly isListed: boolean }
-  /** True for transactional messages, by their priority. Default false. */
+  /** True for transactional messages, according to their priority. Default: false. */
   readonly isTransactional?: boolean
-  /** The local part of the return path that names this delivery. Absent: no return path of its own. */
+  /**
+   * The local part of the return path that identifies this delivery. Absent: the message has no return path of its own.
+   */
   readonly returnPath?: string
   /** 1 for the first attempt. */
   readonly attempt: number
-  /** When it was queued; the same in every attempt. Unix milliseconds. */
+  /** When the message was queued: equal in every attempt. Unit: Unix milliseconds. */
   readonly queuedAt: number
 }
 
-/** The platform's own name of an accepted message, under which its webhooks will report on it. */
+/** The platform's identifier of an accepted message, which its webhooks use to report on the message. */
 export interface PlatformMessage {
   readonly source: SourceId
-  /** Equal to the `messageKey` that the source's adapter reads from its events. */
+  /** Equals the `messageKey` that the source's adapter reads from events. */
   readonly messageKey: string
 }
 
 /**
- * The owner of a failure: the connection (it cannot be reached, logged in to, or used), or the recipient (the message, or
- * the domain of its address). Each has circuit breakers of its own, which learn from its own failures only.
+ * The owner of a failure: the connection (it cannot be reached, logged in to, or used), or the recipient (the message
+ * or the domain of its address is at fault). Each owner has circuit breakers of its own, which count only its own
+ * failures.
  */
 export type FailureScope = "connection" | "recipient"
 
 /**
- * How an attempt ended.
+ * The result of an attempt.
  *
- *     accepted    the platform has it
- *     retry       not accepted, or not known to be; worth another attempt after a while
- *     slow-down   the platform wants less: the message stays as it was, and all messages of the scope wait
- *     yielded     given up on request, or for lack of a session, before any part of the message was sent: the message stays as it was
- *     refused     the platform will never take this message
+ *     accepted    the platform accepted the message
+ *     retry       not accepted, or unknown whether accepted; another attempt may succeed
+ *     slow-down   the platform requests fewer messages: the message stays queued, and all messages of the scope pause
+ *     yielded     given up on request, or for lack of a session, before any part of the message was sent: the message stays queued
+ *     refused     the platform will never accept this message
  *     unfit       the message cannot be written in the platform's format; no request was made
- *     broken      the platform takes nothing from us (credentials, settings): the message stays, the connection stops
+ *     broken      the platform accepts no messages of ours (credentials, settings): the message stays queued, the connection stops
  */
 export type SendResult =
   | {
@@ -63,11 +66,11 @@ export type SendResult =
     readonly _tag: "retry"
     readonly scope: FailureScope
     readonly reason: string
-    /** The platform may have taken it: the link broke between the last byte and the answer. */
+    /** The platform may have accepted the message: the connection broke between the last byte and the answer. */
     readonly uncertain: boolean
-    /** True when the recipient's server asks for this message later, as with a 4yz reply of SMTP to RCPT or DATA. */
+    /** True if the recipient's server defers this message, as with a 4yz reply of SMTP to RCPT or DATA. */
     readonly deferred: boolean
-    /** The platform wants this message again after this time, not before. Undefined when it does not say. */
+    /** The platform asks for another attempt after this time. Undefined if it names no time. */
     readonly wait: Duration.Duration | undefined
   }
   | {
@@ -76,65 +79,78 @@ export type SendResult =
     readonly reason: string
     readonly wait: Duration.Duration | undefined
   }
-  /** `keepsPlace`: it stays where it was in the queue, otherwise it goes to the end of the due ones. */
+  /** `keepsPlace`: the message keeps its place in the queue. Otherwise it goes to the end of the due messages. */
   | {
     readonly _tag: "yielded"
     readonly reason: string
     readonly keepsPlace?: true
-    /** The recipient has been suppressed meanwhile: the message is cancelled. */
+    /** The recipient was suppressed in the meantime: the message is cancelled. */
     readonly isCancelled?: true
   }
   | { readonly _tag: "refused"; readonly reason: string }
   | { readonly _tag: "unfit"; readonly reason: string }
   | { readonly _tag: "broken"; readonly reason: string }
 
-/** Whether a connection's credentials and settings work, found out without sending anything to anybody. */
+/** Whether the credentials and settings of a connection work. The test sends no message. */
 export interface TestResult {
   readonly ok: boolean
-  /** Describes the check and its result in a sentence for people. */
+  /** A sentence for people: the check and its result. */
   readonly detail: string
 }
 
-/** How much of a connection the messages to one recipient domain may use. */
+/** Limits of the messages to one recipient domain. */
 export interface DomainLimits {
-  /** Share of the sessions while messages to other domains wait, above 0 and up to 1; at least one session. */
+  /**
+   * Share of the sessions that the domain may use while messages to other domains are queued: above 0 and up to 1, at
+   * least one session.
+   */
   readonly share: number
   /** Messages per second; undefined for no limit. */
   readonly perSecond: number | undefined
 }
 
-/** A way out: one messaging platform with one organization's credentials. Lives in a scope that closes its sockets. */
+/**
+ * An open connection to a messaging platform with an organization's credentials. Closing its scope closes its sockets.
+ */
 export interface Connection {
   /**
-   * Never fails: every error is a `SendResult`. The platform has 30 seconds to answer, or `answerMillis`. When `giveUp` is aborted, an
-   * attempt of which no part of the message has been sent may end as `yielded`. It asks `MayBegin` right before the message
-   * begins to leave, and ends as `yielded` if it may not.
+   * Sends a message. Never fails: every error is a `SendResult`. The platform must answer within 30 seconds, or within
+   * `answerMillis`. If `giveUp` is aborted before any part of the message was sent, the attempt may end as `yielded`.
+   * The attempt calls `MayBegin` right before it sends the first part, and ends as `yielded` if it may not begin.
    */
   readonly send: (message: Message, giveUp?: AbortSignal) => Effect.Effect<SendResult>
   readonly test: Effect.Effect<TestResult>
-  /** Ends attempts of which no part of the message has been sent: as `yielded`, in their place. Absent where answers come soon. */
+  /**
+   * Ends attempts that have not sent any part of their message, as `yielded` with `keepsPlace`. Absent if answers
+   * arrive soon.
+   */
   readonly leave?: () => void
-  /** Told of messages that `send` is to be called with soon, so that they can be composed together. */
+  /** Announces messages that `send` will receive soon, so that they can be composed together. */
   readonly prepare?: (messages: ReadonlyArray<Message>) => Effect.Effect<void>
-  /** Composes a message as `send` does, without sending it. Absent where the platform composes messages. */
+  /**
+   * Composes a message as `send` does, without sending it. Absent if the platform composes messages. Fails with
+   * `NotComposed`.
+   */
   readonly compose?: (message: Message) => Effect.Effect<Composed, NotComposed>
-  /** Longest time for an answer, if it is more than 30 seconds. Unit: milliseconds. */
+  /** Timeout of an answer if it is more than 30 seconds. Unit: milliseconds. */
   readonly answerMillis?: number
-  /** Messages that may be under way at once. */
+  /** Maximum number of concurrent attempts. */
   readonly concurrency: number
-  /** How many of them the platform grants now, from 1 to `concurrency`. Absent: all. */
+  /**
+   * Number of concurrent attempts that the platform currently allows, from 1 to `concurrency`. Absent: `concurrency`.
+   */
   readonly granted?: () => number
-  /** How recipient domains share them. Undefined: the platform does not let one recipient delay another. */
+  /** Limits of each recipient domain. Undefined: on this platform, one recipient does not delay another. */
   readonly domains?: DomainLimits
-  /** Sent twice under one id, the platform delivers it once. */
+  /** Whether the platform delivers a message once if it is sent twice under one id. */
   readonly idempotent: boolean
 }
 
-/** An administrator's input for a connection: settings may be shown, secrets may not. */
+/** An administrator's input for a connection. Settings may be shown, secrets may not. */
 export interface ConnectionInput {
   readonly settings: Readonly<Record<string, unknown>>
   readonly secrets: Readonly<Record<string, string>>
 }
 
-/** The faults of an input, with pointers such as `/settings/host` and `/secrets/password`. */
+/** The faults of an input. Pointers are paths such as `/settings/host` and `/secrets/password`. */
 export type Faults = ReadonlyArray<Fault>

@@ -23,26 +23,29 @@ import { DkimSigning } from "./dkim/DkimSigning.ts"
 import { signerOf } from "./dkim/SigningKeys.ts"
 import { Settings as SinkSettings } from "./connections/Sink.ts"
 
-/** Input of an administrator. Absent members stay unchanged; secrets are merged by name, other members replaced whole. */
+/**
+ * An administrator's change to a connection. Absent members stay unchanged. Secrets are merged by name, other members
+ * are replaced whole.
+ */
 export const ConnectionChange = Schema.Struct({
-  /** The messaging platform; cannot be changed afterwards. */
+  /** The messaging platform. It cannot be changed later. */
   platform: Schema.optionalKey(Schema.Literals(Object.keys(platforms) as [PlatformName, ...Array<PlatformName>])),
   settings: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
   /** A text sets a secret, null removes it. */
   secrets: Schema.optionalKey(Schema.Record(Schema.String, Schema.NullOr(Schema.String))),
-  /** False: nothing is sent through it, and it does not count as a connection. Default true. */
+  /** False: the connection sends nothing and does not count as a connection. Default: true. */
   enabled: Schema.optionalKey(Schema.Boolean),
-  /** True: due messages wait. Default false. */
+  /** True: due messages stay queued. Default: false. */
   paused: Schema.optionalKey(Schema.Boolean),
   /**
-   * True: deliveries use it instead of the earlier default. The first connection becomes the default by itself. While
-   * the default is disabled, the first enabled connection by name is used.
+   * True: deliveries use this connection instead of the earlier default. The first connection becomes the default
+   * automatically. While the default connection is disabled, deliveries use the first enabled connection by name.
    */
   default: Schema.optionalKey(Schema.Boolean),
 })
 export type ConnectionChange = typeof ConnectionChange.Type
 
-/** Why a connection sends no messages now, as its lane saw it last. */
+/** Why a connection currently sends no messages, according to its lane. */
 export interface ConnectionTrouble {
   /**
    * `slow-down`: the platform asked to slow down; `failing`: consecutive attempts failed; `broken`: it accepts no
@@ -56,7 +59,7 @@ export interface ConnectionTrouble {
 }
 
 /**
- * A connection that is paused because the platform refused too many messages. It continues when a person resumes it.
+ * A connection that was paused because the platform refused too many messages. It continues when a person resumes it.
  */
 export interface Refusing {
   readonly state: "refusing"
@@ -80,16 +83,19 @@ export interface ConnectionSetup {
   readonly updatedAt: Date
 }
 
-/** The connection that carries an organization's deliveries. */
+/** The connection that sends an organization's deliveries. */
 export interface ActiveConnection {
   readonly name: string
   readonly platform: PlatformName
   readonly paused: boolean
-  /** It is paused because the platform refused too many messages. */
+  /** Whether the connection is paused because the platform refused too many messages. */
   readonly refusing?: boolean
-  /** Variables that become parts of an e-mail, empty for the default names; undefined: it takes variables of any name. */
+  /**
+   * Which variables become parts of an e-mail: empty for the default names. Undefined: the platform accepts variables
+   * of any name.
+   */
   readonly variables: typeof Variables.Type | undefined
-  /** Changes with every change of its configuration. */
+  /** Changes whenever the connection's configuration changes. */
   readonly version: string
 }
 
@@ -99,7 +105,7 @@ interface Row extends Omit<ConnectionSetup, "secrets" | "trouble"> {
   readonly refusing: Refusing | null
 }
 
-/** Repetitions of the write of a connection's trouble. */
+/** Repetitions of the write of a connection's trouble: once per second, for an hour. */
 const noteRetries = { times: 3_600, schedule: Schedule.spaced("1 second") }
 
 const purposeOf = (org: string, name: string, secret: string) => `connection ${org}/${name}/${secret}`
@@ -112,7 +118,7 @@ const fromRow = ({ refusing, secrets, trouble, ...row }: Row): ConnectionSetup =
 
 const versionOf = ({ name, updatedAt }: Pick<Row, "name" | "updatedAt">) => `${name} ${updatedAt.getTime()}`
 
-/** The members of a connection that the audit log compares; for secrets only whether they are set or have changed. */
+/** The members of a connection that the audit log compares. Of secrets, only whether they are set or have changed. */
 const fieldsOf = (
   row: Pick<Row, "platform" | "enabled" | "paused" | "refusing" | "isDefault" | "secrets">,
   settings: RecordFields,
@@ -132,10 +138,10 @@ const fieldsOf = (
   ),
 })
 
-/** Name of the connection of every sandbox. It has no stored configuration. */
+/** Name of the connection of every sandbox. Its configuration is not stored. */
 const sandboxConnection = "sandbox"
 
-/** Whether a text is a name of a connection. */
+/** Whether a text is a valid name of a connection. */
 const isName = (name: string) => /^[a-z0-9][a-z0-9_-]{0,62}$/.test(name)
 
 interface Surroundings {
@@ -144,7 +150,7 @@ interface Surroundings {
   readonly clock: Clock.Clock
   readonly sql: SqlClient.SqlClient
   readonly rows: (org: OrgSlug) => Effect.Effect<ReadonlyArray<Row>, SqlError>
-  /** The decrypted secrets of a row, without those that can no longer be decrypted. */
+  /** The decrypted secrets of a row. `unreadable` has the error of each secret that can no longer be decrypted. */
   readonly opened: (
     org: OrgSlug,
     row: Pick<Row, "name" | "secrets">,
@@ -158,7 +164,7 @@ const makePut = ({ box, changes, clock, opened, rows, sql }: Surroundings) => {
   const put = Effect.fn("Connections.put")(function* (org: OrgSlug, name: string, change: ConnectionChange) {
     const now = new Date(clock.currentTimeMillisUnsafe())
     const row = yield* sql.withTransaction(Effect.gen(function* () {
-      // Concurrent changes take turns.
+      // Serializes concurrent changes.
       yield* lockOrganization(sql, org)
       const all = yield* rows(org)
       const before = all.find((one) => one.name === name)
@@ -187,7 +193,7 @@ const makePut = ({ box, changes, clock, opened, rows, sql }: Surroundings) => {
       const settings = change.settings ?? before?.settings ?? {}
       if (platform !== undefined) faults.push(...platforms[platform].faults({ settings, secrets }))
       if (faults.length > 0) return yield* new InvalidInput({ faults })
-      // Other settings may remove the cause of the refusals.
+      // Changed settings or secrets may remove the cause of the refusals.
       const isMended = before !== undefined &&
         !(isDeepStrictEqual(settings, before.settings) && isDeepStrictEqual(secrets, known.clear))
       const sealed: Record<string, string> = {}
@@ -224,7 +230,7 @@ const makePut = ({ box, changes, clock, opened, rows, sql }: Surroundings) => {
         before === undefined ? undefined : fieldsOf(before, was, new Set()),
         fieldsOf(after!, is, replaced),
       )
-      // Events of its magic recipients are kept in the sandbox.
+      // The sandbox stores the events of the sink's magic recipients.
       if (platform === "sink") yield* ensureSandbox(sql, org)
       yield* changes.bump(org)
       return after!
@@ -271,7 +277,7 @@ const makeBrake = ({ changes, clock, found, one, sql }: Surroundings) => {
       yield* lockOrganization(sql, org)
       const before = yield* found(org, name)
       if (!before.paused && before.refusing === null) return before
-      // A new version makes the lane forget earlier refusals.
+      // A new version makes the lane discard earlier refusals.
       const [after] = yield* sql<Row>`
         UPDATE connections c SET paused = FALSE, refusing = NULL, trouble = NULL, updated_at = ${now}
         WHERE c.org_slug = ${org} AND c.name = ${name}
@@ -289,10 +295,11 @@ const makeBrake = ({ changes, clock, found, one, sql }: Surroundings) => {
 }
 
 /**
- * The connections of an organization: messaging platforms with its credentials, of which one is in use for deliveries.
+ * The connections of an organization: messaging platforms with the organization's credentials. Deliveries use one of
+ * them.
  */
 export class Connections extends Context.Service<Connections, {
-  /** Creates or changes a connection. Fails with `InvalidInput` and every fault when the input is not valid. */
+  /** Creates or changes a connection. Fails with `InvalidInput`, which lists every fault of the input. */
   readonly put: (
     org: OrgSlug,
     name: string,
@@ -304,28 +311,29 @@ export class Connections extends Context.Service<Connections, {
   /** Fails with `ConnectionNotFound` for an unknown connection. */
   readonly remove: (org: OrgSlug, name: string) => Effect.Effect<void, ConnectionNotFound>
   /**
-   * Opens a connection; it closes with the scope. Fails with `ConnectionNotFound` for an unknown connection and
-   * `NotOpened` if its configuration does not work.
+   * Opens a connection, which closes with the scope. Fails with `ConnectionNotFound` for an unknown connection, and
+   * with `NotOpened` if its configuration does not work.
    */
   readonly open: (
     org: OrgSlug,
     name: string,
   ) => Effect.Effect<Connection, ConnectionNotFound | NotOpened, Scope.Scope>
   /**
-   * The connection in use, from memory; undefined without an enabled one. The connection of a sandbox is always a sink.
+   * Returns the connection that deliveries use, from memory, or undefined if no connection is enabled. A sandbox always
+   * uses a sink.
    */
   readonly active: (org: string) => ActiveConnection | undefined
   /**
-   * Pauses a connection that refuses messages, on every node, until `resume` or a change of its settings or secrets.
-   * Returns false if its configuration is no longer that of `active`. Fails with `SqlError` when the database does not
-   * respond.
+   * Pauses a connection that refuses messages, on every node, until `resume` or until its settings or secrets change.
+   * Returns false if the configuration has changed since `active` was read. Fails with `SqlError` if the database does
+   * not respond.
    */
   readonly refuse: (org: OrgSlug, active: ActiveConnection, reason: string) => Effect.Effect<boolean, SqlError>
   /** Resumes a paused or refusing connection. Fails with `ConnectionNotFound` for an unknown connection. */
   readonly resume: (org: OrgSlug, name: string) => Effect.Effect<ConnectionSetup, ConnectionNotFound>
   /**
-   * Stores the trouble of a connection, which the console shows; null when it works again. Repeats the write for an hour
-   * while the database does not respond.
+   * Stores the trouble of a connection, which the console shows; null if the connection works again. Retries for an
+   * hour while the database does not respond.
    */
   readonly note: (org: OrgSlug, name: string, trouble: ConnectionTrouble | null) => Effect.Effect<void>
 }>()("parlance/delivery/Connections") {
@@ -361,7 +369,7 @@ export class Connections extends Context.Service<Connections, {
         }
       }))
 
-      /** The decrypted secrets of a row, without those that can no longer be decrypted. */
+      /** Decrypts the secrets of a row. `unreadable` has the error of each secret that can no longer be decrypted. */
       const opened = Effect.fnUntraced(function* (org: OrgSlug, { name, secrets }: Pick<Row, "name" | "secrets">) {
         const clear: Record<string, string> = {}
         const unreadable: Array<string> = []
@@ -401,7 +409,7 @@ export class Connections extends Context.Service<Connections, {
         yield* changes.refresh
       })
 
-      /** Settings of an organization's connection that also apply to a sink. */
+      /** Settings of an organization's active connection that also apply to a sink. */
       const sinkSettings = (org: OrgSlug) =>
         Effect.map(one(org, inUse.get(org)?.name ?? ""), (row) => {
           const known = Object.entries(row?.settings ?? {}).filter(([name]) => Object.hasOwn(SinkSettings.fields, name))
@@ -437,7 +445,7 @@ export class Connections extends Context.Service<Connections, {
       const put = makePut(surroundings)
       const { refuse, resume } = makeBrake(surroundings)
 
-      /** The connection of a sandbox: a sink whose messages look like those of the organization. */
+      /** The connection of a sandbox: a sink that composes messages like the organization's active connection. */
       const sandboxed = (org: string): ActiveConnection => {
         const live = inUse.get(liveOf(org))
         const version = `${sandboxConnection} ${live?.version ?? ""}`
@@ -447,7 +455,7 @@ export class Connections extends Context.Service<Connections, {
       const note = Effect.fn("Connections.note")(
         function* (org: OrgSlug, name: string, trouble: ConnectionTrouble | null) {
           yield* sql.withTransaction(Effect.gen(function* () {
-            // The row as it was: a connection that is tried again and again is broken once.
+            // Reads the state before the update, so that repeated failures are announced once.
             const [before] = yield* sql<{ platform: string; state: string | null }>`
             SELECT c.platform, c.trouble->>'state' AS state FROM connections c
             WHERE c.org_slug = ${org} AND c.name = ${name} FOR UPDATE`
@@ -459,7 +467,7 @@ export class Connections extends Context.Service<Connections, {
             const data = { org, connection: name, platform: before.platform, reason, since }
             yield* notify(sql, [{ kind: "connection.broken", data, to: { role: "editor" } }])
           })).pipe(
-            // During an outage of the database, so that webhook endpoints are told as soon as it is over.
+            // Retries during an outage of the database, so that webhook endpoints are notified when it ends.
             Effect.retry(noteRetries),
             Effect.catch((error) => Effect.logWarning("The state of a connection could not be stored", error.message)),
           )

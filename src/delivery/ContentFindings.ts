@@ -1,31 +1,31 @@
 import { Buffer } from "node:buffer"
 
-// What mailbox providers and readers will stumble over in the content of a message, found before it is sent. Pure.
+// Finds problems in the content of a message that mailbox providers or readers would have, before it is sent. Pure.
 
 /** A check of a message's content. */
 export interface ContentFinding {
   readonly check: "size" | "links" | "unsubscribe" | "plain-text"
   readonly status: "ok" | "warn" | "wrong"
-  /** The finding and its remedy, in a few sentences. */
+  /** The finding and its remedy, in one to three sentences. */
   readonly detail: string
 }
 
-/** A message as it would be sent. */
+/** The content of a message as it would be sent. */
 export interface CheckedContent {
   readonly html: string | undefined
   readonly text: string
-  /** The distinct `href` of its links as they are written. */
+  /** The distinct `href` values of its links, as written. */
   readonly hrefs: ReadonlyArray<string>
   /** Transactional messages need no way to unsubscribe. */
   readonly isTransactional: boolean
-  /** Whether it has the header List-Unsubscribe. */
+  /** Whether the message has the header `List-Unsubscribe`. */
   readonly isListed: boolean
 }
 
-/** Gmail cuts HTML off beyond this. Unit: bytes. */
+/** Gmail cuts off HTML above this size. Unit: bytes. */
 export const clippedAt = 102 * 1024
 
-/** A size from which a warning is worth its place: links grow when they are tracked. Unit: bytes. */
+/** Size from which a warning is shown, because link tracking makes the HTML longer. Unit: bytes. */
 const nearlyClipped = 0.9 * clippedAt
 
 const kilobytes = (bytes: number) => `${Math.max(1, Math.round(bytes / 1024))} kB`
@@ -49,7 +49,7 @@ const sizeFinding = ({ html, text }: CheckedContent): ContentFinding => {
     : { check: "size", status: "ok", detail: `${size} Gmail clips messages at ${kilobytes(clippedAt)}.` }
 }
 
-/** Links that a finding names; the rest are counted. */
+/** Maximum number of links that a finding names. Other links are only counted. */
 const maxNamed = 3
 
 const named = (hrefs: ReadonlyArray<string>) =>
@@ -106,7 +106,7 @@ const textFinding = ({ html, text }: CheckedContent): ContentFinding =>
       detail: "The plain-text part is empty, as with images alone. Add text to the HTML, or a variable named text.",
     }
 
-/** Makes all checks, in the order in which they are shown. */
+/** Makes all checks, in display order. */
 export const contentFindings = (content: CheckedContent): ReadonlyArray<ContentFinding> => [
   sizeFinding(content),
   linkFinding(content),

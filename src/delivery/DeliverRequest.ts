@@ -5,21 +5,24 @@ import type { Priority } from "./Delivery.ts"
 /** A request to deliver one message. */
 export interface DeliverRequest
   extends Omit<DecideRequest, "trackingId" | "isNewId" | "userId" | "trace" | "heldOutId"> {
-  /** The recipient's address; also the user of the decision. */
+  /** The recipient's address. It is also the user id of the decision. */
   readonly email: UserId
-  /** Earliest time. Unix milliseconds; undefined: now. */
+  /** Earliest send time. Unit: Unix milliseconds. Undefined: now. */
   readonly sendAt: number | undefined
-  /** Whether to send at the best time for this recipient, from `sendAt` on. */
+  /** Whether to send at the time at which this recipient is most likely to read, not before `sendAt`. */
   readonly optimizeSendTime: boolean
-  /** Latest time; later than `sendAt`. Unix milliseconds; undefined: the message does not expire. */
+  /**
+   * The message expires at this time, which is later than `sendAt`. Unit: Unix milliseconds. Undefined: it does not
+   * expire.
+   */
   readonly expiresAt: number | undefined
-  /** At most 255 characters; the same key and body within 24 hours is the same delivery. */
+  /** A request with the same key and body within 24 hours returns the same delivery. */
   readonly idempotency: Idempotency | undefined
-  /** Default: transactional if the template sends to people who have unsubscribed, else bulk. */
+  /** Default: transactional if the template ignores unsubscribes, otherwise bulk. */
   readonly priority?: Priority | undefined
 }
 
-/** The caller's key of a request, and a digest of its body. */
+/** A caller's idempotency key (at most 255 characters) and the digest of the request body. */
 export interface Idempotency {
   readonly key: string
   readonly digest: string
@@ -28,8 +31,8 @@ export interface Idempotency {
 /** A message that is durably queued. */
 export interface Queued {
   readonly id: string
-  /** An earlier request with the same idempotency key queued it. */
+  /** Whether an earlier request with this idempotency key queued the message. */
   readonly repeated: boolean
-  /** The warnings of the answer that the message was made from. */
+  /** Warnings of the decision that the message was made from. */
   readonly warnings?: ReadonlyArray<string> | undefined
 }

@@ -13,11 +13,11 @@ export interface Listing extends DeliveryFilter {
   /** The id of the last delivery of the previous page. */
   readonly cursor: string | undefined
   readonly limit: number
-  /** Default: the latest first. */
+  /** Default: latest first. */
   readonly order?: "latest" | "oldest" | undefined
 }
 
-/** Largest number of waiting messages that is counted: larger numbers take long to count. */
+/** Maximum number of queued messages that are counted, because larger counts take long. */
 export const countedAtMost = 50_000
 
 const nameOf = ({ id }: Delivery) => `id ${id}`
@@ -31,7 +31,7 @@ const notCancelled: { readonly [state in DeliveryState]?: string } = {
   failed: "has failed already; there is nothing to cancel.",
 }
 
-/** Why it cannot be sent again. */
+/** Why a delivery in this state cannot be sent again. */
 const notRetried: { readonly [state in DeliveryState]?: string } = {
   queued: "is waiting to be sent already.",
   sending: "is leaving right now.",
@@ -40,44 +40,44 @@ const notRetried: { readonly [state in DeliveryState]?: string } = {
   failed: "belonged to a person who has been erased; there is nothing left to send.",
 }
 
-/** The assignments that queue a failed delivery again, with a new retry horizon. */
+/** SQL assignments that queue a failed delivery again, with a new retry horizon. */
 export const queuedAgain = (sql: SqlClient.SqlClient) =>
   sql`state = 'queued', due_at = now(), attempts = 0, interruptions = 0, first_failed_at = NULL, finished_at = NULL,
     fence = NULL`
 
-/** The assignments that cancel a queued delivery at a person's request. */
+/** SQL assignments that cancel a queued delivery at a person's request. */
 export const cancelledByHand = (sql: SqlClient.SqlClient) =>
   sql`state = 'cancelled', reason = 'Cancelled before it left', finished_at = now()`
 
 /** Recent final states of an organization's deliveries. */
 export interface RecentEnds {
-  /** Start of the counts, the full hour about 24 hours ago. */
+  /** Start of the counted period: the full hour about 24 hours ago. */
   readonly since: Date
   readonly sent: number
   /** Deliveries that failed and were not queued again. */
   readonly failed: number
 }
 
-/** Lists and changes messages that are queued, being sent and finished. */
+/** Lists and changes queued, sending and finished messages. */
 export class Deliveries extends Context.Service<Deliveries, {
-  /** By the time at which they were queued. */
+  /** Lists deliveries in the order of the time at which they were queued. */
   readonly list: (org: OrgSlug, listing: Listing) => Effect.Effect<ReadonlyArray<Delivery>>
   /** Fails with `DeliveryNotFound` for an unknown delivery. */
   readonly get: (org: OrgSlug, id: string) => Effect.Effect<DeliveryDetail, DeliveryNotFound>
   /**
-   * Cancels a queued message. Cancelling a cancelled message changes nothing. Fails with `DeliveryNotFound`, or with
-   * `DeliveryFixed` if its state does not allow this.
+   * Cancels a queued message. Cancelling a cancelled message changes nothing. Fails with `DeliveryNotFound` for an
+   * unknown delivery, and with `DeliveryFixed` if its state does not allow this.
    */
   readonly cancel: (org: OrgSlug, id: string) => Effect.Effect<Delivery, DeliveryNotFound | DeliveryFixed>
   /**
-   * Queues a failed message again, with a new retry horizon. Fails with `DeliveryNotFound`, or with `DeliveryFixed` if its
-   * state does not allow this.
+   * Queues a failed message again, with a new retry horizon. Fails with `DeliveryNotFound` for an unknown delivery, and
+   * with `DeliveryFixed` if its state does not allow this.
    */
   readonly retry: (org: OrgSlug, id: string) => Effect.Effect<Delivery, DeliveryNotFound | DeliveryFixed>
   readonly summary: (org: OrgSlug) => Effect.Effect<DeliverySummary>
   /** Final states of deliveries in the last 24 hours. */
   readonly recentEnds: (org: OrgSlug) => Effect.Effect<RecentEnds>
-  /** Deliveries that failed in the last 24 hours by template, of the latest 10,000 of them. */
+  /** Deliveries that failed in the last 24 hours, by template. Counts only the latest 10,000 failures. */
   readonly recentFailures: (org: OrgSlug) => Effect.Effect<ReadonlyMap<string, number>>
 }>()("parlance/delivery/Deliveries") {
   static readonly layer = Layer.effect(
@@ -108,7 +108,7 @@ export class Deliveries extends Context.Service<Deliveries, {
         return yield* row === undefined ? new DeliveryNotFound({ id }) : readDetail(row)
       })
 
-      /** The delivery, locked so that no lane sends it in the meantime. */
+      /** Reads and locks a delivery, so that no lane sends it concurrently. */
       const locked = Effect.fnUntraced(function* (org: OrgSlug, id: string) {
         const [row] = yield* sql<Delivery>`
           SELECT ${columns} FROM deliveries d WHERE d.org_slug = ${org} AND d.id = ${id} FOR UPDATE`

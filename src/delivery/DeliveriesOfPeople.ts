@@ -3,9 +3,10 @@ import type { SqlClient } from "effect/sql"
 import type { OrgSlug } from "../domain/Ids.ts"
 import type { Delivery } from "./Delivery.ts"
 
-// Messages of one person, or by their ids. Each function fails with `SqlError` when the database does not respond.
+// Reads the messages of one person, or messages by id. Each function fails with `SqlError` if the database does not
+// respond.
 
-/** Most ids of messages to one address that are read. */
+/** Maximum number of message ids that are read for one address. */
 const idsPerAddress = 1000
 
 const deliveryColumns = (sql: SqlClient.SqlClient) =>
@@ -20,7 +21,7 @@ export const deliveriesOf = (sql: SqlClient.SqlClient, org: OrgSlug, ids: Readon
     CROSS JOIN LATERAL (
       SELECT * FROM deliveries v WHERE v.org_slug = ${org} AND v.id = n.id ORDER BY v.org_slug, v.id LIMIT 1) v`
 
-/** The ids of messages to these addresses, at most 1,000 of each, the latest first. */
+/** The ids of messages to these addresses: at most 1,000 for each address. */
 export const deliveryIdsTo = (sql: SqlClient.SqlClient, org: OrgSlug, emails: ReadonlyArray<string>) =>
   Effect.map(
     sql<{ readonly id: string }>`

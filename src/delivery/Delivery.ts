@@ -12,7 +12,7 @@ import { Schema } from "effect"
 export const DeliveryState = Schema.Literals(["queued", "sending", "sent", "failed", "cancelled"])
 export type DeliveryState = typeof DeliveryState.Type
 
-/** Transactional messages leave before all bulk messages that wait. */
+/** Transactional messages are sent before all queued bulk messages. */
 export const Priority = Schema.Literals(["transactional", "bulk"])
 export type Priority = typeof Priority.Type
 
@@ -22,18 +22,18 @@ export const Delivery = Schema.Struct({
   id: Schema.NonEmptyString,
   templateId: Schema.NonEmptyString,
   copyId: Schema.NonEmptyString,
-  /** Null once the person has been erased. */
+  /** Null after the person was erased. */
   email: Schema.NullOr(Schema.String),
   state: DeliveryState,
   priority: Priority,
   /** Earliest time of the next attempt. */
   dueAt: Schema.Date,
   queuedAt: Schema.Date,
-  /** The message fails if it is not sent by then; null: it does not expire. */
+  /** If the message is not sent before this time, it fails. Null: it does not expire. */
   expiresAt: Schema.NullOr(Schema.Date),
-  /** Attempts that ended without an acceptance; interrupted ones do not count. */
+  /** Attempts without an acceptance. Interrupted attempts do not count. */
   attempts: Schema.Natural,
-  /** The connection that sent it, or tried to. */
+  /** The connection of the last attempt. */
   connection: Schema.NullOr(Schema.String),
   /** The platform's id of the message. */
   messageId: Schema.NullOr(Schema.String),
@@ -57,9 +57,9 @@ export type DeliveryDetail = typeof DeliveryDetail.Type
 
 /** The state of an organization's queue. */
 export interface DeliverySummary {
-  /** Due now; 50,000 means 50,000 or more. */
+  /** Messages due now. 50,000 means 50,000 or more. */
   readonly queued: number
-  /** Due later: scheduled, or waiting for another attempt; 50,000 means 50,000 or more. */
+  /** Messages due later: scheduled, or queued for a retry. 50,000 means 50,000 or more. */
   readonly scheduled: number
   readonly sending: number
   readonly sent: number
@@ -67,6 +67,6 @@ export interface DeliverySummary {
   readonly cancelled: number
   /** Age of the oldest due message. Unit: seconds. */
   readonly oldestDueSeconds: number
-  /** Messages sent per second, recently. */
+  /** Messages recently sent per second. */
   readonly sentPerSecond: number
 }

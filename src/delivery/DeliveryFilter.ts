@@ -6,15 +6,18 @@ import { fromIssue } from "../domain/Faults.ts"
 import type { DeliveryState } from "./Delivery.ts"
 import { containing } from "./ReasonPattern.ts"
 
-/** Selects deliveries that match every member. */
+/** Selects the deliveries that match every member. */
 export interface DeliveryFilter {
   readonly state?: DeliveryState | undefined
   readonly email?: string | undefined
   readonly templateId?: string | undefined
   readonly connection?: string | undefined
-  /** Text that the reason contains, in upper or lower case. `…` in it stands for any characters. */
+  /** Text that the reason contains. Case is ignored, and `…` matches any characters. */
   readonly reason?: string | undefined
-  /** Bounds of the time at which the delivery ended, or at which it was queued if it has not ended: from `since`, before `until`. */
+  /**
+   * Time bounds: from `since`, before `until`. They apply to the end of the delivery, or to its queuing if it has not
+   * ended.
+   */
   readonly since?: Date | undefined
   readonly until?: Date | undefined
 }
@@ -38,7 +41,7 @@ const textOf = (most: number) =>
     ),
   )
 
-/** The meaning of each member of a filter on the wire. */
+/** Descriptions of the members of a filter in the API. */
 export const filterDescriptions = {
   since:
     "Only deliveries that ended at this time or later (ISO 8601). One that has not ended counts by the time at which " +
@@ -51,7 +54,7 @@ export const filterDescriptions = {
   email: "Only messages to this address",
 }
 
-/** The members of a filter on the wire, without the state. */
+/** The members of a filter in the API, without the state. */
 export const filterMembers = {
   since: Schema.optionalKey(Instant).annotate({ description: filterDescriptions.since }),
   until: Schema.optionalKey(Instant).annotate({ description: filterDescriptions.until }),
@@ -63,7 +66,7 @@ export const filterMembers = {
 
 const Members = Schema.Struct(filterMembers)
 
-/** A filter on the wire, without the state. */
+/** A filter in the API, without the state. */
 export type FilterMembers = typeof Members.Type
 
 /** A filter without the state. */
@@ -71,7 +74,7 @@ export type BulkFilter = Omit<DeliveryFilter, "state">
 
 const dateOf = (text: string | undefined) => text === undefined ? undefined : new Date(text)
 
-/** The filter for its members on the wire. */
+/** Converts a filter from its API form. */
 export const filterOf = ({ connection, email, reason, since, template_id, until }: {
   readonly [name in keyof FilterMembers]?: FilterMembers[name] | undefined
 }): BulkFilter => ({
@@ -83,7 +86,7 @@ export const filterOf = ({ connection, email, reason, since, template_id, until 
   until: dateOf(until),
 })
 
-/** The members of a filter on the wire. */
+/** Converts a filter to its API form. */
 export const membersOf = ({ connection, email, reason, since, templateId, until }: BulkFilter): FilterMembers => ({
   ...(since === undefined ? {} : { since: since.toISOString() }),
   ...(until === undefined ? {} : { until: until.toISOString() }),
@@ -94,8 +97,8 @@ export const membersOf = ({ connection, email, reason, since, templateId, until 
 })
 
 /**
- * A decoder that refuses unknown members and reports every fault. Otherwise a misspelled member of a filter would
- * select more deliveries.
+ * Returns a decoder that refuses unknown members and reports every fault. If unknown members were ignored, a misspelled
+ * member would select more deliveries.
  */
 export const strictDecoder = <S extends Schema.ConstraintDecoder<unknown>>(schema: S) => {
   const decode = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "error" })
@@ -110,13 +113,13 @@ export const strictDecoder = <S extends Schema.ConstraintDecoder<unknown>>(schem
 /** Decodes the members of a filter, without the state. */
 export const decodeMembers = strictDecoder(Members)
 
-/** The time that a filter is about. Of one state it is a column, for which there may be an index. */
+/** The column that the time bounds apply to. For one state it is a single column, so that an index can be used. */
 const timeOf = (sql: SqlClient.SqlClient, state: DeliveryState | undefined) =>
   sql.literal(
     state === "failed" ? "d.finished_at" : state === "queued" ? "d.queued_at" : "COALESCE(d.finished_at, d.queued_at)",
   )
 
-/** The condition that deliveries `d` of an organization match a filter. */
+/** Condition: delivery `d` of an organization matches a filter. */
 export const matching = (
   sql: SqlClient.SqlClient,
   { connection, email, reason, since, state, templateId, until }: DeliveryFilter,

@@ -19,10 +19,10 @@ import type { EnqueueError } from "./EnqueueErrors.ts"
 import { findKnown, type RequestKeys } from "./KnownRequests.ts"
 import { insertMessages, type NewMessage, type StoreResult } from "./NewMessages.ts"
 
-/** Messages queued by this process. */
+/** Counts the messages that this process queued. */
 const queued = Metric.counter("parlance_deliveries_queued_total", { incremental: true })
 
-/** Groups messages that are queued at the same time into one commit. */
+/** Commits messages that are queued at the same time together. */
 const makeCommit = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const clock = yield* Clock.Clock
@@ -47,7 +47,7 @@ const makeCommit = Effect.gen(function* () {
       held: 64 * 1024 * 1024,
       of: ({ vars }) => Object.values(vars).reduce((n, v) => n + v.length, 0),
     },
-    // A refused message must not be sent afterwards.
+    // A refused message must not be sent later, so no message is kept for a later commit.
     bufferSize: 0,
     bufferAge: Duration.seconds(1),
     timeout: settings.storeTimeout,
@@ -55,11 +55,11 @@ const makeCommit = Effect.gen(function* () {
   })
 })
 
-/** The entrance of the queue: decides, renders, and stores decision and message in one transaction. */
+/** Accepts messages for delivery: decides, renders, and stores the decision and the message in one transaction. */
 export class DeliveryQueue extends Context.Service<DeliveryQueue, {
-  /** Returns once the message is committed. Fails with an `EnqueueError`, and then nothing is queued. */
+  /** Returns after the message is committed. Fails with an `EnqueueError`; then nothing is queued. */
   readonly enqueue: (org: OrgSlug, request: DeliverRequest) => Effect.Effect<Queued, EnqueueError>
-  /** Organizations for which something was queued on this node. */
+  /** Organizations with new due messages from this node. */
   readonly due: Queue.Queue<OrgSlug>
 }>()("parlance/delivery/DeliveryQueue") {
   static readonly layer = Layer.effect(
@@ -80,13 +80,13 @@ export class DeliveryQueue extends Context.Service<DeliveryQueue, {
         known: yield* SharedLookUp.make({ write: (asked: ReadonlyArray<RequestKeys>) => findKnown(sql, asked) }),
         commit: yield* makeCommit,
       }
-      // The dispatcher also searches for due messages regularly, so dropped notices only cause a delay.
+      // The dispatcher also searches for due messages at an interval, so a dropped notice only causes a delay.
       const due = yield* Queue.sliding<OrgSlug>(1000)
       yield* Metric.update(queued, 0)
 
       return DeliveryQueue.of({
         due,
-        // `Effect.fn` would record where it was called, which takes a tenth of a call.
+        // `Effect.fn` would capture the call site, which takes a tenth of the call's time.
         enqueue: Effect.fnUntraced(function* (org, request) {
           const message = yield* enqueue(services, org, request)
           if (message.repeated) return message

@@ -5,31 +5,34 @@ import { organizationRows } from "../organizations/OrganizationRows.ts"
 import type { OrgSlug } from "../domain/Ids.ts"
 import { countedAtMost } from "./Deliveries.ts"
 
-/** How long counts per minute are kept. Unit: hours. */
+/** How long counts per minute are stored. Unit: hours. */
 export const keptHours = 35 * 24
 
-/** Possible lengths of the intervals of a series, and their largest number, apart from the two incomplete ones. */
+/** Possible intervals of a series (unit: minutes), and the maximum number of complete intervals. */
 const steps = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720] as const
 const mostPoints = 100
 
-/** Expired minutes of an organization that one statement removes. */
+/** Maximum number of expired minutes of an organization that one statement removes. */
 const removedAtOnce = 1_000
 
-/** Delivery in one interval of time. */
+/** Counts of one interval. */
 export interface DeliveryPoint {
   readonly start: Date
   readonly end: Date
-  /** Elapsed minutes of the interval, at least 1, for rates: a minute that has just begun does not look fast. */
+  /**
+   * Elapsed minutes of the interval, for rates. Minimum 1, so that a minute that has just begun does not show a high
+   * rate.
+   */
   readonly minutes: number
   /** False for the current interval. */
   readonly complete: boolean
   readonly sent: number
   readonly failed: number
-  /** Attempts that failed and are repeated. */
+  /** Failed attempts that will be repeated. */
   readonly retried: number
-  /** Largest number of due messages; 50,000 means 50,000 or more. Null without a sample. */
+  /** Highest number of due messages; 50,000 means 50,000 or more. Null without a sample. */
   readonly queued: number | null
-  /** Greatest age of the oldest due message. Unit: seconds. Null without a sample. */
+  /** Highest age of the oldest due message. Unit: seconds. Null without a sample. */
   readonly oldestDueSeconds: number | null
 }
 
@@ -37,7 +40,7 @@ export interface DeliverySeries {
   readonly hours: number
   /** Length of an interval. Unit: minutes. */
   readonly stepMinutes: number
-  /** Without gaps, the oldest first. */
+  /** Without gaps, oldest first. */
   readonly points: ReadonlyArray<DeliveryPoint>
 }
 
@@ -49,27 +52,27 @@ interface Row {
   readonly retried: number
   readonly queued: number | null
   readonly oldestDueSeconds: number | null
-  /** Latest time since which a message must have waited, by the counts of the interval. */
+  /** According to the counts of the interval, a message had been queued since this time or earlier. */
   readonly since: Date | null
 }
 
-/** The shortest intervals of a series of so many hours. Unit: minutes. */
+/** The shortest interval with which a series of this many hours stays within `mostPoints`. Unit: minutes. */
 export const stepOf = (hours: number): number =>
   steps.find((step) => hours * 60 / step <= mostPoints) ?? steps[steps.length - 1]!
 
 /**
- * Delivery over time. Results of messages are counted when they are stored (`Outbox.settle`). The length and age of the
- * queue are sampled once a minute by one of the nodes. All times are those of the database.
+ * Delivery over time. `Outbox.settle` counts the results of messages when it stores them. One of the nodes samples the
+ * length and age of the queue once a minute. All times are the database's.
  */
 export class DeliveryRates extends Context.Service<DeliveryRates, {
-  /** The last `hours` (1 to `keptHours`) in about 60 to 100 intervals. A database failure is a defect. */
+  /** Counts of the last `hours` (1 to `keptHours`) in about 60 to 100 intervals. A database failure is a defect. */
   readonly series: (org: OrgSlug, hours: number) => Effect.Effect<DeliverySeries>
   /**
-   * Samples the length and age of the queue of each organization with waiting messages, unless done in this minute.
-   * Fails with `SqlError` when the database does not respond.
+   * Samples the length and age of the queue of each organization with queued messages, unless a node has done so in
+   * this minute. Fails with `SqlError` if the database does not respond.
    */
   readonly sample: Effect.Effect<void, SqlError>
-  /** Removes minutes older than `keptHours`. Fails with `SqlError` when the database does not respond. */
+  /** Removes counts older than `keptHours`. Fails with `SqlError` if the database does not respond. */
   readonly forget: Effect.Effect<void, SqlError>
 }>()("parlance/delivery/DeliveryRates") {
   static readonly layer = Layer.effect(
@@ -125,7 +128,8 @@ export class DeliveryRates extends Context.Service<DeliveryRates, {
             GROUP BY 1
           ) c ON c.start = g.start
           ORDER BY g.start DESC`
-        // An empty queue leaves no note. A minute without a note, in which later messages were already waiting, was not observed.
+        // An empty queue stores no sample. If a minute has no sample although messages of a later minute were already
+        // queued in it, the queue was not observed: its length is unknown.
         let waitedSince = Infinity
         const points = rows.map(({ now, oldestDueSeconds, queued, since, start, ...counts }): DeliveryPoint => {
           const end = start.getTime() + stepMinutes * 60_000
@@ -155,8 +159,8 @@ export class DeliveryRates extends Context.Service<DeliveryRates, {
     const { forget, sample } = yield* DeliveryRates
     yield* sample.pipe(
       Effect.catch((error) => Effect.logDebug("The length of the queue was not sampled", error.message)),
-      // Often enough that no minute is skipped when a round takes long. A round that finds its work done costs one
-      // look-up.
+      // Four times a minute, so that a slow round does not skip a minute. A round that finds the sample of its minute
+      // costs one query.
       Effect.repeat(Schedule.spaced("15 seconds")),
       Effect.forkScoped,
     )

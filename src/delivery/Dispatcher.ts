@@ -12,12 +12,13 @@ import { Outbox } from "./Outbox.ts"
 /** Interval of the search for lanes without an owner and for expired messages. */
 const lookEvery = Duration.seconds(1)
 
-/** Idempotency keys that have expired are removed this many at a time. */
+/** Maximum number of expired idempotency keys that one statement removes. */
 const removedAtOnce = 10_000
 
 /**
- * Sends queued messages. Each organization has one lane, which one process of the installation holds at a time:
- * whichever finds it free. When that process dies, another takes the lane over as soon as its lease has run out.
+ * Sends queued messages. Each organization has one lane, which one process of the installation owns at a time. Any
+ * process that finds a lane without an owner may claim it. If the owner dies, another process claims the lane after its
+ * lease has expired.
  */
 export const layer = Layer.effectDiscard(Effect.gen(function* () {
   const outbox = yield* Outbox
@@ -57,7 +58,7 @@ export const layer = Layer.effectDiscard(Effect.gen(function* () {
     )
   })
 
-  // A new process begins with the messages that earlier ones left.
+  // Also finds messages that were queued before this process started.
   yield* outbox.idle.pipe(
     Effect.flatMap((orgs) => Effect.forEach(orgs, start, { discard: true })),
     Effect.catch((error) => Effect.logDebug("Due lanes could not be looked up", error.message)),

@@ -3,82 +3,97 @@ import { HashMap, Option } from "effect"
 import * as Breaker from "./CircuitBreaker.ts"
 import { afterAttempt } from "./FailureOwner.ts"
 
-/** An attempt is slow after this long, or after five times as long as an answer typically takes. Unit: milliseconds. */
+/**
+ * An attempt is slow after this time, or after five times the typical answer time if that is longer. Unit:
+ * milliseconds.
+ */
 const slowMillis = 1_000
 const slowFactor = 5
 
-/** Answers that tell how long one typically takes. */
+/** Number of latest answers from which the typical answer time is calculated. */
 const answersKept = 31
 
-/** Between two searches of the queue for one message of a held domain. Unit: milliseconds. */
+/** Minimum interval between two claims for messages of a held domain. Unit: milliseconds. */
 const askEvery = 20
 
-/** Between two searches of the queue while claimed messages wait for their turn. Unit: milliseconds. */
+/** Minimum interval between two claims while claimed messages are waiting for a session. Unit: milliseconds. */
 const refillEvery = 100
 
-/** Between two searches for transactional messages while others wait for a session. Unit: milliseconds. */
+/**
+ * Minimum interval between two claims for transactional messages while bulk messages are waiting for a session. Unit:
+ * milliseconds.
+ */
 const transactionalEvery = 400
 
-/** Between two searches for other domains while one uses more than its share; doubles while there are none. Unit: milliseconds. */
+/**
+ * Minimum interval between two claims for other domains while one domain uses more than its share. Doubles, up to
+ * `longestLook`, while no other domain has messages. Unit: milliseconds.
+ */
 const lookEvery = 500
 const longestLook = 8_000
 
-/** Between two searches for other messages while only messages of deferring domains leave. Unit: milliseconds. */
+/**
+ * Minimum interval between two claims for other domains while only messages to deferring domains are sent. Unit:
+ * milliseconds.
+ */
 const aloneEvery = 1_000
 
-/** For how long claims need not look at messages that were passed over. Unit: milliseconds. */
+/** How long a claim may skip messages that an earlier claim passed over. Unit: milliseconds. */
 const passedMillis = 10_000
 
-/** How much earlier than the first message that was claimed another may turn up: its transaction ended later. Unit: milliseconds. */
+/**
+ * A message may become visible this much later than its due time, because its transaction committed later. Claims begin
+ * this much before the first message of the earlier claim. Unit: milliseconds.
+ */
 const lateMillis = 1_000
 
-/** Domains in good health that are remembered. */
+/** Maximum number of remembered domains. Domains without problems are removed first. */
 const domainsKept = 10_000
 
 /** A claimed message. */
 export interface Waiting {
   readonly id: string
-  /** The domain of the recipient in the form in which domains are compared; "" if unknown: then no rule applies. */
+  /** The recipient's domain, normalized for comparison; "" if unknown. An unknown domain has no limits. */
   readonly domain: string
   readonly isTransactional: boolean
-  /** Unix milliseconds. */
+  /** Unit: Unix milliseconds. */
   readonly dueAt: number
 }
 
-/** A message under way. */
+/** A message that is being sent. */
 export interface Flight {
   readonly domain: string
   readonly startedAt: number
 }
 
-/** Which messages to claim next. */
+/** Selects the messages to claim next. */
 export interface ClaimChoice {
-  /** Messages to this recipient domain only. */
+  /** Only messages to this recipient domain. */
   readonly only?: string
-  /** With `only`: that many messages at most; one if it is missing. */
+  /** With `only`: the maximum number of messages. Default: 1. */
   readonly atMost?: number
-  /** No messages to these recipient domains. */
+  /** Excludes messages to these recipient domains. */
   readonly without?: ReadonlyArray<string>
-  /** Transactional messages only. */
+  /** Only transactional messages. */
   readonly isTransactional?: boolean
-  /** Bulk messages that are due at this time or later. Unix milliseconds. */
+  /** Only bulk messages that are due at this time or later. Unit: Unix milliseconds. */
   readonly dueFrom?: number
 }
 
 interface Domain {
   readonly breaker: Breaker.CircuitBreaker
   readonly flights: number
-  /** Messages that wait here. */
+  /** Number of claimed messages to this domain that are not yet sent. */
   readonly waiting: number
-  /** It has answered an attempt. */
+  /** Whether the domain has answered an attempt. */
   readonly isKnown: boolean
-  /** Its last answer was slow, or an attempt under way is. */
+  /** Whether its last answer was slow, or an attempt in progress is slow. */
   readonly isSlow: boolean
-  /** When the next message may leave at the domain's own rate. */
+  /** When the domain's rate limit permits the next message. */
   readonly nextAt: number
 }
 
-/** A domain of which nothing is known yet. */
+/** The state of a domain before its first answer. */
 const unknown: Domain = {
   breaker: Breaker.closed,
   flights: 0,
@@ -88,17 +103,20 @@ const unknown: Domain = {
   nextAt: -Infinity,
 }
 
-/** Whether messages of the domain leave one at a time, or not at all. */
+/** Whether messages to the domain are sent one at a time, or not at all. */
 const isOpen = ({ breaker }: Domain): boolean => Breaker.isProbing(breaker, Breaker.domainPolicy)
 
-/** Whether a domain is slow, has an open breaker, or has ever been silent. */
+/** Whether a domain is slow, has an open breaker, or has requested a pause before. */
 const isTroubled = ({ breaker, isSlow }: Domain): boolean =>
   isSlow || breaker.trouble !== undefined || breaker.silentUntil > -Infinity
 
-/** Whether messages of the domain may leave several at a time while nothing else waits, despite its open breaker. */
+/**
+ * Whether several messages to the domain may be sent at a time despite its open breaker, while no other domain has
+ * messages.
+ */
 const isDeferring = ({ breaker, isSlow }: Domain): boolean => breaker.trouble?.state === "failing" && !isSlow
 
-/** Messages that have to go back into the queue, and attempts that are to end if no part of their message has been sent. */
+/** Messages to return to the queue, and attempts to give up if no part of their message has been sent. */
 export interface Review<M> {
   readonly back: ReadonlyArray<M>
   readonly givenUp: ReadonlyArray<Flight>
@@ -107,29 +125,29 @@ export interface Review<M> {
 const nothingToDo: Review<never> = { back: [], givenUp: [] }
 
 /**
- * Shares the sessions of a connection among recipient domains. Transactional messages go before bulk messages, and messages of
- * a kind in the order in which they are due, but for these rules:
+ * Shares the sessions of a connection among recipient domains. Transactional messages are sent before bulk messages.
+ * Within each priority, messages are sent in the order of their due times, with these exceptions:
  *
- * - A domain uses at most its share of the sessions while messages to other domains wait.
+ * - A domain uses at most its share of the sessions while messages to other domains are waiting.
  * - A domain that has not answered yet uses one session.
- * - Slow domains use one session each, and all of them together at most the share, so that others always find a session.
- *   When more sessions are slow, the youngest of these attempts are given up.
- * - A domain with an open breaker uses one session, and only while nothing else waits, or for a probe. While nothing else
- *   waits, domains that fail without being slow or asking for less use all sessions.
+ * - Each slow domain uses one session, and all slow domains together use at most the share, so that other domains
+ *   always find a session. If more sessions are slow, the latest of these attempts are given up.
+ * - A domain with an open breaker uses one session, for a probe or while no other message is waiting. While no other
+ *   message is waiting, domains that fail without being slow or requesting a pause use all sessions.
  *
- * Messages of slow domains and of those with an open breaker stay in the queue (`held`), so that they do not fill the buffer
- * of the lane. It asks for one of them when it may leave. Times are milliseconds of a clock that does not jump. All fields hold
- * immutable values, so that `copyOf` copies it.
+ * Messages to slow domains and to domains with an open breaker stay in the queue (`held`), so that they do not fill the
+ * buffer of the lane. `wants` requests one of them when it may be sent. Times are milliseconds of a monotonic clock.
+ * All fields hold immutable values, so `copyOf` needs no deep copy.
  */
 export class DomainSessions<M extends Waiting> {
   private domains = HashMap.empty<string, Domain>()
-  /** Domains that `isTroubled`: the only ones whose messages may be held. */
+  /** Domains for which `isTroubled` is true. Only their messages may be held. */
   private troubled: ReadonlySet<string> = new Set()
   private waiting: ReadonlyArray<M> = []
   private flights: ReadonlyArray<Flight> = []
-  /** Domains whose messages stay in the queue, the one that was asked for longest ago first. */
+  /** Domains whose messages stay in the queue, least recently requested first. */
   private held: ReadonlyArray<string> = []
-  /** Domains whose messages stay in the queue until others have been answered. */
+  /** Domains whose messages stay in the queue until other domains have answered. The brake names them. */
   private avoided: ReadonlySet<string> = new Set()
   private answers: ReadonlyArray<number> = []
   private typicalMillis = 0
@@ -137,14 +155,20 @@ export class DomainSessions<M extends Waiting> {
   private transactionalAt = -Infinity
   private lookedAt = -Infinity
   private lookMillis = lookEvery
-  /** Until when to trust the last search that passed over held domains only and found no others; -Infinity if it found some. */
+  /**
+   * Until this time, the last claim proves that only held domains have messages. -Infinity if it found messages to
+   * other domains.
+   */
   private aloneUntil = -Infinity
-  /** Messages due earlier are to domains that the last claim passed over. */
+  /**
+   * All messages that were due before `dueFrom` are to the domains in `without`, according to an ordinary claim at
+   * `at`.
+   */
   private passed: { readonly dueFrom: number; readonly without: ReadonlyArray<string>; readonly at: number } | undefined
 
   constructor(private sessions: number, private readonly limits: DomainLimits | undefined) {}
 
-  /** Shares so many sessions from now on, at least 1. Those that are taken stay so until their attempts end. */
+  /** Changes the number of sessions, minimum 1. Sessions in use stay in use until their attempts end. */
   resize(sessions: number): void {
     this.sessions = sessions
   }
@@ -153,12 +177,15 @@ export class DomainSessions<M extends Waiting> {
     return this.waiting.length
   }
 
-  /** No message waits here, and none in the queue to a domain that messages may leave to. */
+  /** Whether no message is waiting and every held domain is avoided. */
   get isIdle(): boolean {
     return this.waiting.length === 0 && this.heldDomains.every((name) => this.avoided.has(name))
   }
 
-  /** Lets no message to these domains leave, until called again. Returns messages that have to go back into the queue. */
+  /**
+   * Stops sending to these domains until the next call. Returns the claimed messages that the caller must return to the
+   * queue.
+   */
   avoid(domains: ReadonlyArray<string>): ReadonlyArray<M> {
     if (domains.length === 0 && this.avoided.size === 0) return []
     this.avoided = new Set(domains)
@@ -167,7 +194,10 @@ export class DomainSessions<M extends Waiting> {
     return back
   }
 
-  /** Which messages to claim now; undefined while there are enough. With `isIdle`, nothing else can leave. */
+  /**
+   * Returns which messages to claim now, or undefined if enough are claimed. With `isIdle`, no claimed message can be
+   * sent.
+   */
   wants(now: number, limit: number, isIdle = false): ClaimChoice | undefined {
     const isAlone = this.isAlone && (isIdle || (this.waiting.length === 0 && now < this.aloneUntil))
     const asked = now - this.askedAt < askEvery ? undefined : this.heldToAsk(now, isIdle || isAlone, isAlone)
@@ -188,11 +218,11 @@ export class DomainSessions<M extends Waiting> {
     return { without: this.excluded(), isTransactional: true }
   }
 
-  /** Takes claimed messages. Returns those that have to go back into the queue. */
+  /** Adds claimed messages. Returns the messages that the caller must return to the queue. */
   add(messages: ReadonlyArray<M>, choice: ClaimChoice, now: number): ReadonlyArray<M> {
     if (choice.only !== undefined) {
       this.release(choice.only)
-      // With no message due, the next one is found by an ordinary claim.
+      // If no message of the domain is due, an ordinary claim finds its next message.
       if (messages.length > 0) this.hold(choice.only)
     } else if (choice.isTransactional !== true) {
       this.lookMillis = messages.length > 0 ? lookEvery : Math.min(longestLook, 2 * this.lookMillis)
@@ -225,7 +255,7 @@ export class DomainSessions<M extends Waiting> {
     return back
   }
 
-  /** The message that may leave now; undefined while there is none. */
+  /** Returns the message to send now, or undefined if no waiting message may be sent. */
   pick(now: number): M | undefined {
     let overShare: M | undefined
     let deferring: M | undefined
@@ -245,12 +275,14 @@ export class DomainSessions<M extends Waiting> {
     return overShare ?? deferring
   }
 
-  /** The first messages that wait, `count` at most: those that are likely to leave next. */
+  /** Returns up to `count` waiting messages, first in line first. They are likely to be sent next. */
   ahead(count: number): ReadonlyArray<M> {
     return this.waiting.slice(0, count)
   }
 
-  /** When a message that waits for its domain's own rate may leave; Infinity if none does. */
+  /**
+   * The earliest time at which a rate limit of a domain permits a waiting message; Infinity if no rate limit delays a message.
+   */
   nextAt(now: number): number {
     return this.waiting.reduce((least, { domain }) => {
       const at = this.domainOf(domain).nextAt
@@ -258,7 +290,7 @@ export class DomainSessions<M extends Waiting> {
     }, Infinity)
   }
 
-  /** A picked message sets out. */
+  /** Records the start of a picked message. */
   start(message: M, now: number): Flight {
     const place = this.waiting.indexOf(message)
     if (place !== -1) this.waiting = place === 0 ? this.waiting.slice(1) : this.waiting.toSpliced(place, 1)
@@ -274,7 +306,7 @@ export class DomainSessions<M extends Waiting> {
     return flight
   }
 
-  /** An attempt has ended; `result` is undefined if the platform was not asked. */
+  /** Records the end of an attempt. `result` is undefined if the platform was not contacted. */
   end(flight: Flight, result: SendResult | undefined, now: number): void {
     this.flights = this.flights.filter((other) => other !== flight)
     this.change(flight.domain, { flights: this.domainOf(flight.domain).flights - 1 })
@@ -284,7 +316,7 @@ export class DomainSessions<M extends Waiting> {
     this.forget()
   }
 
-  /** Looks for slow attempts. */
+  /** Detects slow attempts. */
   review(now: number): Review<M> {
     const slow: Array<Flight> = []
     for (const flight of this.flights) {
@@ -309,12 +341,12 @@ export class DomainSessions<M extends Waiting> {
     return { back, givenUp }
   }
 
-  /** All sessions are taken, and more of them are slow than may be. */
+  /** Whether all sessions are in use, and more of them are slow than allowed. */
   isCrowded(): boolean {
     return this.flights.length >= this.sessions && this.slowFlights() > this.slowSessions
   }
 
-  /** Removes and returns all messages that wait. */
+  /** Removes and returns all waiting messages. */
   drain(): ReadonlyArray<M> {
     const all = this.waiting
     this.passed = undefined
@@ -341,7 +373,7 @@ export class DomainSessions<M extends Waiting> {
     this.troubled = troubled
   }
 
-  /** Whether no message waits but those of held domains, as far as is known. */
+  /** Whether, as far as is known, only held domains have messages. */
   private get isAlone(): boolean {
     return this.aloneUntil > -Infinity
   }
@@ -362,12 +394,12 @@ export class DomainSessions<M extends Waiting> {
     return Math.max(slowMillis, slowFactor * this.typicalMillis)
   }
 
-  /** Sessions of one domain while messages to others wait. */
+  /** Maximum number of sessions of one domain while messages to other domains are waiting. */
   private get share(): number {
     return Math.max(1, Math.floor(this.sessions * (this.limits?.share ?? 1)))
   }
 
-  /** Sessions of all slow domains together. */
+  /** Maximum number of sessions of all slow domains together. */
   private get slowSessions(): number {
     return Math.min(this.share, this.sessions - 1)
   }
@@ -379,12 +411,12 @@ export class DomainSessions<M extends Waiting> {
     return count
   }
 
-  /** Messages of the domain leave one by one, on request. */
+  /** Whether messages to the domain stay in the queue and are claimed one by one. */
   private isHeld(domain: Domain, now: number): boolean {
     return isOpen(domain) || Breaker.isSilent(domain.breaker, now) || domain.isSlow
   }
 
-  /** Whether a message of a held domain may be claimed to leave. */
+  /** Whether a message to a held domain may be claimed. */
   private mayAsk(domain: Domain, now: number, isIdle: boolean, isAlone = false): boolean {
     const { breaker, flights, isSlow, waiting } = domain
     if (waiting > 0 || Breaker.isSilent(breaker, now)) return false
@@ -394,7 +426,7 @@ export class DomainSessions<M extends Waiting> {
     return !isSlow || this.slowFlights() < this.slowSessions || (this.slowSessions === 0 && isIdle)
   }
 
-  /** How many messages of a deferring domain to claim while nothing else waits. */
+  /** Number of messages to a deferring domain to claim while no other message is waiting. */
   private atOnce(limit: number): number {
     return this.held.filter((name) => isDeferring(this.domainOf(name))).length > 1 ? this.share : limit
   }
@@ -406,7 +438,10 @@ export class DomainSessions<M extends Waiting> {
     return undefined
   }
 
-  /** Whether a message of the domain may leave: at once, or after all that fit better. */
+  /**
+   * Whether a message to the domain may be sent: now (`yes`), only if no message within its share is waiting
+   * (`over-share`), or only if no other message is waiting (`alone`).
+   */
   private fitOf(domain: Domain, name: string, now: number): "yes" | "over-share" | "alone" | "no" {
     const { breaker, flights, isKnown, isSlow, nextAt, waiting } = domain
     if (name === "") return "yes"
@@ -421,14 +456,14 @@ export class DomainSessions<M extends Waiting> {
     return flights < this.share ? "yes" : "over-share"
   }
 
-  /** How long after the last search for other domains the next one is due, with `next` as the next message. Milliseconds. */
+  /** Pause after the last claim for other domains, if `next` is the next message. Unit: milliseconds. */
   private lookAfter(next: M | undefined, now: number): number {
     if (next === undefined) return this.waiting.length === 0 ? 0 : refillEvery
     const fit = this.fitOf(this.domainOf(next.domain), next.domain, now)
     return fit === "over-share" ? this.lookMillis : fit === "alone" ? aloneEvery : Infinity
   }
 
-  /** Domains of which there is nothing more to claim now. */
+  /** Domains that an ordinary claim excludes: their messages are held, avoided or already claimed. */
   private excluded(): ReadonlyArray<string> {
     const names = new Set([...this.held, ...this.avoided])
     for (const { domain } of this.waiting) if (domain !== "") names.add(domain)
@@ -436,8 +471,9 @@ export class DomainSessions<M extends Waiting> {
   }
 
   /**
-   * A claim of all but the excluded domains. Where their messages are in front of the queue, it would read all of them each
-   * time; so it begins where the last one found its first message, as long as no excluded domain has come free.
+   * Returns an ordinary claim, which excludes some domains. If many messages of these domains were at the head of the
+   * queue, every claim would read all of them. Therefore the claim begins where the last ordinary claim found its first
+   * message, unless a domain that it excluded is free again.
    */
   private pastHeld(now: number): ClaimChoice {
     const without = this.excluded()
@@ -447,7 +483,7 @@ export class DomainSessions<M extends Waiting> {
     return passed.without.every((name) => names.has(name)) ? { without, dueFrom: passed.dueFrom } : { without }
   }
 
-  /** Remembers where an ordinary claim found its first bulk message. */
+  /** Stores where an ordinary claim found its first bulk message. */
   private pass(messages: ReadonlyArray<M>, { dueFrom, without = [] }: ClaimChoice, now: number): void {
     const first = messages.find(({ isTransactional }) => !isTransactional)
     if (first === undefined || without.length === 0) {
@@ -478,7 +514,7 @@ export class DomainSessions<M extends Waiting> {
     this.waiting = this.waiting.filter((message) => !removed.has(message))
   }
 
-  /** Keeps the number of remembered domains bounded: only domains that nothing is known against go. */
+  /** Limits the number of remembered domains. Domains in use and domains with problems are kept. */
   private forget(): void {
     if (HashMap.size(this.domains) <= domainsKept) return
     for (const [name, domain] of this.domains) {

@@ -6,11 +6,11 @@ import { deliverSource } from "../domain/Source.ts"
 import { reportOwn } from "../journal/inbox/ownReports.ts"
 import { announce, hasEndpoints } from "../webhooks/Announce.ts"
 
-// Messages that have ended: their counts, the events of the inbox, and webhooks.
+// Reports ended messages: to the counts, to the inbox as events, and to webhook endpoints.
 
 /**
- * The CTEs that add the rows of the CTE `updated` (id, state, burned) to the counts of ended messages and of attempts by the
- * minute.
+ * CTEs that add the rows of the CTE `updated` (id, state, burned) to the counts of ended messages and to the counts of
+ * attempts per minute.
  */
 export const countEnded = (sql: SqlClient.SqlClient, org: OrgSlug) =>
   sql`counted AS (
@@ -28,7 +28,7 @@ export const countEnded = (sql: SqlClient.SqlClient, org: OrgSlug) =>
         failed = m.failed + EXCLUDED.failed, retried = m.retried + EXCLUDED.retried
     )`
 
-/** Tells webhook endpoints of messages that have failed, as they stand in the same transaction. */
+/** Announces failed messages to webhook endpoints. Reads the messages in the caller's transaction. */
 export const announceFailed = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   org: OrgSlug,
@@ -74,8 +74,9 @@ interface FailedRow {
 }
 
 /**
- * Puts the results of messages into the inbox, so that the model learns from them as from a platform's reports: `sent`, or
- * `failed` for one that never left. Call it inside the transaction that changes their state.
+ * Stores the results of messages in the inbox as events, so that the model learns from them as from a platform's
+ * reports: `sent`, or `failed` for a message that was never sent. Call this in the transaction that changes the state
+ * of the messages.
  */
 export const report = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,

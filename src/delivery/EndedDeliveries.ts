@@ -3,8 +3,9 @@ import type { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql/SqlError"
 
 /**
- * Deliveries of each of some organizations that were sent or failed in this and the previous hour, where some failed. Deliveries that were
- * queued again do not count. Fails with `SqlError` when the database does not respond.
+ * For each organization with a failed delivery in this or the previous hour: the number of deliveries that failed, and
+ * that were sent or failed (`ended`), in these hours. Deliveries that were queued again do not count. Fails with
+ * `SqlError` if the database does not respond.
  */
 export const endedDeliveries = (
   sql: SqlClient.SqlClient,

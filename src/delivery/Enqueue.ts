@@ -45,12 +45,12 @@ export interface EnqueueServices {
   readonly addressKeys: AddressKeys["Service"]
   readonly tracking: Tracking["Service"]
   readonly targets: Targets["Service"]
-  /** Looks up earlier requests and suppressions. */
+  /** Reads earlier requests and suppressions. */
   readonly known: (asked: RequestKeys) => Effect.Effect<RequestFacts, GroupCommit.BufferFull>
   readonly commit: GroupCommit.GroupCommit<NewMessage, StoreResult>
 }
 
-/** A message that has an id and no content yet. */
+/** A message with an id, before its content is decided. */
 interface Draft {
   readonly org: OrgSlug
   readonly id: string
@@ -61,20 +61,24 @@ interface Draft {
 
 type Chosen = Extract<Answer, { readonly _tag: "Chosen" }>
 
-/** Ends the transaction of a message whose idempotency key is in use. */
+/** Rolls back the transaction of a message whose idempotency key is in use. */
 class Repetition extends Schema.TaggedError<Repetition>()("Repetition", {
   result: Schema.Literals(["repeated", "reused"]),
 }) {}
 
-/** The message of an idempotency key that was used before. Fails with `KeyReused` if it came with another body. */
+/**
+ * Returns the id of the message with this idempotency key, if any. Fails with `KeyReused` if that request had another
+ * body.
+ */
 const findMessage = (found: StandingRequest | undefined, { digest, key }: Idempotency) =>
   found === undefined || found.digest === digest
     ? Effect.succeed(found?.deliveryId)
     : Effect.fail(new KeyReused({ key }))
 
 /**
- * The earlier message that the request repeats. Fails if the recipient is suppressed. Runs before the decision:
- * suppressed people must not enter the holdout either, because they would be compared with people who get messages.
+ * Returns the id of the earlier message that the request repeats, or undefined. Fails if the recipient is suppressed.
+ * Runs before the decision, because suppressed people must not enter the holdout: they would be compared with people
+ * who receive messages.
  */
 const findEarlier = Effect.fnUntraced(function* (
   { addressKeys, known, templateCache }: EnqueueServices,
@@ -83,7 +87,7 @@ const findEarlier = Effect.fnUntraced(function* (
 ) {
   yield* templateCache.lookUp(org, templateId)
   const view = templateCache.template(org, templateId)
-  // Without an active template, the plan refuses the request for that reason.
+  // If the template is not active, the plan refuses the request and states that reason.
   const isChecked = view !== undefined && !view.archived && view.org.suppression
   if (idempotency === undefined && !isChecked) return undefined
   const found = yield* known({
@@ -97,7 +101,10 @@ const findEarlier = Effect.fnUntraced(function* (
   return suppression === undefined ? undefined : yield* new RecipientSuppressed(suppression)
 })
 
-/** The send time. If the recipient's best time is too late, the earliest allowed time. */
+/**
+ * The send time: the recipient's best time, or the earliest allowed time if the message would expire before the best
+ * time.
+ */
 const adviseSendAt = (
   { sendTime }: EnqueueServices,
   { org, request: { email, expiresAt = Infinity, optimizeSendTime, sendAt, templateId } }: Draft,
@@ -114,12 +121,12 @@ const adviseSendAt = (
       ...(sendAt === undefined ? {} : { notBefore: sendAt }),
     }).pipe(
       Effect.map(({ at }) => at < expiresAt ? at : sendAt),
-      // The variant was removed a moment ago, so there are no send times for it.
+      // The variant was removed after the decision, so it has no send times.
       Effect.catch(() => Effect.succeed(sendAt)),
     )
     : Effect.succeed(sendAt)
 
-/** The rendered variables with tracked links and pixel, according to template and organization. */
+/** The rendered variables with tracked links and the pixel, according to the settings of template and organization. */
 const trackLinks = (
   { connections, templateCache }: EnqueueServices,
   { org, request: { fields, templateId }, tracking }: Draft,
@@ -127,14 +134,14 @@ const trackLinks = (
 ): Pick<NewMessage, "formats" | "own" | "shared" | "vars"> => {
   const view = templateCache.template(org, templateId)
   const variant = view?.variantsById.get(copyId)
-  // The template was removed a moment ago.
+  // The template was removed after the decision.
   if (view === undefined || variant === undefined) return { formats: {}, own: [], shared: new Map(), vars }
   const { formats } = variant
   const parts = linkParts({ formats, vars }, connections.active(org)?.variables)
   return { formats, ...tracking.apply({ view, variant, vars, parts, kept: [fields["unsubscribe_url"]] }) }
 }
 
-/** The rows of a message and of its plan, except a claim, which is stored before. */
+/** The rows of a message and of its plan. A sticky claim is not included: it is stored first. */
 const makeMessage = (
   services: EnqueueServices,
   draft: Draft,
@@ -162,7 +169,7 @@ const makeMessage = (
   }
 }
 
-/** The error for an outcome without a message. */
+/** Returns the error for an answer without a message. */
 const refusalOf = (request: DeliverRequest, outcome: Exclude<Answer, Chosen>) => {
   if (outcome._tag === "NotRendered") return outcome.error
   if (outcome._tag === "HeldOut") return new HeldOut({ templateId: request.templateId })
@@ -179,7 +186,7 @@ const refusalOf = (request: DeliverRequest, outcome: Exclude<Answer, Chosen>) =>
   }
 }
 
-/** Stores a message in a commit that it shares with others. */
+/** Stores a message in a commit that it shares with other messages. */
 const storeInGroup = Effect.fnUntraced(function* ({ commit }: EnqueueServices, message: NewMessage) {
   const ticket = commit.submit(message)
   if (ticket === undefined) return yield* new GroupCommit.BufferFull()
@@ -189,8 +196,8 @@ const storeInGroup = Effect.fnUntraced(function* ({ commit }: EnqueueServices, m
 })
 
 /**
- * Stores a message together with its claim of a sticky choice, in one transaction. Stores nothing, and returns the
- * existing choice, if another choice stands. Stores nothing either if the idempotency key is in use.
+ * Stores a message and its claim of a sticky choice in one transaction. If the user already has another choice, stores
+ * nothing and returns that choice. Also stores nothing if the idempotency key is in use.
  */
 const storeClaimed = (
   { clock, sql, sticky, targets }: EnqueueServices,
@@ -203,7 +210,7 @@ const storeClaimed = (
       const standing = yield* insertClaim(sql, claim)
       if (!isOwn(standing)) return standing
       const [result = "queued"] = yield* insertMessages(sql, targets, [message], clock.currentTimeMillisUnsafe())
-      // Rolls back: the first request's choice and message stand.
+      // Rolls back the claim, so that the choice and the message of the first request stay.
       return result === "queued" ? standing : yield* new Repetition({ result })
     }))
     yield* sticky.committed(claim, standing)
@@ -215,14 +222,14 @@ const storeClaimed = (
     Effect.catchTag("SqlError", () => Effect.fail(new GroupCommit.BufferFull())),
   )
 
-/** The outcome of queueing a message, and the warnings of the answer that it was made from. */
+/** The result of queueing a message, with the warnings of its decision. */
 interface Stored extends Pick<Queued, "warnings"> {
   readonly result: StoreResult
 }
 
 /**
- * Stores a plan with its message and counts the outcome. A claim that another request won is planned again with the choice
- * that stands, which needs no claim.
+ * Stores a plan with its message, and counts the outcome. If another request has claimed the sticky choice first, makes
+ * a new plan with that choice, which needs no claim.
  */
 const storePlanned: (
   services: EnqueueServices,
@@ -232,7 +239,8 @@ const storePlanned: (
   const { answer } = plan
   const finish = <A extends Answer>(outcome: A) => services.decider.finish(draft.org, draft.request, outcome)
   if (answer._tag === "HeldOut" && plan._tag !== "Answer") {
-    // There is no message to store it with. Usually the result is the same and refuses the request.
+    // A held-out decision has no message to be stored with. The stored decision usually equals the planned one, and the
+    // request is refused.
     return yield* storePlanned(services, draft, answerPlan(yield* services.decider.store(plan)))
   }
   if (answer._tag !== "Chosen") return yield* refusalOf(draft.request, finish(answer))
@@ -249,15 +257,15 @@ const storePlanned: (
 })
 
 /**
- * The tracking id of a decision without a message. As no message has the idempotency key, this id identifies a repeated
- * request: the decision is recorded once under it.
+ * The tracking id of a held-out decision, derived from the idempotency key. No message holds the key, so a repeated
+ * request is recognized by this id, and its decision is recorded once.
  */
 const heldOutIdOf = ({ digest, key }: Idempotency) => `held-out:${hash("sha256", JSON.stringify([key, digest]))}`
 
-/** The request for the decision on a message. */
+/** Returns the request for the decision on a message. */
 const decideRequestOf = ({ id, request, tracking }: Draft): DecideRequest => ({
   ...request,
-  // An unsubscribe link of the caller takes precedence.
+  // The caller's `unsubscribe_url` takes precedence.
   fields: { unsubscribe_url: tracking.unsubscribeUrl, ...request.fields },
   trackingId: id,
   isNewId: true,
@@ -265,7 +273,7 @@ const decideRequestOf = ({ id, request, tracking }: Draft): DecideRequest => ({
   heldOutId: request.idempotency && heldOutIdOf(request.idempotency),
 })
 
-/** Queues a message, unless the request is a repetition or must be refused. */
+/** Queues a message. Returns the earlier message if the request repeats one. Fails with an `EnqueueError`. */
 export const enqueue = Effect.fnUntraced(function* (
   services: EnqueueServices,
   org: OrgSlug,

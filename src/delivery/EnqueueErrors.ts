@@ -4,7 +4,7 @@ import type { TemplateArchived, TemplateNotFound, VariantNotFound } from "../dom
 import type * as GroupCommit from "../store/GroupCommit.ts"
 import { reasonWords, SuppressionReason } from "../domain/SuppressionReason.ts"
 
-// Reasons why Deliver queues nothing.
+// Reasons why Deliver does not queue a message.
 
 /** The organization has no enabled connection. */
 export class NotEnabled extends Schema.TaggedError<NotEnabled>()("NotEnabled", { org: Schema.String }) {
@@ -34,7 +34,7 @@ export class HeldOut extends Schema.TaggedError<HeldOut>()("HeldOut", { template
   }
 }
 
-/** The key was used for a different request in the last 24 hours; nothing was queued. */
+/** The idempotency key came with a different request in the last 24 hours. Nothing was queued. */
 export class KeyReused extends Schema.TaggedError<KeyReused>()("KeyReused", { key: Schema.String }) {
   override get message() {
     return `The Idempotency-Key ${JSON.stringify(this.key)} came with another body in the last 24 hours. Nothing was ` +
@@ -42,7 +42,7 @@ export class KeyReused extends Schema.TaggedError<KeyReused>()("KeyReused", { ke
   }
 }
 
-/** Nothing is sent to the recipient; nothing was decided and nothing was queued. */
+/** The recipient is suppressed. Nothing was decided or queued. */
 export class RecipientSuppressed extends Schema.TaggedError<RecipientSuppressed>()("RecipientSuppressed", {
   reason: SuppressionReason,
   suppressedAt: Schema.Date,
@@ -55,7 +55,7 @@ export class RecipientSuppressed extends Schema.TaggedError<RecipientSuppressed>
   }
 }
 
-/** The message would have expired already; nothing was decided and nothing was queued. */
+/** The message has expired before it was queued. Nothing was decided or queued. */
 export class MessageExpired extends Schema.TaggedError<MessageExpired>()("MessageExpired", {
   expiresAt: Schema.Date,
 }) {

@@ -4,7 +4,7 @@ import type { OrgSlug, TemplateId } from "../domain/Ids.ts"
 import { report } from "./EndReports.ts"
 import { chunks, learnSpellings, lookedUp, repeated, type Work } from "../erasure/Work.ts"
 
-/** Cancels messages to the people that are queued, and takes address and content out of the others. */
+/** Cancels queued messages to the people, and removes address and content from their other messages. */
 export const eraseDeliveries = Effect.fnUntraced(function* (work: Work): Effect.fn.Return<void, SqlError> {
   const { names, org, sizes, sql } = work
   for (const some of chunks(names.spellings().filter((name) => name.includes("@")), lookedUp)) {
@@ -48,6 +48,6 @@ export const eraseDeliveries = Effect.fnUntraced(function* (work: Work): Effect.
   }
 })
 
-/** Learns the spellings of the people's addresses in messages. */
+/** Collects the spellings of the people's addresses in messages. */
 export const learnDeliveryNames = (work: Work) =>
   learnSpellings(work, "deliveries", "email", work.sql`t.email IS NOT NULL`)

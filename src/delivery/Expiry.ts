@@ -7,10 +7,10 @@ import { expiredText, storable } from "./AttemptOutcome.ts"
 import type { ExpiredMessage } from "./Outbox.ts"
 import { countEnded, report } from "./EndReports.ts"
 
-/** Messages that one transaction ends at most. */
+/** Maximum number of messages that one transaction fails. */
 const endedAtOnce = 500
 
-/** Ends up to 500 messages of one organization; returns how many. */
+/** Fails up to 500 expired messages of one organization. Returns their number. */
 const endSome = (sql: SqlClient.SqlClient, org: OrgSlug): Effect.Effect<number, SqlError> =>
   sql.withTransaction(Effect.gen(function* () {
     const found = yield* sql<ExpiredMessage & { readonly id: string; readonly templateId: TemplateId }>`
@@ -32,8 +32,8 @@ const endSome = (sql: SqlClient.SqlClient, org: OrgSlug): Effect.Effect<number, 
   }))
 
 /**
- * Fails the queued messages that have expired, also those whose connection is paused; returns how many. Messages that another
- * node is ending at the same time are left to it.
+ * Fails queued messages that have expired, including messages of paused connections. Returns their number. Skips
+ * messages that another node is failing at the same time.
  */
 export const endExpired = Effect.fn("Expiry.endExpired")(function* (
   sql: SqlClient.SqlClient,

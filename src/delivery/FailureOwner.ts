@@ -2,16 +2,16 @@ import { Duration } from "effect"
 import * as Breaker from "./CircuitBreaker.ts"
 import type { FailureScope, SendResult } from "./Connection.ts"
 
-/** The owner of a failure: the connection, the domain of the recipient (`recipient`), or the message alone. */
+/** The owner of a failure: the connection, the recipient's domain (`recipient`), or the message alone. */
 export type FailureOwner = FailureScope | "message"
 
 /**
- * The owner of a failed attempt; undefined for an attempt that did not fail or was not made:
+ * Returns the owner of a failed attempt, or undefined if the attempt did not fail or was not made:
  *
  *     broken                      connection
- *     retry, slow-down            by their scope: the reply of an SMTP server about a recipient, or the connection
+ *     retry, slow-down            their scope: the recipient for an SMTP reply about the recipient, otherwise the connection
  *     refused, unfit              message
- *     accepted, yielded           none
+ *     accepted, yielded           undefined
  */
 export const ownerOf = (result: SendResult): FailureOwner | undefined => {
   switch (result._tag) {
@@ -29,7 +29,7 @@ export const ownerOf = (result: SendResult): FailureOwner | undefined => {
   }
 }
 
-/** Whether an attempt shows that the other side listens, besides the failures that it owns. */
+/** Whether an attempt proves that the other side responds. */
 const isHeard = (scope: FailureScope, result: SendResult): boolean => {
   if (result._tag === "accepted" || result._tag === "refused") return true
   // A reply about the recipient shows that the connection works; silence shows nothing.
@@ -37,7 +37,7 @@ const isHeard = (scope: FailureScope, result: SendResult): boolean => {
     (result._tag === "slow-down" || (result._tag === "retry" && result.deferred))
 }
 
-/** The circuit breaker of a connection, or of a recipient domain, after an attempt. Only failures that it owns feed it. */
+/** Returns the breaker of a connection or recipient domain after an attempt. It counts only failures that it owns. */
 export const afterAttempt = (
   breaker: Breaker.CircuitBreaker,
   scope: FailureScope,
@@ -61,24 +61,30 @@ export const afterAttempt = (
   }
 }
 
-/** Messages that are remembered for answers about the connection. */
+/** Maximum number of remembered messages with answers about the connection. */
 const blamesKept = 1_000
 
-/** Answers about the connection to one message before the message is held responsible, if others are accepted meanwhile. */
+/**
+ * Number of answers about the connection that one message may receive. With more answers, the message is the owner, if
+ * other messages were accepted in the meantime.
+ */
 const blamesAllowed = { "broken": 1, "slow-down": 4 }
 
-/** Answers about the connection, by message: when the first one came, and how many there were. Times in milliseconds. */
+/**
+ * Answers about the connection, by message: the time of the first answer and the number of answers. Unit: milliseconds.
+ */
 export interface Blames {
   readonly messages: ReadonlyMap<string, { readonly firstAt: number; readonly count: number }>
-  /** When the last accepted message left. */
+  /** Start of the latest accepted attempt. */
   readonly acceptedFrom: number
 }
 
 export const noBlames: Blames = { messages: new Map(), acceptedFrom: -Infinity }
 
 /**
- * Finds the owner of answers such as 404 or 429 that a platform gives to one message again and again while it accepts others.
- * They belong to that message: otherwise it would pause the connection for ever, because such an answer costs no attempt.
+ * Finds the owner of answers such as 404 or 429 that a platform repeats for one message while it accepts others. The
+ * message owns them. Otherwise the message would pause the connection forever, because such answers do not count as
+ * attempts.
  */
 export const judge = (
   blames: Blames,

@@ -7,19 +7,19 @@ import { recordset } from "../store/Recordset.ts"
 import type { Suppression } from "../suppressions/Suppression.ts"
 import { readSuppression, type SuppressionRow, suppressionsOf } from "../suppressions/SuppressionQuery.ts"
 
-// Facts in the store about a request to deliver, read before anything is decided.
+// Reads stored facts about a request before its decision.
 
-/** For how long an idempotency key is kept, in hours. */
+/** How long an idempotency key is kept. Unit: hours. */
 export const keptHours = 24
 
-/** An idempotency key and the keys of a recipient's address, as far as they are to be looked up. */
+/** The idempotency key of a request and the keys of its recipient's address. Undefined or empty: nothing to search. */
 export interface RequestKeys {
   readonly org: OrgSlug
   readonly key: string | undefined
   readonly addressKeys: ReadonlyArray<string>
 }
 
-/** The message a key stands for, and the request it came with. */
+/** The message that an idempotency key belongs to, and the digest of its request. */
 export const StandingRequest = Schema.Struct({
   orgSlug: Schema.NonEmptyString,
   key: Schema.NonEmptyString,
@@ -35,13 +35,13 @@ export const readStanding = rowReader(
   ({ key, orgSlug }: StandingRequest) => `org_slug ${orgSlug} and key ${key}`,
 )
 
-/** Facts about a request before anything is decided. */
+/** Stored facts about a request. */
 export interface RequestFacts {
   readonly standing: StandingRequest | undefined
   readonly suppressions: ReadonlyArray<Suppression>
 }
 
-/** Finds idempotency keys that are in use, and suppressions, in one query. */
+/** Finds idempotency keys in use and suppressions, in one query. */
 export const findKnown = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   asked: ReadonlyArray<RequestKeys>,

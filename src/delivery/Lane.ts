@@ -31,12 +31,12 @@ import type { Claimed, Lane, Outbox, Settled } from "./Outbox.ts"
 import { type CheckAnswer, SuppressionChecks } from "./SuppressionChecks.ts"
 import { cancelledText } from "../suppressions/Suppression.ts"
 
-/** Messages sent by this process, by platform, and other results of attempts. */
+/** Results of the attempts of this process. */
 const sent = Metric.counter("parlance_deliveries_sent_total", { incremental: true })
 export const failed = Metric.counter("parlance_deliveries_failed_total", { incremental: true })
 const repeated = Metric.counter("parlance_deliveries_retried_total", { incremental: true })
 
-/** Initialises the counters to 0, so that ratios have a series from the start. */
+/** Initialises the counters to 0, so that ratios exist before the first result. */
 export const showCounters = Effect.forEach([sent, failed, repeated], (counter) => Metric.update(counter, 0), {
   discard: true,
 })
@@ -53,11 +53,13 @@ const count = (settled: Settled) => {
   }
 }
 
-/** Longest time to compose one message, with a margin, and for the answer unless the connection says otherwise. Unit: milliseconds. */
+/**
+ * Timeout of composing one message, with a margin; and default timeout of the platform's answer. Unit: milliseconds.
+ */
 const composeMillis = 45_000
 const answerMillis = 30_000
 
-/** Between two searches for attempts that take longer. */
+/** Interval of the check for attempts that exceed their timeout. */
 const overdueEvery = Duration.seconds(5)
 
 /** Services of the process that a lane uses. */
@@ -77,14 +79,14 @@ export interface Surroundings {
 }
 
 /**
- * Sends due messages of one organization, for as long as this process holds its lane and there is something to do.
+ * Sends the due messages of one organization while this process holds the lane's lease and there are messages.
  *
- *     claim ──► sessions by domain ──► rate limiter (ceiling) ──► suppressed, expired? ──► send, several at once ──► settle, in groups
+ *     claim ──► sessions by domain ──► rate limiter ──► suppressed, expired? ──► send, several at once ──► settle, in groups
  *
- * Messages leave in the order of `DomainSessions`. Accepted messages are recorded at once; while that
- * fails, nothing further leaves. `due` wakes it when something was queued on this node.
+ * `DomainSessions` decides the order. Accepted messages are recorded at once. If recording fails, no other message is
+ * sent until it succeeds. `due` wakes the lane after a message was queued on this node.
  *
- * `LaneLoop.ts` decides everything; this executes its commands and passes the results back as inputs.
+ * `LaneLoop.ts` contains all decisions. This function executes its commands and passes their results back as inputs.
  */
 export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Latch, surroundings: Surroundings) {
   const { answers: { owner }, connections, outbox, settings } = surroundings
@@ -105,26 +107,26 @@ export const run = Effect.fn("Lane.run")(function* (org: OrgSlug, due: Latch.Lat
 
   const step = (input: LaneInput) =>
     Effect.suspend(() => {
-      // Inputs that were taken from the queue with the last one of the lane.
+      // Ignores inputs that were read together with the last input of the lane.
       if (state.phase._tag === "ended") return Effect.void
       const moment = { millis: monotonic(), active: connections.active(org), granted: line.granted() }
       const [after, commands] = next(state, input, moment)
       state = after
-      // Most commands have begun by now.
+      // Executing has already begun most commands; these are the remaining effects.
       const rest = commands.map(execute).filter((effect) => effect !== undefined)
       const alarmed = alarm(wakeAt(state))
       return rest.length === 0 ? alarmed : Effect.andThen(Effect.all(rest, { discard: true }), alarmed)
     })
   const untilEnded = Effect.whileLoop({
     while: () => state.phase._tag !== "ended",
-    // Inputs that have left the queue are not lost when the lane is interrupted.
+    // An interruption must not lose inputs that were already removed from the queue.
     body: () =>
       Effect.uninterruptibleMask((restore) =>
         Effect.flatMap(restore(Queue.takeAll(inputs)), (all) => Effect.forEach(all, step, { discard: true }))
       ),
     step: () => {},
   })
-  // A process that wants to end waits for the attempts under way.
+  // A process that shuts down awaits attempts in progress.
   yield* Effect.addFinalizer(() => {
     offer({ _tag: "stop" })
     return untilEnded
@@ -154,14 +156,14 @@ const laneSettings = (settings: Surroundings["settings"]): LaneSettings => ({
 })
 
 /**
- * Makes an alarm that calls `ring` at the earliest time that was set since it rang last, or before. Unit: milliseconds of the
+ * Returns a timer that calls `ring` at the earliest requested time, or earlier. Requested times are milliseconds of the
  * monotonic clock.
  */
 const makeAlarm = Effect.fnUntraced(function* (ring: () => void, monotonic: () => number) {
   const handle = yield* FiberHandle.make<void>()
   let setTo = Infinity
   return (at: number) => {
-    // To ring too early costs less than another timer for each step.
+    // An early call is cheaper than a new timer for each step.
     if (at >= setTo) return Effect.void
     setTo = at
     const ringing = Effect.sync(() => {
@@ -173,8 +175,8 @@ const makeAlarm = Effect.fnUntraced(function* (ring: () => void, monotonic: () =
 })
 
 /**
- * Makes the executor of a lane's commands. It begins a command, or returns its effect. The results of commands that take time are
- * offered as inputs.
+ * Returns the executor of a lane's commands. It begins a command, or returns the command's effect. Commands that take
+ * time offer their results as inputs.
  */
 const makeExecutor = Effect.fnUntraced(function* (
   lane: Lane,
@@ -186,13 +188,13 @@ const makeExecutor = Effect.fnUntraced(function* (
 ) {
   const { org } = lane
   const clock = yield* Clock.Clock
-  /** Done when the session of a message is needed for others. */
+  /** Aborted when another message needs the session of this attempt. */
   const giveUps = new Map<number, AbortController>()
   const notes = yield* FiberSet.make<void>()
   const oneByOne = Semaphore.makeUnsafe(1).withPermit
   yield* Effect.addFinalizer(() => Effect.timeoutOption(FiberSet.awaitEmpty(notes), settings.shutdownTimeout))
   const fork = yield* FiberSet.makeRuntime<never, void, never>()
-  /** Offers the result of a query, or that the store failed. */
+  /** Offers the query's result as an input, or `failed` if the query fails. */
   const ask = <A>(query: Effect.Effect<A, SqlError>, onSuccess: (value: A) => LaneInput) =>
     orElse(query, onSuccess, (cause) => ({ _tag: "failed", cause }))
   const orElse = <A, E>(
@@ -217,9 +219,9 @@ const makeExecutor = Effect.fnUntraced(function* (
     () => answers.epochOf(org),
   )
 
-  /** Attempts under way. */
+  /** Attempts in progress, by flight number. */
   const attempts = new Map<number, { readonly fiber: Fiber.Fiber<void>; readonly endsAt: number }>()
-  // One timer for all attempts: no connection takes so long.
+  // One timer serves all attempts, because attempts rarely exceed their timeout.
   yield* Effect.forkScoped(Effect.forever(Effect.andThen(
     Effect.sleep(overdueEvery),
     Effect.sync(() => {
@@ -288,7 +290,7 @@ const makeExecutor = Effect.fnUntraced(function* (
             offer({ _tag: "answered", flight, result, jitter: 0 })
           },
         }))
-        // It may have ended at once.
+        // The attempt may have ended synchronously.
         if (fiber.pollUnsafe() === undefined) attempts.set(flight, { fiber, endsAt })
         return undefined
       }
@@ -314,7 +316,7 @@ const makeExecutor = Effect.fnUntraced(function* (
 
 type Line = Effect.Success<ReturnType<typeof makeLine>>
 
-/** Opens the connection of a lane, and closes the one before. */
+/** Opens the connection of a lane, and closes the previous connection. */
 const makeLine = Effect.fnUntraced(function* (org: OrgSlug, connections: Connections["Service"]) {
   let opened: { readonly connection: Connection; readonly scope: Scope.Closeable } | undefined
   const close = Effect.suspend(() => {
@@ -339,9 +341,9 @@ const makeLine = Effect.fnUntraced(function* (org: OrgSlug, connections: Connect
   return { open, connection: () => opened!.connection, granted: () => opened?.connection.granted?.() }
 })
 
-/** Lets a message begin only while the lane is held and its recipient is not suppressed. */
+/** Permits a message to begin only while the lease is held and its recipient is not suppressed. */
 class Gate {
-  /** The result of an attempt that was not let begin. */
+  /** The result of an attempt that was not permitted to begin. */
   refusal: SendResult | undefined
 
   constructor(
@@ -369,7 +371,7 @@ class Gate {
   }
 }
 
-/** Sends a message. Errors are results, unless it is interrupted. */
+/** Sends a message. Every error becomes a result; only an interruption fails. */
 const attempt = (connection: Connection, message: Claimed, platform: string, giveUp: AbortSignal, gate: Gate) =>
   connection.send(message, giveUp).pipe(
     Effect.provideService(MayBegin, gate.mayBegin),
@@ -383,7 +385,7 @@ const attempt = (connection: Connection, message: Claimed, platform: string, giv
     Effect.flatMap((result) => Effect.map(Random.next, (jitter) => ({ result, jitter }))),
   )
 
-/** The trouble of a connection as people are told of it. `unixOffset` is Unix time less monotonic time. */
+/** Converts a breaker's trouble for people. `unixOffset` is Unix time minus monotonic time, in milliseconds. */
 export const troubleOf = ({ silentUntil, trouble }: CircuitBreaker, unixOffset: number): ConnectionTrouble | null => {
   if (trouble === undefined) return null
   const text = (at: number) => new Date(Math.round(at + unixOffset)).toISOString()
@@ -396,8 +398,8 @@ const messageOf = (cause: Cause.Cause<unknown>): string => {
 }
 
 /**
- * Shows an attempt in the trace of the request that asked for the message, on whichever node it is made and however much
- * later. Anything but an acceptance is an error by its kind; nothing names the recipient or the content.
+ * Adds an attempt to the trace of the Deliver request, on any node and at any later time. Results other than acceptance
+ * are errors, named by kind. The span contains neither recipient nor content.
  */
 const inTrace = ({ attempt, traceparent }: Claimed, platform: string) => (sending: Effect.Effect<SendResult>) => {
   const request = spanNamed(traceparent)

@@ -10,14 +10,14 @@ import { type LaneDraft, type LaneInput, type LaneTurn, move } from "./LaneState
 import type { Claimed, RememberedBrake, Settled } from "./Outbox.ts"
 import type { Departure } from "./RateLimiter.ts"
 
-// The way of messages that a lane has picked: checks, attempts, and their records.
+// Steps of a message that a lane has picked: check, attempt, record.
 
-/** Time between two attempts to record sent messages. Unit: milliseconds. */
+/** Interval of attempts to record sent messages. Unit: milliseconds. */
 const recordAgainMillis = 250
 
 /**
- * Sends a message whose turn it is, unless it has expired or its address was suppressed since it was claimed. While that
- * cannot be told, nothing leaves.
+ * Sends a picked message, unless it has expired or its address was suppressed after the claim. If the suppression list
+ * cannot be read, the message returns to the queue.
  */
 export const setOut = (turn: LaneTurn, input: Extract<LaneInput, { _tag: "checked" | "notChecked" }>): void => {
   const { commands, lane, now } = turn
@@ -33,7 +33,7 @@ export const setOut = (turn: LaneTurn, input: Extract<LaneInput, { _tag: "checke
   arrive(turn, input.flight, held)
 }
 
-/** The record of a message that does not set out although it is its turn; undefined when it does. */
+/** Returns the record of a picked message that must not be sent, or undefined if it may be sent. */
 const heldBack = (
   { lane, now }: LaneTurn,
   message: Claimed,
@@ -43,7 +43,7 @@ const heldBack = (
   if (input._tag === "checked" && input.found !== undefined) {
     return { ...settledFields(message, connection), _tag: "cancelled", reason: cancelledText(input.found) }
   }
-  // The lease may have ended while the store was asked.
+  // The lease may have expired during the query.
   return input._tag === "checked" && now < lane.heldUntil
     ? expired(message, connection, now)
     : untried(message, connection, "The suppression list could not be read in time")
@@ -65,7 +65,7 @@ export const takeAnswer = (turn: LaneTurn, number: number, answer: SendResult, j
   if (isPresent) tell(turn, active)
 }
 
-/** A message is no longer under way. */
+/** Ends the flight of a message. */
 const arrive = ({ commands, lane, now }: LaneTurn, number: number, settled: Settled): void => {
   lane.flights.delete(number)
   lane.settling = [...lane.settling, settled]
@@ -81,8 +81,8 @@ const adjustRate = (lane: LaneDraft, departure: Departure, result: SendResult, n
 }
 
 /**
- * The record of an attempt. Messages under way that are refused once the brake has tripped, or suspects their domain, go back
- * instead of failing. A probe of the connection does not count where the connection fails.
+ * Returns the record of an attempt. If the brake has tripped or suspects the domain, refused messages in progress
+ * return to the queue instead of failing. A probe does not count as an attempt if the connection fails.
  */
 const recordOf = (
   lane: LaneDraft,
@@ -106,7 +106,7 @@ const recordOf = (
     : outcomeOf(message, result, connection, lane.settings.retries, jitter)
 }
 
-/** Tells people of trouble with the connection, once. */
+/** Publishes trouble with the connection if it has changed. */
 export const tell = ({ commands, lane }: LaneTurn, { name }: ActiveConnection): void => {
   const { silentUntil, trouble } = lane.breaker
   const text = trouble === undefined ? null : `${trouble.state} ${silentUntil}`
@@ -115,7 +115,7 @@ export const tell = ({ commands, lane }: LaneTurn, { name }: ActiveConnection): 
   commands.push({ _tag: "note", connection: name, breaker: lane.breaker })
 }
 
-/** Records the results since the last record. */
+/** Records the results since the last record, unless a record is in progress. */
 export const recordNext = ({ commands, lane }: LaneTurn): void => {
   if (lane.recording !== undefined || lane.settling.length === 0) return
   lane.recording = { settled: lane.settling, brake: brakeToRemember(lane) }
@@ -123,7 +123,7 @@ export const recordNext = ({ commands, lane }: LaneTurn): void => {
   commands.push({ _tag: "record", afterMillis: 0, ...lane.recording })
 }
 
-/** The brake for the next owner of the lane; undefined while the store has it already. */
+/** The brake's state for the next owner of the lane, or undefined if it is already stored. */
 const brakeToRemember = ({ brake: { state }, rememberedBrake, version }: LaneDraft): RememberedBrake | undefined => {
   if (version === undefined || (state === null && (rememberedBrake?.state ?? null) === null)) return undefined
   const isKnown = rememberedBrake?.version === version && isSameBrake(rememberedBrake.state, state)
@@ -140,8 +140,8 @@ export const endRecord = (lane: LaneDraft, now: number): void => {
 }
 
 /**
- * Takes claimed messages out of the record under way. They are in the queue again, so the store has taken it although its
- * answer is missing: repeated, the record would queue them once more while they are sent.
+ * Removes claimed messages from the record in progress. They were claimed again, so the store has committed the record
+ * although its answer is missing. Repeating the record would queue these messages again while they are being sent.
  */
 export const confirmRecords = (lane: LaneDraft, claimed: ReadonlyArray<Claimed>): void => {
   if (lane.recording === undefined) return
@@ -151,7 +151,7 @@ export const confirmRecords = (lane: LaneDraft, claimed: ReadonlyArray<Claimed>)
   lane.recording = { ...lane.recording, settled }
 }
 
-/** Tries to record until the store has accepted it; unrecorded messages would be sent again. */
+/** Repeats the record until the store accepts it, because messages without a record would be sent again. */
 export const recordAgain = ({ commands, lane }: LaneTurn, cause: Cause.Cause<SqlError>): void => {
   if (lane.isRecording) {
     commands.push({ _tag: "warn", text: "Sent messages could not be recorded yet. It will be retried", cause })

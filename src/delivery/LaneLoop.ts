@@ -27,27 +27,27 @@ import {
 import type { Claimed } from "./Outbox.ts"
 import { aheadAtMost, freshMillis } from "./SuppressionChecks.ts"
 
-/** Time between two renewals of the lease. Unit of all times in this file: milliseconds. */
+/** Interval between two renewals of the lease. Unit of all times in this file: milliseconds. */
 const renewMillis = 1_000
 
-/** A lane with nothing to do ends after this time. */
+/** A lane without messages ends after this time. */
 const idleMillis = 5_000
 
-/** Time between two searches of the queue for messages that have become due. */
+/** Interval of the search for messages that have become due. */
 const lookMillis = 200
 
-/** Time between two searches for messages to domains that leave one by one, while nothing else leaves. */
+/** Interval of the search for messages to held domains while no other message is sent. */
 const askMillis = 20
 
-/** Longest rest of a lane that waits for an answer or a record. */
+/** Maximum rest of a lane that awaits an answer or a record. */
 const restMillis = 250
 
-/** Rest of a lane whose lease has run out until the next look at it. */
+/** Interval of the check whether an expired lease was renewed. */
 const leaseRestMillis = 100
 
 /**
- * The state of the lane after an input, with its commands. It reads no clock, draws no chance and changes none of its
- * arguments: equal inputs give equal results.
+ * Returns the state of the lane after an input, and its commands. Reads no clock, draws no random number and changes no
+ * argument: equal inputs yield equal results.
  */
 export const next = (
   state: LaneState,
@@ -124,16 +124,16 @@ const apply = (turn: LaneTurn, input: LaneInput): void => {
   }
 }
 
-/** Whether this process may send through the active connection. */
+/** Whether this process may continue to send through the active connection. */
 const mayGoOn = ({ active, lane }: LaneTurn): boolean =>
   !lane.isStopping && !lane.isLost && lane.failure === undefined && active !== undefined && !active.paused &&
   active.refusing !== true
 
-/** Decides on the next step of the loop. */
+/** Decides the next step of the loop. */
 const decide = (turn: LaneTurn): void => {
   const { active, commands, lane, now } = turn
   if (!mayGoOn(turn) || active === undefined) return land(turn)
-  // Rests that begin from here on end with later inputs.
+  // Any later input ends a rest that begins after this line.
   lane.hasMoved = false
   if (lane.version !== active.version) beginAnew(lane, active.version)
   const { trip } = lane.brake
@@ -167,11 +167,11 @@ const decide = (turn: LaneTurn): void => {
 
 const claimSizeOf = ({ settings }: LaneDraft): number => Math.min(500, Math.max(10, Math.ceil(settings.rate / 2)))
 
-/** Messages that leave within the time for which a check is fresh, at the ceiling. */
+/** Number of messages that can be sent before a check expires, at the rate limit. */
 const aheadOf = ({ settings }: LaneDraft): number =>
   Math.min(aheadAtMost, Math.ceil(settings.rate * freshMillis / 1_000))
 
-/** The connection was entered anew: its fault may be mended. */
+/** The configuration has changed, which may have fixed the connection's fault: discards all earlier failures. */
 const beginAnew = (lane: LaneDraft, version: string): void => {
   lane.version = version
   lane.setup++
@@ -181,7 +181,7 @@ const beginAnew = (lane: LaneDraft, version: string): void => {
   lane.told = null
 }
 
-/** Opens the connection once the messages under way, which still use the old one, have arrived. */
+/** Opens the active connection after the attempts in progress, which use the previous connection, have ended. */
 const connect = (turn: LaneTurn, active: ActiveConnection): void => {
   const { commands, lane, now } = turn
   if (putBack(turn, lane.opened?.sessions.drain() ?? [], undefined)) return
@@ -200,14 +200,14 @@ const useConnection = (lane: LaneDraft, concurrency: number, domains: DomainLimi
   proceed(lane)
 }
 
-/** As many messages may be under way as the platform grants. */
+/** Adapts the number of sessions to the platform's current limit. */
 const grant = (lane: LaneDraft, granted: number): void => {
   if (lane.opened === undefined || granted === lane.opened.concurrency) return
   lane.opened.sessions.resize(granted)
   lane.opened = { ...lane.opened, concurrency: granted }
 }
 
-/** Returns messages to the queue; false if there are none. */
+/** Returns messages to the queue. Returns false if there are no messages to return. */
 const putBack = (
   { commands, lane }: LaneTurn,
   messages: ReadonlyArray<Claimed>,
@@ -226,7 +226,7 @@ const afterReturn = (turn: LaneTurn): void => {
   return purpose === undefined ? proceed(lane) : afterClaim(turn, purpose)
 }
 
-/** Searches the queue for messages that may leave. Messages queued from now on are found by another search. */
+/** Claims messages that may be sent. Messages queued after this point need another search. */
 const search = (turn: LaneTurn, opened: Opened): void => {
   const { lane } = turn
   lane.isDue = false
@@ -236,7 +236,7 @@ const search = (turn: LaneTurn, opened: Opened): void => {
     return claimWanted(turn, opened, "first") ? undefined : afterClaim(turn, "first")
   }
   if (opened.sessions.waitingCount > 0) return depart(turn, opened)
-  // To another domain than the last probes, if there is one.
+  // Selects another domain than the last probes used, if possible.
   claim(turn, opened, 1, { without: [...opened.sessions.heldDomains, ...lane.probed, ...lane.brake.suspects] }, "probe")
 }
 
@@ -252,7 +252,7 @@ const claim = (
   commands.push({ _tag: "claim", limit, isBusy, choice })
 }
 
-/** Claims the messages that are wanted now; false if none are. */
+/** Claims the messages that are currently wanted. Returns false if no messages are wanted. */
 const claimWanted = (turn: LaneTurn, opened: Opened, purpose: ClaimPurpose): boolean => {
   const claimSize = claimSizeOf(turn.lane)
   const choice = opened.sessions.wants(turn.now, claimSize, purpose === "idle")
@@ -276,13 +276,13 @@ const afterClaim = (turn: LaneTurn, purpose: ClaimPurpose): void => {
   if (lane.isStopping) return proceed(lane)
   if (purpose === "crowded") return rest(lane, now + restMillis, "moved")
   const opened = lane.opened!
-  // Messages of held domains leave if there are no others, also as probes of the connection.
+  // If no other messages exist, messages to held domains are sent, also as probes of the connection.
   const isOver = purpose === "idle" || opened.sessions.pick(now) !== undefined
   if (!isOver && claimWanted(turn, opened, "idle")) return
   depart(turn, opened)
 }
 
-/** Starts the next message if there is one and it is time. */
+/** Starts the next message if the rate limit permits it. */
 const depart = (turn: LaneTurn, { sessions }: Opened): void => {
   const { commands, lane, now } = turn
   const message = sessions.pick(now)
@@ -306,7 +306,7 @@ const depart = (turn: LaneTurn, { sessions }: Opened): void => {
   proceed(lane)
 }
 
-/** Rests until there may be a message, or ends if there was none for long. */
+/** Rests until a message may be available. Ends the lane if there was no message for `idleMillis`. */
 const restIdle = (turn: LaneTurn, sessions: DomainSessions<Claimed>): void => {
   const { lane, now } = turn
   if (lane.brake.suspects.length > 0 && lane.flights.size === 0 && sessions.isIdle && !isProbing(lane)) {
@@ -332,7 +332,7 @@ const endRenewal = ({ lane, now }: LaneTurn): void => {
   lane.renewAt = now + renewMillis
 }
 
-/** A failure of the store ends the lane, but only after sent messages are recorded, however long that takes. */
+/** Ends the lane after a failure of the store, but not before sent messages are recorded, however long that takes. */
 const takeFailure = (turn: LaneTurn, cause: Cause.Cause<SqlError>): void => {
   const { commands, lane } = turn
   if (lane.phase._tag === "leaving" || lane.phase._tag === "releasing") {
@@ -345,8 +345,8 @@ const takeFailure = (turn: LaneTurn, cause: Cause.Cause<SqlError>): void => {
 }
 
 /**
- * Ends the lane: attempts under way finish and are recorded, other messages go back to the queue. A slow answer is awaited, so that
- * no message is sent twice, unless the process ends or another one has the lane.
+ * Ends the lane: attempts in progress finish and are recorded, other messages return to the queue. The lane awaits slow
+ * answers, so that no message is sent twice, unless the process shuts down or another process owns the lane.
  */
 const land = ({ commands, lane, now }: LaneTurn): void => {
   lane.phase = { _tag: "landing" }

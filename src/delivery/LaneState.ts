@@ -11,64 +11,64 @@ import type { ClaimChoice, DomainSessions, Flight } from "./DomainSessions.ts"
 import { type Claimed, leaseSeconds, type RememberedBrake, type Settled, type TakenLane } from "./Outbox.ts"
 import { type Departure, RateLimiter } from "./RateLimiter.ts"
 
-/** The lease is given up this long before it ends, to allow for the start of a send. Unit: milliseconds. */
+/** The lane stops sending this long before its lease expires, to allow for the start of a send. Unit: milliseconds. */
 const marginMillis = 500
 
-/** Until when messages may leave under a lease that was asked for at this time. Unit: milliseconds. */
+/** The time until which messages may be sent under a lease that was requested at `askedAt`. Unit: milliseconds. */
 export const heldUntilOf = (askedAt: number): number => askedAt + leaseSeconds * 1_000 - marginMillis
 
 /** The settings of a lane. */
 export interface LaneSettings {
-  /** Messages a second at most. */
+  /** Maximum number of messages per second. */
   readonly rate: number
   readonly retries: RetryPolicy
-  /** For how long an ending lane waits for its messages under way. */
+  /** How long an ending lane awaits attempts in progress. */
   readonly shutdownMillis: number
 }
 
-/** The time of an input, and the connection that carries the deliveries then. */
+/** The time of an input, and the state of the connection at that time. */
 export interface Moment {
-  /** Of a clock that does not jump. */
+  /** Monotonic clock. */
   readonly millis: number
   readonly active: ActiveConnection | undefined
-  /** Messages that the platform of the opened connection lets be under way at once; undefined if it sets no limit of its own. */
+  /** Maximum number of concurrent messages that the platform currently allows; undefined if it sets no limit. */
   readonly granted?: number | undefined
 }
 
-/** Why a search of the queue was made. */
+/** The reason for a search of the queue. */
 export type ClaimPurpose = "crowded" | "probe" | "first" | "idle"
 
-/** The present step of a lane's one loop. Each step but a rest waits for the answer to one command. */
+/** The current step of a lane's loop. Every step except `resting` awaits the answer to one command. */
 export type Phase =
   | { readonly _tag: "deciding" }
-  /** Until this time, or an event of this kind. Each kind includes those before it. */
+  /** Rests until this time, or until an event of this kind. Each kind includes the kinds before it. */
   | { readonly _tag: "resting"; readonly until: number; readonly wakesOn: "time" | "moved" | "due" }
   | { readonly _tag: "claiming"; readonly choice: ClaimChoice; readonly purpose: ClaimPurpose }
-  /** Gives messages back to the queue; `purpose` is that of the claim before. */
+  /** Returns messages to the queue. `purpose` is the purpose of the claim that continues after it. */
   | { readonly _tag: "returning"; readonly purpose: ClaimPurpose | undefined }
   | { readonly _tag: "refusing" }
   | { readonly _tag: "opening"; readonly active: ActiveConnection }
-  /** Waits until the messages under way have arrived and are recorded. */
+  /** Waits until the attempts in progress have ended and are recorded. */
   | { readonly _tag: "landing" }
   | { readonly _tag: "leaving" }
   | { readonly _tag: "releasing" }
   | { readonly _tag: "ended" }
 
-/** The connection in use, and how its sessions are shared. */
+/** The connection in use, and the sharing of its sessions. */
 export interface Opened {
   readonly active: ActiveConnection
   readonly concurrency: number
   readonly sessions: DomainSessions<Claimed>
 }
 
-/** A message under way. */
+/** A message that is being sent. */
 export interface Leaving {
   readonly message: Claimed
   readonly departure: Departure
   readonly flight: Flight
-  /** Whether it finds out if the connection works again. */
+  /** Whether the attempt tests if the connection works again. */
   readonly isProbe: boolean
-  /** The setup of the connection it left through: it says nothing of a later one. */
+  /** Number of the connection setup that it uses. Its result says nothing about later setups. */
   readonly setup: number
 }
 
@@ -77,28 +77,28 @@ export interface Batch {
   readonly brake: RememberedBrake | undefined
 }
 
-/** The state of a lane. A value: `next` replaces it by another. */
+/** The state of a lane: a value, which `next` replaces. */
 export interface LaneState {
   readonly settings: LaneSettings
   readonly phase: Phase
-  /** Messages leave before this time. */
+  /** Messages may begin before this time. */
   readonly heldUntil: number
   readonly renewAt: number
-  /** When the renewal under way began. */
+  /** When the renewal in progress began. */
   readonly renewingSince: number | undefined
   readonly isLost: boolean
-  /** When it ends, finished or not; Infinity unless it is ending. */
+  /** When an ending lane stops waiting; Infinity if the lane is not ending. */
   readonly endsAt: number
   readonly isStopping: boolean
-  /** The failure of the store that ends it. */
+  /** The failure of the store that ends the lane. */
   readonly failure: Cause.Cause<SqlError> | undefined
-  /** Something happened since the last search of the queue: a message or a record ended, or a message was queued. */
+  /** Whether a message or a record ended (`hasMoved`), or a message was queued (`isDue`), since the last search. */
   readonly hasMoved: boolean
   readonly isDue: boolean
-  /** Whether the search under way asked for messages of one domain. */
+  /** Whether the search in progress is for messages of one domain. */
   readonly isAsking: boolean
   readonly busyAt: number
-  /** The version of the connection in use, and how many there have been. */
+  /** The version of the connection in use, and the number of versions so far (`setup`). */
   readonly version: string | undefined
   readonly setup: number
   readonly opened: Opened | undefined
@@ -106,28 +106,28 @@ export interface LaneState {
   readonly blames: Blames
   readonly brake: Brake
   readonly rememberedBrake: RememberedBrake | null
-  /** The trouble that was last told, as a key. */
+  /** Key of the trouble that was last published. */
   readonly told: string | null
   readonly rateLimiter: RateLimiter
-  /** Domains whose messages probed the connection. */
+  /** Domains whose messages have probed the connection. */
   readonly probed: ReadonlyArray<string>
-  /** Messages under way, by number. */
+  /** Messages being sent, by flight number. */
   readonly flights: ReadonlyMap<number, Leaving>
   readonly departed: number
-  /** The message that left last is a suspect: nothing else leaves before it is recorded. */
+  /** Whether the latest message went to a suspected domain. Then no other message is sent before it is recorded. */
   readonly isAlone: boolean
-  /** Outcomes to record, those that are being recorded, and both with the messages under way. */
+  /** Outcomes to record (`settling`), outcomes being recorded, and the number of both plus the messages being sent. */
   readonly settling: ReadonlyArray<Settled>
   readonly recording: Batch | undefined
   readonly unsettled: number
-  /** Whether the store took the last record. */
+  /** Whether the store accepted the last record. */
   readonly isRecording: boolean
   readonly sentLately: number
 }
 
-/** Events that a lane reacts to. */
+/** Inputs of a lane. */
 export type LaneInput =
-  /** The time of `wakeAt` has come. */
+  /** The time `wakeAt` was reached. */
   | { readonly _tag: "woken" }
   /** A message was queued on this node. */
   | { readonly _tag: "due" }
@@ -135,24 +135,27 @@ export type LaneInput =
   | { readonly _tag: "notRenewed" }
   | { readonly _tag: "claimed"; readonly messages: ReadonlyArray<Claimed> }
   | { readonly _tag: "gaveBack" }
-  /** `isRefusing` is false if the connection was set up anew meanwhile. */
+  /** `isRefusing` is false if the connection was reconfigured in the meantime. */
   | { readonly _tag: "refused"; readonly isRefusing: boolean }
   | { readonly _tag: "opened"; readonly concurrency: number; readonly domains: DomainLimits | undefined }
   | { readonly _tag: "notOpened"; readonly reason: string }
-  /** `found` is undefined where nothing stands in the way of a message. */
+  /** `found` is the suppression of the recipient, if any. */
   | { readonly _tag: "checked"; readonly flight: number; readonly found: Suppression | undefined }
   | { readonly _tag: "notChecked"; readonly flight: number }
-  /** The end of an attempt. `jitter` is chance in [0, 1). */
+  /** The end of an attempt. `jitter` is random, in [0, 1). */
   | { readonly _tag: "answered"; readonly flight: number; readonly result: SendResult; readonly jitter: number }
   | { readonly _tag: "recorded" }
   | { readonly _tag: "notRecorded"; readonly cause: Cause.Cause<SqlError> }
   | { readonly _tag: "released" }
-  /** The store failed to claim, give back, refuse or release. */
+  /** The store failed to claim, return, refuse or release. */
   | { readonly _tag: "failed"; readonly cause: Cause.Cause<SqlError> }
-  /** The process wants to end. */
+  /** The process shuts down. */
   | { readonly _tag: "stop" }
 
-/** Commands of a lane to its shell. All but `giveUp`, `leave`, `arrive`, `note` and `warn` are answered by an input. */
+/**
+ * Commands of a lane to its executor. All except `giveUp`, `leave`, `arrive`, `note` and `warn` are answered by an
+ * input.
+ */
 export type LaneCommand =
   | { readonly _tag: "renew"; readonly sentPerSecond: number }
   | {
@@ -165,7 +168,7 @@ export type LaneCommand =
   | { readonly _tag: "refuse"; readonly active: ActiveConnection; readonly reason: string }
   /** Closes the connection in use and opens this one. */
   | { readonly _tag: "open"; readonly active: ActiveConnection }
-  /** `ahead` are the messages that are likely to leave next. */
+  /** `ahead` contains the messages that are likely to be sent next. */
   | {
     readonly _tag: "check"
     readonly flight: number
@@ -174,19 +177,19 @@ export type LaneCommand =
   }
   | { readonly _tag: "attempt"; readonly flight: number; readonly message: Claimed; readonly platform: string }
   | { readonly _tag: "giveUp"; readonly flight: number }
-  /** To the connection: ends attempts whose message has not begun. */
+  /** Makes the connection end attempts that have not sent any part of their message. */
   | { readonly _tag: "leave" }
   | ({ readonly _tag: "record"; readonly afterMillis: number } & Batch)
   | { readonly _tag: "note"; readonly connection: string; readonly breaker: Breaker.CircuitBreaker }
-  /** A message is no longer under way. */
+  /** The flight of a message has ended. */
   | { readonly _tag: "arrive"; readonly flight: number; readonly settled: Settled }
   | { readonly _tag: "warn"; readonly text: string; readonly cause: Cause.Cause<SqlError> }
   | { readonly _tag: "release" }
 
-/** A state while a turn changes it. */
+/** A mutable copy of the state during one call of `next`. */
 export type LaneDraft = { -readonly [K in keyof LaneState]: LaneState[K] } & { flights: Map<number, Leaving> }
 
-/** One call of `next`: the state it changes, the commands it gathers, and the time. */
+/** One call of `next`: the state it changes, the commands it collects, and the time. */
 export interface LaneTurn {
   readonly lane: LaneDraft
   readonly commands: Array<LaneCommand>
@@ -194,7 +197,7 @@ export interface LaneTurn {
   readonly active: ActiveConnection | undefined
 }
 
-/** The state of a lane that was just taken; `askedAt` is when it was asked for. */
+/** Returns the initial state of a lane that was just claimed. `askedAt` is the time of the claim's request. */
 export const start = (
   settings: LaneSettings,
   { brake, quietMillis }: Pick<TakenLane, "brake" | "quietMillis">,
@@ -234,7 +237,7 @@ export const start = (
   sentLately: 0,
 })
 
-/** When the lane wants a `woken`. */
+/** When the lane needs the input `woken`. */
 export const wakeAt = ({ endsAt, isLost, phase, renewAt, renewingSince }: LaneState): number =>
   Math.min(
     phase._tag === "resting" ? phase.until : Infinity,
@@ -242,7 +245,7 @@ export const wakeAt = ({ endsAt, isLost, phase, renewAt, renewingSince }: LaneSt
     endsAt,
   )
 
-/** Lets the loop decide on its next step. */
+/** Makes the loop decide its next step. */
 export const proceed = (lane: LaneDraft): void => {
   lane.phase = { _tag: "deciding" }
 }
@@ -251,7 +254,7 @@ export const rest = (lane: LaneDraft, until: number, wakesOn: "time" | "moved" |
   lane.phase = { _tag: "resting", until, wakesOn }
 }
 
-/** Ends a rest that is over, or that something has happened to end. */
+/** Ends a rest whose time is over or whose event has occurred. */
 export const wake = (lane: LaneDraft, now: number): void => {
   if (lane.phase._tag !== "resting") return
   const { until, wakesOn } = lane.phase
@@ -260,11 +263,11 @@ export const wake = (lane: LaneDraft, now: number): void => {
   if (now >= until || isMoved || isDue) proceed(lane)
 }
 
-/** Notes that a message or a record ended. */
+/** Records that a message or a record has ended. */
 export const move = (lane: LaneDraft, now: number): void => {
   lane.hasMoved = true
   wake(lane, now)
 }
 
-/** Whether messages leave one at a time, to find out whether the connection works again. */
+/** Whether messages are sent one at a time, to test whether the connection works again. */
 export const isProbing = ({ breaker }: LaneDraft): boolean => Breaker.isProbing(breaker, Breaker.connectionPolicy)

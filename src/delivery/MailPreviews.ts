@@ -8,33 +8,35 @@ import { contentOf, partNames } from "./connections/Content.ts"
 import { Connections } from "./Connections.ts"
 import { type ContentFinding, contentFindings } from "./ContentFindings.ts"
 
-/** Rendered variables as the e-mail that Deliver would make of them. */
+/** The e-mail that Deliver would compose from rendered variables. */
 export interface MailPreview {
-  /** Of the connection in use; undefined where its platform sets the sender, or there is none. */
+  /** Sender of the active connection. Undefined if the platform sets the sender, or without an active connection. */
   readonly sender: Mailbox | undefined
   readonly subject: string
   readonly preheader: string | undefined
   readonly html: string | undefined
-  /** The plain-text part: a variable of its own, or made from the HTML. */
+  /** The plain-text part: its own variable, or converted from the HTML. */
   readonly text: string
   readonly findings: ReadonlyArray<ContentFinding>
-  /** Names of the variables that are parts of it. */
+  /** Names of the variables that are parts of the e-mail. */
   readonly variables: ReadonlyArray<string>
 }
 
-/** Why the variables make no e-mail: "The message", followed by the missing part or the fault of its HTML. */
+/**
+ * Why the variables form no e-mail: a sentence that begins with "The message" and names the missing part or the fault.
+ */
 export interface NoMail {
   readonly reason: string
 }
 
-/** The address that stands in for a sender or recipient. No mail leaves. */
+/** The sender and recipient of previews. No mail is sent to it. */
 const nobody = "preview@example.com"
 
-/** Composes e-mails to look at. Nothing is sent, recorded or counted. */
+/** Composes e-mails for display. Sends, records and counts nothing. */
 export class MailPreviews extends Context.Service<MailPreviews, {
   /**
-   * The e-mail of rendered variables, with checks of its content. For connections that take variables of any name, and
-   * without a connection, the default names of the variables apply.
+   * Composes an e-mail from rendered variables and checks its content. Uses the default names of the variables if the
+   * active connection accepts variables of any name, or if no connection is active.
    */
   readonly preview: (
     org: OrgSlug,
@@ -49,7 +51,7 @@ export class MailPreviews extends Context.Service<MailPreviews, {
       const connections = yield* Connections
       const templateCache = yield* TemplateCache
 
-      /** Settings of the connection in use. */
+      /** Settings of the active connection. */
       const settingsOf = Effect.fnUntraced(function* (org: OrgSlug) {
         const active = connections.active(org)
         if (active === undefined) return {}

@@ -1,12 +1,12 @@
 import { Context } from "effect"
 
 /**
- * Whether the message may begin to leave now. A connection asks right before the first byte about the message leaves. Calls
- * `decide` once, usually at once.
+ * Asks whether the message may begin now. A connection calls this right before it sends the first byte about the
+ * message. Calls `decide` once, usually synchronously.
  */
 export type MayBegin = (decide: (may: boolean) => void) => void
 
-/** The question that an attempt has to ask. Default: every message may begin. */
+/** The check that each attempt makes before it begins. Default: every message may begin. */
 export const MayBegin = Context.Reference<MayBegin>("parlance/delivery/MayBegin", {
   defaultValue: () => (decide) => decide(true),
 })

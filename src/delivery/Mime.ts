@@ -4,26 +4,26 @@ import { Buffer } from "node:buffer"
 import { randomBytes } from "node:crypto"
 import type { Mailbox } from "../domain/Email.ts"
 
-// Messages in wire format (RFC 5322, RFC 2045 to 2049). Ordinary header values are written as they are; nodemailer encodes and
-// folds the others. `MimeNode.build` would do all of this, through ten streams for each message.
+// Messages in wire format (RFC 5322, RFC 2045 to 2049). Ordinary header values are written without changes; nodemailer
+// encodes and folds other values. `MimeNode.build` could do all of this, but uses ten streams per message.
 
-/** A header whose value is text. Where it is `prepared`, it is already encoded and folded. */
+/** A header with a text value. A `prepared` value is already encoded and folded. */
 export interface Header {
   readonly name: string
   readonly value: string
   readonly prepared?: boolean
 }
 
-/** Longest header line that is not folded. Unit: characters. */
+/** Maximum length of a header line before it is folded. Unit: characters. */
 const maxHeaderLine = 76
 
-/** Longest body line that is sent as it is, and longest line of an encoded body. Unit: characters. */
+/** Maximum length of a body line that is not encoded, and of a line of an encoded body. Unit: characters. */
 const maxBodyLine = 76
 
-/** A value that needs no encoding. Quotation marks are left to nodemailer, which encodes them. */
+/** Matches values that need no encoding. Values with quotation marks are left to nodemailer, which encodes them. */
 const isPrintable = /^[\x20\x21\x23-\x7e]*$/
 
-/** A header line, with its folds and without the line break at its end; undefined for an empty value. */
+/** Returns a header line, folded, without its final line break. Undefined for an empty value. */
 const headerLine = (name: string, value: string): string | undefined => {
   const line = `${name}: ${value}`
   if (line.length <= maxHeaderLine && isPrintable.test(value) && !value.includes("=?")) {
@@ -33,7 +33,7 @@ const headerLine = (name: string, value: string): string | undefined => {
   return encoded.trim() === "" ? undefined : foldLines(`${name}: ${encoded}`, maxHeaderLine)
 }
 
-/** An address that is written as it is. Others may need an ASCII domain, or angle brackets. */
+/** Matches addresses that need no encoding. Other addresses may need an ASCII domain or angle brackets. */
 const isPlainAddress = /^(?!.*xn--)[a-z0-9_+-]+(?:\.[a-z0-9_+-]+)*@[a-z0-9-]+(?:\.[a-z0-9-]+)+$/
 
 const addressOf = ({ email, name }: Mailbox) => ({ address: email, name: name ?? "" })
@@ -43,23 +43,26 @@ const addressLine = (header: "From" | "To" | "Reply-To", mailbox: Mailbox): stri
     ? `${header}: ${mailbox.email}`
     : foldLines(`${header}: ${MimeNode.encodeHeaderValue(header, addressOf(mailbox))}`, maxHeaderLine)
 
-/** The address of a mailbox in an envelope: international domains by their ASCII names. */
+/** The address of a mailbox in an SMTP envelope. International domains are converted to ASCII. */
 export const envelopeAddress = ({ email }: Mailbox): string =>
   isPlainAddress.test(email)
     ? email
     : new MimeNode("text/plain").setHeader("To", addressOf({ email })).getEnvelope().to[0] ?? email
 
-/** ASCII without control characters but tab, CR and LF. */
+/** Matches ASCII without control characters except tab, CR and LF. */
 const isPlainText = /^[\t\n\r\x20-\x7f]*$/
 const hasLongLine = new RegExp(`^.{${maxBodyLine + 1}}`, "m")
 
-/** Whether a text has more letters than characters that quoted-printable triples: base64 would be longer and unreadable. */
+/**
+ * Whether a text has more letters than characters that quoted-printable writes as several characters. For such a text,
+ * base64 would be longer and unreadable.
+ */
 const isMostlyLatin = (bytes: Uint8Array): boolean => {
   let letters = 0
   let others = 0
   for (const byte of bytes) {
     if ((byte >= 0x41 && byte <= 0x5a) || (byte >= 0x61 && byte <= 0x7a)) letters++
-    // The following bytes of a character do not begin another one.
+    // Counts only the first byte of each UTF-8 character.
     else if (byte >= 0xc0 || (byte < 0x20 && byte !== 0x09 && byte !== 0x0a && byte !== 0x0d)) others++
   }
   return others < letters
@@ -67,15 +70,16 @@ const isMostlyLatin = (bytes: Uint8Array): boolean => {
 
 const hexDigits = Buffer.from("0123456789ABCDEF")
 
-/** Bytes of the UTF-8 character that begins with this byte. */
+/** Number of bytes of the UTF-8 character that begins with this byte. */
 const lengthOfCharacter = (byte: number): number => byte < 0xc0 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4
 
 /**
- * Text with CRLF line breaks as quoted-printable (RFC 2045, 6.7). No line is longer than 76 characters, and no character is
- * divided between two lines.
+ * Encodes text with CRLF line breaks as quoted-printable (RFC 2045, 6.7). Lines have at most 76 characters, and no
+ * character is split between two lines.
  */
 export const quotedPrintable = (bytes: Uint8Array): Buffer => {
-  // Each byte takes three characters at most, and a line holds twelve at least before its three of a soft break.
+  // Each byte becomes at most three characters, and each line holds at least twelve characters before a soft break of
+  // three.
   const out = Buffer.allocUnsafe(bytes.length * 4 + 3)
   let length = 0
   let column = 0
@@ -116,7 +120,7 @@ interface Part {
   readonly bytes: Buffer
 }
 
-/** A text with CRLF line breaks, encoded for transfer. */
+/** Encodes a text with CRLF line breaks for transfer. */
 const encodePart = (text: string): Part => {
   if (isPlainText.test(text) && !hasLongLine.test(text)) return { encoding: "7bit", bytes: Buffer.from(text, "latin1") }
   const bytes = Buffer.from(text)
@@ -129,14 +133,14 @@ const textType = "Content-Type: text/plain; charset=utf-8"
 const htmlType = "Content-Type: text/html; charset=utf-8"
 const encodingLine = ({ encoding }: Part) => `Content-Transfer-Encoding: ${encoding}`
 
-/** A message of plain text, or of plain text and HTML as alternatives. */
+/** A message with plain text, or with plain text and HTML as alternatives. */
 export interface MimeMessage {
-  /** Headers in front of the addresses. */
+  /** Headers that precede the addresses. */
   readonly headers: ReadonlyArray<Header>
   readonly from: Mailbox
   readonly to: string
   readonly replyTo: string | undefined
-  /** The subject, encoded if it is `prepared`. */
+  /** The subject. It is already encoded if `prepared`. */
   readonly subject: Omit<Header, "name">
   /** Without angle brackets. */
   readonly messageId: string
@@ -160,7 +164,7 @@ const headerLines = ({ date, from, headers, messageId, replyTo, subject, to }: M
   ].filter((text) => text !== undefined)
 }
 
-/** The bytes of a message. It ends with a line break. */
+/** Returns the bytes of a message, which end with a line break. */
 export const writeMessage = (message: MimeMessage): Buffer => {
   const { html, text } = message
   const lines = headerLines(message)
@@ -171,7 +175,7 @@ export const writeMessage = (message: MimeMessage): Buffer => {
     return Buffer.concat([Buffer.from(head), plain.bytes, Buffer.from(isEnded ? "" : "\r\n")])
   }
   const rich = encodePart(html)
-  // No text can contain the boundary, because it is random and made after the text.
+  // The text cannot contain the boundary, which is random and created after the text.
   const boundary = `=_${randomBytes(16).toString("hex")}`
   const type = `Content-Type: multipart/alternative;\r\n boundary="${boundary}"`
   const first = [`--${boundary}`, textType, encodingLine(plain), "", ""]

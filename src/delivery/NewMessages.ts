@@ -11,21 +11,23 @@ import type { Targets } from "../tracking/Targets.ts"
 import type { Idempotency } from "./DeliverRequest.ts"
 import { keptHours, readStanding, type StandingRequest } from "./KnownRequests.ts"
 
-// The rows of new messages, and how they are stored.
+// Stores the rows of new messages.
 
-/** A message with its decision, to be stored together. */
+/** A message and its decision, which are stored together. */
 export interface NewMessage {
   readonly id: string
   readonly org: OrgSlug
-  /** Undefined where the decision is stored otherwise: a sticky choice, claimed just before or given again. */
+  /**
+   * Undefined if the decision is stored separately: as a new claim of a sticky choice, or as an earlier sticky choice.
+   */
   readonly decision: Decision | undefined
-  /** Makes the message's id another one of an earlier decision, where a sticky choice is given again. */
+  /** Adds the message's id to an earlier decision, if a sticky choice is repeated. */
   readonly alias: TrackingAlias | undefined
   readonly templateId: string
   readonly copyId: CopyId
   readonly email: string
   readonly vars: Readonly<Record<string, string>>
-  /** Targets of tracked links: those that other messages may have, by key, and those of this one alone. */
+  /** Link targets: shared targets by key, and targets unique to this message (`own`). */
   readonly shared: ReadonlyMap<string, string>
   readonly own: ReadonlyArray<string>
   readonly formats: Readonly<Record<string, "text" | "html">>
@@ -37,14 +39,17 @@ export interface NewMessage {
   readonly traceparent: string | undefined
 }
 
-/** How storing a message ended. The latter two: its idempotency key is in use, with the same body or with another one. */
+/**
+ * The result of storing a message. `repeated` and `reused`: nothing was stored, because the idempotency key is in use
+ * with an equal or a different body.
+ */
 export type StoreResult = "queued" | "repeated" | "reused"
 
 const keyOf = ({ idempotency, org }: Pick<NewMessage, "idempotency" | "org">) => `${org}\0${idempotency!.key}`
 
 /**
- * Stores messages with their decisions and aliases; call it inside a transaction. A message whose idempotency key is in use
- * stores nothing.
+ * Stores messages with their decisions and aliases. Call this in a transaction. A message whose idempotency key is in
+ * use stores nothing.
  */
 export const insertMessages = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -106,7 +111,7 @@ const insertDeliveries = (sql: SqlClient.SqlClient, entries: ReadonlyArray<NewMe
   const [traceColumn, traceValue] = (isTraced ? [", traceparent", ", r.traceparent"] : ["", ""]).map((part) =>
     sql.literal(part)
   )
-  // Due by the clock of the store, which is the same for all nodes.
+  // Due times use the clock of the store, so that all nodes agree.
   return sql`
     INSERT INTO deliveries (org_slug, id, template_id, copy_id, email, address_key, vars, size, formats, links, state,
       due_at, queued_at, expires_at, is_transactional${traceColumn})
@@ -116,7 +121,7 @@ const insertDeliveries = (sql: SqlClient.SqlClient, entries: ReadonlyArray<NewMe
     FROM ${recordset(rows, deliveryColumns)}`
 }
 
-/** Claims the idempotency keys of new messages. Answers the messages whose key is in use. */
+/** Claims the idempotency keys of new messages. Returns the messages whose key is in use. */
 const claimKeys = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   entries: ReadonlyArray<NewMessage>,
@@ -127,7 +132,7 @@ const claimKeys = Effect.fnUntraced(function* (
     if (entry.idempotency !== undefined && !first.has(keyOf(entry))) first.set(keyOf(entry), entry)
   }
   if (first.size === 0) return refused
-  // In the order of the keys, so that two nodes that hold the same ones wait for each other instead of deadlocking.
+  // Sorted by key, so that two nodes that claim equal keys do not deadlock.
   const rows = [...first.entries()].sort(([a], [b]) => a < b ? -1 : 1).map(([, { id, idempotency, org }]) => ({
     org_slug: org,
     key: idempotency!.key,

@@ -6,25 +6,26 @@ import { isIP } from "node:net"
 import { AddressGuard, AddressRefused, guardCode } from "./AddressGuard.ts"
 import { MayBegin } from "./MayBegin.ts"
 
-/** How long a connection may take to be made, its TLS handshake included. */
+/** Timeout of opening a connection, including its TLS handshake. */
 const connectTimeout = Duration.seconds(10)
-/** How long a request may take in all. */
+/** Timeout of a whole request. */
 const totalTimeout = Duration.seconds(30)
-/** Most bytes of an answer that are read. */
+/** Maximum number of bytes of an answer that are read. */
 const maxAnswer = 65_536
-/** How long a connection is kept for the next request: some platforms close theirs after 5 seconds. Milliseconds. */
+/** How long an idle connection is kept. Some platforms close idle connections after 5 seconds. Unit: milliseconds. */
 const idleMillis = 4_000
 
-/** There was no answer. */
+/** The platform sent no answer. */
 export class NoAnswer extends Schema.TaggedError<NoAnswer>()("NoAnswer", {
   /**
-   * `address`: the guard refused it. `certificate`: TLS failed for good. `unreachable`: no connection came about.
-   * `broken`: the connection ended early. `timeout`: it took too long. `withheld`: it was not let begin (see `MayBegin`).
+   * `address`: the guard refused the address. `certificate`: TLS failed for good. `unreachable`: no connection could be
+   * opened. `broken`: the connection ended early. `timeout`: the answer took too long. `withheld`: `MayBegin` did not
+   * permit the request.
    */
   kind: Schema.Literals(["address", "certificate", "unreachable", "broken", "timeout", "withheld"]),
-  /** The error in words, without the body or any header. */
+  /** The error as text, without the request's body and headers. */
   detail: Schema.String,
-  /** The request, or part of it, may have arrived. */
+  /** Whether the request, or part of it, may have arrived. */
   sent: Schema.Boolean,
 }) {}
 
@@ -32,7 +33,7 @@ export interface OutboundRequest {
   readonly method: "GET" | "POST"
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
-  /** UTF-8. */
+  /** The body, sent as UTF-8. */
   readonly body?: string
 }
 
@@ -41,13 +42,16 @@ export interface OutboundResponse {
   readonly status: number
   /** By lowercase name. */
   readonly headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
-  /** The first 64 KiB at most. */
+  /** Up to the first 64 KiB. */
   readonly body: string
 }
 
-/** Sends requests to other people's servers. */
+/** Sends requests to servers outside of this installation. */
 export interface OutboundHttp {
-  /** Takes 30 seconds at most; interruption ends the connection. Asks `MayBegin` once it is connected. */
+  /**
+   * Sends a request, with a timeout of 30 seconds. Interruption ends the connection. Calls `MayBegin` after connecting.
+   * Fails with `NoAnswer` if there is no complete answer.
+   */
   readonly request: (request: OutboundRequest) => Effect.Effect<OutboundResponse, NoAnswer>
 }
 
@@ -69,11 +73,11 @@ const faultOf = (error: NodeJS.ErrnoException, { connected, sent }: Progress): N
   return new NoAnswer({ kind: connected ? "broken" : "unreachable", detail, sent })
 }
 
-/** Connections are closed with the scope. */
+/** Creates a client whose connections close with the scope. */
 export const make: Effect.Effect<OutboundHttp, never, Scope.Scope | AddressGuard> = Effect.gen(function* () {
   const guard = yield* AddressGuard
   const options = { keepAlive: true, timeout: idleMillis, maxFreeSockets: 64 }
-  // The lookup is the agent's: a request's own is passed over where the agent has one.
+  // `lookup` is set on the agent, because Node ignores a request's own `lookup` if its agent has one.
   const secure = new https.Agent({ ...options, lookup: guard.lookup } as https.AgentOptions)
   const plain = new http.Agent({ ...options, lookup: guard.lookupListed } as http.AgentOptions)
   const open = new Set<http.ClientRequest>()
@@ -85,7 +89,10 @@ export const make: Effect.Effect<OutboundHttp, never, Scope.Scope | AddressGuard
     })
   )
 
-  /** Why nothing is looked up: an address is connected to as it stands. */
+  /**
+   * Returns why a request is refused before any look-up, or undefined. An IP address is never looked up, so it is
+   * checked here.
+   */
   const refusalOf = (url: URL): string | undefined => {
     if (url.protocol !== "https:" && url.protocol !== "http:") return `${url.protocol} is not https:`
     const host = url.hostname.replace(/^\[|\]$/g, "")
@@ -122,7 +129,7 @@ export const make: Effect.Effect<OutboundHttp, never, Scope.Scope | AddressGuard
       request.on("error", fail)
       request.on("socket", (socket) => {
         sockets++
-        // A request whose kept connection broke is sent again by the runtime by itself, whether it had arrived or not.
+        // If a kept connection breaks, the runtime repeats the request by itself, even if the request had arrived.
         if (sockets > 1) return request.destroy(new Error("The connection was reset after the request had been sent"))
         const ready = () => {
           progress.connected = true
@@ -158,7 +165,7 @@ export const make: Effect.Effect<OutboundHttp, never, Scope.Scope | AddressGuard
         })
         response.on("error", fail)
         response.on("aborted", () => fail(new Error("The answer ended early")))
-        // Only after the last byte, because then the connection is free for the next request.
+        // Ends with `close`, because the next request cannot use the connection before.
         response.on("close", () => response.complete ? finish() : fail(new Error("The answer ended early")))
       })
       return Effect.sync(() => {

@@ -22,38 +22,40 @@ import type { BrakeState } from "./Brake.ts"
 import type { Message, PlatformMessage } from "./Connection.ts"
 import type { ClaimChoice, Waiting } from "./DomainSessions.ts"
 
-/** A lane that this process holds: no other process sends for the organization meanwhile. */
+/** A lane that this process owns: no other process sends for the organization. */
 export interface Lane {
   readonly org: OrgSlug
   readonly fence: number
 }
 
-/** Refusals through a connection that the owner of a lane remembers. */
+/** Refusals through a connection, stored for the next owner of the lane. */
 export interface RememberedBrake {
-  /** Of the connection as it was set up then. */
+  /** Version of the connection's configuration at that time. */
   readonly version: string
   readonly state: BrakeState | null
 }
 
-/** A lane that was taken just now. */
+/** A lane that was just claimed. */
 export interface TakenLane extends Lane {
   readonly quietMillis: number
-  /** Messages that failed because of their interruptions. */
+  /** Number of messages that failed because they were interrupted too often. */
   readonly failed: number
-  /** From the last owner. */
+  /** State of the previous owner. */
   readonly brake: RememberedBrake | null
 }
 
-/** A message that is to be sent now. */
+/** A message that was claimed to be sent now. */
 export interface Claimed extends Message, Waiting {
   readonly isTransactional: boolean
-  /** Its last attempts were interrupted, perhaps by its own doing: nothing else is sent at the same time. */
+  /**
+   * Its last attempts were interrupted, and the message may be the cause. No other message is sent at the same time.
+   */
   readonly isSuspect: boolean
-  /** How long ago its first attempt failed; 0 if none has. Unit: milliseconds. */
+  /** Time since its first failed attempt; 0 without a failed attempt. Unit: milliseconds. */
   readonly retryingMillis: number
-  /** Set where it expires. */
+  /** Absent if the message does not expire. */
   readonly expiry?: Expiry
-  /** The trace of the request that asked for it; absent where nothing is traced. */
+  /** The trace of the Deliver request. Absent if tracing is off. */
   readonly traceparent?: string | null
 }
 
@@ -68,7 +70,7 @@ export interface ExpiredMessage {
 
 /** The expiry of a claimed message, with the reason that it will get. */
 export interface Expiry extends ExpiredMessage {
-  /** The instant on the monotonic clock of this process, which no change of the time moves. Unit: milliseconds. */
+  /** The expiry on this process's monotonic clock, which clock adjustments do not move. Unit: milliseconds. */
   readonly monotonicMillis: number
 }
 
@@ -77,11 +79,14 @@ export type Settled =
   & { readonly id: string; readonly templateId: TemplateId; readonly connection: string }
   & (
     | { readonly _tag: "sent"; readonly messageId: string | undefined; readonly links: ReadonlyArray<PlatformMessage> }
-    /** `burned` when that was an attempt; otherwise it was not tried, because it has expired. */
+    /** `burned`: whether the failure was an attempt. False if the message expired before an attempt. */
     | { readonly _tag: "failed"; readonly reason: string; readonly burned: boolean }
-    /** Not sent: its recipient is suppressed. */
+    /** Not sent, because its recipient is suppressed. */
     | { readonly _tag: "cancelled"; readonly reason: string }
-    /** Back into the queue, due after `delayMillis`; `burned` when that was one of its attempts. */
+    /**
+     * Queued again. `burned`: whether this was an attempt that counts. `delayMillis`: pause until it is due. Undefined:
+     * its due time and its place in the queue stay unchanged.
+     */
     /** `delayMillis`: until it is due; undefined: due as it was, in its old place. */
     | {
       readonly _tag: "again"
@@ -93,19 +98,19 @@ export type Settled =
 
 const states = { sent: "sent", failed: "failed", cancelled: "cancelled", again: "queued" } as const
 
-/** For how long a lane is held without being renewed. Unit: seconds. */
+/** Duration of a lane's lease after each renewal. Unit: seconds. */
 export const leaseSeconds = 4
 
 /**
- * A message whose attempts were interrupted this many times in a row is suspected of causing it. It moves behind all others
- * that are due, and is sent while no other message is under way, so that the next interruption counts against it alone.
+ * A message with this many consecutive interrupted attempts is suspected of causing the interruptions. It moves behind
+ * all other due messages and is sent alone, so that the next interruption counts against this message only.
  */
 const suspectAfter = 2
 
-/** The messages of a claim have this much content at most, beside the last one, so that a lane's buffer stays small. Unit: characters. */
+/** Stops a claim once its messages exceed this size, so that a lane's buffer stays small. Unit: characters. */
 const maxClaimedSize = 4 * 1024 * 1024
 
-/** A message fails after this many interrupted attempts in a row. */
+/** A message fails after this many consecutive interrupted attempts. */
 const interruptionsAtMost = 5
 
 const interruptedReason =
@@ -124,7 +129,7 @@ const outcomeColumns = {
 
 /** The leases of lanes. */
 const makeLeases = (sql: SqlClient.SqlClient) => {
-  // A lease that ends now has ended.
+  // A lease that ends at this instant has expired.
   const idle = Effect.map(
     sql<{ slug: OrgSlug }>`
       SELECT o.slug FROM ${sql.literal(organizationRows())}
@@ -155,7 +160,7 @@ const makeLeases = (sql: SqlClient.SqlClient) => {
     }))
   )
 
-  /** Ends the attempts of all earlier owners; returns how many messages failed with that. */
+  /** Ends attempts of all earlier owners. Returns the number of messages that failed because of it. */
   const interrupt = Effect.fnUntraced(function* ({ fence, org }: Lane) {
     const failed = yield* sql<{ id: string; templateId: TemplateId }>`
       WITH updated AS (
@@ -189,7 +194,7 @@ const makeLeases = (sql: SqlClient.SqlClient) => {
   return { idle, release, renew, take }
 }
 
-/** Claims messages of a lane. `traceColumn` is empty where nothing is traced. */
+/** Claims messages of a lane. `traceColumn` is empty if tracing is off. */
 const makeClaim = ({ clock, sql, templateCache, traceColumn, tracking }: {
   readonly clock: Clock.Clock
   readonly sql: SqlClient.SqlClient
@@ -197,7 +202,7 @@ const makeClaim = ({ clock, sql, templateCache, traceColumn, tracking }: {
   readonly traceColumn: Statement.Fragment
   readonly tracking: Tracking["Service"]
 }) => {
-  /** Up to `limit` due messages of a kind, locked, the longest due first. */
+  /** Selects and locks up to `limit` due messages of one priority, earliest due time first. */
   const dueOf = (
     org: OrgSlug,
     isTransactional: boolean,
@@ -278,7 +283,7 @@ const makeClaim = ({ clock, sql, templateCache, traceColumn, tracking }: {
           : { expiry: { expiresAt, monotonicMillis: askedAt + expiresInMillis, attempts, reason } }),
         org,
         unsubscribe: {
-          // Signed when it is needed: few connections use either.
+          // Signed on access, because few connections use the unsubscribe URL or the return path.
           get url() {
             return unsubscribeUrl(row.id)
           },
@@ -310,8 +315,9 @@ const makeSettle = (sql: SqlClient.SqlClient) => {
       burned: one._tag === "again" || one._tag === "failed" ? Number(one.burned) : 0,
       delay_seconds: one._tag !== "again" || one.delayMillis === undefined ? undefined : one.delayMillis / 1000,
     }))
-    // A message that an earlier owner left under way is queued again under its fence: its late answer still counts.
-    // A record that is repeated because its answer was lost finds its messages queued: they count as tried once.
+    // A message that an earlier owner was sending was queued again with that owner's fence, so the owner's late result
+    // still counts. A record may be repeated because its answer was lost. Then its messages are queued, and their
+    // attempt counts once.
     const record = sql<{ id: string; state: "sent" | "failed" | "cancelled" | "queued" }>`
       WITH given AS MATERIALIZED (
         SELECT r.* FROM ${recordset(rows, outcomeColumns)}
@@ -337,7 +343,7 @@ const makeSettle = (sql: SqlClient.SqlClient) => {
       )
     })
       SELECT u.id, u.state FROM updated u`
-    // One statement needs no transaction around it.
+    // A single statement needs no transaction.
     const isPlain = brake === undefined &&
       settled.every((one) => one._tag === "sent" ? one.links.length === 0 : one._tag !== "failed")
     if (isPlain) {
@@ -345,7 +351,7 @@ const makeSettle = (sql: SqlClient.SqlClient) => {
       return
     }
     yield* sql.withTransaction(Effect.gen(function* () {
-      // The lane before the messages, as where a lane is taken: in another order the two could deadlock.
+      // Locks the lane before the messages, in the same order as `take`. Another order could deadlock.
       if (brake !== undefined) {
         yield* sql`
           UPDATE dispatch_lanes l SET brake = ${JSON.stringify(brake)}::text::json
@@ -357,7 +363,7 @@ const makeSettle = (sql: SqlClient.SqlClient) => {
     }))
   })
 
-  /** The platform's webhooks name a message in its own way. */
+  /** Stores the platform's identifiers of sent messages, which its webhooks use. */
   const link = (org: OrgSlug, sent: ReadonlyArray<Settled>) =>
     addMessageLinks(
       sql,
@@ -368,38 +374,38 @@ const makeSettle = (sql: SqlClient.SqlClient) => {
 }
 
 /**
- * The queue as its dispatcher sees it. A lane (one per organization) is leased by one process at a time; its fence rises
- * with every owner, so that an earlier owner cannot change messages that a later one has claimed. A message whose person was erased
- * while it was under way does not come back into the queue.
+ * The queue for the dispatcher. One process at a time holds the lease of a lane (one lane per organization). The lane's
+ * fence increases with every owner, so that an earlier owner cannot change messages that a later owner has claimed. A
+ * message whose person was erased while it was being sent does not return to the queue.
  */
 export class Outbox extends Context.Service<Outbox, {
   /**
-   * Organizations with work to do and a lane without an owner. Fails with `SqlError` when the database does not
+   * Organizations with messages to send whose lane has no owner. Fails with `SqlError` if the database does not
    * respond.
    */
   readonly idle: Effect.Effect<ReadonlyArray<OrgSlug>, SqlError>
   /**
-   * Takes the lane of an organization unless it has an owner. Messages that its last owner left under way count as
-   * interrupted: they are queued again, and fail after five interruptions in a row (`failed` is their number). The
-   * first message may leave after `quietMillis`: until then a message of the last owner may still be arriving. Fails
-   * with `SqlError` when the database does not respond.
+   * Claims the lane of an organization, or returns undefined if it has an owner. Messages that the last owner was
+   * sending count as interrupted: they are queued again, or fail after five consecutive interruptions (`failed` is
+   * their number). The first message may be sent after `quietMillis`, because a message of the last owner may still be
+   * on its way. Fails with `SqlError` if the database does not respond.
    */
   readonly take: (
     org: OrgSlug,
     owner: string,
   ) => Effect.Effect<TakenLane | undefined, SqlError>
   /**
-   * Holds the lane for another while; false when it has been lost. Fails with `SqlError` when the database does not
-   * respond.
+   * Renews the lease of the lane. Returns false if another process owns the lane. Fails with `SqlError` if the database
+   * does not respond.
    */
   readonly renew: (lane: Lane, sentPerSecond: number) => Effect.Effect<boolean, SqlError>
-  /** Fails with `SqlError` when the database does not respond. */
+  /** Gives up the lease of the lane. Fails with `SqlError` if the database does not respond. */
   readonly release: (lane: Lane) => Effect.Effect<void, SqlError>
   /**
-   * Claims messages that are due: transactional ones first, at most nine of ten, then bulk; of each kind the longest
-   * due first. At most `limit` messages and about 4 MiB of content. A suspect is claimed alone; while other messages
-   * are under way (`isBusy`), neither it nor a message behind it is claimed. Fails with `SqlError` when the database
-   * does not respond.
+   * Claims due messages, earliest due time first: first transactional messages, which get at most nine tenths of a
+   * claim, then bulk messages. At most `limit` messages and about 4 MiB of content. A suspected message is claimed
+   * alone. While other messages are being sent (`isBusy`), neither a suspected message nor any message behind it is
+   * claimed. Fails with `SqlError` if the database does not respond.
    */
   readonly claim: (
     lane: Lane,
@@ -408,19 +414,19 @@ export class Outbox extends Context.Service<Outbox, {
     choice?: ClaimChoice,
   ) => Effect.Effect<ReadonlyArray<Claimed>, SqlError>
   /**
-   * Why the recipients of messages are suppressed now, in the order of the messages, to be asked right before they leave; undefined
-   * if nothing stands in the way of a message. Questions that come while a query is under way share the next one. Fails with
-   * `BufferFull` while the database cannot be asked.
+   * Returns the current suppression of each message's recipient, in the order of the messages, or undefined if the
+   * message may be sent. Call this right before sending. Calls during a query share the next query. Fails with
+   * `BufferFull` while the database does not respond.
    */
   readonly suppressionsOf: (
     messages: ReadonlyArray<Message>,
   ) => Effect.Effect<ReadonlyArray<Suppression | undefined>, GroupCommit.BufferFull>
-  /** Puts claimed messages back as they were. Fails with `SqlError` when the database does not respond. */
+  /** Returns claimed messages to the queue unchanged. Fails with `SqlError` if the database does not respond. */
   readonly giveBack: (lane: Lane, ids: ReadonlyArray<string>) => Effect.Effect<void, SqlError>
   /**
-   * Records the results of messages and the events to learn from. Messages that a later owner has claimed stay
-   * unchanged. `brake`, where given, is stored for the next owner in the same transaction. Fails with `SqlError` when
-   * the database does not respond.
+   * Records the results of messages and the events to learn from. Does not change messages that a later owner has
+   * claimed. If `brake` is given, stores it for the next owner in the same transaction. Fails with `SqlError` if the
+   * database does not respond.
    */
   readonly settle: (
     lane: Lane,
@@ -463,7 +469,10 @@ export class Outbox extends Context.Service<Outbox, {
   )
 }
 
-/** The gravest suppression of each message's recipient that counts for its template, in the order of `messages`. */
+/**
+ * Returns the most severe suppression of each message's recipient that its template respects, in the order of
+ * `messages`.
+ */
 const findSuppressions = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   addressKeys: AddressKeys["Service"],

@@ -10,23 +10,26 @@ import { excerpt } from "./connections/Answers.ts"
 import { signed } from "./connections/Webhook.ts"
 import * as OutboundHttp from "./OutboundHttp.ts"
 
-/** Events that a node sends at a time. */
+/** Maximum number of events that a node sends at a time. */
 const atOnce = 25
 
 /** The pause after the first failed attempt. */
 const firstPause = Duration.seconds(5)
 
-/** An event is given up after so long. Unit: milliseconds. */
+/** An event that has failed for this long is given up. Unit: milliseconds. */
 const horizonMillis = 28 * 3_600_000
 
-/** Decides what follows a failed attempt. `jitter` is in [0, 1). */
+/** Decides whether an event is repeated after a failed attempt, and when. `jitter` is in [0, 1). */
 export const afterFailure = (attempts: number, failingMillis: number, jitter: number): Outcome =>
   failingMillis >= horizonMillis ? { _tag: "failed" } : {
     _tag: "again",
     delayMillis: Math.min(retryPause(attempts + 1, firstPause, jitter), horizonMillis - failingMillis),
   }
 
-/** The headers of an event: a signature by each secret that is valid now, separated by spaces as Standard Webhooks has it. */
+/**
+ * Returns the headers of an event, with one signature for each currently valid secret, separated by spaces as in
+ * Standard Webhooks.
+ */
 export const signedBy = (
   secrets: ReadonlyArray<string>,
   id: string,
@@ -42,7 +45,10 @@ interface Result {
   readonly reason: string | null
 }
 
-/** Sends due events until there are none. Fails with `SqlError` when the database does not respond. */
+/**
+ * Returns an effect that sends due events until no event is due, and fails with `SqlError` if the database does not
+ * respond.
+ */
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const box = yield* SecretBox
@@ -84,7 +90,7 @@ export const make = Effect.gen(function* () {
     yield* recordAttempt(sql, due, attempt, outcome, isGone)
   })
 
-  /** Sends due events until there are none. */
+  /** Sends due events until no event is due. */
   const drain: Effect.Effect<void, SqlError> = Effect.suspend(() =>
     Effect.flatMap(takeDue(sql, atOnce), (due) =>
       due.length === 0 ? Effect.void : Effect.andThen(
@@ -95,7 +101,7 @@ export const make = Effect.gen(function* () {
   return drain
 })
 
-/** Sends events to the endpoints of organizations, on every node. */
+/** Sends events to the webhook endpoints of organizations. Runs on every node. */
 export const layerRunning = Layer.effectDiscard(
   Effect.flatMap(make, (drain) =>
     drain.pipe(

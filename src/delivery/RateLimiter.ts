@@ -1,61 +1,70 @@
-/** The least margin by which the transit time is judged shorter than the fastest answers suggest. Unit: milliseconds. */
+/** Minimum margin by which the estimated transit time is shorter than the fastest answer. Unit: milliseconds. */
 const toleranceMillis = 1
 
-/** Answers of the last two minutes count, in spans of twenty seconds. The fastest show the transit time without delays. */
+/**
+ * The transit time is estimated from the answers of the last two minutes, in spans of twenty seconds. The fastest
+ * answers show the transit time without delays.
+ */
 const spans = 6
 const spanMillis = 20_000
 
 /**
- * Even the fastest answer was delayed a little. The distance to the twentieth fastest estimates that delay. It shrinks as
- * answers come in, and is 0 if all take equally long.
+ * Number of fastest answers that are kept. Even the fastest answer was delayed a little. Its distance to the twentieth
+ * fastest answer estimates that delay. The distance shrinks with more answers, and is 0 if all answers take equally
+ * long.
  */
 const fastestKept = 20
 
-/** Fewer answers in these two minutes are no evidence: messages that left together may all have been delayed. */
+/**
+ * Minimum number of answers in two minutes. Fewer answers prove nothing, because messages sent together may all have
+ * been delayed.
+ */
 const answersNeeded = (ceiling: number) => Math.max(40, 2 * ceiling)
 
-/** Times in a chunk of those at which tokens return; more only where some came late. */
+/** Maximum number of token return times in a chunk, unless a time is inserted into a full chunk. */
 const chunkSize = 64
 
-/** Answers of one span: their number, and the times of the fastest, ascending. Unit: milliseconds. */
+/** The answers of one span: their number, and the times of the fastest answers, ascending. Unit: milliseconds. */
 interface Span {
   readonly answers: number
   readonly fastest: ReadonlyArray<number>
 }
 
-/** A message that has left. Its token returns one second after the latest moment at which it can have arrived. */
+/**
+ * A message that was sent. Its token returns one second after the latest time at which the message can have arrived.
+ */
 export interface Departure {
   readonly startedAt: number
 }
 
 /**
- * The rate limiter of one lane. The platform counts the messages that arrive in each sliding second, and the ceiling holds
- * for that count: a message that is delayed on its way may arrive together with messages sent after it. A message takes a
- * token when it starts. The token returns one second after the latest moment at which the message can have arrived: the
- * time of its answer, less the shortest transit time of recent messages. So a platform that always takes 200 ms costs no
- * rate, and a platform that stalls does. With too few answers the transit time counts as 0, and the rate stays a little
- * below the ceiling.
+ * The rate limiter of one lane. The platform counts the messages that arrive in each sliding second, and the ceiling
+ * applies to that count. A message that is delayed in transit may arrive together with messages sent after it. A
+ * message takes a token when it starts. The token returns one second after the latest time at which the message can
+ * have arrived: the time of its answer, minus the shortest transit time of recent messages. So a platform that always
+ * needs 200 ms does not reduce the rate, but a platform that stalls does. With too few answers, the transit time counts
+ * as 0, and the rate stays slightly below the ceiling.
  *
- *     any second in which N messages arrive: when the last of them started, the others were under way or had arrived less
+ *     any second in which N messages arrive: when the last of them started, the others were in transit or had arrived less
  *     than a second before, hence held N - 1 tokens of `ceiling`.
  *
- * Messages are also spaced evenly at the present rate. Unit of all times: milliseconds of a clock that does not jump.
+ * Messages are also spaced evenly at the current rate. Unit of all times: milliseconds of a monotonic clock.
  *
- * Its fields hold immutable values, so that `copyOf` copies it.
+ * All fields hold immutable values, so `copyOf` needs no deep copy.
  */
 export class RateLimiter {
-  /** Messages per second now, between 1 and the ceiling. */
+  /** Current rate in messages per second, between 1 and the ceiling. */
   private rate: number
   private inFlight = 0
-  /** The times at which tokens return, ascending, in chunks: a change copies one of them only. */
+  /** The times at which tokens return, ascending, in chunks, so that a change copies only one chunk. */
   private returns: ReadonlyArray<ReadonlyArray<number>> = []
   private returning = 0
-  /** The present span is the last. */
+  /** The last span is the current one. */
   private spans: ReadonlyArray<Span> = []
   private spanEnds = -Infinity
-  /** The shortest transit time of a message. Unit: milliseconds. */
+  /** The estimated transit time of a message without delays. Unit: milliseconds. */
   private unhindered = 0
-  /** The time of the next message by even spacing. */
+  /** The earliest time of the next message according to the even spacing. */
   private nextAt = -Infinity
   private raisedAt = -Infinity
   private slowedAt = -Infinity
@@ -64,7 +73,7 @@ export class RateLimiter {
     this.rate = ceiling
   }
 
-  /** The time at which the next message may start; Infinity while that depends on an answer. */
+  /** Returns when the next message may start; Infinity if that depends on an answer. */
   next(now: number): number {
     this.collect(now)
     const held = this.inFlight + this.returning
@@ -72,43 +81,46 @@ export class RateLimiter {
     return Math.max(now, this.nextAt, free)
   }
 
-  /** Starts a message, at the time that `next` named or later. */
+  /** Starts a message. Call this at the time that `next` returned, or later. */
   start(now: number): Departure {
     this.inFlight++
     const spacing = 1000 / this.rate
-    // After a timer that fired late, a few messages catch up, never a burst.
+    // If a timer fired late, allows a few messages to catch up, but no burst.
     const grace = Math.max(2 * spacing, 5)
     this.nextAt = Math.max(this.nextAt, now - grace) + spacing
     return { startedAt: now }
   }
 
-  /** Notes that a message was answered or given up. */
+  /** Records that a message was answered or given up. */
   end({ startedAt }: Departure, now: number): void {
     this.inFlight--
     this.observe(now - startedAt, now)
     this.giveBack(now - this.unhindered + 1000)
   }
 
-  /** Returns the token of a message that never left. */
+  /** Returns the token of a message that was never sent. */
   forgo(): void {
     this.inFlight--
   }
 
-  /** Halves the rate after a platform asked for less. Answers to messages that left before its last request are ignored. */
+  /**
+   * Halves the rate after a platform's request to slow down. Ignores answers to messages that started before the last
+   * such request.
+   */
   slowDown({ startedAt }: Departure, now: number): void {
     if (startedAt < this.slowedAt) return
     this.slowedAt = now
     this.rate = Math.max(1, this.rate / 2)
   }
 
-  /** Raises the rate after an acceptance. It reaches the ceiling within about twenty seconds. */
+  /** Raises the rate after an acceptance. The rate reaches the ceiling within about twenty seconds. */
   speedUp(now: number): void {
     if (this.rate === this.ceiling || now - this.raisedAt < 1000) return
     this.raisedAt = now
     this.rate = Math.min(this.ceiling, this.rate + this.ceiling / 20)
   }
 
-  /** The present rate. Unit: messages per second. */
+  /** The current rate. Unit: messages per second. */
   get perSecond(): number {
     return this.rate
   }
@@ -147,11 +159,11 @@ export class RateLimiter {
       ? 0
       : Math.max(0, fastest[0]! - Math.max(toleranceMillis, spread))
     if (this.unhindered >= before) return
-    // The platform has become faster, so tokens that are still out return later than was assumed.
+    // The platform has become faster, so messages may have arrived later than assumed: delays the outstanding tokens.
     this.returns = this.returns.map((chunk) => chunk.map((at) => at + before - this.unhindered))
   }
 
-  /** Answers come nearly in order, so the search starts at the end. */
+  /** Answers arrive nearly in order, so the search starts at the end. */
   private giveBack(at: number): void {
     this.returning++
     const last = this.returns.at(-1)
@@ -168,7 +180,7 @@ export class RateLimiter {
   }
 }
 
-/** Inserts a time into the fastest ones, ascending. */
+/** Inserts a time into the fastest times, ascending. */
 const insert = (fastest: ReadonlyArray<number>, took: number): ReadonlyArray<number> => {
   let place = fastest.length
   while (place > 0 && fastest[place - 1]! > took) place--

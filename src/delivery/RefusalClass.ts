@@ -1,13 +1,15 @@
-/** Enhanced status codes (RFC 3463) that say nothing. */
+/** Enhanced status codes (RFC 3463) without a specific meaning. */
 const unspecific = new Set(["5.0.0", "5.5.0"])
 
-/** The status code of a platform's answer, `554`, and its enhanced code if there is one, `5.7.1`. */
+/**
+ * Returns the status code of a platform's answer, such as `554`, and its enhanced code, such as `5.7.1`, if present.
+ */
 const codesOf = (reason: string) => {
   const match = /\b([45]\d\d)(?:[ -](5\.\d{1,3}\.\d{1,3})\b)?/.exec(reason)
   return { status: match?.[1], enhanced: match?.[2] }
 }
 
-/** Words without addresses, names of hosts, numbers and ids, which differ from message to message. */
+/** Removes addresses, host names, numbers and ids, which differ between messages. */
 const wordsOf = (reason: string): string =>
   reason.toLowerCase()
     .replace(/<[^<>]*>/g, " ")
@@ -20,21 +22,21 @@ const wordsOf = (reason: string): string =>
     .slice(0, 200)
 
 /**
- * The class of a refusal: refusals with one cause have one class for all recipients. The enhanced status code where
- * there is one that says something, otherwise the status code and the words.
+ * Returns the class of a refusal. Refusals for one cause have one class for all recipients: the enhanced status code if
+ * it is specific, otherwise the status code and the words.
  */
 export const refusalClass = (reason: string): string => {
   const { enhanced, status } = codesOf(reason)
   return enhanced !== undefined && !unspecific.has(enhanced) ? enhanced : `${status ?? ""} ${wordsOf(reason)}`.trim()
 }
 
-/** Words that platforms use, and the codes of Iterable that name the recipient. */
+/** Words in refusals about the recipient's address, and Iterable's error codes for it. */
 const addressWords =
   /InvalidEmailAddressError|UnknownEmailError|ForgottenUserError|user (?:is )?unknown|unknown (?:user|recipient|mailbox|address|local part)|no such (?:user|mailbox|recipient|domain|address|person|account)|user not local|invalid (?:recipient|mailbox|address|email)|non-?existent|over quota|mailbox is full|(?:mailbox|user|recipient|address|email|account|domain|host)\b.{0,60}?(?:not (?:found|exist|known|available|valid)|n[o']t exist|unavailable|disabled|inactive|invalid|unknown|full)/i
 
 /**
- * Whether a refusal is about the recipient's address (no such mailbox or domain, mailbox full or closed), and not about the
- * sender, the message or the account at the platform.
+ * Whether a refusal is about the recipient's address (no such mailbox or domain, mailbox full or closed), and not about
+ * the sender, the message or the account at the platform.
  */
 export const isAboutAddress = (reason: string): boolean => {
   const { enhanced } = codesOf(reason)
@@ -46,5 +48,5 @@ export const isAboutAddress = (reason: string): boolean => {
 const recipientWords =
   /(?:user|recipient|mailbox|email|e-mail|contact|customer|subscriber|profile|person)\b.{0,60}?(?:not (?:found|exist|known)|n[o']t exist|unknown|invalid)|(?:unknown|no such|invalid) (?:user|recipient|mailbox|email|e-mail|contact|customer|subscriber|profile|person)\b/i
 
-/** Whether the body of a 404 says that the recipient is unknown, and not that the address of the platform is wrong. */
+/** Whether the body of a 404 says that the recipient is unknown, and not that the URL of the platform is wrong. */
 export const isAboutRecipient = (body: string): boolean => recipientWords.test(body)

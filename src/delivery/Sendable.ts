@@ -2,20 +2,20 @@ import type { Message } from "./Connection.ts"
 import { missingParts } from "./connections/Content.ts"
 import type { Variables } from "./connections/Entry.ts"
 
-/** A variant and the name by which a warning calls it. */
+/** A variant, and its name in warnings. */
 export interface NamedVariant extends Pick<Message, "formats" | "vars"> {
   readonly name: string
 }
 
-/** Variants that one warning names; the rest are counted. */
+/** Maximum number of variants that a warning names. Other variants are only counted. */
 const maxNamed = 10
 
 const listed = (names: ReadonlyArray<string>): string =>
   names.slice(0, maxNamed).join(", ") + (names.length > maxNamed ? ` and ${names.length - maxNamed} more` : "")
 
 /**
- * Warnings about variants that Deliver cannot send, one for each set of missing parts. `variables` are those of the
- * connection; undefined for a connection that takes variables of any name, about which there is no warning.
+ * Returns warnings about variants that Deliver cannot send, one for each set of missing parts. `variables` are the
+ * variable names of the connection, or undefined if it accepts variables of any name: then there are no warnings.
  */
 export const sendWarnings = (
   variants: Iterable<NamedVariant>,

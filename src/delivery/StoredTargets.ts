@@ -2,7 +2,7 @@ import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { ReadOwnTargets } from "../tracking/ReadOwnTargets.ts"
 
-/** Gives tracked links the targets that are stored with their messages. */
+/** Resolves tracked links to the targets that are stored with their messages. */
 export const layerStoredTargets = Layer.effect(
   ReadOwnTargets,
   Effect.map(SqlClient.SqlClient, (sql) => (org, id) =>

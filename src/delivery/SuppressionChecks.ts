@@ -2,30 +2,30 @@ import { validMillis } from "./AnswerValidity.ts"
 import type { Suppression } from "../suppressions/Suppression.ts"
 import type { Claimed } from "./Outbox.ts"
 
-/** How long the answer of a check is used again. Unit: milliseconds. */
+/** How long the answer to a check is reused for other checks. Unit: milliseconds. */
 export const freshMillis = 50
 
-/** Messages that are checked ahead, together with one that is to leave now. */
+/** Maximum number of messages that are checked ahead, together with a message that is about to be sent. */
 export const aheadAtMost = 49
 
-/** Most questions about one message before it begins. More would delay its session. */
+/** Maximum number of queries about one message before it begins. More queries would delay its session. */
 const questionsMax = 5
 
-/** The answer about a message: its suppression, nothing, or that the list could not be read. */
+/** The answer about a message: its suppression, if any, or that the list could not be read. */
 export type CheckAnswer =
   | { readonly _tag: "checked"; readonly found: Suppression | undefined }
   | { readonly _tag: "notChecked" }
 
-/** Messages that are asked about together. */
+/** Messages that are checked with one query. */
 interface Group {
   readonly askedAt: number
-  /** The validity of answers when the question was put: see `AnswerValidity`. */
+  /** The epoch of `AnswerValidity` at the time of the query. */
   readonly epoch: number
-  /** In the order of its messages; undefined while they are being asked about. */
+  /** In the order of the messages; undefined until the query is answered. */
   answers: ReadonlyArray<CheckAnswer> | undefined
-  /** To be called once there are answers, or once it is known that there will be none. */
+  /** Called when the query is answered or has failed. */
   readonly waiting: Array<() => void>
-  /** Messages that have been answered by it. */
+  /** Number of checks that used its answers. */
   used: number
 }
 
@@ -35,16 +35,20 @@ interface Place {
 }
 
 /**
- * Checks messages of a lane for suppressions right before they leave. A question includes the messages that are likely to leave
- * next, so that most messages find an answer that is a few milliseconds old. If it cannot be answered, each message is asked
- * about alone, because the entry of another one may be at fault. Times are milliseconds of a clock that does not jump.
+ * Checks messages of a lane for suppressions right before they are sent. Each query includes the messages that are
+ * likely to be sent next, so that most messages find an answer that is a few milliseconds old. If a query fails, each
+ * message is checked alone, because the data of another message may be the cause. Times are milliseconds of a monotonic
+ * clock.
  */
 export class SuppressionChecks {
   #places = new WeakMap<Claimed, Place>()
   #last: Group | undefined
 
   constructor(
-    /** Puts a question. Calls back with the answers in the order of the messages, or with nothing. */
+    /**
+     * Queries the list. Calls back with the answers in the order of the messages, or with undefined if the query
+     * failed.
+     */
     private readonly ask: (
       messages: ReadonlyArray<Claimed>,
       onAnswer: (found: ReadonlyArray<Suppression | undefined> | undefined) => void,
@@ -53,7 +57,7 @@ export class SuppressionChecks {
     private readonly epoch: () => number = () => 0,
   ) {}
 
-  /** Calls `onAnswer` with the answer about `message`: at once if there is a fresh one. */
+  /** Calls `onAnswer` with the answer about `message`: synchronously if an answer of the last 50 ms exists. */
   check(message: Claimed, ahead: ReadonlyArray<Claimed>, onAnswer: (answer: CheckAnswer) => void): void {
     const { group, index } = this.#freshPlace(message) ?? this.#askAbout(message, ahead)
     group.used++
@@ -64,8 +68,8 @@ export class SuppressionChecks {
   }
 
   /**
-   * Calls `onAnswer` with an answer about `message` that is valid at the time of the call: at once if the last one still is. To
-   * be called right before the message begins to leave.
+   * Calls `onAnswer` with an answer about `message` that is valid at the time of the call: synchronously if the last
+   * answer is still valid. Call this right before the message begins.
    */
   begin(message: Claimed, onAnswer: (answer: CheckAnswer) => void, questionsLeft = questionsMax): void {
     const place = this.#places.get(message)
@@ -91,7 +95,7 @@ export class SuppressionChecks {
   }
 
   #askAbout(message: Claimed, ahead: ReadonlyArray<Claimed>): Place {
-    // Half as many again as left in time after the last question.
+    // Includes half as many messages again as used the last query's answers.
     const wanted = ahead.slice(0, Math.ceil(1.5 * (this.#last?.used ?? 1)))
     const messages = [message, ...wanted.filter((one) => one !== message && this.#freshPlace(one) === undefined)]
     const group: Group = { askedAt: this.now(), epoch: this.epoch(), answers: undefined, waiting: [], used: 0 }

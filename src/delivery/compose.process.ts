@@ -1,4 +1,4 @@
-// The process behind `Composer`.
+// The worker process of `Composer`.
 import "../runtime/leakGuard.ts"
 import { answerAsProcess } from "../store/WorkerProtocol.ts"
 import type { Email } from "../domain/Email.ts"

@@ -7,15 +7,15 @@ import { platforms } from "./connections/Platforms.ts"
 import type { Connections } from "./Connections.ts"
 import { type NamedVariant, sendWarnings } from "./Sendable.ts"
 
-/** How long a platform may take. */
+/** Timeout of the platform's answer. */
 const patience = Duration.seconds(30)
 
-/** A test of credentials and settings, with warnings about content that cannot be sent through the connection. */
+/** The result of a test of credentials and settings, with warnings about variants that cannot be sent. */
 export interface ConnectionTest extends TestResult {
   readonly warnings: ReadonlyArray<string>
 }
 
-/** The variants that Deliver may choose: switched on, of templates that are not archived. */
+/** The variants that Deliver may select: active variants of templates that are not archived. */
 function* variantsInUse(templates: Iterable<TemplateView>): Iterable<NamedVariant> {
   for (const { archived, id: template, variants } of templates) {
     if (archived) continue
@@ -25,7 +25,10 @@ function* variantsInUse(templates: Iterable<TemplateView>): Iterable<NamedVarian
   }
 }
 
-/** Tests a connection without sending anything to anybody, and looks for variants that cannot be sent through it. */
+/**
+ * Tests a connection without sending a message, and finds variants that cannot be sent through it. Fails with
+ * `ConnectionNotFound` for an unknown connection.
+ */
 export const testConnection = Effect.fn("testConnection")(function* (
   connections: Connections["Service"],
   templateCache: TemplateCache["Service"],

@@ -5,11 +5,11 @@ import type { SendResult, TestResult } from "../Connection.ts"
 import { isAboutRecipient } from "../RefusalClass.ts"
 import type { NoAnswer, OutboundHttp, OutboundRequest, OutboundResponse } from "../OutboundHttp.ts"
 
-/** Longest wait of a connection that a platform is granted. */
+/** Longer pauses that a platform requests for a connection are shortened to this. */
 const maxWait = Duration.hours(1)
-/** Longest wait of one message that a platform is granted. */
+/** Longer pauses that a platform requests for one message are shortened to this. */
 const maxMessageWait = Duration.hours(24)
-/** Most characters of an answer in a reason. */
+/** Maximum length of the quoted answer in a reason. Unit: characters. */
 const maxExcerpt = 300
 
 const forms = (secret: string): ReadonlyArray<string> => [
@@ -20,8 +20,8 @@ const forms = (secret: string): ReadonlyArray<string> => [
 ]
 
 /**
- * The beginning of a platform's response, in one line of at most 300 characters. Text that looks like one of the secrets is
- * left out, should the platform repeat it.
+ * Returns the beginning of a platform's answer as one line of at most 300 characters. Replaces text that looks like one
+ * of the secrets, in case the platform repeats it.
  */
 export const excerpt = (text: string, secrets: ReadonlyArray<string>): string => {
   let clean = text
@@ -42,8 +42,9 @@ const capped = (millis: number, longest: Duration.Duration): Duration.Duration |
   Number.isFinite(millis) ? Duration.millis(Math.min(Math.max(millis, 0), Duration.toMillis(longest))) : undefined
 
 /**
- * How long a platform wants to be left alone: `Retry-After` in seconds or as a date, or `X-RateLimit-Reset` in Unix seconds;
- * `longest` at most, by default an hour. Undefined when it does not say. `now` is in Unix milliseconds.
+ * Returns the pause that a platform requests: by `Retry-After` in seconds or as a date, or by `X-RateLimit-Reset` in
+ * Unix seconds. Undefined if it requests none. Longer pauses are shortened to `longest`, default 1 hour. `now` is in
+ * Unix milliseconds.
  */
 export const waitOf = (answer: OutboundResponse, now: number, longest = maxWait): Duration.Duration | undefined => {
   const after = headerOf(answer, "retry-after")?.trim()
@@ -54,11 +55,11 @@ export const waitOf = (answer: OutboundResponse, now: number, longest = maxWait)
   return reset !== undefined && /^\d+(\.\d+)?$/.test(reset) ? capped(Number(reset) * 1_000 - now, longest) : undefined
 }
 
-/** How long a platform wants one message to wait, 24 hours at most; otherwise as `waitOf`. */
+/** Returns the pause that a platform requests for one message: like `waitOf`, but at most 24 hours. */
 export const messageWaitOf = (answer: OutboundResponse, now: number): Duration.Duration | undefined =>
   waitOf(answer, now, maxMessageWait)
 
-/** The JSON object of an answer; undefined when it is none. */
+/** Returns the JSON object in an answer's body, or undefined if the body is not a JSON object. */
 export const objectOf = ({ body }: OutboundResponse): Readonly<Record<string, unknown>> | undefined => {
   try {
     const json: unknown = Json.parse(body)
@@ -86,7 +87,7 @@ export const retry = (reason: string, uncertain = false, wait?: Duration.Duratio
   deferred: false,
   wait,
 })
-/** The recipient's server asks for this message later. */
+/** The recipient's server defers this message. */
 export const deferred = (reason: string): SendResult => ({
   _tag: "retry",
   scope: "recipient",
@@ -104,11 +105,11 @@ export const slowDown = (reason: string, wait?: Duration.Duration): SendResult =
   reason,
   wait,
 })
-/** The failure belongs to the message or the domain of its recipient, not to the connection. */
+/** Assigns a failure to the message or its recipient's domain instead of the connection. */
 export const ofRecipient = (result: SendResult): SendResult =>
   result._tag === "retry" || result._tag === "slow-down" ? { ...result, scope: "recipient" } : result
 
-/** A platform's response in words: its name, the status, and the beginning of the body. */
+/** Describes a platform's answer: its name, the status, and the beginning of the body. */
 export const reasonOf = (platform: string, answer: OutboundResponse, secrets: ReadonlyArray<string>): string => {
   const said = excerpt(answer.body, secrets)
   return `${platform} answered ${answer.status}${said === "" ? "" : `: ${said}`}`
@@ -131,7 +132,7 @@ const lossOf = (platform: string, { detail, kind }: NoAnswer): string => {
   }
 }
 
-/** The result of an attempt without a response. */
+/** Returns the result of an attempt without an answer. */
 export const sortNoAnswer = (platform: string, loss: NoAnswer, secrets: ReadonlyArray<string>): SendResult => {
   const reason = excerpt(lossOf(platform, loss), secrets)
   if (loss.kind === "withheld") return { _tag: "yielded", reason }
@@ -139,10 +140,10 @@ export const sortNoAnswer = (platform: string, loss: NoAnswer, secrets: Readonly
 }
 
 /**
- * The meaning of a response that is not a success, for platforms that follow plain HTTP:
+ * Returns the result for an answer without a success status, for platforms that use the usual HTTP statuses:
  *
  *     404 with a JSON body that names the recipient    refused
- *     3xx, 401, 403, 404, 405, 410    broken: the endpoint or the credentials are not right
+ *     3xx, 401, 403, 404, 405, 410    broken: the endpoint or the credentials are wrong
  *     429, 503 with Retry-After       slow-down
  *     408, 425, 5xx                   retry, after Retry-After; from a gateway (502, 504) uncertain
  *     others                          refused
@@ -185,7 +186,9 @@ export const sortStatus = (
   return status >= 500 ? repeat() : refused(reason)
 }
 
-/** A success status with an unexpected body: another server may be answering in the platform's place. */
+/**
+ * The result for a success status with an unexpected body: another server may have answered instead of the platform.
+ */
 export const odd = (
   platform: string,
   answer: OutboundResponse,
@@ -196,7 +199,10 @@ export const odd = (
 export const works = (detail: string): TestResult => ({ ok: true, detail })
 export const fails = (detail: string): TestResult => ({ ok: false, detail })
 
-/** A test of the credentials: `right` for the statuses that prove them, with the permissions that were not tested. */
+/**
+ * Returns the result of a credentials test. `right` returns a text for an answer that proves the credentials; the text
+ * says what was not tested.
+ */
 export const testOf = (
   platform: string,
   result: Result.Result<OutboundResponse, NoAnswer>,
@@ -208,14 +214,14 @@ export const testOf = (
   return proof === undefined ? fails(reasonOf(platform, result.success, secrets)) : works(proof)
 }
 
-/** A platform as it is spoken to: `secrets` are kept out of everything that is said about it. */
+/** A platform to send requests to. `secrets` are removed from every message about it. */
 export interface Peer {
   readonly name: string
   readonly http: OutboundHttp
   readonly secrets: ReadonlyArray<string>
 }
 
-/** One request that sends one message; `sort` classifies the platform's responses. */
+/** Sends one message with one request. `sort` classifies the platform's answers. */
 export const exchange = (
   { http, name, secrets }: Peer,
   request: OutboundRequest,
@@ -226,7 +232,9 @@ export const exchange = (
     onSuccess: (answer) => Effect.map(Clock.currentTimeMillis, (now) => sort(answer, now)),
   })
 
-/** One request that sends no message; `right` returns the permission that a response proves, or undefined. */
+/**
+ * Tests credentials with a request that sends no message. `right` returns a text if an answer proves the credentials.
+ */
 export const probe = (
   { http, name, secrets }: Peer,
   request: OutboundRequest,
@@ -234,7 +242,7 @@ export const probe = (
 ): Effect.Effect<TestResult> =>
   Effect.map(Effect.result(http.request(request)), (result) => testOf(name, result, secrets, right))
 
-/** A request with a JSON body. */
+/** Returns a POST request with a JSON body. */
 export const posting = (url: URL, headers: Readonly<Record<string, string>>, body: unknown): OutboundRequest => ({
   method: "POST",
   url,

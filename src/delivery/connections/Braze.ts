@@ -9,34 +9,37 @@ import { contentOf } from "./Content.ts"
 import { Address, DisplayName, Endpoint, entry, PlatformId, Token, under, Variables } from "./Entry.ts"
 import { literal } from "./Liquid.ts"
 
-/** Settings of Braze. */
+/** Settings of a Braze connection. */
 export const Settings = Schema.Struct({
   /** The REST endpoint of the instance, such as `https://rest.iad-01.braze.com`. */
   endpoint: Endpoint,
   /**
-   * Braze addresses users, not addresses. `email_alias`: the user with the address as an alias; `external_id`: the user
-   * whose external id is the address. Default `email_alias`.
+   * How a recipient is identified, because Braze sends to users, not to addresses. `email_alias`: the user who has the
+   * address as an alias. `external_id`: the user whose external id is the address. Default: `email_alias`.
    */
   recipient: Schema.optionalKey(Schema.Literals(["email_alias", "external_id"])),
-  /** Label of those aliases. Default `email`. */
+  /** Label of the aliases. Default: `email`. */
   alias_label: Schema.optionalKey(PlatformId),
-  /** Set: messages go through this API-triggered transactional campaign, whose content is our variables. */
+  /** If set, messages are sent through this API-triggered transactional campaign, whose content uses our variables. */
   transactional_campaign_id: Schema.optionalKey(PlatformId),
-  /** The app that sends. Required without `transactional_campaign_id`, as is `from`. */
+  /** The sending app. `app_id` and `from` are required unless `transactional_campaign_id` is set. */
   app_id: Schema.optionalKey(PlatformId),
   from: Schema.optionalKey(Address),
   from_name: Schema.optionalKey(DisplayName),
   reply_to: Schema.optionalKey(Address),
-  /** An API campaign that statistics are kept under, and which of its messages. */
+  /** An API campaign that collects the statistics, and one of its message variations. */
   campaign_id: Schema.optionalKey(PlatformId),
   message_variation_id: Schema.optionalKey(PlatformId),
-  /** `subscribed` unless set: who opted out gets nothing. */
+  /**
+   * Which users receive messages, by their subscription state. Default: `subscribed`, which excludes users who opted
+   * out.
+   */
   subscription_state: Schema.optionalKey(Schema.Literals(["opted_in", "subscribed", "all"])),
   variables: Schema.optionalKey(Variables),
 })
 type Settings = typeof Settings.Type
 
-/** Secrets of Braze: a REST API key with the permission `messages.send`, or `transactional.send`. */
+/** Secrets of a Braze connection: a REST API key with the permission `messages.send` or `transactional.send`. */
 export const Secrets = Schema.Struct({ api_key: Token })
 
 export const decode = entry(Settings, Secrets, (settings) => {
@@ -60,7 +63,7 @@ const personOf = ({ alias_label: label = "email", recipient = "email_alias" }: S
     ? { externalId: email, alias: undefined }
     : { externalId: undefined, alias: { alias_name: email, alias_label: label } }
 
-/** The body of `POST /messages/send`, or a text that names the missing part of the message. */
+/** Returns the body of `POST /messages/send`, or a text that names the missing part of the message. */
 const messageBody = (settings: Settings, message: Message) =>
   Result.map(contentOf(message, settings.variables), ({ html, preheader, subject, text }) => {
     const { alias, externalId } = personOf(settings, message.email)
@@ -76,7 +79,7 @@ const messageBody = (settings: Settings, message: Message) =>
           ...(settings.reply_to === undefined ? {} : { reply_to: settings.reply_to }),
           subject: literal(subject),
           ...(preheader === undefined ? {} : { preheader: literal(preheader) }),
-          // Currents repeats this tag with each event of the message; `extras` goes to the mail provider only.
+          // Currents includes this tag in the send events of the message. `extras` goes only to the mail provider.
           body: `${literal(html ?? htmlOf(text ?? ""))}{% message_extras :key tracking_id :value ${message.id} %}`,
           ...(text === undefined ? {} : { plaintext_body: literal(text) }),
           ...(settings.message_variation_id === undefined
@@ -89,10 +92,10 @@ const messageBody = (settings: Settings, message: Message) =>
     }
   })
 
-/** A display name as RFC 5322 has it where it is more than words. */
+/** Quotes a display name as in RFC 5322 if it contains other characters than letters, digits and spaces. */
 const quoted = (text: string) => /^[\p{L}\p{N} ]+$/u.test(text) ? text : `"${text.replace(/[\\"]/g, "\\$&")}"`
 
-/** The body of the transactional endpoint, whose campaign renders our variables as `api_trigger_properties`. */
+/** Returns the body for the transactional endpoint. Its campaign renders our variables as `api_trigger_properties`. */
 const triggerBody = (settings: Settings, message: Message) => {
   const { alias, externalId } = personOf(settings, message.email)
   return {
@@ -115,14 +118,15 @@ const sort =
     }
     const { message } = said ?? {}
     if (message !== "success" && message !== "queued") return odd(name, answer, 'message "success"', secrets)
-    // Events of these sends are told by dispatch id and Braze's own id of the user, which the answer does not have: they are
-    // matched by the tracking id they carry.
+    // Braze reports events of these sends by dispatch id and its own user id. The answer does not contain that user id,
+    // so the events are matched by their tracking id.
     return accepted(dispatchId)
   }
 
 /**
- * Braze by `POST /messages/send`, or with `transactional_campaign_id` by the transactional endpoint, which takes the
- * delivery's id as `external_send_id` and sends once under it within 24 hours. Source: `providers.md` 9.1.
+ * Sends through Braze by `POST /messages/send`. With `transactional_campaign_id`, uses the transactional endpoint
+ * instead: the delivery's id is its `external_send_id`, and Braze sends once for this id within 24 hours. Facts:
+ * `docs/integrations/facts/braze.md`.
  */
 export const make = (
   settings: Settings,
@@ -146,7 +150,7 @@ export const make = (
           ? Effect.succeed(unfit(`The message ${body.failure}`))
           : exchange(peer, posting(url, headers, body.success), sorted)
       },
-      // Without recipients nothing can be sent: a key that is right is told so with 400, one that is not with 401.
+      // A request without recipients sends nothing. Braze answers 400 if the key is valid, and 401 if it is not.
       test: probe(peer, posting(url, headers, {}), ({ status }) =>
         status === 400
           ? "Braze took the API key and its permission to send. The app, the sender and the campaign were not tried."

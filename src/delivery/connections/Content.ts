@@ -5,17 +5,17 @@ import type { Variables } from "./Entry.ts"
 
 /** The parts of an e-mail. */
 export interface Content {
-  /** One line. */
+  /** A single line. */
   readonly subject: string
-  /** One of html and text at least. */
+  /** At least one of `html` and `text` is set. */
   readonly html: string | undefined
   readonly text: string | undefined
   readonly preheader: string | undefined
 }
 
 /**
- * Variables of a message whose links lead somewhere: those in HTML, and those sent as plain text. `body` is the HTML part of
- * the e-mail, or the longest HTML variable where a platform makes the e-mail of them.
+ * Returns the variables of a message whose links recipients can follow: HTML variables, and variables sent as plain
+ * text. `body` is the HTML part of the e-mail, or the longest HTML variable if the platform composes the e-mail.
  */
 export const linkParts = (
   { formats, vars }: Pick<Message, "formats" | "vars">,
@@ -36,12 +36,12 @@ export const linkParts = (
   }
 }
 
-/** Names of the variables that become each part of an e-mail; undefined for a part that has no variable. */
+/** Returns the name of the variable that becomes each part of an e-mail; undefined for a part without a variable. */
 export const partNames = (
   { formats, vars }: Pick<Message, "formats" | "vars">,
   { body = "body", html = "html", preheader = "preheader", subject = "subject", text = "text" }: typeof Variables.Type,
 ) => {
-  // The names are an administrator's, and `constructor` is a member of every object.
+  // An administrator chooses the names, and every object has a member `constructor`.
   const present = (...names: ReadonlyArray<string>) => names.find((name) => Object.hasOwn(vars, name))
   const isHtml = Object.hasOwn(formats, body) && formats[body] === "html"
   return {
@@ -53,8 +53,9 @@ export const partNames = (
 }
 
 /**
- * The parts of an e-mail among a message's variables: `subject`; `body`, html or text as its format says; `html`, which is
- * html whatever its format, and `body_html` in its place; `text` and `preheader`. Fails with words that follow "The message" and name the missing parts.
+ * Returns the parts of an e-mail from a message's variables. `subject`, `text` and `preheader` become the parts of
+ * these names. `body` is HTML or text according to its format. `html`, or `body_html` instead, is always HTML. Fails
+ * with the end of a sentence that begins with "The message" and names the missing parts.
  */
 export const contentOf = (
   message: Pick<Message, "formats" | "vars">,
@@ -81,8 +82,8 @@ export const contentOf = (
 }
 
 /**
- * The parts without which the messages of a variant cannot be sent, judged by its Liquid sources: a variable that is blank
- * or does not exist. A subject that renders as nothing is not noticed here.
+ * Returns the parts without which a variant's messages cannot be sent. A part is missing if the Liquid source of its
+ * variable is blank or does not exist. A subject that renders to an empty text is not detected.
  */
 export const missingParts = (
   variant: Pick<Message, "formats" | "vars">,

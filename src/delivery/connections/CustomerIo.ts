@@ -11,27 +11,27 @@ import { literal } from "./Liquid.ts"
 
 const endpoints = { us: "https://api.customer.io", eu: "https://api-eu.customer.io" } as const
 
-/** Settings of Customer.io. */
+/** Settings of a Customer.io connection. */
 export const Settings = Schema.Struct({
-  /** Data centre. Default `us`. */
+  /** Data centre. Default: `us`. */
   region: Schema.optionalKey(Schema.Literals(["us", "eu"])),
-  /** In place of the region's address. */
+  /** Replaces the URL of the region. */
   endpoint: Schema.optionalKey(Endpoint),
-  /** The sender; its domain is verified there. */
+  /** The sender. Its domain must be verified in Customer.io. */
   from: Address,
   from_name: Schema.optionalKey(DisplayName),
   reply_to: Schema.optionalKey(Address),
-  /** The transactional message whose statistics these sends count for; without one they fall on message 1. */
+  /** The transactional message that collects the statistics. Default: message 1. */
   transactional_message_id: Schema.optionalKey(Schema.Union([Schema.Int, PlatformId])),
-  /** Whether opens and clicks are tracked. Default true. */
+  /** Whether opens and clicks are tracked. Default: true. */
   tracked: Schema.optionalKey(Schema.Boolean),
-  /** Whether those who unsubscribed get it too. Default false. */
+  /** Whether people who have unsubscribed receive messages. Default: false. */
   send_to_unsubscribed: Schema.optionalKey(Schema.Boolean),
   variables: Schema.optionalKey(Variables),
 })
 type Settings = typeof Settings.Type
 
-/** Secrets of Customer.io: an App API key. */
+/** Secrets of a Customer.io connection: an App API key. */
 export const Secrets = Schema.Struct({ app_api_key: Token })
 
 export const decode = entry(Settings, Secrets)
@@ -60,8 +60,8 @@ const bodyOf = (settings: Settings, message: Message) =>
   }))
 
 /**
- * Customer.io by `POST /v1/send/email`. Its events are told by the `delivery_id` it answers with. Nothing guards against
- * sending twice. Source: `providers.md` 9.1.
+ * Sends through Customer.io by `POST /v1/send/email`. Its events carry the `delivery_id` of the answer. Customer.io has
+ * no idempotency key, so a repeated request sends the message twice. Facts: `docs/integrations/facts/customer-io.md`.
  */
 export const make = (
   settings: Settings,

@@ -6,15 +6,15 @@ import { headerFault, validateAddress } from "../../domain/Email.ts"
 
 const checked = (fault: (text: string) => string | undefined) => Schema.String.check(Schema.makeFilter<string>(fault))
 
-/** An address of ours. */
+/** An e-mail address of the organization. */
 export const Address = checked(validateAddress)
 
-/** A name that mail programs show, 1 to 100 characters. */
+/** A display name. 1 to 100 characters. */
 export const DisplayName = checked((text) =>
   text.trim() === "" || text.length > 100 ? "must be 1 to 100 characters" : headerFault(text)
 )
 
-/** An id or a name that the platform gave out, 1 to 200 characters. */
+/** An id or a name that the platform assigned. 1 to 200 characters. */
 export const PlatformId = checked((text) =>
   text.trim() !== text || text === "" || text.length > 200
     ? "must be 1 to 200 characters, without spaces at its ends"
@@ -34,7 +34,7 @@ const urlOf = (text: string): URL | undefined => {
   }
 }
 
-/** Why a text is no address of an HTTP server. */
+/** Returns why a text is not a valid URL of an HTTP server, or undefined. */
 const urlFault = (text: string): string | undefined => {
   const url = urlOf(text)
   return text.length > 500 || url === undefined || (url.protocol !== "https:" && url.protocol !== "http:")
@@ -46,18 +46,18 @@ const urlFault = (text: string): string | undefined => {
     : undefined
 }
 
-/** A URL, `https:`; `http:` works only towards addresses listed in `OUTBOUND_ALLOW`. */
+/** An `https:` URL. `http:` works only for addresses listed in `OUTBOUND_ALLOW`. */
 export const HttpUrl = checked(urlFault)
 
-/** The root of a platform's API: a URL without a query. A slash at its end does not matter. */
+/** The base URL of a platform's API, without a query. A trailing slash is ignored. */
 export const Endpoint = checked((text) =>
   urlFault(text) ?? (text.includes("?") ? "must not contain a query" : undefined)
 )
 
-/** `path` under an endpoint. */
+/** Appends `path` to an endpoint. */
 export const under = (endpoint: string, path: string): URL => new URL(`${endpoint.replace(/\/+$/, "")}${path}`)
 
-/** A secret that stands in a header, or beside one: 1 to 4,000 printable characters. Its faults do not quote it. */
+/** A secret: 1 to 4,000 printable characters. Its faults do not quote it. */
 export const Secret = checked((text) =>
   text === "" || text.length > 4_000
     ? "must be 1 to 4,000 characters"
@@ -66,17 +66,17 @@ export const Secret = checked((text) =>
     : headerFault(text)
 )
 
-/** A secret that stands in a header: ASCII without spaces. */
+/** A secret sent in a header: 1 to 4,000 ASCII characters without spaces. */
 export const Token = checked((text) =>
   /^[\x21-\x7e]{1,4000}$/.test(text)
     ? undefined
     : "must be 1 to 4,000 ASCII characters without spaces: the key alone, without a word such as Bearer"
 )
 
-/** Members by which a variant's variables become parts of an e-mail; each has a default, see `Content.ts`. */
+/** Names of the variables that become parts of an e-mail. `Content.ts` has the defaults. */
 export const Variables = Schema.Struct({
   subject: Schema.optionalKey(VariableName),
-  /** html or text, as the variable's format says. */
+  /** HTML or text, according to the variable's format. */
   body: Schema.optionalKey(VariableName),
   html: Schema.optionalKey(VariableName),
   text: Schema.optionalKey(VariableName),
@@ -97,7 +97,7 @@ const decoderOf = <S extends Schema.ConstraintDecoder<unknown>>(schema: S, root:
       })))
 }
 
-/** The members of an input as far as they can be looked at beside each other, though some may be faulty or missing. */
+/** The members of an input that have no fault, to be compared with each other. Faulty members are left out. */
 const membersOf = <A>(input: unknown, faults: Faults, root: string): Partial<A> =>
   typeof input !== "object" || input === null ? {} : Object.fromEntries(
     Object.entries(input).filter(([name, value]) =>
@@ -105,14 +105,16 @@ const membersOf = <A>(input: unknown, faults: Faults, root: string): Partial<A> 
     ),
   ) as Partial<A>
 
-/** Validates an input for a platform: all its faults, or its `Settings` and `Secrets`. */
+/** Returns a validator of a platform's inputs. It returns the decoded settings and secrets, or all faults. */
 export const entry = <
   Settings extends Schema.ConstraintDecoder<unknown>,
   Secrets extends Schema.ConstraintDecoder<unknown>,
 >(
   settings: Settings,
   secrets: Secrets,
-  /** Faults between members, of which some may be missing or faulty by themselves. */
+  /**
+   * Returns faults that concern several members. Some members may be missing, or left out because of their own faults.
+   */
   further: (settings: Partial<Settings["Type"]>, secrets: Partial<Secrets["Type"]>) => Faults = () => [],
 ) => {
   const decodeSettings = decoderOf(settings, "/settings")

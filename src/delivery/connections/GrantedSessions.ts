@@ -1,25 +1,26 @@
-/** After a refusal, one more session is tried this often. Unit: milliseconds. */
+/** After a refusal, one more session is tried at this interval. Unit: milliseconds. */
 const retryMillis = 10_000
 
 /**
- * How many sessions at once a server grants: as many as the connection has, until the server refuses one while others are
- * open. Then as many as are open, and one more every 10 seconds, as the limit may have been for a moment only.
+ * Tracks how many concurrent sessions a server allows. Begins with the maximum of the connection. After the server
+ * refuses a session while others are open, the limit is the number of open sessions. It rises by one every 10 seconds,
+ * because the server's limit may be temporary.
  */
 export class GrantedSessions {
   #count: number
   #changedAt = 0
 
-  /** `most`: the sessions of the connection, at least 1. `now`: milliseconds of a clock that does not jump. */
+  /** `most`: maximum number of sessions of the connection, at least 1. `now`: milliseconds of a monotonic clock. */
   constructor(private readonly most: number, private readonly now: () => number) {
     this.#count = most
   }
 
-  /** Whether the server has refused a session lately. */
+  /** Whether the server's recent refusal still limits the sessions. */
   get isLimited(): boolean {
     return this.#count < this.most
   }
 
-  /** Sessions that may be open now, from 1 to `most`. */
+  /** Number of sessions that may currently be open, from 1 to `most`. */
   get count(): number {
     if (this.isLimited) {
       const more = Math.floor((this.now() - this.#changedAt) / retryMillis)
@@ -29,7 +30,7 @@ export class GrantedSessions {
     return this.#count
   }
 
-  /** Notes that the server has just refused a session while `others` were open or being opened. */
+  /** Records that the server refused a session while `others` were open or being opened. */
   refuse(others: number): void {
     this.#count = Math.max(1, Math.min(this.most, others))
     this.#changedAt = this.now()

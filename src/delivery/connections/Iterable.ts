@@ -25,26 +25,26 @@ import { Endpoint, entry, Token, under } from "./Entry.ts"
 
 const endpoints = { us: "https://api.iterable.com", eu: "https://api.eu.iterable.com" } as const
 
-/** Settings of Iterable. */
+/** Settings of an Iterable connection. */
 export const Settings = Schema.Struct({
-  /** The triggered campaign whose template has the subject and the body: `{{subject}}`, `{{{body}}}` and so on. */
+  /** The triggered campaign whose template renders our variables: `{{subject}}`, `{{{body}}}` and so on. */
   campaign_id: Schema.Int.check(Schema.isGreaterThan(0)),
-  /** Data centre. Default `us`. */
+  /** Data centre. Default: `us`. */
   region: Schema.optionalKey(Schema.Literals(["us", "eu"])),
-  /** In place of the region's address. */
+  /** Replaces the URL of the region. */
   endpoint: Schema.optionalKey(Endpoint),
-  /** False: each person gets a message of this campaign once at most. Default true. */
+  /** False: each person receives at most one message of this campaign. Default: true. */
   allow_repeats: Schema.optionalKey(Schema.Boolean),
 })
 
-/** Secrets of Iterable: a server-side API key. */
+/** Secrets of an Iterable connection: a server-side API key. */
 export const Secrets = Schema.Struct({ api_key: Token })
 
 export const decode = entry(Settings, Secrets)
 
 const name = "Iterable"
 
-/** Codes that say more than the status they come with. */
+/** Error codes that are more specific than their status. */
 const codes: ReadonlyMap<string, "retry" | "refused" | "broken" | "slow-down"> = new Map([
   ["ratelimitexceeded", "slow-down"],
   ["databaseerror", "retry"],
@@ -83,9 +83,9 @@ const sort = (secrets: ReadonlyArray<string>) => (answer: OutboundHttp.OutboundR
 }
 
 /**
- * Iterable by `POST /api/email/target`: the campaign's template is fed with our variables. Its events carry `tracking_id`
- * back in `transactionalData`; the answer names no message. Nothing guards against sending twice.
- * Source: `providers.md` 9.1.
+ * Sends through Iterable by `POST /api/email/target`: the campaign's template renders our variables. Its send events
+ * carry `tracking_id` in `transactionalData`. The answer does not identify the message. Iterable has no idempotency
+ * key, so a repeated request sends the message twice. Facts: `docs/integrations/facts/iterable.md`.
  */
 export const make = (
   settings: typeof Settings.Type,

@@ -19,13 +19,13 @@ const lengthOf = ({ vars }: Message): number => Object.values(vars).reduce((sum,
 
 /** Composes the messages of a connection, some of them before they are sent. */
 export interface OutboundMail {
-  /** Fails with `NotComposed` when the message is at fault, or could not be composed. */
+  /** Composes a message. Fails with `NotComposed` if the message is at fault or composition failed. */
   readonly compose: (message: Message) => Effect.Effect<Composed, NotComposed>
-  /** Composes messages that will be sent soon. It keeps them for as long as the caller keeps the messages. */
+  /** Composes messages that will be sent soon. The results are kept as long as the caller keeps the message objects. */
   readonly prepare: (messages: ReadonlyArray<Message>) => Effect.Effect<void>
 }
 
-/** `emailOf` fails with words that follow "The message". */
+/** Creates the composer of a connection. `emailOf` fails with the end of a sentence that begins with "The message". */
 export const makeOutbound = (
   { compose, composeAhead }: Composing,
   emailOf: (message: Message) => Result.Result<Email, string>,
@@ -61,7 +61,7 @@ export const makeOutbound = (
           places.set(message, { group, index: emails.length })
           emails.push(email)
         }
-        // If this is interrupted, waiting messages are composed alone.
+        // If this is interrupted, waiting messages are composed individually.
         const release = Effect.forEach(groups, ([{ done }]) => Deferred.succeed(done, undefined), { discard: true })
         return Effect.ensuring(Effect.forEach(groups, composeGroup, { discard: true }), release)
       }),

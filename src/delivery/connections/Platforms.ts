@@ -15,15 +15,15 @@ import * as Webhook from "./Webhook.ts"
 /** Requirements for opening a connection, which closes with the scope. */
 type Opened = Effect.Effect<Connection, Faults, Scope.Scope | AddressGuard | Composer | SinkMessages>
 
-/** A messaging platform that messages can leave through. */
+/** A messaging platform that can send messages. */
 export interface SendingPlatform {
-  /** The faults of an input; empty when it is valid. */
+  /** Returns the faults of an input; empty if it is valid. */
   readonly faults: (input: ConnectionInput) => Faults
-  /** Opens a connection; connects to nothing yet. Fails with the faults of an input that `faults` finds fault with. */
+  /** Opens a connection without contacting the platform. Fails with the faults that `faults` returns. */
   readonly make: (input: ConnectionInput) => Opened
   /**
-   * Variables that become the parts of an e-mail, of settings without faults. Undefined where a campaign or a server of the
-   * organization has the content and takes variables of any name.
+   * Returns the names of the variables that become parts of an e-mail, for valid settings. Undefined if the platform or
+   * the organization's server composes the message from variables of any name.
    */
   readonly variables: (settings: ConnectionInput["settings"]) => typeof Variables.Type | undefined
 }
@@ -55,7 +55,7 @@ const platform = <Settings, Secrets>({ decode, make }: {
   },
 })
 
-/** By the name in paths, settings and tables. */
+/** The platforms, by their name in paths, settings and tables. */
 export const platforms = {
   smtp: platform(Smtp, ofEmail),
   braze: platform(Braze, (settings) => "transactional_campaign_id" in settings ? undefined : ofEmail(settings)),

@@ -28,21 +28,24 @@ const Subdomain = Schema.String.check(
   ),
 )
 
-/** Settings of Salesforce Marketing Cloud. */
+/** Settings of a Salesforce Marketing Cloud connection. */
 export const Settings = Schema.Struct({
-  /** The tenant's subdomain, as in `https://<subdomain>.rest.marketingcloudapis.com`. Required without the endpoints. */
+  /**
+   * The tenant's subdomain, as in `https://<subdomain>.rest.marketingcloudapis.com`. Required unless both endpoints are
+   * set.
+   */
   subdomain: Schema.optionalKey(Subdomain),
-  /** In place of the subdomain's addresses. */
+  /** Replace the URLs of the subdomain. */
   auth_endpoint: Schema.optionalKey(Endpoint),
   rest_endpoint: Schema.optionalKey(Endpoint),
-  /** Business unit (MID) of the credentials' account; that of the installed package unless set. */
+  /** Business unit (MID) to send from. Default: the business unit of the installed package. */
   account_id: Schema.optionalKey(PlatformId),
   /** Key of the send definition, whose e-mail renders our variables: `%%=v(@subject)=%%` and so on. */
   definition_key: PlatformId,
 })
 type Settings = typeof Settings.Type
 
-/** Secrets of Marketing Cloud: a server-to-server installed package with the scope `email_send`. */
+/** Secrets of a Marketing Cloud connection: a server-to-server installed package with the scope `email_send`. */
 export const Secrets = Schema.Struct({ client_id: Secret, client_secret: Secret })
 
 export const decode = entry(
@@ -59,7 +62,7 @@ export const decode = entry(
 
 const name = "Marketing Cloud"
 
-/** How long before its end a token is replaced. Milliseconds. */
+/** A token is replaced this long before it expires. Unit: milliseconds. */
 const tokenMargin = 60_000
 
 interface Token {
@@ -67,10 +70,12 @@ interface Token {
   readonly until: number
 }
 
-/** A repeated key is refused, in words only: the code is not documented. */
+/**
+ * Whether an answer refuses a repeated message key. Recognized by its words, because the error code is not documented.
+ */
 const isRepeat = (said: string) => /message ?key/i.test(said) && /already|duplicate|unique|exists|in use/i.test(said)
 
-/** An accepted request lists its recipients, of whom there is one here; an error code other than 0 belongs to the recipient. */
+/** Whether an accepted request refuses its only recipient: the recipient's error code is not 0. */
 const isRecipientRefused = (said: Readonly<Record<string, unknown>>): boolean => {
   const responses = said["responses"]
   return Array.isArray(responses) &&
@@ -80,9 +85,9 @@ const isRecipientRefused = (said: Readonly<Record<string, unknown>>): boolean =>
 const attributesOf = (message: Message) => ({ ...message.vars, tracking_id: message.id })
 
 /**
- * Marketing Cloud by `POST /messaging/v1/email/messages/{messageKey}`, the delivery's id as the key: a second message under
- * it is an error, and counts as accepted. Its events carry the key. The contact key is the address.
- * Source: `providers.md` 9.1.
+ * Sends through Marketing Cloud by `POST /messaging/v1/email/messages/{messageKey}`, with the delivery's id as the key.
+ * Marketing Cloud refuses a repeated key, which counts as accepted. Its events carry the key. The contact key is the
+ * address. Facts: `docs/integrations/facts/marketing-cloud.md`.
  */
 export const make = (
   settings: Settings,
@@ -103,7 +108,7 @@ export const make = (
         client_secret: clientSecret,
         ...(settings.account_id === undefined ? {} : { account_id: settings.account_id }),
       })))
-      // Without a token nothing was sent.
+      // Without a token, no message was sent.
       if (Result.isFailure(result)) {
         const sorted = sortNoAnswer(`${name}'s token endpoint`, result.failure, peer.secrets)
         return yield* Effect.fail(sorted._tag === "retry" ? { ...sorted, uncertain: false } : sorted)
@@ -116,7 +121,7 @@ export const make = (
       if (answer.status === 200 && value !== undefined) {
         return { value, until: now + (Number.isFinite(seconds) ? seconds * 1_000 : 0) - tokenMargin }
       }
-      // It answers 400 to credentials that are wrong, with an OAuth error.
+      // The endpoint answers wrong credentials with 400 and an OAuth error.
       const sorted = sortStatus(`${name}'s token endpoint`, answer, peer.secrets, now)
       return yield* Effect.fail<SendResult>(
         sorted._tag === "refused"
@@ -125,7 +130,10 @@ export const make = (
       )
     })
 
-    /** The token in use; a new one in place of `rejected`, fetched once however many sends ask. */
+    /**
+     * Returns the current token, or a new token if the current one is missing, expired or equal to `rejected`.
+     * Concurrent calls share one request.
+     */
     const tokenFor = (rejected: string | undefined): Effect.Effect<string, SendResult> =>
       turn.withPermits(1)(Effect.gen(function* () {
         const now = yield* Clock.currentTimeMillis
@@ -154,7 +162,7 @@ export const make = (
       }
 
     const attempt = (message: Message, bearer: string) => {
-      // The token is a secret too, for as long as it lives.
+      // The token is also a secret until it expires.
       const secrets = [...peer.secrets, bearer]
       const url = under(rest, `/messaging/v1/email/messages/${encodeURIComponent(message.id)}`)
       let unauthorized = false
@@ -190,6 +198,6 @@ export const make = (
     }
   })
 
-/** A token: a text without spaces, of any length. */
+/** Returns a token if the value is a text without spaces. */
 const bearerOf = (value: unknown): string | undefined =>
   typeof value === "string" && /^[\x21-\x7e]+$/.test(value) ? value : undefined

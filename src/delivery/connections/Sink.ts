@@ -9,9 +9,9 @@ import { accepted, retry, works } from "./Answers.ts"
 import { Address, DisplayName, entry, Variables } from "./Entry.ts"
 import * as Smtp from "./Smtp.ts"
 
-/** Settings of a sink: how its messages look. */
+/** Settings of a sink, which affect the composed e-mails. */
 export const Settings = Schema.Struct({
-  /** Default `sandbox@sandbox.test`. */
+  /** Default: `sandbox@sandbox.test`. */
   from: Schema.optionalKey(Address),
   from_name: Schema.optionalKey(DisplayName),
   reply_to: Schema.optionalKey(Address),
@@ -20,7 +20,7 @@ export const Settings = Schema.Struct({
 })
 type Settings = typeof Settings.Type
 
-/** A sink has none. */
+/** A sink accepts no secrets. */
 export const Secrets = Schema.Struct({})
 
 export const decode = entry(
@@ -33,7 +33,7 @@ export const decode = entry(
     })),
 )
 
-/** The lines of an e-mail's header, unfolded. */
+/** Returns the header lines of an e-mail, unfolded. */
 export const headersOf = (bytes: Uint8Array): ReadonlyArray<HeaderLine> => {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const end = text.indexOf("\r\n\r\n")
@@ -45,7 +45,7 @@ export const headersOf = (bytes: Uint8Array): ReadonlyArray<HeaderLine> => {
   )
 }
 
-/** A message of which no e-mail can be composed. */
+/** The record of a message that cannot be composed as an e-mail. */
 const faulty = ({ from }: Settings, fault: string): SunkEmail => ({
   sender: from ?? "",
   subject: null,
@@ -62,8 +62,8 @@ const mayBegin = Effect.flatMap(
 )
 
 /**
- * Takes every message and sends none. It composes the e-mail as an SMTP connection does and keeps it for the console; of
- * variables that make no e-mail it keeps the variables, and why.
+ * Accepts every message and sends none. Composes the e-mail like an SMTP connection and stores it for the console. If
+ * the variables form no e-mail, stores the variables and the reason.
  */
 export const make = (given: Settings): Effect.Effect<Connection, never, Scope.Scope | Composer | SinkMessages> =>
   Effect.gen(function* () {
@@ -71,7 +71,7 @@ export const make = (given: Settings): Effect.Effect<Connection, never, Scope.Sc
     const { compose } = yield* (yield* Composer).forConnection
     const settings = { ...given, from: given.from ?? `sandbox@${magicDomain}` }
 
-    /** The e-mail of a message; undefined while it cannot be composed for want of time. */
+    /** Composes the e-mail of a message. Undefined if composition was not possible in time. */
     const sunk = (message: Message): Effect.Effect<SunkEmail | undefined> => {
       const email = Smtp.emailOf(settings, message)
       if (Result.isFailure(email)) return Effect.succeed(faulty(settings, `The message ${email.failure}`))

@@ -30,17 +30,17 @@ const BounceDomain = Schema.String.check(
   ),
 )
 
-/** Settings of an SMTP server. */
+/** Settings of an SMTP connection. */
 export const Settings = Schema.Struct({
   host: Host,
-  /** Default 587, with `tls` 465. */
+  /** Default: 587, or 465 if `tls` is `tls`. */
   port: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 65_535 }))),
   /**
-   * `starttls`: encrypted before anything else is said, or not at all; `tls`: encrypted from the start; `none`: for
-   * servers only that are listed in `OUTBOUND_ALLOW`. Default `starttls`.
+   * `starttls`: requires STARTTLS before login and messages. `tls`: encrypted from the start. `none`: unencrypted, only
+   * for servers listed in `OUTBOUND_ALLOW`. Default: `starttls`.
    */
   tls: Schema.optionalKey(Schema.Literals(["starttls", "tls", "none"])),
-  /** PEM certificates of authorities to trust instead of the public ones. */
+  /** PEM certificates of trusted authorities, which replace the public authorities. */
   ca: Schema.optionalKey(
     Schema.String.check(
       Schema.makeFilter<string>((text) =>
@@ -56,15 +56,16 @@ export const Settings = Schema.Struct({
   from_name: Schema.optionalKey(DisplayName),
   reply_to: Schema.optionalKey(Address),
   /**
-   * `List-Unsubscribe`; `{tracking_id}` and `{email}` in the URL are filled in. An https URL also gets one-click opt-out.
-   * `one_click`: the unsubscribe link of this service, for all templates and not only those with `list_unsubscribe`.
+   * Content of the header `List-Unsubscribe`. `{tracking_id}` and `{email}` in the URL are replaced. An https URL also
+   * supports one-click unsubscribe. `one_click`: uses the unsubscribe link of this service for all templates, not only
+   * for templates with `list_unsubscribe`.
    */
   unsubscribe: Schema.optionalKey(Schema.Struct({
     url: Schema.optionalKey(HttpUrl),
     mailto: Schema.optionalKey(Address),
     one_click: Schema.optionalKey(Schema.Boolean),
   })),
-  /** The sender id at the end of `Feedback-ID`. Default: made from the organization's slug. */
+  /** The sender id at the end of `Feedback-ID`. Default: derived from the organization's slug. */
   sender_id: Schema.optionalKey(
     Schema.String.check(
       Schema.makeFilter<string>((text) =>
@@ -73,26 +74,29 @@ export const Settings = Schema.Struct({
     ),
   ),
   /**
-   * Domain of the return paths. Each message then has one of its own, such as `bounce+TOKEN@bounces.shop.example`, to which
-   * mail servers report bounces. Mail for the domain has to reach a node with `BOUNCE_LISTEN`. Unset: `from`.
+   * Domain of the return paths. If set, each message has its own return path, such as
+   * `bounce+TOKEN@bounces.shop.example`, to which mail servers report bounces. Mail for the domain must reach a node
+   * with `BOUNCE_LISTEN`. Default: the return path is `from`.
    */
   bounce_domain: Schema.optionalKey(BounceDomain),
-  /** How this client names itself (EHLO). */
+  /** Name of this client in EHLO. Default: the machine's name. */
   client_name: Schema.optionalKey(Host),
-  /** Sessions at once, as far as the server grants them. Default 20. */
+  /** Maximum number of concurrent sessions. Default: 20. The server may allow fewer. */
   connections: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 20 }))),
   /**
-   * Share of the sessions that messages to one recipient domain use while messages to other domains wait; at least one
-   * session. Default 0.5.
+   * Share of the sessions that messages to one recipient domain may use while messages to other domains are waiting; at
+   * least one session. Default: 0.5.
    */
   domain_share: Schema.optionalKey(Schema.Finite.check(Schema.isBetween({ minimum: 0.05, maximum: 1 }))),
-  /** Messages a second to one recipient domain. Unset: as many as the ceiling of the organization allows. */
+  /**
+   * Maximum number of messages per second to one recipient domain. Default: limited only by the organization's rate.
+   */
   domain_rate: Schema.optionalKey(Schema.Finite.check(Schema.isBetween({ minimum: 0.01, maximum: 10_000 }))),
   variables: Schema.optionalKey(Variables),
 })
 type Settings = typeof Settings.Type
 
-/** Secrets of an SMTP server. */
+/** Secrets of an SMTP connection. */
 export const Secrets = Schema.Struct({ password: Schema.optionalKey(Secret) })
 
 export const decode = entry(Settings, Secrets, ({ tls, unsubscribe, user }, { password }) => [
@@ -122,26 +126,26 @@ const filled = (url: string, { email, id }: Message): string =>
     "{email}",
     encodeURIComponent(email.toWellFormed()),
   )
-    // Characters that a URL may contain as entered, but a header may not.
+    // A URL may contain these characters as entered, but a header may not.
     .replace(/[^\x21-\x7e]|[<>]/gu, (character) => encodeURIComponent(character))
 
-/** The `Message-ID` of a message, equal in each attempt. */
+/** Returns the `Message-ID` of a message, which is equal in each attempt. */
 export const messageIdOf = ({ from }: Pick<Settings, "from">, { id }: Message): string => {
   const domain = from.slice(from.lastIndexOf("@") + 1)
   return `${id}@${/^[a-z0-9.-]+$/.test(domain) ? domain : domainToASCII(domain)}`
 }
 
-/** Settings that show in an e-mail. */
+/** Settings that affect the content of an e-mail. */
 type Sender = Pick<Settings, "from" | "from_name" | "sender_id" | "reply_to" | "unsubscribe" | "variables">
 
-/** The mail with the return path of its message, where the connection asks for one. */
+/** Sets the message's own return path if the connection has a bounce domain. */
 const withReturnPath = ({ bounce_domain }: Settings, message: Message, mail: Composed): Composed => {
   if (bounce_domain === undefined) return mail
   const { returnPath } = message
   return returnPath === undefined ? mail : { ...mail, from: `${returnPath}@${domainToASCII(bounce_domain)}` }
 }
 
-/** The targets of `List-Unsubscribe`: the service's own link where template or connection ask for it. */
+/** Returns the targets of `List-Unsubscribe`: this service's link if the template or the connection requests it. */
 const unsubscribeOf = ({ unsubscribe }: Sender, message: Message): Email["unsubscribe"] => {
   const isOwn = message.unsubscribe?.isListed === true || unsubscribe?.one_click === true
   const url = isOwn && message.unsubscribe !== undefined
@@ -153,7 +157,10 @@ const unsubscribeOf = ({ unsubscribe }: Sender, message: Message): Email["unsubs
   return url === undefined && mailto === undefined ? undefined : { url, mailto }
 }
 
-/** The e-mail of a message. Fails with words that follow "The message" and name the missing or faulty part. */
+/**
+ * Returns the e-mail of a message. Fails with the end of a sentence that begins with "The message" and names the
+ * missing or faulty part.
+ */
 export const emailOf = (settings: Sender, message: Message): Result.Result<Email, string> => {
   const content = contentOf(message, settings.variables)
   if (Result.isFailure(content)) return Result.fail(content.failure)
@@ -164,7 +171,7 @@ export const emailOf = (settings: Sender, message: Message): Result.Result<Email
     from: { email: settings.from, name: settings.from_name },
     to: message.email,
     replyTo: settings.reply_to,
-    // Equal in each attempt: a server or a mailbox that has seen it can tell.
+    // Equal in each attempt, so that servers and mailboxes can recognize a repeated message.
     messageId: messageIdOf(settings, message),
     trackingId: message.id,
     unsubscribe: unsubscribeOf(settings, message),
@@ -174,7 +181,7 @@ export const emailOf = (settings: Sender, message: Message): Result.Result<Email
   })
 }
 
-/** The result of an attempt that the server has not accepted. */
+/** Returns the result of an attempt that the server did not accept. */
 const resultOf = (end: Exclude<AttemptEnd, { readonly _tag: "sent" }>, secrets: ReadonlyArray<string>): SendResult => {
   switch (end._tag) {
     case "fault":
@@ -206,8 +213,8 @@ const resultOf = (end: Exclude<AttemptEnd, { readonly _tag: "sent" }>, secrets: 
 }
 
 /**
- * An SMTP server, through sessions that are kept. Nothing guards against sending twice but the `Message-ID`, which is the
- * same in each attempt. Source: `providers.md` 9.2.
+ * Sends through an SMTP server with persistent sessions. SMTP has no idempotency key: only the `Message-ID`, which is
+ * equal in each attempt, marks a repeated message. Facts: `docs/integrations/facts/smtp.md`.
  */
 export const make = (
   settings: Settings,

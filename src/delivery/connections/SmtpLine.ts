@@ -6,16 +6,16 @@ import type { SmtpFault } from "./SmtpReplies.ts"
 import { SmtpSession } from "./SmtpSession.ts"
 import { setupMillis, type SmtpTimes } from "./SmtpTimes.ts"
 
-// The way to a session that is ready, from the DNS to the login.
+// Opens a session: DNS, TCP, TLS, greeting and login.
 
 export interface LineOptions {
   readonly host: string
   readonly port: number
   readonly tls: "starttls" | "tls" | "none"
-  /** Own authorities, PEM. */
+  /** PEM certificates of trusted authorities, which replace the public authorities. */
   readonly ca: string | undefined
   readonly auth: { readonly user: string; readonly password: string } | undefined
-  /** Named in EHLO; the machine's name unless set. */
+  /** The client's name in EHLO. Default: the machine's name. */
   readonly clientName: string | undefined
   readonly times: SmtpTimes
 }
@@ -29,7 +29,7 @@ const stageOf = ({ code, command }: SmtpError): SmtpFault["stage"] =>
 
 const causeOf = (error: SmtpError): SmtpFault["cause"] =>
   error instanceof AddressRefused || error.cause instanceof AddressRefused ? "address" : error.code === "ETLS"
-    // A server that breaks off may be better off a moment later; one without STARTTLS will not.
+    // A temporary refusal may pass, but a server without STARTTLS will not offer it later.
     ? error.responseCode !== undefined && error.responseCode >= 500 || trustWords.test(error.message)
       ? "tls"
       : undefined
@@ -72,7 +72,7 @@ const socketTo = (guard: AddressGuard["Service"], { host, port, tls }: LineOptio
     })
   })
 
-/** Whether the last reply, to EHLO, announces SMTPUTF8 (RFC 6531). */
+/** Whether the reply to EHLO announces SMTPUTF8 (RFC 6531). */
 const announcesUtf8 = (ehlo: string | false): boolean => ehlo !== false && /^250[ -]SMTPUTF8\b/im.test(ehlo)
 
 const sessionOver = (socket: Socket, options: LineOptions) =>
@@ -90,7 +90,7 @@ const sessionOver = (socket: Socket, options: LineOptions) =>
       tls: { ...(ca === undefined ? {} : { ca }), minVersion: "TLSv1.2" },
       connectionTimeout: setupMillis(times),
       greetingTimeout: times.greeting,
-      // Longer than any other time: `SmtpSessions` ends attempts.
+      // Longer than all other timeouts, because `SmtpSessions` ends slow attempts.
       socketTimeout: times.envelope + times.message,
       socketCloseTimeout: 0,
       maxResponseSize: 65_536,
@@ -130,7 +130,7 @@ const sessionOver = (socket: Socket, options: LineOptions) =>
     })
   })
 
-/** Fails after so many milliseconds; `what` has not happened by then. */
+/** Fails after this many milliseconds. `what` completes "it was not … within". */
 const within = (millis: number, what: string) =>
   Effect.timeoutOrElse({
     duration: millis,
@@ -143,7 +143,7 @@ const within = (millis: number, what: string) =>
       }),
   })
 
-/** Connects and logs in. */
+/** Connects and logs in. Fails with `SmtpFault`. */
 export const open = (guard: AddressGuard["Service"], options: LineOptions): Effect.Effect<SmtpSession, SmtpFault> =>
   socketTo(guard, options).pipe(
     within(options.times.connect, "connected"),

@@ -1,17 +1,23 @@
 import type { SendResult } from "../Connection.ts"
 import { broken, deferred, excerpt, ofRecipient, refused, retry, slowDown, unfit } from "./Answers.ts"
 
-/** Where a session with an SMTP server went wrong. */
+/** A failure of a session with an SMTP server. */
 export interface SmtpFault {
-  /** `connect` up to and with the login, or while nothing was going on; then the command whose reply failed. */
+  /**
+   * The command whose reply failed. `connect` covers everything before the login, and failures while no command was in
+   * progress.
+   */
   readonly stage: "connect" | "login" | "sender" | "recipient" | "data"
-  /** The code of the reply; undefined without a reply. */
+  /** The code of the reply; undefined if there was no reply. */
   readonly code: number | undefined
-  /** The reply, or the error that came instead. */
+  /** The reply, or the error if there was no reply. */
   readonly detail: string
   /** Part of the message may have been sent, and no reply says whether it was accepted. */
   readonly uncertain: boolean
-  /** `tls`: encryption failed for good. `address`: the guard refused the address. `login`: no way of logging in. */
+  /**
+   * `tls`: encryption failed for good. `address`: the guard refused the address. `login`: the server offers no login
+   * method.
+   */
   readonly cause?: "tls" | "address" | "login" | "size" | "utf8" | undefined
 }
 
@@ -21,18 +27,18 @@ const isPace = (detail: string) =>
   /too many (?:concurrent |simultaneous )?(?:connections|messages|mails|emails|sessions)|rate.?limit|throttl|too fast|slow down|(?:hourly|daily|sending) (?:limit|quota)|\b4\.7\.28\b/i
     .test(detail)
 
-/** Whether a reply speaks of too many sessions of this client. */
+/** Whether a reply complains about too many sessions of this client. */
 const isCrowd = (detail: string) => /(?:concurrent|simultaneous) |too many (?:connections|sessions)/i.test(detail)
 
-/** Whether a reply speaks of the rate of this client, whichever command came before. */
+/** Whether a reply complains about the rate of this client, regardless of the command. */
 const isOwnPace = (detail: string) =>
   isCrowd(detail) ||
   /throttl|(?:maximum|hourly|daily|sending) (?:sending )?(?:rate|limit|quota)|\b4\.7\.28\b/i
     .test(detail)
 
 /**
- * Whether a server refuses one more session for now: with any temporary reply before a message, or with one about too many
- * sessions afterwards. Sessions that are open can be used further.
+ * Whether a server refuses an additional session for now: with any temporary reply before a message, or with a later
+ * reply about too many sessions. Open sessions can still be used.
  */
 export const isSessionRefusal = ({ cause, code, detail, stage }: SmtpFault): boolean =>
   cause === undefined && code !== undefined && code >= 400 && code < 500 &&
@@ -40,23 +46,24 @@ export const isSessionRefusal = ({ cause, code, detail, stage }: SmtpFault): boo
     (stage === "sender" && isCrowd(detail)))
 
 /**
- * Whether a failure belongs to the message or the domain of its recipient: it came in answer to RCPT or after DATA, and the
- * server neither ends the session (421), nor lost track of it (503), nor complains about this client's rate.
+ * Whether a failure belongs to the message or its recipient's domain: the server replied to RCPT or after DATA, and it
+ * neither ends the session (421), nor reports a wrong sequence of commands (503), nor complains about this client's
+ * rate.
  */
 const isOfRecipient = ({ cause, code, detail, stage }: SmtpFault) =>
   cause === undefined && (stage === "recipient" || stage === "data") && code !== 421 && code !== 503 &&
   !(isPace(detail) && isOwnPace(detail))
 
-/** RFC 3463: the subject and the detail of an enhanced code, `2.2` of `552 5.2.2 Mailbox full`. */
+/** Returns subject and detail of an enhanced code (RFC 3463), such as `2.2` of `552 5.2.2 Mailbox full`. */
 const enhancedOf = (detail: string): string | undefined => /^\d{3}[ -][245]\.(\d{1,3}\.\d{1,3})\b/.exec(detail)?.[1]
 
 /**
- * Decides the meaning of a failure, and whether it belongs to the connection or to the recipient:
+ * Returns the result for a failure, assigned to the connection or the recipient:
  *
  *     530, 534, 535, 538, TLS, address    broken
- *     5yz before a message, or to its sender    broken: no message would get through
- *     421 and 4yz that speak of pace    slow-down
- *     other 4yz    retry; to the recipient or the message: deferred
+ *     5yz before a message, or to its sender    broken: no message would be accepted
+ *     421 and 4yz about the rate    slow-down
+ *     other 4yz    retry; about the recipient or the message: deferred
  *     503, no reply    retry
  *     552, 5.2.2    refused: the mailbox is full
  *     other 5yz    refused
@@ -90,7 +97,7 @@ const meaningOf = (fault: SmtpFault, secrets: ReadonlyArray<string>): SendResult
   if (stage === "recipient" || stage === "data") {
     if (enhanced === "2.2" || (code === 552 && enhanced === undefined)) return refused(`The mailbox is full. ${reason}`)
   }
-  // A size is the message's own fault, although the server refuses the sender for it.
+  // The size is the message's fault, although the server refuses MAIL FROM because of it.
   if (code === 552 || enhanced === "3.4") return refused(reason)
   if (stage === "login") return broken(reason)
   if (stage === "connect") return broken(`${reason}, before any message`)

@@ -13,14 +13,14 @@ const stages: Readonly<Record<string, SmtpFault["stage"]>> = {
 }
 
 /**
- * The fault that an error of nodemailer reports. `began`: part of the message may have been sent. Only a refusal, 4yz or 5yz, says
- * that a message was not accepted.
+ * Converts an error of nodemailer to a fault. `began`: part of the message may have been sent. Only a refusal, 4yz or
+ * 5yz, proves that a message was not accepted.
  */
 export const faultOfSend = (error: SMTPConnection.SMTPError, began: boolean): SmtpFault => {
   const { command = "", responseCode, response } = error
   const isRefusal = responseCode !== undefined && responseCode >= 400 && responseCode < 600
   if (isRefusal) {
-    // Without a command the server ended the session, and its words answer what was asked last.
+    // Without a command, the server ended the session. Its reply refers to the last command.
     const stage = stages[command] ?? (began ? "data" : "recipient")
     return { stage, code: responseCode, detail: String(response), uncertain: false }
   }
@@ -34,49 +34,49 @@ export const faultOfSend = (error: SMTPConnection.SMTPError, began: boolean): Sm
   }
 }
 
-/** A message to send, with what the session asks and reports. */
+/** A message to send, with the callbacks of its session. */
 export interface Transaction {
   readonly mail: Composed
-  /** The server has taken sender and recipient. The message is sent when `go` is called, and not otherwise. */
+  /** Called when the server has accepted sender and recipient. The message is sent only if `go` is called. */
   readonly begin: (go: () => void) => void
-  /** Without a fault if the server has accepted the message. */
+  /** Called at the end, without a fault if the server has accepted the message. */
   readonly done: (fault: SmtpFault | undefined) => void
 }
 
 /**
- * A session with an SMTP server over a connection of nodemailer that is ready: greeted, encrypted and logged in. It sends one
- * message at a time. nodemailer sends the commands in one write where the server announces PIPELINING.
+ * A session with an SMTP server, over a connection of nodemailer that is greeted, encrypted and logged in. Sends one
+ * message at a time. If the server announces PIPELINING, nodemailer sends the commands in one write.
  */
 export class SmtpSession {
-  /** Whether it can send another message. */
+  /** Whether the session can send another message. */
   isOpen = true
   #sending: Transaction | undefined
   #began = false
-  /** The refusal to report once the session is reset. */
+  /** The refusal to report after the session was reset. */
   #fault: SmtpFault | undefined
-  /** Called when the connection has ended. */
+  /** Called when the connection ends. */
   onEnd: () => void = () => {}
 
-  /** `takesUtf8`: addresses may hold characters beyond ASCII. */
+  /** `takesUtf8`: the server accepts addresses with non-ASCII characters. */
   constructor(private readonly connection: SMTPConnection, private readonly takesUtf8: boolean) {
-    // The callback of a message gets the same error, and an idle session has nothing to report.
+    // The callback of a message receives this error too, and an idle session has nothing to report.
     connection.on("error", () => {})
     connection.once("end", () => {
       this.isOpen = false
       this.onEnd()
-      // nodemailer reports the error of a message, if it does, right after the end.
+      // nodemailer may report the error of a message right after the end.
       queueMicrotask(() =>
         this.#finish(this.#fault ?? faultOfSend(new Error("The connection was closed"), this.#began))
       )
     })
   }
 
-  /** Whether a message is on its way. */
+  /** Whether a message is being sent. */
   get isBusy(): boolean {
     return this.#sending !== undefined
   }
 
-  /** Sends a message. After a refusal the session is reset, and can send on. */
+  /** Sends a message. After a refusal, the session is reset and can send other messages. */
   send(sending: Transaction): void {
     const { bytes, from, to } = sending.mail
     this.#sending = sending
@@ -97,14 +97,14 @@ export class SmtpSession {
       if (error === null || error === undefined) return this.#finish(undefined)
       const fault = faultOfSend(error, this.#began)
       if (fault.cause === "size") return this.#finish(fault)
-      // A server that says 421 ends the session.
+      // A server ends the session after 421.
       if (fault.code === undefined || fault.code === 421 || !this.isOpen) return this.#lose(fault)
       this.#fault = fault
       this.connection.reset((error) => error ? this.#lose(fault) : this.#finish(fault))
     })
   }
 
-  /** Says goodbye and waits for the end, a second at most. */
+  /** Sends QUIT. Returns after the connection has ended, or after 1 second. */
   readonly quit: Effect.Effect<void> = Effect.callback<void>((resume) => {
     if (!this.isOpen) return resume(Effect.void)
     this.isOpen = false
@@ -116,7 +116,7 @@ export class SmtpSession {
     this.connection.quit()
   })
 
-  /** Cuts the connection. A message on its way is not reported any more. */
+  /** Closes the connection at once. A message being sent is not reported. */
   destroy(): void {
     this.isOpen = false
     this.#sending = undefined

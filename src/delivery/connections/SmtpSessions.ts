@@ -6,78 +6,83 @@ import { isSessionRefusal, type SmtpFault } from "./SmtpReplies.ts"
 import type { SmtpSession } from "./SmtpSession.ts"
 import type { SmtpTimes } from "./SmtpTimes.ts"
 
-/** A session is closed after this many messages, as servers count them, and after this much idleness. */
+/**
+ * A session is closed after this many messages, because servers limit them, or after this idle time. Unit:
+ * milliseconds.
+ */
 const maxMessages = 500
 const idleMillis = 30_000
 
-/** If the server took longer for the addresses, `MayBegin` is asked once more. Unit: milliseconds. */
+/** If the server needs longer to accept the addresses, `MayBegin` is called again. Unit: milliseconds. */
 const freshMillis = 1_000
 
-/** A refusal is judged after this time at the latest. Unit: milliseconds. */
+/** Maximum time until a session refusal is judged. Unit: milliseconds. */
 const judgeMillis = 1_000
 
-/** How long a server may take to notice that a session was cut. */
+/** How long a server may need to notice that a session was closed. */
 const noticed = Duration.millis(250)
 
-/** Between two searches for messages that take too long and for idle sessions. */
+/** Interval of the search for slow messages and idle sessions. */
 const lookEvery = Duration.seconds(1)
 
-/** How far a message has come. */
+/** The progress of a message. */
 interface Progress {
-  /** The server has taken sender and recipient, and the message may have been sent in part or whole. */
+  /** The server has accepted sender and recipient, so part of the message or all of it may have been sent. */
   began: boolean
-  /** A session was ready, and the message is on its turn: a silence from here on belongs to the recipient. */
+  /** A session was ready for the message. A timeout after this belongs to the recipient. */
   isReady: boolean
 }
 
 /**
- * How an attempt ended. `late`: the server took too long. `closed`: its connection was closed. `left`: the connection was changed or
- * paused. `yielded`: another message needed the session. `crowded`: the server grants no other session.
+ * The end of an attempt. `late`: the server exceeded its timeout. `closed`: the connection was closed. `left`: the
+ * connection was changed or paused. `yielded`: another message needed the session. `crowded`: the server allows no
+ * additional session.
  */
 export type AttemptEnd =
   | { readonly _tag: "sent" }
   | { readonly _tag: "fault"; readonly fault: SmtpFault }
   | { readonly _tag: "late" | "closed" | "yielded" | "left" | "crowded"; readonly progress: Progress }
 
-/** A session, and the messages that it has sent. */
+/** A session, and the number of messages that it has sent. */
 interface Kept {
   readonly session: SmtpSession
   readonly messages: number
   readonly since: number
 }
 
-/** A message on its way, from the wait for a session to the reply. */
+/** A message from its wait for a session to the server's last reply. */
 interface Attempt {
   readonly mail: Composed
   readonly progress: Progress
   readonly mayBegin: MayBegin
-  /** The caller wants its session for another message. */
+  /** Whether the caller needs the session for another message. */
   isGivenUp: boolean
-  /** When the server has taken too long; Infinity while there is no session for it. */
+  /** When the attempt exceeds its timeout; Infinity while it has no session. */
   endsAt: number
   readonly done: (end: AttemptEnd) => void
-  /** Whether one of the sessions is its own. */
+  /** Whether the attempt occupies one of the sessions. */
   hasTurn: boolean
   session?: SmtpSession | undefined
   opening?: Fiber.Fiber<void> | undefined
-  /** The server refused its session. The meaning of that is not known before other sessions are open or refused. */
+  /** The server refused a session for this attempt. The meaning is unknown until other sessions are open or refused. */
   refusal?: { readonly fault: SmtpFault; readonly at: number }
 }
 
 /** The sessions with one SMTP server. */
 export interface SmtpSessions {
   /**
-   * Sends a message through a session that is idle, or a new one. Messages beyond the number of sessions wait for their turn. When
-   * `giveUp` is aborted, the attempt ends as `yielded`, unless part of the message has been sent: then it may arrive.
+   * Sends a message through an idle session or a new session. If all sessions are in use, the message waits. If
+   * `giveUp` is aborted, the attempt ends as `yielded`, unless part of the message has been sent: then it continues and
+   * may arrive.
    */
   readonly send: (mail: Composed, giveUp: AbortSignal | undefined) => Effect.Effect<AttemptEnd>
-  /** Ends attempts whose message has not begun, as `left`. */
+  /** Ends attempts that have not sent any part of their message, as `left`. */
   readonly leave: () => void
-  /** How many sessions the server grants now, at least 1 and at most as many as the connection has. */
+  /** Number of sessions that the server currently allows, from 1 to the maximum of the connection. */
   readonly granted: () => number
 }
 
-/** Makes up to `connections` sessions, which are kept from message to message and closed with the scope. */
+/** Opens up to `connections` sessions on demand. They are kept between messages and close with the scope. */
 export const makeSessions = Effect.fnUntraced(function* (
   open: Effect.Effect<SmtpSession, SmtpFault>,
   connections: number,
@@ -92,13 +97,13 @@ export const makeSessions = Effect.fnUntraced(function* (
   return { send: pool.send, leave: pool.leave, granted: () => pool.granted.count } satisfies SmtpSessions
 })
 
-/** The sessions that are open or being opened, and the attempts that use them or wait. Times are monotonic milliseconds. */
+/** The open and opening sessions, and the attempts that use them or wait. Times are monotonic milliseconds. */
 class Pool {
   readonly granted: GrantedSessions
   readonly #attempts = new Set<Attempt>()
   #waiting: Array<Attempt> = []
   #idle: Array<Kept> = []
-  /** Attempts that have their turn, and sessions that the server may still count although they are given up. */
+  /** Attempts that occupy a session, and closed sessions that the server may still count. */
   #busy = 0
   #leaving = 0
   #isClosing = false
@@ -121,7 +126,7 @@ class Pool {
       const progress: Progress = { began: false, isReady: false }
       const yieldNow = () => {
         attempt.isGivenUp = true
-        // A session that is being opened is of use to others.
+        // Keeps a session that is being opened, because other messages can use it.
         if (!progress.began && attempt.opening === undefined) this.#end(attempt, { _tag: "yielded", progress })
       }
       const attempt: Attempt = {
@@ -148,7 +153,7 @@ class Pool {
     })
   }
 
-  /** Ends attempts that take too long, and sessions that have been idle for long. */
+  /** Ends attempts that exceed their timeout, and closes sessions that have been idle too long. */
   readonly look = Effect.sync(() => {
     const at = this.now()
     for (const attempt of this.#attempts) {
@@ -191,7 +196,7 @@ class Pool {
     else this.#sendOver(attempt, kept)
   }
 
-  /** The session used last, so that those in excess fall idle. */
+  /** Returns the session that was used last, so that surplus sessions become idle and close. */
   #takeIdle(): Kept | undefined {
     for (let kept = this.#idle.pop(); kept !== undefined; kept = this.#idle.pop()) {
       if (kept.session.isOpen) return kept
@@ -217,11 +222,11 @@ class Pool {
     }))
   }
 
-  /** Sends a message over a session if it may begin now. */
+  /** Sends a message over a session if `MayBegin` permits it. */
   #sendOver(attempt: Attempt, kept: Kept): void {
     attempt.session = kept.session
     attempt.mayBegin((may) => {
-      // It may have ended while the question was open.
+      // The attempt may have ended before `MayBegin` decided.
       if (!this.#attempts.has(attempt)) return this.#keep(kept)
       if (!may || attempt.isGivenUp) {
         attempt.session = undefined
@@ -255,7 +260,7 @@ class Pool {
         if (session.isOpen && isLast) this.#leave(session.quit)
         else this.#keep({ session, messages: messages + 1, since: this.now() })
         if (fault === undefined) return this.#end(attempt, { _tag: "sent" })
-        // The server had ended a kept session meanwhile, and not a byte of the message had gone out.
+        // The server had closed a kept session before it received any byte of the message.
         const isStale = messages > 0 && !attempt.progress.began && fault.cause === undefined &&
           (fault.code === undefined || fault.code === 421)
         if (isStale) return this.#beginNew(attempt)
@@ -265,11 +270,11 @@ class Pool {
     })
   }
 
-  /** Sends the message itself, if it still may begin. */
+  /** Sends the message body, if the message may still begin. */
   #beginBody(attempt: Attempt, askedAt: number, go: () => void): void {
     const begin = (may: boolean) => {
       if (!this.#attempts.has(attempt)) return
-      // Its session ends with it: the server waits for the message.
+      // Its session ends too, because the server is waiting for the message.
       if (!may) return this.#end(attempt, { _tag: "yielded", progress: attempt.progress })
       attempt.progress.began = true
       attempt.endsAt = this.now() + this.times.message
@@ -279,7 +284,7 @@ class Pool {
     else attempt.mayBegin(begin)
   }
 
-  /** Keeps the place of a session that is given up until `ended` is over: the server counts it until then. */
+  /** Counts a closed session as in use until `ended` completes, because the server still counts it. */
   #leave(ended: Effect.Effect<void>): void {
     this.#leaving++
     Effect.runFork(Effect.ensuring(
@@ -297,9 +302,10 @@ class Pool {
   }
 
   /**
-   * Decides on refused sessions: with others open the server grants no more, and their messages may leave later; with none it
-   * refuses all, which is its fault. While others are being opened that is not known yet; after a second it seems to let them
-   * wait.
+   * Decides the meaning of refused sessions. If other sessions are open, the server allows no more sessions, and the
+   * messages are sent later. If no session is open, the server refuses all sessions, which is a failure of the
+   * connection. While other sessions are being opened, the decision waits, for at most 1 second; after that, the server
+   * seems to delay additional sessions.
    */
   #judgeRefusals(): void {
     const refused = [...this.#attempts].filter(({ refusal }) => refusal !== undefined)

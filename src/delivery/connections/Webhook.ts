@@ -14,17 +14,17 @@ const bytesOf = (secret: string): Buffer | undefined => {
   return bytes !== undefined && bytes.length >= 24 && bytes.length <= 64 ? bytes : undefined
 }
 
-/** Settings of a webhook of the organization's own. */
+/** Settings of a connection to the organization's own server. */
 export const Settings = Schema.Struct({
-  /** Where messages are posted. */
+  /** URL to which messages are posted. */
   url: HttpUrl,
-  /** True when the receiver hands a message on once, however often it gets one `webhook-id`. Default false. */
+  /** Whether the receiver sends a message once even if it receives a `webhook-id` several times. Default: false. */
   deduplicates: Schema.optionalKey(Schema.Boolean),
 })
 
-/** Secrets of a webhook. */
+/** Secrets of a connection to the organization's own server. */
 export const Secrets = Schema.Struct({
-  /** `whsec_` and 24 to 64 random bytes in Base64, as Standard Webhooks has it. */
+  /** `whsec_` followed by 24 to 64 random bytes in Base64, as in Standard Webhooks. */
   signing_secret: Schema.String.check(
     Schema.makeFilter<string>((text) =>
       bytesOf(text) === undefined ? "must be whsec_ and 24 to 64 bytes in Base64" : undefined
@@ -37,13 +37,13 @@ export const decode = entry(Settings, Secrets)
 const name = "The webhook"
 
 /**
- * The posted body, of type `message.send`; times are ISO 8601:
+ * Returns the posted body, of type `message.send`. Times are ISO 8601:
  *
  *     { "type": "message.send", "timestamp": when it was queued,
  *       "data": { "tracking_id", "org", "template_id", "copy_id", "email", "vars": {name: text},
  *                 "formats": {name: "text" | "html"}, "unsubscribe_url", "attempt": 1 and up, "queued_at" } }
  *
- * `tracking_id` is the `webhook-id` too, the same in every attempt, and belongs into the events that are reported back.
+ * `tracking_id` is also the `webhook-id`. It is equal in every attempt, and reported events must contain it.
  */
 const bodyOf = (message: Message): string => {
   const queuedAt = new Date(message.queuedAt).toISOString()
@@ -65,7 +65,7 @@ const bodyOf = (message: Message): string => {
   })
 }
 
-/** The headers of Standard Webhooks 1.0.0 for a body; `now` is in Unix milliseconds. */
+/** Returns the headers of Standard Webhooks 1.0.0 for a body. `now` is in Unix milliseconds. */
 export const signed = (secret: string, id: string, body: string, now: number): Readonly<Record<string, string>> => {
   const timestamp = String(Math.floor(now / 1_000))
   const signature = createHmac("sha256", bytesOf(secret)!).update(`${id}.${timestamp}.${body}`).digest("base64")
@@ -78,9 +78,9 @@ export const signed = (secret: string, id: string, body: string, now: number): R
 }
 
 /**
- * Any server of the organization's own: each message is posted as JSON, signed as Standard Webhooks 1.0.0 has it, its id as
- * `webhook-id` and `Idempotency-Key`. 2xx takes the message; a `message_id` in a JSON answer is kept for people to see.
- * 410 stops the connection.
+ * Posts each message as JSON to the organization's own server, signed according to Standard Webhooks 1.0.0. The message
+ * id is `webhook-id` and `Idempotency-Key`. A 2xx status accepts the message; a `message_id` in a JSON answer is stored
+ * for display. 410 stops the connection.
  */
 export const make = (
   { deduplicates, url: address }: typeof Settings.Type,

@@ -1,21 +1,21 @@
 import { Effect, Result } from "effect"
 import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from "node:crypto"
 
-/** A private key that can sign e-mails. */
+/** A private key that signs e-mails. */
 export interface DkimKey {
   /** PEM, PKCS #8. */
   readonly privateKey: string
-  /** The public half as it stands in DNS: Base64 of its DER form. */
+  /** The public key as published in DNS: Base64 of its DER form. */
   readonly publicKey: string
   /** Length of the RSA modulus. */
   readonly bits: number
 }
 
-/** Lengths of keys that every receiver can check (RFC 8301, 3.2). Unit: bits. */
+/** Minimum and maximum key length that every receiver can check (RFC 8301, 3.2). Unit: bits. */
 const shortest = 1024
 const longest = 4096
 
-/** Length of a new key. */
+/** Length of a generated key. Unit: bits. */
 export const defaultBits = 2048
 
 /** A DNS record to publish. */
@@ -25,16 +25,19 @@ export interface DnsRecord {
   readonly value: string
 }
 
-/** The record under which receivers find the public key of a selector. */
+/** Returns the DNS record with the public key of a selector. */
 export const keyRecordOf = (
   { domain, publicKey, selector }: { readonly domain: string; readonly selector: string; readonly publicKey: string },
 ): DnsRecord => ({ name: `${selector}._domainkey.${domain}`, type: "TXT", value: `v=DKIM1; k=rsa; p=${publicKey}` })
 
-/** A record as a line of a zone file: a value of more than 255 characters becomes several strings, which receivers join. */
+/**
+ * Returns a record as a line of a zone file. A value of more than 255 characters becomes several strings, which
+ * receivers join.
+ */
 export const zoneLineOf = ({ name, type, value }: DnsRecord): string =>
   `${name}. ${type} ${(value.match(/.{1,255}/g) ?? [""]).map((part) => `"${part}"`).join(" ")}`
 
-/** The PEM text with its line breaks, which a form may have turned into spaces or removed. */
+/** Restores the line breaks of a PEM text, which a form may have removed or turned into spaces. */
 const pemOf = (text: string): string | undefined => {
   const [, label, content] = /-----BEGIN ([A-Z ]+)-----([^-]+)-----END \1-----/.exec(text) ?? []
   if (label === undefined || content === undefined) return undefined
@@ -57,7 +60,10 @@ const dkimKeyOf = (key: KeyObject): DkimKey => ({
   bits: key.asymmetricKeyDetails?.modulusLength ?? 0,
 })
 
-/** Reads a private key in PEM form (PKCS #1 or PKCS #8), or returns its fault as words that follow its name. */
+/**
+ * Reads a private key in PEM form (PKCS #1 or PKCS #8). Fails with the end of a sentence that begins with the field's
+ * name.
+ */
 export const readKey = (text: string): Result.Result<DkimKey, string> => {
   const pem = text.length > 16_384 ? undefined : pemOf(text)
   if (pem === undefined) {
@@ -84,7 +90,7 @@ export const readKey = (text: string): Result.Result<DkimKey, string> => {
     : Result.succeed(dkimKey)
 }
 
-/** Makes a key pair. Takes about 0.1 seconds of a core, beside the event loop. */
+/** Generates a key pair. Needs about 0.1 seconds of processor time, outside of the event loop. */
 export const makeKey = (bits: number = defaultBits): Effect.Effect<DkimKey> =>
   Effect.callback<DkimKey>((resume) => {
     generateKeyPair("rsa", { modulusLength: bits }, (error, _, privateKey) => {

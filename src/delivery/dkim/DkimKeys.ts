@@ -15,38 +15,38 @@ import { keyFindingOf, type KeyRecordFinding } from "../receivers/KeyRecord.ts"
 import { defaultBits, type DkimKey, type DnsRecord, keyRecordOf, makeKey, readKey } from "./DkimKey.ts"
 import { purposeOf } from "./SigningKeys.ts"
 
-/** A new DKIM key of a connection. */
+/** Input for a new DKIM key of a connection. */
 export const NewDkimKey = Schema.Struct({
-  /** The domain that signs. Default: the domain of the connection's sender. */
+  /** The signing domain. Default: the domain of the connection's sender. */
   domain: Schema.optionalKey(Schema.String),
-  /** The name of the key below the domain. Default: `parlance-` and four random digits. */
+  /** Selector: the name of the key below the domain. Default: `parlance-` and four random digits. */
   selector: Schema.optionalKey(Schema.String),
-  /** A private key to import, RSA in PEM form. Default: a new key of 2,048 bits. */
+  /** A private RSA key to import, in PEM form. Default: a generated key of 2,048 bits. */
   private_key: Schema.optionalKey(Schema.String),
 })
 export type NewDkimKey = typeof NewDkimKey.Type
 
-/** Whether a key signs. */
+/** Input that starts or stops signing with a key. */
 export const DkimKeyChange = Schema.Struct({
   signing: Schema.Boolean,
-  /** True: the key signs although its record is not found in DNS. Default false. */
+  /** True: the key signs even if its record is not found in DNS. Default: false. */
   unchecked: Schema.optionalKey(Schema.Boolean),
 })
 export type DkimKeyChange = typeof DkimKeyChange.Type
 
-/** A DKIM key without its private half. */
+/** A DKIM key without its private key. */
 export interface DkimKeyView {
   readonly domain: string
   readonly selector: string
   readonly bits: number
-  /** Whether it signs the messages of the connection. At most one key of a connection does. */
+  /** Whether the key signs the messages of the connection. At most one key of a connection does. */
   readonly isSigning: boolean
-  /** The record to publish. */
+  /** The DNS record to publish. */
   readonly record: DnsRecord
   readonly createdAt: Date
 }
 
-/** The record of a key is not found in DNS, or holds another key. */
+/** The DNS record of a key was not found, or contains another key. */
 export class DkimKeyNotPublished extends Schema.TaggedError<DkimKeyNotPublished>()("DkimKeyNotPublished", {
   detail: Schema.String,
 }) {
@@ -56,7 +56,7 @@ export class DkimKeyNotPublished extends Schema.TaggedError<DkimKeyNotPublished>
   }
 }
 
-/** Most keys of a connection. */
+/** Maximum number of keys of a connection. */
 const maxKeys = 10
 
 interface Row {
@@ -77,19 +77,19 @@ const viewOf = ({ signing, ...row }: Row): DkimKeyView => ({
   createdAt: row.createdAt,
 })
 
-/** The key as the audit log shows it. */
+/** Describes the key in the audit log. */
 const auditedAs = ({ domain, selector, signing }: Pick<Row, "domain" | "selector" | "signing">) =>
   `${selector}._domainkey.${domain}${signing ? ", signing" : ""}`
 
 const isSelector = (text: string): boolean => /^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/.test(text) && !text.includes("..")
 
-/** A sender's domain in its ASCII form, lowercase. */
+/** Returns the domain of a connection's sender, in ASCII and lowercase. */
 export const senderDomainOf = (settings: ConnectionSetup["settings"]): string => {
   const from = String(settings["from"] ?? "")
   return domainToASCII(from.slice(from.lastIndexOf("@") + 1).toLowerCase())
 }
 
-/** Faults of a new key, with the values to use. */
+/** Returns the faults of a new key, or its values with defaults. */
 const checkedNew = (
   { platform, settings }: ConnectionSetup,
   { domain, private_key: pem, selector }: NewDkimKey,
@@ -126,14 +126,14 @@ const checkedNew = (
   }
 }
 
-/** The keys with which connections sign their messages. A private key is stored encrypted and never shown again. */
+/** The keys that sign the messages of connections. Private keys are stored encrypted and never returned. */
 export class DkimKeys extends Context.Service<DkimKeys, {
-  /** The keys of a connection, the newest first. Fails with `ConnectionNotFound` for an unknown connection. */
+  /** The keys of a connection, newest first. Fails with `ConnectionNotFound` for an unknown connection. */
   readonly list: (org: OrgSlug, connection: string) => Effect.Effect<ReadonlyArray<DkimKeyView>, ConnectionNotFound>
   /**
-   * Makes or imports a key, which does not sign yet. Refuses invalid input with every fault. Fails with
-   * `ConnectionNotFound` for an unknown connection, `InvalidInput` with every fault of an invalid input, `NoSecretKey`
-   * without a key to encrypt with, and `SecretFileFaulty` if the key file of the embedded database is damaged.
+   * Generates or imports a key, which does not sign yet. Fails with `ConnectionNotFound` for an unknown connection,
+   * `InvalidInput` with every fault of an invalid input, `NoSecretKey` without an encryption key, and
+   * `SecretFileFaulty` if the key file of the embedded database is damaged.
    */
   readonly add: (
     org: OrgSlug,
@@ -141,9 +141,9 @@ export class DkimKeys extends Context.Service<DkimKeys, {
     input: NewDkimKey,
   ) => Effect.Effect<DkimKeyView, ConnectionNotFound | InvalidInput | NoSecretKey | SecretFileFaulty>
   /**
-   * Lets a key sign, in place of the one that did, or no longer. A key signs only once its record is found in DNS,
-   * unless `unchecked`. Fails with `ConnectionNotFound` for an unknown connection, `DkimKeyNotFound` for an unknown
-   * selector, and `DkimKeyNotPublished` if the record is not in DNS.
+   * Starts signing with a key, which stops the previous signing key, or stops signing with it. Signing requires that
+   * the key's record is found in DNS, unless `unchecked`. Fails with `ConnectionNotFound` for an unknown connection,
+   * `DkimKeyNotFound` for an unknown selector, and `DkimKeyNotPublished` if the record is not in DNS.
    */
   readonly change: (
     org: OrgSlug,
@@ -152,8 +152,8 @@ export class DkimKeys extends Context.Service<DkimKeys, {
     change: DkimKeyChange,
   ) => Effect.Effect<DkimKeyView, ConnectionNotFound | DkimKeyNotFound | DkimKeyNotPublished>
   /**
-   * Removes a key. A connection whose signing key is removed sends unsigned. Fails with `ConnectionNotFound` for an
-   * unknown connection and `DkimKeyNotFound` for an unknown selector.
+   * Removes a key. After the removal of its signing key, a connection sends unsigned messages. Fails with
+   * `ConnectionNotFound` for an unknown connection and `DkimKeyNotFound` for an unknown selector.
    */
   readonly remove: (
     org: OrgSlug,
@@ -187,10 +187,10 @@ export class DkimKeys extends Context.Service<DkimKeys, {
         return (yield* Effect.orDie(rowsOf(org, connection))).map(viewOf)
       })
 
-      /** Runs a change of the keys of a connection, which is opened anew with the keys after it. */
+      /** Changes the keys of a connection in a transaction. Lanes then reopen the connection with the new keys. */
       const changing = <A, E>(org: OrgSlug, connection: string, effect: Effect.Effect<A, E>) =>
         sql.withTransaction(Effect.gen(function* () {
-          // Two changes at once take turns.
+          // Serializes concurrent changes.
           yield* lockOrganization(sql, org)
           const result = yield* effect
           const now = new Date(clock.currentTimeMillisUnsafe())

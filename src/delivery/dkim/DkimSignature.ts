@@ -2,10 +2,10 @@ import type { DkimSigner } from "../../domain/Email.ts"
 import { Buffer } from "node:buffer"
 import { createHash, createSign, type KeyObject } from "node:crypto"
 
-/** Header fields that are signed once more than they occur, so that nobody can add one. */
+/** Header fields that are signed once more than they occur, so that adding one breaks the signature. */
 const sealed: ReadonlySet<string> = new Set(["from", "to", "cc", "subject", "reply-to"])
 
-/** Header fields that are signed in this way when the message has them. */
+/** Header fields that are signed in this way only if the message has them. */
 const sealedIfPresent: ReadonlySet<string> = new Set([
   "date",
   "message-id",
@@ -16,29 +16,29 @@ const sealedIfPresent: ReadonlySet<string> = new Set([
   "list-unsubscribe-post",
 ])
 
-/** Header fields that are signed where the message has them. Relays may add a field of their own above ours. */
+/** Header fields that are signed if the message has them. Relays may add another field of this name. */
 const signed: ReadonlySet<string> = new Set(["feedback-id", "auto-submitted"])
 
 interface HeaderField {
   readonly name: string
-  /** The field without its last line break. */
+  /** The field without its final line break. */
   readonly text: string
 }
 
-/** The fields of a header section, one character for each byte. */
+/** Splits a header section into fields. Each character represents one byte. */
 const fieldsOf = (section: string): ReadonlyArray<HeaderField> =>
   section.split(/\r\n(?![ \t])/).filter((text) => text !== "").map((text) => ({
     name: text.slice(0, text.indexOf(":")).trim().toLowerCase(),
     text,
   }))
 
-/** Relaxed canonicalization of a header field (RFC 6376, 3.4.2), without a line break at its end. */
+/** Relaxed canonicalization of a header field (RFC 6376, 3.4.2), without its final line break. */
 const relaxedField = ({ name, text }: HeaderField): string => {
   const value = text.slice(text.indexOf(":") + 1).replaceAll("\r\n", "").replace(/[ \t]+/g, " ")
   return `${name}:${value.replace(/^ /, "").replace(/ $/, "")}`
 }
 
-/** Relaxed canonicalization of a body (RFC 6376, 3.4.4). Takes linear time. */
+/** Relaxed canonicalization of a body (RFC 6376, 3.4.4), in linear time. */
 const relaxedBody = (body: string): string => {
   const lines = body.replace(/[ \t]+/g, " ").replaceAll(" \r\n", "\r\n").replace(/ $/, "")
   let end = lines.length
@@ -47,8 +47,8 @@ const relaxedBody = (body: string): string => {
 }
 
 /**
- * The fields to sign, and their names for `h=`. Of fields with one name the last is signed first. A name that stands in `h=`
- * once more than the message has such fields makes an added field break the signature.
+ * Selects the fields to sign, and their names for `h=`. If several fields have one name, the last field is signed
+ * first. If `h=` lists a name once more than the message has such fields, an added field breaks the signature.
  */
 const selectFields = (
   fields: ReadonlyArray<HeaderField>,
@@ -64,7 +64,7 @@ const selectFields = (
   return { selected, names }
 }
 
-/** Words joined by `separator` in lines of about 76 characters. */
+/** Joins words with `separator` in lines of about 76 characters. */
 const folded = (words: ReadonlyArray<string>, separator: string, start: string): string => {
   let text = start
   let length = start.length
@@ -81,15 +81,16 @@ const folded = (words: ReadonlyArray<string>, separator: string, start: string):
 }
 
 /**
- * Signs an e-mail (RFC 6376, `rsa-sha256`, `relaxed/relaxed`): returns it with the header field `DKIM-Signature` in front. The
- * message has CRLF line breaks. Equal messages get equal signatures. `key` is the private key of `signer`.
+ * Signs an e-mail (RFC 6376, `rsa-sha256`, `relaxed/relaxed`). Returns the e-mail with the header field
+ * `DKIM-Signature` in front. The message must have CRLF line breaks. Equal messages get equal signatures. `key` is the
+ * private key for `domain` and `selector`.
  */
 export const signMessage = (
   message: Uint8Array,
   { domain, selector }: Pick<DkimSigner, "domain" | "selector">,
   key: KeyObject,
 ): Buffer => {
-  // Latin-1 keeps every byte as one character.
+  // Latin-1 maps every byte to one character.
   const text = Buffer.from(message.buffer, message.byteOffset, message.byteLength).toString("latin1")
   const end = text.indexOf("\r\n\r\n")
   const [section, body] = end === -1 ? [text, ""] : [text.slice(0, end), text.slice(end + 4)]

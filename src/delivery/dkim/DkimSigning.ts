@@ -1,7 +1,7 @@
 import { Context } from "effect"
 import type { DkimSigner } from "../../domain/Email.ts"
 
-/** The key that signs the messages of the connection that is being opened; undefined: they are not signed. */
+/** The key that signs the messages of a connection being opened. Default: undefined, messages are not signed. */
 export const DkimSigning = Context.Reference<DkimSigner | undefined>("parlance/delivery/dkim/DkimSigning", {
   defaultValue: () => undefined,
 })

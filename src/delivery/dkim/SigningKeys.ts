@@ -4,11 +4,14 @@ import type { SecretBox } from "../../auth/SecretBox.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
 import type { DkimSigner } from "../../domain/Email.ts"
 
-/** The purpose that binds a sealed private key to its selector, so that it cannot be used in another place. */
+/** The purpose binds an encrypted private key to its selector, so that it cannot be decrypted in another place. */
 export const purposeOf = (org: string, connection: string, selector: string): string =>
   `dkim ${org}/${connection}/${selector}`
 
-/** The key that signs the messages of a connection now. Fails with `SecretUnreadable` when it cannot be decrypted. */
+/**
+ * Returns the key that signs the messages of a connection, if any. Fails with `SecretUnreadable` if it cannot be
+ * decrypted.
+ */
 export const signerOf = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   box: SecretBox["Service"],

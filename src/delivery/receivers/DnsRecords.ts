@@ -3,28 +3,31 @@ import { Resolver } from "node:dns/promises"
 import { Settings } from "../../Settings.ts"
 
 /**
- * The answer to a look-up.
+ * The result of a DNS query.
  *
- *     found         the name has such records
- *     none          no records were found; a name server that fails for this name alone looks the same
- *     unavailable   DNS cannot be asked
+ *     found         the name has TXT records
+ *     none          no records were found, or a name server failed for this name only
+ *     unavailable   DNS does not work here
  */
 export type DnsAnswer =
   | { readonly _tag: "found"; readonly texts: ReadonlyArray<string> }
   | { readonly _tag: "none" }
   | { readonly _tag: "unavailable"; readonly reason: string }
 
-/** Longest wait for one name, with one repetition. */
+/** Timeout of one name, including one repetition. */
 const patience = Duration.seconds(5)
 
-/** Codes of an answer without records. Deno gives the same code when a name server fails or refuses to answer. */
+/**
+ * Whether a code means an answer without records. Deno returns these codes also if a name server fails or refuses to
+ * answer.
+ */
 const isEmpty = (code: string | undefined): boolean => code === "ENOTFOUND" || code === "ENODATA"
 
 const reasonOf = (error: unknown): string => String((error as { readonly code?: string }).code ?? "it failed")
 
 /**
- * Looks a name up. After an answer without records it asks for the name servers of the root, which every working name server
- * knows: without them, the empty answer says nothing about the name.
+ * Queries the TXT records of a name. After an answer without records, queries the root's name servers, which every
+ * working resolver knows: if that query fails, the empty answer proves nothing about the name.
  */
 const lookUp = async (resolver: Resolver, name: string): Promise<DnsAnswer> => {
   try {
@@ -40,10 +43,10 @@ const lookUp = async (resolver: Resolver, name: string): Promise<DnsAnswer> => {
   }
 }
 
-/** The TXT records of a name, the strings of each joined. Never fails, and takes at most 5 seconds. */
+/** Queries the TXT records of a name and joins the strings of each record. Never fails. Timeout: 5 seconds. */
 export type LookUpTxt = (name: string) => Effect.Effect<DnsAnswer>
 
-/** Looks TXT records up at these name servers; without any, at those of the system. */
+/** Returns a query function that uses these name servers, or the system's name servers if the list is empty. */
 export const lookUpAt = (servers: ReadonlyArray<string>): LookUpTxt =>
   Effect.fn("DnsRecords.txt")((name: string) =>
     Effect.callback<DnsAnswer>((resume) => {
@@ -57,16 +60,18 @@ export const lookUpAt = (servers: ReadonlyArray<string>): LookUpTxt =>
     }))
   )
 
-/** Most parent domains that are asked for a DMARC policy. */
+/** Maximum number of domains that are queried for a DMARC policy. */
 const maxParents = 8
 
-/** Domains to ask for a DMARC policy: the sender's and its parents, without the top level. */
+/**
+ * Returns the domains to query for a DMARC policy: the sender's domain and its parents, without the top-level domain.
+ */
 const policyDomains = (domain: string): ReadonlyArray<string> => {
   const labels = domain.split(".")
   return labels.slice(0, -1).map((_, at) => labels.slice(at).join(".")).slice(0, maxParents)
 }
 
-/** The answers for `_dmarc.` from the domain upwards, up to the first with a policy. */
+/** Queries `_dmarc.` from the domain upwards, up to the first domain with a policy. Returns all answers. */
 export const lookUpPolicy = Effect.fnUntraced(function* (txt: LookUpTxt, domain: string) {
   const answers = []
   for (const one of policyDomains(domain)) {
@@ -78,7 +83,7 @@ export const lookUpPolicy = Effect.fnUntraced(function* (txt: LookUpTxt, domain:
   return answers
 })
 
-/** Looks up TXT records at the name servers of `DNS_SERVERS`, or at those of the system. */
+/** Queries TXT records at the name servers of `DNS_SERVERS`. Default: the system's name servers. */
 export class DnsRecords extends Context.Service<DnsRecords, {
   readonly txt: LookUpTxt
 }>()("parlance/delivery/receivers/DnsRecords") {

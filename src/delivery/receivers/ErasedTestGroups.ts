@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { changed, type Work } from "../../erasure/Work.ts"
 
-/** Takes the addresses of the people out of test groups. A group that is left without addresses is deleted. */
+/** Removes the addresses of the people from test groups. A group without remaining addresses is deleted. */
 export const eraseTestGroups = Effect.fnUntraced(function* (work: Work): Effect.fn.Return<void, SqlError> {
   const { names, org, sql } = work
   const groups = yield* sql<{ id: string; emails: ReadonlyArray<string> }>`

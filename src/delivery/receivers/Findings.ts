@@ -5,40 +5,42 @@ import type { Composed } from "../../domain/Email.ts"
 import type { DnsAnswer } from "./DnsRecords.ts"
 import { type KeyRecordFinding, tagsOf, unavailableText } from "./KeyRecord.ts"
 
-/** A check that receivers make. */
+/** A requirement that receivers check. */
 export type DeliverabilityCheck = "spf" | "dkim" | "dmarc" | "alignment" | "unsubscribe" | "plain-text" | "encryption"
 
 /** The result of a check. */
 export interface Finding {
   readonly check: DeliverabilityCheck
-  /** `unknown`: this service cannot tell, for example because DNS is not available. */
+  /** `unknown`: the check was not possible, for example because DNS is not available. */
   readonly status: "ok" | "missing" | "wrong" | "unknown"
-  /** The finding and its remedy, in a few sentences. */
+  /** The finding and its remedy, in one to three sentences. */
   readonly detail: string
-  /** The DNS record to publish; null where there is nothing to publish. */
+  /** The DNS record to publish; null if there is no record to publish. */
   readonly record: DnsRecord | null
 }
 
-/** A DKIM key as far as findings need it. */
+/** The parts of a DKIM key that findings use. */
 type SigningKey = Pick<DkimKeyView, "bits" | "domain" | "record" | "selector">
 
 /** The facts that findings are made from. */
 export interface Facts {
-  /** The domain of the sender's address, ASCII. */
+  /** The domain of the sender's address, in ASCII. */
   readonly fromDomain: string
-  /** The domain of the return path, to which bounces go, ASCII. */
+  /** The domain of the return path, which receives bounces, in ASCII. */
   readonly returnDomain: string
   readonly isTransactional: boolean
   readonly isEncrypted: boolean
   /** TXT records of the return path's domain. */
   readonly spf: DnsAnswer
-  /** TXT records of `_dmarc.` below the sender's domain, then below its parents, up to the first with a policy. */
+  /**
+   * TXT records of `_dmarc.` below the sender's domain, then below its parents, up to the first domain with a policy.
+   */
   readonly dmarc: ReadonlyArray<{ readonly domain: string; readonly answer: DnsAnswer }>
-  /** The key that signs; undefined where none does. */
+  /** The signing key; undefined if messages are not signed. */
   readonly signing: { readonly key: SigningKey; readonly published: KeyRecordFinding } | undefined
-  /** A key that could sign. */
+  /** A key that is not used for signing. */
   readonly idle: SigningKey | undefined
-  /** Undefined where the message could not be composed. */
+  /** Undefined if the message could not be composed. */
   readonly mail: Composed | undefined
 }
 
@@ -112,7 +114,7 @@ const dkimFinding = ({ idle, signing }: DomainFacts): Finding => {
   return finding("dkim", published.status, `${published.detail} ${remedy}`, key.record)
 }
 
-/** The policy that holds for the sender's domain, and the domain it is published for. */
+/** Returns the DMARC policy that applies to the sender's domain, and the domain that publishes it. */
 const policyOf = ({ dmarc }: DomainFacts) => {
   for (const { answer, domain } of dmarc) {
     const text = answer._tag === "found" ? answer.texts.find(isVersion("DMARC1")) : undefined
@@ -146,7 +148,10 @@ const dmarcFinding = (facts: DomainFacts): Finding => {
 
 const isWithin = (domain: string, parent: string) => domain === parent || domain.endsWith(`.${parent}`)
 
-/** Whether a domain is aligned with the sender's: equal, or, unless the policy is strict, in the same organization's. */
+/**
+ * Whether a domain is aligned with the sender's domain: it is equal, or, unless the policy is strict, it belongs to one
+ * organizational domain with it.
+ */
 const isAligned = (facts: DomainFacts, domain: string, mode: "adkim" | "aspf"): boolean => {
   const { fromDomain } = facts
   const policy = policyOf(facts)
@@ -184,7 +189,7 @@ const alignmentFinding = (facts: DomainFacts): Finding => {
     )
 }
 
-/** A composed message as far as findings need it. */
+/** The parts of a composed message that findings use. */
 interface MailOutline {
   readonly headers: ReadonlyMap<string, string>
   readonly hasPlainText: boolean
@@ -203,7 +208,7 @@ const splitAt = (text: string): readonly [head: string, body: string] => {
   return at === -1 ? [text, ""] : [text.slice(0, at), text.slice(at + 4)]
 }
 
-/** Reads a message that was composed here: one part, or one level of parts. */
+/** Reads a message that this service composed: a single part, or one level of parts. */
 export const outlineOfMail = (bytes: Uint8Array): MailOutline => {
   const [head, body] = splitAt(Buffer.from(bytes).toString("latin1"))
   const headers = headersOf(head)
@@ -252,10 +257,10 @@ const contentFindings = ({ isTransactional, mail }: Facts): ReadonlyArray<Findin
   ]
 }
 
-/** The facts about domains, which need no message. */
+/** Facts about domains, which are available without a message. */
 export type DomainFacts = Omit<Facts, "mail" | "isTransactional" | "isEncrypted">
 
-/** The checks of DNS records, in the order in which they are shown. */
+/** Checks the DNS records, in display order. */
 export const recordFindings = (facts: DomainFacts): ReadonlyArray<Finding> => [
   spfFinding(facts),
   dkimFinding(facts),
@@ -263,7 +268,7 @@ export const recordFindings = (facts: DomainFacts): ReadonlyArray<Finding> => [
   alignmentFinding(facts),
 ]
 
-/** Makes all checks, in the order in which they are shown. */
+/** Makes all checks, in display order. */
 export const findingsOf = (facts: Facts): ReadonlyArray<Finding> => [
   ...recordFindings(facts),
   ...contentFindings(facts),

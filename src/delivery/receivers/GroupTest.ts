@@ -3,7 +3,7 @@ import type { Sources } from "../../checking/Checks.ts"
 import type { OrgSlug } from "../../domain/Ids.ts"
 import type { TestMessageRequest, TestMessages } from "./TestMessages.ts"
 
-/** Test messages of one test that are sent at once. Each has a session of its own with the mail server. */
+/** Number of concurrent test messages. Each uses its own session with the mail server. */
 const atOnce = 4
 
 /** The result for one recipient. */
@@ -11,13 +11,13 @@ export interface TestSent {
   readonly to: string
   readonly ok: boolean
   readonly detail: string
-  /** Null where no message was sent. */
+  /** Null if no message was sent. */
   readonly messageId: string | null
 }
 
 /**
- * Sends a test message to each recipient. One who is suppressed, or beyond the limit of test messages, has the reason as
- * the result. Fails as `TestMessages.send` does for what all recipients have in common.
+ * Sends a test message to each recipient. If a recipient is suppressed or the limit of test messages is reached, the
+ * recipient's result states that reason. Fails with the errors of `TestMessages.send` that concern all recipients.
  */
 export const sendToEach = (
   tests: TestMessages["Service"],

@@ -3,7 +3,7 @@ import type { DnsAnswer } from "./DnsRecords.ts"
 
 /** A comparison of a DKIM key with its record in DNS. */
 export interface KeyRecordFinding {
-  /** Whether the record is found and holds the key. */
+  /** Whether the record was found and contains the key. */
   readonly isPublished: boolean
   /** `unknown`: no name server answered. */
   readonly status: "ok" | "missing" | "wrong" | "unknown"
@@ -11,7 +11,7 @@ export interface KeyRecordFinding {
   readonly detail: string
 }
 
-/** The tags of a record such as `v=DKIM1; p=…`, by lowercase name. White space within values does not count. */
+/** Parses a record such as `v=DKIM1; p=…` into its tags, by lowercase name. White space in values is removed. */
 export const tagsOf = (text: string): ReadonlyMap<string, string> =>
   new Map(
     text.split(";").flatMap((part): ReadonlyArray<[string, string]> => {
@@ -20,13 +20,13 @@ export const tagsOf = (text: string): ReadonlyMap<string, string> =>
     }),
   )
 
-/** Why no answer was to be had, as a sentence. */
+/** Describes, in a sentence, why a name could not be queried. */
 export const unavailableText = (
   name: string,
   { reason }: Extract<DnsAnswer, { readonly _tag: "unavailable" }>,
 ): string => `${name} could not be looked up, because DNS is not available here (${reason}).`
 
-/** Compares the record of a key with the answer for its name. */
+/** Compares the record of a key with the DNS answer for its name. */
 export const keyFindingOf = ({ name, value }: DnsRecord, answer: DnsAnswer): KeyRecordFinding => {
   if (answer._tag === "unavailable") {
     return { isPublished: false, status: "unknown", detail: unavailableText(name, answer) }

@@ -6,7 +6,7 @@ import { isPlainId, type TestGroup, type TestGroupInput } from "../../domain/Tes
 import { lockOrganization } from "../../organizations/Existing.ts"
 import { freeId, idOfName } from "../../templates/SuggestedId.ts"
 
-/** Test groups of an organization at most. */
+/** Maximum number of test groups of an organization. */
 export const maxTestGroups = 20
 
 interface Row {
@@ -20,15 +20,15 @@ const groupOf = ({ updatedAt, ...row }: Row): TestGroup => ({ ...row, updated_at
 
 const fault = (pointer: string, detail: string) => new InvalidInput({ faults: [{ pointer, detail }] })
 
-/** Named recipients of test messages of organizations. A broken store is a defect. */
+/** Named groups of recipients for test messages of an organization. A database failure is a defect. */
 export class TestGroups extends Context.Service<TestGroups, {
   /** All groups, by name. */
   readonly list: (org: OrgSlug) => Effect.Effect<ReadonlyArray<TestGroup>>
   /** Fails with `TestGroupNotFound` for an unknown id. */
   readonly get: (org: OrgSlug, id: string) => Effect.Effect<TestGroup, TestGroupNotFound>
   /**
-   * Creates or replaces a group. Without an id, it creates one with an id made from the name. Fails with `InvalidInput` for
-   * an id that cannot be in a path, a name that another group has, and past 20 groups.
+   * Creates or replaces a group. If `id` is undefined, derives the id from the name. Fails with `InvalidInput` for an
+   * id that is not valid in paths, a name that another group has, and more than 20 groups.
    */
   readonly put: (
     org: OrgSlug,
@@ -70,7 +70,7 @@ export class TestGroups extends Context.Service<TestGroups, {
           }
           const now = yield* DateTime.nowAsDate
           return yield* sql.withTransaction(Effect.gen(function* () {
-            // Two saves at once would choose the same id or name.
+            // Serializes concurrent saves, which could choose one id or name twice.
             yield* lockOrganization(sql, org)
             const all = yield* list(org)
             const taken = new Set(all.map((one) => one.id))

@@ -29,25 +29,25 @@ import { type Finding, findingsOf } from "./Findings.ts"
 
 /** A test message to send. */
 export const TestMessageRequest = Schema.Struct({
-  /** The address to send it to. */
+  /** The recipient's address. */
   to: Schema.String,
-  /** A template whose content to send. Default: a short text about the test. */
+  /** A template whose content is sent. Default: a short text about the test. */
   template_id: Schema.optionalKey(Schema.String),
-  /** One of its variants. Default: the first one by id that is switched on. */
+  /** One of the template's variants. Default: the first active variant by id. */
   copy_id: Schema.optionalKey(Schema.String),
-  /** Values for its placeholders. Default `{}`. */
+  /** Values for the variant's placeholders. Default: `{}`. */
   fields: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
 })
 export type TestMessageRequest = typeof TestMessageRequest.Type
 
 /** The result of a test message. */
 export interface TestMessageResult extends TestResult {
-  /** The Message-ID of the message that was sent, without angle brackets; null where none was. */
+  /** The Message-ID of the sent message, without angle brackets; null if no message was sent. */
   readonly messageId: string | null
   readonly findings: ReadonlyArray<Finding>
 }
 
-/** The address is on the suppression list; nothing was sent. */
+/** The address is on the suppression list. No message was sent. */
 export class TestRecipientSuppressed extends Schema.TaggedError<TestRecipientSuppressed>()("TestRecipientSuppressed", {
   reason: SuppressionReason,
   suppressedAt: Schema.Date,
@@ -60,10 +60,10 @@ export class TestRecipientSuppressed extends Schema.TaggedError<TestRecipientSup
   }
 }
 
-/** Test messages of an organization in any hour, and in any day. */
+/** Maximum number of test messages of an organization in any hour and in any day. */
 export const limits = { hour: 100, day: 300 } as const
 
-/** The organization has sent too many test messages; nothing was sent. */
+/** The organization has sent too many test messages. No message was sent. */
 export class TooManyTestMessages extends Schema.TaggedError<TooManyTestMessages>()("TooManyTestMessages", {
   retryAfterSeconds: Schema.Int,
 }) {
@@ -74,7 +74,7 @@ export class TooManyTestMessages extends Schema.TaggedError<TooManyTestMessages>
   }
 }
 
-/** How long composing and the mail server may take. */
+/** Timeout of composing and sending one test message. */
 const patience = Duration.seconds(35)
 
 const ownContent = (org: string, connection: string): Pick<Message, "formats" | "vars"> => ({
@@ -111,7 +111,7 @@ interface Attempt {
 
 const notSent = (detail: string, mail?: Composed): Attempt => ({ result: { ok: false, detail, messageId: null }, mail })
 
-/** Composes and sends a message. Returns it as it was sent, where it could be composed. */
+/** Composes and sends a message. Also returns the composed message if composition succeeded. */
 const attemptOf = (connection: Connection, message: Message): Effect.Effect<Attempt> => {
   if (connection.compose === undefined) return Effect.succeed(notSent("The platform composes messages itself"))
   return Effect.matchEffect(connection.compose(message), {
@@ -121,7 +121,7 @@ const attemptOf = (connection: Connection, message: Message): Effect.Effect<Atte
   })
 }
 
-/** Looks up the DNS records that receivers check. */
+/** Queries the DNS records that receivers check. */
 const makeLookUp = (dns: DnsRecords["Service"], dkimKeys: DkimKeys["Service"]) => {
   const lookUp = Effect.fnUntraced(
     function* (org: OrgSlug, { name, settings }: ConnectionSetup, returnDomain: string) {
@@ -141,18 +141,18 @@ const makeLookUp = (dns: DnsRecords["Service"], dkimKeys: DkimKeys["Service"]) =
 }
 
 /**
- * Real messages to an address of choice, which show whether a connection works and which checks of receivers it fails.
- * They belong to no delivery and no decision, so nothing is learned from them and no result counts them. They do not count
- * for the ceiling of a second either; their number is limited instead.
+ * Sends real messages to a chosen address, to show whether a connection works and which requirements of receivers it
+ * does not meet. Test messages belong to no delivery and no decision, so the model does not learn from them and results
+ * do not count them. They are exempt from the organization's rate limit, but have their own limits.
  */
 export class TestMessages extends Context.Service<TestMessages, {
   /**
-   * Sends a test message through a connection that may be paused or disabled. An attempt that fails counts as well.
-   * `draft` is sent in place of the stored text of the variant.
-   * Fails with `ConnectionNotFound` for an unknown connection, `InvalidInput` with every fault of an invalid input,
-   * `TemplateNotFound` for an unknown template, `VariantNotFound` for an unknown variant, `NotRendered` if the variant
-   * cannot be rendered, `ChecksBusy` while too many checks are waiting, `TestRecipientSuppressed` if the recipient is
-   * suppressed, and `TooManyTestMessages` beyond the limit of test messages.
+   * Sends a test message through a connection, even if it is paused or disabled. A failed attempt also counts against
+   * the limits. `draft` replaces the stored text of the variant. Fails with `ConnectionNotFound` for an unknown
+   * connection, `InvalidInput` with every fault of an invalid input, `TemplateNotFound` for an unknown template,
+   * `VariantNotFound` for an unknown variant, `NotRendered` if the variant cannot be rendered, `ChecksBusy` while too
+   * many checks are waiting, `TestRecipientSuppressed` if the recipient is suppressed, and `TooManyTestMessages` if a
+   * limit is reached.
    */
   readonly send: (
     org: OrgSlug,
@@ -184,13 +184,13 @@ export class TestMessages extends Context.Service<TestMessages, {
       const tracking = yield* Tracking
       const templateCache = yield* TemplateCache
 
-      /** Counts a message before it is sent, or fails. Messages of all nodes take turns. */
+      /** Counts a message before it is sent, or fails with `TooManyTestMessages`. Serialized across all nodes. */
       const reserve = (org: OrgSlug, id: string) =>
         sql.withTransaction(Effect.gen(function* () {
           yield* lockOrganization(sql, org)
           yield* sql`
             DELETE FROM test_messages t WHERE t.org_slug = ${org} AND t.sent_at <= now() - interval '1 day'`
-          // Ages in seconds, the youngest first.
+          // Ages in seconds, latest message first.
           const ages = (yield* sql<{ age: number }>`
             SELECT extract(epoch FROM now() - t.sent_at)::float8 AS age FROM test_messages t
             WHERE t.org_slug = ${org} ORDER BY t.sent_at DESC`).map(({ age }) => age)

@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { changed, maybeNamed, type Work } from "../../erasure/Work.ts"
 
-/** Deletes the messages to the people that sinks took. There are few of them: see `keptMessages`. */
+/** Deletes the people's messages that sinks stored. There are at most `keptMessages` messages for each organization. */
 export const eraseSinkMessages = Effect.fnUntraced(function* (work: Work): Effect.fn.Return<void, SqlError> {
   const { names, org, sql } = work
   const rows = yield* sql<{ id: string; email: string }>`

@@ -1,11 +1,11 @@
 import type { EventName } from "../../domain/EventKinds.ts"
 
-// Addresses of people who do not exist and react at once: a sink reports for them what a platform would.
+// Magic addresses: recipients that do not exist. For them, a sink reports events as a platform would.
 
-/** The domain of magic addresses. RFC 2606 reserves `.test`, so that no mail server takes a message for it. */
+/** The domain of magic addresses. RFC 2606 reserves `.test`, so no mail server accepts messages for it. */
 export const magicDomain = "sandbox.test"
 
-/** Events of a message to each magic address, in their order. */
+/** The events of a message to each magic address, in order. */
 export const magicAddresses = {
   delivered: ["delivered"],
   bounced: ["bounce"],
@@ -17,8 +17,9 @@ export const magicAddresses = {
 } as const satisfies Readonly<Record<string, ReadonlyArray<EventName>>>
 
 /**
- * The events of a message to an address: none for an ordinary one. `bounced@sandbox.test` and `bounced+anything@sandbox.test`
- * are magic, in any case of letters. At another word of the domain the message is delivered.
+ * Returns the events of a message to an address; empty for an ordinary address. `bounced@sandbox.test` and
+ * `bounced+anything@sandbox.test` are magic; case is ignored. A message to an unknown local part of the domain is
+ * delivered.
  */
 export const eventsOfAddress = (email: string): ReadonlyArray<EventName> => {
   const [local = "", domain] = email.toLowerCase().split("@")
@@ -27,21 +28,27 @@ export const eventsOfAddress = (email: string): ReadonlyArray<EventName> => {
   return Object.hasOwn(magicAddresses, name) ? magicAddresses[name as keyof typeof magicAddresses] : ["delivered"]
 }
 
-/** Between the events of a message: a click within 10 seconds of the delivery would be that of a link scanner. */
+/**
+ * Interval between the events of a message. A click within 10 seconds of the delivery would count as automated. Unit:
+ * milliseconds.
+ */
 const apartMillis = 15_000
 
-/** A message that a sink took, as far as its events need it. */
+/** The parts of a message in a sink that its events use. */
 export interface SunkMessage {
   readonly id: string
   readonly templateId: string
   readonly email: string
-  /** Its links, in their order. */
+  /** Links of the message, in order. */
   readonly links: ReadonlyArray<string>
-  /** Whether a test key caused it. The events of other messages name the person alone, as the sandbox has no such message. */
+  /**
+   * Whether a test key caused the message. Events of other messages name only the person, because the sandbox has no
+   * decision of the message.
+   */
   readonly isTest: boolean
 }
 
-/** The events of a message as items of custom events; the last one happens at `now`, Unix milliseconds. */
+/** Returns the events of a message as items of custom events. The last event happens at `now`, in Unix milliseconds. */
 export const itemsOf = ({ email, id, isTest, links, templateId }: SunkMessage, now: number) => {
   const events = eventsOfAddress(email)
   return events.map((event, place) => ({

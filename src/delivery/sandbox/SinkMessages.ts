@@ -9,13 +9,13 @@ import { simulatedHeaders } from "../../domain/Source.ts"
 import { ensureSandbox } from "../../organizations/Sandboxes.ts"
 import { itemsOf } from "./Magic.ts"
 
-/** Messages kept of an organization and of its sandbox, each. */
+/** Maximum number of stored messages of an organization, and of its sandbox. */
 export const keptMessages = 200
 
-/** For how long a message is kept at most. Unit: days. */
+/** Maximum age of a stored message. Unit: days. */
 export const keptDays = 7
 
-/** Links of a message that are kept. */
+/** Maximum number of stored links of a message. */
 export const keptLinks = 100
 
 /** A line of an e-mail's header, unfolded. */
@@ -32,13 +32,13 @@ export interface SunkEmail {
   readonly plain: string | null
   readonly headers: ReadonlyArray<HeaderLine>
   readonly links: ReadonlyArray<string>
-  /** Why no e-mail could be composed of the variables; null where one was. */
+  /** Why the variables form no e-mail; null if an e-mail was composed. */
   readonly fault: string | null
 }
 
-/** A message as lists show it. */
+/** The columns of a message in lists. */
 export interface SinkSummary extends Pick<SunkEmail, "fault" | "sender" | "subject"> {
-  /** Id of the delivery, and tracking id. */
+  /** Id of the delivery, which is also its tracking id. */
   readonly id: string
   readonly isTest: boolean
   readonly templateId: string
@@ -47,23 +47,23 @@ export interface SinkSummary extends Pick<SunkEmail, "fault" | "sender" | "subje
   readonly receivedAt: Date
 }
 
-/** A message with all there is of it. */
+/** A message with its content. */
 export interface SinkMessage extends SinkSummary, SunkEmail {
   /** The rendered variables. */
   readonly vars: Readonly<Record<string, string>>
 }
 
-/** The messages that sinks took, for people to look at: the latest 200 of an organization, for 7 days. */
+/** Messages that sinks accepted, for display: the latest 200 messages of an organization, for 7 days. */
 export class SinkMessages extends Context.Service<SinkMessages, {
   /**
-   * Stores a message once, however often it arrives, and reports the reactions of its magic recipient. Fails with
-   * `SqlError` when the database does not respond.
+   * Stores a message once, even if it arrives several times, and reports the events of its magic recipient. Fails with
+   * `SqlError` if the database does not respond.
    */
   readonly take: (message: Message, email: SunkEmail) => Effect.Effect<void, SqlError>
-  /** The messages of an organization and of its sandbox, the latest first. */
+  /** The messages of an organization and of its sandbox, latest first. */
   readonly list: (org: OrgSlug) => Effect.Effect<ReadonlyArray<SinkSummary>>
   readonly get: (org: OrgSlug, id: string) => Effect.Effect<SinkMessage | undefined>
-  /** Removes all messages of an organization and of its sandbox; answers how many there were. */
+  /** Removes all messages of an organization and of its sandbox. Returns their number. */
   readonly clear: (org: OrgSlug) => Effect.Effect<number>
 }>()("parlance/delivery/sandbox/SinkMessages") {
   static readonly layer = Layer.effect(
@@ -139,7 +139,7 @@ export class SinkMessages extends Context.Service<SinkMessages, {
     }),
   )
 
-  /** Removes old messages as time goes by. */
+  /** Removes messages older than `keptDays` every hour. */
   static readonly layerRunning = Layer.effectDiscard(Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     yield* sql`DELETE FROM sink_messages m WHERE m.received_at < now() - ${keptDays} * interval '1 day'`.pipe(
